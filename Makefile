@@ -1,0 +1,31 @@
+# Two commands matter: `make book` and `make test`. Both set up what they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: install notebooks book test bench clean
+
+install: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else f"Python 3.11 to 3.13 is needed, {v[0]}.{v[1]} was found; name one: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $(STAMP)
+
+notebooks: install
+	$(BIN)/python -m attn_core notebooks
+
+book: install
+	$(BIN)/python -m attn_core book
+
+test: install
+	$(BIN)/python -m pytest -n 2
+
+bench: install
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf _build $(VENV) book/jain book/*.ipynb book/status.md notebooks/*.ipynb notebooks/*/*.ipynb

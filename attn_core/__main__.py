@@ -1,0 +1,212 @@
+"""Command line: python -m attn_core COMMAND. Every command has --help."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attn_core.errors import AttnError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    help="Re-run three papers on whether attention explains a model.",
+)
+archive_app = typer.Typer(no_args_is_help=True, help="What lies in data/archive.")
+app.add_typer(archive_app, name="archive")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+@app.command()
+def corpora(as_json: Json = False) -> None:
+    """List all data sets of the three papers: task, where each is looked for, licence, what can be had."""
+    from attn_core.corpora.catalogue import CATALOGUE
+
+    if as_json:
+        print(
+            json.dumps([{"name": c.name, "task": c.task, "licence": c.licence} for c in CATALOGUE.values()], indent=1)
+        )
+        return
+    for entry in CATALOGUE.values():
+        print(f"{entry.name:12} {entry.task:10} {entry.title}")
+
+
+@app.command()
+def run(
+    corpus: Annotated[str, typer.Option(help="Data set; `corpora` lists them.")],
+    encoder: Annotated[str, typer.Option(help="lstm, cnn, average or none.")] = "lstm",
+    attention: Annotated[str, typer.Option(help="tanh (additive), dot (scaled) or uniform.")] = "tanh",
+    seed: Annotated[int, typer.Option(help="Seeds the weights and the batches.")] = 10,
+    selection: Annotated[str, typer.Option(help="Split that chooses the checkpoint: dev or test.")] = "dev",
+    vectors: Annotated[
+        str, typer.Option(help="Word vectors: indomain-300, random, or a text file; empty: the corpus's own.")
+    ] = "",
+    epochs: Annotated[int, typer.Option(help="Epochs of training.")] = 8,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Train anew, whatever is stored.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train one model (or take it from the archive) and print its test metrics."""
+    from attn_core.runs import Run, obtain, warn_if_data_differ
+
+    wanted = Run(corpus, encoder, attention, seed, vectors=vectors, selection=selection, epochs=epochs)
+    result = obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json)
+    warn_if_data_differ(result)
+    record = {**result.record, "source": result.source}
+    if as_json:
+        print(json.dumps(record, indent=1))
+        return
+    print(f"run        {result.key}  ({result.source})")
+    print(f"documents  train {record['n_train']}, dev {record['n_dev']}, test {record['n_test']}")
+    for name in ("accuracy", "f1_0", "f1_1", "macro_f1", "auc"):
+        print(f"{name:10} {record[name]:.4f}")
+    seconds = record["seconds"]
+    print(f"seconds    train {seconds['train']:.1f}, trace {seconds['trace']:.1f}  ({record['device']})")
+
+
+@app.command()
+def sweep(
+    grid: Annotated[Path, typer.Argument(help="YAML grid; the book's own lie in data/sweeps.")],
+    pack: Annotated[bool, typer.Option("--pack", help="Put each run into data/archive.")] = False,
+    dry: Annotated[bool, typer.Option("--dry-run", help="List the runs and what remains.")] = False,
+) -> None:
+    """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
+    from attn_core import archive
+    from attn_core.sweep import read_grid
+    from attn_core.sweep import sweep as work_off
+
+    runs = read_grid(grid)
+    if dry:
+        stores = [store for store in (archive.archive_folder(required=False), archive.cache_store()) if store]
+        stored = [any(archive.has(store, wanted.key) for store in stores) for wanted in runs]
+        for wanted, there in zip(runs, stored, strict=True):
+            print(f"{'stored ' if there else 'to do  '} {wanted.key}")
+        print(f"{len(runs)} runs, {stored.count(False)} to do")
+        return
+    failures = work_off(runs, pack=pack)
+    print(f"{len(runs)} runs, {len(failures)} failed")
+    for key, reason in failures.items():
+        print(f"failed  {key}: {reason}")
+    raise typer.Exit(1 if failures else 0)
+
+
+@archive_app.command("list")
+def archive_list(as_json: Json = False) -> None:
+    """Every archived run with its accuracy, macro F1 and bytes."""
+    from attn_core import archive
+
+    store = archive.archive_folder()
+    rows = []
+    for key in archive.keys(store):
+        record = archive.read_record(store, key)
+        size = sum(path.stat().st_size for path in (store / key).iterdir())
+        rows.append({"key": key, "accuracy": record["accuracy"], "macro_f1": record["macro_f1"], "bytes": size})
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        print(
+            f"{row['key']:50} accuracy {row['accuracy']:.3f}  macro F1 {row['macro_f1']:.3f}  {row['bytes']:>9,} bytes"
+        )
+    print(f"{len(rows)} runs, {sum(row['bytes'] for row in rows):,} bytes")
+
+
+@archive_app.command("verify")
+def archive_verify() -> None:
+    """Read every archived run and check all checksums and metrics against the traces."""
+    from attn_core import archive
+
+    store = archive.archive_folder()
+    for key in archive.keys(store):
+        archive.verify(store, key)
+    print(f"{len(archive.keys(store))} runs are whole")
+
+
+@app.command()
+def scorecard(as_json: Json = False) -> None:
+    """Every reported number beside ours, with interval, tolerance and verdict."""
+    from attn_core.scorecard import scorecard as rows_of
+
+    rows = rows_of()
+    if as_json:
+        print(rows.to_json(orient="records", indent=1, force_ascii=False))
+        return
+    columns = ["item", "corpus", "group", "measure", "reported", "ours", "low", "high", "n_seeds", "verdict"]
+    print(rows[columns].to_string(index=False, float_format="{:.3f}".format, na_rep="–"))
+
+
+@app.command()
+def read(
+    text: Annotated[str, typer.Argument(help="A sentence of your own, in English.")],
+    as_json: Json = False,
+) -> None:
+    """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
+    from attn_core.reader import read_sentence
+
+    table, summary = read_sentence(text)
+    if as_json:
+        print(json.dumps({**summary, "tokens": table.to_dict("records")}, indent=1))
+        return
+    print(summary["line"])
+    print(table.to_string(index=False, float_format="{:.3f}".format))
+
+
+@app.command()
+def execute(
+    page: Annotated[str, typer.Argument(help="Page, such as jain/04-1-correlation.")],
+    parameter: Annotated[
+        list[str] | None, typer.Option("-p", "--parameter", help="NAME=VALUE; the form -p NAME VALUE works too.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Where the executed notebook goes.")] = None,
+) -> None:
+    """Re-run one page of the book with other parameters."""
+    from attn_core.notebook import execute as execute_page
+
+    pairs = dict(item.split("=", 1) for item in parameter or [])
+    path = execute_page(page, pairs, output)
+    print(f"executed {page} -> {path}")
+
+
+@app.command()
+def notebooks() -> None:
+    """Write every page as a Jupyter notebook beside its source, for Jupyter or papermill."""
+    from attn_core.notebook import convert_all
+
+    for path in convert_all():
+        print(path)
+
+
+@app.command()
+def book() -> None:
+    """Execute all pages and build the book into _build/html."""
+    from attn_core.book import build
+
+    raise typer.Exit(build())
+
+
+def join_pairs(arguments: list[str]) -> list[str]:
+    """`-p NAME VALUE`, papermill's form, as `-p NAME=VALUE`."""
+    joined, rest = [], list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word in ("-p", "--parameter") and len(rest) >= 2 and "=" not in rest[0]:
+            joined += [word, f"{rest.pop(0)}={rest.pop(0)}"]
+        else:
+            joined.append(word)
+    return joined
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line and exit status 2."""
+    try:
+        app(args=join_pairs(sys.argv[1:]), prog_name="python -m attn_core")
+    except AttnError as error:
+        print(f"attn_core: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

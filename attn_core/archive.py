@@ -1,0 +1,289 @@
+"""The store of runs: one folder per key, written whole or not at all, checked on reading.
+
+data/archive/<key>/     record.json     parameters, metrics, device, versions, SHA-256 of the files beside it
+                        documents.parquet   every per-document statistic at default parameters (first seeds only)
+                        summary.parquet     the same by class and bin (every seed)
+                        traces.parquet      traces of the corpus's fixed sample of test documents
+<cache>/runs/<key>/     record.json and the traces of the whole test set; weights: see weights.py
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attn_core.errors import AttnError
+from attn_core.traces import TOKEN_ARRAYS, Traces, round_mantissa
+
+FIRST_SEED_TOKENS = 24_000
+FURTHER_SEED_TOKENS = 4_000
+DOCUMENTS_KEPT = 3_000
+DOCUMENT_BITS = 18
+"""Mantissa of per-document statistics: 1e-7 of a probability near 0.05, so thresholds survive rounding."""
+
+
+ENCODER_NAMES = {"lstm": "BiLSTM", "cnn": "CNN", "average": "Average", "none": "no encoder"}
+ATTENTION_NAMES = {"tanh": "additive", "dot": "scaled dot", "uniform": "uniform"}
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run as stored: its record, its traces (whole test set or the corpus's sample), and what the archive adds.
+
+    source: 'archive', 'cache' or 'trained'. documents and summary are None outside the archive; documents also for
+    further seeds.
+    """
+
+    record: dict
+    traces: Traces
+    documents: pd.DataFrame | None
+    summary: pd.DataFrame | None
+    source: str
+
+    @cached_property
+    def key(self) -> str:
+        return self.record["key"]
+
+    def documents_or(self, experiment: Callable[[Traces], pd.DataFrame]) -> tuple[pd.DataFrame, str]:
+        """The archived per-document table (first seeds), else experiment(traces); and the layer in words."""
+        if self.documents is not None:
+            return self.documents, self.documents_layer
+        return experiment(self.traces), self.traces_layer
+
+    @property
+    def title(self) -> str:
+        """The run in words, for captions."""
+        run = self.record["run"]
+        model = f"{ENCODER_NAMES[run['encoder']]} with {ATTENTION_NAMES[run['attention']]} attention"
+        name = f"{run['corpus']}, {model}, one seed ({run['seed']})"
+        return name if run["selection"] == "dev" else f"{name}, checkpoint chosen on the {run['selection']} set"
+
+    @property
+    def traces_layer(self) -> str:
+        """What the traces cover, for captions."""
+        n, of = len(self.traces), self.record["n_test"]
+        return f"all {of} test documents" if n == of else f"trace sample, {n} of {of} test documents"
+
+    @property
+    def documents_layer(self) -> str:
+        """What `documents` covers, for captions."""
+        n, of = len(self.documents), self.record["n_test"]
+        return f"document layer, all {of} test documents" if n == of else f"document layer, {n} of {of} test documents"
+
+
+def archive_folder(required: bool = True) -> Path | None:
+    """data/archive: $ATTN_ARCHIVE, else the first found upward from the working folder, else beside this package."""
+    named = os.environ.get("ATTN_ARCHIVE")
+    if named and not Path(named).is_dir():
+        raise AttnError(f"ATTN_ARCHIVE names {named}, which is no folder; point it at the repository's data/archive")
+    here = Path.cwd()
+    places = (
+        [Path(named)] if named else [p / "data" / "archive" for p in (here, *here.parents, Path(__file__).parents[1])]
+    )
+    for place in places:
+        if place.is_dir():
+            return place
+    if required:
+        raise AttnError(
+            "no data/archive found here or above; run inside the repository or set ATTN_ARCHIVE to that folder"
+        )
+    return None
+
+
+def cache_store() -> Path:
+    """The local store of runs: <cache>/runs."""
+    from attn_core.corpora.load import cache_folder
+
+    return cache_folder() / "runs"
+
+
+def has(store: Path, key: str) -> bool:
+    """Whether a whole run lies in the store; its record is written last into a folder that appears at once."""
+    return (store / key / "record.json").is_file()
+
+
+def keys(store: Path) -> list[str]:
+    """Keys of all stored runs, sorted."""
+    return sorted(path.parent.name for path in store.glob("*/record.json")) if store.is_dir() else []
+
+
+def read_record(store: Path, key: str) -> dict:
+    """A run's record; AttnError where it is unreadable or belongs to another key."""
+    path = store / key / "record.json"
+    try:
+        record = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise AttnError(f"{path} is unreadable ({type(error).__name__}); delete the folder and run again") from error
+    if record.get("key") != key:
+        raise AttnError(f"{path} holds key {record.get('key')!r}, expected {key!r}; delete the folder and run again")
+    return record
+
+
+def read(store: Path, key: str) -> Result:
+    """A stored run, every file checked against the SHA-256 in its record."""
+    record = read_record(store, key)
+    for name, expected in record["files"].items():
+        path = store / key / name
+        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+        if found != expected:
+            raise AttnError(
+                f"{path} does not match its record (expected SHA-256 {expected[:12]}…, found {found[:12]}…); "
+                "restore the folder (git checkout) or delete it and run again"
+            )
+    frames = {
+        name: pd.read_parquet(store / key / f"{name}.parquet") if f"{name}.parquet" in record["files"] else None
+        for name in ("documents", "summary")
+    }
+    source = "cache" if store.name == "runs" else "archive"
+    return Result(record=record, traces=read_traces(store / key / "traces.parquet"), **frames, source=source)
+
+
+def write_traces(path: Path, traces: Traces) -> None:
+    """Traces as Parquet, one row per document with token lists; bias in the schema's metadata."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    classes = traces.contribution.shape[1]
+    columns = {"doc_id": pa.array(traces.doc_id), "label": pa.array(traces.label)}
+    for name in TOKEN_ARRAYS:
+        values = getattr(traces, name)
+        if values is not None:
+            offsets = traces.offsets * (classes if name == "contribution" else 1)
+            flat = pa.array(np.ascontiguousarray(values, dtype=np.float32).reshape(-1))
+            columns[name] = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), flat)
+    table = pa.table(columns).replace_schema_metadata({"bias": json.dumps([float(b) for b in traces.bias])})
+    leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS]
+    pq.write_table(
+        table, path, compression="zstd", compression_level=19, use_dictionary=False, use_byte_stream_split=leaves
+    )
+
+
+def read_traces(path: Path) -> Traces:
+    """The traces of `write_traces`."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path).combine_chunks()
+    bias = np.array(json.loads(table.schema.metadata[b"bias"]), dtype=np.float32)
+    tokens = {}
+    for name in TOKEN_ARRAYS:
+        if name in table.column_names:
+            column = table[name].chunk(0)
+            tokens[name] = column.values.to_numpy(zero_copy_only=False)
+            offsets = column.offsets.to_numpy().astype(np.int64)
+            if name == "contribution":
+                tokens[name] = tokens[name].reshape(-1, len(bias))
+                offsets = offsets // len(bias)
+    return Traces(
+        doc_id=table["doc_id"].to_numpy(), label=table["label"].to_numpy(), offsets=offsets, bias=bias, **tokens
+    )
+
+
+def write(store: Path, key: str, record: dict, files: dict) -> None:
+    """Put a run into a store in one step: staged beside it, then renamed, so a kill leaves the old state or the new.
+
+    files: name -> Traces or DataFrame.
+    """
+    stage = staging(store, key)
+    try:
+        for name, content in files.items():
+            if isinstance(content, Traces):
+                write_traces(stage / name, content)
+            else:
+                write_table(stage / name, content)
+        sums = {name: hashlib.sha256((stage / name).read_bytes()).hexdigest() for name in files}
+        (stage / "record.json").write_text(json.dumps({**record, "files": sums}, indent=1, default=float) + "\n")
+        stage.chmod(0o755)
+        if (store / key).exists():
+            os.rename(store / key, stage.with_suffix(".old"))
+        os.rename(stage, store / key)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+        shutil.rmtree(stage.with_suffix(".old"), ignore_errors=True)
+
+
+def staging(store: Path, key: str) -> Path:
+    """A fresh folder in the store to write into; AttnError where the store cannot be written."""
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{os.getpid()}.{key}.", dir=store))
+    except OSError as error:
+        raise AttnError(
+            f"cannot write to {store} ({error.strerror}); make it writable or set ATTN_CACHE to another folder"
+        ) from error
+
+
+def verify(store: Path, key: str) -> None:
+    """Read a run and check that its traces tell the record's story; AttnError at the first thing that does not fit."""
+    result = read(store, key)
+    if result.traces.label.max(initial=0) > 1:
+        return
+    if len(result.traces) == result.record["n_test"]:
+        accuracy = float((result.traces.predicted == result.traces.label).mean())
+        if abs(accuracy - result.record["accuracy"]) > 1e-9:
+            raise AttnError(
+                f"{key}: the record says accuracy {result.record['accuracy']:.4f}, its traces give {accuracy:.4f}"
+            )
+    if result.documents is not None:
+        stored = result.documents.set_index("doc_id").loc[result.traces.doc_id]
+        worst = float(np.abs(stored["p"].to_numpy() - result.traces.p).max())
+        if worst > 1e-5:
+            raise AttnError(
+                f"{key}: p in documents.parquet and p of its traces differ by {worst:.2g}; expected the same model"
+            )
+
+
+def sweep_away(store: Path) -> None:
+    """Remove the staging folders of writers that are dead; whole runs and other sweeps' work are never touched."""
+    for stage in store.glob(".*.*"):
+        writer = stage.name.split(".")[1]
+        if writer.isdigit() and not alive(int(writer)):
+            shutil.rmtree(stage, ignore_errors=True)
+
+
+def alive(process: int) -> bool:
+    """Whether a process of this machine is running."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def write_table(path: Path, table: pd.DataFrame) -> None:
+    """A DataFrame as Parquet with 18-bit mantissas."""
+    rounded = {name: round_mantissa(table[name].to_numpy(), DOCUMENT_BITS) for name in table.select_dtypes("floating")}
+    table.assign(**rounded).to_parquet(path, compression="zstd", compression_level=19, index=False)
+
+
+def sample(doc_ids: np.ndarray, corpus: str) -> np.ndarray:
+    """A fixed order of documents that depends on the corpus alone: row numbers sorted by a hash of the doc_id."""
+    ranks = [hashlib.sha256(f"{corpus}/{doc_id}".encode()).digest() for doc_id in doc_ids]
+    return np.array(sorted(range(len(doc_ids)), key=ranks.__getitem__))
+
+
+def pack(key: str, tables: tuple[pd.DataFrame, pd.DataFrame], first_seed: bool) -> None:
+    """Move a cached run into the archive: the sample of its traces, its document table (first seed) and summary.
+
+    tables: (document table, summary) computed from the traces of the whole test set.
+    """
+    result = read(cache_store(), key)
+    documents, summary = tables
+    order = sample(result.traces.doc_id, result.record["run"]["corpus"])
+    budget = FIRST_SEED_TOKENS if first_seed else FURTHER_SEED_TOKENS
+    within = np.cumsum(result.traces.lengths[order]) <= budget
+    kept = np.sort(order[: int(within.sum())])
+    files = {"traces.parquet": result.traces.take(kept), "summary.parquet": summary}
+    if first_seed:
+        files["documents.parquet"] = documents.iloc[np.sort(order[:DOCUMENTS_KEPT])].reset_index(drop=True)
+    record = {name: value for name, value in result.record.items() if name != "files"}
+    write(archive_folder(), key, record, files)

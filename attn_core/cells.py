@@ -1,0 +1,45 @@
+"""What the cells of a page call: numbers for the prose, and boxes for runs that are not there."""
+
+import html
+
+
+def glue(**values: object) -> None:
+    """Name numbers (or words) for the prose: `glue(tau=0.38)`, then {glue:text}`tau:.2f` in the text.
+
+    The same record that `myst_nb.glue(…, display=False)` leaves, without importing Sphinx into the reader's kernel;
+    NumPy scalars become plain numbers, so that a format such as `:.2f` works.
+    """
+    from IPython.display import display
+
+    prefix = "application/papermill.record/"
+    for name, value in values.items():
+        plain = value.item() if hasattr(value, "item") else value
+        record = {"scrapbook": {"name": name, "mime_prefix": prefix}}
+        display({f"{prefix}text/plain": repr(plain)}, metadata=record, raw=True)
+
+
+def gap(*lines: str) -> None:
+    """Show a gap box: what is not there and what would fill it. The build lists all gap boxes at its end.
+
+    Call it once per cell with all that is missing (`gap(*absent)`; nothing missing shows nothing). AttnErrors may be
+    passed as they are.
+    """
+    from IPython.display import display
+
+    if lines:
+        box = gap_box([str(line) for line in lines])
+        display(box["data"], metadata=box["metadata"], raw=True)
+
+
+def gap_box(texts: list[str]) -> dict:
+    """A gap box as a display: its data in two forms, and its lines in the metadata, from which builds list them."""
+    body = "".join(f"<p>{html.escape(text)}</p>" for text in texts)
+    box = f'<div class="admonition attn-gap"><p class="admonition-title">Not in the archive</p>{body}</div>'
+    data = {"text/html": box, "text/plain": "\n".join(f"[gap] {text}" for text in texts)}
+    return {"data": data, "metadata": {"attn": {"gap": texts}}}
+
+
+def gaps_of(notebook) -> list[str]:
+    """The lines of all gap boxes of an executed notebook."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [line for output in outputs for line in output.get("metadata", {}).get("attn", {}).get("gap", [])]

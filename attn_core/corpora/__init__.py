@@ -1,0 +1,6 @@
+"""Data sets: catalogue, look-up and download, cleaning, arrays, word vectors, generated sets."""
+
+from attn_core.corpora.encoding import encode
+from attn_core.corpora.load import read
+
+__all__ = ["encode", "read"]

@@ -1,0 +1,255 @@
+"""All data sets of the three papers, one entry each, plus the generated set ``planted``.
+
+An entry says what a data set is, how the papers prepare it, where it is looked for, what counts to expect and under
+which licence it stands. The facts come from the papers, from the statistics files of Jain & Wallace's repository
+and from the data sets' own pages.
+"""
+
+import difflib
+from dataclasses import dataclass, field
+
+from attn_core.corpora.sources import SOURCES, Source
+from attn_core.errors import AttnError
+
+READY, TABLES, ABSENT = "arrays", "tables", "not built"
+PLAIN = "spaCy tokens, lower case, tokens with a digit to qqq"
+NEWS = PLAIN + "; then each run of non-word characters to its last one, set between blanks"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One data set.
+
+    task: 'text' (one text, one label), 'question' (story, question, answer) or 'inference' (premise, hypothesis,
+    label). classes: names in the order of the label ids; empty where answers are words of the text. folder: name
+    under $ATTN_DATA; columns: what its Parquet files must hold; files: splits stored there. split: how train, dev
+    and test come about. cleaning: what becomes of the raw text, in words. longer_than,
+    shorter_than: the length filter in tokens,
+    strict; None = the split's own extreme; filtered False = no filter. min_df: smallest number of training
+    documents a vocabulary word occurs in. expected: counts to meet, (class 0, class 1, …) per split after the
+    filter, 'vocabulary' including the four special ids. reported: (paper, name) as in data/reported. vectors:
+    recipe used when a run names none. loader: 'arrays' (``encode`` works), 'tables' (``read`` works) or 'not
+    built'. generated: made by this package, never downloaded. private: only the user's own copy is ever read.
+    """
+
+    name: str
+    title: str
+    task: str
+    classes: tuple[str, ...]
+    split: str
+    licence: str
+    cite: str
+    folder: str | None = None
+    files: tuple[str, ...] = ("train", "test")
+    columns: tuple[str, ...] = ("text", "label")
+    cleaning: str = PLAIN
+    filtered: bool = True
+    longer_than: int | None = None
+    shorter_than: int | None = None
+    min_df: int = 1
+    expected: dict = field(default_factory=dict)
+    reported: tuple[tuple[str, str], ...] = ()
+    sources: tuple[Source, ...] = ()
+    vectors: str = "indomain-300"
+    loader: str = ABSENT
+    generated: bool = False
+    private: bool = False
+    note: str = ""
+
+
+JAIN, WIEGREFFE, SERRANO = "jain_wallace_2019", "wiegreffe_pinter_2019", "serrano-smith-2019"
+_NEGATIVE_POSITIVE = ("negative", "positive")
+_STARS = ("1 star", "2 stars", "3 stars", "4 stars", "5 stars")
+_NEWS = ("World", "Sports", "Business", "Sci/Tech")
+_GROUPS = (
+    "alt.atheism", "comp.graphics", "comp.os.ms-windows.misc", "comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware",
+    "comp.windows.x",
+    "misc.forsale", "rec.autos", "rec.motorcycles", "rec.sport.baseball", "rec.sport.hockey", "sci.crypt",
+    "sci.electronics", "sci.med",
+    "sci.space", "soc.religion.christian", "talk.politics.guns", "talk.politics.mideast", "talk.politics.misc",
+    "talk.religion.misc",
+)  # fmt: skip
+_BABI = dict(
+    task="question", classes=(), licence="CC BY 3.0", cite="weston2015", filtered=False,
+    cleaning="sentences joined by a lone full stop, case kept",
+    vectors="random",
+    columns=("passage", "question", "answer", "support"), loader=TABLES, sources=(SOURCES["babi"],),
+    split="official 10,000 / 1,000 questions (en-10k); dev: 15 % of train at random (J&W: random_state 16377)",
+)  # fmt: skip
+_MIMIC = dict(
+    task="text", cite="johnson2016", licence="PhysioNet credentialed use only", private=True,
+    cleaning="spaCy tokens, lower case, brackets of names to <DE>, tokens with a digit to qqq",
+    sources=(SOURCES["mimic"],), min_df=5, files=(), note="results of this set are the authors' own, not rerun",
+)  # fmt: skip
+_ZHANG = dict(task="text", filtered=False, min_df=5, cleaning="spaCy sentences and tokens, lower case")
+
+_ENTRIES = (
+    Corpus(
+        "planted", "Generated documents with known evidence tokens", "text", _NEGATIVE_POSITIVE,
+        "generated: 1,500 / 300 / 500 documents by default", "made by this package", "", files=(),
+        cleaning="none: made as tokens",
+        filtered=False,
+        vectors="random", loader=READY, generated=True,
+    ),
+    Corpus(
+        "sst", "Stanford Sentiment Treebank, neutral sentences left out", "text", _NEGATIVE_POSITIVE,
+        "official 6,920 / 872 / 1,821 sentences", "none stated; sentences from Rotten Tomatoes (Pang & Lee 2005)",
+        "socher2013",
+        folder="sst", files=("train", "dev", "test"),
+        cleaning="bracket marks away, non-word characters to blanks, spaCy tokens, lower case", longer_than=5,
+        loader=READY,
+        expected={"train": (3034, 3321), "dev": (397, 424), "test": (863, 862), "vocabulary": 13826,
+        "vocabulary_all_splits": 16175},
+        reported=((JAIN, "sst"), (WIEGREFFE, "SST")), sources=(SOURCES["sst"],),
+    ),
+    Corpus(
+        "imdb", "IMDB reviews, two classes", "text", _NEGATIVE_POSITIVE,
+        "official parts below 400 tokens; train: 80/20 train/dev, test: a random fifth (J&W: random_state 1378)",
+        "none stated; the authors ask to be cited", "maas2011", folder="imdb", columns=("text", "label", "doc_id"),
+        cleaning="lower case, punctuation to blanks, split at blanks (Keras)", longer_than=6, min_df=10,
+        loader=TABLES, reported=((JAIN, "imdb"), (WIEGREFFE, "IMDb")),
+        expected={"test": (2184, 2172), "vocabulary": 12487, "vocabulary_all_splits": 13916},
+        sources=(SOURCES["imdb"],),
+    ),
+    Corpus(
+        "agnews", "AG News descriptions, World against Business", "text", ("World", "Business"),
+        "official test; dev: 15 % of train at random (J&W: random_state 16377)",
+        "research and other non-commercial use", "zhang2015",
+        folder="ag_news", columns=("title", "description", "label", "part"), min_df=5, loader=TABLES,
+        expected={"test": (1900, 1898), "vocabulary": 13715, "vocabulary_all_splits": 14752},
+        reported=((JAIN, "agnews"), (WIEGREFFE, "AgNews")), sources=(SOURCES["ag_news_train"], SOURCES["ag_news_test"]),
+    ),
+    Corpus(
+        "20news", "20 Newsgroups, baseball against hockey", "text", ("baseball", "hockey"),
+        "stratified 80/20 twice (J&W: random_state 13478) over all posts in the order of scikit-learn's loader",
+        "none stated; public Usenet posts", "lang1995", folder="20newsgroups", columns=("text", "label", "group",
+        "doc_id"),
+        cleaning=NEWS, longer_than=6, shorter_than=500, min_df=2, loader=READY,
+        expected={"test": (179, 178), "vocabulary": 6515, "vocabulary_all_splits": 8853},
+        reported=((JAIN, "20News_sports"), (WIEGREFFE, "20News")), sources=(SOURCES["20newsgroups"],),
+        note="spaCy 3.8 gives a vocabulary of 6,517 (6,515 with the authors' version of 2019)",
+    ),
+    Corpus("babi_1", "bAbI task 1, one supporting fact", folder="babi_1", reported=((JAIN, "babi_1"),),
+    expected={"vocabulary": 24}, **_BABI),
+    Corpus("babi_2", "bAbI task 2, two supporting facts", folder="babi_2", reported=((JAIN, "babi_2"),),
+    expected={"vocabulary": 38}, **_BABI),
+    Corpus("babi_3", "bAbI task 3, three supporting facts", folder="babi_3", reported=((JAIN, "babi_3"),),
+    expected={"vocabulary": 39}, **_BABI),
+    Corpus(
+        "snli", "Stanford Natural Language Inference", "inference", ("neutral", "contradiction", "entailment"),
+        "official, pairs without a gold label left out", "CC BY-SA 4.0", "bowman2015", folder="snli", files=("train",
+        "dev", "test"),
+        columns=("premise", "hypothesis", "label"), filtered=False, min_df=3, reported=((JAIN, "snli"),),
+        expected={"test": (3219, 3237, 3368), "vocabulary": 20981}, sources=(SOURCES["snli"],),
+    ),
+    Corpus(
+        "cnn", "CNN cloze questions, entities made anonymous", "question", (),
+        "official 380,298 / 3,924 / 3,198 questions",
+        "none stated; text of CNN", "hermann2015", folder="cnn", files=("train", "dev", "test"),
+        columns=("passage", "question", "answer"), cleaning="split at blanks", filtered=False, min_df=8,
+        reported=((JAIN,
+        "cnn"),),
+        expected={"vocabulary": 70187}, sources=(SOURCES["cnn"],),
+    ),
+    Corpus(
+        "diabetes", "MIMIC-III discharge summaries, diabetes", classes=("no diabetes", "diabetes"), longer_than=6,
+        shorter_than=4000,
+        split="the authors' lists of admissions, 8,066 / 1,573 / 1,729", reported=((JAIN, "diab"), (WIEGREFFE,
+        "Diabetes")),
+        expected={"test": (1296, 319), "vocabulary": 18888, "vocabulary_all_splits": 22316}, **_MIMIC,
+    ),
+    Corpus(
+        "anemia", "MIMIC-III discharge summaries, anemia", classes=("chronic", "acute"), shorter_than=4000,
+        split="stratified 80/20 (random_state 12939), dev: 15 % of train, stratified (13448)",
+        reported=((JAIN, "anemia"), (WIEGREFFE, "Anemia")),
+        expected={"test": (460, 802), "vocabulary": 16274, "vocabulary_all_splits": 19743}, **_MIMIC,
+    ),
+    Corpus(
+        "adr", "Tweets, adverse drug reaction mentioned or not", "text", ("no ADR", "ADR"),
+        "stratified 80/20 (random_state 13020), dev: 15 % of train at random (16377)",
+        "no right to pass the text on; ask the authors",
+        "jain2019attention", files=(), cleaning="spaCy tokens, lower case", longer_than=5, shorter_than=100, min_df=2,
+        private=True,
+        expected={"test": (3636, 487), "vocabulary": 6845, "vocabulary_all_splits": 8686}, reported=((JAIN, "tweet"),),
+        note="results of this set are the authors' own, not rerun",
+    ),
+    Corpus(
+        "imdb_stars", "IMDB reviews, ten ratings (Diao et al. 2014)", classes=tuple(f"{n} of 10" for n in range(1, 11)),
+        split="each document to train, dev or test with probability 0.8 / 0.1 / 0.1", licence="none stated",
+        cite="diao2014",
+        reported=((SERRANO, "imdb"),), sources=(SOURCES["imdb_stars"],), **_ZHANG,
+    ),
+    Corpus(
+        "amazon", "Amazon reviews, five ratings", classes=_STARS,
+        split="50,000 test, 140,000 of each class for train and dev",
+        licence="none stated", cite="zhang2015", folder="amazon_review_full_sample", reported=((SERRANO, "amazon"),),
+        sources=(SOURCES["amazon"],), **_ZHANG,
+    ),
+    Corpus(
+        "yelp", "Yelp reviews, five ratings", classes=_STARS, split="official test; dev: a tenth of train",
+        licence="Yelp dataset agreement: academic use, no redistribution", cite="zhang2015",
+        folder="yelp_review_full_sample",
+        reported=((SERRANO, "yelp"),), sources=(SOURCES["yelp"],), **_ZHANG,
+    ),
+    Corpus(
+        "yahoo", "Yahoo Answers, ten topics", split="official test; dev: a tenth of train",
+        classes=(
+            "Society & Culture", "Science & Mathematics", "Health", "Education & Reference", "Computers & Internet",
+            "Sports",
+            "Business & Finance", "Entertainment & Music", "Family & Relationships", "Politics & Government",
+        ),
+        licence="research only, no redistribution", cite="zhang2015", folder="yahoo_answers_2class_sample",
+        reported=((SERRANO, "yahoo"),), sources=(SOURCES["yahoo"],),
+        note="the sample folder holds two of the ten topics", **_ZHANG,
+    ),
+    Corpus(
+        "agnews_all", "AG News, all four classes", "text", _NEWS, "official test; dev: 15 % of train",
+        "research and other non-commercial use",
+        "zhang2015", folder="ag_news", columns=("text", "label", "part"), min_df=5, note="not in the papers",
+        sources=(SOURCES["ag_news_train"], SOURCES["ag_news_test"]),
+    ),
+    Corpus(
+        "20news_all", "20 Newsgroups, all groups", "text", _GROUPS, "by date, official",
+        "none stated; public Usenet posts", "lang1995",
+        folder="20newsgroups", columns=("text", "label", "group", "doc_id"), cleaning=NEWS, longer_than=6,
+        shorter_than=500,
+        min_df=2, sources=(SOURCES["20newsgroups"],), note="not in the papers",
+    ),
+)  # fmt: skip
+
+CATALOGUE: dict[str, Corpus] = {entry.name: entry for entry in _ENTRIES}
+
+NOT_A_CORPUS = {
+    "all": "a figure over all data sets",
+    "mean of 12": "a mean over the twelve data sets of Jain & Wallace",
+    "HipSurgery": "side study on MIMIC-III in the authors' repository",
+    "KneeSurgery": "side study on MIMIC-III in the authors' repository",
+    "Phenotyping": "side study on MIMIC-III in the authors' repository",
+    "mortality": "side study on MIMIC-III in the authors' repository",
+    "readmission": "side study on MIMIC-III in the authors' repository",
+}
+"""Values of the column ``dataset`` in data/reported that name no data set of the catalogue, and what they are."""
+
+
+def corpus(name: str) -> Corpus:
+    """The entry of a data set; an unknown name is an AttnError with the nearest name and the list."""
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    near = difflib.get_close_matches(str(name).lower(), CATALOGUE, n=1, cutoff=0.5)
+    hint = f"; did you mean '{near[0]}'?" if near else ";"
+    raise AttnError(f"unknown corpus '{name}'{hint} known: {', '.join(CATALOGUE)}")
+
+
+def from_reported(name: str, paper: str) -> Corpus | None:
+    """The data set that a table in data/reported calls ``name``; None for the values in NOT_A_CORPUS.
+
+    The paper matters: 'imdb' is the two-class set for Jain & Wallace and the ten-star set for Serrano & Smith.
+    Tables from other hands (the authors' repository, replications) use the names of the first two papers.
+    """
+    if name in NOT_A_CORPUS:
+        return None
+    papers = (SERRANO,) if paper == SERRANO else (JAIN, WIEGREFFE)
+    for entry in CATALOGUE.values():
+        if any((of, name) in entry.reported for of in papers):
+            return entry
+    raise AttnError(f"'{name}' of '{paper}' in data/reported belongs to no data set of the catalogue")

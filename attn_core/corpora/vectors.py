@@ -1,0 +1,232 @@
+"""Word vectors: a recipe by name, or a text file of the user.
+
+Jain & Wallace start from fastText vectors of the Simple English Wikipedia. ``indomain-300`` stands in for them
+where no file can be had: fastText vectors trained on a fixed list of training texts, the same on every machine.
+Words without a vector get the zero row, and so do <pad>, <unk>, <s> and </s>: that is the authors' path for every
+text set.
+"""
+
+import hashlib
+import io
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from attn_core.corpora import load, text
+from attn_core.errors import AttnError
+
+WIDTH = 300
+RECIPES = ("random", "indomain-300")
+RANDOM_SEED = 0
+PARAMETERS = {
+    "algorithm": "fastText skip-gram",
+    "vector_size": WIDTH,
+    "window": 5,
+    "negative": 5,
+    "min_count": 2,
+    "min_n": 3,
+    "max_n": 6,
+    "bucket": 200_000,
+    "epochs": 8,
+    "sample": 1e-4,
+    "seed": 1,
+    "workers": 1,
+}
+
+
+def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
+    """Start vectors for a vocabulary: ((V, 300) float32, fingerprint).
+
+    recipe: 'random' (every row but <pad> standard normal, the default of an embedding layer, which the authors use
+    for bAbI; row i depends on i alone, never on the run's seed), 'indomain-300' (see ``train``; made once, then
+    cached) or the path of a text file, one word and 300 numbers a line, blanks between, an optional first line with
+    count and width (fastText, GloVe). fingerprint: of the recipe's texts and parameters, or the SHA-256 of the
+    file. Errors: AttnError.
+    """
+    vocabulary = tuple(vocabulary)
+    if recipe == "random":
+        rows = np.random.default_rng(RANDOM_SEED).standard_normal((len(vocabulary), WIDTH), dtype=np.float32)
+        rows[text.PAD] = 0
+        return rows, _digest(["random", "standard normal", RANDOM_SEED, WIDTH])
+    if recipe == "indomain-300":
+        words, matrix, fingerprint = _indomain()
+        index = {word: i for i, word in enumerate(words)}
+        rows = np.zeros((len(vocabulary), WIDTH), dtype=np.float32)
+        known = [row for row, word in enumerate(vocabulary) if word in index and row >= len(text.SPECIALS)]
+        rows[known] = matrix[[index[vocabulary[row]] for row in known]]
+        return rows, fingerprint
+    path = Path(recipe)
+    if not path.is_file():
+        raise AttnError(f"unknown vectors '{recipe}': neither a recipe ({', '.join(RECIPES)}) nor a file")
+    return read_text(path, vocabulary), load.sha256(path)
+
+
+def _digest(parts) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def read_text(path: Path, vocabulary) -> np.ndarray:
+    """Rows of a fastText or GloVe text file for a vocabulary, (V, 300) float32; the first of repeated words counts.
+
+    A word may hold blanks (GloVe 840B has a few such). Errors: AttnError naming file and line for a wrong number of
+    columns anywhere, and for numbers that cannot be read or are not finite in the rows of vocabulary words (other
+    rows are not parsed).
+    """
+    index = {word: i for i, word in enumerate(vocabulary) if i >= len(text.SPECIALS)}
+    rows = np.zeros((len(vocabulary), WIDTH), dtype=np.float32)
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            columns = line.split()
+            if number == 1 and len(columns) == 2:  # count and width
+                continue
+            extra = columns[1:-WIDTH]  # further parts of a word with blanks
+            if len(columns) < WIDTH + 1 or (extra and all(map(_is_number, extra))):
+                raise AttnError(f"{path}, line {number}: {max(len(columns) - 1, 0)} numbers, expected {WIDTH}")
+            try:
+                word = b" ".join(columns[:-WIDTH]).decode()
+            except UnicodeDecodeError as error:
+                raise AttnError(f"{path}, line {number}: the word is not UTF-8") from error
+            row = index.pop(word, None)
+            if row is None:
+                continue
+            try:
+                values = np.array(columns[-WIDTH:], dtype=np.float64)
+            except ValueError as error:
+                raise AttnError(f"{path}, line {number}: '{word}' is not followed by {WIDTH} numbers") from error
+            if not np.isfinite(values).all():
+                raise AttnError(f"{path}, line {number}: the vector of '{word}' holds NaN or infinity")
+            rows[row] = values
+    return rows
+
+
+def _is_number(column: bytes) -> bool:
+    try:
+        float(column)
+    except ValueError:
+        return False
+    return True
+
+
+def _store() -> Path:
+    return load.cache_folder() / "vectors" / "indomain-300"
+
+
+def _indomain() -> tuple[list[str], np.ndarray, str]:
+    """Words, (W, 300) float32 and fingerprint from the cache, trained first if they are not there or damaged."""
+    stem = _store()
+    notes, matrix = stem.with_suffix(".json"), stem.with_suffix(".npy")
+    if notes.is_file() and matrix.is_file():
+        try:
+            about = json.loads(notes.read_text(encoding="utf-8"))
+            if about["parameters"] == PARAMETERS:
+                if load.sha256(matrix) != about["sha256"]:
+                    raise ValueError("checksum differs")
+                return about["words"], np.load(matrix, mmap_mode="r"), about["fingerprint"]
+        except (ValueError, KeyError, OSError) as error:
+            load.say(f"the cached vectors {matrix} are damaged ({type(error).__name__}); they are trained anew")
+    words, rows, fingerprint, seconds = train()
+    try:
+        write(stem, words, rows, fingerprint, seconds)
+    except OSError as error:
+        raise AttnError(
+            f"the trained vectors cannot be kept in {stem.parent} ({error.strerror}); set ATTN_CACHE to another folder"
+        ) from error
+    return words, rows, fingerprint
+
+
+def write(stem: Path, words: list[str], rows: np.ndarray, fingerprint: str, seconds: float = 0.0) -> None:
+    """Vectors as <stem>.npy and <stem>.json (words, parameters, fingerprint, checksum), each replaced in one step."""
+    packed = io.BytesIO()
+    np.save(packed, np.ascontiguousarray(rows, dtype=np.float32))
+    data = packed.getvalue()
+    about = {
+        "fingerprint": fingerprint,
+        "parameters": PARAMETERS,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "seconds": round(seconds, 1),
+        "words": list(words),
+    }
+    with load.replacing(stem.with_suffix(".npy")) as file:
+        file.write(data)
+    with load.replacing(stem.with_suffix(".json")) as file:
+        file.write(json.dumps(about).encode())
+
+
+def excerpt(vocabularies, folder: Path) -> None:
+    """The rows of 'indomain-300' for some vocabularies only, as a small cache in ``folder`` for machines that just
+    train.
+
+    The fingerprint stays that of the whole; a word outside the vocabularies has no vector there.
+    """
+    words, matrix, fingerprint = _indomain()
+    wanted = {word for vocabulary in vocabularies for word in vocabulary}
+    kept = [i for i, word in enumerate(words) if word in wanted]
+    write(Path(folder) / "vectors" / "indomain-300", [words[i] for i in kept], matrix[kept], fingerprint)
+
+
+def training_texts() -> list[list[str]]:
+    """Token lists of the fixed training texts of 'indomain-300', in an order that depends on the texts alone
+    (sorted by SHA-256).
+
+    SST train; IMDB train, line breaks removed; the first 10,429 rows of AG News train, title and description; 20
+    Newsgroups by-date train without baseball and hockey, headers, footers and quotes removed; the training split of
+    corpus '20news'. No text of any development or test split is in it. One tokenization for all:
+    ``text.simple_tokens``.
+    """
+    from attn_core.corpora.encoding import encode
+
+    sst = [t.replace("-LRB-", "").replace("-RRB-", " ") for t in load.read("sst", "train")["text"]]
+    imdb = [t.replace("<br />", " ") for t in load.read("imdb", "train")["text"]]
+    news = load.read("agnews", "train")
+    news = news[news["part"] == "first_rows"]
+    agnews = [f"{title} {description}" for title, description in zip(news["title"], news["description"], strict=True)]
+    posts = {split: load.read("20news", split) for split in ("train", "test")}
+    others = posts["train"][~posts["train"]["group"].isin(["rec.sport.baseball", "rec.sport.hockey"])]["text"]
+    both = [*posts["train"]["text"], *posts["test"]["text"]]
+    sports = [both[row] for row in encode("20news").splits["train"].doc_ids]
+    newsgroups = [text.strip_post(t) for t in [*others, *sports]]
+    lists = [text.simple_tokens(t) for t in [*sst, *imdb, *agnews, *newsgroups]]
+    return sorted(filter(None, lists), key=lambda tokens: hashlib.sha256(" ".join(tokens).encode()).digest())
+
+
+def train(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str, float]:
+    """fastText vectors with subwords: (words, (W, 300) float32, fingerprint, seconds), one thread, fixed seed.
+
+    texts: token lists, by default ``training_texts``. The fingerprint covers texts, parameters and gensim's
+    version. Progress with the time that remains goes to stderr. Deviation from the papers: they use vectors trained
+    on the Simple English Wikipedia.
+    """
+    try:
+        import gensim
+        from gensim.models import FastText
+    except ImportError as error:
+        raise AttnError(
+            "gensim is needed to train the vectors 'indomain-300' and is not installed; install it or name a file"
+        ) from error
+    from tqdm import tqdm
+
+    texts = training_texts() if texts is None else texts
+    parameters = PARAMETERS if parameters is None else parameters
+    digest = hashlib.sha256()
+    for tokens in texts:
+        digest.update(" ".join(tokens).encode() + b"\n")
+    fingerprint = _digest([digest.hexdigest(), parameters, gensim.__version__])
+    options = {name: value for name, value in parameters.items() if name != "algorithm"}
+    begun = time.monotonic()
+    passes = options["epochs"] + 1  # the first counts the words
+    with tqdm(total=passes * len(texts), unit="text", desc="word vectors", file=sys.stderr, mininterval=5) as bar:
+
+        class Passes:
+            def __iter__(self):
+                for tokens in texts:
+                    bar.update()
+                    yield tokens
+
+        try:
+            model = FastText(sentences=Passes(), sg=1, **options)
+        except RuntimeError as error:  # no word left after min_count
+            raise AttnError(f"the word vectors cannot be trained on these {len(texts)} texts: {error}") from error
+    return list(model.wv.index_to_key), model.wv.vectors.astype(np.float32), fingerprint, time.monotonic() - begun

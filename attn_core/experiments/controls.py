@@ -1,0 +1,185 @@
+"""What an adversarial JSD must be held against: most of its height is the measure's, not the model's.
+
+Between spread-out attention and one or two tokens JSD is near ln 2 whatever the model does. None of this is in Jain and
+Wallace 2019.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from attn_core.errors import AttnError
+from attn_core.experiments import draws as random
+from attn_core.experiments.optimum import exact, slab
+from attn_core.experiments.search import select
+from attn_core.experiments.tables import blocks, one_logit, pad, table
+from attn_core.measures import jsd_point, jsd_ragged
+from attn_core.traces import Traces
+
+ALL_PAIRS = 67
+SAMPLED_PAIRS = 512
+"""Swaps looked at per step: all of them up to padded length ALL_PAIRS, else this many random ones, and one start."""
+
+PENALTIES = (0.3, 1.0, 3.0, 10.0, 100.0)
+"""Price, in nats, of leaving the slab by the largest |contribution|; rises from climb to climb."""
+
+SMALLEST_GAIN = 1e-6
+PATIENCE = 3
+STEPS = 200
+"""A climb ends after PATIENCE steps without a gain of SMALLEST_GAIN nats (one step, if it looked at all swaps), at the
+latest after STEPS."""
+
+BLOCK = 20_000
+"""Padded tokens at once, so at most about two million swaps are valued at a time."""
+
+
+def controls(traces: Traces, epsilon: float, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
+    """Three yardsticks for the adversarial JSD of each document.
+
+    Columns: ceiling = largest JSD of any weights to the model's attention when the output does not matter (all mass on
+    the least attended token). ceiling_permutation = the same among permutations of the model's own weights, see
+    `mirrored`. jsd_shuffled = the exact optimum when contributions are shuffled over the tokens: attention, bias and
+    the set of contributions stay, which token has which contribution changes, hence the output too, and the
+    constraint is around that new output. jsd_permutation, tvd_permutation = the best permutation of the model's own
+    weights found within epsilon of the model's output, so the shape of attention is kept; see `best_permutation`.
+
+    draws (T,): position within its document of the contribution token t gets in the shuffle; by default from
+    (seed, doc_id).
+    """
+    if draws is None:
+        order = shuffles(seed, "shuffle", traces)
+    else:
+        order = global_positions(traces, draws)
+    shuffled = replace(traces, contribution=traces.contribution[order])
+    jsd, tvd = best_permutation(traces, epsilon, seed)
+    return table(
+        traces,
+        ceiling=ceiling(traces),
+        ceiling_permutation=jsd_ragged(mirrored(traces), traces.attention, traces.offsets),
+        jsd_shuffled=exact(shuffled, epsilon)["jsd_exact"].to_numpy(),
+        jsd_permutation=jsd,
+        tvd_permutation=tvd,
+    )
+
+
+def global_positions(traces: Traces, draws: np.ndarray) -> np.ndarray:
+    """Token indices (T,) of positions within documents; AttnError unless they permute each document's 0..n-1."""
+    start = np.repeat(traces.offsets[:-1], traces.lengths)
+    if np.shape(draws) == start.shape:
+        order = start + np.asarray(draws)
+        document = np.repeat(np.arange(len(traces)), traces.lengths)
+        if (np.sort(order) == np.arange(len(order))).all() and (document[order] == document).all():
+            return order
+    raise AttnError("draws must hold, for each document, one permutation of the positions 0..n-1, end to end")
+
+
+def ceiling(traces: Traces) -> np.ndarray:
+    """max_t JSD(all mass on t, attention), (D,): what JSD allows without any model; 0 for one token."""
+    return jsd_point(np.minimum.reduceat(traces.attention, traces.offsets[:-1]))
+
+
+def mirrored(traces: Traces) -> np.ndarray:
+    """The model's weights in reversed order of size, (T,): the largest goes to the least attended token, and so on.
+
+    No permutation has a larger JSD to the weights: its mixed second derivative -1 / (2 (a + b)) is negative, so of two
+    weights the larger always gains by going to the less attended token.
+    """
+    by_size = np.lexsort((traces.attention, np.repeat(np.arange(len(traces)), traces.lengths)))  # rising, per document
+    opposite = np.repeat(traces.offsets[:-1] + traces.offsets[1:] - 1, traces.lengths) - np.arange(len(by_size))
+    weights = np.empty_like(traces.attention)
+    weights[by_size] = traces.attention[by_size[opposite]]
+    return weights
+
+
+def shuffles(seed: int, purpose: str, traces: Traces) -> np.ndarray:
+    """A random permutation of the tokens within each document as token indices, (T,)."""
+    uniform = random.uniforms(seed, purpose, traces.doc_id, traces.offsets)[0]
+    return np.lexsort((uniform, np.repeat(np.arange(len(traces)), traces.lengths)))
+
+
+def best_permutation(traces: Traces, epsilon: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Largest JSD found between attention and a permutation of it whose output lies within epsilon: (jsd, tvd), (D,).
+
+    A lower bound of the maximum, which is an assignment problem with a side condition. Pairs of weights are swapped,
+    steepest first, as long as that raises JSD minus a price for leaving the slab; the price rises from climb to climb,
+    and weights once inside stay inside. Starts: the `mirrored` weights, which are the maximum where the output does not
+    matter; and, in documents of up to 67 tokens, where that is not enough, the model's own order, which is always
+    allowed, and a random order. The best result within epsilon counts, the model's own weights (JSD 0) where there is
+    no other.
+    """
+    s, _ = one_logit(traces)
+    low, high = slab(traces, epsilon)
+    attention, lengths = traces.attention, traces.lengths
+    found = np.stack([mirrored(traces), attention, attention[shuffles(seed, "climb", traces)]])  # (3, T)
+    for rows, length in blocks(lengths, BLOCK):
+        if length == 1:
+            continue
+        starts = 3 if length <= ALL_PAIRS else 1
+        weights = pad(found[:starts], traces, rows, length, 0.0).reshape(-1, length)  # (3B or B, L)
+        own, value = (np.tile(pad(x, traces, rows, length, 0.0), (starts, 1)) for x in (attention, s))
+        sizes, lows, highs = (np.tile(x[rows], starts) for x in (lengths, low, high))
+        for penalty in PENALTIES:
+            climb(weights, own, value, sizes, lows, highs, penalty)
+        real = np.arange(length) < lengths[rows, None]
+        tokens = (traces.offsets[rows, None] + np.arange(length))[real]
+        found[:starts, tokens] = weights.reshape(starts, len(rows), length)[:, real]
+    chosen = select(traces, found, epsilon)
+    return chosen["jsd"].to_numpy(), chosen["tvd"].to_numpy()
+
+
+def climb(weights, own, value, sizes, low, high, penalty) -> None:
+    """Swaps weights (C, L) in place, one swap per chain and step, until none gains; own, value (C, L): attention and s.
+
+    JSD of permuted weights a' to a is a constant minus sum (a'_t + a_t) ln(a'_t + a_t) / 2: two logarithms a swap.
+    """
+    length = weights.shape[1]
+    every = length <= ALL_PAIRS
+    price = penalty / np.maximum(np.abs(value).max(axis=1), 1e-300)
+    live, idle = np.arange(len(weights)), np.zeros(len(weights), np.int64)
+    t, u = np.triu_indices(length, 1)
+    for step in range(STEPS):
+        a, x, s = weights[live], own[live], value[live]  # (C, L)
+        if not every:
+            t, u = sampled_pairs(sizes[live], step)
+        z = (a * s).sum(axis=1, keepdims=True)
+        a_t, a_u, x_t, x_u = pick(a, t), pick(a, u), pick(x, t), pick(x, u)  # (C, P)
+        cost = times_log(a + x)
+        gain = 0.5 * (pick(cost, t) + pick(cost, u) - times_log(a_u + x_t) - times_log(a_t + x_u))
+        moved = z + (a_u - a_t) * (pick(s, t) - pick(s, u))
+        before, after = outside(z, low[live], high[live]), outside(moved, low[live], high[live])
+        gain -= price[live, None] * (after - before)
+        gain[(before == 0) & (after > 0)] = -np.inf
+        if every:
+            gain[u >= sizes[live, None]] = -np.inf
+        best, chain = gain.argmax(axis=1), np.arange(len(live))
+        better = gain[chain, best] > SMALLEST_GAIN
+        first, second = (np.broadcast_to(pair, gain.shape)[chain, best][better] for pair in (t, u))
+        rows = live[better]
+        weights[rows, first], weights[rows, second] = weights[rows, second], weights[rows, first]
+        idle[live] = np.where(better, 0, idle[live] + 1)
+        live = live[idle[live] < (1 if every else PATIENCE)]
+        if not len(live):
+            break
+
+
+def pick(values: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """values (C, L) at index (P,), the same for all chains, or (C, P)."""
+    return values[:, index] if index.ndim == 1 else np.take_along_axis(values, index, axis=1)
+
+
+def sampled_pairs(sizes: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of different positions (C, P) for documents of these sizes; they depend on size and step alone."""
+    first, second = np.random.default_rng(step).random((2, SAMPLED_PAIRS))
+    t = (first * sizes[:, None]).astype(np.int64)
+    return t, (t + 1 + (second * (sizes[:, None] - 1)).astype(np.int64)) % sizes[:, None]
+
+
+def times_log(x: np.ndarray) -> np.ndarray:
+    """x ln x, 0 at 0."""
+    return x * np.log(np.maximum(x, 1e-300))
+
+
+def outside(z: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """How far z (C, P) lies outside [low, high], (C,) each."""
+    return np.maximum(np.maximum(low[:, None] - z, z - high[:, None]), 0.0)

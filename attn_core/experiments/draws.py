@@ -1,0 +1,61 @@
+"""Random numbers that belong to a document: the same whichever other documents are there, in any order or batch.
+
+Every number is a hash of (seed, purpose, doc_id, index): the SplitMix64 generator (Steele, Lea and Flood 2014), whose
+k-th output is a bijective mix of start + k * golden ratio and so needs no state. Whole arrays are drawn at once.
+"""
+
+import numpy as np
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+PURPOSES = ("random scores", "permutation", "starts", "shuffle", "climb")
+"""Uses that must not share numbers; a new one goes to the end, else stored results change."""
+
+
+def mix(word: np.ndarray) -> np.ndarray:
+    """The SplitMix64 finaliser: a bijection of 64-bit words with good avalanche."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+def keys(seed: int, purpose: str, doc_id: np.ndarray) -> np.ndarray:
+    """Start of each document's stream, (D,) uint64."""
+    start = np.array([seed % 2**64], dtype=np.uint64)
+    for word in (np.array([PURPOSES.index(purpose) + 1], dtype=np.uint64), np.asarray(doc_id).astype(np.uint64)):
+        start = mix(mix(start + GOLDEN) ^ (word * GOLDEN))
+    return start
+
+
+def bits(key: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Output number `index` (from 0) of the streams `key`, broadcast, uint64."""
+    return mix(key + (np.asarray(index).astype(np.uint64) + np.uint64(1)) * GOLDEN)
+
+
+def uniforms(seed: int, purpose: str, doc_id: np.ndarray, offsets: np.ndarray, count: int = 1) -> np.ndarray:
+    """(count, T) float64 in the open interval (0, 1); row c, token t of a document depend on its doc_id, c and t."""
+    lengths = np.diff(offsets)
+    key = np.repeat(keys(seed, purpose, doc_id), lengths)  # (T,)
+    token = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)  # position within the document
+    words = bits(key, token + (np.arange(count)[:, None] << 32))
+    return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+
+
+def normals(seed: int, purpose: str, doc_id: np.ndarray, offsets: np.ndarray, count: int = 1) -> np.ndarray:
+    """(count, T) standard normal float64, through the inverse distribution function."""
+    from scipy.special import ndtri
+
+    return ndtri(uniforms(seed, purpose, doc_id, offsets, count))
+
+
+def permutations(seed: int, purpose: str, doc_id: np.ndarray, n: int, count: int) -> np.ndarray:
+    """(D, count, n) int64: `count` uniform permutations of 0..n-1 for each document of n tokens.
+
+    Each word's low bits are overwritten by its position and the words are sorted, so no argsort is needed; the at
+    least 64 - log2(n) random bits above make ties (broken by position) as rare as 1 in 2^40 for n = 4,000.
+    """
+    width = np.uint64(max(int(n - 1).bit_length(), 1))
+    index = np.arange(n) + (np.arange(count)[:, None] << 32)
+    words = bits(keys(seed, purpose, doc_id)[:, None, None], index)
+    words = (words >> width << width) | np.arange(n, dtype=np.uint64)
+    words.sort(axis=-1)
+    return (words & ((np.uint64(1) << width) - np.uint64(1))).astype(np.int64)

@@ -1,0 +1,1 @@
+"""Encoder, attention, decoder: one small class each, shapes in comments."""

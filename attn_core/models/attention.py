@@ -1,0 +1,47 @@
+"""Attention: states to one score per token; the classifier masks and normalises them.
+
+h is (B, L, H); scores are (B, L). `given` is the weights of a base run, aligned with the batch.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class Additive(nn.Module):
+    """s_t = v . tanh(W h_t + b) with W: H -> H/2 and v without bias ("tanh" in Jain & Wallace 2019)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(width, width // 2)
+        self.v = nn.Linear(width // 2, 1, bias=False)
+
+    def forward(self, h: Tensor) -> Tensor:
+        return self.v(self.project(h).tanh()).squeeze(-1)
+
+
+class ScaledDot(nn.Module):
+    """s_t = w . h_t / sqrt(H) with a learned vector w in the place of a query ("dot" in Jain & Wallace 2019)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.w = nn.Linear(width, 1, bias=False)
+        self.scale = 1.0 / math.sqrt(width)
+
+    def forward(self, h: Tensor) -> Tensor:
+        return self.w(h).squeeze(-1) * self.scale
+
+
+class Uniform(nn.Module):
+    """The same score everywhere, so every real token gets 1/n (Wiegreffe & Pinter 2019, section 3.1)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+
+    def forward(self, h: Tensor) -> Tensor:
+        return torch.zeros(h.shape[:2], dtype=h.dtype, device=h.device)
+
+
+ATTENTIONS = {"tanh": Additive, "dot": ScaledDot, "uniform": Uniform}
+"""Name in `Run.attention` -> class."""

@@ -1,0 +1,87 @@
+"""Encoders: token ids to one vector per token. Jain & Wallace 2019, section 3 of the replication's description.
+
+All share one calling form: `encoder(ids, lengths, mask) -> h`, with ids (B, L) padded with 0 on the right, lengths (B,)
+counting start and end tokens, mask (B, L) True on real tokens (no pad, start, end), h (B, L, width).
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+def reverse_within(values: Tensor, lengths: Tensor) -> Tensor:
+    """Each row reversed within its own length; what lies beyond the length repeats the row's first position."""
+    position = torch.arange(values.shape[1], device=values.device)
+    index = (lengths[:, None] - 1 - position).clamp(min=0)  # (B, L)
+    return values.gather(1, index[..., None].expand_as(values))
+
+
+class BiLSTM(nn.Module):
+    """One-layer bidirectional LSTM, 128 per direction (paper: 128; bAbI 30 to 128, see the specification).
+
+    Two unidirectional LSTMs instead of one packed bidirectional one: the backward LSTM reads each text reversed within
+    its own length, so right padding is never read by a real position. The arithmetic is that of packed sequences and
+    each direction runs in one fused kernel, on mixed lengths too.
+    """
+
+    def __init__(self, embedding: nn.Embedding, hidden: int = 128) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.forward_lstm = nn.LSTM(embedding.embedding_dim, hidden, batch_first=True)
+        self.backward_lstm = nn.LSTM(embedding.embedding_dim, hidden, batch_first=True)
+        self.width = 2 * hidden
+
+    def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        e = self.embedding(ids)  # (B, L, 300)
+        ahead, _ = self.forward_lstm(e)  # (B, L, hidden)
+        back, _ = self.backward_lstm(reverse_within(e, lengths))
+        return torch.cat([ahead, reverse_within(back, lengths)], dim=-1)  # (B, L, 2 hidden)
+
+
+class CNN(nn.Module):
+    """Convolutions of width 1, 3, 5, 7 with 32 filters each, ReLU (authors' final run; 64 filters in their April run).
+
+    Outputs at start, end and pad are set to zero after the ReLU, as in the authors' code.
+    """
+
+    def __init__(self, embedding: nn.Embedding, hidden: int = 32) -> None:
+        super().__init__()
+        self.embedding = embedding
+        widths = (1, 3, 5, 7)
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(embedding.embedding_dim, hidden, width, padding=width // 2) for width in widths
+        )
+        self.width = hidden * len(widths)
+
+    def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        e = self.embedding(ids).transpose(1, 2)  # (B, 300, L); the pad row is zero, like the padding beyond the text
+        h = torch.cat([convolution(e) for convolution in self.convolutions], dim=1).transpose(1, 2).relu()
+        return h * mask[..., None]  # (B, L, 4 hidden)
+
+
+class Average(nn.Module):
+    """Each token projected alone, Linear(300 -> 128) and tanh (final code; the paper: 256, ReLU, unverified)."""
+
+    def __init__(self, embedding: nn.Embedding, hidden: int = 128) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.project = nn.Linear(embedding.embedding_dim, hidden)
+        self.width = hidden
+
+    def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        return self.project(self.embedding(ids)).tanh()
+
+
+class NoEncoder(nn.Module):
+    """The embedding itself: attention over word vectors without any context."""
+
+    def __init__(self, embedding: nn.Embedding, hidden: int = 0) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.width = embedding.embedding_dim
+
+    def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        return self.embedding(ids)
+
+
+ENCODERS = {"lstm": BiLSTM, "cnn": CNN, "average": Average, "none": NoEncoder}
+"""Name in `Run.encoder` -> class. Default widths are the classes' own."""

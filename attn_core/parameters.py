@@ -1,0 +1,157 @@
+"""Parameters of a page: what it declares, and the refusal of anything else.
+
+A page declares its parameters in its first code cell, tagged `parameters`, one `name = literal` a line. The cell is
+read with `ast`, never run. papermill itself only logs an unknown name and lets a string replace a number, so values
+are checked twice: by `attn_core.notebook.execute` before a page runs, and by the guard cell inside every notebook for
+those who call papermill themselves.
+"""
+
+import ast
+import math
+from difflib import get_close_matches
+
+from attn_core.errors import AttnError
+
+SCALARS = (bool, int, float, str)
+
+
+class ParameterError(AttnError):
+    """A parameter that a page does not know or cannot take. In a notebook it shows as one line, not as a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
+
+
+def declared(cell: str, page: str) -> dict:
+    """Names and defaults of a parameters cell; AttnError at the first line that is not `name = literal`.
+
+    A literal is a bool, int, float, str, or a list or tuple of these. `None` is refused: it says no type.
+    """
+    found = {}
+    try:
+        statements = ast.parse(cell).body
+    except SyntaxError as error:
+        line = f"line {error.lineno} of its parameters cell"
+        raise AttnError(f"page {page}: {line} is no Python ({error.msg})") from error
+    for statement in statements:
+        try:
+            (target,) = statement.targets
+            found[target.id] = ast.literal_eval(statement.value)
+        except (AttributeError, ValueError) as error:
+            line = ast.unparse(statement).splitlines()[0]
+            raise AttnError(f"page {page}: its parameters cell holds only `name = literal`, found: {line}") from error
+        if not _declarable(found[target.id]):
+            raise AttnError(
+                f"page {page}: the default of {target.id} must be a bool, int, float, str or a list of these, "
+                f"found {found[target.id]!r}"
+            )
+    return found
+
+
+def _declarable(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return all(type(item) in SCALARS for item in value)
+    return type(value) in SCALARS
+
+
+def check(defaults: dict, values: dict, page: str) -> dict:
+    """`values` in the types of their defaults; ParameterError, one line, for an unknown name or a wrong type.
+
+    Strings, as a command line gives them, are read as the default's type: true and false, numbers, `[a, b]`, `a, b`.
+    An int is taken for a float. Not taken: a float for an int, a bool for a number, NaN or an infinity.
+    """
+    for name in values:
+        if name not in defaults:
+            near = get_close_matches(name, defaults, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise ParameterError(f"page {page} has no parameter {name!r}{hint} Known: {known(defaults)}")
+    fitted = {}
+    for name, value in values.items():
+        try:
+            fitted[name] = _fit(value, defaults[name])
+        except ValueError as error:
+            expected = kind(defaults[name])
+            raise ParameterError(
+                f"page {page}: parameter {name} must be {expected}, got {value!r} ({error}). Known: {known(defaults)}"
+            ) from None
+    return fitted
+
+
+def known(defaults: dict) -> str:
+    """The declared parameters in one line: name (type, default), …"""
+    return ", ".join(f"{name} ({kind(value)}, {value!r})" for name, value in defaults.items()) or "none"
+
+
+def kind(default: object) -> str:
+    """The type a default asks for, in words: 'float', 'list of str'."""
+    if isinstance(default, list | tuple):
+        inner = sorted({type(item).__name__ for item in default})
+        return type(default).__name__ + (f" of {' or '.join(inner)}" if inner else "")
+    return type(default).__name__
+
+
+def _fit(value: object, default: object) -> object:
+    """`value` as the type of `default`; ValueError with the reason where it does not fit."""
+    if isinstance(default, list | tuple):
+        if isinstance(value, str):
+            value = _read_list(value)
+        if not isinstance(value, list | tuple):
+            raise ValueError("not a list")
+        kinds = {type(item) for item in default} or set(SCALARS)
+        return type(default)(_fit_scalar(item, kinds) for item in value)
+    if isinstance(value, str) and not isinstance(default, str):
+        value = _read(value)
+    return _fit_scalar(value, {type(default)})
+
+
+def _fit_scalar(value: object, kinds: set[type]) -> object:
+    if type(value) not in SCALARS and hasattr(value, "item"):  # numpy's scalars, from a caller in Python
+        value = value.item()
+    if type(value) is int and int not in kinds and float in kinds:
+        return float(value)
+    if type(value) not in kinds:
+        raise ValueError(f"a {type(value).__name__}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("not finite")
+    return value
+
+
+def _read(text: str) -> object:
+    """A scalar written on a command line; what is no literal stays a string."""
+    word = text.strip()
+    if word.lower() in ("true", "false"):
+        return word.lower() == "true"
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _read_list(text: str) -> object:
+    """A list written on a command line: Python's `['a', 1]`, YAML's `[a, 1]`, or plain `a, 1`."""
+    import yaml
+
+    try:
+        value = ast.literal_eval(text)
+        return value if isinstance(value, list | tuple) else [value]
+    except (ValueError, SyntaxError):
+        inner = text.strip()
+    try:
+        return yaml.safe_load(inner if inner.startswith("[") else f"[{inner}]")
+    except yaml.YAMLError:
+        raise ValueError("not a list") from None
+
+
+def guard(names: dict, page: str, /, **defaults: object) -> None:
+    """Check the parameters of a running notebook; the generated cell behind every parameters cell calls it.
+
+    names: the notebook's globals(). The declared names are compared with their defaults and written back in the
+    declared type (so a list given for a tuple becomes a tuple). Unknown names are those that papermill's injected cell
+    assigns: that cell is found in IPython's record of executed cells (`In`) by its first line.
+    """
+    values = {name: names[name] for name in defaults if name in names}
+    for cell in names.get("In", []):
+        if cell.startswith("# Parameters\n"):
+            assigned = [target for line in ast.parse(cell).body for target in getattr(line, "targets", [])]
+            values |= {target.id: names.get(target.id) for target in assigned}
+    names.update(check(defaults, values, page))

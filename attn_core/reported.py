@@ -1,0 +1,78 @@
+"""The papers' numbers, from data/reported; data sets under this book's names."""
+
+import os
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from attn_core.errors import AttnError
+
+FINAL_RUN, APRIL_RUN = "2019-05-15", "2019-04-04"
+"""Snapshots of Jain & Wallace's own results: their last run, and the run behind the paper's Table 2."""
+
+
+def reported_folder() -> Path:
+    """data/reported, found like the archive: beside $ATTN_ARCHIVE, upward from here, or beside the package."""
+    named = os.environ.get("ATTN_ARCHIVE")
+    here = Path.cwd()
+    starts = [Path(named).resolve().parent] if named else []
+    starts += [place / "data" for place in (here, *here.parents, Path(__file__).parents[1])]
+    for place in starts:
+        if (place / "reported" / "tolerances.csv").is_file():
+            return place / "reported"
+    raise AttnError(
+        "no data/reported found here or above; run inside the repository or set ATTN_ARCHIVE to its data/archive"
+    )
+
+
+@cache
+def _read(name: str) -> pd.DataFrame:
+    from attn_core.corpora.catalogue import CATALOGUE
+
+    path = reported_folder() / f"{name}.csv"
+    if not path.is_file():
+        known = ", ".join(sorted(file.stem for file in reported_folder().glob("*.csv")))
+        raise AttnError(f"no reported table '{name}'; known: {known}")
+    table = pd.read_csv(path, dtype={"class": "string"})
+    if "dataset" in table:
+        ours = {pair: entry.name for entry in CATALOGUE.values() for pair in entry.reported}
+        pairs = zip(table["paper"], table["dataset"], strict=True)
+        table["corpus"] = [ours.get(pair, pair[1]) for pair in pairs]
+    return table
+
+
+def reported(table: str, **where: object) -> pd.DataFrame:
+    """Rows of a reported table whose columns equal the values asked for: reported('jain_table2_kendall_tau', corpus='sst')."""
+    rows = _read(table)
+    for column, value in where.items():
+        if column not in rows:
+            raise AttnError(f"reported table '{table}' has no column '{column}'; it has: {', '.join(rows.columns)}")
+        rows = rows[rows[column] == value]
+    return rows.copy()
+
+
+def value(table: str, **where: object) -> float:
+    """The one number that fits; AttnError where none or several do."""
+    rows = reported(table, **where)
+    if len(rows) != 1:
+        raise AttnError(f"reported table '{table}' has {len(rows)} rows for {where}; expected one")
+    return float(rows["value"].iloc[0])
+
+
+def class_label(corpus: str, class_name: str) -> int:
+    """The label of a class by its name in the reported tables ('negative' of SST is 0)."""
+    from attn_core.corpora.catalogue import corpus as entry_of
+
+    names = entry_of(corpus).classes
+    if class_name not in names:
+        raise AttnError(f"corpus '{corpus}' has no class '{class_name}'; its classes: {', '.join(names)}")
+    return names.index(class_name)
+
+
+def check_printed(corpora: list[str]) -> None:
+    """AttnError where a data set has no printed numbers to stand beside: tables compare, so they need both."""
+    known = sorted(_read("tolerances")["corpus"].unique())
+    for corpus in corpora:
+        if corpus not in known:
+            raise AttnError(f"no printed numbers for data set '{corpus}'; corpora takes: {', '.join(known)}")

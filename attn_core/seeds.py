@@ -1,0 +1,73 @@
+"""Archived summaries of several seeds side by side, and means over seeds with Student t intervals."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from attn_core.archive import Result
+from attn_core.corpora import catalogue
+from attn_core.errors import AttnError
+from attn_core.measures import seed_interval
+from attn_core.runs import SEEDS, AbsentRun, Run, obtain
+
+HEADLINE_SEEDS = 5
+"""Cells with fewer seeds are drawn as points and decide no claim."""
+
+
+def book_seeds(corpus: str, count: int) -> tuple[int, ...]:
+    """The first `count` seeds of the book's list; one for a generated corpus, which is trained live."""
+    if not 1 <= count <= len(SEEDS):
+        raise AttnError(f"seeds must lie between 1 and {len(SEEDS)}, got {count}")
+    return SEEDS[:1] if catalogue.corpus(corpus).generated else SEEDS[:count]
+
+
+def obtain_all(runs: Iterable[Run]) -> tuple[list[Result], list[str]]:
+    """Stored results of the runs and one line for each absent run."""
+    results, absent = [], []
+    for run in runs:
+        try:
+            results.append(obtain(run))
+        except AbsentRun as error:
+            absent.append(str(error))
+    return results, absent
+
+
+def summaries(results: list[Result]) -> pd.DataFrame:
+    """The archived summaries in one tidy table: run fields, statistic, predicted, bin, measure, value."""
+    from attn_core.experiments import document_table, summary_table
+
+    frames = []
+    for result in results:
+        summary = result.summary
+        if summary is None:  # trained live: the same tables from its traces
+            summary = summary_table(document_table(result.traces))
+        run = result.record["run"]
+        names = {name: run[name] for name in ("corpus", "encoder", "attention", "seed", "selection")}
+        frames.append(summary.assign(**names))
+        metrics = {name: result.record[name] for name in ("accuracy", "f1_0", "f1_1", "macro_f1", "auc")}
+        rows = pd.DataFrame({"statistic": list(metrics), "value": list(metrics.values())})
+        frames.append(rows.assign(predicted="all", bin="all", measure="value", **names))
+    if not frames:
+        raise AbsentRun("no run to summarise; `python -m attn_core archive list` shows what is stored")
+    return pd.concat(frames, ignore_index=True)
+
+
+def over_seeds(table: pd.DataFrame, *group: str) -> pd.DataFrame:
+    """Mean over seeds of `value` with its 95 % Student t interval, one row per combination of the group columns.
+
+    Columns mean, low, high, n_seeds, std (spread of the seeds, ddof 1); low and high are NaN for one seed.
+    """
+    rows = []
+    for names, part in table.groupby(list(group), sort=False):
+        values = part["value"].to_numpy(float)
+        low, high = seed_interval(values)
+        spread = part["value"].std(ddof=1)
+        rows.append([*names, values.mean(), low, high, len(values), spread])
+    return pd.DataFrame(rows, columns=[*group, "mean", "low", "high", "n_seeds", "std"])
+
+
+def paired_difference(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:
+    """Mean over shared seeds of first minus second `value` (one row per seed each), with its Student t interval."""
+    both = first.set_index("seed")["value"].sub(second.set_index("seed")["value"]).dropna()
+    low, high = seed_interval(both.to_numpy())
+    return {"mean": float(both.mean()), "low": low, "high": high, "n_seeds": len(both)}

@@ -1,0 +1,137 @@
+"""Traces: all that an attention test needs to know of a document, without the network.
+
+In every single-text classifier of the three papers the decoder is affine, so under ANY attention a the logits are
+bias + sum_t a_t * contribution_t with contribution_t = decoder matrix times the value vector of token t. Permuting,
+searching adversaries and erasing are therefore array work on these few numbers per token.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from attn_core.errors import AttnError
+
+MANTISSA_BITS = 12
+
+
+@dataclass(frozen=True)
+class Traces:
+    """Traces of D documents with T tokens in all; only real tokens (no start, end, pad).
+
+    doc_id (D,), label (D,), offsets (D + 1,): document d owns tokens offsets[d]:offsets[d + 1].
+    score (T,): attention score minus the document's maximum, so the largest is 0.
+    contribution (T, K): decoder matrix times value vector; K = 1 is one sigmoid logit. bias (K,).
+    gradient (T,): signed <e_t, dp/de_t>, p the probability of class 1 (K = 1) or of the predicted class, with the
+    attention held constant. leave_one_out (T,): signed p(text without t) - p(text); NaN where the text is one token.
+    Both may be None for runs that only need attention.
+    """
+
+    doc_id: np.ndarray
+    label: np.ndarray
+    offsets: np.ndarray
+    score: np.ndarray
+    contribution: np.ndarray
+    bias: np.ndarray
+    gradient: np.ndarray | None = None
+    leave_one_out: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.doc_id)
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Tokens per document, (D,)."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def attention(self) -> np.ndarray:
+        """Softmax of the scores within each document, (T,) float64, summing to 1 per document."""
+        weight = np.exp(self.score.astype(np.float64))
+        return weight / np.repeat(np.add.reduceat(weight, self.offsets[:-1]), self.lengths)
+
+    @cached_property
+    def logits(self) -> np.ndarray:
+        """bias + sum_t attention_t contribution_t, (D, K) float64."""
+        return self.logits_under(self.attention)
+
+    def logits_under(self, attention: np.ndarray) -> np.ndarray:
+        """Logits under another attention (T,) over the same tokens, (D, K) float64."""
+        weighted = attention[:, None] * self.contribution.astype(np.float64)  # (T, K)
+        return self.bias.astype(np.float64) + np.add.reduceat(weighted, self.offsets[:-1], axis=0)
+
+    @cached_property
+    def p(self) -> np.ndarray:
+        """Probability of class 1, (D,) float64: a sigmoid for one logit, a softmax for two."""
+        return positive_probability(self.logits)
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """Predicted class, (D,). One logit: p rounded, as the paper groups documents."""
+        k = self.contribution.shape[1]
+        return np.round(self.p).astype(np.int64) if k == 1 else self.logits.argmax(axis=1)
+
+    @cached_property
+    def max_attention(self) -> np.ndarray:
+        """Largest attention weight of each document, (D,)."""
+        return np.maximum.reduceat(self.attention, self.offsets[:-1])
+
+    def take(self, rows: np.ndarray) -> "Traces":
+        """The same traces for some documents, in the order asked for."""
+        rows = np.asarray(rows)
+        lengths = self.lengths[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return replace(
+            self,
+            doc_id=self.doc_id[rows],
+            label=self.label[rows],
+            offsets=offsets,
+            **{name: None if (array := getattr(self, name)) is None else array[tokens] for name in TOKEN_ARRAYS},
+        )
+
+    def equal_lengths(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(rows (B,), index (B, n)) for each length n that occurs; index gathers a token array into (B, n)."""
+        for n in np.unique(self.lengths):
+            rows = np.flatnonzero(self.lengths == n)
+            yield rows, self.offsets[rows][:, None] + np.arange(n)
+
+    def rounded(self) -> "Traces":
+        """The same with 12-bit mantissas, as the archive stores them; every reported number is computed after this."""
+        rounded = {name: round_mantissa(getattr(self, name)) for name in (*TOKEN_ARRAYS, "bias")}
+        return replace(self, **rounded)
+
+
+TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")
+
+
+def positive_probability(logits: np.ndarray) -> np.ndarray:
+    """Probability of class 1 from logits (..., K): sigmoid for K = 1, softmax for K = 2, no meaning elsewhere."""
+    if logits.shape[-1] > 2:
+        raise AttnError(f"the probability of class 1 was asked of a model with {logits.shape[-1]} classes")
+    difference = logits[..., 0] if logits.shape[-1] == 1 else logits[..., 1] - logits[..., 0]
+    return 0.5 * (1.0 + np.tanh(0.5 * difference))  # no overflow at large |logit|
+
+
+def round_mantissa(values: np.ndarray | None, bits: int = MANTISSA_BITS) -> np.ndarray | None:
+    """Nearest float32 whose mantissa has at most `bits` explicit bits (ties to even); NaN and infinities stay."""
+    if values is None:
+        return None
+    values = np.asarray(values, dtype=np.float32)
+    drop = 23 - bits
+    word = values.view(np.uint32)
+    odd = (word >> drop) & 1
+    kept = (word + np.uint32((1 << (drop - 1)) - 1) + odd) & np.uint32(~((1 << drop) - 1) & 0xFFFFFFFF)
+    return np.where(np.isfinite(values), kept.view(np.float32), values)
+
+
+def concatenate(parts: list[Traces]) -> Traces:
+    """One Traces from several of the same model."""
+    starts = np.cumsum([0] + [part.offsets[-1] for part in parts[:-1]])
+    joined = {
+        name: None if getattr(parts[0], name) is None else np.concatenate([getattr(part, name) for part in parts])
+        for name in (*TOKEN_ARRAYS, "doc_id", "label")
+    }
+    offsets = np.concatenate([[0]] + [part.offsets[1:] + start for part, start in zip(parts, starts, strict=True)])
+    return Traces(offsets=offsets.astype(np.int64), bias=parts[0].bias, **joined)

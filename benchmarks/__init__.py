@@ -1,0 +1,1 @@
+"""Speed as ratios to plain-loop twins in the same process: `make bench`."""

@@ -1,0 +1,25 @@
+"""All benchmarks: seconds (minimum over repeats), ratio to the plain twin of the same process, distance to the counted floor.
+
+    python -m benchmarks [--long]      --long adds 500 texts of 186 tokens (several minutes)
+"""
+
+import sys
+
+from benchmarks import bench_experiments, bench_network, bench_training
+
+COLUMNS = ("name", "seconds", "plain", "ratio", "floor", "distance")
+
+
+def main() -> None:
+    """Print one line per benchmark as it is done."""
+    long = "--long" in sys.argv[1:]
+    print(f"{'':44} {'seconds':>9} {'plain':>9} {'ratio':>8} {'floor':>8} {'x floor':>8}  note")
+    for module in (bench_network, bench_experiments, bench_training):
+        for row in module.rows(long=long):
+            cells = [f"{row[key]:>{width}.3g}" if row.get(key) is not None else " " * (width - 1) + "–"
+                     for key, width in zip(COLUMNS[1:], (9, 9, 8, 8, 8), strict=True)]  # fmt: skip
+            print(f"{row['name']:44} {' '.join(cells)}  {row.get('note', '')}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""The experiments on traces of SST's size, against their plain twins of tests/plain.py on a sample of the documents."""
+
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+import numpy as np
+
+from attn_core.experiments import document_table, summary_table
+from attn_core.experiments import draws as random
+from attn_core.experiments.controls import controls
+from attn_core.experiments.correlation import correlation
+from attn_core.experiments.optimum import exact
+from attn_core.experiments.permutation import permutation
+from attn_core.experiments.search import search
+from attn_core.measures import kendall_ragged
+from attn_core.traces import Traces
+from tests import plain
+
+BANDWIDTH, FUNCTIONS = 81e9, 3e9
+"""Bytes copied and exponentials or logarithms taken per second by two threads of the reference machine."""
+
+
+def synthetic(documents: int, mean: float, longest: int, seed: int = 0) -> Traces:
+    """Traces with gamma-distributed lengths; attention leans to large contributions, importances to attention."""
+    rng = np.random.default_rng(seed)
+    lengths = np.clip(rng.gamma(4.5, mean / 4.5, documents).round().astype(int), 4, longest)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    contribution = rng.normal(0, 2, (offsets[-1], 1)).astype(np.float32)
+    score = rng.normal(0, 1.5, offsets[-1]) + 0.3 * np.abs(contribution[:, 0])
+    score -= np.repeat(np.maximum.reduceat(score, offsets[:-1]), lengths)
+    importance = (contribution[:, 0] * np.exp(score) + rng.normal(0, 0.1, (2, offsets[-1]))).astype(np.float32)
+    return Traces(
+        doc_id=np.arange(documents),
+        label=rng.integers(0, 2, documents),
+        offsets=offsets,
+        score=score.astype(np.float32),
+        contribution=contribution,
+        bias=np.full(1, 0.1, np.float32),
+        gradient=importance[0],
+        leave_one_out=importance[1],
+    ).rounded()
+
+
+def seconds(work: Callable[[], object], repeats: int = 5, patience: float = 8.0) -> float:
+    """Shortest of several runs; no new one is begun after `patience` seconds."""
+    found, start = [], perf_counter()
+    while not found or (len(found) < repeats and perf_counter() - start < patience):
+        began = perf_counter()
+        work()
+        found.append(perf_counter() - began)
+    return min(found)
+
+
+def row(name: str, fast: float, plain_seconds: float | None = None, floor: float | None = None, note: str = "") -> dict:
+    """One line of the table."""
+    return {
+        "name": name,
+        "seconds": fast,
+        "plain": plain_seconds,
+        "ratio": plain_seconds and plain_seconds / fast,
+        "floor": floor,
+        "distance": floor and fast / floor,
+        "note": note,
+    }
+
+
+def of_size(name: str, traces: Traces, sample: int) -> Iterator[dict]:
+    """The rows of one set of traces; plain twins run on `sample` documents spread over it and are scaled up."""
+    few = traces.take(np.linspace(0, len(traces) - 1, sample).astype(int))
+    scale, tokens, levels = len(traces) / sample, int(traces.offsets[-1]), int(traces.lengths.max()).bit_length()
+    for each in (traces, few):
+        _ = each.attention, each.predicted  # computed once and kept by the traces
+    x, y = traces.attention, np.abs(traces.gradient)
+    yield row(
+        f"Kendall tau, one pair of rankings, {name}",
+        seconds(lambda: kendall_ragged(x, y, traces.offsets)),
+        scale * seconds(lambda: plain.kendall(few.attention, np.abs(few.gradient), few.offsets), 2),
+        5 * levels * tokens * 16 / BANDWIDTH,
+        "floor: two sorts and one count of log2(n) passes each, two arrays",
+    )
+    yield row(f"correlation, four pairs, {name}", seconds(lambda: correlation(traces)))
+    order = np.concatenate(
+        [random.permutations(0, "permutation", np.array([d]), n, 100)[0] for d, n in enumerate(few.lengths)], axis=1
+    )
+    yield row(
+        f"permutation x 100, {name}",
+        seconds(lambda: permutation(traces)),
+        scale * seconds(lambda: plain.median_change(few, order), 2),
+        100 * (5 * tokens * 16 / BANDWIDTH + len(traces) / FUNCTIONS),
+        "floor: five passes over the permuted weights",
+    )
+    yield row(
+        f"exact optimum, {name}",
+        seconds(lambda: exact(traces, 0.01)),
+        4 * scale * seconds(lambda: plain.exact(few.take(np.arange(1, sample, 4)), 0.01), 1),
+        levels * tokens * 2 * 16 / BANDWIDTH,
+        "floor: one sort of two arrays",
+    )
+    yield row(f"controls (shuffled, permutations), {name}", seconds(lambda: controls(traces, 0.01), 3))
+    two, steps = few.take(np.array([sample // 3, sample // 2])), 25
+    starts = 3 * random.normals(0, "starts", two.doc_id, two.offsets, 5)
+    twin = seconds(lambda: plain.search(two, starts, steps=steps), 2)
+    yield row(
+        f"search, 5 adversaries x 500 steps, {name}",
+        seconds(lambda: search(traces, progress=False), 3),
+        twin * len(traces) / 2 * 500 / steps,
+        500 * tokens * (10 + 5 + 5) / FUNCTIONS,
+        "floor: 15 logarithms and 5 exponentials a token and step, two threads (runs on one)",
+    )
+
+
+def rows(long: bool = False) -> Iterator[dict]:
+    """Rows of `make bench`; long adds 500 documents of 186 tokens and the optimum of documents of 2,000."""
+    traces = synthetic(1725, 18.2, 52)
+    yield from of_size("SST", traces, 40)
+    table = document_table(traces)
+    yield row("document table, SST", seconds(lambda: document_table(traces), 2))
+    yield row("summary table, SST", seconds(lambda: summary_table(table), 3))
+    if long:
+        yield from of_size("500 x 186", synthetic(500, 186, 400), 8)
+        longest = synthetic(300, 2000, 4000)
+        x, y = longest.attention, np.abs(longest.gradient)
+        yield row("exact optimum, 300 x 2000", seconds(lambda: exact(longest, 0.01), 3))
+        yield row("Kendall tau, one pair, 300 x 2000", seconds(lambda: kendall_ragged(x, y, longest.offsets), 3))

@@ -1,0 +1,68 @@
+"""One training epoch of SST size, against the authors' way of training (packed batches, single-tensor Adam)."""
+
+from collections.abc import Iterator
+from time import perf_counter
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from attn_core.corpora.batches import Documents, batches
+from attn_core.models.classifier import build
+from attn_core.models.encoders import BiLSTM
+from attn_core.training import step
+
+VOCABULARY, DOCUMENTS, STEPS = 13_826, 6_355, 40
+
+
+class Packed(nn.Module):
+    """The BiLSTM as packed sequences through one bidirectional nn.LSTM: the plain twin."""
+
+    def __init__(self, encoder: BiLSTM) -> None:
+        super().__init__()
+        self.embedding, self.width = encoder.embedding, encoder.width
+        self.lstm = nn.LSTM(encoder.embedding.embedding_dim, encoder.width // 2, batch_first=True, bidirectional=True)
+
+    def forward(self, ids, lengths, mask):
+        packed = pack_padded_sequence(self.embedding(ids), lengths.cpu(), batch_first=True, enforce_sorted=False)
+        return pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=ids.shape[1])[0]
+
+
+def documents(seed: int = 0) -> Documents:
+    """Random texts with SST's lengths: mean 20, 8 to 49, start and end included."""
+    rng = np.random.default_rng(seed)
+    lengths = np.clip(rng.gamma(5.0, 4.1, DOCUMENTS).astype(int), 8, 49)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    ids = rng.integers(4, VOCABULARY, offsets[-1]).astype(np.int32)
+    return Documents(ids, offsets, rng.integers(0, 2, DOCUMENTS), np.arange(DOCUMENTS))
+
+
+def seconds_per_epoch(packed: bool, fused: bool, texts: Documents) -> float:
+    """Median step of STEPS steps times the steps of an epoch."""
+    torch.manual_seed(0)
+    vectors = np.random.default_rng(0).normal(0, 0.3, (VOCABULARY, 300)).astype(np.float32)
+    model = build("lstm", "tanh", vectors)
+    if packed:
+        model.encoder = Packed(model.encoder)
+    optimiser = torch.optim.Adam(
+        model.parameters(), lr=1e-3, amsgrad=True, weight_decay=1e-5, fused=fused, foreach=False if not fused else None
+    )
+    loss = nn.BCEWithLogitsLoss(reduction="sum")
+    rows = batches(texts, 32, np.random.default_rng(0))
+    times = []
+    for part in rows[:STEPS]:
+        start = perf_counter()
+        step(model, texts, part, loss, optimiser, torch.device("cpu"))
+        times.append(perf_counter() - start)
+    return float(np.median(times)) * len(rows)
+
+
+def rows(long: bool = False) -> Iterator[dict]:
+    """Rows of `make bench`: one epoch of SST size. Floor: three forward passes at 490 GFLOP/s and one optimiser pass."""
+    texts = documents()
+    fast = seconds_per_epoch(packed=False, fused=True, texts=texts)
+    plain = seconds_per_epoch(packed=True, fused=False, texts=texts)
+    floor = 3 * 0.94e6 * texts.offsets[-1] / 490e9 + 0.2
+    yield {"name": "training epoch, BiLSTM + tanh, 6,355 texts", "seconds": fast, "plain": plain, "ratio": plain / fast,
+           "floor": floor, "distance": fast / floor, "note": f"median of {STEPS} steps, scaled to the epoch"}  # fmt: skip

@@ -1,0 +1,45 @@
+"""Shared fixtures: toy traces, a private cache, one thread."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import hypothesis
+import numpy as np
+import pytest
+
+from attn_core.traces import Traces
+
+# The same examples on every machine: a rare one found elsewhere must not decide whether a build passes. To look for
+# new ones: pytest --hypothesis-profile search.
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("search", max_examples=1000, deadline=None)
+hypothesis.settings.load_profile("fixed")
+
+
+@pytest.fixture(autouse=True)
+def private_cache(tmp_path, monkeypatch):
+    """No test reads or writes the user's cache."""
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "cache"))
+
+
+def toy_traces(lengths=(1, 2, 3, 5, 5, 8), seed=0, classes=1, doc_ids=None) -> Traces:
+    """Random traces with the given document lengths."""
+    rng = np.random.default_rng(seed)
+    lengths = np.asarray(lengths)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    score = rng.normal(size=offsets[-1]) * 2
+    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
+        score[start:end] -= score[start:end].max()
+    leave_one_out = rng.normal(size=offsets[-1]) * 0.1
+    leave_one_out[offsets[:-1][lengths == 1]] = np.nan
+    return Traces(
+        doc_id=np.arange(len(lengths)) if doc_ids is None else np.asarray(doc_ids),
+        label=rng.integers(0, 2, len(lengths)),
+        offsets=offsets,
+        score=score.astype(np.float32),
+        contribution=rng.normal(size=(offsets[-1], classes)).astype(np.float32) * 3,
+        bias=rng.normal(size=classes).astype(np.float32),
+        gradient=rng.normal(size=offsets[-1]).astype(np.float32),
+        leave_one_out=leave_one_out.astype(np.float32),
+    )

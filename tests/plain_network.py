@@ -1,0 +1,112 @@
+"""Plain twins of tracing: one document at a time, autograd, every deletion encoded anew.
+
+Tests hold the fast forms to these, benchmarks time against them.
+"""
+
+import numpy as np
+import torch
+
+from attn_core.corpora.batches import Documents
+from attn_core.models.classifier import Classifier, build
+
+
+def random_documents(lengths: np.ndarray, vocabulary: int, seed: int = 0) -> Documents:
+    """Random texts with the given numbers of words, start (2) and end (3) around them; words follow Zipf's law."""
+    rng = np.random.default_rng(seed)
+    lengths = np.asarray(lengths) + 2
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    share = 1 / np.arange(1, vocabulary - 2)  # ids 1 (unknown) and 4 and up
+    words = np.concatenate([[1], np.arange(4, vocabulary)])
+    ids = rng.choice(words, offsets[-1], p=share / share.sum()).astype(np.int32)
+    ids[offsets[:-1]], ids[offsets[1:] - 1] = 2, 3
+    return Documents(ids, offsets, rng.integers(0, 2, len(lengths)), np.arange(len(lengths)) + 100)
+
+
+def random_model(
+    encoder: str, attention: str, vocabulary: int, outputs: int = 1, width: int = 300, **sizes
+) -> Classifier:
+    """A classifier with weights twice as large as torch's own start, so that scores and outputs differ clearly."""
+    torch.manual_seed(0)
+    vectors = np.random.default_rng(1).normal(0, 1.0, (vocabulary, width)).astype(np.float32)
+    vectors[0] = 0.0
+    model = build(encoder, attention, vectors, outputs, **sizes).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "embedding" not in name:
+                parameter.mul_(2.0)
+    return model
+
+
+def window_model() -> Classifier:
+    """A CNN of one filter per width, all zero but (1, 10, 100); vectors: start 4, end 5, word 4 is 1, word 5 is 2."""
+    model = build("cnn", "uniform", np.array([[0], [0], [4], [5], [1], [2]], np.float32), hidden=1)
+    with torch.no_grad():
+        for convolution in model.encoder.convolutions:
+            convolution.weight.zero_()
+            convolution.bias.zero_()
+        model.encoder.convolutions[1].weight.copy_(torch.tensor([[[1.0, 10.0, 100.0]]]))
+    return model
+
+
+def tensors(ids: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    """A text as a batch of one: ids (1, L), lengths (1,)."""
+    return torch.as_tensor(ids, dtype=torch.long)[None], torch.tensor([len(ids)])
+
+
+def texts(documents: Documents) -> list[np.ndarray]:
+    """The ids of each document, start and end included."""
+    return np.split(documents.ids, documents.offsets[1:-1])
+
+
+def output(logits: torch.Tensor, chosen: int | None) -> torch.Tensor:
+    """p of class 1 from one logit, of class `chosen` from several."""
+    return logits[0, 0].sigmoid() if logits.shape[1] == 1 else logits.softmax(1)[0, chosen]
+
+
+def probability(model: Classifier, ids: np.ndarray) -> float:
+    """Probability of class 1 of one text, through the model's own forward pass."""
+    with torch.no_grad():
+        return output(model(*tensors(ids)), 1).item()
+
+
+def attended(model: Classifier, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Attention weights (n,) and contributions (n, K) of one text's words."""
+    with torch.no_grad():
+        h = model.encode(*tensors(ids))[0, 1:-1]
+        mask = torch.ones(1, len(h), dtype=torch.bool)
+        return model.scores(h[None], mask).softmax(-1)[0].numpy(), (h @ model.decoder.weight.t()).numpy()
+
+
+def gradient(model: Classifier, ids: np.ndarray) -> np.ndarray:
+    """<e_t, dp/de_t> (n,) by autograd, attention detached; p is taken of the predicted class if there are several."""
+    found = []
+
+    def keep(module, inputs, e):
+        e.retain_grad()
+        found.append(e)
+
+    hook = model.encoder.embedding.register_forward_hook(keep)
+    try:
+        h = model.encode(*tensors(ids))
+    finally:
+        hook.remove()
+    mask = torch.zeros(1, len(ids), dtype=torch.bool)
+    mask[:, 1:-1] = True
+    weights = model.scores(h, mask).softmax(-1).detach()
+    logits = model.decoder((weights[:, None] @ h).squeeze(1))
+    output(logits, int(logits.argmax())).backward()
+    model.zero_grad()
+    return (found[0].grad * found[0]).sum(-1)[0, 1:-1].detach().numpy()
+
+
+def leave_one_out(model: Classifier, ids: np.ndarray) -> np.ndarray:
+    """p(without t) - p (n,), each shortened text encoded anew; NaN for one word."""
+    words = len(ids) - 2
+    if words == 1:
+        return np.array([np.nan])
+    with torch.no_grad():
+        logits = model(*tensors(ids))
+        chosen = int(logits.argmax())
+        p = output(logits.double(), chosen).item()
+        shorter = (model(*tensors(np.delete(ids, t))) for t in range(1, words + 1))
+        return np.array([output(logits.double(), chosen).item() - p for logits in shorter])

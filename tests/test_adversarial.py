@@ -1,0 +1,299 @@
+"""Adversarial attention: the exact optimum against grids, random points and a solver; its yardsticks."""
+
+import itertools
+import math
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import plain
+import pytest
+from conftest import toy_traces
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from attn_core.errors import AttnError
+from attn_core.experiments.adversarial import adversarial, controls, exact, expand
+from attn_core.experiments.controls import mirrored
+from attn_core.experiments.search import search
+from attn_core.measures import LN2, jsd, jsd_ragged
+from attn_core.traces import Traces
+
+LENGTHS = (1, 2, 3, 5, 5, 8, 13, 30)
+EPSILONS = (0.0, 1e-9, 0.01, 0.05, 0.3, 1.0)
+
+
+def one(attention, s, bias=0.0) -> Traces:
+    """Traces of one document with this attention and these contributions."""
+    with np.errstate(divide="ignore"):
+        score = np.log(np.asarray(attention, float) / np.max(attention))
+    n = len(attention)
+    return Traces(
+        doc_id=np.array([4]),
+        label=np.array([0]),
+        offsets=np.array([0, n]),
+        score=np.maximum(score, -1e4).astype(np.float32),
+        contribution=np.asarray(s, np.float32)[:, None],
+        bias=np.array([bias], np.float32),
+    )
+
+
+def outputs(traces, weights):
+    """p under weights (m, n) of a single document."""
+    logit = weights @ traces.contribution[:, 0].astype(float) + float(traces.bias[0])
+    return 0.5 + 0.5 * np.tanh(logit / 2)
+
+
+def simplex_grid(n, steps):
+    """All weights (m, n) that are multiples of 1 / steps."""
+    cuts = np.array(list(itertools.combinations(range(steps + n - 1), n - 1)))
+    walls = np.concatenate([np.full((len(cuts), 1), -1), cuts, np.full((len(cuts), 1), steps + n - 1)], axis=1)
+    return (np.diff(walls, axis=1) - 1) / steps
+
+
+# The exact optimum
+
+
+def test_exact_by_hand():
+    """Attention (0.2, 0.5, 0.3), s (-2, 1, 3), epsilon 0: z = 1; token 2 alone or 0.4 / 0.6 on tokens 1 and 3."""
+    traces = one([0.2, 0.5, 0.3], [-2, 1, 3])
+    row = exact(traces, 0.0).iloc[0]
+    assert (row["i"], row["j"]) == (0, 2)
+    assert row["weight"] == pytest.approx(0.4, abs=1e-6)
+    assert row["jsd_exact"] == pytest.approx(jsd([0.4, 0, 0.6], [0.2, 0.5, 0.3]), abs=1e-6)
+    assert row["jsd_exact"] > jsd([0, 1, 0], [0.2, 0.5, 0.3])
+    assert row["tvd_exact"] < 1e-9
+    assert expand(traces, exact(traces, 0.0)) == pytest.approx([0.4, 0, 0.6], abs=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_exact_equals_all_vertices(epsilon):
+    traces = toy_traces(LENGTHS, seed=3)
+    table = exact(traces, epsilon)
+    np.testing.assert_allclose(table["jsd_exact"], plain.exact(traces, epsilon), atol=1e-12)
+    weights = expand(traces, table)
+    np.testing.assert_allclose(jsd_ragged(weights, traces.attention, traces.offsets), table["jsd_exact"], atol=1e-12)
+    np.testing.assert_allclose(np.add.reduceat(weights, traces.offsets[:-1]), 1)
+    moved = traces.logits_under(weights)[:, 0]
+    np.testing.assert_allclose(np.abs(0.5 + 0.5 * np.tanh(moved / 2) - traces.p), table["tvd_exact"], atol=1e-12)
+    assert (table["tvd_exact"] <= epsilon + 1e-9).all()
+
+
+weights_of_3 = arrays(np.float64, 3, elements=st.floats(0.01, 1)).map(lambda x: x / x.sum())
+contributions_of_3 = arrays(np.float64, 3, elements=st.sampled_from([-4.0, -1.5, -0.5, 0.0, 0.25, 1.0, 3.0]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(weights_of_3, contributions_of_3, st.floats(-2, 2), st.sampled_from([0.0, 0.01, 0.05, 0.3]), st.integers(2, 3))
+def test_no_point_of_a_fine_grid_beats_it(attention, s, bias, epsilon, n):
+    traces = one(attention[:n], s[:n], bias)
+    points = simplex_grid(n, 120)
+    allowed = np.abs(outputs(traces, points) - traces.p[0]) <= epsilon
+    best = exact(traces, epsilon)["jsd_exact"][0]
+    if allowed.any():
+        assert jsd(points[allowed], traces.attention).max() <= best + 1e-9
+    assert best <= LN2 + 1e-12
+
+
+def test_no_random_or_solved_point_beats_it_at_six_tokens():
+    """SLSQP from twenty starts; 100,000 random points near all faces, as they are and mixed with the attention."""
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(0)
+    for seed, epsilon in ((0, 0.01), (1, 0.05), (2, 0.2)):
+        traces = toy_traces((6,), seed=seed)
+        best = exact(traces, epsilon)["jsd_exact"][0]
+        own, p = traces.attention, traces.p[0]
+        points = rng.dirichlet(np.full(6, 0.2), 100_000)
+        share = rng.random((len(points), 1))
+        for mixed in (points, share * points + (1 - share) * own):
+            allowed = np.abs(outputs(traces, mixed) - p) <= epsilon
+            assert jsd(mixed[allowed], own).max() <= best + 1e-9
+        low, high = (plain.logit(q) for q in (p - epsilon, p + epsilon))
+        s, bias = traces.contribution[:, 0].astype(float), float(traces.bias[0])
+        constraints = [{"type": "eq", "fun": lambda a: a.sum() - 1}]
+        if np.isfinite(low):
+            constraints.append({"type": "ineq", "fun": lambda a, s=s, b=bias, low=low: a @ s + b - low})
+        if np.isfinite(high):
+            constraints.append({"type": "ineq", "fun": lambda a, s=s, b=bias, high=high: high - a @ s - b})
+        solved = 0.0
+        for start in rng.dirichlet(np.ones(6), 20):
+            found = minimize(
+                lambda a, own=own: -jsd(np.clip(a, 0, 1), own), start, bounds=[(0, 1)] * 6, constraints=constraints
+            )
+            allowed = abs(outputs(traces, found.x[None])[0] - p) <= epsilon + 1e-9 and abs(found.x.sum() - 1) < 1e-9
+            solved = max(solved, -found.fun if allowed else 0.0)
+        assert solved <= best + 1e-6
+        assert solved > 0.8 * best  # the solver did find something
+
+
+def test_one_token_equal_contributions_and_epsilon_zero():
+    assert exact(one([1.0], [3.0]), 0.01)[["jsd_exact", "tvd_exact", "i", "j"]].iloc[0].tolist() == [0, 0, 0, -1]
+    for epsilon in (0.0, 1e-12, 1e-8, 0.01):  # all attention gives the same output: the least attended token alone
+        row = exact(one([0.5, 0.1, 0.4], [1 / 3, 1 / 3, 1 / 3], 0.1), epsilon).iloc[0]
+        assert (row["i"], row["j"], row["weight"]) == (1, -1, 1)
+        assert row["jsd_exact"] == pytest.approx(jsd([0, 1, 0], [0.5, 0.1, 0.4]), abs=1e-6)
+
+
+def test_rounding_leaves_a_vertex_where_all_attention_is_alike():
+    """Equal contributions, and sums that miss them by a rounding error: the least attended token alone all the same."""
+    traces = toy_traces(range(2, 60), seed=9)
+    alike = replace(traces, contribution=np.full_like(traces.contribution, 0.1))
+    for epsilon in (0.0, 1e-16, 1e-9):
+        table = exact(alike, epsilon)
+        np.testing.assert_allclose(table["jsd_exact"], controls(alike, 0.1)["ceiling"], atol=1e-12)
+        assert (table["j"] == -1).all()
+
+
+def test_broken_traces_are_named():
+    with pytest.raises(AttnError, match="document 4 .* not finite"):
+        exact(one([0.5, 0.5], [np.nan, 1.0]), 0.1)
+
+
+def test_saturated_outputs_and_infinite_bounds():
+    """p is exactly 1 in floating point: at epsilon 0 the logit would be infinite, the sum still has to stay."""
+    traces = one([0.25, 0.5, 0.25], [60, 50, 40], 0.0)
+    assert traces.p[0] == 1.0
+    row = exact(traces, 0.0).iloc[0]
+    assert row["jsd_exact"] == pytest.approx(jsd([0.5, 0, 0.5], [0.25, 0.5, 0.25]))
+    assert exact(traces, 0.01)["jsd_exact"][0] == pytest.approx(jsd([1, 0, 0], [0.25, 0.5, 0.25]))  # no bound above
+    assert exact(one([0.25, 0.75], [-60, -40]), 0.01)["i"][0] == 0
+    low = one([0.9, 0.1], [-3.0, 3.0])
+    assert exact(low, 1.0)["jsd_exact"][0] == pytest.approx(jsd([0, 1], [0.9, 0.1]))
+
+
+def test_zero_attention_that_fits_reaches_the_bound():
+    traces = one([0.6, 0.4, 0.0], [1.0, -1.0, 0.2])
+    assert traces.attention[2] == 0
+    row = exact(traces, 0.01).iloc[0]
+    assert row["jsd_exact"] == pytest.approx(LN2)
+    assert (row["i"], row["j"]) == (2, -1)
+    pair = exact(one([0.5, 0.5, 0.0, 0.0], [0.1, -0.1, 2.0, -2.0]), 0.01).iloc[0]
+    assert pair["jsd_exact"] == pytest.approx(LN2) and {pair["i"], pair["j"]} == {2, 3}
+
+
+def test_optimum_grows_with_epsilon_to_its_ceiling():
+    traces = toy_traces(LENGTHS, seed=8)
+    values = np.array([exact(traces, epsilon)["jsd_exact"] for epsilon in EPSILONS])
+    assert (np.diff(values, axis=0) >= -1e-12).all()
+    np.testing.assert_allclose(values[-1], controls(traces, 0.05)["ceiling"], atol=1e-12)
+
+
+def test_pruning_survives_its_hardest_case():
+    """Attention that falls toward the bound from both sides leaves every token a record; nothing may be lost."""
+    s = np.concatenate([np.linspace(-3, -0.5, 12), np.linspace(0.6, 3, 11)])
+    attention = np.abs(s) ** 2 / (np.abs(s) ** 2).sum()
+    for weights in (attention, attention[::-1], np.full(23, 1 / 23)):
+        traces = one(weights, s)
+        assert exact(traces, 0.01)["jsd_exact"][0] == pytest.approx(plain.exact(traces, 0.01)[0], abs=1e-12)
+
+
+def test_blocks_of_pairs_change_nothing(monkeypatch):
+    from attn_core.experiments import optimum
+
+    traces = toy_traces((4, 9, 17, 17, 30), seed=6)
+    whole = exact(traces, 0.01)
+    monkeypatch.setattr(optimum, "PAIRS", 3)
+    monkeypatch.setattr(optimum, "GROUP", 20)
+    pd.testing.assert_frame_equal(exact(traces, 0.01), whole)
+
+
+def test_long_documents_stay_small_in_memory():
+    traces = toy_traces([2000] * 20)
+    assert traces.attention.shape == (40_000,)
+    tracemalloc.start()
+    exact(traces, 0.01)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6
+
+
+def test_two_logits_are_one_and_three_are_refused():
+    traces = toy_traces(LENGTHS)
+    two = replace(
+        traces,
+        contribution=np.concatenate([traces.contribution, 2 * traces.contribution], axis=1),
+        bias=np.array([1.0, 1.0 + traces.bias[0]], np.float32),
+    )
+    np.testing.assert_allclose(exact(two, 0.05)["jsd_exact"], exact(traces, 0.05)["jsd_exact"], atol=1e-6)
+    for call in (exact, controls):
+        with pytest.raises(AttnError, match="have 3 classes"):
+            call(toy_traces((3,), classes=3), 0.05)
+    with pytest.raises(AttnError, match="between 0 and 1"):
+        exact(traces, -0.1)
+    with pytest.raises(AttnError, match="other traces"):
+        expand(traces, exact(traces.take(np.arange(3)), 0.1))
+
+
+# Yardsticks
+
+
+def test_controls_by_hand():
+    traces = one([0.6, 0.3, 0.1], [2.0, 0.0, -2.0])
+    table = controls(traces, 1.0, draws=np.array([1, 2, 0])).iloc[0]
+    assert table["ceiling"] == pytest.approx(jsd([0, 0, 1], [0.6, 0.3, 0.1]))
+    assert table["ceiling_permutation"] == pytest.approx(jsd([0.1, 0.3, 0.6], [0.6, 0.3, 0.1]))
+    assert table["jsd_permutation"] == table["ceiling_permutation"]
+    narrow = controls(traces, 1e-6, draws=np.array([1, 2, 0])).iloc[0]
+    assert narrow["jsd_permutation"] == narrow["tvd_permutation"] == 0  # only the model's own order keeps the output
+    shuffled = one([0.6, 0.3, 0.1], [0.0, -2.0, 2.0])
+    assert narrow["jsd_shuffled"] == pytest.approx(exact(shuffled, 1e-6)["jsd_exact"][0])
+    with pytest.raises(AttnError, match="permutation of the positions"):
+        controls(traces, 0.1, draws=np.array([0, 0, 1]))
+    with pytest.raises(AttnError, match="permutation of the positions"):  # a permutation, but across documents
+        controls(toy_traces((2, 2)), 0.1, draws=np.array([2, 1, -2, 1]))
+
+
+def test_permutations_are_never_better_than_all_of_them_and_nearly_as_good():
+    """All 720 orders of 60 documents of 6 tokens: the climb is a lower bound and misses little of the mean."""
+    traces = toy_traces([6] * 60, seed=2)
+    orders = np.array(list(itertools.permutations(range(6))))
+    for epsilon in (0.02, 0.1):
+        table = controls(traces, epsilon)
+        truth, free = np.empty(60), np.empty(60)
+        for row, tokens, attention, contribution in plain.documents(traces):
+            permuted = attention[orders]
+            p = 0.5 + 0.5 * np.tanh((permuted @ contribution[:, 0] + float(traces.bias[0])) / 2)
+            value = jsd(permuted, attention)
+            truth[row], free[row] = value[np.abs(p - traces.p[row]) <= epsilon + 1e-12].max(), value.max()
+        assert (table["jsd_permutation"] <= truth + 1e-12).all()
+        assert table["jsd_permutation"].mean() > 0.93 * truth.mean()
+        np.testing.assert_allclose(table["ceiling_permutation"], free, atol=1e-12)
+        assert (table["tvd_permutation"] <= epsilon + 1e-9).all()
+
+
+def test_reversed_attention_keeps_the_weights():
+    traces = toy_traces(LENGTHS)
+    weights = mirrored(traces)
+    for _, tokens, attention, _ in plain.documents(traces):
+        np.testing.assert_array_equal(np.sort(weights[tokens]), np.sort(attention))
+        np.testing.assert_array_equal(np.argsort(weights[tokens]), np.argsort(-attention))
+
+
+@pytest.mark.parametrize("n", [66, 90])
+def test_climb_of_long_documents(n):
+    """Both ways of proposing swaps come close to the free maximum and stay within epsilon."""
+    traces = toy_traces([n] * 4, seed=1)
+    wide, narrow = controls(traces, 0.3), controls(traces, 0.005)
+    assert (wide["jsd_permutation"] > 0.97 * wide["ceiling_permutation"]).all()
+    assert (narrow["tvd_permutation"] <= 0.005 + 1e-9).all()
+    assert (narrow["jsd_permutation"] > 0.9 * narrow["ceiling_permutation"]).all()
+    assert (narrow["jsd_permutation"] <= narrow["ceiling_permutation"] + 1e-12).all()
+
+
+def test_table_holds_them_together_and_rows_stand_alone():
+    traces = toy_traces((1, 2, 3, 5, 5, 8, 13, 70), doc_ids=(5, 3, 11, 40, 2, 9, 77, 8))
+    weights = search(traces, steps=60)
+    table = adversarial(traces, 0.05, weights)
+    assert (table["jsd_search"] <= table["jsd_exact"] + 1e-6).all()
+    assert (table["jsd_exact"] <= table["ceiling"] + 1e-12).all()
+    assert (table[["tvd_search", "tvd_exact"]] <= 0.05 + 1e-6).all(axis=None)
+    assert math.isnan(table["ratio_exact"][0]) and table["ratio_exact"][1:].between(0, 1 + 1e-12).all()
+    assert table["n_support"].isin([1, 2]).all()
+    rows = np.array([6, 0, 3, 7])
+    some = traces.take(rows)
+    alone = adversarial(some, 0.05, search(some, steps=60))
+    pd.testing.assert_frame_equal(alone, table.iloc[rows].reset_index(drop=True), check_exact=True)
+    assert "jsd_search" not in adversarial(some, 0.05)

@@ -1,0 +1,147 @@
+"""The store: whole or not at all, checked on reading, small, and the same documents for every run of a corpus."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import toy_traces
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attn_core import archive
+from attn_core.errors import AttnError
+from attn_core.traces import concatenate, round_mantissa
+
+RECORD = {"key": "toy", "run": {"corpus": "toy", "seed": 10}, "n_test": 6, "accuracy": 0.5}
+
+
+def stored(tmp_path, traces=None):
+    traces = (traces or toy_traces()).rounded()
+    table = pd.DataFrame({"doc_id": traces.doc_id, "p": traces.p})
+    record = {**RECORD, "accuracy": float((traces.predicted == traces.label).mean())}
+    archive.write(tmp_path, "toy", record, {"traces.parquet": traces, "documents.parquet": table})
+    return traces
+
+
+def test_what_is_written_is_read(tmp_path):
+    traces = stored(tmp_path)
+    found = archive.read(tmp_path, "toy")
+    for name in ("doc_id", "label", "offsets", "score", "contribution", "bias", "gradient", "leave_one_out"):
+        np.testing.assert_array_equal(getattr(found.traces, name), getattr(traces, name))
+    np.testing.assert_allclose(found.documents["p"], traces.p, atol=2e-6)
+    archive.verify(tmp_path, "toy")
+
+
+def test_two_class_traces_and_absent_scores_round_trip(tmp_path):
+    traces = toy_traces(classes=3)
+    traces = type(traces)(**{**traces.__dict__, "gradient": None, "leave_one_out": None})
+    archive.write_traces(tmp_path / "t.parquet", traces)
+    found = archive.read_traces(tmp_path / "t.parquet")
+    assert found.contribution.shape == traces.contribution.shape and found.gradient is None
+    np.testing.assert_array_equal(found.contribution, traces.contribution)
+    np.testing.assert_array_equal(found.offsets, traces.offsets)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "tampered", "missing"])
+def test_damaged_file_is_named(tmp_path, damage):
+    stored(tmp_path)
+    path = tmp_path / "toy" / "traces.parquet"
+    data = bytearray(path.read_bytes())
+    if damage == "missing":
+        path.unlink()
+    else:
+        data = data[:-100] if damage == "truncated" else data[:50] + bytes([data[50] ^ 1]) + data[51:]
+        path.write_bytes(data)
+    with pytest.raises(AttnError, match=r"traces\.parquet does not match its record"):
+        archive.read(tmp_path, "toy")
+
+
+def test_record_that_tells_another_story_is_refused(tmp_path):
+    stored(tmp_path)
+    path = tmp_path / "toy" / "record.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "accuracy": record["accuracy"] + 0.1}))
+    with pytest.raises(AttnError, match="record says accuracy"):
+        archive.verify(tmp_path, "toy")
+    path.write_text(json.dumps({**record, "key": "other"}))
+    with pytest.raises(AttnError, match="holds key 'other'"):
+        archive.read(tmp_path, "toy")
+    path.write_text("{")
+    with pytest.raises(AttnError, match="unreadable"):
+        archive.read(tmp_path, "toy")
+
+
+def test_rewriting_a_run_replaces_it_and_leaves_no_stage(tmp_path):
+    stored(tmp_path)
+    again = stored(tmp_path, toy_traces(seed=1))
+    np.testing.assert_array_equal(archive.read(tmp_path, "toy").traces.score, again.score)
+    assert [path.name for path in tmp_path.iterdir()] == ["toy"]
+
+
+def test_failed_write_leaves_nothing(tmp_path):
+    class Broken(pd.DataFrame):
+        def to_parquet(self, *args, **kwargs):
+            raise OSError("disk full")
+
+        @property
+        def _constructor(self):
+            return Broken
+
+    with pytest.raises(OSError, match="disk full"):
+        archive.write(
+            tmp_path, "toy", RECORD, {"traces.parquet": toy_traces(), "documents.parquet": Broken({"a": [1.0]})}
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sample_depends_on_the_corpus_alone():
+    doc_ids = np.arange(100)
+    first = doc_ids[archive.sample(doc_ids, "sst")]
+    shuffled = np.random.default_rng(0).permutation(doc_ids)
+    np.testing.assert_array_equal(shuffled[archive.sample(shuffled, "sst")], first)
+    assert (doc_ids[archive.sample(doc_ids, "imdb")] != first).any()
+
+
+@given(st.floats(-(2.0**100), 2.0**100, width=32), st.floats(-(2.0**100), 2.0**100, width=32))
+def test_rounding_is_close_monotone_and_keeps_specials(a, b):
+    rounded = round_mantissa(np.array([a, b, np.nan, np.inf, 0.0], np.float32))
+    assert np.isnan(rounded[2]) and np.isinf(rounded[3]) and rounded[4] == 0
+    if abs(a) > 1e-30:
+        assert abs(rounded[0] - a) <= abs(a) * 2.0**-13 * (1 + 1e-6)
+    assert (a <= b) <= (rounded[0] <= rounded[1])
+    assert rounded[0].view(np.uint32) & 0x7FF == 0
+
+
+def test_traces_take_and_concatenate_are_inverse():
+    traces = toy_traces()
+    parts = [traces.take([i]) for i in range(len(traces))]
+    joined = concatenate(parts)
+    np.testing.assert_array_equal(joined.offsets, traces.offsets)
+    np.testing.assert_array_equal(joined.gradient, traces.gradient)
+    np.testing.assert_allclose(joined.p, traces.p)
+
+
+def test_attention_and_p_by_hand():
+    traces = toy_traces(lengths=(2,))
+    traces = type(traces)(**{**traces.__dict__, "score": np.log([3.0, 1.0]).astype(np.float32),
+                             "contribution": np.array([[2.0], [-2.0]], np.float32), "bias": np.zeros(1, np.float32)})  # fmt: skip
+    np.testing.assert_allclose(traces.attention, [0.75, 0.25], atol=1e-7)
+    np.testing.assert_allclose(traces.p, 1 / (1 + np.exp(-1.0)), atol=1e-7)  # 0.75 * 2 - 0.25 * 2 = 1
+
+
+REAL = archive.archive_folder(required=False)
+
+
+@pytest.mark.skipif(not REAL or not archive.keys(REAL), reason="no archive")
+def test_the_archive_is_whole_and_small():
+    for key in archive.keys(REAL):
+        archive.verify(REAL, key)
+    size = sum(path.stat().st_size for path in REAL.rglob("*") if path.is_file())
+    assert size < 16_000_000, f"{size:,} bytes; Jain & Wallace's share of the archive is 16 MB"
+    first = {}
+    for key in archive.keys(REAL):
+        result = archive.read(REAL, key)
+        corpus, ids = result.record["run"]["corpus"], set(result.traces.doc_id.tolist())
+        kept = first.setdefault(corpus, ids)
+        assert ids <= kept or kept <= ids, f"{key} keeps other documents than the other runs of {corpus}"

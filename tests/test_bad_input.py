@@ -1,0 +1,222 @@
+"""Bad input: one clear line, exit status 2, nothing written. A table of (name, command, damage, expected line)."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import toy_traces
+
+from attn_core import archive
+from attn_core.__main__ import join_pairs, main
+
+PLANTED = ["run", "--corpus", "planted", "--encoder", "average", "--epochs", "1"]
+
+
+def no_damage(place: Path) -> None:
+    pass
+
+
+def sst_folder(place: Path) -> Path:
+    folder = place / "data" / "sst"
+    folder.mkdir(parents=True)
+    table = pd.DataFrame({"text": ["a fine film , no doubt about it"] * 8, "label": [0, 1] * 4})
+    for split in ("train", "dev", "test"):
+        table.to_parquet(folder / f"{split}.parquet")
+    return folder
+
+
+def truncated(place: Path) -> None:
+    path = sst_folder(place) / "train.parquet"
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def wrong_columns(place: Path) -> None:
+    pd.DataFrame({"sentence": ["x"], "label": [0]}).to_parquet(sst_folder(place) / "train.parquet")
+
+
+def no_text(place: Path) -> None:
+    pd.DataFrame({"text": ["", " "], "label": [0, 1]}).to_parquet(sst_folder(place) / "train.parquet")
+
+
+def single_tokens(place: Path) -> None:
+    pd.DataFrame({"text": ["good", "bad"], "label": [1, 0]}).to_parquet(sst_folder(place) / "train.parquet")
+
+
+def nan_vectors(place: Path) -> None:
+    from attn_core.corpora import encode
+
+    word = encode("planted").vocabulary[4]
+    (place / "words.vec").write_text(f"{word} {' '.join(['0.1'] * 299)} nan\n")
+
+
+def short_vectors(place: Path) -> None:
+    (place / "words.vec").write_text("word 0.1 0.2\n")
+
+
+def toy_archive(place: Path) -> Path:
+    store = place / "archive"
+    traces = toy_traces().rounded()
+    accuracy = float((traces.predicted == traces.label).mean())
+    record = {
+        "key": "toy",
+        "run": {"corpus": "toy", "seed": 10},
+        "n_test": len(traces),
+        "accuracy": accuracy,
+        "macro_f1": 0.5,
+    }
+    archive.write(store, "toy", record, {"traces.parquet": traces})
+    return store / "toy"
+
+
+def tampered_traces(place: Path) -> None:
+    path = toy_archive(place) / "traces.parquet"
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+
+
+def foreign_record(place: Path) -> None:
+    path = toy_archive(place) / "record.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "accuracy": 0.123}))
+
+
+def broken_record(place: Path) -> None:
+    (toy_archive(place) / "record.json").write_text("{")
+
+
+def grid(text: str):
+    return lambda place: (place / "grid.yml").write_text(text) and None
+
+
+def cache_is_a_file(place: Path) -> None:
+    shutil.rmtree(place / "cache", ignore_errors=True)
+    (place / "cache").write_text("not a folder")
+
+
+CASES = [
+    ("missing data", ["run", "--corpus", "sst", "--seed", "3"], no_damage, "no data for corpus 'sst'"),
+    ("documents of one token", ["run", "--corpus", "sst", "--seed", "3"], single_tokens, "passes the length filter"),
+    ("unknown corpus", ["run", "--corpus", "stt"], no_damage, "unknown corpus 'stt'"),
+    ("corpus of a later edition", ["run", "--corpus", "imdb"], no_damage, "imdb"),
+    (
+        "unknown encoder",
+        [*PLANTED[:3], "--encoder", "lstn"],
+        no_damage,
+        "unknown encoder 'lstn'; known: lstm, cnn, average, none",
+    ),
+    (
+        "unknown attention",
+        ["run", "--corpus", "sst", "--attention", "add"],
+        no_damage,
+        "unknown attention 'add'; known: tanh, dot, uniform",
+    ),
+    (
+        "unknown selection",
+        ["run", "--corpus", "sst", "--selection", "train"],
+        no_damage,
+        "unknown selection 'train'; known: dev, test",
+    ),
+    (
+        "negative seed",
+        ["run", "--corpus", "sst", "--seed", "-1"],
+        no_damage,
+        "seed must be a whole number of at least 0",
+    ),
+    (
+        "no epoch",
+        ["run", "--corpus", "planted", "--epochs", "0"],
+        no_damage,
+        "epochs must be a whole number of at least 1",
+    ),
+    (
+        "truncated Parquet",
+        ["run", "--corpus", "sst", "--seed", "3"],
+        truncated,
+        "train.parquet is damaged or no Parquet file",
+    ),
+    ("foreign Parquet", ["run", "--corpus", "sst", "--seed", "3"], wrong_columns, "lacks the column 'text'"),
+    (
+        "only empty documents",
+        ["run", "--corpus", "sst", "--seed", "3"],
+        no_text,
+        "none of the 2 documents of split 'train' passes",
+    ),
+    ("NaN in word vectors", [*PLANTED, "--vectors", "words.vec"], nan_vectors, "words.vec"),
+    ("vectors too short", [*PLANTED, "--vectors", "words.vec"], short_vectors, "words.vec"),
+    ("vectors nowhere", [*PLANTED, "--vectors", "nowhere.vec"], no_damage, "nowhere.vec"),
+    ("cache is no folder", PLANTED, cache_is_a_file, "ATTN_CACHE"),
+    ("tampered traces", ["archive", "verify"], tampered_traces, "traces.parquet does not match its record"),
+    ("record of other traces", ["archive", "verify"], foreign_record, "record says accuracy 0.1230"),
+    ("broken record", ["archive", "list"], broken_record, "record.json is unreadable"),
+    ("archive is no folder", ["archive", "list"], no_damage, "ATTN_ARCHIVE names"),
+    ("no grid", ["sweep", "grid.yml"], no_damage, "no grid file grid.yml"),
+    ("misspelt grid field", ["sweep", "grid.yml"], grid("- corpus: sst\n  sed: 3\n"), "unknown run field 'sed'"),
+    ("grid is no list", ["sweep", "grid.yml"], grid("corpus: sst\n"), "must hold a list of blocks"),
+    ("unknown page", ["execute", "jain/04-1-corelation"], no_damage, "did you mean 'jain/04-1-correlation'"),
+    ("misspelt parameter", ["execute", "jain/04-2-2-adversarial", "-p", "epsilom", "0.1"], no_damage, "epsilon"),
+    (
+        "parameter of a wrong type",
+        ["execute", "jain/04-2-1-permutation", "-p", "permutations", "many"],
+        no_damage,
+        "permutations",
+    ),
+    ("sentence without words", ["read", " ... "], no_damage, "holds no word"),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "damage", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_bad_input(command, damage, expected, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
+    for scheme in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(scheme, "http://127.0.0.1:9")  # no test downloads anything
+    damage(tmp_path)
+    if command[0] == "archive":
+        monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
+    before = written(tmp_path)
+    monkeypatch.setattr("sys.argv", ["attn_core", *command])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    error = capsys.readouterr().err
+    lines = [line for line in error.splitlines() if not line.startswith("warning:") and "it/s" not in line]
+    assert stop.value.code == 2
+    assert len(lines) == 1, error
+    assert lines[0].startswith("attn_core: ") and expected in lines[0]
+    assert written(tmp_path) == before, "a refused command left files behind"
+
+
+def written(place: Path) -> set[str]:
+    return {str(path) for path in place.rglob("*") if path.is_file()}
+
+
+def test_an_unknown_option_is_one_refusal(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["attn_core", "run", "--corpis", "sst"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert "--corpis" in capsys.readouterr().err
+
+
+def test_papermills_form_of_parameters():
+    assert join_pairs(["execute", "p", "-p", "epsilon", "0.1", "-p", "k=3"]) == [
+        "execute",
+        "p",
+        "-p",
+        "epsilon=0.1",
+        "-p",
+        "k=3",
+    ]
+
+
+def test_nan_in_vectors_is_refused_by_the_model_too():
+    from attn_core.errors import AttnError
+    from attn_core.models.classifier import build
+
+    vectors = np.zeros((5, 300), np.float32)
+    vectors[3, 7] = np.nan
+    with pytest.raises(AttnError, match="row 3"):
+        build("lstm", "tanh", vectors)

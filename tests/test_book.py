@@ -1,0 +1,365 @@
+"""The build of the book on a miniature, the execution of every real page, and what pages refer to.
+
+The complete book is built by `make book`; here its parts are tested without building it twice.
+"""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import chromium
+import pytest
+import yaml
+
+from attn_core import book, notebook
+from attn_core.errors import AttnError
+from attn_core.reported import reported
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(notebook.pages(ROOT))
+MINIMAL = "```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n```{code-cell} ipython3\nCODE\n```\n"
+
+GAPPY = """(gappy)=
+# A page with gaps and wide things
+
+```{code-cell} ipython3
+:tags: [parameters]
+
+wide = 40
+```
+
+```{code-cell} ipython3
+---
+mystnb:
+  figure: {name: fig-gappy, caption: "Drawn if the run is there, {glue:text}`n` documents."}
+---
+import pandas as pd
+
+from attn_core.notebook import gap, glue
+
+glue(n=3)
+gap("run sst-lstm-tanh-1 is absent", "run sst-lstm-tanh-2 is absent")
+```
+
+{numref}`fig-gappy` keeps its label.
+
+```{code-cell} ipython3
+---
+mystnb:
+  figure: {name: fig-both, caption: "A picture and a gap."}
+---
+import matplotlib.pyplot as plt
+
+plt.figure(figsize=(1, 1))
+plt.show()
+gap("run beside a picture is absent")
+range(4321)
+```
+
+```{code-cell} ipython3
+pd.DataFrame({f"column_{i}": [f"value_{i}"] for i in range(wide)})
+```
+
+$$ x = a_1 + a_2 + a_3 + a_4 + a_5 + a_6 + a_7 + a_8 + a_9 + a_{10} + a_{11} + a_{12} + a_{13} + a_{14} + a_{15} $$
+"""
+WAITING = """(waiting)=
+# A page that can do nothing without a run
+
+Its text before the parameters.
+
+## Parameters
+
+```{code-cell} ipython3
+:tags: [parameters]
+
+corpus = "imdb"
+```
+
+```{code-cell} ipython3
+from attn_core.notebook import gap, glue
+from attn_core.runs import Run, obtain
+
+gap("run of an earlier cell is absent")
+result = obtain(Run(corpus, seed=999_999_999))
+glue(n=1)
+```
+
+(waiting-inside)=
+## Never reached
+
+{glue:text}`n` and {numref}`fig-waiting`.
+
+```{code-cell} ipython3
+---
+mystnb:
+  figure: {name: fig-waiting, caption: "Not drawn."}
+---
+result
+```
+"""
+FRONT = """# Front
+
+See {doc}`gappy`, {ref}`waiting`, {ref}`a place inside it <waiting-inside>`, {ref}`the notation <notation>`, {prf:ref}`def-x` and {cite:t}`jain2019attention`.
+
+(notation)=
+## Notation
+
+(evidence-jw-08)=
+Some evidence.
+
+```{prf:definition} X
+:label: def-x
+$x$
+```
+
+| a | b |
+| --- | --- |
+| `a_very_long_name_without_any_blank_in_it = 'and_a_value_to_match'` | short |
+"""
+
+
+@pytest.fixture(scope="session")
+def miniature(tmp_path_factory):
+    """A whole book of two pages of prose and three notebooks (one is the authors' template), built once."""
+    root = tmp_path_factory.mktemp("book")
+    (root / "notebooks").mkdir()
+    shutil.copytree(ROOT / "book" / "_static", root / "book" / "_static")
+    shutil.copy(ROOT / "_config.yml", root)
+    shutil.copy(ROOT / "book" / "references.bib", root / "book")
+    shutil.copy(ROOT / "book" / "references.md", root / "book")
+    shutil.copy(ROOT / "notebooks" / "_template.md", root / "notebooks" / "template.md")
+    (root / "notebooks" / "gappy.md").write_text(GAPPY)
+    (root / "notebooks" / "waiting.md").write_text(WAITING)
+    (root / "book" / "index.md").write_text(FRONT)
+    chapters = [{"file": name} for name in ("template", "gappy", "waiting", "status", "references")]
+    toc = {"format": "jb-book", "root": "index", "chapters": chapters}
+    (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
+    assert book.build(root, jobs=2) == 0, (root / "_build" / "sphinx.log").read_text()
+    return root
+
+
+@pytest.mark.slow
+def test_every_page_of_the_toc_is_built(miniature):
+    assert book.toc_pages(miniature) == ["index", "template", "gappy", "waiting", "status", "references"]
+    assert book.check_html(miniature) == []
+    (miniature / "_build" / "html" / "gappy.html").rename(miniature / "gone.html")
+    assert book.check_html(miniature) == ["_build/html/gappy.html was not written"]
+    (miniature / "gone.html").rename(miniature / "_build" / "html" / "gappy.html")
+
+
+@pytest.mark.slow
+def test_html_holds_voices_numbers_and_gaps(miniature):
+    page = (miniature / "_build" / "html" / "template.html").read_text()
+    for voice in ("paper-claims", "we-find", "comment"):
+        assert f'class="{voice} admonition"' in page
+    assert "guard(globals()" not in page, "the guard cell is no reading matter"
+    assert re.search(r"95 % intervals over tosses \(<span[^>]*>1000</span>", page), "glue works in captions"
+    assert 'alt="One point with an error bar' in page
+    gappy = (miniature / "_build" / "html" / "gappy.html").read_text()
+    assert "run sst-lstm-tanh-2 is absent" in gappy and 'id="fig-gappy"' in gappy
+    assert "run beside a picture is absent" in gappy and gappy.count('id="fig-both"') == 1
+    assert gappy.count("4321") == 1, "in the code, but not as the text of a last expression"
+    written = (miniature / "_build" / "html").glob("*.html")
+    assert not any("Traceback (most recent" in path.read_text() for path in written)
+
+
+@pytest.mark.slow
+def test_status_page_names_pages_and_runs(miniature, tmp_path):
+    text = (miniature / "book" / "status.md").read_text()
+    assert re.search(r"\{doc\}`gappy` \| `wide=40` \| \d+\.\d \| 3 \| \w+ \| [-\d]+ \d\d:\d\d \| CPU, ", text)
+    record = {"key": "k", "run": {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "seed": 10}}
+    record |= {"accuracy": 0.8125, "macro_f1": 0.75, "commit": "abc"}
+    record |= {"seconds": {"train": 60.0, "trace": 1.4}, "device": "cpu", "versions": {"torch": "2"}}
+    (tmp_path / "data" / "archive" / "k").mkdir(parents=True)
+    (tmp_path / "data" / "archive" / "k" / "record.json").write_text(json.dumps(record))
+    from attn_core.status import run_table
+
+    told = run_table(tmp_path)
+    assert "| sst | lstm | tanh | 10 | 0.812 | 0.750 | 61 | abc | cpu |" in told and "torch 2 (1 runs)" in told
+
+
+@pytest.mark.slow
+def test_gap_boxes_are_listed(miniature, capsys):
+    book.remarks(miniature)
+    out = capsys.readouterr().out
+    assert "  gap    gappy: run sst-lstm-tanh-1 is absent\n" in out and "5 absent runs are shown as gap boxes" in out
+    assert "  gap    waiting: run imdb-lstm-tanh-999999999-" in out and "  gap    waiting: run of an earlier cell" in out
+
+
+@pytest.mark.slow
+def test_a_page_without_its_run_is_cut_short(miniature):
+    page = (miniature / "_build" / "html" / "waiting.html").read_text()
+    assert "Its text before the parameters." in page and "run imdb-lstm-tanh-999999999-" in page
+    assert 'id="waiting-inside"' in page, "other pages may refer to it"
+    assert "Never reached" not in page and "earlier cell is absent" in page and "AbsentRun" not in page
+    status = (miniature / "book" / "status.md").read_text()
+    assert re.search(r"\{doc\}`waiting` \| `corpus='imdb'` \| [\d.]+ \| 2 \|", status)
+
+
+def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
+    root = small_book(tmp_path)
+    (root / "notebooks" / "waiting.md").write_text(WAITING)
+    with pytest.raises(AttnError, match="^page waiting stopped in cell 3: AbsentRun: run imdb-lstm-tanh-999999999-.*attn_core run"):
+        notebook.execute("waiting", root=root)
+    assert not (root / "_build").exists(), "nothing to look into"
+
+
+def test_a_shortened_page_is_tried_again(tmp_path, capsys):
+    code = "from attn_core.runs import AbsentRun\nraise AbsentRun('run x is absent')"
+    root = small_book(tmp_path, waiting=code)
+    for _ in range(2):
+        assert book.build(root, html=False) == 0
+        out = capsys.readouterr().out
+        assert "1 pages, 1 to run" in out and "  gap    waiting: run x is absent\n" in out
+
+
+@pytest.mark.slow
+def test_a_dead_label_fails_the_build(miniature, tmp_path, capsys):
+    root = tmp_path / "book"
+    shutil.copytree(miniature, root, ignore=shutil.ignore_patterns("_build"))
+    (root / "book" / "index.md").write_text(FRONT + "\n{ref}`nowhere`\n")
+    assert book.build(root) == 1
+    assert "undefined label: 'nowhere'" in capsys.readouterr().out
+
+
+def small_book(root: Path, **sources: str) -> Path:
+    """Notebooks with one cell each, and a table of contents that holds them."""
+    (root / "notebooks").mkdir(parents=True)
+    (root / "book").mkdir()
+    for name, code in sources.items():
+        (root / "notebooks" / f"{name}.md").write_text(f"# {name}\n\n" + MINIMAL.replace("CODE", code))
+    (root / "book" / "index.md").write_text("# Front\n")
+    toc = {"format": "jb-book", "root": "index", "chapters": [{"file": name} for name in sources]}
+    (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
+    return root
+
+
+def test_unchanged_pages_are_skipped_and_changed_ones_run(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(book, "common_stamp", lambda root: "fixed")  # test_the_stamp_follows_… looks at it
+    root = small_book(tmp_path, one="1", two="2")
+
+    def printed(**options):
+        assert book.build(root, html=False, **options) == 0
+        return capsys.readouterr().out
+
+    assert "2 pages, 2 to run, 0 unchanged" in printed()
+    assert "2 pages, 0 to run, 2 unchanged" in printed()
+    (root / "notebooks" / "two.md").write_text("# two\n\n" + MINIMAL.replace("CODE", "print(40 + 2)"))
+    assert "2 pages, 1 to run, 1 unchanged" in printed()
+    assert "42" in (root / "book" / "two.ipynb").read_text()
+    assert "2 pages, 2 to run, 0 unchanged" in printed(fresh=True)
+
+
+def test_failures_are_listed(tmp_path, capsys):
+    """A page that raises, a printed traceback, a page missing here and there: each one line, exit status 1."""
+    printed = "import traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    print(traceback.format_exc())"
+    root = small_book(tmp_path, good="1", bad="1 / 0", printed=printed, stray="1")
+    toc = yaml.safe_load((root / "book" / "_toc.yml").read_text())
+    toc["chapters"] = [{"file": "good", "sections": [{"file": name} for name in ("bad", "printed", "absent")]}]
+    (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
+    assert book.build(root) == 1
+    errors = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  error")]
+    for expected in (
+        "page bad stopped in cell 3: ZeroDivisionError: division by zero",
+        "page printed shows a raw traceback",
+        "book/_toc.yml names absent, but there is neither book/absent.md nor notebooks/absent.md",
+        "notebooks/stray.md is not in book/_toc.yml",
+    ):
+        assert sum(expected in line for line in errors) == 1
+    assert len(errors) == 4
+    assert (root / "book" / "good.ipynb").is_file() and not (root / "book" / "bad.ipynb").exists()
+
+
+def test_orphans_are_removed(tmp_path):
+    root = small_book(tmp_path, good="1")
+    assert book.execute_pages(root) == []
+    (root / "notebooks" / "good.md").unlink()
+    own = root / "book" / "own.ipynb"
+    own.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+    book.execute_pages(root)
+    assert not (root / "book" / "good.ipynb").exists() and own.exists()
+
+
+def test_the_stamp_follows_data_and_archive(tmp_path):
+    (tmp_path / "data" / "archive" / "run").mkdir(parents=True)
+    (tmp_path / "data" / "reported").mkdir()
+    seen = [book.common_stamp(tmp_path)]
+    for name, text in (
+        ("data/reported/table.csv", "a"),
+        ("data/archive/run/record.json", "{}"),
+        ("data/archive/run/traces.parquet", "xx"),
+        ("data/reported/table.csv", "b"),
+    ):
+        (tmp_path / name).write_text(text)
+        seen.append(book.common_stamp(tmp_path))
+    assert len(set(seen)) == len(seen)
+    (tmp_path / "README.md").write_text("x")
+    assert book.common_stamp(tmp_path) == seen[-1]
+
+
+# ---- the real pages --------------------------------------------------------------------------------------------------
+
+
+def test_toc_and_sources_agree():
+    prose = {path.stem for path in (ROOT / "book").glob("*.md")} | {"status"}  # the build writes status.md
+    toc = book.toc_pages(ROOT)
+    assert len(set(toc)) == len(toc)
+    assert set(toc) == set(PAGES) | prose
+    assert not set(PAGES) & prose, "a page is prose or a notebook, not both"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_parameters_are_literals_with_smoke_values(page):
+    assert notebook.parameters_of(page, ROOT)
+    notebook.smoke_of(page, ROOT)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_executes(page, tmp_path):
+    """With the small parameters of its front matter; gap boxes are allowed, tracebacks are not."""
+    path = notebook.execute(page, notebook.smoke_of(page, ROOT), tmp_path / "page.ipynb", ROOT)
+    assert "Traceback (most recent call last)" not in path.read_text()
+
+
+def test_references_survive_a_shortened_page():
+    """A page cut short keeps its text up to the parameters and all text labels, but no figure, equation or number."""
+    sources = {path: path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]}
+    for path, text in sources.items():
+        before = text.split("```{code-cell}")[0]
+        assert path.parent.name == "book" or "{glue" not in before, f"{path} quotes a number above its parameters"
+        for role, label in re.findall(r"\{(numref|eq|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`", text):
+            near = [text, *(other for file, other in sources.items() if file.parent.name == "book")]  # prose is never cut
+            found = any(re.search(rf"(name|label): {label}\b|\({label}\)", other) for other in near)
+            assert found, f"{path} refers by {{{role}}} to {label} on a page that may be cut short; name the page's label"
+
+
+def test_evidence_table_and_pages_agree():
+    """Every statement that a page refers to stands in the table; marks and evidence fit."""
+    table = reported("evidence")
+    assert table.id.is_unique and not table.isna().any().any()
+    kinds = {"printed number": "P2", "second-hand": "P2", "recollection": "R"}
+    assert set(table.evidence) <= {*kinds, "authors' code", "slides"}
+    assert all(kinds.get(row.evidence, row.mark) == row.mark for row in table.itertuples())
+    texts = [path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]]
+    used = {found for text in texts for found in re.findall(r"\bevidence-([a-z]+-\d+)", text)}
+    assert used <= set(table.id)
+
+
+# ---- as readers see it -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.skipif(chromium.CHROMIUM is None, reason="no Chromium installed")
+def test_pages_fit_desktop_and_phone(miniature, tmp_path):
+    html = miniature / "_build" / "html"
+    (html / "wide.html").write_text('<div style="width:1500px">x</div>')
+    with chromium.served(html) as address:
+        assert chromium.look(address, "wide.html", 1280, tmp_path / "wide.png") > 1280, "the measure itself"
+        for page in ("index", "template", "gappy"):
+            for width in (1280, 390):
+                picture = tmp_path / f"{page}-{width}.png"
+                taken = chromium.look(address, f"{page}.html", width, picture)
+                assert taken <= width, f"{page} is {taken} px wide in a window of {width} px"
+                assert picture.stat().st_size > 10_000

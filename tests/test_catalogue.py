@@ -1,0 +1,257 @@
+"""Catalogue, look-up, cache and the counts of the real sets."""
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from attn_core.corpora import catalogue, encode, load, read, text
+from attn_core.corpora.encoding import build
+from attn_core.errors import AttnError
+
+REPORTED = Path(__file__).parents[1] / "data" / "reported"
+needs_data = pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
+
+
+# --- catalogue ------------------------------------------------------------------------------------------------------
+
+
+def test_the_catalogue_has_the_names_of_the_design():
+    names = (
+        "planted sst imdb agnews 20news babi_1 babi_2 babi_3 snli cnn diabetes anemia adr imdb_stars amazon yelp yahoo"
+    )
+    assert set(catalogue.CATALOGUE) == {*names.split(), "agnews_all", "20news_all"}
+
+
+@pytest.mark.parametrize("path", sorted(REPORTED.glob("*.csv")), ids=lambda p: p.stem)
+def test_every_data_set_of_the_reported_tables_resolves(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    if "dataset" not in rows[0]:
+        pytest.skip("no column 'dataset'")
+    for paper, name in {(row["paper"], row["dataset"]) for row in rows}:
+        entry = catalogue.from_reported(name, paper)
+        assert (entry is None) == (name in catalogue.NOT_A_CORPUS)
+
+
+def test_reported_names_depend_on_the_paper():
+    assert catalogue.from_reported("imdb", catalogue.SERRANO).name == "imdb_stars"
+    assert catalogue.from_reported("imdb", catalogue.JAIN).name == "imdb"
+    assert catalogue.from_reported("20News", catalogue.WIEGREFFE).name == "20news"
+    with pytest.raises(AttnError, match="belongs to no data set"):
+        catalogue.from_reported("sts", catalogue.JAIN)
+
+
+def test_an_unknown_corpus_names_the_nearest():
+    with pytest.raises(AttnError, match=r"unknown corpus 'ssst'; did you mean 'sst'\? known: planted, sst"):
+        encode("ssst")
+
+
+# --- look-up and cache ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sst_data(tmp_path, monkeypatch):
+    """A small SST in the form of $ATTN_DATA: sentences of 4 to 11 words."""
+    folder = tmp_path / "data"
+    for split, first in (("train", 0), ("dev", 100), ("test", 200)):
+        rows = [
+            {
+                "text": " ".join(f"Word{'abcdefgh'[(i + t) % 8]}" for t in range(4 + i % 8)),
+                "label": i % 2,
+                "row": first + i,
+            }
+            for i in range(16)
+        ]
+        (folder / "sst").mkdir(parents=True, exist_ok=True)
+        pandas.DataFrame(rows).to_parquet(folder / "sst" / f"{split}.parquet")
+    monkeypatch.setenv("ATTN_DATA", str(folder))
+    return folder / "sst"
+
+
+def test_encode_filters_counts_and_keeps_row_numbers(sst_data):
+    encoded = encode("sst")
+    train = encoded.splits["train"]
+    # Lengths 4 to 11, two of each; 5 < n < 11 keeps 6 to 10.
+    assert train.doc_ids.tolist() == [2, 3, 4, 5, 6, 10, 11, 12, 13, 14]
+    assert (train.lengths - 2).tolist() == [6, 7, 8, 9, 10, 6, 7, 8, 9, 10]
+    counts = encoded.statistics["splits"]["train"]
+    assert counts["per_class"] == [6, 4] and counts["dropped_length"] == 6 and counts["mean_length"] == 8.0
+    assert encoded.vocabulary == (*text.SPECIALS, *(f"word{c}" for c in "abcdefgh"))
+
+
+def test_arrays_are_cached_and_need_neither_data_nor_tokenizer_again(sst_data, monkeypatch):
+    first = encode("sst")
+    monkeypatch.delenv("ATTN_DATA")
+    monkeypatch.setattr(text, "split_words", lambda _: pytest.fail("tokenized again"))
+    again = encode("sst")
+    assert again.fingerprint == first.fingerprint and again.statistics == first.statistics
+    assert again.vocabulary == first.vocabulary and again.splits["test"].ids.dtype == np.int32
+
+
+def test_changed_data_make_new_arrays(sst_data):
+    first = encode("sst")
+    table = pandas.read_parquet(sst_data / "train.parquet")
+    table["label"] = 1 - table["label"]
+    table.to_parquet(sst_data / "train.parquet")
+    assert encode("sst").fingerprint != first.fingerprint
+
+
+@pytest.mark.parametrize("name", ["sst.npz", "sst.json"])
+@pytest.mark.parametrize("damage", ["truncated", "altered", "empty"])
+def test_a_damaged_cache_is_made_anew_with_one_line(sst_data, capsys, name, damage):
+    first = encode("sst")
+    path = load.cache_folder() / "corpora" / name
+    data = path.read_bytes()
+    if damage == "altered" and name == "sst.npz":  # a sound file with other content
+        with np.load(path) as file:
+            arrays = dict(file)
+        arrays["train_labels"][0] = 1 - arrays["train_labels"][0]
+        np.savez_compressed(path, **arrays)
+    else:
+        mean = b'"mean_length": 8.0', b'"mean_length": 9.0'
+        path.write_bytes({"truncated": data[: len(data) // 2], "altered": data.replace(*mean), "empty": b""}[damage])
+    assert encode("sst").fingerprint == first.fingerprint
+    warned = capsys.readouterr().err.splitlines()
+    assert len(warned) == 1 and "made anew" in warned[0]
+    assert encode("sst").fingerprint == first.fingerprint and capsys.readouterr().err == ""
+
+
+def test_without_a_writable_cache_the_data_still_serve(sst_data, monkeypatch, tmp_path, capsys):
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "file" / "cache"))
+    assert len(encode("sst").splits["train"]) == 10
+    warned = capsys.readouterr().err.splitlines()
+    assert len(warned) == 1 and "cannot be written" in warned[0]
+
+
+def test_vocabulary_from_all_splits_is_a_set_of_its_own(sst_data):
+    table = pandas.read_parquet(sst_data / "test.parquet")
+    table.loc[0, "text"] = "unheard"
+    table.to_parquet(sst_data / "test.parquet")
+    train, everything = encode("sst"), encode("sst", vocabulary_from="all")
+    assert "unheard" not in train.vocabulary and "unheard" in everything.vocabulary
+    assert train.statistics["vocabulary_all_splits"] == len(everything.vocabulary) == len(train.vocabulary) + 1
+
+
+def one_line(caught) -> str:
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("damage", ["truncated", "tampered", "text", "no column", "no rows"])
+def test_a_damaged_parquet_file_is_named(sst_data, damage):
+    path = sst_data / "train.parquet"
+    data = path.read_bytes()
+    if damage == "truncated":
+        path.write_bytes(data[: len(data) // 2])
+    elif damage == "tampered":
+        path.write_bytes(data[:-8] + b"\0" * 8)
+    elif damage == "text":
+        path.write_text("text,label\nfine,1\n")
+    else:
+        table = pandas.read_parquet(path)
+        (table.drop(columns="label") if damage == "no column" else table[:0]).to_parquet(path)
+    with pytest.raises(AttnError) as caught:
+        encode("sst")
+    assert str(path) in one_line(caught)
+    assert path.exists()  # the user's file is never replaced
+
+
+def test_missing_data_name_the_three_ways(monkeypatch):
+    monkeypatch.delenv("ATTN_DATA", raising=False)
+    from attn_core.corpora import official
+
+    def refused(source, folder):
+        raise AttnError(f"{source.file} cannot be downloaded from {source.url}: no network")
+
+    monkeypatch.setattr(official, "fetch", refused)
+    with pytest.raises(AttnError) as caught:
+        encode("sst")
+    message = one_line(caught)
+    assert all(way in message for way in ("ATTN_DATA", "trainDevTestTrees_PTB.zip", "allow the download", "no network"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: encode("snli"), "loader of corpus 'snli' is not built in this edition"),
+        (lambda: encode("imdb"), "can be read as tables"),
+        (lambda: read("planted", "train"), "is generated and has no tables"),
+        (lambda: read("sst", "validation"), "has no split 'validation'; it has train, dev, test"),
+        (lambda: encode("sst", vocabulary_from="dev"), "vocabulary_from is 'dev'; known: train, all"),
+        (lambda: encode("sst", n_train=5), "has no option 'n_train'"),
+        (lambda: encode("planted", size=5), "has no option 'size'; known: n_train"),
+    ],
+)
+def test_wrong_calls_are_one_clear_line(call, message):
+    with pytest.raises(AttnError, match=message) as caught:
+        call()
+    one_line(caught)
+
+
+def test_empty_documents_are_dropped_and_counted_and_single_tokens_kept():
+    entry = catalogue.corpus("planted")  # no length filter
+    split = ([[], ["a"], ["a", "b"]], [0, 1, 1], [7, 8, 9])
+    encoded = build(entry, {"train": split, "dev": split, "test": split})
+    assert encoded.splits["train"].doc_ids.tolist() == [8, 9]
+    counts = encoded.statistics["splits"]["train"]
+    assert (counts["dropped_empty"], counts["one_token"], counts["dropped_length"]) == (1, 1, 0)
+
+
+def test_a_split_that_the_filter_empties_is_an_error():
+    entry = catalogue.corpus("sst")
+    split = ([["a"] * 7, ["b"] * 7], [0, 1], [0, 1])  # both are the longest
+    with pytest.raises(AttnError, match="none of the 2 documents of split 'train' passes the length filter"):
+        build(entry, {"train": split, "dev": split, "test": split})
+
+
+# --- the real sets --------------------------------------------------------------------------------------------------
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["sst", "20news"])
+def test_counts_of_the_real_sets(name):
+    entry, encoded = catalogue.corpus(name), encode(name)
+    for split, counts in entry.expected.items():
+        if isinstance(counts, tuple):
+            assert encoded.statistics["splits"][split]["per_class"] == list(counts), split
+    # 20 Newsgroups: newer spaCy versions split a handful of words differently.
+    slack = 0 if name == "sst" else 2
+    assert abs(len(encoded.vocabulary) - entry.expected["vocabulary"]) <= slack
+    assert abs(encoded.statistics["vocabulary_all_splits"] - entry.expected["vocabulary_all_splits"]) <= slack
+    ids = [set(split.doc_ids.tolist()) for split in encoded.splits.values()]
+    if name == "20news":  # one source, three disjoint parts
+        assert not ids[0] & ids[1] and not ids[0] & ids[2] and not ids[1] & ids[2]
+    assert json.loads(json.dumps(encoded.statistics)) == encoded.statistics
+
+
+@needs_data
+def test_20news_labels_follow_the_groups():
+    encoded = encode("20news")
+    groups = pandas.concat([read("20news", "train"), read("20news", "test")], ignore_index=True)["group"]
+    test = encoded.splits["test"]
+    assert [groups[d] == "rec.sport.hockey" for d in test.doc_ids] == test.labels.astype(bool).tolist()
+
+
+@needs_data
+@pytest.mark.parametrize(("name", "size"), [("babi_1", 24), ("babi_2", 38), ("babi_3", 39)])
+def test_babi_tables_have_the_vocabulary_of_the_paper(name, size):
+    table = read(name, "train")
+    lists = [p.replace(".\n", " . ").rstrip(".").split() for p in table["passage"]]
+    lists += [q.rstrip("?").split() for q in table["question"]]
+    assert len(text.vocabulary(lists)) == size == catalogue.corpus(name).expected["vocabulary"]
+
+
+def test_the_data_page_names_every_corpus_with_its_licence():
+    page = (REPORTED.parent / "README.md").read_text(encoding="utf-8")
+    for entry in catalogue.CATALOGUE.values():
+        assert f"`{entry.name}`" in page
+        assert entry.name.endswith("_all") or entry.licence in page, entry.name
+        if entry.loader != catalogue.ABSENT:
+            assert all(source.file in page for source in entry.sources)

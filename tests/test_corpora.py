@@ -1,0 +1,159 @@
+"""Cleaning, vocabulary, length filter, documents and batches."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attn_core.corpora import text
+from attn_core.corpora.batches import Documents, batches, fingerprint, pad
+
+
+def documents(lengths) -> Documents:
+    """Documents of the given numbers of real tokens; token t of document d has id 4 + 100 d + t."""
+    lists = [[f"{100 * d + t:06d}" for t in range(n)] for d, n in enumerate(lengths)]
+    words = text.SPECIALS + tuple(word for tokens in lists for word in tokens)
+    ids, offsets = text.to_ids(lists, words)
+    return Documents(ids, offsets, np.arange(len(lengths)) % 2, np.arange(len(lengths)) + 1000)
+
+
+# --- cleaning -------------------------------------------------------------------------------------------------------
+
+
+def test_sst_cleaner_by_hand():
+    raw = "It 's n't -LRB- quite -RRB- a 1\\/2-Hearted Film , but ... good ."
+    assert text.clean_sst(raw) == "it s n t quite a 1 2 hearted film but good".split()
+
+
+def test_plain_cleaner_masks_digits_after_lowering():
+    assert text.clean_plain("  The 2nd\tGame isn't\n over. ") == ["the", "qqq", "game", "is", "n't", "over", "."]
+
+
+def test_news_cleaner_keeps_the_last_character_of_each_run():
+    # Punctuation that stands alone goes (so does the hyphen, which spaCy splits off); elsewhere it stays.
+    cleaned = text.clean_news("It isn't over - the 7th time, e-mail.")
+    assert cleaned == "it is n ' t over the qqq time e mail .".split()
+
+
+def test_simple_tokens():
+    assert text.simple_tokens("Don't stop: route66,\nOK_go!") == ["don", "t", "stop", "qqq", "ok_go"]
+
+
+def test_posts_lose_header_footer_and_quotes():
+    post = "From: a\nSubject: b\n\nJoe writes:\n> old\nnew line\n\n--\nsignature"
+    assert text.strip_post(post) == "new line\n"
+
+
+# --- vocabulary and ids ---------------------------------------------------------------------------------------------
+
+
+def test_vocabulary_by_hand():
+    lists = [["b", "a", "b"], ["a", "c"], ["a", "B"]]
+    assert text.vocabulary(lists) == (*text.SPECIALS, "B", "a", "b", "c")
+    assert text.vocabulary(lists, min_df=2) == (*text.SPECIALS, "a")  # "b" is twice in ONE document
+
+
+words = st.text("abcXYZ0é'", min_size=1, max_size=3)
+
+
+@given(st.lists(st.lists(words, max_size=6), max_size=8), st.integers(1, 3))
+def test_vocabulary_is_sorted_and_counts_documents(lists, min_df):
+    found = text.vocabulary(lists, min_df)
+    plain = sorted({w for tokens in lists for w in tokens if sum(w in other for other in lists) >= min_df})
+    assert list(found) == [*text.SPECIALS, *plain]
+    assert found == text.vocabulary(reversed(lists), min_df)
+
+
+@given(st.lists(st.lists(words, max_size=6), max_size=8))
+def test_ids_give_back_the_words(lists):
+    known = text.vocabulary(lists[:4])
+    ids, offsets = text.to_ids(lists, known)
+    assert ids.dtype == np.int32 and offsets[-1] == len(ids)
+    for d, tokens in enumerate(lists):
+        own = ids[offsets[d] : offsets[d + 1]]
+        assert own[0] == text.START and own[-1] == text.END
+        assert [known[i] for i in own[1:-1]] == [w if w in known else "<unk>" for w in tokens]
+
+
+def test_a_token_spelled_like_a_special_one_does_not_shift_the_index():
+    assert text.vocabulary([["<s>", "a"]]) == (*text.SPECIALS, "a")
+
+
+# --- length filter --------------------------------------------------------------------------------------------------
+
+bounds = st.none() | st.integers(0, 12)
+
+
+@given(st.lists(st.integers(0, 15), max_size=30), bounds, bounds)
+def test_length_filter_is_its_plain_loop(lengths, low, high):
+    kept = []
+    for n in lengths:
+        above = n > (min(lengths) if low is None else low)
+        below = n < (max(lengths) if high is None else high)
+        kept.append(above and below and n > 0)
+    assert text.length_filter(lengths, low, high).tolist() == kept
+
+
+def test_a_missing_bound_drops_all_documents_of_the_extreme_length():
+    assert text.length_filter([6, 7, 9, 9, 5], longer_than=5).tolist() == [True, True, False, False, False]
+
+
+# --- documents, padding, batches ------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=12), st.data())
+def test_take_and_pad_are_their_plain_loops(lengths, data):
+    docs = documents(lengths)
+    rows = data.draw(st.lists(st.integers(0, len(lengths) - 1), max_size=6))
+    taken, (ids, n) = docs.take(rows), pad(docs, rows)
+    assert taken.doc_ids.tolist() == [1000 + r for r in rows] and taken.labels.tolist() == [r % 2 for r in rows]
+    assert ids.dtype == np.int64 and ids.shape == (len(rows), max((lengths[r] + 2 for r in rows), default=0))
+    for i, r in enumerate(rows):
+        own = docs.ids[docs.offsets[r] : docs.offsets[r + 1]].tolist()
+        assert taken.ids[taken.offsets[i] : taken.offsets[i + 1]].tolist() == own
+        assert n[i] == len(own) and ids[i].tolist() == own + [text.PAD] * (ids.shape[1] - len(own))
+
+
+def test_take_accepts_a_mask():
+    docs = documents([3, 1, 2])
+    assert docs.take(np.array([True, False, True])).doc_ids.tolist() == [1000, 1002]
+
+
+@given(
+    st.lists(st.integers(1, 60), max_size=80), st.integers(1, 9), st.sampled_from([0.0, 0.1, 0.5]), st.integers(0, 9)
+)
+def test_batches_hold_every_row_once_and_noise_bounds_the_order(lengths, size, noise, seed):
+    docs = documents(lengths)
+    made = batches(docs, size, np.random.default_rng(seed), noise)
+    assert sorted(np.concatenate([[], *made]).tolist()) == list(range(len(lengths)))
+    assert sum(len(rows) != size for rows in made) <= 1
+    # A row may stand before another only if the noise can close the gap: floor(-noise L) <= shift <= ceil(noise L) - 1.
+    order = sorted(made, key=lambda rows: (min(docs.lengths[rows]), max(docs.lengths[rows])))
+    if noise == 0:
+        flat = [docs.lengths[r] for rows in order for r in rows]
+        assert flat == sorted(flat)
+    for rows in made:
+        n = docs.lengths[rows]
+        lowest, highest = n + np.floor(-noise * n), n + np.maximum(np.ceil(noise * n) - 1, 0)
+        assert all(lowest[i] <= highest[j] for i in range(len(n)) for j in range(i + 1, len(n)))
+
+
+def test_batches_repeat_with_the_seed_and_change_with_it():
+    docs = documents(range(1, 50))
+    one, same, other = (batches(docs, 4, np.random.default_rng(s)) for s in (3, 3, 4))
+    assert all(np.array_equal(a, b) for a, b in zip(one, same, strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_fingerprint_sees_every_array_and_the_words():
+    docs = documents([2, 3])
+    base = fingerprint({"train": docs}, ("a",))
+    changed = [
+        Documents(docs.ids + 1, docs.offsets, docs.labels, docs.doc_ids),
+        Documents(docs.ids, docs.offsets, 1 - docs.labels, docs.doc_ids),
+        Documents(docs.ids, docs.offsets, docs.labels, docs.doc_ids + 1),
+    ]
+    others = [fingerprint({"train": d}, ("a",)) for d in changed]
+    others += [fingerprint({"test": docs}, ("a",)), fingerprint({"train": docs}, ("b",))]
+    assert len({base, *others}) == 6
+    as_int64 = Documents(docs.ids.astype(np.int64), docs.offsets, docs.labels, docs.doc_ids)
+    assert fingerprint({"train": as_int64}, ("a",)) == base

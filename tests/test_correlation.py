@@ -1,0 +1,107 @@
+"""Kendall correlations of traces: hand-worked document, SciPy loop, missing importances, independence of documents."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import plain
+import pytest
+from conftest import toy_traces
+
+from attn_core.errors import AttnError
+from attn_core.experiments.correlation import correlation, summarise
+from attn_core.traces import Traces
+
+LENGTHS = (1, 2, 3, 5, 5, 8, 20, 40)
+
+
+def test_by_hand():
+    """Attention rises along the text; |gradient| has one pair out of order, |leave-one-out| is reversed."""
+    traces = Traces(
+        doc_id=np.array([7]),
+        label=np.array([1]),
+        offsets=np.array([0, 4]),
+        score=np.array([-3, -2, -1, 0], np.float32),
+        contribution=np.ones((4, 1), np.float32),
+        bias=np.zeros(1, np.float32),
+        gradient=np.array([0.1, -0.3, 0.2, -0.4], np.float32),
+        leave_one_out=np.array([-0.4, 0.3, 0.2, -0.1], np.float32),
+    )
+    row = correlation(traces, draws=np.array([1.0, 2, 3, 4])).iloc[0]
+    assert row[["doc_id", "label", "predicted", "n"]].tolist() == [7, 1, 1, 4]
+    assert row["tau_attention_gradient"] == pytest.approx(4 / 6)
+    assert row["p_attention_gradient"] == pytest.approx(8 / 24)
+    assert row["tau_attention_loo"] == -1 and row["p_attention_loo"] == pytest.approx(2 / 24)
+    assert row["tau_gradient_loo"] == pytest.approx(-4 / 6)
+    assert row["tau_attention_random"] == 1
+
+
+def test_equals_the_loop_over_scipy():
+    traces = toy_traces(LENGTHS).rounded()
+    table = correlation(traces, seed=3)
+    gradient, deletion = np.abs(traces.gradient), np.abs(traces.leave_one_out)
+    for name, x, y in (
+        ("attention_gradient", traces.attention, gradient),
+        ("attention_loo", traces.attention, deletion),
+        ("gradient_loo", gradient, deletion),
+    ):
+        tau, p = plain.kendall(x, y, traces.offsets)
+        np.testing.assert_array_equal(table["tau_" + name], tau)
+        np.testing.assert_allclose(table["p_" + name], p, rtol=1e-12)
+    assert table.filter(like="tau_").iloc[0].isna().all()  # one token has no ranking
+
+
+def test_documents_do_not_depend_on_one_another():
+    traces = toy_traces(LENGTHS, doc_ids=(5, 3, 11, 40, 2, 9, 77, 1000))
+    table = correlation(traces, seed=1)
+    rows = np.array([6, 0, 3, 7])
+    pd.testing.assert_frame_equal(correlation(traces.take(rows), seed=1), table.iloc[rows].reset_index(drop=True))
+    assert not correlation(traces, seed=2)["tau_attention_random"].equals(table["tau_attention_random"])
+
+
+def test_random_scores_are_unrelated_to_attention():
+    """Mean tau of 600 documents of 20 tokens: 0 within four standard errors sqrt(2(2n+5)/(9n(n-1))/600)."""
+    table = correlation(toy_traces([20] * 600, seed=4))
+    error = np.sqrt(2 * 45 / (9 * 20 * 19) / 600)
+    assert abs(table["tau_attention_random"].mean()) < 4 * error
+    assert table["tau_attention_random"].std() == pytest.approx(error * np.sqrt(600), rel=0.15)
+    assert (table["p_attention_random"] <= 0.05).mean() == pytest.approx(0.05, abs=0.035)
+
+
+def test_constant_and_missing_importances():
+    traces = toy_traces((4, 4))
+    still = replace(traces, gradient=np.zeros(8, np.float32), leave_one_out=None)
+    table = correlation(still)
+    assert table["tau_attention_gradient"].isna().all()
+    assert "tau_attention_loo" not in table and "tau_gradient_loo" not in table
+    assert correlation(replace(traces, gradient=None, leave_one_out=None)).filter(like="tau_").columns.tolist() == [
+        "tau_attention_random"
+    ]
+
+
+def test_weights_too_small_for_a_float_are_still_ranked():
+    traces = toy_traces((5,))
+    far = replace(traces, score=np.array([-2000, -1500, -1000, -900, 0], np.float32))
+    assert (far.attention == 0).sum() == 4
+    assert correlation(far, draws=np.arange(5.0))["tau_attention_random"][0] == pytest.approx(1)
+
+
+def test_wrong_draws_are_named():
+    with pytest.raises(AttnError, match="one random score per token"):
+        correlation(toy_traces((3,)), draws=np.zeros(4))
+
+
+def test_summary_by_class_and_overall():
+    table = pd.DataFrame(
+        {
+            "predicted": [0, 0, 1, 1, 1],
+            "tau_a_b": [0.1, 0.5, 0.2, np.nan, 0.4],
+            "p_a_b": [0.2, 0.01, 0.05, np.nan, 0.06],
+        }
+    )
+    rows = summarise(table).set_index("group")
+    assert rows.loc["0", ["n", "n_nan", "mean", "std"]].tolist() == pytest.approx([2, 0, 0.3, 0.2])
+    assert rows.loc["1", ["n", "n_nan", "mean", "std"]].tolist() == pytest.approx([3, 1, 0.3, 0.1])
+    assert rows["share_significant"].to_dict() == pytest.approx({"0": 0.5, "1": 1 / 3, "all": 0.4})
+    assert rows.loc["all", "mean"] == pytest.approx(0.3)
+    assert 0.1 <= rows.loc["all", "low"] < 0.3 < rows.loc["all", "high"] <= 0.5

@@ -1,0 +1,81 @@
+"""The tables the archive keeps: every statistic per document, and its summary by class and bin."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import toy_traces
+
+from attn_core.experiments import ATTENTION_BINS, attention_bin, derived, document_table, edges, summary_table
+from attn_core.experiments.adversarial import exact
+from attn_core.experiments.correlation import correlation
+from attn_core.experiments.permutation import permutation
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return document_table(toy_traces((1, 2, 3, 5, 5, 8, 13, 21), seed=4), epsilons=(0.01, 0.05))
+
+
+def test_document_table_joins_the_experiments(documents):
+    traces = toy_traces((1, 2, 3, 5, 5, 8, 13, 21), seed=4)
+    assert documents.columns[:5].tolist() == ["doc_id", "label", "predicted", "n", "p"]
+    assert documents.columns.is_unique
+    pd.testing.assert_series_equal(documents["tau_gradient_loo"], correlation(traces)["tau_gradient_loo"])
+    pd.testing.assert_series_equal(documents["median_change"], permutation(traces)["median_change"])
+    for epsilon in (0.01, 0.05):
+        np.testing.assert_array_equal(documents[f"jsd_exact@{epsilon}"], exact(traces, epsilon)["jsd_exact"])
+    assert (documents["jsd_search@0.01"] <= documents["jsd_search@0.05"]).all()
+    np.testing.assert_array_equal(documents["p"], traces.p)
+
+
+def test_derived_columns(documents):
+    table = derived(documents)
+    ratio = table["ratio_exact@0.05"]
+    np.testing.assert_allclose(ratio * table["ceiling"], table["jsd_exact@0.05"].where(table["n"] > 1))
+    np.testing.assert_allclose(
+        table["difference_loo"], table["tau_gradient_loo"] - table["tau_attention_loo"], equal_nan=True
+    )
+    assert {"difference_gradient", "ratio_search@0.01", "ratio_permutation@0.05"} <= set(table)
+
+
+def test_attention_bins_include_their_lower_edge_and_the_last_includes_one():
+    found = attention_bin([0.1, 0.25, 0.4999, 0.5, 0.75, 1.0])
+    assert found.tolist() == [ATTENTION_BINS[i] for i in (0, 1, 1, 2, 3, 3)]
+
+
+def test_summary_by_hand():
+    table = pd.DataFrame(
+        {
+            "doc_id": [1, 2, 3, 4],
+            "label": 0,
+            "predicted": [0, 0, 1, 1],
+            "n": 5,
+            "max_attention": [0.1, 0.3, 0.3, 0.9],
+            "tau_a_b": [0.0, 0.5, np.nan, 1.0],
+            "p_a_b": [0.9, 0.01, np.nan, 0.05],
+            "median_change": [0.05, 0.1, 0.2, 0.02],
+        }
+    )
+    rows = summary_table(table).set_index(["statistic", "predicted", "bin", "measure"])["value"].sort_index()
+    assert rows["tau_a_b", "all", "all"].loc[["n", "n_nan", "mean", "median"]].tolist() == [4, 1, 0.5, 0.5]
+    assert rows["tau_a_b", "all", "all", "std"] == pytest.approx(np.sqrt(1 / 6))
+    assert rows["tau_a_b", "1", "all", "share_significant"] == 0.5
+    assert rows["tau_a_b", "0", "[0.25,0.50)", "mean"] == 0.5
+    assert rows["tau_a_b", "1", "[0.25,0.50)", "n_nan"] == 1
+    assert ("tau_a_b", "1", "[0.25,0.50)", "mean") not in rows and ("tau_a_b", "1", "[0.00,0.25)", "n") not in rows
+    assert rows["median_change", "all", "all", "share_below_0.1"] == 0.5
+    counted = rows["tau_a_b", "all", "all"].filter(like="hist:")
+    # 30 bins of width 1/15 from -1: 0 begins bin 15, 0.5 lies in bin 22, 1 in the last
+    assert counted.to_dict() == {"hist:15": 1, "hist:22": 1, "hist:29": 1}
+
+
+def test_summary_counts_every_document_once(documents):
+    rows = summary_table(documents)
+    assert not rows.duplicated(["statistic", "predicted", "bin", "measure"]).any()
+    for statistic in ("tau_attention_gradient", "jsd_exact@0.05", "ratio_exact@0.01", "median_change"):
+        part = rows[(rows.statistic == statistic) & (rows.predicted == "all")]
+        whole = part[part["bin"] == "all"].set_index("measure")["value"]
+        counts = whole.filter(like="hist:")
+        assert counts.sum() == whole["n"] - whole["n_nan"]
+        assert part[(part["bin"] != "all") & (part.measure == "n")].value.sum() == whole["n"] == len(documents)
+        assert max(int(name.removeprefix("hist:")) for name in counts.index) < len(edges(statistic)) - 1

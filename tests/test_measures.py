@@ -1,0 +1,184 @@
+"""Distances, Kendall's tau, classification scores and intervals against hand-worked numbers, SciPy and plain loops."""
+
+import math
+import tracemalloc
+
+import numpy as np
+import plain
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import kendalltau
+
+from attn_core.measures import (
+    LN2,
+    bootstrap_interval,
+    classification,
+    jsd,
+    jsd_point,
+    jsd_ragged,
+    kendall,
+    kendall_ragged,
+    seed_interval,
+    share_significant,
+    tvd,
+)
+
+positive = st.floats(0, 1, allow_subnormal=False)
+
+
+def distributions(n):
+    return arrays(np.float64, (2, n), elements=positive).map(lambda x: (x + 1e-9 * (x.sum(1, keepdims=True) == 0))).map(
+        lambda x: x / x.sum(1, keepdims=True)
+    )
+
+
+def test_tvd_by_hand():
+    assert tvd(0.7, 0.4) == pytest.approx(0.3)
+    assert tvd([0.2, 0.3, 0.5], [0.5, 0.3, 0.2], axis=0) == pytest.approx(0.3)
+    assert tvd([0.3, 0.7], [0.6, 0.4], axis=0) == pytest.approx(tvd(0.7, 0.4))  # one logit = its two classes
+
+
+def test_jsd_by_hand():
+    assert jsd([1, 0], [0, 1]) == pytest.approx(LN2)
+    # mean (3/4, 1/4): (ln 4/3)/2 + ((ln 2/3)/2 + (ln 2)/2)/2
+    assert jsd([1, 0], [0.5, 0.5]) == pytest.approx(0.5 * math.log(4 / 3) + 0.25 * math.log(2 / 3) + 0.25 * math.log(2))
+    assert jsd([0.2, 0.8], [0.2, 0.8]) == 0
+    assert jsd(np.eye(3), np.eye(3)[[1, 1, 1]], axis=1) == pytest.approx([LN2, 0, LN2])
+
+
+@given(distributions(5))
+def test_jsd_is_symmetric_bounded_and_as_written_out(pair):
+    a, b = pair
+    assert jsd(a, b) == pytest.approx(jsd(b, a), abs=1e-15)
+    assert 0 <= jsd(a, b) <= LN2 + 1e-12
+    assert jsd(a, b) == pytest.approx(plain.jsd(a, b), abs=1e-14)
+
+
+@given(distributions(6))
+def test_the_authors_1e_10_inside_the_logarithms_is_immaterial(pair):
+    a, b = pair
+    m = (a + b) / 2
+
+    def kl(p):
+        return (p * (np.log(p + 1e-10) - np.log(m + 1e-10))).sum()
+
+    assert abs(jsd(a, b) - 0.5 * (kl(a) + kl(b))) < 1e-8
+
+
+def test_jsd_point_and_ragged():
+    attention = np.array([0.1, 0.6, 0.3, 1.0, 0.5, 0.5, 0.0])
+    offsets = np.array([0, 3, 4, 7])
+    assert jsd_point(attention[:3]) == pytest.approx([jsd(np.eye(3)[t], attention[:3]) for t in range(3)])
+    assert jsd_point(np.array([0.0, 1.0])) == pytest.approx([LN2, 0])
+    other = np.array([1.0, 0, 0, 1.0, 0, 0, 1.0])
+    expected = [jsd(other[a:b], attention[a:b]) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    assert jsd_ragged(other, attention, offsets) == pytest.approx(expected)
+
+
+def test_kendall_by_hand():
+    # one of six pairs discordant; P(at most one inversion of four) = (1 + 3) / 24
+    tau, p = kendall(np.array([[1, 2, 3, 4]]), np.array([[1, 3, 2, 4]]))
+    assert tau[0] == pytest.approx(4 / 6)
+    assert p[0] == pytest.approx(2 * 4 / 24)
+
+
+def test_kendall_of_two_of_one_and_of_constants():
+    offsets = np.array([0, 2, 4, 5, 8])
+    tau, p = kendall_ragged(np.array([1, 2, 5, 5, 3, 7, 8, 9]), np.array([2, 1, 1, 2, 3, 4, 4, 4]), offsets)
+    assert tau == pytest.approx([-1, np.nan, np.nan, np.nan], nan_ok=True)
+    assert p == pytest.approx([1, np.nan, np.nan, np.nan], nan_ok=True)
+
+
+def equal_to_scipy(x, y, offsets):
+    tau, p = kendall_ragged(x, y, offsets)
+    expected_tau, expected_p = plain.kendall(x, y, offsets)
+    np.testing.assert_array_equal(tau, expected_tau)  # the same bits, NaN in the same places
+    np.testing.assert_allclose(p, expected_p, rtol=1e-12, atol=0)
+
+
+@pytest.mark.filterwarnings("ignore::scipy.stats.ConstantInputWarning")
+@pytest.mark.parametrize("values", [2, 4, 30, 10_000_000])
+def test_kendall_equals_scipy(values):
+    """Lengths 2 to 60, from nearly constant vectors to none with ties; some NaN."""
+    rng = np.random.default_rng(values)
+    lengths = rng.integers(2, 60, 300)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    x = rng.integers(0, values, offsets[-1]).astype(float)
+    y = np.where(rng.random(offsets[-1]) < 0.5, x, rng.integers(0, values, offsets[-1]))
+    y[rng.random(offsets[-1]) < 0.002] = np.nan
+    equal_to_scipy(x, y, offsets)
+
+
+def test_kendall_equals_scipy_where_long_vectors_have_exact_p():
+    """At most one discordant (or concordant) pair: the exact rule also beyond 33 entries, and beyond 170."""
+    rows = []
+    for n in (33, 34, 50, 170, 171, 172, 300):
+        for swap in (False, True):
+            y = np.arange(n, dtype=float)
+            if swap:
+                y[[3, 4]] = y[[4, 3]]
+            rows += [y, -y]
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    equal_to_scipy(np.concatenate([np.arange(len(row), dtype=float) for row in rows]), np.concatenate(rows), offsets)
+
+
+@settings(max_examples=200)
+@given(arrays(np.float64, (2, 7), elements=st.integers(-3, 3).map(float)))
+def test_kendall_with_ties_of_all_kinds(pair):
+    tau, p = kendall(pair[:1], pair[1:])
+    expected = kendalltau(*pair) if min(np.ptp(pair, axis=1)) > 0 else (np.nan, np.nan)
+    assert tau[0] == pytest.approx(expected[0], nan_ok=True)
+    assert p[0] == pytest.approx(expected[1], nan_ok=True)
+
+
+def test_kendall_of_long_documents_stays_small_in_memory():
+    """Thirty documents of 4,000 tokens: all pairs at once would be gigabytes."""
+    x, y = np.random.default_rng(0).normal(size=(2, 30, 4000))
+    tracemalloc.start()
+    tau, _ = kendall(x, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 150e6
+    assert tau[7] == kendalltau(x[7], y[7]).statistic
+
+
+def test_kendall_does_not_depend_on_slabs(monkeypatch):
+    from attn_core import measures
+
+    x, y = np.random.default_rng(1).integers(0, 9, (2, 200)).astype(float)
+    offsets = np.array([0, 3, 50, 51, 120, 200])
+    whole = kendall_ragged(x, y, offsets)
+    original = measures.slabs
+    monkeypatch.setattr(measures, "slabs", lambda offsets, tokens: original(offsets, 60))
+    np.testing.assert_array_equal(kendall_ragged(x, y, offsets), whole)
+
+
+def test_share_significant_counts_nan_as_not_significant():
+    assert share_significant([0.05, 0.051, np.nan, 0.01]) == 0.5
+    assert math.isnan(share_significant([]))
+
+
+def test_classification_by_hand():
+    # predicted 0 0 1 1 (0.5 rounds to 0); one of class 0 wrong, one of class 1 wrong
+    scores = classification([0, 1, 1, 0], [0.2, 0.5, 0.9, 0.6])
+    assert scores == pytest.approx({"accuracy": 0.5, "f1_0": 0.5, "f1_1": 0.5, "macro_f1": 0.5, "auc": 0.75})
+    alone = classification([1, 1], [0.9, 0.8])
+    assert alone["f1_0"] == 0 and alone["f1_1"] == 1 and math.isnan(alone["auc"])
+
+
+def test_bootstrap_interval():
+    values = np.random.default_rng(0).normal(3, 2, 400)
+    low, high = bootstrap_interval(np.append(values, [np.nan] * 50))
+    assert (low, high) == bootstrap_interval(values)  # NaN are left out, the seed is fixed
+    assert low < values.mean() < high
+    assert high - low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.1)
+    assert bootstrap_interval(values, np.std)[0] < values.std() < bootstrap_interval(values, np.std)[1]
+    assert np.isnan(bootstrap_interval([1.0, np.nan])).all()
+
+
+def test_seed_interval_by_hand():
+    # mean 2, standard error 1 / sqrt 3, Student t of 2 degrees of freedom at 0.975 = 4.3027
+    assert seed_interval([1, 2, 3]) == pytest.approx((2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-4)
+    assert np.isnan(seed_interval([1.0])).all()

@@ -1,0 +1,205 @@
+"""Encoders, attention and classifier against equations written out, and the claims of their docstrings."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_network import random_documents, random_model, tensors, window_model
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from attn_core.corpora.batches import pad
+from attn_core.errors import AttnError
+from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
+from attn_core.models.classifier import build, from_arrays, real_tokens, to_arrays
+from attn_core.models.encoders import ENCODERS, reverse_within
+from attn_core.tracing import trace
+
+SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}}
+ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x))
+
+
+def padded(documents, rows, extra=0):
+    ids, lengths = pad(documents, rows)
+    return torch.from_numpy(np.pad(ids, ((0, 0), (0, extra)))), torch.from_numpy(lengths)
+
+
+def test_reverse_within_keeps_what_it_promises():
+    values = torch.tensor([[1.0, 2.0, 3.0, 9.0], [4.0, 5.0, 6.0, 7.0]])[..., None]
+    found = reverse_within(values, torch.tensor([3, 4]))[..., 0]
+    assert found.tolist() == [[3.0, 2.0, 1.0, 1.0], [7.0, 6.0, 5.0, 4.0]]
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 4))
+def test_reverse_within_twice_is_the_text_again(lengths, extra):
+    values = torch.rand(len(lengths), max(lengths) + extra, 2)
+    twice = reverse_within(reverse_within(values, torch.tensor(lengths)), torch.tensor(lengths))
+    for row, length in enumerate(lengths):
+        assert torch.equal(twice[row, :length], values[row, :length])
+
+
+def test_real_tokens_are_neither_start_nor_end_nor_pad():
+    found = real_tokens(torch.zeros(2, 5), torch.tensor([5, 3]))
+    assert found.tolist() == [[False, True, True, True, False], [False, True, False, False, False]]
+
+
+def test_lstm_follows_its_equations():
+    model = random_model("lstm", "dot", 6, width=2, hidden=1)
+    ids = [2, 5, 1, 4, 3]
+    e = model.encoder.embedding.weight.detach().numpy().astype(float)
+
+    def states(lstm, order):
+        u, w = lstm.weight_ih_l0.detach().numpy(), lstm.weight_hh_l0.detach().numpy()[:, 0]
+        b = (lstm.bias_ih_l0 + lstm.bias_hh_l0).detach().numpy()
+        h = c = 0.0
+        found = []
+        for word in order:
+            i, f, g, o = (float(u[k] @ e[word] + w[k] * h + b[k]) for k in range(4))
+            c = sigmoid(f) * c + sigmoid(i) * math.tanh(g)
+            h = sigmoid(o) * math.tanh(c)
+            found.append(h)
+        return found
+
+    ahead, back = states(model.encoder.forward_lstm, ids), states(model.encoder.backward_lstm, ids[::-1])[::-1]
+    expected = np.stack([ahead, back], 1)
+    with torch.no_grad():
+        found = model.encode(*tensors(np.array(ids)))[0].numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_lstm_equals_packed_bidirectional_lstm():
+    documents = random_documents([1, 7, 3, 12], 30)
+    model = random_model("lstm", "tanh", 30, width=5, hidden=4)
+    both = nn.LSTM(5, 4, batch_first=True, bidirectional=True)
+    with torch.no_grad():
+        for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"):
+            getattr(both, name).copy_(getattr(model.encoder.forward_lstm, name))
+            getattr(both, name + "_reverse").copy_(getattr(model.encoder.backward_lstm, name))
+        ids, lengths = padded(documents, np.arange(4))
+        packed = pack_padded_sequence(model.encoder.embedding(ids), lengths, batch_first=True, enforce_sorted=False)
+        expected, _ = pad_packed_sequence(both(packed)[0], batch_first=True)
+        found = model.encode(ids, lengths)
+        inside = torch.arange(ids.shape[1]) < lengths[:, None]
+    torch.testing.assert_close(found[inside], expected[inside], atol=1e-6, rtol=0)
+
+
+def test_cnn_windows_reach_start_and_end_and_then_zeros():
+    model = window_model()
+    with torch.no_grad():
+        model.encoder.convolutions[3].weight.copy_(torch.tensor([[[0.0, 1.0, 0.0, 0.0, 0.0, -1.0, 0.0]]]))
+        h = model.encode(*tensors(np.array([2, 4, 5, 3])))[0]
+    assert h[:, 1].tolist() == [0.0, 214.0, 521.0, 0.0]  # 4 + 10 + 200, 1 + 20 + 500; start and end zeroed
+    assert h[:, 3].tolist() == [0.0, 0.0, 4.0, 0.0]  # ReLU(0 - 5), then start less nothing beyond the end
+
+
+def test_average_projects_each_token_alone():
+    model = random_model("average", "dot", 9, width=3, hidden=2)
+    weight, bias = (p.detach().numpy() for p in (model.encoder.project.weight, model.encoder.project.bias))
+    e = model.encoder.embedding.weight.detach().numpy()
+    with torch.no_grad():
+        found = model.encode(*tensors(np.array([2, 7, 1, 3])))[0].numpy()
+    np.testing.assert_allclose(found, np.tanh(e[[2, 7, 1, 3]] @ weight.T + bias), atol=1e-6)
+
+
+def test_attention_scores_by_hand():
+    h = torch.tensor([[[1.0, 0.0], [0.5, -1.0]]])
+    additive, dot = Additive(2), ScaledDot(2)
+    with torch.no_grad():
+        additive.project.weight.copy_(torch.tensor([[1.0, 2.0]]))
+        additive.project.bias.fill_(0.5)
+        additive.v.weight.fill_(3.0)
+        dot.w.weight.copy_(torch.tensor([[2.0, -1.0]]))
+        found = torch.cat([additive(h), dot(h), Uniform(2)(h)])
+    expected = [[3 * math.tanh(1.5), 3 * math.tanh(-1.0)], [2 / math.sqrt(2), 2 / math.sqrt(2)], [0.0, 0.0]]
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
+    assert additive.v.bias is None and dot.w.bias is None
+
+
+@pytest.mark.parametrize(("encoder", "attention"), ALL)
+def test_outputs_ignore_padding_and_neighbours_in_the_batch(encoder, attention):
+    documents = random_documents([1, 2, 9, 5], 20)
+    model = random_model(encoder, attention, 20, width=6, **SIZES[encoder])
+    with torch.no_grad():
+        together = model(*padded(documents, np.arange(4), extra=5))
+        alone = torch.cat([model(*padded(documents, np.array([row]))) for row in range(4)])
+    torch.testing.assert_close(together, alone, atol=1e-6, rtol=0)
+    assert together.std() > 1e-3
+
+
+def test_attention_lives_on_words_alone():
+    documents = random_documents([3, 6], 20)
+    model = random_model("lstm", "tanh", 20, width=6, hidden=3)
+    ids, lengths = padded(documents, np.arange(2), extra=2)
+    mask = real_tokens(ids, lengths)
+    with torch.no_grad():
+        weights = model.scores(model.encode(ids, lengths), mask).softmax(-1)
+    assert (weights[~mask] == 0).all() and (weights[mask] > 0).all()
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2))
+
+
+def test_given_attention_replaces_the_models_own():
+    model = random_model("none", "dot", 6, width=2)
+    ids, lengths = tensors(np.array([2, 4, 5, 3]))
+    with torch.no_grad():
+        found = model(ids, lengths, given=torch.tensor([[0.0, 0.25, 0.75, 0.0]]))
+        expected = model.decoder(0.25 * model.encoder.embedding.weight[4] + 0.75 * model.encoder.embedding.weight[5])
+    torch.testing.assert_close(found[0], expected)
+
+
+@pytest.mark.parametrize(("encoder", "attention"), ALL)
+def test_arrays_round_trip(encoder, attention):
+    model = random_model(encoder, attention, 12, outputs=2, width=6, **SIZES[encoder])
+    arrays = to_arrays(model)
+    ids, lengths = padded(random_documents([4, 2], 12), np.arange(2))
+    with torch.no_grad():
+        assert torch.equal(from_arrays(encoder, attention, arrays)(ids, lengths), model(ids, lengths))
+    del arrays["decoder.bias"]
+    with pytest.raises(AttnError, match=f"{encoder}\\+{attention} classifier.*decoder.bias"):
+        from_arrays(encoder, attention, arrays)
+
+
+def test_widths_are_the_papers():
+    vectors = np.zeros((5, 300), np.float32)
+    widths = {name: build(name, "tanh", vectors).encoder.width for name in ENCODERS}
+    assert widths == {"lstm": 256, "cnn": 128, "average": 128, "none": 300}
+    assert build("lstm", "tanh", vectors).attention.project.weight.shape == (128, 256)
+
+
+@settings(max_examples=10)
+@given(st.sampled_from(["gru", "", "LSTM"]))
+def test_unknown_names_are_refused(name):
+    vectors = np.zeros((5, 3), np.float32)
+    with pytest.raises(AttnError, match="known: lstm, cnn, average, none"):
+        build(name, "tanh", vectors)
+    with pytest.raises(AttnError, match="known: tanh, dot, uniform"):
+        build("lstm", name, vectors)
+
+
+def test_vectors_must_be_finite():
+    vectors = np.zeros((5, 3), np.float32)
+    vectors[3, 1] = np.nan
+    with pytest.raises(AttnError, match="row 3"):
+        build("lstm", "tanh", vectors)
+
+
+def test_logits_under_another_attention_are_those_of_the_trace():
+    """The affine identity through the network itself: given weights give the logits that the trace predicts."""
+    documents, model = random_documents(np.array([4, 7, 2]), 30, seed=3), random_model("lstm", "tanh", 30)
+    traces = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    rng = np.random.default_rng(0)
+    weights = np.concatenate([rng.dirichlet(np.ones(n)) for n in traces.lengths])
+    ids, lengths = pad(documents, np.arange(len(documents)))
+    base = np.zeros(ids.shape, np.float32)
+    for row, (start, n) in enumerate(zip(traces.offsets, traces.lengths, strict=False)):
+        base[row, 1 : n + 1] = weights[start : start + n]
+    with torch.no_grad():
+        logits = model(torch.as_tensor(ids), torch.as_tensor(lengths), given=torch.as_tensor(base))
+    np.testing.assert_allclose(logits.numpy(), traces.logits_under(weights), atol=1e-5)
+    assert np.abs(logits.numpy() - traces.logits).max() > 1e-3

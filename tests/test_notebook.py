@@ -1,0 +1,216 @@
+"""Parameters of pages, conversion, and the execution of one page."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attn_core import notebook
+from attn_core.errors import AttnError
+from attn_core.parameters import ParameterError, check, declared, guard
+
+JUPYTEXT = "jupytext: {text_representation: {extension: .md, format_name: myst}}"
+HEAD = f"---\n{JUPYTEXT}\nattn: {{smoke: {{n: 2}}}}\n---\n\n# A page\n\n"
+CELL = "```{{code-cell}} ipython3\n:tags: [{tags}]\n\n{code}\n```\n\n"
+PARAMETERS = 'n = 3  # count\nepsilon = 0.05\ncorpus = "sst"\nbins = (0.0, 0.5)\nfast = True\nnames = ["a"]'
+DEFAULTS = {"n": 3, "epsilon": 0.05, "corpus": "sst", "bins": (0.0, 0.5), "fast": True, "names": ["a"]}
+
+
+def write_page(root, name="tiny", parameters=PARAMETERS, *cells):
+    """A page in root/notebooks with a parameters cell and further cells."""
+    path = root / "notebooks" / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    body = CELL.format(tags="parameters", code=parameters)
+    path.write_text(HEAD + body + "".join(CELL.format(tags="", code=code) for code in cells), encoding="utf-8")
+    return path
+
+
+def outputs(path, kind):
+    """All texts of one MIME type in an executed notebook."""
+    cells = json.loads(path.read_text())["cells"]
+    found = [o["data"][kind] for cell in cells for o in cell.get("outputs", []) if kind in o.get("data", {})]
+    return ["".join(text) for text in found]
+
+
+def test_declared_reads_literals_only():
+    assert declared(PARAMETERS, "p") == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("import os", "found: import os"),
+        ("n = m", "found: n = m"),
+        ("n = 1 + 1", "found: n = 1 + 1"),
+        ("n = m = 1", "found: n = m = 1"),
+        ("a, b = 1, 2", "found: a, b = (1, 2)"),
+        ("n = None", "the default of n must be"),
+        ("n = [[1]]", "the default of n must be"),
+        ("n = {'a': 1}", "the default of n must be"),
+        ("x = 1\nn = (", "line 2 of its parameters cell is no Python"),
+    ],
+)
+def test_declared_refuses(cell, expected):
+    with pytest.raises(AttnError, match=r"^page p: ") as error:
+        declared(cell, "p")
+    assert expected in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "given_value", "expected"),
+    [
+        ("n", "7", 7),
+        ("n", np.int64(7), 7),
+        ("epsilon", "1", 1.0),
+        ("epsilon", 1, 1.0),
+        ("epsilon", "1e-3", 0.001),
+        ("corpus", "20news", "20news"),
+        ("corpus", "true", "true"),
+        ("corpus", "10", "10"),
+        ("bins", "[0, 1, 2]", (0.0, 1.0, 2.0)),
+        ("bins", [0.25], (0.25,)),
+        ("bins", "1", (1.0,)),
+        ("fast", "False", False),
+        ("fast", "true", True),
+        ("names", "a, b", ["a", "b"]),
+        ("names", "['a', 'b']", ["a", "b"]),
+        ("names", "[a]", ["a"]),
+    ],
+)
+def test_check_reads(name, given_value, expected):
+    found = check(DEFAULTS, {name: given_value}, "p")[name]
+    assert found == expected and type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("n", "x", "must be int, got 'x' (a str)"),
+        ("n", "2.0", "must be int, got '2.0' (a float)"),
+        ("n", True, "must be int, got True (a bool)"),
+        ("epsilon", "small", "must be float"),
+        ("epsilon", float("nan"), "not finite"),
+        ("epsilon", "1e999", "not finite"),
+        ("corpus", 3, "must be str, got 3 (a int)"),
+        ("fast", "1", "must be bool"),
+        ("fast", 0, "must be bool"),
+        ("bins", "a, b", "must be tuple of float"),
+        ("names", [1], "must be list of str"),
+        ("names", 1, "must be list of str"),
+        ("epsilom", "1", "has no parameter 'epsilom'; did you mean 'epsilon'?"),
+        ("zzz", "1", "has no parameter 'zzz'. Known:"),
+    ],
+)
+def test_check_refuses_in_one_line_with_the_known_ones(name, value, reason):
+    with pytest.raises(ParameterError) as error:
+        check(DEFAULTS, {name: value}, "p")
+    line = str(error.value)
+    assert reason in line and "\n" not in line
+    assert "n (int, 3), epsilon (float, 0.05), corpus (str, 'sst'), bins (tuple of float, (0.0, 0.5))" in line
+
+
+scalars = st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False))
+
+
+@given(st.one_of(scalars, st.lists(st.integers(), min_size=1), st.text()))
+def test_a_value_survives_the_command_line(value):
+    """Whatever a page may declare can be typed: the text of a value is read back as that value."""
+    assert check({"x": value}, {"x": str(value)}, "p") == {"x": value}
+
+
+def test_guard_writes_back_the_declared_type():
+    names = {"n": 4, "epsilon": 1, "bins": [0, 1], "In": ["", "n = 3", "# Parameters\nn = 4\n"]}
+    guard(names, "p", n=3, epsilon=0.5, bins=(0.0,))
+    assert names["epsilon"] == 1.0 and names["bins"] == (0.0, 1.0)
+
+
+def test_guard_refuses_an_injected_name():
+    names = {"n": 3, "m": 4, "In": ["", "n = 3", "# Parameters\nm = 4\n"]}
+    with pytest.raises(ParameterError, match="has no parameter 'm'"):
+        guard(names, "p", n=3)
+    names["In"] = ["", "n = 3", "m = 4"]  # a reader's own variable, no injected parameter
+    guard(names, "p", n=3)
+
+
+def test_locate_names_the_nearest_page(tmp_path):
+    write_page(tmp_path, "jain/04-1-correlation")
+    assert notebook.locate("04-1-correlation", tmp_path)[0] == "jain/04-1-correlation"
+    with pytest.raises(AttnError, match="no page 'jain/04-1-corelation'; did you mean 'jain/04-1-correlation'"):
+        notebook.locate("jain/04-1-corelation", tmp_path)
+
+
+def test_a_page_without_parameters_cell_is_refused(tmp_path):
+    path = tmp_path / "notebooks" / "bare.md"
+    path.parent.mkdir()
+    path.write_text(HEAD + CELL.format(tags="", code="n = 1"))
+    with pytest.raises(AttnError, match="page bare: its first code cell must be tagged `parameters`"):
+        notebook.parameters_of("bare", tmp_path)
+
+
+def test_convert_puts_the_guard_behind_the_parameters(tmp_path):
+    write_page(tmp_path, "tiny", PARAMETERS, "print(n)")
+    (written,) = notebook.convert_all(tmp_path / "out", tmp_path)
+    cells = [cell for cell in json.loads(written.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert written == tmp_path / "out" / "tiny.ipynb"
+    assert [cell["metadata"].get("tags") for cell in cells[:2]] == [["parameters"], ["guard", "remove-cell"]]
+    assert "guard(globals(), 'tiny', n=3, epsilon=0.05" in "".join(cells[1]["source"])
+    assert notebook.parameters_of(written) == DEFAULTS and notebook.smoke_of("tiny", tmp_path) == {"n": 2}
+
+
+def test_execute_with_other_parameters(tmp_path):
+    code = "from attn_core.notebook import gap, glue\nglue(n=n, eps=epsilon, bins=bins)\ngap('run x', 'run <y>')"
+    write_page(tmp_path, "tiny", PARAMETERS, code)
+    path = notebook.execute("tiny", {"n": "5", "bins": "0,1"}, tmp_path / "done.ipynb", tmp_path)
+    assert outputs(path, "application/papermill.record/text/plain") == ["5", "0.05", "(0.0, 1.0)"]
+    assert "<p>run &lt;y&gt;</p>" in outputs(path, "text/html")[0]
+    page = json.loads(path.read_text())
+    assert page["metadata"]["attn"]["parameters"] == {**DEFAULTS, "n": 5, "bins": [0.0, 1.0]}
+    assert str(tmp_path) not in path.read_text(), "no path of this machine in a published notebook"
+    again = notebook.execute(path, {"n": "6"}, tmp_path / "again.ipynb")  # an executed, downloaded notebook
+    assert outputs(again, "application/papermill.record/text/plain")[0] == "6"
+
+
+def test_execute_refuses_before_anything_runs(tmp_path):
+    write_page(tmp_path, "tiny", PARAMETERS, "open('ran', 'w')")
+    before = sorted(tmp_path.rglob("*"))
+    for wrong in ({"m": "1"}, {"n": "many"}):
+        with pytest.raises(ParameterError):
+            notebook.execute("tiny", wrong, tmp_path / "done.ipynb", tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_papermill_itself_is_refused_too(tmp_path):
+    """On the notebook of `make notebooks` papermill would only log an unknown name and take any type."""
+    import papermill
+
+    write_page(tmp_path, "tiny", PARAMETERS, "open('ran', 'w')")
+    (written,) = notebook.convert_all(root=tmp_path)
+    with notebook._environment(str(tmp_path)):
+        for wrong, expected in (({"m": 1}, "has no parameter 'm'"), ({"n": "many"}, "n must be int, got 'many'")):
+            with pytest.raises(papermill.PapermillExecutionError) as error:
+                papermill.execute_notebook(written, tmp_path / "out.ipynb", wrong, cwd=tmp_path, progress_bar=False)
+            assert expected in str(error.value) and "Known: n (int, 3)" in str(error.value)
+            assert "Traceback" not in str(error.value) and not (tmp_path / "ran").exists()
+
+
+def test_a_failing_cell_is_one_line(tmp_path):
+    write_page(tmp_path, "tiny", PARAMETERS, "1 / 0")
+    with pytest.raises(AttnError, match="page tiny stopped in cell 3: ZeroDivisionError: division by zero; ") as error:
+        notebook.execute("tiny", None, tmp_path / "done.ipynb", tmp_path)
+    assert "\n" not in str(error.value) and not (tmp_path / "done.ipynb").exists()
+    assert (tmp_path / "_build" / "failed" / "tiny.ipynb").is_file()
+
+
+def test_a_figure_cell_keeps_one_figure(tmp_path):
+    """A gap box beside a picture moves to a cell of its own, else two figures would share one label."""
+    code = (
+        "---\nmystnb:\n  figure: {name: fig-a, caption: A}\n---\nimport matplotlib.pyplot as plt\n"
+        "from attn_core.notebook import gap\ngap('run x')\nplt.plot([1, 2])\nplt.show()"
+    )
+    path = write_page(tmp_path)
+    path.write_text(path.read_text() + "```{code-cell} ipython3\n" + code + "\n```\n")
+    cells = json.loads(notebook.execute("tiny", None, tmp_path / "a.ipynb", tmp_path).read_text())["cells"]
+    kinds = [[list(o["data"])[0] for o in cell["outputs"]] for cell in cells if cell.get("outputs")]
+    assert kinds == [["image/png"], ["text/html"]]

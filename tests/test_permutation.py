@@ -1,0 +1,124 @@
+"""Permuted attention: hand-worked document, loop twin, draws, independence of documents and of chunks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import plain
+import pytest
+from conftest import toy_traces
+
+from attn_core.errors import AttnError
+from attn_core.experiments import draws as random
+from attn_core.experiments.permutation import permutation
+from attn_core.traces import Traces
+
+LENGTHS = (1, 2, 3, 5, 5, 8, 20)
+
+
+def drawn(traces, count=6, seed=0):
+    """Permutations for all documents end to end, (count, T)."""
+    rng = np.random.default_rng(seed)
+    return np.stack([np.concatenate([rng.permutation(n) for n in traces.lengths]) for _ in range(count)])
+
+
+def test_by_hand():
+    """Weights 3/4, 1/4 on contributions 2, -2: logit 1, else -1. One of two draws swaps: the median lies between."""
+    traces = Traces(
+        doc_id=np.array([0]),
+        label=np.array([1]),
+        offsets=np.array([0, 2]),
+        score=np.log([1.0, 1 / 3]).astype(np.float32),
+        contribution=np.array([[2.0], [-2.0]], np.float32),
+        bias=np.zeros(1, np.float32),
+    )
+    change = 1 / (1 + np.exp(-1)) - 1 / (1 + np.exp(1))
+    assert permutation(traces, draws=np.array([[1, 0]]))["median_change"][0] == pytest.approx(change, abs=1e-7)
+    table = permutation(traces, draws=np.array([[0, 1], [1, 0]]))
+    assert table["median_change"][0] == pytest.approx(change / 2, abs=1e-7)
+    assert table["max_attention"][0] == pytest.approx(0.75, abs=1e-7)
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3])
+def test_equals_the_loop(classes):
+    traces = toy_traces(LENGTHS, classes=classes)
+    order = drawn(traces)
+    fast = permutation(traces, draws=order)["median_change"]
+    np.testing.assert_allclose(fast, plain.median_change(traces, order), atol=1e-14)
+
+
+def test_two_logits_are_one():
+    traces = toy_traces(LENGTHS)
+    two = replace(
+        traces,
+        contribution=np.concatenate([np.zeros_like(traces.contribution), traces.contribution], axis=1),
+        bias=np.array([0, traces.bias[0]], np.float32),
+    )
+    order = drawn(traces)
+    one = permutation(traces, draws=order)["median_change"]
+    np.testing.assert_allclose(permutation(two, draws=order)["median_change"], one, atol=1e-14)
+
+
+def test_documents_do_not_depend_on_one_another_nor_on_chunks():
+    traces = toy_traces(LENGTHS, doc_ids=(5, 3, 11, 40, 2, 9, 77))
+    table = permutation(traces, seed=1)
+    rows = np.array([6, 0, 4, 3])
+    pd.testing.assert_frame_equal(permutation(traces.take(rows), seed=1), table.iloc[rows].reset_index(drop=True))
+    pd.testing.assert_frame_equal(permutation(traces, seed=1, chunk=1), table)
+    assert not permutation(traces, seed=2)["median_change"].equals(table["median_change"])
+
+
+def test_draws_are_uniform_permutations():
+    """All six orders of three tokens equally often: chi-square with 5 degrees of freedom below its 0.9999 quantile."""
+    order = random.permutations(0, "permutation", np.arange(200), 3, 100).reshape(-1, 3)
+    assert (np.sort(order, axis=1) == np.arange(3)).all()
+    counts = np.bincount(order @ np.array([9, 3, 1]), minlength=27)
+    counts = counts[counts > 0]
+    assert len(counts) == 6
+    expected = len(order) / 6
+    assert ((counts - expected) ** 2 / expected).sum() < 25.7
+
+
+@pytest.mark.parametrize("n", [1, 2, 17, 4000])
+def test_draws_keep_every_position_once(n):
+    order = random.permutations(3, "permutation", np.array([8, 9]), n, 3)
+    assert (np.sort(order, axis=-1) == np.arange(n)).all()
+    if n > 2:
+        assert (order[0] != order[1]).any() and (order[0, 0] != order[0, 1]).any()
+
+
+def test_uniforms_and_normals_have_the_right_moments():
+    doc_id, offsets = np.arange(500), np.arange(501) * 20
+    uniform = random.uniforms(1, "starts", doc_id, offsets, 4)
+    assert 0 < uniform.min() and uniform.max() < 1
+    assert uniform.mean() == pytest.approx(0.5, abs=0.006) and uniform.var() == pytest.approx(1 / 12, rel=0.03)
+    normal = random.normals(1, "starts", doc_id, offsets, 4)
+    assert normal.mean() == pytest.approx(0, abs=0.02) and normal.std() == pytest.approx(1, rel=0.02)
+    correlations = np.corrcoef(normal.reshape(4 * 500, 20).T) - np.eye(20)
+    assert np.abs(correlations).max() < 0.12  # tokens of a document; 4.5 standard errors
+    assert np.abs(np.corrcoef(normal) - np.eye(4)).max() < 0.05  # repetitions
+
+
+def test_purposes_and_documents_have_streams_of_their_own():
+    doc_id, offsets = np.array([0, 1]), np.array([0, 50, 100])
+    first, second = (random.uniforms(0, purpose, doc_id, offsets)[0] for purpose in ("starts", "shuffle"))
+    assert len(np.unique(np.concatenate([first, second]))) == 200
+
+
+def test_equal_contributions_change_nothing():
+    traces = toy_traces((6, 9))
+    flat = replace(traces, contribution=np.full_like(traces.contribution, 1.5))
+    assert permutation(flat)["median_change"].max() < 1e-14
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"count": 0}, "at least 1"),
+        ({"draws": np.zeros((2, 4), int)}, r"\(count, 5\)"),
+        ({"draws": np.zeros((2, 5), int)}, "permutations of the positions"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(AttnError, match=message):
+        permutation(toy_traces((2, 3)), **options)

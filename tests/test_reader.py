@@ -1,0 +1,65 @@
+"""The archived sentence model: rounding, and what it says about sentences that a reader may type."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from attn_core import archive, reader
+from attn_core.errors import AttnError
+
+STORE = archive.archive_folder(required=False)
+needs_model = pytest.mark.skipif(
+    not STORE or not (STORE / reader.FOLDER).is_dir(), reason="no sentence model in the archive"
+)
+
+
+@given(arrays(np.float32, (3, 5), elements=st.floats(-8, 8, width=32)))
+def test_rounding_errs_by_half_a_step(array):
+    values, scale = reader.quantise(array)
+    assert values.dtype == np.int8
+    assert (np.abs(reader.dequantise(values, scale) - array) <= scale * 0.5001 + 1e-12).all()
+
+
+def test_rounding_keeps_shapes():
+    for shape in ((7,), (4, 3), (2, 3, 5)):
+        array = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+        assert reader.dequantise(*reader.quantise(array)).shape == shape
+
+
+@needs_model
+def test_a_good_and_a_bad_film():
+    good, bad = (
+        reader.read_sentence(text)[1]["p"] for text in ("a wonderful , moving film", "a dull , careless waste of time")
+    )
+    assert good > 0.8 > 0.2 > bad
+
+
+@needs_model
+def test_table_holds_together():
+    table, summary = reader.read_sentence("The songs are lovely, but the plot is a mess.", epsilon=0.02)
+    assert table.attention.sum() == pytest.approx(1) and table.adversary.sum() == pytest.approx(1)
+    logit = np.log(summary["p"] / (1 - summary["p"]))
+    moved = logit + ((table.adversary - table.attention) * table.contribution).sum()
+    assert abs(1 / (1 + np.exp(-moved)) - summary["p"]) <= 0.02 + 1e-6
+    assert 0 <= summary["jsd_exact"] <= summary["ceiling"] + 1e-9
+
+
+@needs_model
+def test_one_word_and_only_unknown_words():
+    table, summary = reader.read_sentence("Wonderful!")
+    assert len(table) == 1 and np.isnan(table.leave_one_out[0]) and summary["jsd_exact"] == 0
+    table, _ = reader.read_sentence("zzyzx qwrtp")
+    assert not table.known.any() and np.isfinite(table.attention).all()
+
+
+@pytest.mark.parametrize("text", ["", "   ", "...", "-- !!"])
+def test_no_word(text):
+    with pytest.raises(AttnError, match="holds no word"):
+        reader.read_sentence(text)
+
+
+def test_missing_model_is_named(tmp_path):
+    with pytest.raises(AttnError, match="git checkout"):
+        reader.load(tmp_path)

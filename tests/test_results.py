@@ -1,0 +1,78 @@
+"""What the archive holds is what the code computes, and the results obey their own mathematics."""
+
+import numpy as np
+import pytest
+
+from attn_core import archive
+from attn_core.experiments import derived, summary_table
+from attn_core.experiments.adversarial import exact
+from attn_core.experiments.correlation import correlation
+from attn_core.experiments.permutation import permutation
+from attn_core.measures import classification
+
+STORE = archive.archive_folder(required=False)
+KEYS = archive.keys(STORE) if STORE else []
+FIRST = [key for key in KEYS if "documents.parquet" in archive.read_record(STORE, key)["files"]]
+pytestmark = pytest.mark.skipif(not FIRST, reason="no archive")
+
+
+@pytest.mark.parametrize("key", FIRST)
+def test_the_optimum_bounds_everything_on_every_archived_document(key):
+    documents = archive.read(STORE, key).documents
+    for epsilon in (0.01, 0.05):
+        of = {
+            name: documents[f"{name}@{epsilon:g}"].to_numpy()
+            for name in ("jsd_exact", "jsd_search", "jsd_permutation", "tvd_exact", "tvd_search")
+        }
+        assert (of["jsd_exact"] >= of["jsd_search"] - 1e-6).all()
+        assert (of["jsd_exact"] >= of["jsd_permutation"] - 1e-6).all()
+        assert (of["jsd_exact"] <= documents["ceiling"] + 1e-6).all()
+        assert (of["tvd_exact"] <= epsilon + 1e-6).all() and (of["tvd_search"] <= epsilon + 1e-6).all()
+    assert (documents["jsd_exact@0.05"] >= documents["jsd_exact@0.01"] - 1e-6).all()
+    assert documents["ceiling"].max() <= np.log(2) + 1e-6
+
+
+@pytest.mark.parametrize("key", FIRST)
+def test_the_document_layer_is_what_the_traces_give(key):
+    result = archive.read(STORE, key)
+    few = result.traces.take(np.arange(0, len(result.traces), max(1, len(result.traces) // 60)))
+    stored = result.documents.set_index("doc_id").loc[few.doc_id]
+    fresh = correlation(few)
+    for column in (
+        "tau_attention_gradient",
+        "tau_attention_loo",
+        "tau_gradient_loo",
+        "tau_attention_random",
+        "p_attention_gradient",
+    ):
+        np.testing.assert_allclose(fresh[column], stored[column], atol=2e-6, equal_nan=True)
+    np.testing.assert_allclose(permutation(few)["median_change"], stored["median_change"], atol=2e-6)
+    np.testing.assert_allclose(exact(few, 0.05)["jsd_exact"], stored["jsd_exact@0.05"], atol=2e-6)
+
+
+@pytest.mark.parametrize("key", FIRST)
+def test_summary_and_record_follow_from_the_documents(key):
+    result = archive.read(STORE, key)
+    if len(result.documents) < result.record["n_test"]:
+        pytest.skip("the document layer is a sample")
+    again = summary_table(result.documents).set_index(["statistic", "predicted", "bin", "measure"])["value"]
+    kept = result.summary.set_index(["statistic", "predicted", "bin", "measure"])["value"]
+    means = again.index[again.index.get_level_values("measure") == "mean"]
+    np.testing.assert_allclose(again[means], kept[means], atol=2e-5)
+    scores = classification(result.documents["label"].to_numpy(), result.documents["p"].to_numpy())
+    for name, value in scores.items():
+        assert value == pytest.approx(result.record[name], abs=1e-4)
+
+
+def test_every_document_is_counted_once():
+    for key in FIRST:
+        documents = archive.read(STORE, key).documents
+        assert documents["doc_id"].is_unique and len(derived(documents)) == len(documents)
+
+
+def test_runs_of_a_corpus_saw_the_same_data():
+    seen: dict[str, set] = {}
+    for key in KEYS:
+        record = archive.read_record(STORE, key)
+        seen.setdefault(record["run"]["corpus"], set()).add((record["fingerprints"]["data"], record["n_test"]))
+    assert all(len(kinds) == 1 for kinds in seen.values()), seen

@@ -1,0 +1,135 @@
+"""Runs and their keys; sweeps that are killed, that fail, that resume."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from attn_core import archive, runs
+from attn_core.errors import AttnError
+from attn_core.runs import AbsentRun, Run, obtain
+from attn_core.sweep import read_grid, sweep
+
+TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
+
+
+def tiny(seed=10, **fields) -> Run:
+    return Run("planted", encoder="average", seed=seed, epochs=1, options=TINY, **fields)
+
+
+def test_three_keys_are_pinned():
+    assert Run("sst").key == "sst-lstm-tanh-10-1c71b4bec1"
+    assert Run("20news", encoder="average", seed=50).key == "20news-average-tanh-50-bf8355656a"
+    assert Run("sst", encoder="cnn", attention="dot", selection="test").key == "sst-cnn-dot-10-abd8f2d1e6"
+
+
+def test_key_reads_every_field_and_no_default():
+    changes = {"encoder": "cnn", "attention": "dot", "seed": 50, "vectors": "random", "selection": "test", "epochs": 2,
+               "batch": 16, "learning_rate": 0.1, "decay": 0.0, "class_weights": False, "hidden": 8}  # fmt: skip
+    keys = {Run("sst", **{name: value}).key for name, value in changes.items()}
+    assert len(keys | {Run("sst").key}) == len(changes) + 1
+    assert runs.from_dict(runs.as_dict(Run("planted", options=TINY))) == Run("planted", options=TINY)
+    assert Run("planted", options=TINY).key == Run("planted", options=TINY[::-1]).key
+
+
+@pytest.mark.parametrize(
+    "fields", [{"encoder": "lstn"}, {"attention": "additive"}, {"seed": -1}, {"epochs": 0}, {"selection": "train"}]
+)
+def test_wrong_fields_are_refused(fields):
+    with pytest.raises(AttnError, match=next(iter(fields))):
+        Run("sst", **fields)
+
+
+def test_absent_run_names_the_command_that_makes_it():
+    with pytest.raises(AbsentRun, match="python -m attn_core run --corpus sst"):
+        obtain(Run("sst", seed=123456))
+
+
+def test_same_seed_same_numbers_and_the_cache_answers(tmp_path, monkeypatch):
+    first = obtain(tiny(), progress=False)
+    assert obtain(tiny()).source == "cache"
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "other"))
+    again = obtain(tiny(), progress=False)
+    np.testing.assert_array_equal(first.traces.score, again.traces.score)
+    np.testing.assert_array_equal(first.traces.leave_one_out, again.traces.leave_one_out)
+    assert first.record["auc"] == again.record["auc"]
+    other = obtain(tiny(seed=50), progress=False)
+    assert (other.traces.score != first.traces.score).any()
+
+
+def test_one_training_serves_both_selections():
+    obtain(tiny(), progress=False)
+    weights = list((archive.cache_store().parent / "weights").iterdir())
+    obtain(tiny(selection="test"), progress=False)
+    assert list((archive.cache_store().parent / "weights").iterdir()) == weights
+
+
+def test_read_only_cache_is_named(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "file"))
+    with pytest.raises(AttnError, match="ATTN_CACHE"):
+        obtain(tiny(), progress=False)
+
+
+def test_grid(tmp_path):
+    grid = tmp_path / "grid.yml"
+    grid.write_text("- corpus: sst\n  encoder: [lstm, cnn]\n  seed: 2 seeds\n- corpus: sst\n")
+    assert read_grid(grid) == [Run("sst", seed=s, encoder=e) for e in ("lstm", "cnn") for s in (10, 50)]
+    for text, message in (("- corpus: sst\n  seed: many\n", "seed must be"), ("corpus: sst", "list of blocks"),
+                          ("- corpus: sst\n  epoch: 3\n", "unknown run field 'epoch'"), ("- [", "not valid YAML")):  # fmt: skip
+        grid.write_text(text)
+        with pytest.raises(AttnError, match=message):
+            read_grid(grid)
+
+
+def test_a_failing_run_is_named_and_the_rest_goes_on(monkeypatch):
+    real = runs.compute
+    monkeypatch.setattr(runs, "compute", lambda run, *a, **k: 1 / 0 if run.seed == 50 else real(run, *a, **k))
+    failures = sweep([tiny(10), tiny(50), tiny(257)], progress=False)
+    assert list(failures) == [tiny(50).key] and "ZeroDivisionError" in failures[tiny(50).key]
+    assert archive.has(archive.cache_store(), tiny(257).key)
+
+
+KILLED_SWEEPS = """
+import os, random, signal, sys, time
+import torch
+from attn_core import archive
+from attn_core.runs import Run
+from attn_core.sweep import sweep
+
+torch.set_num_threads(1)
+runs = [Run("planted", encoder="average", seed=seed, epochs=1, options={options}) for seed in range(1000)]
+sweep(runs[:1], progress=False)  # everything imported, before the forks
+start = time.perf_counter()
+sweep(runs[1:4], progress=False)
+one = (time.perf_counter() - start) / 3  # seconds a run takes on this machine, now
+store, rng, seen = archive.cache_store(), random.Random(0), set()
+for _ in range(10):
+    child = os.fork()
+    if child == 0:
+        sweep(runs, progress=False)
+        os._exit(0)
+    time.sleep(one * rng.uniform(1, 12))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    now = set(archive.keys(store))
+    assert seen <= now, "a stored run was lost"
+    for key in now - seen:
+        archive.verify(store, key)
+    stages = [path.name for path in store.iterdir() if path.name.startswith(".")]
+    assert len(stages) <= 1, "more than the run in flight was left unfinished: " + str(stages)
+    seen = now
+archive.sweep_away(store)
+assert set(os.listdir(store)) == seen
+print(len(seen))
+"""
+
+
+@pytest.mark.slow
+def test_sigkill_at_ten_moments_loses_at_most_the_run_in_flight():
+    """The sweep is killed ten times at random moments; what was whole stays whole, and the rest can be finished."""
+    script = KILLED_SWEEPS.replace("{options}", repr(TINY))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[-1]) > 8, "too few runs were finished for the test to say anything"

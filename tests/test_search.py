@@ -1,0 +1,119 @@
+"""The authors' search for adversarial attention against automatic differentiation; selection."""
+
+import numpy as np
+import plain
+import pytest
+from conftest import toy_traces
+from test_adversarial import one
+
+from attn_core.errors import AttnError
+from attn_core.experiments import draws as random
+from attn_core.experiments.adversarial import select
+from attn_core.experiments.search import paper_diversity, search
+from attn_core.experiments.tables import blocks, padded_length
+from attn_core.measures import jsd
+
+
+def start_of(traces, k=5):
+    return 3 * random.normals(0, "starts", traces.doc_id, traces.offsets, k)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"objective": "kl"}, {"diversity": paper_diversity(5)}, {"penalty": 5.0, "margin": 0.2, "lr": 0.1}]
+)
+def test_search_equals_automatic_differentiation(options):
+    """Weights after 10 steps within 1e-5 of the twin in double precision (measured: below 1e-6)."""
+    traces = toy_traces((1, 2, 5, 8, 13), seed=5)
+    starts = start_of(traces)
+    fast = search(traces, steps=10, starts=starts, **options)
+    assert np.abs(fast - plain.search(traces, starts, steps=10, **options)).max() < 1e-5
+
+
+def test_search_of_500_steps_equals_automatic_differentiation_in_its_statistics():
+    """Largest JSD within epsilon of each document within 1e-4 (measured: 1e-6), mean within 1e-5."""
+    traces = toy_traces((3, 6, 9), seed=5)
+    starts = start_of(traces)
+    fast, slow = search(traces, starts=starts), plain.search(traces, starts)
+    fast, slow = select(traces, fast, 0.05)["jsd"], select(traces, slow, 0.05)["jsd"]
+    assert np.abs(fast - slow).max() < 1e-4
+    assert abs(fast.mean() - slow.mean()) < 1e-5
+    assert fast.mean() > 0.3
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_search_of_few_adversaries(k):
+    traces = toy_traces((4, 7), seed=2)
+    starts = start_of(traces, k)
+    fast = search(traces, k=k, steps=10, starts=starts)
+    assert fast.shape == (k, 11)
+    assert np.abs(fast - plain.search(traces, starts, k=k, steps=10)).max() < 1e-5
+
+
+def test_search_has_the_same_bits_alone_and_in_company():
+    """Whatever documents stand beside one, in any order: equal to the last bit."""
+    traces = toy_traces((1, 2, 3, 5, 5, 8, 13, 30, 31, 34), seed=1, doc_ids=(9, 4, 1, 30, 2, 8, 55, 6, 7, 0))
+    together = search(traces, steps=40)
+    rows = np.array([9, 2, 6, 0, 7])
+    tokens = np.concatenate([np.arange(traces.offsets[d], traces.offsets[d + 1]) for d in rows])
+    np.testing.assert_array_equal(search(traces.take(rows), steps=40), together[:, tokens])
+    np.testing.assert_array_equal(search(traces.take(rows[:1]), steps=40), together[:, tokens[:34]])
+    np.testing.assert_allclose(np.add.reduceat(together, traces.offsets[:-1], axis=1), 1)
+    assert np.abs(search(traces, steps=40, seed=1) - together).max() > 0.01
+
+
+def test_padding_follows_the_length_of_a_document_alone():
+    n = np.arange(1, 5000)
+    padded = padded_length(n)
+    assert (padded >= n).all() and (padded <= 1.35 * n + 1).all() and len(np.unique(padded)) < 30
+    np.testing.assert_array_equal(padded_length(np.array([7, 3000])), padded[[6, 2999]])
+    found = [rows for rows, _ in blocks(n, 20_000)]
+    np.testing.assert_array_equal(np.sort(np.concatenate(found)), np.arange(len(n)))
+
+
+def test_search_survives_extreme_starts_and_saturated_models():
+    traces = one([0.25, 0.5, 0.25], [60, 50, 40])
+    starts = np.array([[0.0, 300.0, -300.0]] * 5)
+    for options in ({}, {"objective": "kl"}):
+        found = search(traces, steps=20, starts=starts, **options)
+        assert np.isfinite(found).all() and found.sum(axis=1) == pytest.approx(1)
+
+
+def test_search_leaves_threads_as_they_were():
+    import torch
+
+    before = torch.get_num_threads()
+    search(toy_traces((3,)), steps=1)
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"objective": "tvd"}, "known: jsd, kl"),
+        ({"k": 0}, "k must be at least 1"),
+        ({"steps": -1}, "steps must be at least 0"),
+        ({"starts": np.zeros((5, 2))}, r"\(5, 3\)"),
+    ],
+)
+def test_bad_search_options_are_named(options, message):
+    with pytest.raises(AttnError, match=message):
+        search(toy_traces((3,)), **options)
+
+
+def test_search_refuses_three_classes():
+    with pytest.raises(AttnError, match="have 3 classes"):
+        search(toy_traces((3,), classes=3))
+
+
+def test_select_by_hand():
+    """p = 1/2. Candidates: far but outside, nearer and inside, the model's own; a second document has none inside."""
+    traces = one([0.5, 0.5], [1.0, -1.0])
+    weights = np.array([[1.0, 0.0], [0.55, 0.45]])
+    row = select(traces, weights, 0.05).iloc[0]
+    assert row["adversary"] == 1 and row["jsd"] == pytest.approx(jsd([0.55, 0.45], [0.5, 0.5]))
+    assert row["tvd"] == pytest.approx(0.5 * np.tanh(0.05))
+    own = select(traces, weights[:1], 0.05).iloc[0]
+    assert own[["adversary", "jsd", "tvd"]].tolist() == [-1, 0, 0]
+    assert select(traces, weights, 0.5)["adversary"][0] == 0
+    with pytest.raises(AttnError, match=r"\(k, 2\)"):
+        select(traces, np.zeros((2, 3)), 0.1)

@@ -1,0 +1,238 @@
+"""Tracing against hand-worked models and against its plain twins (one text at a time, autograd, naive deletion)."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import plain_network as plain
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from plain_network import random_documents, random_model, window_model
+
+from attn_core import tracing
+from attn_core.corpora.batches import Documents
+from attn_core.errors import AttnError
+from attn_core.models.attention import ATTENTIONS
+from attn_core.models.classifier import build
+from attn_core.models.encoders import ENCODERS
+from attn_core.tracing import probabilities, trace
+
+SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}}
+ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
+LENGTHS = [5, 1, 2, 3, 4, 17, 1, 9, 8, 7, 6, 2, 60, 16]
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x))
+
+
+def one_text(*ids):
+    return Documents(np.array(ids, np.int32), np.array([0, len(ids)]), np.zeros(1, np.int64), np.array([7]))
+
+
+def assert_equals_plain(model, documents, tolerance=1e-6):
+    """Every token array of the traces against the plain twins; returns the largest |gradient| and |leave-one-out|."""
+    traces = trace(model, documents, progress=False)
+    for row, ids in enumerate(plain.texts(documents)):
+        tokens = slice(traces.offsets[row], traces.offsets[row + 1])
+        attention, contribution = plain.attended(model, ids)
+        np.testing.assert_allclose(traces.attention[tokens], attention, atol=tolerance)
+        np.testing.assert_allclose(traces.contribution[tokens], contribution, atol=5 * tolerance)
+        np.testing.assert_allclose(traces.gradient[tokens], plain.gradient(model, ids), atol=tolerance)
+        np.testing.assert_allclose(traces.leave_one_out[tokens], plain.leave_one_out(model, ids), atol=tolerance)
+        if traces.contribution.shape[1] == 1:
+            assert traces.p[row] == pytest.approx(plain.probability(model, ids), abs=tolerance)
+    return np.abs(traces.gradient).max(), np.abs(np.nan_to_num(traces.leave_one_out)).max()
+
+
+def test_two_words_without_encoder_by_hand():
+    model = build("none", "dot", np.array([[0, 0], [0, 0], [9, 9], [9, 9], [1, 0], [0, 1]], np.float32))
+    with torch.no_grad():
+        model.attention.w.weight.copy_(torch.tensor([[math.sqrt(2) * math.log(3), 0.0]]))  # scores ln 3 and 0
+        model.decoder.weight.copy_(torch.tensor([[2.0, -2.0]]))
+        model.decoder.bias.fill_(0.5)
+    traces = trace(model, one_text(2, 4, 5, 3), progress=False)
+    p = sigmoid(0.5 + 0.75 * 2 - 0.25 * 2)
+    np.testing.assert_allclose(traces.score, [0.0, -math.log(3)], atol=1e-6)
+    np.testing.assert_allclose(traces.attention, [0.75, 0.25], atol=1e-6)
+    np.testing.assert_allclose(traces.contribution[:, 0], [2.0, -2.0], atol=1e-6)
+    np.testing.assert_allclose(traces.gradient, p * (1 - p) * np.array([0.75 * 2, 0.25 * -2]), atol=1e-6)
+    np.testing.assert_allclose(traces.leave_one_out, [sigmoid(-1.5) - p, sigmoid(2.5) - p], atol=1e-6)
+    assert traces.p == pytest.approx(p, abs=1e-6) and traces.bias == 0.5
+    assert (traces.doc_id, traces.label, list(traces.offsets)) == (7, 0, [0, 2])
+
+
+def test_average_encoder_by_hand():
+    model = build("average", "uniform", np.array([[0], [0], [9], [9], [1], [2]], np.float32), hidden=1)
+    with torch.no_grad():
+        model.encoder.project.weight.fill_(0.5)
+        model.encoder.project.bias.fill_(-0.25)
+        model.decoder.weight.fill_(3.0)
+        model.decoder.bias.fill_(0.0)
+    traces = trace(model, one_text(2, 4, 5, 3), progress=False)
+    h = np.tanh([0.25, 0.75])
+    p = sigmoid(1.5 * h.sum())
+    np.testing.assert_allclose(traces.gradient, p * (1 - p) * 1.5 * (1 - h**2) * np.array([0.5, 1.0]), atol=1e-6)
+    np.testing.assert_allclose(traces.leave_one_out, [sigmoid(3 * h[1]) - p, sigmoid(3 * h[0]) - p], atol=1e-6)
+
+
+def test_deleting_a_word_joins_its_neighbours_in_a_window_by_hand():
+    model = window_model()
+    with torch.no_grad():
+        model.decoder.weight.copy_(torch.tensor([[0.0, 0.001, 0.0, 0.0]]))
+        model.decoder.bias.fill_(0.0)
+    traces = trace(model, one_text(2, 4, 5, 3), progress=False)
+    np.testing.assert_allclose(traces.contribution[:, 0], [0.214, 0.521], atol=1e-6)
+    p = sigmoid(0.5 * (0.214 + 0.521))
+    # Without 1: <s> 2 </s> = 4 + 20 + 500; without 2: <s> 1 </s> = 4 + 10 + 500.
+    np.testing.assert_allclose(traces.leave_one_out, [sigmoid(0.524) - p, sigmoid(0.514) - p], atol=1e-6)
+    slope = 0.5 * 0.001 * p * (1 - p)
+    np.testing.assert_allclose(traces.gradient, slope * np.array([1 * (10 + 1), 2 * (100 + 10)]), atol=1e-6)
+
+
+@pytest.mark.parametrize(("encoder", "attention"), ALL)
+def test_fast_equals_plain(encoder, attention):
+    model = random_model(encoder, attention, 30, width=6, **SIZES[encoder])
+    largest = assert_equals_plain(model, random_documents(LENGTHS, 30))
+    assert min(largest) > 1e-3  # the comparison is not one of zeros
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_fast_equals_plain_with_three_classes(encoder):
+    model = random_model(encoder, "tanh", 30, outputs=3, width=6, **SIZES[encoder])
+    assert min(assert_equals_plain(model, random_documents(LENGTHS, 30))) > 1e-3
+
+
+@pytest.mark.parametrize("encoder", ["lstm", "cnn"])
+def test_fast_equals_plain_at_the_papers_widths(encoder):
+    assert_equals_plain(random_model(encoder, "tanh", 200), random_documents([1, 2, 30, 90], 200), tolerance=2e-6)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(ALL), st.lists(st.integers(1, 12), min_size=1, max_size=5), st.integers(0, 1000))
+def test_fast_equals_plain_on_any_lengths(names, lengths, seed):
+    encoder, attention = names
+    model = random_model(encoder, attention, 12, width=4, **SIZES[encoder])
+    assert_equals_plain(model, random_documents(lengths, 12, seed))
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_chunks_order_and_threads_do_not_matter(encoder, monkeypatch):
+    documents = random_documents(LENGTHS, 30)
+    model = random_model(encoder, "tanh", 30, width=6, **SIZES[encoder])
+    expected = trace(model, documents, progress=False)
+
+    def assert_same(found, **how):
+        for name in ("score", "contribution", "gradient", "leave_one_out"):
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), err_msg=name, **how)
+
+    rows = np.random.default_rng(0).permutation(len(documents))
+    assert_same(trace(model, documents.take(rows), progress=False).take(np.argsort(rows)), atol=1e-6)
+    monkeypatch.setitem(tracing.BUDGETS, "cpu", tracing.Budget(texts=3, tokens=20, rows=20))
+    small = trace(model, documents, progress=False)
+    assert_same(small, atol=1e-6)
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        threaded = trace(model, documents, progress=False)
+        with ThreadPoolExecutor(1) as pool:  # this thread and later ones keep the setting
+            assert torch.get_num_threads() == pool.submit(torch.get_num_threads).result() == 3
+    finally:
+        torch.set_num_threads(before)
+    for name in ("score", "contribution", "gradient", "leave_one_out"):
+        np.testing.assert_array_equal(getattr(threaded, name), getattr(small, name))
+
+
+@pytest.mark.parametrize(("encoder", "attention"), ALL)
+def test_p_from_the_trace_is_the_networks(encoder, attention):
+    documents = random_documents(LENGTHS, 30)
+    model = random_model(encoder, attention, 30, width=6, **SIZES[encoder])
+    network = np.array([plain.probability(model, ids) for ids in plain.texts(documents)])
+    traces = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    np.testing.assert_allclose(traces.p, network, atol=1e-6)
+    np.testing.assert_allclose(probabilities(model, documents), network, atol=1e-6)
+    np.testing.assert_allclose(traces.rounded().p, network, atol=2e-4)
+    assert traces.gradient is None and traces.leave_one_out is None
+
+
+def test_shapes_types_and_centred_scores():
+    documents = random_documents(LENGTHS, 30)
+    traces = trace(random_model("lstm", "tanh", 30, outputs=2, width=6, hidden=3), documents, progress=False)
+    assert list(traces.lengths) == LENGTHS
+    assert traces.contribution.shape == (sum(LENGTHS), 2) and traces.bias.shape == (2,)
+    for array in (traces.score, traces.contribution, traces.bias, traces.gradient, traces.leave_one_out):
+        assert array.dtype == np.float32
+    assert (np.maximum.reduceat(traces.score, traces.offsets[:-1]) == 0).all()
+    one_word = np.repeat(traces.lengths == 1, traces.lengths)
+    np.testing.assert_array_equal(np.isnan(traces.leave_one_out), one_word)
+    np.testing.assert_array_equal(traces.doc_id, documents.doc_ids)
+
+
+def test_gradients_of_a_saturated_output_do_not_vanish():
+    model = random_model("none", "dot", 6, width=2)
+    with torch.no_grad():
+        model.decoder.bias.fill_(30.0)  # sigmoid(30) is exactly 1 in single precision
+    traces = trace(model, one_text(2, 4, 5, 3), progress=False)
+    expected = math.exp(-traces.logits[0, 0]) * traces.attention * traces.contribution[:, 0]
+    np.testing.assert_allclose(traces.gradient, expected, rtol=1e-4)
+    assert (traces.gradient != 0).all()
+
+
+def test_attention_on_one_word_alone_survives_its_deletion():
+    """Scores far apart: the words left after deleting the winner keep finite weights."""
+    model = build("none", "dot", np.array([[0], [0], [0], [0], [1000], [1], [2]], np.float32))
+    with torch.no_grad():
+        model.attention.w.weight.fill_(1.0)
+        model.decoder.weight.fill_(0.001)
+        model.decoder.bias.fill_(0.0)
+    found = trace(model, one_text(2, 4, 5, 6, 3), progress=False).leave_one_out
+    share = 1 / (1 + math.exp(-1))
+    expected = sigmoid(0.001 * (2 * share + 1 * (1 - share))) - sigmoid(1.0)
+    np.testing.assert_allclose(found, [expected, 0.0, 0.0], atol=1e-6)
+
+
+def test_tracing_leaves_the_model_as_it_was(capfd):
+    model = random_model("lstm", "tanh", 30, width=6, hidden=3).train()
+    before = {name: parameter.clone() for name, parameter in model.named_parameters()}
+    trace(model, random_documents(LENGTHS, 30))
+    assert model.training and capfd.readouterr().err == ""  # no bar for short work
+    for name, parameter in model.named_parameters():
+        assert torch.equal(parameter, before[name]) and parameter.requires_grad and parameter.grad is None
+    model(*plain.tensors(np.array([2, 4, 3]))).sum().backward()  # and it can still be trained
+
+
+@given(st.lists(st.integers(3, 50), min_size=1, max_size=40), st.integers(1, 9), st.integers(1, 100))
+def test_every_document_is_in_one_chunk_within_the_budget(lengths, texts, tokens):
+    lengths = np.array(lengths)
+    parts = tracing.cut(lengths, texts, tokens)
+    assert sorted(np.concatenate(parts)) == list(range(len(lengths)))
+    for rows in parts:
+        assert len(rows) <= texts
+        assert len(rows) == 1 or len(rows) * lengths[rows].max() <= tokens
+
+
+def test_empty_text_is_refused():
+    with pytest.raises(AttnError, match="document 7 has 2 tokens"):
+        trace(random_model("none", "dot", 6, width=2), one_text(2, 3))
+    with pytest.raises(AttnError, match="no documents"):
+        trace(random_model("none", "dot", 6, width=2), one_text(2, 3).take(np.arange(0)))
+
+
+def test_unknown_attention_is_refused():
+    model = random_model("none", "dot", 6, width=2)
+    model.attention = torch.nn.Identity()
+    with pytest.raises(AttnError, match="attentions tanh, dot and uniform, not Identity"):
+        trace(model, one_text(2, 4, 3))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize(("encoder", "attention"), ALL)
+def test_gpu_equals_cpu(encoder, attention):
+    documents = random_documents(LENGTHS, 30)
+    model = random_model(encoder, attention, 30, width=6, **SIZES[encoder])
+    expected = trace(model, documents, progress=False)
+    found = trace(model.cuda(), documents, progress=False)
+    for name in ("score", "contribution", "gradient", "leave_one_out"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-5, err_msg=name)

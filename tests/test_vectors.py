@@ -1,0 +1,156 @@
+"""Word vectors: text files, the random recipe, training and its cache."""
+
+import hashlib
+import json
+import os
+
+import numpy as np
+import pytest
+
+from attn_core.corpora import load
+from attn_core.corpora import vectors as module
+from attn_core.corpora.text import SPECIALS
+from attn_core.corpora.vectors import PARAMETERS, WIDTH, vectors
+from attn_core.errors import AttnError
+
+WORDS = (*SPECIALS, "bad", "good", "unheard")
+
+
+def line(word, value, width=WIDTH):
+    return " ".join([word, *[f"{value + i / 1000:.3f}" for i in range(width)]])
+
+
+def write(path, *lines):
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("header", [["3 300"], []], ids=["fasttext", "glove"])
+def test_text_file(tmp_path, header):
+    path = write(tmp_path / "v.vec", *header, line("good", 1), line("bad", -1), line(". . .", 3), line("good", 9))
+    rows, fingerprint = vectors(str(path), WORDS)
+    assert rows.shape == (7, WIDTH) and rows.dtype == np.float32
+    assert rows[5, 2] == np.float32(1.002) and rows[4, 0] == -1  # the first of two "good" counts
+    assert not rows[:4].any() and not rows[6].any()  # special tokens and unknown words: zero
+    assert fingerprint == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (line("far", 1, 299), "line 2: 299 numbers, expected 300"),
+        (line("far", 1, 301), "line 2: 301 numbers, expected 300"),
+        ("", "line 2: 0 numbers, expected 300"),
+        (line("good", 1).replace("1.005", "nan"), "line 2: the vector of 'good' holds NaN or infinity"),
+        (line("good", 1).replace("1.005", "inf"), "line 2: the vector of 'good' holds NaN or infinity"),
+        (line("good", 1).replace("1.005", "1,0"), "line 2: 'good' is not followed by 300 numbers"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path, bad, message):
+    path = write(tmp_path / "v.txt", line("bad", 0), bad, line("unheard", 0))
+    with pytest.raises(AttnError, match=message) as caught:
+        vectors(str(path), WORDS)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_bytes_that_are_no_text_are_named(tmp_path):
+    path = tmp_path / "v.bin"
+    path.write_bytes(b"\xff\xfe" + line("", 1).encode())
+    with pytest.raises(AttnError, match="line 1: the word is not UTF-8"):
+        vectors(str(path), WORDS)
+
+
+def test_neither_recipe_nor_file():
+    with pytest.raises(
+        AttnError, match=r"unknown vectors 'fasttext': neither a recipe \(random, indomain-300\) nor a file"
+    ):
+        vectors("fasttext", WORDS)
+
+
+def test_random_rows_depend_on_their_number_alone():
+    small, fingerprint = vectors("random", WORDS)
+    large, same = vectors("random", (*SPECIALS, *(f"w{i}" for i in range(2000))))
+    assert np.array_equal(small, large[:7]) and fingerprint == same
+    assert not large[0].any() and large[1:4].any()
+    assert abs(large[1:].mean()) < 0.01 and abs(large[1:].std() - 1) < 0.01
+
+
+TEXTS = [["good", "fine", "film"], ["bad", "poor", "film"], ["good", "film", "once"]] * 40 + [["rare"]]
+QUICK = {**PARAMETERS, "epochs": 2, "bucket": 500, "sample": 0}
+
+
+def test_training_repeats_bit_by_bit_and_its_fingerprint_sees_texts_and_parameters(capsys):
+    words, rows, fingerprint, seconds = module.train(TEXTS, QUICK)
+    again = module.train(TEXTS, QUICK)
+    assert words == again[0] and np.array_equal(rows, again[1]) and fingerprint == again[2] and seconds > 0
+    assert set(words) == {"good", "fine", "film", "bad", "poor", "once"}  # "rare" is below min_count
+    assert rows.shape == (6, WIDTH) and rows.dtype == np.float32 and np.isfinite(rows).all() and rows.any(axis=1).all()
+    assert module.train(TEXTS[1:], QUICK)[2] != fingerprint != module.train(TEXTS, {**QUICK, "window": 4})[2]
+    assert "word vectors: 100%" in capsys.readouterr().err
+
+
+def test_texts_without_a_repeated_word_are_one_error():
+    with pytest.raises(AttnError, match="cannot be trained on these 1 texts"):
+        module.train([["a", "b"]], QUICK)
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """'indomain-300' on three short texts instead of 53,000; counts how often it is trained."""
+    calls = []
+    plain = module.train
+    monkeypatch.setattr(module, "train", lambda: calls.append(1) or plain(TEXTS, QUICK))
+    return calls
+
+
+def test_indomain_is_trained_once_then_read(trained, capsys):
+    rows, fingerprint = vectors("indomain-300", WORDS)
+    assert rows[4].any() and rows[5].any() and not rows[:4].any() and not rows[6].any()
+    again, same = vectors("indomain-300", WORDS)
+    assert np.array_equal(rows, again) and same == fingerprint and len(trained) == 1
+    reordered, _ = vectors("indomain-300", (*SPECIALS, "good", "bad"))
+    assert np.array_equal(reordered[4], rows[5]) and np.array_equal(reordered[5], rows[4])
+
+
+@pytest.mark.parametrize("damage", ["truncated", "altered", "json", "parameters"])
+def test_damaged_or_outdated_vectors_are_trained_anew(trained, damage, capsys):
+    rows, _ = vectors("indomain-300", WORDS)
+    stem = load.cache_folder() / "vectors" / "indomain-300"
+    matrix, notes = stem.with_suffix(".npy"), stem.with_suffix(".json")
+    data = bytearray(matrix.read_bytes())
+    if damage == "truncated":
+        matrix.write_bytes(data[:-100])
+    elif damage == "altered":
+        data[-1] ^= 1
+        matrix.write_bytes(data)
+    elif damage == "json":
+        notes.write_text(notes.read_text()[:100])
+    else:
+        notes.write_text(json.dumps({**json.loads(notes.read_text()), "parameters": {}}))
+    capsys.readouterr()
+    assert np.array_equal(vectors("indomain-300", WORDS)[0], rows) and len(trained) == 2
+    warned = [text for text in capsys.readouterr().err.split("\n") if text.startswith("warning")]
+    assert len(warned) == (damage != "parameters")
+
+
+def test_an_excerpt_serves_a_machine_without_texts(trained, tmp_path, monkeypatch):
+    rows, fingerprint = vectors("indomain-300", WORDS)
+    module.excerpt([WORDS], tmp_path / "small")
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "small"))
+    again, same = vectors("indomain-300", WORDS)
+    assert np.array_equal(rows, again) and same == fingerprint and len(trained) == 1
+    assert json.loads((tmp_path / "small" / "vectors" / "indomain-300.json").read_text())["words"] == ["good", "bad"]
+
+
+@pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
+def test_the_fixed_texts():
+    from attn_core.corpora import encode, read
+
+    texts = module.training_texts()
+    posts = read("20news", "train")["group"]
+    sports = posts.isin(["rec.sport.baseball", "rec.sport.hockey"]).sum()
+    most = 6920 + 25000 + 10429 + len(posts) - sports + len(encode("20news").splits["train"])
+    assert most - 600 < len(texts) <= most  # some posts are quotes only and leave nothing
+    assert sum(tokens.count("br") for tokens in texts) < 100  # IMDB's line breaks would be a hundred thousand
+    keys = [hashlib.sha256(" ".join(tokens).encode()).digest() for tokens in texts]
+    assert keys == sorted(keys)
