@@ -20,11 +20,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
-from attn_core.traces import TOKEN_ARRAYS, Traces, round_mantissa
+from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Traces, round_mantissa
 
-FIRST_SEED_TOKENS = 24_000
-FURTHER_SEED_TOKENS = 4_000
+FIRST_SEED_TOKENS = {"text": 24_000, "question": 2_000, "inference": 1_000}
+FURTHER_SEED_TOKENS = {"text": 4_000, "question": 500, "inference": 250}
+"""Tokens kept of a run's traces, by task; those of pairs hold 32 to 128 numbers a token."""
+
 DOCUMENTS_KEPT = 3_000
 DOCUMENT_BITS = 18
 """Mantissa of per-document statistics: 1e-7 of a probability near 0.05, so thresholds survive rounding."""
@@ -147,20 +150,22 @@ def read(store: Path, key: str) -> Result:
 
 
 def write_traces(path: Path, traces: Traces) -> None:
-    """Traces as Parquet, one row per document with token lists; bias in the schema's metadata."""
+    """Traces as Parquet, one row per document with token lists; what all documents share in the schema's metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    classes = traces.contribution.shape[1]
     columns = {"doc_id": pa.array(traces.doc_id), "label": pa.array(traces.label)}
-    for name in TOKEN_ARRAYS:
+    lists = {name: traces.offsets for name in TOKEN_ARRAYS} | {name: np.arange(len(traces) + 1) for name in PER_DOCUMENT}
+    for name, offsets in lists.items():
         values = getattr(traces, name)
         if values is not None:
-            offsets = traces.offsets * (classes if name == "contribution" else 1)
-            flat = pa.array(np.ascontiguousarray(values, dtype=np.float32).reshape(-1))
-            columns[name] = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), flat)
-    table = pa.table(columns).replace_schema_metadata({"bias": json.dumps([float(b) for b in traces.bias])})
-    leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS]
+            width = values.shape[1] if values.ndim == 2 else 1
+            flat = pa.array(np.ascontiguousarray(values, None if values.dtype == bool else np.float32).reshape(-1))
+            columns[name] = pa.ListArray.from_arrays(pa.array((offsets * width).astype(np.int32)), flat)
+    shared = {"bias": traces.bias, "readout": traces.readout, "width": traces.contribution.shape[1]}
+    shared = {name: json.dumps(np.asarray(value).tolist()) for name, value in shared.items() if value is not None}
+    table = pa.table(columns).replace_schema_metadata(shared)
+    leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS or name == "query"]
     pq.write_table(
         table, path, compression="zstd", compression_level=19, use_dictionary=False, use_byte_stream_split=leaves
     )
@@ -171,19 +176,19 @@ def read_traces(path: Path) -> Traces:
     import pyarrow.parquet as pq
 
     table = pq.read_table(path).combine_chunks()
-    bias = np.array(json.loads(table.schema.metadata[b"bias"]), dtype=np.float32)
-    tokens = {}
-    for name in TOKEN_ARRAYS:
+    shared = {name.decode(): json.loads(text) for name, text in table.schema.metadata.items()}
+    width = shared.pop("width", len(shared["bias"]))  # runs stored before there were pairs name no width
+    arrays = {name: np.array(value, dtype=np.float32) for name, value in shared.items()}
+    for name in (*TOKEN_ARRAYS, *PER_DOCUMENT):
         if name in table.column_names:
             column = table[name].chunk(0)
-            tokens[name] = column.values.to_numpy(zero_copy_only=False)
-            offsets = column.offsets.to_numpy().astype(np.int64)
+            arrays[name] = column.values.to_numpy(zero_copy_only=False)
             if name == "contribution":
-                tokens[name] = tokens[name].reshape(-1, len(bias))
-                offsets = offsets // len(bias)
-    return Traces(
-        doc_id=table["doc_id"].to_numpy(), label=table["label"].to_numpy(), offsets=offsets, bias=bias, **tokens
-    )
+                arrays[name] = arrays[name].reshape(-1, width)
+            elif name in PER_DOCUMENT:
+                arrays[name] = arrays[name].reshape(len(table), -1)
+    offsets = table["score"].chunk(0).offsets.to_numpy().astype(np.int64)
+    return Traces(doc_id=table["doc_id"].to_numpy(), label=table["label"].to_numpy(), offsets=offsets, **arrays)
 
 
 def write(store: Path, key: str, record: dict, files: dict) -> None:
@@ -279,9 +284,10 @@ def pack(key: str, tables: tuple[pd.DataFrame, pd.DataFrame], first_seed: bool) 
     result = read(cache_store(), key)
     documents, summary = tables
     order = sample(result.traces.doc_id, result.record["run"]["corpus"])
-    budget = FIRST_SEED_TOKENS if first_seed else FURTHER_SEED_TOKENS
+    task = catalogue.corpus(result.record["run"]["corpus"]).task
+    budget = (FIRST_SEED_TOKENS if first_seed else FURTHER_SEED_TOKENS)[task]
     within = np.cumsum(result.traces.lengths[order]) <= budget
-    kept = np.sort(order[: int(within.sum())])
+    kept = np.sort(order[: max(1, int(within.sum()))])
     files = {"traces.parquet": result.traces.take(kept), "summary.parquet": summary}
     if first_seed:
         files["documents.parquet"] = documents.iloc[np.sort(order[:DOCUMENTS_KEPT])].reset_index(drop=True)

@@ -37,7 +37,8 @@ class Run:
 
     vectors: a recipe of `corpora.vectors` or a file; '' takes the catalogue's recipe for the corpus.
     selection: the split whose ROC AUC chooses the checkpoint ('dev': the authors' final code; 'test': the paper's
-    Table 2). hidden: units per direction, filters per kernel or projection width; None takes the encoder's own.
+    Table 2). hidden: units per direction, filters per kernel or projection width. epochs, batch, hidden: None takes
+    the catalogue's for the corpus, and a hidden that is None there is the encoder's own.
     options: (name, value) pairs, the knobs of a generated corpus.
     """
 
@@ -47,8 +48,8 @@ class Run:
     seed: int = SEEDS[0]
     vectors: str = ""
     selection: str = "dev"
-    epochs: int = 8
-    batch: int = 32
+    epochs: int | None = None
+    batch: int | None = None
     learning_rate: float = 1e-3
     decay: float = 1e-5
     class_weights: bool = True
@@ -59,6 +60,9 @@ class Run:
         entry = catalogue.corpus(self.corpus)
         if not self.vectors:
             object.__setattr__(self, "vectors", entry.vectors)
+        for name, own in defaults(entry, self.encoder).items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, own)
         object.__setattr__(self, "options", tuple(sorted((str(k), v) for k, v in self.options)))
         for name, known in (("encoder", ENCODERS), ("attention", ATTENTIONS), ("selection", SELECTIONS)):
             if getattr(self, name) not in known:
@@ -91,9 +95,15 @@ def vectors_identity(vectors: str) -> str:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def defaults(entry: catalogue.Corpus, encoder: str) -> dict:
+    """The fields whose default depends on the corpus."""
+    return {"epochs": entry.epochs, "batch": entry.batch, "hidden": entry.hidden.get(encoder)}
+
+
 def changed(run: Run) -> dict:
     """The fields of a run that differ from their defaults."""
-    return {field.name: value for field in fields(run) if (value := getattr(run, field.name)) != field.default}
+    own = {field.name: field.default for field in fields(run)} | defaults(catalogue.corpus(run.corpus), run.encoder)
+    return {name: value for name, default in own.items() if (value := getattr(run, name)) != default}
 
 
 def as_dict(run: Run) -> dict:

@@ -26,6 +26,11 @@ class Traces:
     gradient (T,): signed <e_t, dp/de_t>, p the probability of class 1 (K = 1) or of the predicted class, with the
     attention held constant. leave_one_out (T,): signed p(text without t) - p(text); NaN where the text is one token.
     Both may be None for runs that only need attention.
+
+    Question answering and inference (Jain & Wallace) have no affine decoder: readout (K, M) and query (D, M) are then
+    set, contribution is (T, M), the token's share in the decoder's hidden layer, and the logits under attention a are
+    bias + readout @ tanh(query + sum_t a_t contribution_t). allowed (D, K) bool: possible answers, None where all are;
+    the others have logit minus infinity.
     """
 
     doc_id: np.ndarray
@@ -36,6 +41,9 @@ class Traces:
     bias: np.ndarray
     gradient: np.ndarray | None = None
     leave_one_out: np.ndarray | None = None
+    query: np.ndarray | None = None
+    readout: np.ndarray | None = None
+    allowed: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.doc_id)
@@ -56,21 +64,41 @@ class Traces:
         """bias + sum_t attention_t contribution_t, (D, K) float64."""
         return self.logits_under(self.attention)
 
+    @property
+    def classes(self) -> int:
+        """Number of logits K."""
+        return len(self.bias)
+
     def logits_under(self, attention: np.ndarray) -> np.ndarray:
         """Logits under another attention (T,) over the same tokens, (D, K) float64."""
-        weighted = attention[:, None] * self.contribution.astype(np.float64)  # (T, K)
-        return self.bias.astype(np.float64) + np.add.reduceat(weighted, self.offsets[:-1], axis=0)
+        weighted = attention[:, None] * self.contribution.astype(np.float64)  # (T, K) or (T, M)
+        return self.decoded(np.add.reduceat(weighted, self.offsets[:-1], axis=0), np.arange(len(self)))
+
+    def decoded(self, context: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Logits (..., K) float64 of contexts sum_t a_t contribution_t (..., K or M) that belong to documents `rows`.
+
+        rows: integers that broadcast against context's leading axes.
+        """
+        if self.readout is None:
+            return self.bias.astype(np.float64) + context
+        hidden = np.tanh(self.query[rows].astype(np.float64) + context)
+        logits = hidden @ self.readout.T.astype(np.float64) + self.bias
+        return logits if self.allowed is None else np.where(self.allowed[rows], logits, -np.inf)
+
+    @cached_property
+    def outputs(self) -> np.ndarray:
+        """Output probabilities, (D, K) float64; one sigmoid for one logit."""
+        return probabilities(self.logits)
 
     @cached_property
     def p(self) -> np.ndarray:
-        """Probability of class 1, (D,) float64: a sigmoid for one logit, a softmax for two."""
-        return positive_probability(self.logits)
+        """(D,) float64: probability of class 1 for one or two logits, of the predicted class for more."""
+        return positive_probability(self.logits) if self.classes <= 2 else self.outputs.max(axis=1)
 
     @cached_property
     def predicted(self) -> np.ndarray:
         """Predicted class, (D,). One logit: p rounded, as the paper groups documents."""
-        k = self.contribution.shape[1]
-        return np.round(self.p).astype(np.int64) if k == 1 else self.logits.argmax(axis=1)
+        return np.round(self.p).astype(np.int64) if self.classes == 1 else self.logits.argmax(axis=1)
 
     @cached_property
     def max_attention(self) -> np.ndarray:
@@ -89,6 +117,7 @@ class Traces:
             label=self.label[rows],
             offsets=offsets,
             **{name: None if (array := getattr(self, name)) is None else array[tokens] for name in TOKEN_ARRAYS},
+            **{name: None if (array := getattr(self, name)) is None else array[rows] for name in PER_DOCUMENT},
         )
 
     def equal_lengths(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -99,11 +128,20 @@ class Traces:
 
     def rounded(self) -> "Traces":
         """The same with 12-bit mantissas, as the archive stores them; every reported number is computed after this."""
-        rounded = {name: round_mantissa(getattr(self, name)) for name in (*TOKEN_ARRAYS, "bias")}
+        rounded = {name: round_mantissa(getattr(self, name)) for name in (*TOKEN_ARRAYS, "bias", "query", "readout")}
         return replace(self, **rounded)
 
 
 TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")
+PER_DOCUMENT = ("query", "allowed")
+
+
+def probabilities(logits: np.ndarray) -> np.ndarray:
+    """Sigmoid of one logit (..., 1), softmax of several (..., K); logits of minus infinity give 0."""
+    if logits.shape[-1] == 1:
+        return 0.5 * (1.0 + np.tanh(0.5 * logits))
+    weight = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return weight / weight.sum(axis=-1, keepdims=True)
 
 
 def positive_probability(logits: np.ndarray) -> np.ndarray:
@@ -131,7 +169,7 @@ def concatenate(parts: list[Traces]) -> Traces:
     starts = np.cumsum([0] + [part.offsets[-1] for part in parts[:-1]])
     joined = {
         name: None if getattr(parts[0], name) is None else np.concatenate([getattr(part, name) for part in parts])
-        for name in (*TOKEN_ARRAYS, "doc_id", "label")
+        for name in (*TOKEN_ARRAYS, "doc_id", "label", *PER_DOCUMENT)
     }
     offsets = np.concatenate([[0]] + [part.offsets[1:] + start for part, start in zip(parts, starts, strict=True)])
-    return Traces(offsets=offsets.astype(np.int64), bias=parts[0].bias, **joined)
+    return Traces(offsets=offsets.astype(np.int64), bias=parts[0].bias, readout=parts[0].readout, **joined)

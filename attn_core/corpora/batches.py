@@ -14,12 +14,18 @@ class Documents:
     """Ragged token ids: text d is ``ids[offsets[d]:offsets[d + 1]]``, START and END included.
 
     ids (T,) int32; offsets (D+1,) int64; labels (D,) int64; doc_ids (D,) int64, the row of each document in its source.
+    Pairs (questions, hypotheses) have a second text: query_ids (Q,) int32, query_offsets (D+1,) int64. Where only some
+    answers are possible: answer_ids (A,) int32, answer_offsets (D+1,) int64, the possible label ids of each document.
     """
 
     ids: np.ndarray
     offsets: np.ndarray
     labels: np.ndarray
     doc_ids: np.ndarray
+    query_ids: np.ndarray | None = None
+    query_offsets: np.ndarray | None = None
+    answer_ids: np.ndarray | None = None
+    answer_offsets: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -32,11 +38,37 @@ class Documents:
     def take(self, rows) -> "Documents":
         """The documents of these rows (integers or a boolean mask), in the order given."""
         rows = np.arange(len(self))[rows]
-        lengths = self.lengths[rows]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        # Token position within the new array minus its text's new start, plus the text's old start.
-        source = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
-        return Documents(self.ids[source], offsets, self.labels[rows], self.doc_ids[rows])
+        return Documents(
+            *take_ragged(self.ids, self.offsets, rows),
+            self.labels[rows],
+            self.doc_ids[rows],
+            *take_ragged(self.query_ids, self.query_offsets, rows),
+            *take_ragged(self.answer_ids, self.answer_offsets, rows),
+        )
+
+    @property
+    def queries(self) -> "Documents":
+        """The second texts as documents of their own."""
+        return Documents(self.query_ids, self.query_offsets, self.labels, self.doc_ids)
+
+    def allowed(self, outputs: int) -> np.ndarray | None:
+        """(D, outputs) bool, True at possible answers; None where all are possible everywhere."""
+        if self.answer_ids is None:
+            return None
+        mask = np.zeros((len(self), outputs), dtype=bool)
+        mask[np.repeat(np.arange(len(self)), np.diff(self.answer_offsets)), self.answer_ids] = True
+        return mask
+
+
+def take_ragged(values: np.ndarray | None, offsets: np.ndarray | None, rows: np.ndarray):
+    """Rows of a ragged array, in the order given: (values, offsets); (None, None) of none."""
+    if values is None:
+        return None, None
+    lengths = np.diff(offsets)[rows]
+    taken = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    # Token position within the new array minus its text's new start, plus the text's old start.
+    source = np.arange(taken[-1]) + np.repeat(offsets[rows] - taken[:-1], lengths)
+    return values[source], taken
 
 
 @dataclass(frozen=True)
@@ -57,15 +89,21 @@ class Encoded:
     evidence: dict[str, np.ndarray] | None = None
 
 
+FIELDS = ("ids", "offsets", "labels", "doc_ids", "query_ids", "query_offsets", "answer_ids", "answer_offsets")
+"""The arrays of Documents; those after the fourth may be None."""
+
+
 def fingerprint(splits: dict[str, Documents], vocabulary) -> str:
     """SHA-256 over the arrays (little-endian, split by split in alphabetical order) and the vocabulary."""
     digest = hashlib.sha256(json.dumps(list(vocabulary), ensure_ascii=True).encode())
     for split in sorted(splits):
         digest.update(split.encode())
-        for field, kind in (("ids", "<i4"), ("offsets", "<i8"), ("labels", "<i8"), ("doc_ids", "<i8")):
-            array = np.ascontiguousarray(getattr(splits[split], field), dtype=kind)
-            digest.update(f"{field}{array.shape}".encode())
-            digest.update(array.tobytes())
+        for field in FIELDS:
+            values = getattr(splits[split], field)
+            if values is not None:
+                array = np.ascontiguousarray(values, dtype="<i4" if field.endswith("ids") and field != "doc_ids" else "<i8")
+                digest.update(f"{field}{array.shape}".encode())
+                digest.update(array.tobytes())
     return digest.hexdigest()
 
 

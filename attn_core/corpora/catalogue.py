@@ -26,7 +26,8 @@ class Corpus:
     and test come about. cleaning: what becomes of the raw text, in words. longer_than,
     shorter_than: the length filter in tokens,
     strict; None = the split's own extreme; filtered False = no filter. min_df: smallest number of training
-    documents a vocabulary word occurs in. expected: counts to meet, (class 0, class 1, …) per split after the
+    documents a vocabulary word occurs in. epochs, batch: of Jain & Wallace's training; hidden: width by encoder where
+    it is not the encoder's own. expected: counts to meet, (class 0, class 1, …) per split after the
     filter, 'vocabulary' including the four special ids. reported: (paper, name) as in data/reported. vectors:
     recipe used when a run names none. loader: 'arrays' (``encode`` works), 'tables' (``read`` works) or 'not
     built'. generated: made by this package, never downloaded. private: only the user's own copy is ever read.
@@ -47,6 +48,9 @@ class Corpus:
     longer_than: int | None = None
     shorter_than: int | None = None
     min_df: int = 1
+    epochs: int = 8
+    batch: int = 32
+    hidden: dict[str, int] = field(default_factory=dict)
     expected: dict = field(default_factory=dict)
     reported: tuple[tuple[str, str], ...] = ()
     sources: tuple[Source, ...] = ()
@@ -72,7 +76,7 @@ _GROUPS = (
 _BABI = dict(
     task="question", classes=(), licence="CC BY 3.0", cite="weston2015", filtered=False,
     cleaning="sentences joined by a lone full stop, case kept",
-    vectors="random",
+    vectors="random", epochs=100, batch=50, hidden={"lstm": 32, "cnn": 8, "average": 32},
     columns=("passage", "question", "answer", "support"), loader=TABLES, sources=(SOURCES["babi"],),
     split="official 10,000 / 1,000 questions (en-10k); dev: 15 % of train at random (J&W: random_state 16377)",
 )  # fmt: skip
@@ -139,7 +143,8 @@ _ENTRIES = (
         "snli", "Stanford Natural Language Inference", "inference", ("neutral", "contradiction", "entailment"),
         "official, pairs without a gold label left out", "CC BY-SA 4.0", "bowman2015", folder="snli", files=("train",
         "dev", "test"),
-        columns=("premise", "hypothesis", "label"), filtered=False, min_df=3, reported=((JAIN, "snli"),),
+        columns=("premise", "hypothesis", "label"), filtered=False, min_df=3, epochs=25, batch=128,
+        reported=((JAIN, "snli"),),
         expected={"test": (3219, 3237, 3368), "vocabulary": 20981}, sources=(SOURCES["snli"],),
     ),
     Corpus(
@@ -147,6 +152,7 @@ _ENTRIES = (
         "official 380,298 / 3,924 / 3,198 questions",
         "none stated; text of CNN", "hermann2015", folder="cnn", files=("train", "dev", "test"),
         columns=("passage", "question", "answer"), cleaning="split at blanks", filtered=False, min_df=8,
+        epochs=25, batch=90,
         reported=((JAIN,
         "cnn"),),
         expected={"vocabulary": 70187}, sources=(SOURCES["cnn"],),

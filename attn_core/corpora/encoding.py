@@ -15,14 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from attn_core.corpora import catalogue, load, text
-from attn_core.corpora.batches import Documents, Encoded, fingerprint
+from attn_core.corpora.batches import FIELDS, Documents, Encoded, fingerprint
 from attn_core.errors import AttnError
 
 ENCODING = 1
 """Raised by hand when the same text is meant to give other arrays; older cache files are then made anew."""
 
 VOCABULARY_FROM = ("train", "all")
-_FIELDS = ("ids", "offsets", "labels", "doc_ids")
 
 
 def encode(corpus: str, **options) -> Encoded:
@@ -188,7 +187,8 @@ def _from_cache(name: str, stem: Path, source: dict | None) -> Encoded | None:
         if about["encoding"] != ENCODING or (source is not None and about["source"] != source):
             return None
         with np.load(arrays, allow_pickle=False) as file:
-            splits = {s: Documents(*(file[f"{s}_{field}"] for field in _FIELDS)) for s in about["splits"]}
+            stored = {s: {f: file[f"{s}_{f}"] for f in FIELDS if f"{s}_{f}" in file} for s in about["splits"]}
+        splits = {s: Documents(**fields) for s, fields in stored.items()}
         words = tuple(about["vocabulary"])
         if fingerprint(splits, words) != about["fingerprint"]:
             raise ValueError("checksum differs")
@@ -203,7 +203,8 @@ def _check(about: dict) -> str:
 
 
 def _to_cache(encoded: Encoded, stem: Path, source: dict | None) -> None:
-    arrays = {f"{s}_{field}": getattr(d, field) for s, d in encoded.splits.items() for field in _FIELDS}
+    fields = {f"{s}_{field}": getattr(d, field) for s, d in encoded.splits.items() for field in FIELDS}
+    arrays = {name: array for name, array in fields.items() if array is not None}
     about = {
         "encoding": ENCODING,
         "source": source,
