@@ -45,14 +45,17 @@ def run(
     vectors: Annotated[
         str, typer.Option(help="Word vectors: indomain-300, random, or a text file; empty: the corpus's own.")
     ] = "",
-    epochs: Annotated[int, typer.Option(help="Epochs of training.")] = 8,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of training; by default the paper's for the corpus.")] = None,
+    fraction: Annotated[float, typer.Option(help="Share of the training documents to use.")] = 1.0,
     fresh: Annotated[bool, typer.Option("--fresh", help="Train anew, whatever is stored.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train one model (or take it from the archive) and print its test metrics."""
     from attn_core.runs import Run, obtain, warn_if_data_differ
 
-    wanted = Run(corpus, encoder, attention, seed, vectors=vectors, selection=selection, epochs=epochs)
+    wanted = Run(
+        corpus, encoder, attention, seed, vectors=vectors, selection=selection, epochs=epochs, fraction=fraction
+    )
     result = obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json)
     warn_if_data_differ(result)
     record = {**result.record, "source": result.source}
@@ -61,7 +64,7 @@ def run(
         return
     print(f"run        {result.key}  ({result.source})")
     print(f"documents  train {record['n_train']}, dev {record['n_dev']}, test {record['n_test']}")
-    for name in ("accuracy", "f1_0", "f1_1", "macro_f1", "auc"):
+    for name in [name for name in ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc") if name in record]:
         print(f"{name:10} {record[name]:.4f}")
     seconds = record["seconds"]
     print(f"seconds    train {seconds['train']:.1f}, trace {seconds['trace']:.1f}  ({record['device']})")

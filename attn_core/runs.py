@@ -39,7 +39,8 @@ class Run:
     selection: the split whose ROC AUC chooses the checkpoint ('dev': the authors' final code; 'test': the paper's
     Table 2). hidden: units per direction, filters per kernel or projection width. epochs, batch, hidden: None takes
     the catalogue's for the corpus, and a hidden that is None there is the encoder's own.
-    options: (name, value) pairs, the knobs of a generated corpus.
+    fraction: share of the training documents that is used, see `reduced`. options: (name, value) pairs, the knobs of a
+    generated corpus.
     """
 
     corpus: str
@@ -54,6 +55,7 @@ class Run:
     decay: float = 1e-5
     class_weights: bool = True
     hidden: int | None = None
+    fraction: float = 1.0
     options: tuple[tuple[str, object], ...] = ()
 
     def __post_init__(self) -> None:
@@ -73,6 +75,9 @@ class Run:
                 raise AttnError(
                     f"{name} must be a whole number of at least {0 if name == 'seed' else 1}, got {value!r}"
                 )
+
+        if not 0 < self.fraction <= 1:
+            raise AttnError(f"fraction must lie above 0 and at most at 1, got {self.fraction!r}")
 
     @property
     def key(self) -> str:
@@ -141,7 +146,7 @@ def command(run: Run) -> str:
     words = [f"--corpus {run.corpus} --encoder {run.encoder} --attention {run.attention} --seed {run.seed}"]
     if run.vectors != catalogue.corpus(run.corpus).vectors:
         words.append(f"--vectors {run.vectors}")
-    words += [f"--{name} {value}" for name, value in changed(run).items() if name in ("selection", "epochs")]
+    words += [f"--{name} {value}" for name, value in changed(run).items() if name in ("selection", "epochs", "fraction")]
     return " ".join(["python -m attn_core run", *words])
 
 
@@ -156,7 +161,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     from attn_core.tracing import trace
     from attn_core.training import train
 
-    data = encode(run.corpus, **dict(run.options))
+    data = reduced(encode(run.corpus, **dict(run.options)), run.fraction)
     matrix, vectors_fingerprint = vectors(run.vectors, data.vocabulary)
     device = compute_device()
     store = archive.cache_store()
@@ -192,6 +197,18 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     }
     archive.write(store, run.key, record, {"traces.parquet": traces})
     return Result(record=record, traces=traces, documents=None, summary=None, source="trained")
+
+
+def reduced(data, fraction: float):
+    """An Encoded with only a share of its training documents: the first of a fixed order that depends on the corpus alone.
+
+    Smaller shares lie within larger ones. Vocabulary, word vectors, dev and test stay those of the whole.
+    """
+    if fraction == 1.0:
+        return data
+    training = data.splits["train"]
+    kept = np.sort(archive.sample(training.doc_ids, data.name)[: max(1, round(fraction * len(training)))])
+    return replace(data, splits={**data.splits, "train": training.take(kept)})
 
 
 def warn_if_data_differ(result: Result) -> None:

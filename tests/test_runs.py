@@ -26,7 +26,7 @@ def test_three_keys_are_pinned():
 
 def test_key_reads_every_field_and_no_default():
     changes = {"encoder": "cnn", "attention": "dot", "seed": 50, "vectors": "random", "selection": "test", "epochs": 2,
-               "batch": 16, "learning_rate": 0.1, "decay": 0.0, "class_weights": False, "hidden": 8}  # fmt: skip
+               "batch": 16, "learning_rate": 0.1, "decay": 0.0, "class_weights": False, "hidden": 8, "fraction": 0.5}  # fmt: skip
     keys = {Run("sst", **{name: value}).key for name, value in changes.items()}
     assert len(keys | {Run("sst").key}) == len(changes) + 1
     assert runs.from_dict(runs.as_dict(Run("planted", options=TINY))) == Run("planted", options=TINY)
@@ -34,7 +34,7 @@ def test_key_reads_every_field_and_no_default():
 
 
 @pytest.mark.parametrize(
-    "fields", [{"encoder": "lstn"}, {"attention": "additive"}, {"seed": -1}, {"epochs": 0}, {"selection": "train"}]
+    "fields", [{"encoder": "lstn"}, {"attention": "additive"}, {"seed": -1}, {"epochs": 0}, {"fraction": 0.0}, {"selection": "train"}]
 )
 def test_wrong_fields_are_refused(fields):
     with pytest.raises(AttnError, match=next(iter(fields))):
@@ -44,6 +44,17 @@ def test_wrong_fields_are_refused(fields):
 def test_absent_run_names_the_command_that_makes_it():
     with pytest.raises(AbsentRun, match="python -m attn_core run --corpus sst"):
         obtain(Run("sst", seed=123456))
+
+
+def test_smaller_shares_of_the_training_set_lie_within_larger_ones():
+    from attn_core.corpora import encode
+
+    data = encode("planted", n_train=40, n_dev=5, n_test=5)
+    assert runs.reduced(data, 1.0) is data
+    kept = [set(runs.reduced(data, share).splits["train"].doc_ids.tolist()) for share in (0.1, 0.25, 0.5)]
+    assert [len(ids) for ids in kept] == [4, 10, 20] and kept[0] < kept[1] < kept[2]
+    assert runs.reduced(data, 0.1).splits["test"] is data.splits["test"]
+    assert obtain(tiny(fraction=0.5), progress=False).record["n_train"] == 40
 
 
 def test_same_seed_same_numbers_and_the_cache_answers(tmp_path, monkeypatch):
