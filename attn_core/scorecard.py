@@ -11,7 +11,7 @@ from attn_core.runs import SEEDS, AbsentRun, Run, from_dict
 from attn_core.seeds import HEADLINE_SEEDS, over_seeds, paired_difference, summaries
 
 COLUMNS = (
-    "paper", "item", "corpus", "group", "encoder", "measure", "statistic", "reported", "ours", "low", "high", "n_seeds",
+    "paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic", "reported", "ours", "low", "high", "n_seeds",
     "data", "n_train", "tolerance", "verdict", "page",
 )  # fmt: skip
 
@@ -26,13 +26,19 @@ STATISTIC = {
     "eps_max_jsd": "jsd_search@0.05",
     "test_performance": "macro_f1",
 }
-MEASURE = {"sig_frac": "share_significant", "mean_binned": "mean", "mean difference": "mean", "F1": "value"}
+MEASURE = {"sig_frac": "share_significant", "mean_binned": "mean", "mean difference": "mean", "F1": "value", "accuracy": "value",
+           "micro-F1": "value"}  # fmt: skip
 CLAIM = {
     "claim: average above BiLSTM": ("mean", "above"),
     "claim: gradient and leave-one-out agree better": ("mean", "above"),
     "claim: permutation often changes little": ("share_below_0.1", "above"),
     "claim: adversaries are easy to find": ("share_above_0.4", "above"),
     "claim: attention correlates only weakly with gradient": ("mean", "below"),
+    "claim: average above BiLSTM (leave-one-out)": ("mean", "above"),
+    "claim: gradient and leave-one-out agree worse here": ("mean", "below"),
+    "claim: permutation changes much here": ("share_below_0.1", "below"),
+    "claim: permutation changes much here [0.50,0.75)": ("share_below_0.1", "below"),
+    "claim: adversaries are weaker here": ("mean", "below"),
 }
 
 
@@ -67,9 +73,7 @@ def standard(result: archive.Result) -> bool:
 
 def judge(rule, table: pd.DataFrame | None, record: dict | None) -> dict:
     """Our value for one rule of the tolerance table, and the verdict."""
-    row = {
-        name: getattr(rule, name) for name in ("paper", "item", "corpus", "group", "encoder", "measure", "statistic")
-    }
+    row = {name: getattr(rule, name) for name in NAMES}
     row |= {"reported": rule.reference, "tolerance": rule.tolerance, "page": page_of(rule.item)}
     row |= {"ours": np.nan, "low": np.nan, "high": np.nan, "n_seeds": 0, "n_train": None}
     row |= {"data": "absent", "verdict": "not rerun"}
@@ -77,7 +81,7 @@ def judge(rule, table: pd.DataFrame | None, record: dict | None) -> dict:
         return row
     ours = (
         counted(rule, record)
-        if rule.item == "Table 1" and rule.measure != "test_performance"
+        if rule.measure in COUNTED
         else measured(rule, table)
     )
     if ours is None or not np.isfinite(ours["mean"]):
@@ -103,18 +107,19 @@ def data_of(corpus: str, n_train: int) -> str:
 
 def measured(rule, table: pd.DataFrame) -> dict | None:
     """Mean over seeds with Student t interval of what the rule asks for; None where no run has it."""
-    rows = table[(table.corpus == rule.corpus) & (table.attention == "tanh")]
-    rows = rows[rows.statistic == STATISTIC[rule.measure]]
-    bin_name = rule.item.split(" ")[-1] if rule.item.startswith("Figure 6") else "all"
+    rows = table[(table.corpus == rule.corpus) & (table.attention == rule.attention)]
+    statistic = "accuracy" if rule.statistic in ("accuracy", "micro-F1") else STATISTIC[rule.measure]
+    rows = rows[rows.statistic == statistic]
+    bin_name = rule.item.split(" ")[-1] if rule.item.endswith(")") and "[" in rule.item else "all"
     rows = rows[rows["bin"].str[:5] == bin_name[:5]]
     rows = rows[rows.predicted == ("all" if rule.group == "all" else str(class_label(rule.corpus, rule.group)))]
     measure = CLAIM[rule.item][0] if rule.item.startswith("claim") else MEASURE.get(rule.statistic, rule.statistic)
     in_bin, rows = rows[rows.measure == "n"], rows[rows.measure == measure]
-    if rule.encoder == "average-lstm" or rule.item == "claim: average above BiLSTM":
+    if rule.encoder == "average-lstm" or rule.item.startswith("claim: average above BiLSTM"):
         pair = [rows[rows.encoder == encoder] for encoder in ("average", "lstm")]
         return paired_difference(*pair) if all(len(part) for part in pair) else None
     rows = rows[rows.encoder == rule.encoder]
-    if rule.item.startswith("Figure 6") and in_bin[in_bin.encoder == rule.encoder]["value"].min() < FEWEST_IN_BIN:
+    if bin_name != "all" and in_bin[in_bin.encoder == rule.encoder]["value"].min() < FEWEST_IN_BIN:
         return None
     if rows.empty:
         return None
@@ -140,11 +145,11 @@ def counted(rule, record: dict) -> dict | None:
 
 def page_of(item: str) -> str:
     """The page that shows an item of Jain & Wallace."""
-    if item == "Table 1":
+    if item.startswith("Table 1"):
         return "jain/03-datasets"
     if item.startswith("Figure 6") or "permutation" in item:
         return "jain/04-2-1-permutation"
-    if item.startswith("Figure 7") or "adversaries" in item:
+    if item.startswith(("Figure 7", "Figure 8")) or "adversaries" in item:
         return "jain/04-2-2-adversarial"
     return "jain/04-1-correlation"
 
@@ -160,7 +165,7 @@ RANGES = {
 }  # fmt: skip
 """Values that a statistic can take at all (those of the data have no intervals)."""
 
-NAMES = ["paper", "item", "corpus", "group", "encoder", "measure", "statistic"]
+NAMES = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
 """The columns that name a row."""
 
 CLAIM_RANGES = {"share_below_0.1": (0, 1), "share_above_0.4": (0, 1), "mean": (-2, 2)}
