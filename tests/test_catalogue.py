@@ -9,7 +9,7 @@ import numpy as np
 import pandas
 import pytest
 
-from attn_core.corpora import catalogue, encode, load, read, text
+from attn_core.corpora import catalogue, encode, load, prepare, read, text
 from attn_core.corpora.encoding import build
 from attn_core.errors import AttnError
 
@@ -181,7 +181,7 @@ def test_missing_data_name_the_three_ways(monkeypatch):
     ("call", "message"),
     [
         (lambda: encode("snli"), "loader of corpus 'snli' is not built in this edition"),
-        (lambda: encode("imdb"), "can be read as tables"),
+        (lambda: encode("babi_1"), "can be read as tables"),
         (lambda: read("planted", "train"), "is generated and has no tables"),
         (lambda: read("sst", "validation"), "has no split 'validation'; it has train, dev, test"),
         (lambda: encode("sst", vocabulary_from="dev"), "vocabulary_from is 'dev'; known: train, all"),
@@ -229,6 +229,54 @@ def test_counts_of_the_real_sets(name):
     if name == "20news":  # one source, three disjoint parts
         assert not ids[0] & ids[1] and not ids[0] & ids[2] and not ids[1] & ids[2]
     assert json.loads(json.dumps(encoded.statistics)) == encoded.statistics
+
+
+@needs_data
+def test_imdb_is_the_selection_of_the_authors():
+    entry, encoded, test = catalogue.corpus("imdb"), encode("imdb"), read("imdb", "test")
+    counts = {split: found["per_class"] for split, found in encoded.statistics["splits"].items()}
+    assert counts == {"train": [8667, 8533], "dev": [2187, 2110], "test": list(entry.expected["test"])}
+    assert len(encoded.vocabulary) == entry.expected["vocabulary"]
+    own, rows = encoded.splits["test"], encoded.splits["test"].doc_ids
+    assert (own.lengths - 2 == test["jw_tokens"].to_numpy()[rows]).all() and set(test["jw_split"][rows]) == {"test"}
+    assert (own.labels == test["label"].to_numpy()[rows]).all()
+    train = read("imdb", "train")
+    assert all(set(train["jw_split"][encoded.splits[s].doc_ids]) == {s} for s in ("train", "dev"))
+
+
+@needs_data
+def test_agnews_takes_the_rows_with_a_description_of_their_own():
+    entry, encoded, train = catalogue.corpus("agnews"), encode("agnews"), read("agnews", "train")
+    assert tuple(encoded.statistics["splits"]["test"]["per_class"]) == entry.expected["test"]
+    parts = [encoded.splits[split].doc_ids for split in ("train", "dev")]
+    used = np.concatenate(parts)
+    assert len(set(used.tolist())) == len(used)
+    usable = train["description"].notna() & train["label"].isin((0, 2))
+    dropped = sum(encoded.statistics["splits"][split]["dropped_length"] for split in ("train", "dev"))
+    assert usable[used].all() and len(used) + dropped == usable.sum()
+    assert len(parts[1]) / len(used) == pytest.approx(0.15, abs=0.001)
+
+
+def test_imdb_without_the_authors_selection_draws_by_their_rule(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path))
+    (tmp_path / "imdb").mkdir()
+    # 60 reviews of 5 to 64 words, ten of 400; in test the word 'new' stands before each word of training.
+    for split, word in (("train", "old"), ("test", "new old")):
+        texts = [" ".join(["Old,"] * (5 + i)) for i in range(60)] + ["old " * 400] * 10
+        texts = [t.replace("Old,", word) for t in texts] if split == "test" else texts
+        rows = [{"text": t, "label": i % 2, "doc_id": str(i)} for i, t in enumerate(texts)]
+        pandas.DataFrame(rows).to_parquet(tmp_path / "imdb" / f"{split}.parquet")
+    made = prepare.READY["imdb"]()
+    train, dev, test = (set(made[split][2].tolist()) for split in ("train", "dev", "test"))
+    assert (len(train), len(dev), len(test)) == (48, 12, 12) and train | dev == set(range(60)) and test < set(range(60))
+    for lists, labels, rows in made.values():
+        assert lists == [["old"] * (5 + i) for i in rows] and labels.tolist() == [i % 2 for i in rows]
+    table = pandas.read_parquet(tmp_path / "imdb" / "train.parquet")
+    table["jw_split"] = ["dev" if i < 7 else "" if i < 20 else "train" for i in range(70)]
+    table.to_parquet(tmp_path / "imdb" / "train.parquet")
+    table.assign(jw_split=["test" if i in (3, 65) else "" for i in range(70)]).to_parquet(tmp_path / "imdb" / "test.parquet")
+    made = prepare.READY["imdb"]()
+    assert [made[split][2].tolist() for split in made] == [list(range(20, 60)), list(range(7)), [3]]  # 65 is too long
 
 
 @needs_data

@@ -34,6 +34,10 @@ def test_news_cleaner_keeps_the_last_character_of_each_run():
     assert cleaned == "it is n ' t over the qqq time e mail .".split()
 
 
+def test_keras_tokens_keep_the_apostrophe_and_split_at_blanks_only():
+    assert text.clean_keras("Don't<br />stop:\tRe-run_2,\nno\xa0break.") == "don't br stop re run 2 no\xa0break".split(" ")
+
+
 def test_simple_tokens():
     assert text.simple_tokens("Don't stop: route66,\nOK_go!") == ["don", "t", "stop", "qqq", "ok_go"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attn_core.corpora import catalogue, load, text
+from attn_core.corpora import catalogue, load, prepare, text
 from attn_core.corpora.batches import FIELDS, Documents, Encoded, fingerprint
 from attn_core.errors import AttnError
 
@@ -55,7 +55,7 @@ def encode(corpus: str, **options) -> Encoded:
     cached = _from_cache(corpus, stem, source)
     if cached is not None:
         return cached
-    encoded = build(entry, _PREPARE[corpus](), vocabulary_from)
+    encoded = build(entry, prepare.READY[corpus](), vocabulary_from)
     # After an official download the tables lie in the cache, so the source is known now even if it was not before.
     _to_cache(encoded, stem, source or _source(entry))
     return encoded
@@ -116,56 +116,6 @@ def _bounds(entry: catalogue.Corpus) -> str:
     low = "shortest" if entry.longer_than is None else entry.longer_than
     high = "longest" if entry.shorter_than is None else entry.shorter_than
     return f"{low} < n < {high}" if entry.filtered else "at least one token"
-
-
-def _sst() -> dict:
-    documents = {}
-    for split in ("train", "dev", "test"):
-        table = load.read("sst", split)
-        lists = [text.clean_sst(t) for t in table["text"]]
-        documents[split] = (lists, table["label"].to_numpy(), np.arange(len(table)))
-    return documents
-
-
-def _20news() -> dict:
-    """Baseball against hockey in the document order of scikit-learn's loader, split at random as the authors did.
-
-    That order: training posts, then test posts, each sorted by group and file name and shuffled with seed 0, then
-    all 18,846 shuffled with seed 42. doc_ids: row in the training table, or 11,314 + row in the test table.
-    """
-    import pandas
-    from sklearn.model_selection import train_test_split
-
-    tables = [load.read("20news", split) for split in ("train", "test")]
-    rows = pandas.concat(tables, ignore_index=True)
-    rows["row"] = np.arange(len(rows))
-    first = len(tables[0])
-    parts = []
-    for part in (rows.iloc[:first], rows.iloc[first:]):
-        part = part.sort_values(["group", "doc_id"], kind="stable")
-        parts.append(part.iloc[_shuffled(len(part), 0)])
-    posts = pandas.concat(parts)
-    posts = posts.iloc[_shuffled(len(posts), 42)]
-    posts = pandas.concat([posts[posts["group"] == "rec.sport.baseball"], posts[posts["group"] == "rec.sport.hockey"]])
-    stripped = [text.strip_post(t) for t in posts["text"]]
-    written = np.array([bool(t.strip()) for t in stripped], dtype=bool)  # J&W drop empty texts before splitting
-    posts = posts[written]
-    lists = [text.clean_news(t) for t, keep in zip(stripped, written, strict=True) if keep]
-    labels = (posts["group"] == "rec.sport.hockey").to_numpy().astype(np.int64)
-    row = posts["row"].to_numpy()
-    rest, test = train_test_split(np.arange(len(lists)), test_size=0.2, stratify=labels, random_state=13478)
-    train, dev = train_test_split(rest, test_size=0.2, stratify=labels[rest], random_state=13478)
-    parts = {"train": train, "dev": dev, "test": test}
-    return {split: ([lists[i] for i in at], labels[at], row[at]) for split, at in parts.items()}
-
-
-def _shuffled(n: int, seed: int) -> np.ndarray:
-    order = np.arange(n)
-    np.random.RandomState(seed).shuffle(order)
-    return order
-
-
-_PREPARE = {"sst": _sst, "20news": _20news}
 
 
 def _source(entry: catalogue.Corpus) -> dict[str, str] | None:

@@ -20,6 +20,7 @@ SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 _BLANKS = re.compile(r"\s+")
 _NON_WORD = re.compile(r"\W+")
 _DIGIT = re.compile(r"\d")
+_KERAS_FILTER = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n', " "))
 
 
 @cache
@@ -69,6 +70,12 @@ def clean_news(text: str) -> list[str]:
     """
     joined = " ".join(clean_plain(text))
     return _NON_WORD.sub(lambda run: f" {run.group()[-1]} ", joined).split()
+
+
+def clean_keras(text: str) -> list[str]:
+    """The rule of Keras' tokenizer, by which the IMDB files were made that the authors took: lower case,
+    punctuation (not the apostrophe), tabs and line ends to blanks, split at blanks (other white space, such as the no-break space, stays inside a word)."""
+    return [word for word in text.lower().translate(_KERAS_FILTER).split(" ") if word]
 
 
 def simple_tokens(text: str) -> list[str]:
