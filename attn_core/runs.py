@@ -157,12 +157,15 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     from attn_core.corpora import encode
     from attn_core.corpora.vectors import vectors
     from attn_core.measures import classification
-    from attn_core.models.classifier import build, from_arrays
+    from attn_core.models import classifier, paired
     from attn_core.tracing import trace
     from attn_core.training import train
 
     data = reduced(encode(run.corpus, **dict(run.options)), run.fraction)
     matrix, vectors_fingerprint = vectors(run.vectors, data.vocabulary)
+    models = classifier if catalogue.corpus(run.corpus).task == "text" else paired
+    classes = len(data.statistics["classes"])
+    outputs = 1 if models is classifier and classes == 2 else classes
     device = compute_device()
     store = archive.cache_store()
     archive.staging(store, run.key).rmdir()  # a store that cannot be written is better known before the training
@@ -170,7 +173,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     if cached is None:
         with torch.random.fork_rng(devices=[0] if device == "cuda" else []):
             torch.manual_seed(run.seed)
-            model = build(run.encoder, run.attention, matrix, hidden=run.hidden).to(device)
+            model = models.build(run.encoder, run.attention, matrix, outputs, run.hidden).to(device)
             trained = train(
                 model, data, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
                 decay=run.decay, class_weights=run.class_weights, progress=progress,
@@ -179,7 +182,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         weights.write_weights(store, weights_key(run), *cached)
     arrays, training = cached
     start = time.perf_counter()
-    model = from_arrays(run.encoder, run.attention, arrays[run.selection]).to(device)
+    model = models.from_arrays(run.encoder, run.attention, arrays[run.selection]).to(device)
     traces = trace(model, data.splits["test"], progress=progress).rounded()
     record = {
         "key": run.key,

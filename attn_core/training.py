@@ -10,7 +10,8 @@ from tqdm import tqdm
 
 from attn_core.corpora.batches import Documents, Encoded, batches, pad
 from attn_core.models.classifier import Classifier, to_arrays
-from attn_core.tracing import probabilities
+from attn_core.models.paired import Paired
+from attn_core.tracing import cut, probabilities
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Trained:
 
 
 def train(
-    model: Classifier,
+    model: Classifier | Paired,
     data: Encoded,
     *,
     seed: int,
@@ -34,29 +35,33 @@ def train(
     class_weights: bool = True,
     progress: bool = True,
 ) -> Trained:
-    """Train a one-logit classifier and keep the dev-chosen and the test-chosen checkpoint of the same training.
+    """Train a model and keep the dev-chosen and the test-chosen checkpoint of the same training.
 
-    Adam with amsgrad; coupled L2 decay on encoder (embedding included) and decoder, none on attention. Binary
-    cross-entropy, positives weighted by N_neg / N_pos of the training set, summed over the batch. A checkpoint is kept
-    when its ROC AUC is strictly above the best so far, never from the first epoch; all epochs are run.
+    Adam with amsgrad and coupled L2 decay. One logit (text classification): decay on encoder (embedding included) and
+    decoder, none on attention; binary cross-entropy, positives weighted by N_neg / N_pos of the training set, summed
+    over the batch; checkpoints by ROC AUC. Several logits (questions, inference): decay on everything, cross-entropy,
+    mean over the batch, no class weights; checkpoints by accuracy. A checkpoint is kept when its value is strictly
+    above the best so far, never from the first epoch; all epochs are run.
 
     'dev' is the authors' final code, 'test' what they did for the paper's Table 2. The fused optimiser and the two
     unidirectional LSTM kernels change speed, not arithmetic.
     """
     device = next(model.parameters()).device
     training = data.splits["train"]
-    positives = int(training.labels.sum())
-    weight = (len(training) - positives) / max(positives, 1) if class_weights else 1.0
-    loss_of = nn.BCEWithLogitsLoss(reduction="sum", pos_weight=torch.tensor([weight], device=device))
-    optimiser = torch.optim.Adam(
-        [
+    single = model.outputs == 1
+    if single:
+        positives = int(training.labels.sum())
+        weight = (len(training) - positives) / max(positives, 1) if class_weights else 1.0
+        loss_of = nn.BCEWithLogitsLoss(reduction="sum", pos_weight=torch.tensor([weight], device=device))
+        groups = [
             {"params": [*model.encoder.parameters(), *model.decoder.parameters()], "weight_decay": decay},
             {"params": list(model.attention.parameters()), "weight_decay": 0.0},
-        ],
-        lr=learning_rate,
-        amsgrad=True,
-        fused=True,
-    )
+        ]
+    else:
+        loss_of = nn.CrossEntropyLoss()
+        groups = [{"params": list(model.parameters()), "weight_decay": decay}]
+    optimiser = torch.optim.Adam(groups, lr=learning_rate, amsgrad=True, fused=True)
+    measure, name = (roc_auc, "auc") if single else (accuracy, "accuracy")
     rng = np.random.default_rng(seed)
     best = {selection: 0.0 for selection in ("dev", "test")}
     weights = {}
@@ -68,37 +73,58 @@ def train(
             total = 0.0
             for rows in batches(training, batch, rng):
                 loss = step(model, training, rows, loss_of, optimiser, device)
-                total += loss
+                total += loss if single else loss * len(rows)
                 bar.update()
             model.eval()
-            auc = {selection: roc_auc(model, data.splits[selection]) for selection in best}
-            history.append({"epoch": epoch, "loss": total / len(training), **{f"{k}_auc": v for k, v in auc.items()}})
-            bar.set_postfix(loss=f"{total / len(training):.3f}", dev_auc=f"{auc['dev']:.3f}")
-            for selection, value in auc.items():
+            found = {selection: measure(model, data.splits[selection]) for selection in best}
+            mean = total / len(training)
+            history.append({"epoch": epoch, "loss": mean, **{f"{k}_{name}": v for k, v in found.items()}})
+            bar.set_postfix(loss=f"{mean:.3f}", **{f"dev_{name}": f"{found['dev']:.3f}"})
+            for selection, value in found.items():
                 if (epoch > 0 and value > best[selection]) or epochs == 1:
                     best[selection] = value
-                    weights[selection] = {name: array.copy() for name, array in to_arrays(model).items()}
-    for selection in best:  # no later epoch had a defined AUC (a split of one class): the last one stands
+                    weights[selection] = {key: array.copy() for key, array in to_arrays(model).items()}
+    for selection in best:  # no later epoch was above 0 or had a defined AUC (a split of one class): the last stands
         weights.setdefault(selection, to_arrays(model))
     return Trained(weights, history, time.perf_counter() - start)
 
 
-def step(model: Classifier, documents: Documents, rows: np.ndarray, loss_of, optimiser, device) -> float:
-    """One optimiser step on the documents in `rows`; returns the batch's summed loss."""
-    ids, lengths = pad(documents, rows)
-    labels = torch.as_tensor(documents.labels[rows], dtype=torch.float32, device=device)[:, None]
-    logits = model(torch.as_tensor(ids, device=device), torch.as_tensor(lengths, device=device))
-    loss = loss_of(logits, labels)
+def step(model: Classifier | Paired, documents: Documents, rows: np.ndarray, loss_of, optimiser, device) -> float:
+    """One optimiser step on the documents in `rows`; returns the batch's loss."""
+    labels = torch.as_tensor(documents.labels[rows], device=device)
+    logits = model(**inputs(documents, rows, device, model.outputs))
+    loss = loss_of(logits, labels[:, None].float() if logits.shape[1] == 1 else labels)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
     optimiser.step()
     return loss.item()
 
 
+def inputs(documents: Documents, rows: np.ndarray, device: torch.device, outputs: int) -> dict[str, torch.Tensor]:
+    """The arguments of a model's forward pass on the documents in `rows`, on the device."""
+    arrays = dict(zip(("ids", "lengths"), pad(documents, rows), strict=True))
+    if documents.query_ids is not None:
+        arrays |= zip(("query_ids", "query_lengths"), pad(documents.queries, rows), strict=True)
+    if documents.answer_ids is not None:
+        arrays["allowed"] = documents.take(rows).allowed(outputs)
+    return {name: torch.as_tensor(array, device=device) for name, array in arrays.items()}
+
+
 def roc_auc(model: Classifier, documents: Documents) -> float:
-    """ROC AUC of the model on a split; NaN where only one class occurs."""
+    """ROC AUC of a one-logit model on a split; NaN where only one class occurs."""
     from sklearn.metrics import roc_auc_score
 
     if len(np.unique(documents.labels)) < 2:
         return float("nan")
     return float(roc_auc_score(documents.labels, probabilities(model, documents)))
+
+
+def accuracy(model: Classifier | Paired, documents: Documents) -> float:
+    """Share of documents whose largest logit is their label's, by plain forward passes over texts of like length."""
+    device = next(model.parameters()).device
+    right = 0
+    with torch.inference_mode():
+        for rows in cut(documents.lengths, texts=512, tokens=16_384):
+            predicted = model(**inputs(documents, rows, device, model.outputs)).argmax(1).cpu().numpy()
+            right += int((predicted == documents.labels[rows]).sum())
+    return right / len(documents)

@@ -1,6 +1,6 @@
 """Attention: states to one score per token; the classifier masks and normalises them.
 
-h is (B, L, H); scores are (B, L). `given` is the weights of a base run, aligned with the batch.
+h is (B, L, H); q (B, H) the summary of the question or hypothesis, where there is one; scores are (B, L).
 """
 
 import math
@@ -39,9 +39,36 @@ class Uniform(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
 
-    def forward(self, h: Tensor) -> Tensor:
+    def forward(self, h: Tensor, q: Tensor | None = None) -> Tensor:
         return torch.zeros(h.shape[:2], dtype=h.dtype, device=h.device)
 
 
+class PairedAdditive(nn.Module):
+    """s_t = v . tanh(W_p h_t + b_p + W_q q + b_q), both W: H -> H/2, v without bias (Jain & Wallace 2019, QA and NLI)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(width, width // 2)
+        self.project_query = nn.Linear(width, width // 2)
+        self.v = nn.Linear(width // 2, 1, bias=False)
+
+    def forward(self, h: Tensor, q: Tensor) -> Tensor:
+        return self.v((self.project(h) + self.project_query(q)[:, None]).tanh()).squeeze(-1)
+
+
+class PairedDot(nn.Module):
+    """s_t = h_t . q / sqrt(H), without parameters (Jain & Wallace 2019, QA and NLI)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.scale = 1.0 / math.sqrt(width)
+
+    def forward(self, h: Tensor, q: Tensor) -> Tensor:
+        return (h @ q[..., None]).squeeze(-1) * self.scale
+
+
 ATTENTIONS = {"tanh": Additive, "dot": ScaledDot, "uniform": Uniform}
-"""Name in `Run.attention` -> class."""
+"""Name in `Run.attention` -> class for single texts."""
+
+PAIRED_ATTENTIONS = {"tanh": PairedAdditive, "dot": PairedDot, "uniform": Uniform}
+"""Name in `Run.attention` -> class for pairs of texts."""

@@ -29,6 +29,11 @@ class Classifier(nn.Module):
         self.attention = attention
         self.decoder = nn.Linear(encoder.width, outputs)
 
+    @property
+    def outputs(self) -> int:
+        """Number of logits K."""
+        return self.decoder.out_features
+
     def encode(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Token states (B, L, H); start and end included."""
         return self.encoder(ids, lengths, real_tokens(ids, lengths))
@@ -48,8 +53,15 @@ class Classifier(nn.Module):
 def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int = 1, hidden: int | None = None) -> Classifier:
     """A fresh classifier with torch's default initialisation (the caller seeds torch) and the given word vectors.
 
-    vectors (V, 300) float32 are copied into the embedding; row 0 is the pad row and stays zero.
+    vectors (V, E) float32 are copied into the embedding; row 0 is the pad row and stays zero.
     """
+    check(encoder, attention, vectors)
+    encoder_module = new_encoder(encoder, vectors, hidden)
+    return Classifier(encoder_module, ATTENTIONS[attention](encoder_module.width), outputs)
+
+
+def check(encoder: str, attention: str, vectors: np.ndarray) -> None:
+    """AttnError unless the names are known and the vectors finite."""
     if encoder not in ENCODERS:
         raise AttnError(f"unknown encoder '{encoder}'; known: {', '.join(ENCODERS)}")
     if attention not in ATTENTIONS:
@@ -59,26 +71,41 @@ def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int = 1, h
         raise AttnError(
             f"word vectors hold NaN or infinity in row {row}; every vector must be finite, check the vector file"
         )
+
+
+def new_encoder(encoder: str, vectors: np.ndarray, hidden: int | None) -> nn.Module:
+    """A fresh encoder with its own copy of the vectors."""
     embedding = nn.Embedding.from_pretrained(torch.tensor(vectors), freeze=False, padding_idx=0)
-    encoder_module = ENCODERS[encoder](embedding, **({} if hidden is None else {"hidden": hidden}))
-    return Classifier(encoder_module, ATTENTIONS[attention](encoder_module.width), outputs)
+    return ENCODERS[encoder](embedding, **({} if hidden is None else {"hidden": hidden}))
 
 
-def to_arrays(model: Classifier) -> dict[str, np.ndarray]:
-    """The model as named arrays, e.g. `encoder.embedding.weight` (V, 300), `attention.v.weight` (1, H/2)."""
+def to_arrays(model: nn.Module) -> dict[str, np.ndarray]:
+    """The model as named arrays, e.g. `encoder.embedding.weight` (V, E), `attention.v.weight` (1, H/2)."""
     return {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
 
 
 def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray]) -> Classifier:
     """The model that `to_arrays` describes; widths are read off the arrays. Missing or extra names are an AttnError."""
     outputs = arrays["decoder.weight"].shape[0] if "decoder.weight" in arrays else 1
+    model = build(encoder, attention, *sizes(encoder, attention, arrays, outputs))
+    return loaded(model, f"{encoder}+{attention} classifier", arrays)
+
+
+def sizes(encoder: str, attention: str, arrays: dict[str, np.ndarray], outputs: int) -> tuple[np.ndarray, int, int | None]:
+    """(vectors, outputs, hidden) of a model's arrays, as `build` takes them."""
+    vectors = arrays.get("encoder.embedding.weight")
+    if vectors is None:
+        raise AttnError(f"the arrays hold no encoder.embedding.weight; a {encoder}+{attention} model needs one")
     widths = {"lstm": ("encoder.forward_lstm.weight_hh_l0", 1), "cnn": ("encoder.convolutions.0.weight", 0)}
     name, axis = widths.get(encoder, ("encoder.project.weight", 0))
-    hidden = arrays[name].shape[axis] if name in arrays else None
-    model = build(encoder, attention, np.asarray(arrays["encoder.embedding.weight"], np.float32), outputs, hidden)
+    return np.asarray(vectors, np.float32), outputs, arrays[name].shape[axis] if name in arrays else None
+
+
+def loaded(model: nn.Module, title: str, arrays: dict[str, np.ndarray]) -> nn.Module:
+    """The model with the arrays as its parameters, ready to be evaluated; AttnError where they do not fit."""
     try:
         model.load_state_dict({key: torch.from_numpy(np.array(value)) for key, value in arrays.items()})
     except RuntimeError as error:
         reason = " ".join(str(error).split())
-        raise AttnError(f"the arrays do not describe a {encoder}+{attention} classifier: {reason}") from error
+        raise AttnError(f"the arrays do not describe a {title}: {reason}") from error
     return model.eval()

@@ -2,6 +2,7 @@
 
 All share one calling form: `encoder(ids, lengths, mask) -> h`, with ids (B, L) padded with 0 on the right, lengths (B,)
 counting start and end tokens, mask (B, L) True on real tokens (no pad, start, end), h (B, L, width).
+`encoder.summary(ids, lengths, mask)`, (B, width), is one vector of a whole text: the query of the paired models.
 """
 
 import torch
@@ -13,6 +14,15 @@ def reverse_within(values: Tensor, lengths: Tensor) -> Tensor:
     position = torch.arange(values.shape[1], device=values.device)
     index = (lengths[:, None] - 1 - position).clamp(min=0)  # (B, L)
     return values.gather(1, index[..., None].expand_as(values))
+
+
+def mean_within(h: Tensor, lengths: Tensor) -> Tensor:
+    """Mean of h (B, L, H) over each row's own positions, start and end included, pads not: (B, H).
+
+    Deviation: the authors' mean runs over the padded batch, so their summary of a text depends on its neighbours.
+    """
+    inside = torch.arange(h.shape[1], device=h.device) < lengths[:, None]
+    return (h * inside[..., None]).sum(1) / lengths[:, None]
 
 
 class BiLSTM(nn.Module):
@@ -36,6 +46,14 @@ class BiLSTM(nn.Module):
         back, _ = self.backward_lstm(reverse_within(e, lengths))
         return torch.cat([ahead, reverse_within(back, lengths)], dim=-1)  # (B, L, 2 hidden)
 
+    def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        """Last forward and last backward state; in its own time each direction's last is at lengths - 1."""
+        e = self.embedding(ids)
+        ahead, _ = self.forward_lstm(e)
+        back, _ = self.backward_lstm(reverse_within(e, lengths))
+        row = torch.arange(len(ids), device=ids.device)
+        return torch.cat([ahead[row, lengths - 1], back[row, lengths - 1]], dim=-1)  # (B, 2 hidden)
+
 
 class CNN(nn.Module):
     """Convolutions of width 1, 3, 5, 7 with 32 filters each, ReLU (authors' final run; 64 filters in their April run).
@@ -57,6 +75,10 @@ class CNN(nn.Module):
         h = torch.cat([convolution(e) for convolution in self.convolutions], dim=1).transpose(1, 2).relu()
         return h * mask[..., None]  # (B, L, 4 hidden)
 
+    def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        """Maximum over positions, after the masking."""
+        return self(ids, lengths, mask).max(1).values  # (B, 4 hidden)
+
 
 class Average(nn.Module):
     """Each token projected alone, Linear(300 -> 128) and tanh (final code; the paper: 256, ReLU, unverified)."""
@@ -70,6 +92,10 @@ class Average(nn.Module):
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         return self.project(self.embedding(ids)).tanh()
 
+    def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        """Mean over positions, see `mean_within`."""
+        return mean_within(self(ids, lengths, mask), lengths)
+
 
 class NoEncoder(nn.Module):
     """The embedding itself: attention over word vectors without any context."""
@@ -81,6 +107,10 @@ class NoEncoder(nn.Module):
 
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         return self.embedding(ids)
+
+    def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        """Mean over positions, see `mean_within`."""
+        return mean_within(self(ids, lengths, mask), lengths)
 
 
 ENCODERS = {"lstm": BiLSTM, "cnn": CNN, "average": Average, "none": NoEncoder}
