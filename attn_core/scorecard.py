@@ -1,18 +1,28 @@
-"""Every reported number beside ours, judged by the rules of data/reported/tolerances.csv (committed before the runs)."""
+"""Every reported number beside ours, judged by the rules of data/reported/tolerances.csv (committed before the runs).
+
+What differs is looked into by causes.py; the tables and sentences of the scorecard page are in scorecard_page.py.
+"""
+
+from collections.abc import Iterable
+from dataclasses import fields
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
-from attn_core import archive
+from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.errors import AttnError
+from attn_core.measures import seed_interval
 from attn_core.reported import class_label, reported
-from attn_core.runs import SEEDS, AbsentRun, Run, from_dict
-from attn_core.seeds import HEADLINE_SEEDS, over_seeds, paired_difference, summaries
+from attn_core.runs import SEEDS, Run, from_dict
+from attn_core.seeds import HEADLINE_SEEDS, stored_summaries, summaries
+
+NAMES = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
+"""The columns that name a row."""
 
 COLUMNS = (
-    "paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic", "reported", "ours", "low", "high", "n_seeds",
-    "data", "n_train", "tolerance", "verdict", "page",
+    *NAMES, "reported", "ours", "low", "high", "n_seeds", "data", "n_train", "tolerance", "verdict", "unjudged", "page",
+    "rule", "date", "reason",
 )  # fmt: skip
 
 STATISTIC = {
@@ -26,121 +36,216 @@ STATISTIC = {
     "eps_max_jsd": "jsd_search@0.05",
     "test_performance": "macro_f1",
 }
-MEASURE = {"sig_frac": "share_significant", "mean_binned": "mean", "mean difference": "mean", "F1": "value", "accuracy": "value",
-           "micro-F1": "value"}  # fmt: skip
+"""Our statistic for a measure of the papers; `test_performance` is accuracy where the row asks for it."""
+
+MEASURE = {
+    "sig_frac": "share_significant", "mean_binned": "mean", "mean difference": "mean", "F1": "value", "accuracy": "value",
+    "micro-F1": "value",
+}  # fmt: skip
+"""Our measure for a statistic of the papers; others have the same name."""
+
 CLAIM = {
     "claim: average above BiLSTM": ("mean", "above"),
-    "claim: gradient and leave-one-out agree better": ("mean", "above"),
-    "claim: permutation often changes little": ("share_below_0.1", "above"),
-    "claim: adversaries are easy to find": ("share_above_0.4", "above"),
-    "claim: attention correlates only weakly with gradient": ("mean", "below"),
     "claim: average above BiLSTM (leave-one-out)": ("mean", "above"),
+    "claim: gradient and leave-one-out agree better": ("mean", "above"),
     "claim: gradient and leave-one-out agree worse here": ("mean", "below"),
+    "claim: permutation often changes little": ("share_below_0.1", "above"),
     "claim: permutation changes much here": ("share_below_0.1", "below"),
     "claim: permutation changes much here [0.50,0.75)": ("share_below_0.1", "below"),
+    "claim: adversaries are easy to find": ("share_above_0.4", "above"),
     "claim: adversaries are weaker here": ("mean", "below"),
+    "claim: attention correlates only weakly with gradient": ("mean", "below"),
 }
+"""Measure of a claim, and the side of its threshold on which the whole interval must lie."""
 
+COUNTED = ("vocabulary_size", "average_length_tokens", "train_size", "test_size")
+"""Measures of Table 1 that describe the data and depend on no seed."""
 
 FEWEST_IN_BIN = 20
-"""Documents of a bin of Figure 6 below which its median is not judged (the rule in tolerances.csv)."""
+"""Documents of a bin of Figures 6 and 8 below which it is not judged (the rule in tolerances.csv)."""
 
-SUBSET_IF_BELOW = {"agnews": 50_000, "snli": 500_000, "babi_3": 8_000}
-"""Training documents below which our copy of a data set is a subset of the paper's."""
+WHOLE = 0.95
+"""Share of the paper's training or test documents below which our copy of a data set is a subset."""
+
+Cells = dict[tuple[str, ...], dict[int, float]]
+"""(corpus, encoder, attention, statistic, predicted, first characters of the bin, measure) -> seed -> value."""
 
 
-def scorecard(results: list[archive.Result] | None = None) -> pd.DataFrame:
+def scorecard(results: list[Result] | None = None) -> pd.DataFrame:
     """One row per scored number or claim; verdict 'reproduced', 'differs' or 'not rerun'.
 
-    results: the runs to judge by; None takes the whole archive.
+    results: the runs to judge by; None takes the whole archive. Columns COLUMNS; `unjudged` says why a row has no
+    verdict ('no run', 'no document', 'few documents', 'few seeds'), '' where it has one. Rows without a verdict may
+    still have a value of ours. `data`: 'same', 'subset', 'generated' or 'absent'; only 'same' counts as replication.
     """
-    rules = reported("tolerances")
-    if results is None:
-        store = archive.archive_folder()
-        results = [archive.read(store, key) for key in archive.keys(store)]
-    results = [result for result in results if standard(result)]
-    table = summaries(results) if results else None
-    records = {result.record["run"]["corpus"]: result.record for result in results}
-    rows = [judge(rule, table, records.get(rule.corpus)) for rule in rules.itertuples()]
-    return pd.DataFrame(rows)[list(COLUMNS)]
+    found = [result for result in (stored_summaries() if results is None else results) if standard(result)]
+    table, records = cells(found), {result.record["run"]["corpus"]: result.record for result in found}
+    rows = [judge(rule, table, records.get(rule.corpus)) for rule in reported("tolerances").itertuples()]
+    return pd.DataFrame(rows)[list(COLUMNS)].astype({"n_train": "Int64"})
 
 
-def standard(result: archive.Result) -> bool:
-    """Whether a run has the default pipeline and a seed of the book's list; variants are shown on pages, not scored."""
+def difference(run: Run) -> tuple[tuple[str, object], ...]:
+    """The (field, value) pairs in which a run differs from the standard run of its data set, model and seed."""
+    plain = Run(run.corpus, run.encoder, run.attention, run.seed)
+    pairs = ((field.name, getattr(run, field.name)) for field in fields(run))
+    return tuple((name, value) for name, value in pairs if value != getattr(plain, name))
+
+
+def standard(result: Result) -> bool:
+    """Whether a run has the default pipeline and a seed of the book's list; variants are shown as causes, not scored."""
     run = from_dict(result.record["run"])
-    return run.seed in SEEDS and run == Run(run.corpus, run.encoder, run.attention, run.seed)
+    return run.seed in SEEDS and not difference(run)
 
 
-def judge(rule, table: pd.DataFrame | None, record: dict | None) -> dict:
+def cells(results: Iterable[Result]) -> Cells:
+    """The summaries of runs by place, one value per seed; the runs must not differ in anything but place and seed."""
+    statistics = {*STATISTIC.values(), "accuracy"}
+    measures = {"n", "mean", "std", "median", "q25", "q75", "value", "share_above_0.4", *MEASURE.values()}
+    measures |= {measure for measure, _ in CLAIM.values()}
+    found: Cells = {}
+    for result in results:
+        rows = summaries([result])
+        rows = rows[rows["statistic"].isin(statistics) & rows["measure"].isin(measures)]
+        run = result.record["run"]
+        place = (run["corpus"], run["encoder"], run["attention"])
+        columns = (rows[name] for name in ("statistic", "predicted", "bin", "measure", "value"))
+        for statistic, predicted, label, measure, value in zip(*columns, strict=True):
+            found.setdefault((*place, statistic, predicted, label[:5], measure), {})[run["seed"]] = float(value)
+    return found
+
+
+def judge(rule, table: Cells, record: dict | None) -> dict:
     """Our value for one rule of the tolerance table, and the verdict."""
-    row = {name: getattr(rule, name) for name in NAMES}
-    row |= {"reported": rule.reference, "tolerance": rule.tolerance, "page": page_of(rule.item)}
-    row |= {"ours": np.nan, "low": np.nan, "high": np.nan, "n_seeds": 0, "n_train": None}
-    row |= {"data": "absent", "verdict": "not rerun"}
+    row = {name: getattr(rule, name) for name in (*NAMES, "tolerance", "rule", "date", "reason")}
+    row |= {"reported": rule.reference, "page": page_of(rule.item), "ours": np.nan, "low": np.nan, "high": np.nan}
+    row |= {"n_seeds": 0, "n_train": None, "data": "absent", "verdict": "not rerun", "unjudged": "no run"}
     if record is None:
         return row
-    ours = (
-        counted(rule, record)
-        if rule.measure in COUNTED
-        else measured(rule, table)
-    )
-    if ours is None or not np.isfinite(ours["mean"]):
-        return row
-    row |= {"ours": ours["mean"], "low": ours["low"], "high": ours["high"], "n_seeds": ours["n_seeds"]}
-    row |= {"data": data_of(rule.corpus, record["n_train"]), "n_train": record["n_train"]}
+    ours = counted(rule, record) if rule.measure in COUNTED else over_seeds_of(seed_values(rule, table))
+    if ours is None:
+        known = any(key[:3] == (rule.corpus, rule.encoder, rule.attention) for key in table)
+        return row | {"unjudged": "no document" if known else "no run"}
+    row |= ours | {"data": data_of(record), "n_train": record["n_train"], "unjudged": ""}
+    if bin_of(rule) != "all" and fewest_documents(rule, table) < FEWEST_IN_BIN:
+        return row | {"unjudged": "few documents"}
+    if rule.item.startswith("claim") and ours["n_seeds"] < HEADLINE_SEEDS:
+        return row | {"unjudged": "few seeds"}
+    return row | {"verdict": "reproduced" if holds(rule, ours) else "differs"}
+
+
+def holds(rule, ours: dict) -> bool:
+    """Whether a mean over seeds lies within the tolerance, or the whole interval of a claim on its side.
+
+    rule: a row of the tolerance table or of the scorecard. ours: mean `ours` and its interval `low`, `high`.
+    """
+    target = getattr(rule, "reference", None)
+    target = rule.reported if target is None else target
     if rule.item.startswith("claim"):
-        if ours["n_seeds"] < HEADLINE_SEEDS:
-            return row
-        side = CLAIM[rule.item][1]
-        holds = ours["low"] > rule.reference if side == "above" else ours["high"] < rule.reference
-    else:
-        holds = abs(ours["mean"] - rule.reference) <= rule.tolerance + 1e-9
-    return row | {"verdict": "reproduced" if holds else "differs"}
+        return bool(ours["low"] > target if CLAIM[rule.item][1] == "above" else ours["high"] < target)
+    return bool(abs(ours["ours"] - target) <= rule.tolerance + 1e-9)
 
 
-def data_of(corpus: str, n_train: int) -> str:
-    """'same', 'subset' or 'generated': only 'same' counts as replication."""
-    if CATALOGUE[corpus].generated:
+def data_of(record: dict) -> str:
+    """'same', 'subset' or 'generated': whether a run was trained and tested on the paper's own data.
+
+    'subset': fewer than WHOLE of the documents that the paper counts, in training (with what is set apart from it for
+    development) or test. 'generated': a split made by this package's generator.
+    """
+    corpus = record["run"]["corpus"]
+    sources = [str(record["statistics"].get(f"{split}_source", "")) for split in ("train", "test")]
+    if CATALOGUE[corpus].generated or any("generated" in source for source in sources):
         return "generated"
-    return "subset" if n_train < SUBSET_IF_BELOW.get(corpus, 0) else "same"
+    printed = printed_sizes().get(corpus, {})
+    fewer = [documents(record, split)[0] < WHOLE * size for split, size in printed.items()]
+    return "subset" if any(fewer) or record["run"].get("fraction", 1.0) < 1 else "same"
 
 
-def measured(rule, table: pd.DataFrame) -> dict | None:
-    """Mean over seeds with Student t interval of what the rule asks for; None where no run has it."""
-    rows = table[(table.corpus == rule.corpus) & (table.attention == rule.attention)]
-    statistic = "accuracy" if rule.statistic in ("accuracy", "micro-F1") else STATISTIC[rule.measure]
-    rows = rows[rows.statistic == statistic]
-    bin_name = rule.item.split(" ")[-1] if rule.item.endswith(")") and "[" in rule.item else "all"
-    rows = rows[rows["bin"].str[:5] == bin_name[:5]]
-    rows = rows[rows.predicted == ("all" if rule.group == "all" else str(class_label(rule.corpus, rule.group)))]
-    measure = CLAIM[rule.item][0] if rule.item.startswith("claim") else MEASURE.get(rule.statistic, rule.statistic)
-    in_bin, rows = rows[rows.measure == "n"], rows[rows.measure == measure]
-    if rule.encoder == "average-lstm" or rule.item.startswith("claim: average above BiLSTM"):
-        pair = [rows[rows.encoder == encoder] for encoder in ("average", "lstm")]
-        return paired_difference(*pair) if all(len(part) for part in pair) else None
-    rows = rows[rows.encoder == rule.encoder]
-    if bin_name != "all" and in_bin[in_bin.encoder == rule.encoder]["value"].min() < FEWEST_IN_BIN:
-        return None
-    if rows.empty:
-        return None
-    return over_seeds(rows, "statistic").iloc[0].to_dict()
+@cache
+def printed_sizes() -> dict[str, dict[str, float]]:
+    """corpus -> split -> documents of Table 1, with the corrections of its slips."""
+    rows = reported("tolerances")
+    rows = rows[rows["measure"].isin(("train_size", "test_size"))]
+    last = rows.groupby(["corpus", "measure", "group"], sort=False)["reference"].last()  # corrections stand behind
+    sizes = last.groupby(level=["corpus", "measure"]).sum()
+    return {
+        corpus: {split: float(sizes[corpus, f"{split}_size"]) for split in ("train", "test")}
+        for corpus in rows["corpus"].unique()
+    }
 
 
-def counted(rule, record: dict) -> dict | None:
-    """A count of Table 1 from the run's data statistics."""
+def parts_of(record: dict, split: str) -> list[dict]:
+    """Statistics of the splits behind a count of Table 1: the dev split counts with train where it was cut from it."""
+    splits = record["statistics"]["splits"]
+    cut = split == "train" and "dev" in splits and "dev" not in CATALOGUE[record["run"]["corpus"]].files
+    return [splits[name] for name in (split, "dev")[: 1 + cut]]
+
+
+def documents(record: dict, split: str, label: int | None = None) -> tuple[int, float]:
+    """(documents, mean length in tokens) of a split as Table 1 counts it, of one class or of all."""
+    parts = parts_of(record, split)
+    counts = [part["documents"] for part in parts]
+    mean = float(np.average([part["mean_length"] for part in parts], weights=counts)) if sum(counts) else np.nan
+    return sum(counts if label is None else [part["per_class"][label] for part in parts]), mean
+
+
+def counted(rule, record: dict) -> dict:
+    """A count of Table 1 from a run's data statistics; it has no interval.
+
+    Vocabulary: Table 1 counts all splits for most sets, the training split for SNLI and CNN, and for bAbI the joint
+    words of the three tasks (our answers) with four special ids.
+    """
     statistics = record["statistics"]
-    label = None if rule.group == "all" else class_label(rule.corpus, rule.group)
-    found = {
-        "vocabulary_size": lambda: statistics["vocabulary_all_splits"],
-        "average_length_tokens": lambda: statistics["splits"]["train"]["mean_length"],
-        "train_size": lambda: (
-            statistics["splits"]["train"]["per_class"][label] if label is not None else record["n_train"]
-        ),
-        "test_size": lambda: (
-            statistics["splits"]["test"]["per_class"][label] if label is not None else record["n_test"]
-        ),
-    }[rule.measure]()
-    return {"mean": float(found), "low": np.nan, "high": np.nan, "n_seeds": 1}
+    if rule.measure == "vocabulary_size":
+        found = statistics["vocabulary" if rule.corpus in ("snli", "cnn") else "vocabulary_all_splits"]
+        if rule.corpus.startswith("babi"):
+            found = len(statistics["classes"]) + 4
+    elif rule.measure == "average_length_tokens":
+        found = documents(record, "train")[1]
+    else:
+        label = None if rule.group == "all" else class_label(rule.corpus, rule.group)
+        found = documents(record, rule.measure.removesuffix("_size"), label)[0]
+    return {"ours": float(found), "low": np.nan, "high": np.nan, "n_seeds": 1}
+
+
+def bin_of(rule) -> str:
+    """The bin of maximum attention that an item names ('[0.50,0.75)'), or 'all'."""
+    return rule.item.rsplit(" ", 1)[-1] if rule.item.endswith(")") and "[" in rule.item else "all"
+
+
+def key_of(rule, encoder: str, measure: str) -> tuple[str, ...]:
+    """Where the values of a rule stand in Cells."""
+    accuracy = rule.measure == "test_performance" and rule.statistic != "F1"
+    statistic = "accuracy" if accuracy else STATISTIC[rule.measure]
+    predicted = "all" if rule.group == "all" else str(class_label(rule.corpus, rule.group))
+    return rule.corpus, encoder, rule.attention, statistic, predicted, bin_of(rule)[:5], measure
+
+
+def encoders_of(rule) -> tuple[str, ...]:
+    """The encoder of a rule, or the two whose difference it asks for (first minus second)."""
+    paired = rule.encoder == "average-lstm" or rule.item.startswith("claim: average above BiLSTM")
+    return ("average", "lstm") if paired else (rule.encoder,)
+
+
+def seed_values(rule, table: Cells) -> dict[int, float]:
+    """Seed -> what the rule asks for; differences are taken within seeds that both encoders have."""
+    measure = CLAIM[rule.item][0] if rule.item.startswith("claim") else MEASURE.get(rule.statistic, rule.statistic)
+    first, *second = (table.get(key_of(rule, encoder, measure), {}) for encoder in encoders_of(rule))
+    if second:
+        first = {seed: value - second[0][seed] for seed, value in first.items() if seed in second[0]}
+    return {seed: value for seed, value in first.items() if np.isfinite(value)}
+
+
+def fewest_documents(rule, table: Cells) -> float:
+    """Documents of a rule's class and bin in the seed that has the fewest."""
+    return min(table.get(key_of(rule, rule.encoder, "n"), {}).values(), default=0)
+
+
+def over_seeds_of(values: dict[int, float]) -> dict | None:
+    """Mean over seeds with its 95 % Student t interval (NaN for one seed); None without a value."""
+    if not values:
+        return None
+    low, high = seed_interval(np.array(list(values.values())))
+    return {"ours": float(np.mean(list(values.values()))), "low": low, "high": high, "n_seeds": len(values)}
 
 
 def page_of(item: str) -> str:
@@ -151,123 +256,4 @@ def page_of(item: str) -> str:
         return "jain/04-2-1-permutation"
     if item.startswith(("Figure 7", "Figure 8")) or "adversaries" in item:
         return "jain/04-2-2-adversarial"
-    return "jain/04-1-correlation"
-
-
-# ---- for the scorecard page ------------------------------------------------------------------------------------------
-
-COUNTED = ("vocabulary_size", "average_length_tokens", "train_size", "test_size")
-"""Measures of Table 1 that describe the data and depend on no seed."""
-
-RANGES = {
-    "sig_frac": (0, 1), "share_above_0.4": (0, 1), "median": (0, 1), "F1": (0, 1), "mean": (-1, 1), "std": (0, 1),
-    "mean_binned": (0, np.log(2)), "mean difference": (-2, 2),
-}  # fmt: skip
-"""Values that a statistic can take at all (those of the data have no intervals)."""
-
-NAMES = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
-"""The columns that name a row."""
-
-CLAIM_RANGES = {"share_below_0.1": (0, 1), "share_above_0.4": (0, 1), "mean": (-2, 2)}
-
-
-def paper_rows(paper: str, corpora: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Rows of one paper: all of them, and those of `corpora` that were rerun, with the rule in words and clipped intervals.
-
-    AbsentRun where none of them was rerun, for there is nothing to show then.
-    """
-    rows = scorecard().merge(rules_in_words(), on=NAMES, how="left", validate="one_to_one")
-    if paper not in set(rows["paper"]):
-        raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(rows['paper'].unique())}")
-    rows = rows[rows["paper"] == paper].assign(part=rows["item"].map(part_of))
-    rerun = rows[rows["corpus"].isin(corpora) & (rows["verdict"] != "not rerun")]
-    if rerun.empty:
-        raise AbsentRun(
-            f"no archived run of {', '.join(corpora)}; `python -m attn_core archive list` shows what is stored"
-        )
-    return rows, clipped(rerun)
-
-
-def rules_in_words() -> pd.DataFrame:
-    """The decision rule of every scored row, and the reason of a later change, by the columns that name a row."""
-    rules = reported("tolerances")
-    rules["rule"] = rules["rule"].str.replace(r" \(specification[^)]*\)", "", regex=True)
-    return rules[[*NAMES, "rule", "date", "reason"]]
-
-
-def part_of(item: str) -> str:
-    """Where in the paper an item stands, without bins and without the wording of claims: 'Figure 6', 'claims'."""
-    return "claims" if item.startswith("claim") else item.split(" [")[0]
-
-
-def source_of(item: str) -> str:
-    """Where the reported value comes from; only the two tables are printed numbers."""
-    if item.startswith("claim"):
-        return "threshold of the rule"
-    return "printed" if item.startswith("Table") else "read off the authors' figures or files"
-
-
-def clipped(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with their intervals cut at the values that the statistic can take, and a column `cut` that says where.
-
-    Student's t knows no bounds: the interval of a share near 1 may reach beyond 1.
-    """
-    measure = {item: name for item, (name, _) in CLAIM.items()}
-    bounds = [
-        CLAIM_RANGES[measure[row.item]] if row.item in measure else RANGES.get(row.statistic, (-np.inf, np.inf))
-        for row in rows.itertuples()
-    ]
-    bottom, top = (np.array(ends, float) for ends in zip(*bounds, strict=True))
-    cut = (rows["low"] < bottom) | (rows["high"] > top)
-    return rows.assign(low=rows["low"].clip(bottom, top), high=rows["high"].clip(bottom, top), cut=cut)
-
-
-def counts_by_verdict(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
-    """Rows of each part of the paper by verdict on `corpora`; only the paper's own data count as replication."""
-    here, same = rows["corpus"].isin(corpora), rows["data"] == "same"
-    column = np.select(
-        [~here, rows["verdict"] == "not rerun", same], ["other data sets", "not judged", rows["verdict"]], "other data"
-    )
-    table = pd.crosstab(rows["part"], column).reindex(rows["part"].unique())
-    wanted = ["reproduced", "differs", "not judged", "other data", "other data sets"]
-    return table.reindex(columns=[name for name in wanted if name in table or name in wanted[:3]], fill_value=0)
-
-
-def in_tolerances(rows: pd.DataFrame) -> pd.DataFrame:
-    """Ours minus reported, and the interval, in units of the tolerance (|mean| <= 1: reproduced); numbered for drawing.
-
-    Left out: claims (they have a threshold), counts and lengths of the data (they have no seeds). `part` splits Table 2 and
-    Figure 7 by statistic; `y` counts lines from the top with a gap between parts.
-    """
-    rows = rows[(rows["tolerance"] > 0) & ~rows["measure"].isin(COUNTED)].reset_index(drop=True)
-    kinds = {
-        "mean": "means",
-        "std": "std",
-        "sig_frac": "shares p ≤ 0.05",
-        "mean_binned": "means",
-        "share_above_0.4": "shares > 0.4",
-    }
-    split = rows["part"].isin(["Table 2", "Figure 7"])
-    part = rows["part"].where(~split, rows["part"] + ", " + rows["statistic"].map(kinds))
-    values = {name: (rows[name] - rows["reported"]) / rows["tolerance"] for name in ("low", "high")}
-    rows = rows.assign(mean=(rows["ours"] - rows["reported"]) / rows["tolerance"], part=part, **values)
-    order = {name: i for column in ("part", "corpus") for i, name in enumerate(rows[column].unique())}
-    rows = rows.sort_values(["part", "corpus"], key=lambda names: names.map(order), kind="stable")
-    return rows.assign(y=np.arange(len(rows)) + 1.5 * rows["part"].map(order).to_numpy())
-
-
-def threshold_side(row) -> str:
-    """Where the interval of a claim lies: it 'clears' the threshold, 'contains' it, or lies 'opposite'."""
-    if not (np.isfinite(row.low) and np.isfinite(row.high)):
-        return "no interval"
-    above, below = row.low > row.reported, row.high < row.reported
-    if not above and not below:
-        return "contains"
-    return "clears" if above == (CLAIM[row.item][1] == "above") else "opposite"
-
-
-def seeds_in_words(row) -> str:
-    """Number of seeds of a row, marked where they are too few to decide; counts of documents need none."""
-    if row.measure in COUNTED:
-        return "–"
-    return f"{row.n_seeds}" if row.n_seeds >= HEADLINE_SEEDS else f"{row.n_seeds} (few)"
+    return "jain/appendix-correlation" if item == "web appendix" else "jain/04-1-correlation"

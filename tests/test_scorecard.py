@@ -84,7 +84,7 @@ RECORD = {"run": {"corpus": "sst"}, "n_train": 6355, "statistics": {}}
 
 def verdict_of(item: str, table: pd.DataFrame) -> str:
     rule = next(r for r in reported("tolerances", item=item, corpus="sst").itertuples())
-    return scorecard.judge(rule, table, RECORD)["verdict"]
+    return scorecard.judge(rule, scorecard.indexed(table), RECORD)["verdict"]
 
 
 def test_verdicts_follow_the_numbers():
@@ -100,7 +100,7 @@ def test_verdicts_follow_the_numbers():
 
 def test_a_corpus_without_runs_is_not_rerun():
     rule = next(r for r in reported("tolerances", item="Table 2", corpus="imdb").itertuples())
-    row = scorecard.judge(rule, rows_for(0.4), None)
+    row = scorecard.judge(rule, scorecard.indexed(rows_for(0.4)), None)
     assert row["verdict"] == "not rerun" and row["data"] == "absent" and np.isnan(row["ours"])
 
 
