@@ -42,11 +42,11 @@ class Result:
     """A run as stored: its record, its traces (whole test set or the corpus's sample), and what the archive adds.
 
     source: 'archive', 'cache' or 'trained'. documents and summary are None outside the archive; documents also for
-    further seeds.
+    further seeds; traces where `read` was asked for the summary alone.
     """
 
     record: dict
-    traces: Traces
+    traces: Traces | None
     documents: pd.DataFrame | None
     summary: pd.DataFrame | None
     source: str
@@ -130,10 +130,15 @@ def read_record(store: Path, key: str) -> dict:
     return record
 
 
-def read(store: Path, key: str) -> Result:
-    """A stored run, every file checked against the SHA-256 in its record."""
+def read(store: Path, key: str, whole: bool = True) -> Result:
+    """A stored run, every file checked against the SHA-256 in its record.
+
+    whole False reads record and summary alone (traces and documents are None): what the scorecard needs of every run.
+    """
     record = read_record(store, key)
     for name, expected in record["files"].items():
+        if not (whole or name == "summary.parquet"):
+            continue
         path = store / key / name
         found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
         if found != expected:
@@ -141,12 +146,14 @@ def read(store: Path, key: str) -> Result:
                 f"{path} does not match its record (expected SHA-256 {expected[:12]}…, found {found[:12]}…); "
                 "restore the folder (git checkout) or delete it and run again"
             )
+    wanted = [name for name in ("documents", "summary") if whole or name == "summary"]
     frames = {
         name: pd.read_parquet(store / key / f"{name}.parquet") if f"{name}.parquet" in record["files"] else None
-        for name in ("documents", "summary")
+        for name in wanted
     }
+    traces = read_traces(store / key / "traces.parquet") if whole else None
     source = "cache" if store.name == "runs" else "archive"
-    return Result(record=record, traces=read_traces(store / key / "traces.parquet"), **frames, source=source)
+    return Result(record=record, traces=traces, **({"documents": None} | frames), source=source)
 
 
 def write_traces(path: Path, traces: Traces) -> None:

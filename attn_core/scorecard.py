@@ -15,7 +15,7 @@ from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.measures import seed_interval
 from attn_core.reported import class_label, reported
 from attn_core.runs import SEEDS, Run, from_dict
-from attn_core.seeds import HEADLINE_SEEDS, stored_summaries, summaries
+from attn_core.seeds import HEADLINE_SEEDS, stored_summaries, summary_of
 
 NAMES = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
 """The columns that name a row."""
@@ -104,7 +104,7 @@ def cells(results: Iterable[Result]) -> Cells:
     measures |= {measure for measure, _ in CLAIM.values()}
     found: Cells = {}
     for result in results:
-        rows = summaries([result])
+        rows = summary_of(result)
         rows = rows[rows["statistic"].isin(statistics) & rows["measure"].isin(measures)]
         run = result.record["run"]
         place = (run["corpus"], run["encoder"], run["attention"])

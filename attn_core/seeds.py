@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from attn_core import archive
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
@@ -32,21 +33,34 @@ def obtain_all(runs: Iterable[Run]) -> tuple[list[Result], list[str]]:
     return results, absent
 
 
-def summaries(results: list[Result]) -> pd.DataFrame:
-    """The archived summaries in one tidy table: run fields, statistic, predicted, bin, measure, value."""
+def stored_summaries() -> list[Result]:
+    """Every archived run by its record and summary alone, which is quick."""
+    store = archive.archive_folder()
+    return [archive.read(store, key, whole=False) for key in archive.keys(store)]
+
+
+def summary_of(result: Result) -> pd.DataFrame:
+    """The summary of one run with its test scores: statistic, predicted, bin, measure, value."""
     from attn_core.experiments import document_table, summary_table
 
+    summary = result.summary
+    if summary is None:  # trained live: the same tables from its traces
+        summary = summary_table(document_table(result.traces))
+    known = ("accuracy", "macro_f1", "auc")  # and f1_<class>; questions have no AUC
+    scores = {name: value for name, value in result.record.items() if name in known or name.startswith("f1_")}
+    scores = {name: value for name, value in scores.items() if value is not None}
+    rows = pd.DataFrame({"statistic": list(scores), "predicted": "all", "bin": "all", "measure": "value",
+                         "value": list(scores.values())})  # fmt: skip
+    return pd.concat([summary, rows], ignore_index=True)
+
+
+def summaries(results: list[Result]) -> pd.DataFrame:
+    """The archived summaries in one tidy table: run fields, statistic, predicted, bin, measure, value."""
     frames = []
     for result in results:
-        summary = result.summary
-        if summary is None:  # trained live: the same tables from its traces
-            summary = summary_table(document_table(result.traces))
         run = result.record["run"]
         names = {name: run[name] for name in ("corpus", "encoder", "attention", "seed", "selection")}
-        frames.append(summary.assign(**names))
-        metrics = {name: result.record[name] for name in ("accuracy", "f1_0", "f1_1", "macro_f1", "auc")}
-        rows = pd.DataFrame({"statistic": list(metrics), "value": list(metrics.values())})
-        frames.append(rows.assign(predicted="all", bin="all", measure="value", **names))
+        frames.append(summary_of(result).assign(**names))
     if not frames:
         raise AbsentRun("no run to summarise; `python -m attn_core archive list` shows what is stored")
     return pd.concat(frames, ignore_index=True)
