@@ -180,8 +180,7 @@ def test_missing_data_name_the_three_ways(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: encode("snli"), "loader of corpus 'snli' is not built in this edition"),
-        (lambda: encode("babi_1"), "can be read as tables"),
+        (lambda: encode("amazon"), "loader of corpus 'amazon' is not built in this edition"),
         (lambda: read("planted", "train"), "is generated and has no tables"),
         (lambda: read("sst", "validation"), "has no split 'validation'; it has train, dev, test"),
         (lambda: encode("sst", vocabulary_from="dev"), "vocabulary_from is 'dev'; known: train, all"),
@@ -197,8 +196,8 @@ def test_wrong_calls_are_one_clear_line(call, message):
 
 def test_empty_documents_are_dropped_and_counted_and_single_tokens_kept():
     entry = catalogue.corpus("planted")  # no length filter
-    split = ([[], ["a"], ["a", "b"]], [0, 1, 1], [7, 8, 9])
-    encoded = build(entry, {"train": split, "dev": split, "test": split})
+    split = prepare.Texts([[], ["a"], ["a", "b"]], np.array([0, 1, 1]), np.array([7, 8, 9]))
+    encoded = build(entry, prepare.Prepared({"train": split, "dev": split, "test": split}))
     assert encoded.splits["train"].doc_ids.tolist() == [8, 9]
     counts = encoded.statistics["splits"]["train"]
     assert (counts["dropped_empty"], counts["one_token"], counts["dropped_length"]) == (1, 1, 0)
@@ -206,9 +205,9 @@ def test_empty_documents_are_dropped_and_counted_and_single_tokens_kept():
 
 def test_a_split_that_the_filter_empties_is_an_error():
     entry = catalogue.corpus("sst")
-    split = ([["a"] * 7, ["b"] * 7], [0, 1], [0, 1])  # both are the longest
+    split = prepare.Texts([["a"] * 7, ["b"] * 7], np.array([0, 1]), np.array([0, 1]))  # both are the longest
     with pytest.raises(AttnError, match="none of the 2 documents of split 'train' passes the length filter"):
-        build(entry, {"train": split, "dev": split, "test": split})
+        build(entry, prepare.Prepared({"train": split, "dev": split, "test": split}))
 
 
 # --- the real sets --------------------------------------------------------------------------------------------------
@@ -266,17 +265,19 @@ def test_imdb_without_the_authors_selection_draws_by_their_rule(tmp_path, monkey
         texts = [t.replace("Old,", word) for t in texts] if split == "test" else texts
         rows = [{"text": t, "label": i % 2, "doc_id": str(i)} for i, t in enumerate(texts)]
         pandas.DataFrame(rows).to_parquet(tmp_path / "imdb" / f"{split}.parquet")
-    made = prepare.READY["imdb"]()
-    train, dev, test = (set(made[split][2].tolist()) for split in ("train", "dev", "test"))
+    made = prepare.TEXTS["imdb"]().splits
+    train, dev, test = (set(made[split].doc_ids.tolist()) for split in ("train", "dev", "test"))
     assert (len(train), len(dev), len(test)) == (48, 12, 12) and train | dev == set(range(60)) and test < set(range(60))
-    for lists, labels, rows in made.values():
+    for lists, labels, rows, *_ in made.values():
         assert lists == [["old"] * (5 + i) for i in rows] and labels.tolist() == [i % 2 for i in rows]
     table = pandas.read_parquet(tmp_path / "imdb" / "train.parquet")
     table["jw_split"] = ["dev" if i < 7 else "" if i < 20 else "train" for i in range(70)]
     table.to_parquet(tmp_path / "imdb" / "train.parquet")
-    table.assign(jw_split=["test" if i in (3, 65) else "" for i in range(70)]).to_parquet(tmp_path / "imdb" / "test.parquet")
-    made = prepare.READY["imdb"]()
-    assert [made[split][2].tolist() for split in made] == [list(range(20, 60)), list(range(7)), [3]]  # 65 is too long
+    table["jw_split"] = ["test" if i in (3, 65) else "" for i in range(70)]
+    table.to_parquet(tmp_path / "imdb" / "test.parquet")
+    made = prepare.TEXTS["imdb"]().splits
+    rows = [texts.doc_ids.tolist() for texts in made.values()]
+    assert rows == [list(range(20, 60)), list(range(7)), [3]]  # review 65 is too long
 
 
 @needs_data
@@ -285,15 +286,6 @@ def test_20news_labels_follow_the_groups():
     groups = pandas.concat([read("20news", "train"), read("20news", "test")], ignore_index=True)["group"]
     test = encoded.splits["test"]
     assert [groups[d] == "rec.sport.hockey" for d in test.doc_ids] == test.labels.astype(bool).tolist()
-
-
-@needs_data
-@pytest.mark.parametrize(("name", "size"), [("babi_1", 24), ("babi_2", 38), ("babi_3", 39)])
-def test_babi_tables_have_the_vocabulary_of_the_paper(name, size):
-    table = read(name, "train")
-    lists = [p.replace(".\n", " . ").rstrip(".").split() for p in table["passage"]]
-    lists += [q.rstrip("?").split() for q in table["question"]]
-    assert len(text.vocabulary(lists)) == size == catalogue.corpus(name).expected["vocabulary"]
 
 
 def test_the_data_page_names_every_corpus_with_its_licence():

@@ -1,5 +1,7 @@
 """Cleaning, vocabulary, length filter, documents and batches."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +37,8 @@ def test_news_cleaner_keeps_the_last_character_of_each_run():
 
 
 def test_keras_tokens_keep_the_apostrophe_and_split_at_blanks_only():
-    assert text.clean_keras("Don't<br />stop:\tRe-run_2,\nno\xa0break.") == "don't br stop re run 2 no\xa0break".split(" ")
+    cleaned = text.clean_keras("Don't<br />stop:\tRe-run_2,\nno\xa0break.")
+    assert cleaned == "don't br stop re run 2 no\xa0break".split(" ")
 
 
 def test_simple_tokens():
@@ -115,6 +118,30 @@ def test_take_and_pad_are_their_plain_loops(lengths, data):
         own = docs.ids[docs.offsets[r] : docs.offsets[r + 1]].tolist()
         assert taken.ids[taken.offsets[i] : taken.offsets[i + 1]].tolist() == own
         assert n[i] == len(own) and ids[i].tolist() == own + [text.PAD] * (ids.shape[1] - len(own))
+
+
+sizes_of_pairs = st.tuples(st.integers(0, 4), st.integers(0, 3), st.sets(st.integers(0, 5)))
+
+
+@given(st.lists(sizes_of_pairs, min_size=1, max_size=9), st.data())
+def test_take_and_pad_of_pairs_are_their_plain_loops(sizes, data):
+    first, second = documents([n for n, _, _ in sizes]), documents([m for _, m, _ in sizes])
+    answers = [sorted(possible) for _, _, possible in sizes]
+    ends = np.cumsum([0, *map(len, answers)])
+    flat = np.array([a for possible in answers for a in possible], dtype=np.int32)
+    pairs = replace(
+        first, query_ids=second.ids, query_offsets=second.offsets, answer_ids=flat, answer_offsets=ends.astype(np.int64)
+    )
+    rows = data.draw(st.lists(st.integers(0, len(sizes) - 1), min_size=1, max_size=6))
+    taken = pairs.take(rows)
+    assert taken.doc_ids.tolist() == taken.queries.doc_ids.tolist() == [1000 + r for r in rows]
+    ids, n = pad(taken.queries, np.arange(len(rows)))
+    for i, r in enumerate(rows):
+        own = second.ids[second.offsets[r] : second.offsets[r + 1]].tolist()
+        assert n[i] == len(own) and ids[i].tolist() == own + [text.PAD] * (ids.shape[1] - len(own))
+        assert taken.answer_ids[taken.answer_offsets[i] : taken.answer_offsets[i + 1]].tolist() == answers[r]
+    plain = [[k in answers[r] for k in range(6)] for r in rows]
+    assert taken.allowed(6).tolist() == plain and first.allowed(6) is None
 
 
 def test_take_accepts_a_mask():

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from attn_core.corpora.sources import SOURCES, Source
 from attn_core.errors import AttnError
 
-READY, TABLES, ABSENT = "arrays", "tables", "not built"
+READY, ABSENT = "arrays", "not built"
 PLAIN = "spaCy tokens, lower case, tokens with a digit to qqq"
 NEWS = PLAIN + "; then each run of non-word characters to its last one, set between blanks"
 
@@ -29,8 +29,9 @@ class Corpus:
     documents a vocabulary word occurs in. epochs, batch: of Jain & Wallace's training; hidden: width by encoder where
     it is not the encoder's own. expected: counts to meet, (class 0, class 1, …) per split after the
     filter, 'vocabulary' including the four special ids. reported: (paper, name) as in data/reported. vectors:
-    recipe used when a run names none. loader: 'arrays' (``encode`` works), 'tables' (``read`` works) or 'not
-    built'. generated: made by this package, never downloaded. private: only the user's own copy is ever read.
+    recipe used when a run names none. loader: 'arrays' (``encode`` works) or 'not built'. whole_train:
+    documents of the official training files before any filter, where a copy may hold fewer. generated: made by this
+    package, never downloaded. private: only the user's own copy is ever read.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Corpus:
     sources: tuple[Source, ...] = ()
     vectors: str = "indomain-300"
     loader: str = ABSENT
+    whole_train: int | None = None
     generated: bool = False
     private: bool = False
     note: str = ""
@@ -76,8 +78,9 @@ _GROUPS = (
 _BABI = dict(
     task="question", classes=(), licence="CC BY 3.0", cite="weston2015", filtered=False,
     cleaning="sentences joined by a lone full stop, case kept",
-    vectors="random", epochs=100, batch=50, hidden={"lstm": 32, "cnn": 8, "average": 32},
-    columns=("passage", "question", "answer", "support"), loader=TABLES, sources=(SOURCES["babi"],),
+    vectors="random-50", epochs=100, batch=50, hidden={"lstm": 32, "cnn": 8, "average": 32},
+    columns=("passage", "question", "answer", "support"), loader=READY, sources=(SOURCES["babi"],),
+    whole_train=10_000,
     split="official 10,000 / 1,000 questions (en-10k); dev: 15 % of train at random (J&W: random_state 16377)",
 )  # fmt: skip
 _MIMIC = dict(
@@ -113,17 +116,18 @@ _ENTRIES = (
         cleaning="lower case, punctuation to blanks, split at blanks (Keras)", longer_than=6, min_df=10,
         loader=READY, reported=((JAIN, "imdb"), (WIEGREFFE, "IMDb")),
         expected={"test": (2184, 2172), "vocabulary": 12487}, sources=(SOURCES["imdb"],),
-        note="where the table has the column jw_split, train, dev and test are the authors' own selection, else the same "
-        "rule draws other reviews; Table 1 counts 13,916 words with min_df 20 over the unused test reviews too",
+        note="with the column jw_split train, dev and test are the authors' own selection, else the same rule draws "
+        "other reviews; Table 1 counts 13,916 words with min_df 20 over the unused test reviews too",
     ),
     Corpus(
         "agnews", "AG News descriptions, World against Business", "text", ("World", "Business"),
         "official test; dev: 15 % of train at random (J&W: random_state 16377)",
         "research and other non-commercial use", "zhang2015",
         folder="ag_news", columns=("title", "description", "label", "part"), min_df=5, loader=READY,
+        whole_train=60_000,
         expected={"test": (1900, 1898), "vocabulary": 13715, "vocabulary_all_splits": 14752},
-        note="vocabulary 13,715 needs the whole official train.csv (60,000 rows of the two classes); a copy where fewer "
-        "rows have title and description apart gives fewer documents and words, as statistics['splits'] shows",
+        note="vocabulary 13,715 needs the whole official train.csv (60,000 rows of the two classes); where fewer rows "
+        "have the description apart there are fewer documents and words, see train_share in the statistics",
         reported=((JAIN, "agnews"), (WIEGREFFE, "AgNews")), sources=(SOURCES["ag_news_train"], SOURCES["ag_news_test"]),
     ),
     Corpus(
@@ -141,7 +145,8 @@ _ENTRIES = (
     Corpus("babi_2", "bAbI task 2, two supporting facts", folder="babi_2", reported=((JAIN, "babi_2"),),
     expected={"vocabulary": 38}, **_BABI),
     Corpus("babi_3", "bAbI task 3, three supporting facts", folder="babi_3", reported=((JAIN, "babi_3"),),
-    expected={"vocabulary": 39}, **_BABI),
+    expected={"vocabulary": 39}, note="where only the 1,000-question training file is at hand, the 10,000 training "
+    "questions are generated and the test questions stay official; train_source in the statistics says which", **_BABI),
     Corpus(
         "snli", "Stanford Natural Language Inference", "inference", ("neutral", "contradiction", "entailment"),
         "official, pairs without a gold label left out", "CC BY-SA 4.0", "bowman2015", folder="snli", files=("train",
@@ -149,6 +154,8 @@ _ENTRIES = (
         columns=("premise", "hypothesis", "label"), filtered=False, min_df=3, epochs=25, batch=128,
         reported=((JAIN, "snli"),),
         expected={"test": (3219, 3237, 3368), "vocabulary": 20981}, sources=(SOURCES["snli"],),
+        loader=READY, whole_train=549_367,
+        note="vocabulary 20,981 needs the whole official training file",
     ),
     Corpus(
         "cnn", "CNN cloze questions, entities made anonymous", "question", (),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attn_core.corpora import catalogue, load, prepare, text
+from attn_core.corpora import catalogue, load, pairs, prepare, text
 from attn_core.corpora.batches import FIELDS, Documents, Encoded, fingerprint
 from attn_core.errors import AttnError
 
@@ -24,13 +24,17 @@ ENCODING = 1
 VOCABULARY_FROM = ("train", "all")
 
 
+PREPARE = prepare.TEXTS | pairs.PAIRS
+"""Corpus -> function that turns its tables into ``prepare.Prepared``; its arguments are the corpus's options."""
+
+
 def encode(corpus: str, **options) -> Encoded:
     """A data set as arrays, from the cache or made from its tables.
 
     corpus: a name of the catalogue. options: for real sets ``vocabulary_from`` ('train', as in Jain & Wallace's
-    final run, or 'all', as behind their Table 1: vocabulary fitted on all splits); for generated sets their knobs.
-    Errors: AttnError (unknown corpus or option, data found nowhere, loader not built, no document left by the
-    length filter).
+    final run, or 'all', as behind their Table 1: vocabulary fitted on all splits); for bAbI also ``source``, see
+    ``pairs.babi``; for generated sets their knobs. Errors: AttnError (unknown corpus or option, data found nowhere,
+    loader not built, no document left by the length filter).
     """
     entry = catalogue.corpus(corpus)
     if entry.generated:
@@ -38,26 +42,22 @@ def encode(corpus: str, **options) -> Encoded:
 
         _refuse_unknown(corpus, options, inspect.signature(planted).parameters)
         return planted(**options)
-    _refuse_unknown(corpus, options, ("vocabulary_from",))
-    vocabulary_from = options.get("vocabulary_from", "train")
-    if vocabulary_from not in VOCABULARY_FROM:
-        raise AttnError(f"vocabulary_from is '{vocabulary_from}'; known: {', '.join(VOCABULARY_FROM)}")
-    if entry.loader == catalogue.TABLES:
-        able = [name for name, c in catalogue.CATALOGUE.items() if c.loader == catalogue.READY]
-        raise AttnError(
-            f"corpus '{corpus}' can be read as tables (attn_core.corpora.read) but not yet as arrays in this edition; "
-            f"arrays: {', '.join(able)}"
-        )
     if entry.loader == catalogue.ABSENT:
         load.read(corpus, "train")  # raises the error that says so
-    stem = load.cache_folder() / "corpora" / (corpus if vocabulary_from == "train" else f"{corpus}-{vocabulary_from}")
-    source = _source(entry)
+    own = inspect.signature(PREPARE[corpus]).parameters
+    _refuse_unknown(corpus, options, ("vocabulary_from", *own))
+    vocabulary_from = options.pop("vocabulary_from", "train")
+    if vocabulary_from not in VOCABULARY_FROM:
+        raise AttnError(f"vocabulary_from is '{vocabulary_from}'; known: {', '.join(VOCABULARY_FROM)}")
+    marks = ["all"] * (vocabulary_from == "all") + [str(v) for name, v in options.items() if v != own[name].default]
+    stem = load.cache_folder() / "corpora" / "-".join([corpus, *marks])
+    source = _source(entry, options)
     cached = _from_cache(corpus, stem, source)
     if cached is not None:
         return cached
-    encoded = build(entry, prepare.READY[corpus](), vocabulary_from)
+    encoded = build(entry, PREPARE[corpus](**options), vocabulary_from)
     # After an official download the tables lie in the cache, so the source is known now even if it was not before.
-    _to_cache(encoded, stem, source or _source(entry))
+    _to_cache(encoded, stem, source or _source(entry, options))
     return encoded
 
 
@@ -67,49 +67,94 @@ def _refuse_unknown(corpus: str, options, known) -> None:
             raise AttnError(f"corpus '{corpus}' has no option '{name}'; known: {', '.join(known)}")
 
 
-def build(entry: catalogue.Corpus, documents: dict, vocabulary_from: str = "train") -> Encoded:
+def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: str = "train") -> Encoded:
     """Token lists -> Encoded: vocabulary fitted BEFORE the length filter (J&W), filter, ids, statistics.
 
-    documents: split -> (token lists, labels (D,), doc_ids (D,)). Documents without tokens are always dropped and
-    counted; documents of one token are kept if the filter of the set keeps them, and counted.
+    The texts of a pair count as two documents for the vocabulary; only the first is subject to the length filter.
+    Documents without tokens are always dropped and counted, and so are pairs whose answer is none of their possible
+    answers; documents of one token are kept if the filter of the set keeps them, and counted.
+    statistics['train_share']: documents read for training over those of the official files, where a copy may hold
+    fewer.
     """
-    everything = [tokens for lists, _, _ in documents.values() for tokens in lists]
-    words = text.vocabulary(documents["train"][0] if vocabulary_from == "train" else everything, entry.min_df)
+    classes = list(prepared.classes or entry.classes)
+    both = {split: [*texts.lists, *(texts.queries or ())] for split, texts in prepared.splits.items()}
+    everything = [tokens for lists in both.values() for tokens in lists]
+    fitted = [_vocabulary(lists, entry.min_df, prepared.entities) for lists in (both["train"], everything)]
+    train_words, all_words = fitted
+    words = train_words if vocabulary_from == "train" else all_words
     splits, counts = {}, {}
-    for split, (lists, labels, doc_ids) in documents.items():
-        lengths = np.array([len(tokens) for tokens in lists], dtype=np.int64)
+    for split, texts in prepared.splits.items():
+        lengths = np.array([len(tokens) for tokens in texts.lists], dtype=np.int64)
         keep = text.length_filter(lengths, entry.longer_than, entry.shorter_than) if entry.filtered else lengths > 0
-        if not keep.any():
+        answerable = _answerable(texts)
+        if not (keep & answerable).any():
             raise AttnError(
-                f"corpus '{entry.name}': none of the {len(lists)} documents of split '{split}' passes "
+                f"corpus '{entry.name}': none of the {len(lengths)} documents of split '{split}' passes "
                 f"the length filter ({_bounds(entry)}); the longest has {lengths.max(initial=0)} tokens"
             )
-        rows = np.flatnonzero(keep)
-        ids, offsets = text.to_ids([lists[i] for i in rows], words)
-        labels = np.asarray(labels, dtype=np.int64)[rows]
-        splits[split] = Documents(ids, offsets, labels, np.asarray(doc_ids, dtype=np.int64)[rows])
-        kept = lengths[rows]
+        texts = texts.take(np.flatnonzero(keep & answerable))
+        splits[split] = made = _documents(texts, words)
+        kept = made.lengths - 2
         counts[split] = {
-            "documents": len(rows),
-            "per_class": np.bincount(labels, minlength=len(entry.classes)).tolist(),
+            "documents": len(made),
+            "per_class": np.bincount(made.labels, minlength=len(classes)).tolist(),
             "mean_length": float(kept.mean()),
             "min_length": int(kept.min()),
             "max_length": int(kept.max()),
             "tokens": int(kept.sum()),
-            "unknown_tokens": int((ids == text.UNKNOWN).sum()),
+            "unknown_tokens": int((made.ids == text.UNKNOWN).sum()),
             "one_token": int((kept == 1).sum()),
             "dropped_empty": int((lengths == 0).sum()),
-            "dropped_length": int((lengths > 0).sum() - len(rows)),
+            "dropped_length": int((lengths > 0).sum() - keep.sum()),
         }
+        if texts.queries is not None:
+            asked = made.queries.lengths - 2
+            counts[split] |= {
+                "mean_query_length": float(asked.mean()),
+                "min_query_length": int(asked.min()),
+                "max_query_length": int(asked.max()),
+                "unknown_query_tokens": int((made.query_ids == text.UNKNOWN).sum()),
+            }
+        if texts.answers is not None:
+            counts[split]["mean_answers"] = len(made.answer_ids) / len(made)
+            counts[split]["dropped_answer"] = int((keep & ~answerable).sum())
     statistics = {
         "splits": counts,
-        "classes": list(entry.classes),
+        "classes": classes,
         "vocabulary": len(words),
-        "vocabulary_all_splits": len(text.vocabulary(everything, entry.min_df)),
+        "vocabulary_all_splits": len(all_words),
         "vocabulary_from": vocabulary_from,
         "min_df": entry.min_df,
+        **prepared.notes,
     }
+    if entry.whole_train and statistics.get("train_source") != "generated":
+        carved = ("train",) if "dev" in entry.files else ("train", "dev")
+        statistics["train_share"] = sum(len(prepared.splits[s].lists) for s in carved) / entry.whole_train
     return Encoded(entry.name, splits, words, fingerprint(splits, words), statistics)
+
+
+def _vocabulary(lists, min_df: int, entities) -> tuple[str, ...]:
+    known = text.vocabulary(lists, min_df)
+    return known + tuple(sorted(set(entities) - set(known)))
+
+
+def _answerable(texts: prepare.Texts) -> np.ndarray:
+    """(D,) bool: the answer is one of the possible ones (true everywhere where all are possible)."""
+    if texts.answers is None:
+        return np.ones(len(texts.lists), dtype=bool)
+    pairs_of = zip(texts.labels, texts.answers, strict=True)
+    return np.array([label in answers for label, answers in pairs_of], dtype=bool)
+
+
+def _documents(texts: prepare.Texts, words) -> Documents:
+    """Token lists as ids."""
+    labels, rows = np.asarray(texts.labels, dtype=np.int64), np.asarray(texts.doc_ids, dtype=np.int64)
+    queries = (None, None) if texts.queries is None else text.to_ids(texts.queries, words)
+    answers = (None, None)
+    if texts.answers is not None:
+        ends = np.cumsum([0, *(len(possible) for possible in texts.answers)])
+        answers = np.concatenate(texts.answers).astype(np.int32), ends.astype(np.int64)
+    return Documents(*text.to_ids(texts.lists, words), labels, rows, *queries, *answers)
 
 
 def _bounds(entry: catalogue.Corpus) -> str:
@@ -118,8 +163,10 @@ def _bounds(entry: catalogue.Corpus) -> str:
     return f"{low} < n < {high}" if entry.filtered else "at least one token"
 
 
-def _source(entry: catalogue.Corpus) -> dict[str, str] | None:
+def _source(entry: catalogue.Corpus, options: dict) -> dict[str, str] | None:
     """split -> SHA-256 of the tables at hand; None if one is missing (a cached copy is then taken as it is)."""
+    if options.get("source") == "generated":
+        return {}
     paths = {split: load.locate(entry, split) for split in entry.files}
     return None if None in paths.values() else {split: load.sha256(path) for split, path in paths.items()}
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from attn_core.corpora import catalogue
 from attn_core.corpora.batches import Encoded
+from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
 
 POSITIVE = tuple("good great fine lovely superb bright sweet brilliant charming perfect warm witty".split())
@@ -55,12 +56,12 @@ def planted(
         rng = np.random.default_rng([seed, stream])
         labels = rng.permutation(np.arange(n) < round(positive * n)).astype(np.int64)
         made = [_document(rng, label, knobs, words, weight / weight.sum()) for label in labels]
-        documents[split] = ([tokens for tokens, _ in made], labels, SPLIT_ROWS * stream + np.arange(n))
+        documents[split] = Texts([tokens for tokens, _ in made], labels, SPLIT_ROWS * stream + np.arange(n))
         # Two specials per text are no evidence.
         marks[split] = np.concatenate([[False, *marked, False] for _, marked in made]).astype(bool)
     from attn_core.corpora.encoding import build
 
-    encoded = build(catalogue.corpus("planted"), documents)
+    encoded = build(catalogue.corpus("planted"), Prepared(documents))
     statistics = {**encoded.statistics, "knobs": knobs}
     return replace(encoded, statistics=statistics, evidence=marks)
 
@@ -115,6 +116,9 @@ OBJECTS = ("apple", "football", "milk")
 MOVES = ("moved to the", "went to the", "journeyed to the", "travelled to the", "went back to the")
 TAKES = ("got the", "grabbed the", "took the", "picked up the")
 DROPS = ("dropped the", "discarded the", "left the", "put down the")
+_OTHERS = "Where is was before there .".split()
+WORDS = tuple(sorted({*ACTORS, *PLACES, *OBJECTS, *" ".join(MOVES + TAKES + DROPS).split(), *_OTHERS}))
+"""The 36 words of tasks 1-3 together, the stop between sentences included: the original's and ours."""
 QUESTIONS_PER_STORY = 5
 EARLIER = 0.2  # task 3: how often the question goes back one place further than the object's last, as in the original
 

@@ -1,6 +1,8 @@
-"""From the tables of a data set to labelled token lists, one function per data set: split -> (token lists, labels (D,),
-doc_ids (D,)), before any length filter.
-"""
+"""From the tables of a data set to labelled token lists, one function per data set, before any length filter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,16 +11,60 @@ from attn_core.corpora import load, text
 IMDB_SHORTER_THAN = 400  # tokens; longer reviews were never taken
 
 
-def _sst() -> dict:
+class Texts(NamedTuple):
+    """D texts of one split. lists: token lists. labels (D,): index of the class. doc_ids (D,): row in the source.
+
+    For pairs, queries: token lists of the second texts. Where only some answers are possible, answers: one array of
+    class indices per text.
+    """
+
+    lists: list[list[str]]
+    labels: np.ndarray
+    doc_ids: np.ndarray
+    queries: list[list[str]] | None = None
+    answers: list[np.ndarray] | None = None
+
+    def take(self, rows) -> "Texts":
+        """The texts of these rows, in the order given."""
+        rows = np.asarray(rows, dtype=np.int64)
+        return Texts(
+            [self.lists[i] for i in rows],
+            np.asarray(self.labels)[rows],
+            np.asarray(self.doc_ids)[rows],
+            None if self.queries is None else [self.queries[i] for i in rows],
+            None if self.answers is None else [self.answers[i] for i in rows],
+        )
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """splits: 'train', 'dev', 'test' -> Texts. classes: names of the labels, empty = the catalogue's. entities: words
+    that stand in the vocabulary whatever their document frequency. notes: more entries of ``Encoded.statistics``."""
+
+    splits: dict[str, Texts]
+    classes: Sequence[str] = ()
+    entities: Sequence[str] = ()
+    notes: dict = field(default_factory=dict)
+
+
+def with_dev(splits: dict[str, Texts]) -> dict[str, Texts]:
+    """15 % of train at random become dev (random_state 16377, not stratified), as in the authors' final run."""
+    from sklearn.model_selection import train_test_split
+
+    train, dev = train_test_split(np.arange(len(splits["train"].lists)), test_size=0.15, random_state=16377)
+    return {"train": splits["train"].take(train), "dev": splits["train"].take(dev), "test": splits["test"]}
+
+
+def _sst() -> Prepared:
     documents = {}
     for split in ("train", "dev", "test"):
         table = load.read("sst", split)
         lists = [text.clean_sst(t) for t in table["text"]]
-        documents[split] = (lists, table["label"].to_numpy(), np.arange(len(table)))
-    return documents
+        documents[split] = Texts(lists, table["label"].to_numpy(), np.arange(len(table)))
+    return Prepared(documents)
 
 
-def _20news() -> dict:
+def _20news() -> Prepared:
     """Baseball against hockey in the document order of scikit-learn's loader, split at random as the authors did.
 
     That order: training posts, then test posts, each sorted by group and file name and shuffled with seed 0, then
@@ -46,8 +92,8 @@ def _20news() -> dict:
     row = posts["row"].to_numpy()
     rest, test = train_test_split(np.arange(len(lists)), test_size=0.2, stratify=labels, random_state=13478)
     train, dev = train_test_split(rest, test_size=0.2, stratify=labels[rest], random_state=13478)
-    parts = {"train": train, "dev": dev, "test": test}
-    return {split: ([lists[i] for i in at], labels[at], row[at]) for split, at in parts.items()}
+    everything = Texts(lists, labels, row)
+    return Prepared({"train": everything.take(train), "dev": everything.take(dev), "test": everything.take(test)})
 
 
 def _shuffled(n: int, seed: int) -> np.ndarray:
@@ -56,7 +102,7 @@ def _shuffled(n: int, seed: int) -> np.ndarray:
     return order
 
 
-def _imdb() -> dict:
+def _imdb() -> Prepared:
     """Reviews below 400 tokens by Keras' token rule; the authors' own selection where the table names it.
 
     Words of test reviews that no training review holds are dropped before counting, because the files that the
@@ -80,34 +126,20 @@ def _imdb() -> dict:
         fifth = dict(test_size=0.2, random_state=1378)
         rows["train"], rows["dev"] = train_test_split(np.flatnonzero(short["train"]), **fifth)
         rows["test"], _ = train_test_split(np.flatnonzero(short["test"]), train_size=0.2, random_state=1378)
-    parts = {"train": "train", "dev": "train", "test": "test"}
-    labels = {part: table["label"].to_numpy() for part, table in tables.items()}
-    return {s: ([lists[p][i] for i in rows[s]], labels[p][rows[s]], rows[s]) for s, p in parts.items()}
+    texts = {part: Texts(lists[part], table["label"], np.arange(len(table))) for part, table in tables.items()}
+    return Prepared({split: texts["test" if split == "test" else "train"].take(at) for split, at in rows.items()})
 
 
-def _agnews() -> dict:
+def _agnews() -> Prepared:
     """World (0) against Business (1) by the description alone; rows whose description is not known apart are unused."""
     documents = {}
     for split in ("train", "test"):
         table = load.read("agnews", split)
         rows = np.flatnonzero((table["label"].isin((0, 2)) & table["description"].notna()).to_numpy())
         lists = [text.clean_plain(t) for t in table["description"].iloc[rows]]
-        documents[split] = (lists, (table["label"].to_numpy()[rows] == 2).astype(np.int64), rows)
-    return with_dev(documents)
+        documents[split] = Texts(lists, (table["label"].to_numpy()[rows] == 2).astype(np.int64), rows)
+    return Prepared(with_dev(documents))
 
 
-def with_dev(documents: dict) -> dict:
-    """15 % of train at random become dev (random_state 16377, not stratified), as in the authors' final run."""
-    from sklearn.model_selection import train_test_split
-
-    parts = train_test_split(np.arange(len(documents["train"][0])), test_size=0.15, random_state=16377)
-    train, dev = (tuple(_rows(field, at) for field in documents["train"]) for at in parts)
-    return {"train": train, "dev": dev, **{split: d for split, d in documents.items() if split != "train"}}
-
-
-def _rows(field, at):
-    return field[at] if isinstance(field, np.ndarray) else [field[i] for i in at]
-
-
-READY = {"sst": _sst, "20news": _20news, "imdb": _imdb, "agnews": _agnews}
+TEXTS = {"sst": _sst, "20news": _20news, "imdb": _imdb, "agnews": _agnews}
 """Corpus -> its function; ``encoding.build`` does the rest."""

@@ -73,8 +73,11 @@ def clean_news(text: str) -> list[str]:
 
 
 def clean_keras(text: str) -> list[str]:
-    """The rule of Keras' tokenizer, by which the IMDB files were made that the authors took: lower case,
-    punctuation (not the apostrophe), tabs and line ends to blanks, split at blanks (other white space, such as the no-break space, stays inside a word)."""
+    """The rule of Keras' tokenizer, by which the IMDB files were made that the authors took.
+
+    Lower case, punctuation (not the apostrophe), tabs and line ends to blanks, split at blanks; other white space,
+    such as the no-break space, stays inside a word.
+    """
     return [word for word in text.lower().translate(_KERAS_FILTER).split(" ") if word]
 
 

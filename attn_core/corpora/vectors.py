@@ -19,7 +19,7 @@ from attn_core.corpora import load, text
 from attn_core.errors import AttnError
 
 WIDTH = 300
-RECIPES = ("random", "indomain-300")
+RECIPES = {"random": WIDTH, "random-50": 50, "indomain-300": WIDTH}  # name -> numbers per word
 RANDOM_SEED = 0
 PARAMETERS = {
     "algorithm": "fastText skip-gram",
@@ -38,19 +38,20 @@ PARAMETERS = {
 
 
 def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
-    """Start vectors for a vocabulary: ((V, 300) float32, fingerprint).
+    """Start vectors for a vocabulary: ((V, 300) float32, or (V, 50) for 'random-50', and a fingerprint).
 
-    recipe: 'random' (every row but <pad> standard normal, the default of an embedding layer, which the authors use
-    for bAbI; row i depends on i alone, never on the run's seed), 'indomain-300' (see ``train``; made once, then
-    cached) or the path of a text file, one word and 300 numbers a line, blanks between, an optional first line with
-    count and width (fastText, GloVe). fingerprint: of the recipe's texts and parameters, or the SHA-256 of the
+    recipe: 'random' (every row but <pad> standard normal, the default of an embedding layer; row i depends on i alone,
+    never on the run's seed), 'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see
+    ``train``; made once, then cached) or the path of a text file, one word and 300 numbers a line, blanks between, an
+    optional first line with count and width (fastText, GloVe). fingerprint: of the recipe's texts and parameters, or the SHA-256 of the
     file. Errors: AttnError.
     """
     vocabulary = tuple(vocabulary)
-    if recipe == "random":
-        rows = np.random.default_rng(RANDOM_SEED).standard_normal((len(vocabulary), WIDTH), dtype=np.float32)
+    if recipe in ("random", "random-50"):
+        width = RECIPES[recipe]
+        rows = np.random.default_rng(RANDOM_SEED).standard_normal((len(vocabulary), width), dtype=np.float32)
         rows[text.PAD] = 0
-        return rows, _digest(["random", "standard normal", RANDOM_SEED, WIDTH])
+        return rows, _digest(["random", "standard normal", RANDOM_SEED, width])
     if recipe == "indomain-300":
         words, matrix, fingerprint = _indomain()
         index = {word: i for i, word in enumerate(words)}
