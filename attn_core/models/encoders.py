@@ -13,7 +13,8 @@ def reverse_within(values: Tensor, lengths: Tensor) -> Tensor:
     """Each row reversed within its own length; what lies beyond the length repeats the row's first position."""
     position = torch.arange(values.shape[1], device=values.device)
     index = (lengths[:, None] - 1 - position).clamp(min=0)  # (B, L)
-    return values.gather(1, index[..., None].expand_as(values))
+    index = index + torch.arange(len(values), device=values.device)[:, None] * values.shape[1]
+    return nn.functional.embedding(index, values.flatten(0, 1))  # its two passes are quicker than those of a gather
 
 
 def mean_within(h: Tensor, lengths: Tensor) -> Tensor:
