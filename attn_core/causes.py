@@ -1,0 +1,221 @@
+"""What was tried where a number differs: variants of the standard runs, the seeds themselves, the authors' other run.
+
+Which variant speaks to which rows, and why, is declared in data/reported/causes.csv; what a variant shows is computed
+from the archived runs, so no sentence here can outlive its numbers.
+"""
+
+import re
+from dataclasses import replace
+from fnmatch import fnmatch
+
+import numpy as np
+import pandas as pd
+
+from attn_core.archive import Result
+from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
+from attn_core.runs import SEEDS, from_dict
+from attn_core.scorecard import (
+    COUNTED, NAMES, Cells, bin_of, cells, difference, encoders_of, holds, over_seeds_of, printed_sizes, scorecard,
+    seed_values,
+)  # fmt: skip
+from attn_core.seeds import stored_summaries
+
+Variant = tuple[tuple[str, object], ...]
+"""The (field, value) pairs in which a run differs from the standard one; () is the standard run itself."""
+
+COLUMNS = (*NAMES, "cause", "why", "key", "n_seeds", "value", "shift", "low", "high", "within", "sentence")
+
+
+def causes(rows: pd.DataFrame | None = None, results: list[Result] | None = None) -> pd.DataFrame:
+    """One row per differing number or claim and cause tried.
+
+    rows: of `scorecard`, None takes those of `results`; rows of other verdicts are passed over. results: runs, standard
+    ones and variants; None takes the whole archive. key: of the first run that tested the cause, '' where no run did.
+    value, shift, low, high: what the variant gives, and by how much it moves the number: mean over the seeds that both
+    have, 95 % Student t interval. within: whether the row would hold with the variant. why: the declared reason.
+    """
+    results = stored_summaries() if results is None else results
+    rows = scorecard(results) if rows is None else rows
+    tables, keys = by_variant(results)
+    told = []
+    for row in rows[rows["verdict"] == "differs"].itertuples():
+        told += [{**{name: getattr(row, name) for name in NAMES}, **found} for found in tried(row, tables, keys)]
+    return pd.DataFrame(told, columns=list(COLUMNS))
+
+
+def differing(items: str, corpora: list[str], rows: pd.DataFrame | None = None) -> pd.DataFrame:
+    """For a page: the differing rows of items that begin with `items`, and what was tried, in sentences.
+
+    Columns NAMES, reported, ours, low, high, tolerance, tried. rows: of `scorecard`; None takes the whole archive.
+    """
+    results = stored_summaries()
+    rows = scorecard(results) if rows is None else rows
+    wanted = rows["item"].str.startswith(items) & rows["corpus"].isin(corpora) & (rows["verdict"] == "differs")
+    return with_sentences(rows[wanted], results)[[*NAMES, "reported", "ours", "low", "high", "tolerance", "tried"]]
+
+
+def with_sentences(rows: pd.DataFrame, results: list[Result] | None = None) -> pd.DataFrame:
+    """Rows with a column `tried`: the sentences of all causes tried, '' for rows that do not differ."""
+    found = causes(rows, results).groupby(NAMES, dropna=False, sort=False)["sentence"].agg(" ".join)
+    found = found.rename("tried").reset_index() if len(found) else pd.DataFrame(columns=[*NAMES, "tried"])
+    merged = rows.merge(found.astype({name: rows[name].dtype for name in NAMES}), on=NAMES, how="left")
+    return merged.assign(tried=merged["tried"].fillna(""))
+
+
+def by_variant(results: list[Result]) -> tuple[dict[Variant, Cells], dict[tuple, str]]:
+    """Cells of the standard runs and of each variant in one field; and (variant, corpus, encoder, attention, seed) -> key."""
+    groups: dict[Variant, list[Result]] = {(): []}
+    keys = {}
+    for result in results:
+        run = from_dict(result.record["run"])
+        variant = difference(replace(run, seed=SEEDS[0]))
+        if len(variant) <= 1 and run.seed in SEEDS:
+            groups.setdefault(variant, []).append(result)
+            keys[variant, run.corpus, run.encoder, run.attention, run.seed] = result.key
+    return {variant: cells(group) for variant, group in groups.items()}, keys
+
+
+def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dict]:
+    """What was tried for one differing row: declared causes, other variants, the authors' other run, the seeds."""
+    declared = [cause for cause in reported("causes").fillna("").itertuples() if speaks_to(cause, row)]
+    found = [told(f"{capital(cause.cause)}.") for cause in declared if not cause.field]
+    if row.data == "subset":
+        found.append(told(f"Our training split holds {row.n_train:,} documents, the paper's {printed_train(row):,.0f}."))
+    if row.measure in COUNTED:
+        return found + corrected(row)
+    for variant in sorted((v for v in tables if v), key=str):
+        (field, value), *_ = variant
+        reasons = [c for c in declared if c.field == field and fnmatch(named(value), c.value)]
+        places = {row.corpus: "", **{c.tested_on: c.cause for c in reasons if c.tested_on}}
+        places |= {row.corpus: c.cause for c in reasons if not c.tested_on}
+        for corpus, why in places.items():
+            found += moved(row, corpus, variant, why, tables, keys)
+    return found + other_run(row) + over_the_seeds(row, tables[()], keys)
+
+
+def told(sentence: str, **numbers) -> dict:
+    """One cause: its sentence, and numbers where a run gave them."""
+    empty = {name: np.nan for name in ("value", "shift", "low", "high")}
+    return {"cause": "", "why": "", "key": "", "n_seeds": 0, "within": False, **empty, **numbers, "sentence": sentence}
+
+
+def speaks_to(cause, row) -> bool:
+    """Whether a declared cause is about a row: its corpus, item and measure are patterns with *."""
+    return all(fnmatch(str(getattr(row, name)), getattr(cause, name)) for name in ("corpus", "item", "measure"))
+
+
+def moved(row, corpus: str, variant: Variant, why: str, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dict]:
+    """By how much a variant moves a number, over the seeds that it shares with the standard runs.
+
+    corpus: where it was run; on another data set than the row's the move alone is told, over all classes.
+    """
+    elsewhere = corpus != row.corpus
+    place = row._replace(corpus=corpus, group="all") if elsewhere else row
+    there, plain = seed_values(place, tables[variant]), seed_values(place, tables[()])
+    shared = sorted(there.keys() & plain.keys(), key=SEEDS.index)
+    if not shared:
+        return []
+    shift = over_seeds_of({seed: there[seed] - plain[seed] for seed in shared})
+    value = over_seeds_of({seed: there[seed] for seed in shared})
+    key = keys[variant, corpus, encoders_of(row)[0], row.attention, shared[0]]
+    (field, setting), *_ = variant
+    start = f"{capital(words(field, setting))} ({runs(key, len(shared))}): {signed(shift)}"
+    within = not elsewhere and holds(row, value)
+    if elsewhere:
+        sentence = f"{start} on the same number of {corpus}; ours is {row.ours - row.reported:+.2f} from the reported one."
+    else:
+        sentence = f"{start}, gives {value['ours']:.2f}, {'which holds' if within else 'still differs'}."
+    numbers = {"value": value["ours"], "shift": shift["ours"], "low": shift["low"], "high": shift["high"]}
+    variant_told = {"cause": f"{field}={named(setting)}", "why": why, "key": key, "n_seeds": len(shared)}
+    return [told(minus(sentence), within=within, **variant_told, **numbers)]
+
+
+def over_the_seeds(row, table: Cells, keys: dict[tuple, str]) -> list[dict]:
+    """Whether the accident of a training may be the cause: the single seeds beside the reported value."""
+    values = seed_values(row, table)
+    if len(values) < 2:
+        return []
+    claim = row.item.startswith("claim")
+    alone = sum(holds(row, {"ours": v, "low": v, "high": v}) for v in values.values())
+    nearest = min(values, key=lambda seed: abs(values[seed] - row.reported))
+    key = keys[(), row.corpus, encoders_of(row)[0], row.attention, nearest]
+    span = f"{min(values.values()):.2f} to {max(values.values()):.2f}"
+    where = "on the side of the claim" if claim else f"within the tolerance, nearest `{key}`"
+    sentence = f"Seeds: {len(values)} runs give {span}, {alone} of them {where}{f' (nearest to the threshold: `{key}`)' if claim else ''}."
+    return [told(minus(sentence), cause="seed", key=key, n_seeds=len(values), value=values[nearest], within=alone > 0)]
+
+
+def other_run(row) -> list[dict]:
+    """The same number in the authors' other run: final beside Table 2, April beside Figures 6 to 8."""
+    places = {"encoder": row.encoder, "attention": row.attention, "corpus": row.corpus, "statistic": row.statistic}
+    if row.item == "Table 2":
+        name, table = "final", reported("jain_repo_correlations", snapshot=FINAL_RUN, measure=row.measure, **places)
+    elif row.item.startswith(("Figure 6", "Figure 7", "Figure 8")):
+        name, table = "April", reported("jain_repo_svg_summaries", snapshot=APRIL_RUN, measure=row.measure, **places)
+        label = bin_of(row)
+        table = table[table["max_attention_bin"].isna() if label == "all" else table["max_attention_bin"] == label]
+    else:
+        return []
+    table = table[table["class"] == "Overall"] if row.group == "all" else table[table["class_name"] == row.group]
+    if len(table) != 1 or not np.isfinite(value := float(table["value"].iloc[0])):
+        return []
+    within = abs(row.ours - value) <= row.tolerance + 1e-9
+    sentence = f"The authors' {name} run has {value:.2f}; ours lies {'within' if within else 'outside'} the tolerance of that."
+    return [told(minus(sentence), cause=f"{name} run", value=value, shift=value - row.reported, within=within)]
+
+
+def corrected(row) -> list[dict]:
+    """The corrected value of a slip of Table 1, where there is one and it is not the row itself."""
+    if row.item != "Table 1":
+        return []
+    same = reported("tolerances", item="Table 1 (corrected)", corpus=row.corpus, group=row.group, measure=row.measure)
+    if same.empty:
+        return []
+    rule = next(same.itertuples())
+    within = holds(rule, {"ours": row.ours})
+    digits = ".0f" if row.statistic == "count" else ".1f"
+    sentence = f"Corrected: {rule.reference:{digits}}, ours {row.ours:{digits}}, {'which holds' if within else 'which still differs'}."
+    return [told(sentence, cause="corrected", value=rule.reference, within=within)]
+
+
+def printed_train(row) -> float:
+    """Training documents that the paper counts."""
+    return printed_sizes()[row.corpus]["train"]
+
+
+def words(field: str, value) -> str:
+    """A variant in words."""
+    known = {
+        "selection": f"checkpoint chosen on the {value} set",
+        "vectors": f"{value} word vectors",
+        "fraction": f"{value:.0%} of the training set" if field == "fraction" else "",
+        "hidden": f"width {value}",
+        "class_weights": "with class weights" if value else "without class weights",
+        "options": named(value),
+    }
+    return known.get(field, f"{field.replace('_', ' ')} {named(value)}")
+
+
+def named(value) -> str:
+    """A field's value as causes.csv writes it; options as name=value."""
+    return ", ".join(f"{name}={setting}" for name, setting in value) if isinstance(value, tuple) else str(value)
+
+
+def runs(key: str, count: int) -> str:
+    """The first run and how many more."""
+    return f"`{key}`" + (f" and {count - 1} more seed{'s' if count > 2 else ''}" if count > 1 else "")
+
+
+def signed(shift: dict) -> str:
+    """A difference with its interval, where it has one."""
+    known = np.isfinite(shift["low"])
+    return f"{shift['ours']:+.2f}" + (f" ({shift['low']:+.2f} to {shift['high']:+.2f})" if known else "")
+
+
+def minus(text: str) -> str:
+    """Signs of numbers as minus signs; hyphens in keys stay."""
+    return re.sub(r"(?<![\w`-])-(?=\d)", "−", text)
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
