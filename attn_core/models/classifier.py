@@ -56,7 +56,7 @@ def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int = 1, h
     vectors (V, E) float32 are copied into the embedding; row 0 is the pad row and stays zero.
     """
     check(encoder, attention, vectors)
-    encoder_module = new_encoder(encoder, vectors, hidden)
+    encoder_module = new_encoder(ENCODERS[encoder], vectors, hidden)
     return Classifier(encoder_module, ATTENTIONS[attention](encoder_module.width), outputs)
 
 
@@ -73,10 +73,10 @@ def check(encoder: str, attention: str, vectors: np.ndarray) -> None:
         )
 
 
-def new_encoder(encoder: str, vectors: np.ndarray, hidden: int | None) -> nn.Module:
+def new_encoder(kind: type[nn.Module], vectors: np.ndarray, hidden: int | None) -> nn.Module:
     """A fresh encoder with its own copy of the vectors."""
     embedding = nn.Embedding.from_pretrained(torch.tensor(vectors), freeze=False, padding_idx=0)
-    return ENCODERS[encoder](embedding, **({} if hidden is None else {"hidden": hidden}))
+    return kind(embedding, **({} if hidden is None else {"hidden": hidden}))
 
 
 def to_arrays(model: nn.Module) -> dict[str, np.ndarray]:

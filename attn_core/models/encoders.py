@@ -72,9 +72,12 @@ class CNN(nn.Module):
         self.width = hidden * len(widths)
 
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        return self.windows(ids).relu() * mask[..., None]  # (B, L, 4 hidden)
+
+    def windows(self, ids: Tensor) -> Tensor:
+        """The convolutions' outputs, (B, L, 4 hidden)."""
         e = self.embedding(ids).transpose(1, 2)  # (B, 300, L); the pad row is zero, like the padding beyond the text
-        h = torch.cat([convolution(e) for convolution in self.convolutions], dim=1).transpose(1, 2).relu()
-        return h * mask[..., None]  # (B, L, 4 hidden)
+        return torch.cat([convolution(e) for convolution in self.convolutions], dim=1).transpose(1, 2)
 
     def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         """Maximum over positions, after the masking."""
@@ -98,6 +101,37 @@ class Average(nn.Module):
         return mean_within(self(ids, lengths, mask), lengths)
 
 
+class CNNByWord(CNN):
+    """The same CNN for batches of few distinct words: each is multiplied once by the filters' seven positions.
+
+    A window is then the sum of seven rows. On bAbI's stories a training step takes a third of the convolutions' time.
+    """
+
+    def windows(self, ids: Tensor) -> Tensor:
+        words, slots = distinct(nn.functional.pad(ids, (3, 3)), self.embedding)
+        filters = [nn.functional.pad(c.weight, (3 - c.padding[0],) * 2) for c in self.convolutions]  # (hidden, E, 7)
+        products = torch.matmul(self.embedding(words), torch.cat(filters).permute(2, 1, 0))  # (7, U, 4 hidden)
+        h = torch.cat([convolution.bias for convolution in self.convolutions])
+        for place, table in enumerate(products):
+            h = h + nn.functional.embedding(slots[:, place : place + ids.shape[1]], table)
+        return h
+
+
+class AverageByWord(Average):
+    """The same projection, made once per distinct word of the batch."""
+
+    def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        words, slots = distinct(ids, self.embedding)
+        return nn.functional.embedding(slots, self.project(self.embedding(words)).tanh())
+
+
+def distinct(ids: Tensor, embedding: nn.Embedding) -> tuple[Tensor, Tensor]:
+    """Words (U,) among which all ids lie, and each id's place among them; the whole vocabulary where it is small."""
+    if embedding.num_embeddings <= ids.numel():
+        return torch.arange(embedding.num_embeddings, device=ids.device), ids
+    return torch.unique(ids, return_inverse=True)
+
+
 class NoEncoder(nn.Module):
     """The embedding itself: attention over word vectors without any context."""
 
@@ -116,3 +150,6 @@ class NoEncoder(nn.Module):
 
 ENCODERS = {"lstm": BiLSTM, "cnn": CNN, "average": Average, "none": NoEncoder}
 """Name in `Run.encoder` -> class. Default widths are the classes' own."""
+
+PAIRED_ENCODERS = ENCODERS | {"cnn": CNNByWord, "average": AverageByWord}
+"""The same for pairs of texts: equal to rounding, faster in training where a batch has few distinct words."""
