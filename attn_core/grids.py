@@ -1,0 +1,255 @@
+"""All models of a data set side by side: what the archive holds of them, and the same of the authors' two runs."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attn_core import archive
+from attn_core.across import told
+from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
+from attn_core.corpora import catalogue
+from attn_core.errors import AttnError
+from attn_core.experiments import derived, edges
+from attn_core.measures import seed_interval
+from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
+from attn_core.runs import Run, command
+from attn_core.scorecard import data_of
+from attn_core.seeds import book_seeds, summaries
+
+CORPORA = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
+MODELS = tuple((encoder, attention) for encoder in ("lstm", "cnn", "average") for attention in ("tanh", "dot"))
+
+FIVE_SEEDS = ("sst", "20news", "agnews", "babi_1")
+"""Data sets of which five seeds of every model are run; three of the others."""
+
+EPSILONS = (0.05, 0.01)
+
+MEASURES = {"tau_attention_gradient": "tau_gradient", "tau_attention_loo": "tau_loo", "median_change": "median_output_change"}
+"""Statistic of ours -> measure of the authors' files; the JSDs are their eps_max_jsd."""
+
+# ---- what is drawn ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The runs of one data set that are there, and what their summaries say.
+
+    results: by (encoder, attention), in the order of the seeds. tables: by the same, statistic -> summary rows.
+    wanted: seeds a model should have.
+    """
+
+    corpus: str
+    results: dict[tuple[str, str], list[Result]]
+    tables: dict[tuple[str, str], dict[str, pd.DataFrame]]
+    wanted: tuple[int, ...]
+
+    @property
+    def groups(self) -> dict[str, str]:
+        """Predicted class as summaries write it -> its name; answers of questions are not told apart."""
+        return groups(self.corpus)
+
+    def over_seeds(self, model: tuple[str, str], statistic: str, group: str, measure: str = "mean", bin: str = "all") -> np.ndarray:
+        """One number per seed that has it."""
+        rows = self.tables.get(model, {}).get(statistic)
+        if rows is None:
+            return np.empty(0)
+        return rows.loc[(rows["predicted"] == group) & (rows["bin"] == bin) & (rows["measure"] == measure), "value"].to_numpy(float)
+
+    def shares(self, model: tuple[str, str], statistic: str, group: str) -> np.ndarray:
+        """Share of the documents with a value in each bin of `edges`, (seeds, bins)."""
+        rows = self.tables.get(model, {}).get(statistic)
+        size = len(edges(statistic)) - 1
+        if rows is None:
+            return np.empty((0, size))
+        rows = rows[(rows["predicted"] == group) & (rows["bin"] == "all") & rows["measure"].str.startswith("hist:")]
+        bins = rows["measure"].str[5:].astype(int)
+        counts = rows.assign(k=bins).pivot_table(index="seed", columns="k", values="value", fill_value=0.0)
+        counts = counts.reindex(columns=range(size), fill_value=0.0).to_numpy(float)
+        return counts / counts.sum(axis=1, keepdims=True)
+
+    def documents(self, model: tuple[str, str]) -> pd.DataFrame | None:
+        """Per-document statistics of the first seed that has them, with what follows from them."""
+        found = next((result.documents for result in self.results.get(model, []) if result.documents is not None), None)
+        return None if found is None else derived(found)
+
+    def missing(self) -> dict[tuple[str, str], list[int]]:
+        """Seeds that a model should have and has not."""
+        there = {model: [r.record["run"]["seed"] for r in found] for model, found in self.results.items()}
+        absent = {model: [seed for seed in self.wanted if seed not in there.get(model, [])] for model in MODELS}
+        return {model: seeds for model, seeds in absent.items() if seeds}
+
+    def told(self, layer: str = "summaries") -> str:
+        """Runs, layer and n for a caption. layer: 'summaries' (all seeds) or 'documents' (one seed)."""
+        found = [result for results in self.results.values() for result in results]
+        if not found:
+            return "No model of this data set was rerun; only the authors' numbers are drawn"
+        seeds = sorted({len(results) for results in self.results.values() if results})
+        count = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else f"{seeds[0]} seed{'s' if seeds[0] > 1 else ''}"
+        tests = " or ".join(str(n) for n in sorted({result.record["n_test"] for result in found}))
+        trained = " or ".join(f"{n:,}" for n in sorted({result.record["n_train"] for result in found}))
+        text = f"{count} a model, seed summaries of the whole test set, n = {tests} documents"
+        first = next((r for r in found if r.documents is not None), None)
+        if layer == "documents" and first is not None:
+            text = f"{first.documents_layer} (seed {first.record['run']['seed']}); medians and means: {text}"
+        absent = [name(model) for model in MODELS if not self.results.get(model)]
+        kind = {"subset": ", a subset of the paper's data", "generated": ", generated"}.get(data_of(found[0].record), "")
+        return f"{text}; trained on {trained} documents{kind}" + (f". Not rerun: {', '.join(absent)}" if absent else "")
+
+
+def groups(corpus: str) -> dict[str, str]:
+    """Predicted class as summaries write it -> its name; answers of questions are not told apart."""
+    entry = catalogue.corpus(corpus)
+    return {"all": "all questions"} if entry.task == "question" else {str(i): text for i, text in enumerate(entry.classes)}
+
+
+def name(model: tuple[str, str]) -> str:
+    """'BiLSTM, additive'."""
+    return f"{ENCODER_NAMES[model[0]]}, {ATTENTION_NAMES[model[1]]}"
+
+
+def collect(corpora: list[str], seeds: int = 5) -> dict[str, Grid]:
+    """The archived runs of each data set, of the first `seeds` seeds.
+
+    Runs of the local cache alone are left out: they have no summaries yet, and a page of 48 models cannot make them.
+    """
+    store, grids = archive.archive_folder(), {}
+    for corpus in corpora:
+        if corpus not in CORPORA:
+            raise AttnError(f"the appendix has no data set '{corpus}'; corpora takes: {', '.join(CORPORA)}")
+        first = book_seeds(corpus, seeds)
+        keys = {model: [Run(corpus, *model, seed=seed).key for seed in first] for model in MODELS}
+        results = {m: stored(store, own) for m, own in keys.items()}
+        shown = [*groups(corpus), "all"]
+        tables = {}
+        for model, found in results.items():
+            if found:
+                table = summaries(found)
+                table = table[table["predicted"].isin(shown)].astype({"measure": object, "predicted": object, "bin": object})
+                tables[model] = dict(list(table.groupby("statistic")))
+        grids[corpus] = Grid(corpus, results, tables, first if corpus in FIVE_SEEDS else first[:3])
+    return grids
+
+
+def stored(store: Path, keys: list[str]) -> list[Result]:
+    """The archived runs among some; only the first with its documents and traces, the others' summaries suffice."""
+    found = [key for key in keys if archive.has(store, key)]
+    return [archive.read(store, key, whole=i == 0) for i, key in enumerate(found)]
+
+
+def gaps(grids: dict[str, Grid]) -> list[str]:
+    """One line for each data set with absent runs."""
+    lines = []
+    for grid in grids.values():
+        missing = grid.missing()
+        if missing:
+            counts = ", ".join(f"{name(model)} ({len(seeds)} of {len(grid.wanted)} seeds)" for model, seeds in missing.items())
+            model, seeds = next(iter(missing.items()))
+            make = command(Run(grid.corpus, *model, seed=seeds[0]))
+            lines.append(f"{grid.corpus}: absent {counts}; make the first with: {make}")
+    return lines
+
+
+# ---- the authors' numbers --------------------------------------------------------------------------------------------
+
+
+@cache
+def authors_table(table: str, corpus: str, encoder: str, attention: str) -> pd.DataFrame:
+    """Rows of one model in a reported table."""
+    return reported(table, corpus=corpus, encoder=encoder, attention=attention)
+
+
+def theirs(table: str, corpus: str, model: tuple[str, str], group: str, **where: object) -> pd.DataFrame:
+    """Rows of a reported table for one model and class, by the class's name: its number changes between their runs."""
+    rows = authors_table(table, corpus, *model)
+    label = groups(corpus)[group] if group in groups(corpus) else "all"
+    rows = rows[rows["class"] == "Overall"] if group == "all" else rows[rows["class_name"] == label]
+    for column, value in where.items():
+        rows = rows[rows[column] == value]
+    return rows
+
+
+def authors_mean(corpus: str, model: tuple[str, str], group: str, statistic: str, snapshot: str) -> float:
+    """The authors' mean of a statistic in one class; NaN where their files have none."""
+    if statistic.startswith("tau_"):
+        rows = theirs("jain_repo_correlations", corpus, model, group, snapshot=snapshot, measure=MEASURES[statistic], statistic="mean")
+    else:
+        where = {"snapshot": snapshot, "measure": "eps_max_jsd", "statistic": "mean_binned"}
+        rows = theirs("jain_repo_svg_summaries", corpus, model, group, **where)
+    return float(rows["value"].iloc[0]) if len(rows) else np.nan
+
+
+def stored_at(kind: str, epsilon: float) -> str:
+    """Name of a JSD statistic in the archive's tables: 'jsd_search@0.05'; AttnError for an epsilon that is not stored."""
+    if epsilon not in EPSILONS:
+        raise AttnError(f"epsilon must be one of {', '.join(map(str, EPSILONS))}, which are stored; got {epsilon}")
+    return f"{kind}@{epsilon:g}"
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def shown(values: np.ndarray, form: str = ".2f", bounds: tuple[float, float] = (-1.0, 1.0)) -> str:
+    """Mean over seeds with its Student t interval cut at `bounds`; '–' for no seed."""
+    low, high = seed_interval(values)
+    return told(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan, low, high, form, bounds)
+
+
+def rows_of(grids: dict[str, Grid], statistics: dict[str, str], authors: bool = True, measure: str = "mean") -> pd.DataFrame:
+    """One row per rerun model and predicted class: seeds, test accuracy, then each statistic beside the authors' two runs.
+
+    statistics: statistic -> heading. Cells are texts, mean over seeds with interval. Models that were not rerun have no row.
+    """
+    rows = []
+    for grid in grids.values():
+        for model, results in grid.results.items():
+            for group, text in grid.groups.items() if results else ():
+                row = {"data": grid.corpus, "model": name(model), "class": text, "seeds": len(results)}
+                row["accuracy"] = shown(grid.over_seeds(model, "accuracy", "all", "value"), bounds=(0.0, 1.0))
+                for statistic, heading in statistics.items():
+                    row[heading] = shown(grid.over_seeds(model, statistic, group, measure))
+                    if authors:
+                        kind = statistic.partition("@")[0]
+                        for snapshot, word in ((APRIL_RUN, "April"), (FINAL_RUN, "final")):
+                            value = authors_mean(grid.corpus, model, group, kind, snapshot)
+                            row[f"{heading}, {word}"] = f"{value:.2f}" if np.isfinite(value) else "–"
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def beside_authors(grids: dict[str, Grid], statistic: str) -> pd.DataFrame:
+    """Our mean of a statistic and the authors' two, one row per model and class that both have.
+
+    Columns corpus, encoder, attention, group, ours, april, final, apart (distance from the nearer end of their two values, 0
+    between them), spread (distance of their two values).
+    """
+    rows = []
+    for grid in grids.values():
+        for model, results in grid.results.items():
+            for group in grid.groups if results else ():
+                mean = float(np.mean(grid.over_seeds(model, statistic, group)))
+                ends = [authors_mean(grid.corpus, model, group, statistic.partition("@")[0], s) for s in (APRIL_RUN, FINAL_RUN)]
+                apart = max(min(ends) - mean, mean - max(ends), 0.0)
+                rows.append((grid.corpus, *model, group, mean, *ends, apart, abs(ends[1] - ends[0])))
+    columns = ["corpus", "encoder", "attention", "group", "ours", "april", "final", "apart", "spread"]
+    return pd.DataFrame(rows, columns=columns).dropna()
+
+
+def orderings(grids: dict[str, Grid], pairs: dict[str, tuple[tuple, tuple]], measure: str = "mean") -> dict[str, dict[str, list[str]]]:
+    """For each named pair of (model, statistic): data sets in which the first is above, below, or neither.
+
+    Decided by the Student t interval of the mean over seeds of the first minus the second (shared seeds, all documents).
+    """
+    found = {}
+    for title, (first, second) in pairs.items():
+        sides = {"above": [], "below": [], "open": []}
+        for corpus, grid in grids.items():
+            values = [grid.over_seeds(model, statistic, "all", measure) for model, statistic in (first, second)]
+            shared = min(map(len, values))
+            low, high = seed_interval(values[0][:shared] - values[1][:shared])
+            if shared:
+                sides["above" if low > 0 else "below" if high < 0 else "open"].append(corpus)
+        found[title] = sides
+    return found
