@@ -12,8 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from attn_core.errors import AttnError
+from attn_core.measures import slabs
 
 MANTISSA_BITS = 12
+
+NUMBERS = 1 << 22
+"""Weighted contributions held at once."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,13 @@ class Traces:
 
     def logits_under(self, attention: np.ndarray) -> np.ndarray:
         """Logits under another attention (T,) over the same tokens, (D, K) float64."""
-        weighted = attention[:, None] * self.contribution.astype(np.float64)  # (T, K) or (T, M)
-        return self.decoded(np.add.reduceat(weighted, self.offsets[:-1], axis=0), np.arange(len(self)))
+        width = self.contribution.shape[1]
+        context = np.empty((len(self), width))
+        for start, stop in slabs(self.offsets, max(1, NUMBERS // width)):  # bounds memory, changes no number
+            tokens = slice(self.offsets[start], self.offsets[stop])
+            weighted = attention[tokens, None] * self.contribution[tokens].astype(np.float64)  # (., K) or (., M)
+            context[start:stop] = np.add.reduceat(weighted, self.offsets[start:stop] - self.offsets[start], axis=0)
+        return self.decoded(context, np.arange(len(self)))
 
     def decoded(self, context: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Logits (..., K) float64 of contexts sum_t a_t contribution_t (..., K or M) that belong to documents `rows`.

@@ -4,6 +4,8 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from dataclasses import replace
+
 import hypothesis
 import numpy as np
 import pytest
@@ -42,4 +44,22 @@ def toy_traces(lengths=(1, 2, 3, 5, 5, 8), seed=0, classes=1, doc_ids=None) -> T
         bias=rng.normal(size=classes).astype(np.float32),
         gradient=rng.normal(size=offsets[-1]).astype(np.float32),
         leave_one_out=leave_one_out.astype(np.float32),
+    )
+
+
+def toy_pairs(lengths=(1, 2, 3, 5, 5, 8), seed=0, outputs=4, hidden=6, allowed=None, doc_ids=None) -> Traces:
+    """Random traces of text pairs: the outputs are a readout of a hidden tanh layer. allowed: answers per document."""
+    rng = np.random.default_rng(seed + 1000)
+    traces = toy_traces(lengths, seed, outputs, doc_ids)
+    possible = None
+    if allowed is not None:
+        possible = rng.random((len(traces), outputs)).argsort(axis=1) < allowed
+    return replace(
+        traces,
+        label=rng.integers(0, outputs, len(traces)),
+        contribution=rng.normal(size=(traces.offsets[-1], hidden)).astype(np.float32),
+        leave_one_out=np.abs(traces.leave_one_out),
+        query=rng.normal(size=(len(traces), hidden)).astype(np.float32),
+        readout=rng.normal(size=(outputs, hidden)).astype(np.float32),
+        allowed=possible,
     )

@@ -21,6 +21,21 @@ def output(logits):
     return weight / weight.sum()
 
 
+def output_under(traces, row, attention):
+    """Output probabilities of document `row` under weights (n,), token by token; text pairs and classifiers."""
+    tokens = range(traces.offsets[row], traces.offsets[row + 1])
+    context = sum(weight * traces.contribution[t].astype(np.float64) for weight, t in zip(attention, tokens, strict=True))
+    if traces.readout is None:
+        return output(traces.bias.astype(np.float64) + context)
+    hidden = np.tanh(traces.query[row].astype(np.float64) + context)
+    logits = np.array([hidden @ line.astype(np.float64) for line in traces.readout]) + traces.bias
+    if traces.allowed is None:
+        return output(logits)
+    answers = np.zeros(len(logits))
+    answers[traces.allowed[row]] = output(logits[traces.allowed[row]])
+    return answers
+
+
 def jsd(a, b):
     """Jensen-Shannon divergence of two distributions, term by term."""
     total = 0.0
@@ -43,13 +58,11 @@ def kendall(x, y, offsets):
 def median_change(traces, draws):
     """Median change of output over permutations draws (count, T), a loop over documents and permutations."""
     median = np.empty(len(traces))
-    bias = traces.bias.astype(np.float64)
-    for row, tokens, attention, contribution in documents(traces):
-        original = output(bias + attention @ contribution)
-        changes = []
-        for order in draws[:, tokens]:
-            permuted = attention[order]
-            changes.append(0.5 * np.abs(output(bias + permuted @ contribution) - original).sum())
+    for row, tokens, attention, _ in documents(traces):
+        original = output_under(traces, row, attention)
+        changes = [
+            0.5 * np.abs(output_under(traces, row, attention[order]) - original).sum() for order in draws[:, tokens]
+        ]
         median[row] = np.median(changes)
     return median
 
@@ -96,19 +109,37 @@ def search(traces, starts, k=5, penalty=500.0, margin=0.01, diversity=None, obje
 
     diversity = 1 / k**2 if diversity is None else diversity
     found = np.empty(starts.shape)
-    for _, tokens, attention, contribution in documents(traces):
-        own, s, bias = torch.tensor(attention), torch.tensor(contribution[:, 0]), float(traces.bias[0])
-        p = torch.sigmoid((own * s).sum() + bias)
+    for row, tokens, attention, contribution in documents(traces):
+        own, outputs = torch.tensor(attention), differentiable(traces, row, contribution)
+        p = outputs(own)
         logits = torch.tensor(starts[:, tokens], dtype=torch.float64, requires_grad=True)
         optimiser = torch.optim.Adam([logits], lr=lr, amsgrad=True)
         for _ in range(steps):
             optimiser.zero_grad()
             a = torch.softmax(logits, -1)  # (k, n)
             first = divergence(a, own) if objective == "jsd" else (a * (a / own).log()).sum(-1)
-            distance = (torch.sigmoid((a * s).sum(-1) + bias) - p).abs()
+            distance = (outputs(a) - p).abs().sum(-1)
             among = divergence(a[:, None], a[None, :])  # (k, k)
             loss = (-first + penalty * torch.relu(distance - margin)).sum() - diversity * among.sum()
             loss.backward()
             optimiser.step()
         found[:, tokens] = torch.softmax(logits.detach(), -1).numpy()
     return found
+
+
+def differentiable(traces, row, contribution):
+    """Function of weights (..., n) as a torch tensor: p (..., 1) of one logit, else the softmax outputs (..., K)."""
+    import torch
+
+    value, bias = torch.tensor(contribution), torch.tensor(traces.bias, dtype=torch.float64)
+    if traces.readout is None:
+        squash = torch.sigmoid if traces.classes == 1 else lambda logits: torch.softmax(logits, -1)
+        return lambda a: squash(a @ value + bias)
+    query, readout = (torch.tensor(x, dtype=torch.float64) for x in (traces.query[row], traces.readout))
+    allowed = torch.tensor(np.ones(traces.classes, bool) if traces.allowed is None else traces.allowed[row])
+
+    def outputs(a):
+        logits = torch.tanh(query + a @ value) @ readout.T + bias
+        return torch.softmax(logits.masked_fill(~allowed, -torch.inf), -1)
+
+    return outputs

@@ -100,11 +100,6 @@ def test_bad_search_options_are_named(options, message):
         search(toy_traces((3,)), **options)
 
 
-def test_search_refuses_three_classes():
-    with pytest.raises(AttnError, match="have 3 classes"):
-        search(toy_traces((3,), classes=3))
-
-
 def test_select_by_hand():
     """p = 1/2. Candidates: far but outside, nearer and inside, the model's own; a second document has none inside."""
     traces = one([0.5, 0.5], [1.0, -1.0])

@@ -23,6 +23,10 @@ QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 COUNTED = ("tau_", "jsd_", "ceiling", "ratio_", "median_change")
 """Statistics whose summary holds a histogram."""
 
+MOST_CLASSES = 3
+"""With more outputs than this a summary has only the group 'all'. (The authors' code counts the different answers a model
+gives, so that one which knows few answers is grouped after all.)"""
+
 ONCE = ("ceiling", "ceiling_permutation", "max_attention")
 """Columns of the adversarial table that do not depend on epsilon."""
 
@@ -33,13 +37,15 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
     Columns: doc_id, label, predicted, n (tokens), p; those of `correlation`; median_change (100 permutations);
     max_attention, ceiling, ceiling_permutation; then for every epsilon, with the suffix @0.01 and the like,
     jsd_search, tvd_search (one search, selected at each epsilon), jsd_exact, tvd_exact, n_support, jsd_shuffled,
-    jsd_permutation. Ratios to the ceiling follow from these columns and are left to `derived`.
+    jsd_permutation; text pairs and three classes or more have jsd_sparse, jsd_lower, tvd_lower (and classifiers
+    jsd_upper) in place of jsd_exact, tvd_exact, n_support. Ratios to the ceiling follow from these columns and are left
+    to `derived`. p is the probability of class 1, of the predicted class where there are more than two outputs.
     """
     weights = search(traces, seed=seed)
     parts = [correlation(traces, seed), permutation(traces, seed=seed)[["median_change"]]]
     for epsilon in epsilons:
         found = adversarial(traces, epsilon, weights, seed)
-        found = found.drop(columns=["ratio_search", "ratio_exact", *identity(traces)])
+        found = found.drop(columns=[*identity(traces), *found.filter(like="ratio_")])
         if epsilon == epsilons[0]:
             parts.append(found[list(ONCE)])
         parts.append(found.drop(columns=list(ONCE)).add_suffix(f"@{epsilon:g}"))
@@ -51,14 +57,14 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
 def derived(documents: pd.DataFrame) -> pd.DataFrame:
     """A document table with what follows from its columns.
 
-    ratio_exact@e, ratio_search@e: JSD divided by the ceiling (NaN where that is 0, in texts of one token);
+    ratio_exact@e, ratio_lower@e, ratio_search@e: JSD divided by the ceiling (NaN where that is 0, in texts of one token);
     ratio_permutation@e: by ceiling_permutation. difference_loo, difference_gradient: tau(gradient, leave-one-out)
     minus tau(attention, leave-one-out) and minus tau(attention, gradient), the paper's Figures 3 and 4.
     """
     columns = {}
     for name in documents.columns:
         kind, _, epsilon = name.partition("@")
-        if kind in ("jsd_exact", "jsd_search", "jsd_permutation"):
+        if kind in ("jsd_exact", "jsd_lower", "jsd_search", "jsd_permutation"):
             ceiling = documents["ceiling_permutation" if kind == "jsd_permutation" else "ceiling"]
             columns[f"{kind.replace('jsd', 'ratio')}@{epsilon}"] = documents[name] / ceiling.where(ceiling > 0)
     for name in ("loo", "gradient"):
@@ -83,10 +89,11 @@ def attention_bin(max_attention: np.ndarray) -> np.ndarray:
     return np.array(ATTENTION_BINS)[np.clip((np.asarray(max_attention) * 4).astype(int), 0, 3)]
 
 
-def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
+def summary_table(documents: pd.DataFrame, outputs: int = 2) -> pd.DataFrame:
     """A document table by class and bin: tidy, one number per row, small enough to keep for every seed.
 
-    Columns statistic (numbers of `documents` and of `derived`), predicted ('0', '1', ... or 'all'), bin (a label of
+    outputs: how many the model has (`Traces.classes`); with more than MOST_CLASSES, as in question answering, documents
+    are not grouped by predicted class, as in the paper. Columns statistic (numbers of `documents` and of `derived`), predicted ('0', '1', ... or 'all'), bin (a label of
     ATTENTION_BINS or 'all'), measure, value. Groups without documents have no rows. Measures:
     n documents, n_nan of them without a value; mean, std (ddof 0), q05, q25, median, q75, q95 of the others;
     share_significant for tau (p <= 0.05, NaN counts as not significant); share_below_0.1 for median_change,
@@ -98,7 +105,8 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     skipped = ("doc_id", "label", "predicted", "n")
     statistics = [name for name in documents.columns if name not in skipped and not name.startswith("p_")]
     classes = {"all": np.ones(len(documents), bool)}
-    classes |= {str(c): (documents["predicted"] == c).to_numpy() for c in sorted(documents["predicted"].unique())}
+    if outputs <= MOST_CLASSES:
+        classes |= {str(c): (documents["predicted"] == c).to_numpy() for c in sorted(documents["predicted"].unique())}
     binned = attention_bin(documents["max_attention"])
     bins = {"all": np.ones(len(documents), bool)} | {label: binned == label for label in ATTENTION_BINS}
     rows = []

@@ -1,18 +1,20 @@
-"""Can attention be quite different at the same output? Jain and Wallace 2019, section 4.2.2, and the exact answer.
+"""Can attention be quite different at the same output? Jain and Wallace 2019, section 4.2.2, and how different at most.
 
-search.py holds the authors' search, optimum.py the exact optimum, controls.py the yardsticks; here is their table.
+search.py holds the authors' search, optimum.py the exact optimum of one logit, bracket.py bounds for more outputs,
+controls.py the yardsticks; here is their table.
 """
 
 import numpy as np
 import pandas as pd
 
+from attn_core.experiments.bracket import lower, upper
 from attn_core.experiments.controls import controls
 from attn_core.experiments.optimum import exact, expand
 from attn_core.experiments.search import select
-from attn_core.experiments.tables import table
+from attn_core.experiments.tables import has_one_logit, table
 from attn_core.traces import Traces
 
-__all__ = ["adversarial", "controls", "exact", "expand", "select"]
+__all__ = ["adversarial", "controls", "exact", "expand", "lower", "select", "upper"]
 
 
 def adversarial(traces: Traces, epsilon: float, weights: np.ndarray | None = None, seed: int = 0) -> pd.DataFrame:
@@ -20,30 +22,44 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray | None = Non
 
     weights (k, T): the result of search.search; without it there are no search columns. Columns:
     jsd_search, tvd_search: epsilon-max JSD of the paper (section 4.2.2), see `select`, and the change of output there.
-    jsd_exact, tvd_exact, n_support: the exact optimum, see `exact`; n_support = 1 or 2 tokens carry it.
+    One logit (or two): jsd_exact, tvd_exact, n_support: the exact optimum, see `exact`; 1 or 2 tokens carry it.
+    Text pairs, three classes or more: jsd_sparse, jsd_lower, tvd_lower: see `lower`; the optimum lies between jsd_lower
+    and the ceiling, in classifiers also below jsd_upper, see `upper`.
     ceiling, jsd_shuffled, jsd_permutation, ceiling_permutation: see `controls` (seed is theirs).
-    ratio_search, ratio_exact: divided by the ceiling (NaN for documents of one token, whose ceiling is 0).
+    ratio_search, ratio_exact or ratio_lower: divided by the ceiling (NaN for documents of one token, whose ceiling is 0).
     max_attention: largest weight of the model's own attention.
     """
-    optimum, held = exact(traces, epsilon), controls(traces, epsilon, seed)
+    held = controls(traces, epsilon, seed)
     ceiling = np.where(held["ceiling"] > 0, held["ceiling"], np.nan)
-    columns = {}
+    searched = {}
     if weights is not None:
         chosen = select(traces, weights, epsilon)
-        columns = {"jsd_search": chosen["jsd"], "tvd_search": chosen["tvd"]}
-    columns |= {
-        "jsd_exact": optimum["jsd_exact"],
-        "tvd_exact": optimum["tvd_exact"],
-        "n_support": np.where(optimum["j"] < 0, 1, 2),
-        "ceiling": held["ceiling"],
+        searched = {"jsd_search": chosen["jsd"], "tvd_search": chosen["tvd"]}
+    if has_one_logit(traces):
+        optimum = exact(traces, epsilon)
+        best = {
+            "jsd_exact": optimum["jsd_exact"],
+            "tvd_exact": optimum["tvd_exact"],
+            "n_support": np.where(optimum["j"] < 0, 1, 2),
+        }
+    else:
+        bracket = lower(traces, epsilon, weights)
+        best = {name: bracket[name] for name in ("jsd_sparse", "jsd_lower", "tvd_lower")}
+        if traces.readout is None:
+            best["jsd_upper"] = np.minimum(upper(traces, epsilon), held["ceiling"])
+    jsd = searched | best
+    ratios = {
+        name.replace("jsd", "ratio"): jsd[name] / ceiling
+        for name in ("jsd_search", "jsd_exact", "jsd_lower")
+        if name in jsd
     }
-    if weights is not None:
-        columns["ratio_search"] = chosen["jsd"] / ceiling
-    columns |= {
-        "ratio_exact": optimum["jsd_exact"] / ceiling,
-        "jsd_shuffled": held["jsd_shuffled"],
-        "jsd_permutation": held["jsd_permutation"],
-        "ceiling_permutation": held["ceiling_permutation"],
-        "max_attention": traces.max_attention,
-    }
-    return table(traces, **columns)
+    return table(
+        traces,
+        **jsd,
+        ceiling=held["ceiling"],
+        **ratios,
+        jsd_shuffled=held["jsd_shuffled"],
+        jsd_permutation=held["jsd_permutation"],
+        ceiling_permutation=held["ceiling_permutation"],
+        max_attention=traces.max_attention,
+    )

@@ -11,9 +11,11 @@ import pandas as pd
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
+from attn_core.experiments.bracket import sparse
 from attn_core.experiments.optimum import exact, slab
 from attn_core.experiments.search import select
-from attn_core.experiments.tables import blocks, one_logit, pad, table
+from attn_core.experiments.swaps import swapped, times_log
+from attn_core.experiments.tables import blocks, has_one_logit, one_logit, pad, table
 from attn_core.measures import jsd_point, jsd_ragged
 from attn_core.traces import Traces
 
@@ -43,6 +45,8 @@ def controls(traces: Traces, epsilon: float, seed: int = 0, draws: np.ndarray | 
     the set of contributions stay, which token has which contribution changes, hence the output too, and the
     constraint is around that new output. jsd_permutation, tvd_permutation = the best permutation of the model's own
     weights found within epsilon of the model's output, so the shape of attention is kept; see `best_permutation`.
+    Text pairs and three classes or more have no exact optimum: their jsd_shuffled is that of `bracket.sparse` (hold it
+    against jsd_sparse), their jsd_permutation that of `swaps.swapped`.
 
     draws (T,): position within its document of the contribution token t gets in the shuffle; by default from
     (seed, doc_id).
@@ -52,12 +56,17 @@ def controls(traces: Traces, epsilon: float, seed: int = 0, draws: np.ndarray | 
     else:
         order = global_positions(traces, draws)
     shuffled = replace(traces, contribution=traces.contribution[order])
-    jsd, tvd = best_permutation(traces, epsilon, seed)
+    if has_one_logit(traces):
+        jsd, tvd = best_permutation(traces, epsilon, seed)
+        held = exact(shuffled, epsilon)["jsd_exact"]
+    else:
+        jsd, tvd = swapped(traces, epsilon, mirrored(traces), seed)
+        held = sparse(shuffled, epsilon)["jsd"]
     return table(
         traces,
         ceiling=ceiling(traces),
         ceiling_permutation=jsd_ragged(mirrored(traces), traces.attention, traces.offsets),
-        jsd_shuffled=exact(shuffled, epsilon)["jsd_exact"].to_numpy(),
+        jsd_shuffled=held.to_numpy(),
         jsd_permutation=jsd,
         tvd_permutation=tvd,
     )
@@ -173,11 +182,6 @@ def sampled_pairs(sizes: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]
     first, second = np.random.default_rng(step).random((2, SAMPLED_PAIRS))
     t = (first * sizes[:, None]).astype(np.int64)
     return t, (t + 1 + (second * (sizes[:, None] - 1)).astype(np.int64)) % sizes[:, None]
-
-
-def times_log(x: np.ndarray) -> np.ndarray:
-    """x ln x, 0 at 0."""
-    return x * np.log(np.maximum(x, 1e-300))
 
 
 def outside(z: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -36,10 +36,15 @@ def slab(traces: Traces, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     low, high = z, z
     if epsilon > 0:
         p = sigmoid(z + bias)
-        low = np.minimum(logit(np.maximum(p - epsilon, 0.0)) - bias, z)  # logit(0) = -inf, logit(1) = inf
-        high = np.maximum(logit(np.minimum(p + epsilon, 1.0)) - bias, z)
+        low = logit(np.maximum(p - epsilon, 0.0)) - bias  # logit(0) = -inf, logit(1) = inf
+        high = logit(np.minimum(p + epsilon, 1.0)) - bias
+    return widened(traces, s, z, low, high)
+
+
+def widened(traces: Traces, s: np.ndarray, z: np.ndarray, low: np.ndarray, high: np.ndarray):
+    """Bounds (D,) that hold z (D,), the model's own sum of s (T,), with room for rounding."""
     slack = ROUNDING * (1.0 + np.maximum.reduceat(np.abs(s), traces.offsets[:-1]))
-    return low - slack, high + slack
+    return np.minimum(low, z) - slack, np.maximum(high, z) + slack
 
 
 def exact(traces: Traces, epsilon: float) -> pd.DataFrame:
@@ -48,14 +53,31 @@ def exact(traces: Traces, epsilon: float) -> pd.DataFrame:
     Columns: jsd_exact; tvd_exact = |p' - p| there; i, j = positions within the document of the two tokens that carry
     the mass (j = -1: one token carries all); weight = the weight on i, j has the rest. One logit, or two as their
     difference; other traces are an AttnError. The paper has no such optimum; every search must stay below it.
+    """
+    s, bias = one_logit(traces)
+    best, first, second, weight = largest(traces, s, *slab(traces, epsilon))
+    start = traces.offsets[:-1]
+    z = weight * s[first] + np.where(second < 0, 0.0, (1.0 - weight) * s[second])
+    return table(
+        traces,
+        jsd_exact=np.maximum(best, 0.0),
+        tvd_exact=np.abs(sigmoid(z + bias) - sigmoid(totals(traces.attention * s, traces.offsets) + bias)),
+        i=first - start,
+        j=np.where(second < 0, -1, second - start),
+        weight=weight,
+    )
+
+
+def largest(traces: Traces, s: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The largest JSD to the model's attention with low <= sum_t a'_t s_t <= high; s (T,), bounds (D,).
+
+    Returns jsd, token i, token j (-1: one carries all) and the weight on i, each (D,); tokens as indices into (T,).
 
     Of all vertices only those that can win are valued. The value of a pair falls as the model's weight on either token
     grows and is convex in w, so token i is beaten by two tokens on its side of B, one nearer to B and one farther,
     with no larger weight than i's. What stays are tokens with a record low weight, seen from either end of their side.
     """
-    s, bias = one_logit(traces)
     attention = traces.attention
-    low, high = slab(traces, epsilon)
     best = np.full(len(traces), -np.inf)
     first, second = np.zeros(len(traces), np.int64), np.full(len(traces), -1)
     weight = np.ones(len(traces))
@@ -86,16 +108,7 @@ def exact(traces: Traces, epsilon: float) -> pd.DataFrame:
     if not np.isfinite(best).all():
         broken = traces.doc_id[~np.isfinite(best)][0]
         raise AttnError(f"document {broken} has scores or contributions that are not finite; trace its run again")
-    start = traces.offsets[:-1]
-    z = weight * s[first] + np.where(second < 0, 0.0, (1.0 - weight) * s[second])
-    return table(
-        traces,
-        jsd_exact=np.maximum(best, 0.0),
-        tvd_exact=np.abs(sigmoid(z + bias) - sigmoid(totals(attention * s, traces.offsets) + bias)),
-        i=first - start,
-        j=np.where(second < 0, -1, second - start),
-        weight=weight,
-    )
+    return best, first, second, weight
 
 
 def chunks(traces: Traces):

@@ -6,7 +6,7 @@ import pandas as pd
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import sigmoid, table
-from attn_core.traces import Traces
+from attn_core.traces import Traces, probabilities
 
 CHUNK = 1 << 15
 """Permuted weights worked on at once: 256 KB per array stay in the processor's cache."""
@@ -19,8 +19,8 @@ def permutation(
 
     Columns: median_change = median over permutations of TVD(output under permuted attention, output) (the median of
     an even count is the mean of the two middle values), max_attention = largest weight of the document.
-    Contributions stay, only the weights move: logits = bias + sum_t attention_{permuted t} contribution_t. One logit:
-    |p' - p|; K logits: half the L1 distance of the softmax outputs.
+    Contributions stay, only the weights move; of text pairs only those of the first text. One logit: |p' - p|; K logits:
+    half the L1 distance of the softmax outputs.
 
     draws (count, T): column t of row c is the position, within its document, of the token whose weight token t gets;
     by default uniform permutations from (seed, doc_id). chunk bounds memory and changes no number.
@@ -32,7 +32,6 @@ def permutation(
         count = len(draws)
     if count < 1:
         raise AttnError(f"count must be at least 1 permutation, got {count}")
-    contribution = traces.contribution.astype(np.float64)
     median = np.empty(len(traces))
     for rows, index in traces.equal_lengths():
         n = index.shape[1]
@@ -47,7 +46,8 @@ def permutation(
                     raise AttnError("draws must hold, for each document, permutations of the positions 0..n-1")
             order += (np.arange(len(part)) * n)[:, None, None]
             permuted = traces.attention[tokens].ravel()[order]
-            logits = np.matmul(permuted, contribution[tokens]) + traces.bias  # (B, count, K)
+            context = np.matmul(permuted, traces.contribution[tokens].astype(np.float64))  # (B, count, K or M)
+            logits = traces.decoded(context, part[:, None])
             median[part] = np.median(change(logits, traces.logits[part][:, None]), axis=1)
     return table(traces, median_change=median, max_attention=traces.max_attention)
 
@@ -56,10 +56,4 @@ def change(logits: np.ndarray, original: np.ndarray) -> np.ndarray:
     """TVD between the outputs of logits (..., K) and of original (..., K): sigmoid for K = 1, softmax otherwise."""
     if logits.shape[-1] == 1:
         return np.abs(sigmoid(logits[..., 0]) - sigmoid(original[..., 0]))
-    return 0.5 * np.abs(softmax(logits) - softmax(original)).sum(axis=-1)
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Softmax over the last axis."""
-    weight = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return weight / weight.sum(axis=-1, keepdims=True)
+    return 0.5 * np.abs(probabilities(logits) - probabilities(original)).sum(axis=-1)

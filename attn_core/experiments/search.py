@@ -9,9 +9,11 @@ import pandas as pd
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
-from attn_core.experiments.tables import blocks, check_epsilon, one_logit, pad, sigmoid, table, totals
+from attn_core.experiments.search_outputs import search_outputs
+from attn_core.experiments.tables import blocks, check_epsilon, has_one_logit, one_logit, pad, sigmoid, table, totals
 from attn_core.measures import jsd_ragged
-from attn_core.traces import Traces
+from attn_core.measures import tvd as distance
+from attn_core.traces import Traces, probabilities
 
 BLOCK = 1 << 17
 """Padded tokens searched at once; bounds memory (about 30 floats a token at k = 5)."""
@@ -56,8 +58,9 @@ def search(
     paper's text. objective: 'jsd', or 'kl' for -KL(a_i, attention) in the first term, as the first version had it.
     penalty has no factor 1/k (as in the code). noise: standard deviation of the starting log-weights. starts (k, T):
     the starting log-weights themselves, else normal numbers from (seed, doc_id). progress: a bar; None: only if long.
-    One logit, or two taken as their difference, where the hinge then sees |p' - p| (the authors' code sees twice that
-    in softmax models); other traces are an AttnError. Select among the k with adversarial.select.
+    One logit, or two taken as their difference: the hinge sees |p' - p| (the authors' code sees twice that in softmax
+    models). Text pairs and three classes or more: it sees sum_c |p'_c - p_c|, twice the TVD, as in the authors' code.
+    Select among the k with `select`.
 
     Arithmetic is in single precision with a written-out gradient; the tests bound its distance from automatic
     differentiation in double precision.
@@ -68,31 +71,38 @@ def search(
     for name, value, least in (("k", k, 1), ("steps", steps, 0), ("penalty", penalty, 0), ("margin", margin, 0)):
         if value < least:
             raise AttnError(f"{name} must be at least {least}, got {value}")
-    s, bias = one_logit(traces)
     if starts is None:
         starts = noise * random.normals(seed, "starts", traces.doc_id, traces.offsets, k)
-    elif np.shape(starts) != (k, len(s)):
-        raise AttnError(f"starts must be (k, tokens) = {(k, len(s))}, got {np.shape(starts)}")
+    elif np.shape(starts) != (k, len(traces.score)):
+        raise AttnError(f"starts must be (k, tokens) = {(k, len(traces.score))}, got {np.shape(starts)}")
     mixing = Mixing(k, 1.0 / k**2 if diversity is None else diversity, objective)
-    p = sigmoid(totals(traces.attention * s, traces.offsets) + bias)
-    found = np.empty((k, len(s)))
-    shown = k * len(s) * steps > LONG if progress is None else progress
+    size = len(traces.score) * steps
+    shown = k * size > LONG if progress is None else progress
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    with tqdm(total=len(s) * steps, unit=" token steps", unit_scale=True, desc="search", disable=not shown) as bar:
+    with tqdm(total=size, unit=" token steps", unit_scale=True, desc="search", disable=not shown) as bar:
         try:
-            for documents, length in blocks(traces.lengths, BLOCK):
-                rows = np.pad(documents, (0, -len(documents) % LANES), mode="edge")  # (B,)
-                arrays = [
-                    pad(values, traces, rows, length, fill).swapaxes(-1, -2)  # (..., L, B)
-                    for values, fill in ((starts, -np.inf), (traces.attention, 0), (traces.score, 0), (s, 0))
-                ]
-                real = np.arange(length) < traces.lengths[documents, None]  # (documents, L)
-                tokens = (traces.offsets[documents, None] + np.arange(length))[real]
-                weights = descend(mixing, *arrays, bias, p[rows], penalty, margin, steps, lr, bar, len(tokens))
-                found[:, tokens] = weights.swapaxes(-1, -2)[:, : len(documents)][:, real]
+            run = search_one_logit if has_one_logit(traces) else search_outputs
+            return run(traces, starts, mixing, penalty, margin, steps, lr, LANES, bar)
         finally:
             torch.set_num_threads(threads)
+
+
+def search_one_logit(traces: Traces, starts, mixing, penalty, margin, steps, lr, lanes, bar) -> np.ndarray:
+    """`search` for traces of one logit (or two as their difference): weights (k, T) float64 from starts (k, T)."""
+    s, bias = one_logit(traces)
+    p = sigmoid(totals(traces.attention * s, traces.offsets) + bias)
+    found = np.empty(starts.shape)
+    for documents, length in blocks(traces.lengths, BLOCK):
+        rows = np.pad(documents, (0, -len(documents) % lanes), mode="edge")  # (B,)
+        arrays = [
+            pad(values, traces, rows, length, fill).swapaxes(-1, -2)  # (..., L, B)
+            for values, fill in ((starts, -np.inf), (traces.attention, 0), (traces.score, 0), (s, 0))
+        ]
+        real = np.arange(length) < traces.lengths[documents, None]  # (documents, L)
+        tokens = (traces.offsets[documents, None] + np.arange(length))[real]
+        weights = descend(mixing, *arrays, bias, p[rows], penalty, margin, steps, lr, bar, len(tokens))
+        found[:, tokens] = weights.swapaxes(-1, -2)[:, : len(documents)][:, real]
     return found
 
 
@@ -128,35 +138,61 @@ class Mixing:
                 self.combine[i, -1] = 1.0  # -(l_i - ln attention)
 
 
+class Buffers:
+    """What a descent of one block keeps: log-weights, weights and slopes, in place; tokens along `axis` of start.
+
+    start has k first; at padding it is -inf, attention and score are 0 there.
+    """
+
+    def __init__(self, mixing: Mixing, start, attention, score, axis: int) -> None:
+        import torch
+
+        def tensor(values):
+            return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
+
+        k, self.logs, size = mixing.k, mixing.logs, attention.size
+        self.real = tensor(start[0]) > -torch.inf
+        self.mixed = torch.empty(self.logs + k + 1, size)  # logarithms, log-weights, scores
+        self.mixed[-1] = tensor(score).reshape(-1)
+        self.log_weights = self.mixed[self.logs : -1].view(start.shape)
+        # exp(-200) is 0: padding has weight 0, gradient 0 and never moves
+        self.log_weights.copy_(tensor(np.maximum(start - start.max(axis=axis, keepdims=True), -200.0)))
+        self.log_weights.grad = torch.zeros_like(self.log_weights)
+        self.weights = torch.empty(k + 2, size)  # a_1..a_k, attention, guard
+        self.weights[k] = tensor(attention).reshape(-1)
+        self.weights[k + 1] = torch.where(self.real, 1e-30, 1.0).reshape(-1)  # keeps every logarithm finite
+        self.a = self.weights[:k].view(start.shape)
+        self.slope = torch.empty(k, size)
+        self.slope_of = self.slope.view(start.shape)
+
+    def put_slopes(self, mixing: Mixing) -> None:
+        """slope_of = gradient of the divergences with respect to the weights a."""
+        import torch
+
+        torch.mm(mixing.sums, self.weights, out=self.mixed[: self.logs])
+        self.mixed[: self.logs].log_()
+        torch.mm(mixing.combine, self.mixed, out=self.slope)
+
+    def final(self, axis: int) -> np.ndarray:
+        """The weights of the log-weights, float64."""
+        import torch
+
+        return torch.softmax(self.log_weights.double().masked_fill(~self.real, -torch.inf), axis).numpy()
+
+
 def descend(mixing, start, attention, score, s, bias, p, penalty, margin, steps, lr, bar, tokens) -> np.ndarray:
     """Final weights (k, L, B) of a block, float64; at padding start (k, L, B) is -inf and the others (L, B) are 0."""
     import torch
 
-    def tensor(values):
-        return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
-
-    k, logs, size = mixing.k, mixing.logs, s.size
-    real, s, p = tensor(start[0]) > -torch.inf, tensor(s), tensor(p)
-    mixed = torch.empty(logs + k + 1, size)  # logarithms, log-weights, scores
-    mixed[-1] = tensor(score).reshape(-1)
-    log_weights = mixed[logs:-1].view(start.shape)
-    # exp(-200) is 0: padding has weight 0, gradient 0 and never moves
-    log_weights.copy_(tensor(np.maximum(start - start.max(axis=1, keepdims=True), -200.0)))
-    log_weights.grad = torch.zeros_like(log_weights)
-    weights = torch.empty(k + 2, size)  # a_1..a_k, attention, guard
-    weights[k] = tensor(attention).reshape(-1)
-    weights[k + 1] = torch.where(real, 1e-30, 1.0).reshape(-1)  # keeps every logarithm finite
-    a = weights[:k].view(start.shape)
-    slope = torch.empty(k, size)
-    slope_of = slope.view(start.shape)
+    s, p = (torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32)) for values in (s, p))
+    held = Buffers(mixing, start, attention, score, axis=1)
+    log_weights, a, slope_of = held.log_weights, held.a, held.slope_of
     product = torch.empty(2, *start.shape)
     optimiser = torch.optim.Adam([log_weights], lr=lr, amsgrad=True, fused=True)
     with torch.no_grad():
         for _ in range(steps):
             torch.softmax(log_weights, 1, out=a)
-            torch.mm(mixing.sums, weights, out=mixed[:logs])
-            mixed[:logs].log_()
-            torch.mm(mixing.combine, mixed, out=slope)
+            held.put_slopes(mixing)
             torch.mul(a, s, out=product[0])
             torch.mul(a, slope_of, out=product[1])
             z, mean = product.sum(2, keepdim=True)  # sum a s and sum a slope, each (k, 1, B)
@@ -167,23 +203,26 @@ def descend(mixing, start, attention, score, s, bias, p, penalty, margin, steps,
             torch.addcmul(slope_of, pull, s, out=log_weights.grad).sub_(mean).mul_(a)
             optimiser.step()
             bar.update(tokens)
-    return torch.softmax(log_weights.double().masked_fill(~real, -torch.inf), 1).numpy()
+    return held.final(axis=1)
 
 
 def select(traces: Traces, weights: np.ndarray, epsilon: float) -> pd.DataFrame:
     """The adversary the paper keeps: of the k found ones and the model's own attention, the largest JSD within epsilon.
 
-    weights (k, T) from search.search, each document's k rows summing to 1. Columns: jsd, tvd = |p' - p|, adversary =
-    its row in weights (-1: the model's own attention, JSD 0, which always qualifies, so every document has a value).
+    weights (k, T) from search.search, each document's k rows summing to 1. Columns: jsd, tvd (|p' - p| for one
+    logit), adversary = its row in weights (-1: the model's own attention, JSD 0, which always qualifies, so every document has a value).
     TVD counts as within epsilon up to a rounding error of 1e-12.
     """
     check_epsilon(epsilon)
-    s, bias = one_logit(traces)
     weights = np.atleast_2d(np.asarray(weights, np.float64))
-    if weights.shape[1] != len(s):
-        raise AttnError(f"weights must be (k, {len(s)}) for these traces, got {weights.shape}")
-    p = sigmoid(totals(traces.attention * s, traces.offsets) + bias)
-    tvd = np.abs(sigmoid(totals(weights * s, traces.offsets) + bias) - p)  # (k, D)
+    if weights.shape[1] != len(traces.score):
+        raise AttnError(f"weights must be (k, {len(traces.score)}) for these traces, got {weights.shape}")
+    if has_one_logit(traces):
+        s, bias = one_logit(traces)
+        p = sigmoid(totals(traces.attention * s, traces.offsets) + bias)
+        tvd = np.abs(sigmoid(totals(weights * s, traces.offsets) + bias) - p)  # (k, D)
+    else:
+        tvd = np.stack([distance(probabilities(traces.logits_under(row)), traces.outputs, axis=-1) for row in weights])
     jsd = np.where(tvd <= epsilon + ROUNDING, jsd_ragged(weights, traces.attention, traces.offsets), 0.0)
     chosen, documents = jsd.argmax(axis=0), np.arange(len(traces))
     jsd, tvd = jsd[chosen, documents], tvd[chosen, documents]

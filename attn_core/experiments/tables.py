@@ -20,15 +20,21 @@ def table(traces: Traces, **columns: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({**identity(traces), **columns})
 
 
+def has_one_logit(traces: Traces) -> bool:
+    """Whether the output is the sigmoid of one number that is affine in the weights: one or two logits, no readout."""
+    return traces.readout is None and traces.classes <= 2
+
+
 def one_logit(traces: Traces) -> tuple[np.ndarray, float]:
     """Contributions (T,) and bias of the one logit whose sigmoid is the probability of class 1, float64.
 
-    Two logits under a softmax are one logit, class 1 minus class 0. More classes are an AttnError: the exact optimum
-    and the search are for one logit.
+    Two logits under a softmax are one logit, class 1 minus class 0. Traces that `has_one_logit` denies are an AttnError:
+    the exact optimum is for one logit.
     """
-    k = traces.contribution.shape[1]
-    if k > 2:
-        raise AttnError(f"adversarial attention takes models of one or two logits, these traces have {k} classes")
+    k = traces.classes
+    if not has_one_logit(traces):
+        kind = f"have {k} classes" if traces.readout is None else "are of text pairs"
+        raise AttnError(f"the exact optimum takes classifiers of one or two logits, these traces {kind}")
     contribution, bias = traces.contribution.astype(np.float64), traces.bias.astype(np.float64)
     if k == 1:
         return contribution[:, 0], float(bias[0])
@@ -62,11 +68,14 @@ def padded_length(n: np.ndarray, growth: float = 1.35) -> np.ndarray:
     return np.asarray(ladder)[np.searchsorted(ladder, n)]
 
 
-def blocks(lengths: np.ndarray, limit: int) -> Iterator[tuple[np.ndarray, int]]:
-    """(rows (B,), padded length L): documents of like padded length, at most about `limit` padded tokens at a time."""
-    padded = padded_length(lengths)
+def blocks(lengths: np.ndarray, limit: int, multiple: int = 1, least: int = 1) -> Iterator[tuple[np.ndarray, int]]:
+    """(rows (B,), padded length L): documents of like padded length, at most about `limit` padded tokens at a time.
+
+    multiple: padded lengths are rounded up to multiples of this. least: documents that are together in any case.
+    """
+    padded = -(-padded_length(lengths) // multiple) * multiple
     for length in np.unique(padded):
-        rows, step = np.flatnonzero(padded == length), max(1, limit // int(length))
+        rows, step = np.flatnonzero(padded == length), max(least, limit // int(length))
         for start in range(0, len(rows), step):
             yield rows[start : start + step], int(length)
 
