@@ -37,10 +37,11 @@ def causes(rows: pd.DataFrame | None = None, results: list[Result] | None = None
     results = stored_summaries() if results is None else results
     rows = scorecard(results) if rows is None else rows
     tables, keys = by_variant(results)
-    told = []
+    told_of = []
     for row in rows[rows["verdict"] == "differs"].itertuples():
-        told += [{**{name: getattr(row, name) for name in NAMES}, **found} for found in tried(row, tables, keys)]
-    return pd.DataFrame(told, columns=list(COLUMNS))
+        place = {name: getattr(row, name) for name in NAMES}
+        told_of += [place | found for found in tried(row, tables, keys) or [told("Nothing was tried yet.")]]
+    return pd.DataFrame(told_of, columns=list(COLUMNS))
 
 
 def differing(items: str, corpora: list[str], rows: pd.DataFrame | None = None) -> pd.DataFrame:
