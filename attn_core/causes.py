@@ -7,6 +7,7 @@ from the archived runs, so no sentence here can outlive its numbers.
 import re
 from dataclasses import replace
 from fnmatch import fnmatch
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -78,7 +79,7 @@ def by_variant(results: list[Result]) -> tuple[dict[Variant, Cells], dict[tuple,
 
 def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dict]:
     """What was tried for one differing row: declared causes, other variants, the authors' other run, the seeds."""
-    declared = [cause for cause in reported("causes").fillna("").itertuples() if speaks_to(cause, row)]
+    declared = [cause for cause in declared_causes() if speaks_to(cause, row)]
     found = [told(f"{capital(cause.cause)}.") for cause in declared if not cause.field]
     if row.data == "subset":
         found.append(told(f"Our training split holds {row.n_train:,} documents, the paper's {printed_train(row):,.0f}."))
@@ -92,6 +93,12 @@ def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dic
         for corpus, why in places.items():
             found += moved(row, corpus, variant, why, tables, keys)
     return found + other_run(row) + over_the_seeds(row, tables[()], keys)
+
+
+@cache
+def declared_causes() -> list:
+    """The rows of causes.csv."""
+    return list(reported("causes").fillna("").itertuples())
 
 
 def told(sentence: str, **numbers) -> dict:
@@ -148,21 +155,32 @@ def over_the_seeds(row, table: Cells, keys: dict[tuple, str]) -> list[dict]:
 
 def other_run(row) -> list[dict]:
     """The same number in the authors' other run: final beside Table 2, April beside Figures 6 to 8."""
-    places = {"encoder": row.encoder, "attention": row.attention, "corpus": row.corpus, "statistic": row.statistic}
-    if row.item == "Table 2":
-        name, table = "final", reported("jain_repo_correlations", snapshot=FINAL_RUN, measure=row.measure, **places)
-    elif row.item.startswith(("Figure 6", "Figure 7", "Figure 8")):
-        name, table = "April", reported("jain_repo_svg_summaries", snapshot=APRIL_RUN, measure=row.measure, **places)
-        label = bin_of(row)
-        table = table[table["max_attention_bin"].isna() if label == "all" else table["max_attention_bin"] == label]
-    else:
-        return []
-    table = table[table["class"] == "Overall"] if row.group == "all" else table[table["class_name"] == row.group]
-    if len(table) != 1 or not np.isfinite(value := float(table["value"].iloc[0])):
+    place = (row.corpus, row.group, row.encoder, row.attention, row.measure, row.statistic, bin_of(row))
+    name, value = other_values().get((row.item.split(" [")[0], *place), ("", np.nan))
+    if not np.isfinite(value):
         return []
     within = abs(row.ours - value) <= row.tolerance + 1e-9
     sentence = f"The authors' {name} run has {value:.2f}; ours lies {'within' if within else 'outside'} the tolerance of that."
     return [told(minus(sentence), cause=f"{name} run", value=value, shift=value - row.reported, within=within)]
+
+
+@cache
+def other_values() -> dict[tuple, tuple[str, float]]:
+    """(item without bin, corpus, group, encoder, attention, measure, statistic, bin) -> run and value."""
+    final = reported("jain_repo_correlations", snapshot=FINAL_RUN)
+    april = reported("jain_repo_svg_summaries", snapshot=APRIL_RUN)
+    items = {"repo svg Permutation_MAvDY": "Figure 6", "repo svg eMaxJDS_Hist": "Figure 7", "repo svg eMaxJDS_Scatter": "Figure 8"}
+    tables = (
+        final.assign(item="Table 2", bin="all", run="final"),
+        april.assign(item=april["table"].map(items), bin=april["max_attention_bin"].fillna("all"), run="April"),
+    )
+    found = {}
+    for table in tables:
+        group = table["class_name"].mask(table["class"] == "Overall", "all")
+        places = (table[name] for name in ("corpus", "encoder", "attention", "measure", "statistic", "bin", "run", "value"))
+        for item, label, corpus, *place, run, value in zip(table["item"], group, *places, strict=True):
+            found[item, corpus, label, *place] = (run, float(value))
+    return found
 
 
 def corrected(row) -> list[dict]:
