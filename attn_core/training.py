@@ -42,7 +42,8 @@ def train(
     decoder, none on attention; binary cross-entropy, positives weighted by N_neg / N_pos of the training set, summed
     over the batch; checkpoints by ROC AUC. Several logits (questions, inference): decay on everything, cross-entropy,
     mean over the batch, no class weights; checkpoints by accuracy. A checkpoint is kept when its value is strictly
-    above the best so far, never from the first epoch; all epochs are run.
+    above the best so far, never from the first epoch; all epochs are run, unless both are at 1, which nothing exceeds
+    (the authors go on; what is kept is the same).
 
     'dev' is the authors' final code, 'test' what they did for the paper's Table 2. The fused optimiser and the two
     unidirectional LSTM kernels change speed, not arithmetic.
@@ -86,6 +87,8 @@ def train(
                 if (epoch > 0 and value > best[selection]) or epochs == 1:
                     best[selection] = value
                     weights[selection] = {key: array.copy() for key, array in to_arrays(model).items()}
+            if min(best.values()) >= 1.0:
+                break
     for selection in best:  # no later epoch was above 0 or had a defined AUC (a split of one class): the last stands
         weights.setdefault(selection, to_arrays(model))
     return Trained(weights, history, time.perf_counter() - start)
