@@ -2,14 +2,16 @@
 
 import hashlib
 import io
+import json
 import tarfile
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import numpy as np
 import pytest
 
-from attn_core.corpora import encode, load, official, read
+from attn_core.corpora import archives, encode, load, official, read
 from attn_core.corpora.sources import Source
 from attn_core.errors import AttnError
 
@@ -124,7 +126,7 @@ def test_imdb(offer):
 
 
 def test_ag_news(offer, monkeypatch):
-    monkeypatch.setattr(official, "AG_NEWS_FIRST_ROWS", 1)
+    monkeypatch.setattr(archives, "AG_NEWS_FIRST_ROWS", 1)
     offer("ag_news_train", b'"3","Wall ""St.""","Bears, \\bulls"\n"1","World","Talks\nresume"\n')
     offer("ag_news_test", b'"4","Chip","Fast"\n')
     train = read("agnews", "train")
@@ -160,11 +162,124 @@ def test_babi(offer):
         assert table["story"].tolist() == [0, 0, 1] and set(table["source"]) == {"en-10k"}
 
 
+def snli(**files: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("snli_1.0/README.txt", "about")
+        archive.writestr("__MACOSX/snli_1.0/._snli_1.0_dev.jsonl", "\0")
+        for split, lines in files.items():
+            archive.writestr(f"snli_1.0/snli_1.0_{split}.jsonl", lines)
+    return packed.getvalue()
+
+
+def pair(premise, hypothesis, label) -> str:
+    """One line as the archive has it; its own further keys included."""
+    keys = {"annotator_labels": [label], "captionID": "1.jpg#0", "gold_label": label, "pairID": "1.jpg#0r1n"}
+    trees = {"sentence1_binary_parse": "( a )", "sentence1_parse": "(ROOT a)", "sentence2_parse": "(ROOT b)"}
+    return json.dumps({**keys, **trees, "sentence1": premise, "sentence2": hypothesis}) + "\n"
+
+
+def test_snli_drops_pairs_without_a_gold_label(offer):
+    train = pair("A man runs.", "He moves.", "entailment") + pair("A man.", "A dog.", "-") + pair("A cat.", "x", "neutral")
+    offer("snli", snli(train=train, dev=pair("Café", "Bar", "contradiction"), test=pair("A", "B", "neutral")))
+    table = read("snli", "train")
+    assert table.columns.tolist() == ["premise", "hypothesis", "label"]
+    assert table.values.tolist() == [["A man runs.", "He moves.", "entailment"], ["A cat.", "x", "neutral"]]
+    assert read("snli", "dev").values.tolist() == [["Café", "Bar", "contradiction"]]
+    encoded = encode("snli")
+    assert encoded.splits["train"].labels.tolist() == [2, 0] and len(encoded.splits["test"].queries) == 1
+
+
+def test_malformed_lines_of_snli_are_reported_with_their_numbers(offer):
+    good = pair("A", "B", "neutral")
+    offer("snli", snli(train=good + "{broken\n" + good + '{"sentence1": "A"}\n' + "7\n", dev=good, test=good))
+    with pytest.raises(AttnError) as caught:
+        read("snli", "train")
+    message = str(caught.value)
+    assert "snli_1.0/snli_1.0_train.jsonl is malformed; line 2: no JSON object" in message and "\n" not in message
+    assert "; lines 4, 5: lacks sentence1, sentence2 or gold_label" in message
+
+
+CLOZE = """@placeholder met @entity1 in @entity4
+@entity7
+( @entity7 ) @entity1 came to @entity4 , 1,000 people saw @entity7 .
+@entity1:Ann B.
+@entity7:Cee
+
+who saw @placeholder ?
+@entity2
+nobody saw @entity2 but @entity4
+@entity2:Dee
+"""
+
+
+def test_cnn_blocks(offer):
+    other = "where is @placeholder\n@entity9\n@entity9 is near @entity4\n@entity9:Ef\n"
+    offer("cnn", tar({"cnn/train.txt": CLOZE, "cnn/dev.txt": CLOZE, "cnn/test.txt": other + "\n\n" + CLOZE + "\n"}))
+    table = read("cnn", "train")
+    assert table.values.tolist() == [
+        ["( @entity7 ) @entity1 came to @entity4 , 1,000 people saw @entity7 .",
+         "@placeholder met @entity1 in @entity4", "@entity7"],
+        ["nobody saw @entity2 but @entity4", "who saw @placeholder ?", "@entity2"],
+    ]  # fmt: skip
+    encoded = encode("cnn")
+    assert encoded.statistics["classes"] == ["@entity1", "@entity2", "@entity4", "@entity7"]
+    assert encoded.vocabulary[4:] == ("@entity1", "@entity2", "@entity4", "@entity7")  # no word is in 8 texts
+    test = encoded.splits["test"]
+    assert test.doc_ids.tolist() == [1, 2] and test.labels.tolist() == [3, 1]  # @entity9 is in no training passage
+    assert test.allowed(4).tolist() == [[True, False, True, True], [False, True, True, False]]
+    counts = encoded.statistics["splits"]
+    assert (counts["test"]["dropped_answer"], counts["train"]["dropped_answer"]) == (1, 0)
+
+
+def test_malformed_blocks_of_cnn_are_reported_with_their_lines(offer):
+    offer("cnn", tar({f"cnn/{s}.txt": CLOZE + "\nalone\n\nq\nnobody\np\n" for s in ("train", "dev", "test")}))
+    with pytest.raises(AttnError, match="line 12: a block of fewer than three lines; line 15: the answer is no @entity"):
+        read("cnn", "train")
+    assert not (load.cache_folder() / "tables" / "cnn").exists()
+
+
+def test_cnn_without_a_part_is_named(offer):
+    offer("cnn", tar({"cnn/train.txt": CLOZE, "cnn/test.txt": CLOZE}))
+    with pytest.raises(AttnError, match="lacks the member cnn/dev.txt"):
+        read("cnn", "train")
+
+
+def test_official_ag_news_becomes_arrays(offer):
+    lines = [f'"{1 + i % 4}","Title {i}","{"word " * (3 + i % 6)}end"\n' for i in range(240)]
+    offer("ag_news_train", "".join(lines).encode())
+    offer("ag_news_test", "".join(lines[:40]).encode())
+    encoded = encode("agnews")
+    assert "Title" not in encoded.vocabulary and "title" not in encoded.vocabulary and "word" in encoded.vocabulary
+    rows = np.concatenate([encoded.splits[split].doc_ids for split in ("train", "dev")])
+    # World (class 1, label 0) and Business (class 3, label 1) are rows 0 and 2 of every four.
+    assert set((rows % 4).tolist()) == {0, 2}
+    assert all((split.labels == (split.doc_ids % 4 == 2)).all() for split in encoded.splits.values())
+    assert encoded.statistics["train_share"] == 120 / 60_000
+
+
+def test_official_imdb_becomes_arrays(offer):
+    reviews = {
+        f"aclImdb/{part}/{side}/{i}_{stars}.txt": f"{'fine ' * (8 + i)}<br />end"
+        for part in ("train", "test") for side, stars in (("pos", 9), ("neg", 2)) for i in range(30)
+    }  # fmt: skip
+    offer("imdb", tar(reviews))
+    encoded = encode("imdb")
+    counts = encoded.statistics["splits"]
+    read_in = {s: counts[s]["documents"] + counts[s]["dropped_length"] for s in counts}
+    assert read_in == {"train": 48, "dev": 12, "test": 12}
+    labels = read("imdb", "test")["label"].to_numpy()
+    assert (encoded.splits["test"].labels == labels[encoded.splits["test"].doc_ids]).all()
+    assert encoded.vocabulary[4:] == ("br", "end", "fine")
+
+
 @pytest.mark.parametrize(
     ("name", "corpus", "data"),
     [
         ("sst", "sst", trees()),
         ("20newsgroups", "20news", tar({f"20news-bydate-train/a/{i}": bytes(range(256)) * 40 for i in range(9)})),
+        ("snli", "snli", snli(train="".join(pair(f"A {i}", "B", "neutral") for i in range(99)))),
+        ("cnn", "cnn", tar({"cnn/train.txt": "".join(f"{i * 7919 % 1009} {CLOZE}\n" for i in range(99))})),
         ("babi", "babi_1", tar({"tasks_1-20_v1-2/en-10k/qa1_single-supporting-fact_train.txt": STORIES * 99})),
     ],
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attn_core.corpora import catalogue, load, pairs, prepare, text
+from attn_core.corpora import catalogue, load, pairs, prepare, private, text
 from attn_core.corpora.batches import FIELDS, Documents, Encoded, fingerprint
 from attn_core.errors import AttnError
 
@@ -24,7 +24,7 @@ ENCODING = 1
 VOCABULARY_FROM = ("train", "all")
 
 
-PREPARE = prepare.TEXTS | pairs.PAIRS
+PREPARE = prepare.TEXTS | pairs.PAIRS | private.PRIVATE
 """Corpus -> function that turns its tables into ``prepare.Prepared``; its arguments are the corpus's options."""
 
 
@@ -167,6 +167,8 @@ def _source(entry: catalogue.Corpus, options: dict) -> dict[str, str] | None:
     """split -> SHA-256 of the tables at hand; None if one is missing (a cached copy is then taken as it is)."""
     if options.get("source") == "generated":
         return {}
+    if entry.private:
+        return private.stamps(entry.name)
     paths = {split: load.locate(entry, split) for split in entry.files}
     return None if None in paths.values() else {split: load.sha256(path) for split, path in paths.items()}
 

@@ -145,7 +145,7 @@ def babi(task: int, n_train: int = 10_000, n_test: int = 1_000, seed: int = 0) -
     """
     if task not in _STYLE:
         raise AttnError(f"bAbI task {task!r} is not generated; known: 1, 2, 3")
-    from attn_core.corpora.official import _table
+    from attn_core.corpora.archives import table
 
     tables = {}
     for stream, (split, n) in enumerate((("train", n_train), ("test", n_test))):
@@ -156,7 +156,7 @@ def babi(task: int, n_train: int = 10_000, n_test: int = 1_000, seed: int = 0) -
         while len(rows) < n:
             rows += [(*row, story, "generated") for row in _story(rng, task)]
             story += 1
-        tables[split] = _table(rows[:n], ("passage", "question", "answer", "support", "story", "source"))
+        tables[split] = table(rows[:n], ("passage", "question", "answer", "support", "story", "source"))
     return tables
 
 

@@ -93,6 +93,8 @@ def read(corpus: str, split: str) -> "pandas.DataFrame":  # noqa: F821
     entry = catalogue.corpus(corpus)
     if entry.generated:
         raise AttnError(f"corpus '{corpus}' is generated and has no tables; use encode('{corpus}')")
+    if entry.private:
+        raise AttnError(f"corpus '{corpus}' is made from your own files and has no tables; use encode('{corpus}')")
     if entry.loader == catalogue.ABSENT:
         able = [name for name, c in catalogue.CATALOGUE.items() if c.loader != catalogue.ABSENT]
         raise AttnError(f"the loader of corpus '{corpus}' is not built in this edition; built: {', '.join(able)}")

@@ -1,5 +1,7 @@
 """Pairs of texts from their tables: stories with questions, premises with hypotheses."""
 
+import sys
+
 import numpy as np
 
 from attn_core.corpora import catalogue, generated, load, text
@@ -78,6 +80,34 @@ def _snli() -> Prepared:
     return Prepared(splits)
 
 
+def _cnn() -> Prepared:
+    """Cloze questions: possible answers are the entities of the passage, classes all entities of training passages.
+
+    All those entities stand in the vocabulary, rare ones at its end. Questions whose answer is none of their possible
+    answers are dropped and counted. The token lists of the whole set take about 3 GB.
+    """
+    tables = {split: load.read("cnn", split) for split in ("train", "dev", "test")}
+    lists = {split: [_interned(passage) for passage in table["passage"]] for split, table in tables.items()}
+    entities = sorted({word for tokens in lists["train"] for word in tokens if word.startswith("@entity")})
+    index = {entity: i for i, entity in enumerate(entities)}
+    splits = {
+        split: Texts(
+            lists[split],
+            np.array([index.get(answer, -1) for answer in table["answer"]], dtype=np.int64),
+            np.arange(len(table)),
+            [_interned(question) for question in table["question"]],
+            [np.array(sorted({index[w] for w in tokens if w in index}), dtype=np.int64) for tokens in lists[split]],
+        )
+        for split, table in tables.items()
+    }
+    return Prepared(splits, classes=entities, entities=entities)
+
+
+def _interned(written: str) -> list[str]:
+    """Split at blanks; equal words share one string, or the lists of a large set would not fit into memory."""
+    return [sys.intern(word) for word in written.split()]
+
+
 def _babi(task: int):
     def prepare(source: str = "") -> Prepared:
         return babi(task, source)
@@ -85,5 +115,5 @@ def _babi(task: int):
     return prepare
 
 
-PAIRS = {"babi_1": _babi(1), "babi_2": _babi(2), "babi_3": _babi(3), "snli": _snli}
+PAIRS = {"babi_1": _babi(1), "babi_2": _babi(2), "babi_3": _babi(3), "snli": _snli, "cnn": _cnn}
 """Corpus -> its function; ``encoding.build`` does the rest."""

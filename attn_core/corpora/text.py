@@ -20,6 +20,8 @@ SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 _BLANKS = re.compile(r"\s+")
 _NON_WORD = re.compile(r"\W+")
 _DIGIT = re.compile(r"\d")
+_DEIDENTIFIED = re.compile(r"\[ ?\* ?\*.*?\* ?\* ?\]")
+_REPEATED = re.compile(r"([^\w\s]|_)(?:\s*\1)+")
 _KERAS_FILTER = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n', " "))
 
 
@@ -79,6 +81,18 @@ def clean_keras(text: str) -> list[str]:
     such as the no-break space, stays inside a word.
     """
     return [word for word in text.lower().translate(_KERAS_FILTER).split(" ") if word]
+
+
+def clean_lower(text: str) -> list[str]:
+    """spaCy tokens in lower case; digits are kept (J&W's rule for the tweets)."""
+    return [word.lower() for word in split_words(text)]
+
+
+def clean_clinical(text: str) -> list[str]:
+    """A MIMIC-III note -> tokens (J&W): spaCy, lower case, then on the tokens joined by blanks: a de-identified stretch
+    ``[** … **]`` -> ``<DE>``, a run of one repeated sign -> that sign, tokens with a digit -> ``qqq``."""
+    joined = _DEIDENTIFIED.sub("<DE>", " ".join(clean_lower(text)))
+    return mask_digits(_REPEATED.sub(r"\1 ", joined).split())
 
 
 def simple_tokens(text: str) -> list[str]:

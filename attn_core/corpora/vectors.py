@@ -43,7 +43,8 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
     recipe: 'random' (every row but <pad> standard normal, the default of an embedding layer; row i depends on i alone,
     never on the run's seed), 'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see
     ``train``; made once, then cached) or the path of a text file, one word and 300 numbers a line, blanks between, an
-    optional first line with count and width (fastText, GloVe). fingerprint: of the recipe's texts and parameters, or the SHA-256 of the
+    optional first line with count and width (fastText, GloVe). fingerprint: of the recipe's texts and parameters, or
+    the SHA-256 of the
     file. Errors: AttnError.
     """
     vocabulary = tuple(vocabulary)

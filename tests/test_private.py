@@ -1,0 +1,275 @@
+"""MIMIC-III and tweet loaders on small made-up files in the official form; no line of them is real."""
+
+import csv
+import gzip
+import io
+
+import numpy as np
+import pytest
+
+from attn_core.corpora import catalogue, encode, load, private, read, text
+from attn_core.errors import AttnError
+
+NOTES = "ROW_ID SUBJECT_ID HADM_ID CHARTDATE CHARTTIME STORETIME CATEGORY DESCRIPTION CGID ISERROR TEXT".split()
+CODES = "ROW_ID SUBJECT_ID HADM_ID SEQ_NUM ICD9_CODE".split()
+
+
+def table(header, rows, delimiter=",") -> str:
+    """A CSV file as the official ones are: names and texts quoted, line ends LF, quotes doubled."""
+    out = io.StringIO()
+    write = csv.writer(out, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    write.writerows([header, *rows])
+    return out.getvalue()
+
+
+def note(admission, written, *, date="2101-05-03", kind="Report", category="Discharge summary", error="", row=1):
+    return [row, 7, admission, date, "", "", category, kind, "", error, written]
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """Writes files into a folder under $ATTN_DATA."""
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
+
+    def put(folder: str, **files):
+        for name, content in files.items():
+            path = tmp_path / "data" / folder / name.replace("__", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            data = content.encode("utf-8", "surrogateescape")
+            path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+        return tmp_path / "data" / folder
+
+    return put
+
+
+def one_line(caught) -> str:
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# --- rules ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_clinical_cleaner_by_hand():
+    raw = "Seen on [**2101-1-2**] by Dr.  [**Last Name (un) **]:\n----- BP 120/80 ... stable - - now??"
+    assert text.clean_clinical(raw) == "seen on <DE> by dr. <DE> : - bp qqq . stable - now ?".split()
+
+
+def test_summaries_join_reports_then_addenda_by_date_and_leave_errors_out(mine):
+    rows = [
+        note(100, "added first", kind="Addendum", date="2101-01-01"),
+        note(100, 'late "quoted"\nsecond line', date="2101-03-02"),
+        note(100, "early", date="2101-03-01"),
+        note(100, "wrong", error="1"),
+        note(100, "heart", category="ECG"),
+        note(200, "not wanted"),
+        note("", "an outpatient", category="Radiology"),
+    ]
+    folder = mine("mimic", NOTEEVENTS__csv=table(NOTES, rows))
+    found = private.summaries(folder / "NOTEEVENTS.csv", [100, 300])
+    assert found == {100: 'early late "quoted"\nsecond line added first'}
+
+
+def test_columns_are_found_by_name_in_any_case_and_order(mine):
+    rows = [[*reversed(note(100, "fine"))]]
+    folder = mine("mimic", NOTEEVENTS__csv__gz=table([name.lower() for name in reversed(NOTES)], rows))
+    assert private.summaries(folder / "NOTEEVENTS.csv.gz", [100]) == {100: "fine"}
+
+
+def test_codes_lose_their_dots_and_rows_without_a_code_are_left_out(mine):
+    rows = [[1, 7, 100, 1, "25000"], [2, 7, 100, 2, "285.1"], [3, 7, 200, "", ""], [4, 7, 300, 1, "v3000"]]
+    folder = mine("mimic", DIAGNOSES_ICD__csv=table(CODES, rows))
+    assert private.admission_codes(folder / "DIAGNOSES_ICD.csv") == {100: {"25000", "2851"}, 300: {"V3000"}}
+
+
+# --- whole sets -----------------------------------------------------------------------------------------------------
+
+
+def words(n: int) -> str:
+    return " ".join(["pain"] * n)
+
+
+def test_diabetes_follows_the_lists_and_the_code(mine):
+    notes = [note(a, words(7 + a % 3)) for a in range(100, 130)] + [note(999, words(9))]
+    codes = [[1, 7, a, 1, "25000" if a % 2 else "25001"] for a in range(100, 131)]
+    mine(
+        "mimic",
+        NOTEEVENTS__csv=table(NOTES, notes),
+        DIAGNOSES_ICD__csv=table(CODES, codes),
+        train_50_hadm_ids__csv="".join(f"{a}\n" for a in range(119, 99, -1)),
+        dev_50_hadm_ids__csv="hadm_id\n120\n121\n122\n130\n",
+        test_50_hadm_ids__csv="".join(f"{a}\r\n" for a in range(123, 130)),
+    )
+    encoded = encode("diabetes")
+    # Rows count the admissions that have a summary, in ascending order; 130 has none.
+    assert encoded.splits["train"].doc_ids.tolist() == list(range(19, -1, -1))
+    assert encoded.splits["dev"].doc_ids.tolist() == [20, 21, 22]
+    assert encoded.splits["test"].doc_ids.tolist() == list(range(23, 30))
+    assert all((split.labels == split.doc_ids % 2).all() for split in encoded.splits.values())
+    assert (encoded.splits["test"].lengths - 2).tolist() == [7 + a % 3 for a in range(123, 130)]
+    assert encoded.vocabulary == (*text.SPECIALS, "pain")
+    assert encoded.statistics["admissions_without_summary"] == 1
+    assert encode("diabetes").fingerprint == encoded.fingerprint
+
+
+def test_anemia_takes_admissions_with_one_kind_only(mine):
+    codes, notes = [], []
+    for a in range(100, 140):
+        codes += [[1, 7, a, 1, "2851" if a % 2 else "28521"], [1, 7, a, 2, "4019"]]
+        notes.append(note(a, words(5 + a % 4)))
+    codes += [[1, 7, 140, 1, "2851"], [1, 7, 140, 2, "28529"], [1, 7, 141, 1, "2859"]]  # both; neither
+    notes += [note(140, words(6)), note(141, words(6))]
+    mine("mimic", NOTEEVENTS__csv=table(NOTES, notes[::-1]), DIAGNOSES_ICD__csv__gz=table(CODES, codes))
+    made = private.PRIVATE["anemia"]().splits
+    rows = {split: set(texts.doc_ids.tolist()) for split, texts in made.items()}
+    assert {split: len(of) for split, of in rows.items()} == {"train": 27, "dev": 5, "test": 8}
+    assert set.union(*rows.values()) == set(range(40)) and made["test"].labels.sum() == 4
+    for texts in made.values():
+        assert (texts.labels == texts.doc_ids % 2).all()
+        assert [len(tokens) for tokens in texts.lists] == [5 + row % 4 for row in texts.doc_ids]
+    kept = encode("anemia").splits["train"].lengths - 2
+    assert set(kept.tolist()) == {6, 7, 8}  # no lower bound is given: the shortest of the split go
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_tweets_with_the_authors_split(mine, delimiter):
+    rows = [[f"so, I took 5 {'pill ' * (i % 3)}and \"slept\"", i % 2, "test" if i % 4 == 0 else "train"] for i in range(80)]
+    mine("adr", adr_dataset__csv=table(["text", "label", "exp_split"], rows, delimiter))
+    made = private.PRIVATE["adr"]().splits
+    assert made["test"].doc_ids.tolist() == list(range(0, 80, 4)) and len(made["dev"].lists) == 9
+    assert made["test"].lists[0] == 'so , i took 5 and " slept "'.split()  # digits stay
+    encoded = encode("adr")
+    assert [len(encoded.splits[s]) for s in ("train", "dev", "test")] == [51, 9, 20]
+    assert (encoded.splits["train"].labels == encoded.splits["train"].doc_ids % 2).all()
+
+
+def test_tweets_without_the_split_are_drawn_by_the_rule(mine):
+    mine("adr", adr_dataset__csv=table(["Text", "Label"], [["bad dream after pill no", int(i < 20)] for i in range(100)]))
+    made = private.PRIVATE["adr"]().splits
+    assert {s: (len(t.lists), int(t.labels.sum())) for s, t in made.items() if s == "test"} == {"test": (20, 4)}
+    rows = np.concatenate([texts.doc_ids for texts in made.values()])
+    assert sorted(rows.tolist()) == list(range(100)) and len(made["dev"].lists) == 12
+
+
+# --- what can be wrong ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("corpus", ["diabetes", "anemia", "adr"])
+@pytest.mark.parametrize("folder", [True, False])
+def test_an_absent_file_says_what_to_put_where(corpus, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path)) if folder else monkeypatch.delenv("ATTN_DATA", raising=False)
+    with pytest.raises(AttnError) as caught:
+        encode(corpus)
+    message, (name, files, _) = one_line(caught), private.FILES[corpus]
+    assert all(file in message for file in files) and (str(tmp_path / name) if folder else "$ATTN_DATA") in message
+    with pytest.raises(AttnError, match="is made from your own files and has no tables; use encode"):
+        read(corpus, "train")
+
+
+def test_the_lists_of_diabetes_are_asked_for_by_name(mine):
+    mine("mimic", NOTEEVENTS__csv=table(NOTES, []), DIAGNOSES_ICD__csv=table(CODES, []))
+    with pytest.raises(AttnError, match="train_50_hadm_ids.csv is not there"):
+        encode("diabetes")
+
+
+def test_every_malformed_note_is_reported_with_its_line(mine):
+    rows = [
+        note(100, "two\nlines"),  # lines 2 and 3
+        note(100, "few columns")[:-1],  # 4
+        note("x1", "no number"),  # 5
+        note(100, "over\nthree\nlines", date="May"),  # 6 to 8
+        note(100, "flag", error="maybe"),  # 9
+        note("", "no number either"),  # 10
+        note(100, "\udcff"),  # 11
+        note("?", "another category", category="Nursing"),  # 12: never looked at
+        note(100, "too many") + ["x"],  # 13
+    ]
+    folder = mine("mimic", NOTEEVENTS__csv=table(NOTES, rows))
+    with pytest.raises(AttnError) as caught:
+        private.summaries(folder / "NOTEEVENTS.csv", [100])
+    message = one_line(caught)
+    assert str(folder / "NOTEEVENTS.csv") in message
+    assert message.split(" is malformed; ")[1].split("; ") == [
+        "lines 4, 13: not 11 columns",
+        "lines 5, 10: HADM_ID is no whole number",
+        "line 6: CHARTDATE is no date",
+        "line 9: ISERROR is neither empty nor 1",
+        "line 11: TEXT is not UTF-8",
+    ]
+
+
+def test_every_malformed_code_is_reported_with_its_line(mine):
+    content = table(CODES, [[1, 7, 100, 1, "25000"], [2, 7, "", 1, "4019"], [3, 7, 100], [4, 7, "1e3", 1, "4019"]])
+    folder = mine("mimic", DIAGNOSES_ICD__csv=content)
+    with pytest.raises(AttnError, match="malformed; lines 3, 5: HADM_ID is no whole number; line 4: not 5 columns"):
+        private.admission_codes(folder / "DIAGNOSES_ICD.csv")
+
+
+@pytest.mark.parametrize(
+    ("tail", "line"), [('1,7,100,2101-01-01,,,"Discharge summary","Report",,,"never closed\nmore\n', 4), ('1,"a"b,100\n', 4)]
+)
+def test_broken_quotes_are_reported_where_they_begin(mine, tail, line):
+    folder = mine("mimic", NOTEEVENTS__csv=table(NOTES, [note(100, "two\nlines")]) + tail)
+    with pytest.raises(AttnError, match=rf"malformed; line {line}: quotes that do not fit .*nothing after it was read"):
+        private.summaries(folder / "NOTEEVENTS.csv", [100])
+
+
+def test_malformed_lists_are_reported_with_their_lines(mine):
+    folder = mine("mimic", train_50_hadm_ids__csv="100\n\n10x\n101\n-5\n")
+    with pytest.raises(AttnError, match=r"train_50_hadm_ids.csv is malformed; lines 3, 5: no whole number"):
+        private.admission_list(folder / "train_50_hadm_ids.csv")
+
+
+def test_an_admission_of_two_splits_is_refused(mine):
+    ids = dict.fromkeys(("train_50_hadm_ids__csv", "dev_50_hadm_ids__csv", "test_50_hadm_ids__csv"), "100\n")
+    mine("mimic", NOTEEVENTS__csv=table(NOTES, []), DIAGNOSES_ICD__csv=table(CODES, []), **ids)
+    with pytest.raises(AttnError, match="admission 100 stands twice in the lists"):
+        encode("diabetes")
+
+
+def test_every_malformed_tweet_is_reported_with_its_line(mine):
+    rows = [["fine", 1, "train"], ["label", 2, "train"], ["split", 0, "later"], ["short", 1], ["label", "", "test"]]
+    mine("adr", adr_dataset__csv=table(["text", "label", "exp_split"], rows))
+    with pytest.raises(AttnError) as caught:
+        encode("adr")
+    assert one_line(caught).endswith(
+        "adr_dataset.csv is malformed; lines 3, 6: label is neither 0 nor 1; "
+        "line 4: exp_split is none of train, dev, test; line 5: not 3 columns"
+    )
+
+
+def test_a_missing_column_and_an_empty_file_are_named(mine):
+    mine("adr", adr_dataset__csv="tweet,label\nhello,1\n")
+    with pytest.raises(AttnError, match="adr_dataset.csv, line 1: no column 'text'; it holds tweet, label"):
+        encode("adr")
+    mine("adr", adr_dataset__csv="")
+    with pytest.raises(AttnError, match="line 1: no column 'text'; it holds nothing"):
+        encode("adr")
+    mine("adr", adr_dataset__csv="text,label\nhello,1\n")
+    with pytest.raises(AttnError, match="1 tweets cannot be split"):
+        encode("adr")
+
+
+def test_a_truncated_gz_is_named(mine):
+    folder = mine("mimic", DIAGNOSES_ICD__csv__gz=table(CODES, [[i, 7, i, 1, f"{i * 37 % 999}"] for i in range(999)]))
+    path = folder / "DIAGNOSES_ICD.csv.gz"
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(AttnError, match="DIAGNOSES_ICD.csv.gz is damaged .*copy it again"):
+        private.admission_codes(path)
+
+
+def test_changed_files_make_new_arrays_and_absent_ones_leave_the_cache(mine, monkeypatch):
+    rows = [["one two three four five six", i % 2, "test" if i % 4 == 0 else "train"] for i in range(40)]
+    mine("adr", adr_dataset__csv=table(["text", "label", "exp_split"], rows))
+    first = encode("adr")
+    changed = [[written, 1 - label, split] for written, label, split in rows]
+    mine("adr", adr_dataset__csv=table(["text", "label", "exp_split"], changed) + "\n")
+    second = encode("adr")
+    assert second.fingerprint != first.fingerprint
+    monkeypatch.delenv("ATTN_DATA")
+    assert encode("adr").fingerprint == second.fingerprint
+    assert not list((load.cache_folder()).glob("tables/*"))  # arrays only: no text is copied
+
+
+def test_private_sets_say_so():
+    assert {name for name, entry in catalogue.CATALOGUE.items() if entry.private} == set(private.FILES)
