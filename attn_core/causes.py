@@ -4,6 +4,7 @@ Which variant speaks to which rows, and why, is declared in data/reported/causes
 from the archived runs, so no sentence here can outlive its numbers.
 """
 
+import html
 import re
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -12,7 +13,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from attn_core.archive import Result
+from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import SEEDS, from_dict
 from attn_core.scorecard import (
@@ -45,12 +46,15 @@ def causes(rows: pd.DataFrame | None = None, results: list[Result] | None = None
     return pd.DataFrame(told_of, columns=list(COLUMNS))
 
 
-def differing(items: str, corpora: list[str], rows: pd.DataFrame | None = None) -> pd.DataFrame:
+def differing(
+    items: str | tuple[str, ...], corpora: list[str], rows: pd.DataFrame | None = None, results: list[Result] | None = None
+) -> pd.DataFrame:
     """For a page: the differing rows of items that begin with `items`, and what was tried, in sentences.
 
-    Columns NAMES, reported, ours, low, high, tolerance, tried. rows: of `scorecard`; None takes the whole archive.
+    Columns NAMES, reported, ours, low, high, tolerance, tried. rows: of `scorecard`. results: runs, standard ones and
+    variants; None takes the whole archive.
     """
-    results = stored_summaries()
+    results = stored_summaries() if results is None else results
     rows = scorecard(results) if rows is None else rows
     wanted = rows["item"].str.startswith(items) & rows["corpus"].isin(corpora) & (rows["verdict"] == "differs")
     return with_sentences(rows[wanted], results)[[*NAMES, "reported", "ours", "low", "high", "tolerance", "tried"]]
@@ -238,3 +242,57 @@ def minus(text: str) -> str:
 
 def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+# ---- for pages -------------------------------------------------------------------------------------------------------
+
+
+def model_of(row) -> str:
+    """Encoder and attention of a row in words; '' for counts of the data."""
+    if not isinstance(row.encoder, str):
+        return ""
+    names = [ENCODER_NAMES[name] for name in row.encoder.split("-")]
+    return f"{' − '.join(names)}, {ATTENTION_NAMES[row.attention]}"
+
+
+def folded(title: str, body: str) -> str:
+    """A box that opens on a click."""
+    return f"<details><summary>{html.escape(title)}</summary>{body}</details>"
+
+
+def told_row(row, digits: int = 2) -> str:
+    """A row in one line: what it is, the reported value, ours, the tolerance."""
+    words = [row.item, "" if row.group == "all" else row.group, model_of(row)]
+    if not row.item.startswith("claim"):
+        words += [row.measure.replace("_", " "), row.statistic.replace("_", " ")]
+    elif row.measure.startswith("tau("):
+        words.append(row.measure)
+    if row.measure in COUNTED:
+        digits = 0 if row.statistic == "count" else 1
+    interval = f" ({row.low:.{digits}f} to {row.high:.{digits}f})" if np.isfinite(row.low) else ""
+    kind = "threshold" if row.item.startswith("claim") else "reported"
+    limit = f", tolerance {row.tolerance:g}" if np.isfinite(row.tolerance) and row.tolerance > 0 else ""
+    name = html.escape(", ".join(word for word in words if word))
+    return f"<b>{name}</b>: {kind} {row.reported:.{digits}f}, ours {row.ours:.{digits}f}{interval}{limit}."
+
+
+def tried_html(rows: pd.DataFrame, results: list[Result] | None = None, by: str = "corpus") -> str:
+    """The differing rows of a scorecard and what was tried for each, as boxes to open, one for each value of `by`.
+
+    For a page: IPython.display.HTML(tried_html(rows of the page's items)). results: runs, standard ones and variants;
+    None takes the whole archive. '' where nothing differs.
+    """
+    differs = rows[rows["verdict"] == "differs"]
+    if differs.empty:
+        return ""
+    told = with_sentences(differs, stored_summaries() if results is None else results)
+    boxes = []
+    for name, part in told.groupby(by, sort=False):
+        lines = [f"<p>{told_row(row)} {keys_marked(row.tried)}</p>" for row in part.itertuples()]
+        boxes.append(folded(f"{name}: {len(part)} differ", "".join(lines)))
+    return "".join(boxes)
+
+
+def keys_marked(text: str) -> str:
+    """Sentences as HTML, run keys between backticks as code."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text, quote=False))

@@ -1,28 +1,46 @@
-"""The scorecard page's tables, counts and sentences, from the rows of scorecard.py."""
+"""The scorecard page's tables, counts, sentences and figure, from the rows of scorecard.py."""
+
+import html
 
 import numpy as np
 import pandas as pd
 
+from attn_core.archive import Result
+from attn_core.causes import folded, model_of
 from attn_core.errors import AttnError
 from attn_core.runs import AbsentRun
 from attn_core.scorecard import CLAIM, COUNTED, scorecard
 from attn_core.seeds import HEADLINE_SEEDS
 
 RANGES = {
-    "sig_frac": (0, 1), "share_above_0.4": (0, 1), "median": (0, 1), "F1": (0, 1), "mean": (-1, 1), "std": (0, 1),
-    "mean_binned": (0, np.log(2)), "mean difference": (-2, 2),
+    "sig_frac": (0, 1), "share_above_0.4": (0, 1), "median": (0, 1), "q25": (0, 1), "q75": (0, 1), "F1": (0, 1),
+    "accuracy": (0, 1), "micro-F1": (0, 1), "mean": (-1, 1), "std": (0, 1), "mean_binned": (0, np.log(2)),
+    "mean difference": (-2, 2),
 }  # fmt: skip
 """Values that a statistic can take at all (those of the data have no intervals)."""
 
 CLAIM_RANGES = {"share_below_0.1": (0, 1), "share_above_0.4": (0, 1), "mean": (-2, 2)}
 
+LINES = ("Table 1, scores", "Table 2, means", "Table 2, std, shares", "Figures 3–5", "Figure 6", "Figure 7", "Figure 8", "web appendix")
+"""Lines of a data set in the figure of distances."""
 
-def paper_rows(paper: str, corpora: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Rows of one paper: all of them, and those of `corpora` that were rerun, with the rule in words and clipped intervals.
+SIDES = {"clears": "✓", "opposite": "✗", "contains": "–", "no interval": "·"}
+"""Marks of the matrix of claims."""
 
+FARTHEST = 5.0
+"""Distances beyond are drawn at the edge of the figure, in tolerances."""
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+
+
+def paper_rows(paper: str, corpora: list[str], results: list[Result] | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rows of one paper: all of them, and those of `corpora` with a verdict, with intervals cut to possible values.
+
+    A column `part` says where in the paper a row stands. results: the runs to judge by; None takes the whole archive.
     AbsentRun where none of them was rerun, for there is nothing to show then.
     """
-    rows = scorecard()
+    rows = scorecard(results)
     rows["rule"] = rows["rule"].str.replace(r" \(specification[^)]*\)", "", regex=True)
     if paper not in set(rows["paper"]):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(rows['paper'].unique())}")
@@ -44,7 +62,7 @@ def source_of(item: str) -> str:
     """Where the reported value comes from; only the two tables are printed numbers."""
     if item.startswith("claim"):
         return "threshold of the rule"
-    return "printed" if item.startswith("Table") else "read off the authors' figures or files"
+    return "printed" if item in ("Table 1", "Table 2") else "read off the authors' figures or files"
 
 
 def clipped(rows: pd.DataFrame) -> pd.DataFrame:
@@ -62,40 +80,6 @@ def clipped(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(low=rows["low"].clip(bottom, top), high=rows["high"].clip(bottom, top), cut=cut)
 
 
-def counts_by_verdict(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
-    """Rows of each part of the paper by verdict on `corpora`; only the paper's own data count as replication."""
-    here, same = rows["corpus"].isin(corpora), rows["data"] == "same"
-    column = np.select(
-        [~here, rows["verdict"] == "not rerun", same], ["other data sets", "not judged", rows["verdict"]], "other data"
-    )
-    table = pd.crosstab(rows["part"], column).reindex(rows["part"].unique())
-    wanted = ["reproduced", "differs", "not judged", "other data", "other data sets"]
-    return table.reindex(columns=[name for name in wanted if name in table or name in wanted[:3]], fill_value=0)
-
-
-def in_tolerances(rows: pd.DataFrame) -> pd.DataFrame:
-    """Ours minus reported, and the interval, in units of the tolerance (|mean| <= 1: reproduced); numbered for drawing.
-
-    Left out: claims (they have a threshold), counts and lengths of the data (they have no seeds). `part` splits Table 2 and
-    Figure 7 by statistic; `y` counts lines from the top with a gap between parts.
-    """
-    rows = rows[(rows["tolerance"] > 0) & ~rows["measure"].isin(COUNTED)].reset_index(drop=True)
-    kinds = {
-        "mean": "means",
-        "std": "std",
-        "sig_frac": "shares p ≤ 0.05",
-        "mean_binned": "means",
-        "share_above_0.4": "shares > 0.4",
-    }
-    split = rows["part"].isin(["Table 2", "Figure 7"])
-    part = rows["part"].where(~split, rows["part"] + ", " + rows["statistic"].map(kinds))
-    values = {name: (rows[name] - rows["reported"]) / rows["tolerance"] for name in ("low", "high")}
-    rows = rows.assign(mean=(rows["ours"] - rows["reported"]) / rows["tolerance"], part=part, **values)
-    order = {name: i for column in ("part", "corpus") for i, name in enumerate(rows[column].unique())}
-    rows = rows.sort_values(["part", "corpus"], key=lambda names: names.map(order), kind="stable")
-    return rows.assign(y=np.arange(len(rows)) + 1.5 * rows["part"].map(order).to_numpy())
-
-
 def threshold_side(row) -> str:
     """Where the interval of a claim lies: it 'clears' the threshold, 'contains' it, or lies 'opposite'."""
     if not (np.isfinite(row.low) and np.isfinite(row.high)):
@@ -111,3 +95,165 @@ def seeds_in_words(row) -> str:
     if row.measure in COUNTED:
         return "–"
     return f"{row.n_seeds}" if row.n_seeds >= HEADLINE_SEEDS else f"{row.n_seeds} (few)"
+
+
+# ---- counts ----------------------------------------------------------------------------------------------------------
+
+
+def counts_by_corpus(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
+    """One line per data set: data, training documents, rows by verdict, and why rows have none.
+
+    Two totals: the paper's own data, which alone count as replication, and all other data.
+    """
+    lines = []
+    for corpus in corpora:
+        mine = rows[rows["corpus"] == corpus]
+        run = mine[mine["data"] != "absent"]
+        data, size = (run["data"].iloc[0], run["n_train"].iloc[0]) if len(run) else ("absent", pd.NA)
+        lines.append({"data set": corpus, "data": data, "training documents": size, **verdicts(mine)})
+    table = pd.DataFrame(lines)
+    counts = [name for name in table.columns[3:]]
+    totals = []
+    for name, chosen in (("the paper's own data", table["data"] == "same"), ("other data", table["data"].isin(("subset", "generated")))):
+        if chosen.any():
+            totals.append({"data set": name, "data": "", "training documents": pd.NA, **table.loc[chosen, counts].sum()})
+    return pd.concat([table, pd.DataFrame(totals)], ignore_index=True).astype({"training documents": "Int64"})
+
+
+def verdicts(rows: pd.DataFrame) -> dict[str, int]:
+    """Rows by verdict, those without one by what they lack."""
+    found = {name: int((rows["verdict"] == name).sum()) for name in ("reproduced", "differs")}
+    lacks = {"few seeds": ("few seeds",), "few documents": ("few documents", "no document"), "no run": ("no run",)}
+    return found | {name: int(rows["unjudged"].isin(reasons).sum()) for name, reasons in lacks.items()}
+
+
+def counts_by_part(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
+    """Reproduced of judged rows ('12/18'), one line per part of the paper and one column per data set."""
+    table = pd.DataFrame("", index=rows["part"].unique(), columns=corpora)
+    judged = rows[(rows["verdict"] != "not rerun") & rows["corpus"].isin(corpora)]
+    for (part, corpus), mine in judged.groupby(["part", "corpus"]):
+        table.loc[part, corpus] = f"{(mine['verdict'] == 'reproduced').sum()}/{len(mine)}"
+    return table[(table != "").any(axis=1)]
+
+
+def table2_means(rows: pd.DataFrame) -> pd.DataFrame:
+    """Means of Table 2 with a verdict, by data ('all', 'same', 'other'): columns within, of, share."""
+    cells = rows[(rows["item"] == "Table 2") & (rows["statistic"] == "mean") & (rows["verdict"] != "not rerun")]
+    same = cells["data"] == "same"
+    lines = {}
+    for name, chosen in (("all", same | True), ("same", same), ("other", ~same)):
+        within = int((cells.loc[chosen, "verdict"] == "reproduced").sum())
+        lines[name] = {"within": within, "of": int(chosen.sum()), "share": within / chosen.sum() if chosen.any() else np.nan}
+    return pd.DataFrame(lines).T
+
+
+def claim_matrix(claims: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
+    """One line per claim, one column per data set: SIDES, in brackets where too few seeds decide; '' where it is not claimed.
+
+    claims: rows of claims that have a value of ours.
+    """
+    told = claims.assign(line=[f"{row.item.removeprefix('claim: ')}{of_measure(row)}" for row in claims.itertuples()])
+    table = pd.DataFrame("", index=told["line"].unique(), columns=[name for name in corpora if name in set(told["corpus"])])
+    for row in told.itertuples():
+        mark = SIDES[threshold_side(row)]
+        table.loc[row.line, row.corpus] = f"({mark})" if row.unjudged else mark
+    return table
+
+
+def of_measure(row) -> str:
+    """What tells two rows of one claim apart."""
+    told = {"tau(gradient,LOO)-tau(attention,LOO)": " than attention and leave-one-out", "tau(gradient,LOO)-tau(attention,gradient)": " than attention and gradient"}
+    return told.get(row.measure, "")
+
+
+# ---- the figure ------------------------------------------------------------------------------------------------------
+
+
+def distances(rows: pd.DataFrame) -> pd.DataFrame:
+    """Ours minus reported, and the interval, in units of the tolerance (|mean| <= 1: reproduced).
+
+    Left out: claims (they have a threshold), counts and lengths of the data (they have no seeds). `line`: one of LINES;
+    rows are in the order of the data sets, then of LINES, then of the distance.
+    """
+    rows = rows[(rows["tolerance"] > 0) & ~rows["measure"].isin(COUNTED)].reset_index(drop=True)
+    line = rows["part"].str.replace(r"^Figure [345].*", "Figures 3–5", regex=True).str.replace(r"^Table 1.*", "Table 1, scores", regex=True)
+    second = np.where(rows["statistic"] == "mean", "Table 2, means", "Table 2, std, shares")
+    rows = rows.assign(line=line.where(line != "Table 2", second))
+    values = {name: (rows[name] - rows["reported"]) / rows["tolerance"] for name in ("low", "high")}
+    rows = rows.assign(mean=(rows["ours"] - rows["reported"]) / rows["tolerance"], **values)
+    order = {name: i for i, name in enumerate([*rows["corpus"].unique(), *LINES])}
+    rows = rows.sort_values("mean", kind="stable").sort_values("line", key=lambda n: n.map(order), kind="stable")
+    return rows.sort_values("corpus", key=lambda n: n.map(order), kind="stable").reset_index(drop=True)
+
+
+def draw_distances(ax, rows: pd.DataFrame) -> None:
+    """`distances` as points with intervals, spread a little within their line; at the right, how many lie in the band.
+
+    Open points: fewer than five seeds. Gold: not the paper's own data. Beyond FARTHEST a triangle at the edge.
+    """
+    from attn_core.figures import CONTROL, OURS
+
+    ax.axvspan(-1, 1, color="#e3efe3", linewidth=0)
+    ax.axvline(0, color="black", linewidth=0.6)
+    ticks, y = {}, 0.0
+    for corpus, mine in rows.groupby("corpus", sort=False):
+        same = (mine["data"] == "same").all()
+        colour = OURS if same else CONTROL
+        name = corpus if same else f"{corpus} ({mine['data'].iloc[0]})"
+        ax.annotate(name, (0.0, y - 0.85), xycoords=("axes fraction", "data"), fontsize=10, fontweight="bold", va="center",
+                    xytext=(4, 0), textcoords="offset points")  # fmt: skip
+        for line, part in mine.groupby("line", sort=False):
+            places = y + (np.linspace(-0.36, 0.36, len(part)) if len(part) > 1 else np.zeros(1))
+            shown = part["mean"].clip(-FARTHEST, FARTHEST).to_numpy()
+            few, beyond = (part["n_seeds"] < HEADLINE_SEEDS).to_numpy(), (part["mean"].abs() > FARTHEST).to_numpy()
+            ends = part[["low", "high"]].clip(-FARTHEST, FARTHEST).to_numpy()
+            ax.hlines(places[~few], ends[~few, 0], ends[~few, 1], color=colour, linewidth=0.7, alpha=0.45)
+            for chosen, face in ((few & ~beyond, "white"), (~few & ~beyond, colour)):
+                ax.plot(shown[chosen], places[chosen], "o", color=colour, markerfacecolor=face, markersize=2.8, markeredgewidth=0.6)
+            for edge, marker in ((-FARTHEST, "<"), (FARTHEST, ">")):
+                at = beyond & (shown == edge)
+                ax.plot(shown[at], places[at], marker, color=colour, markersize=3.5)
+            within = int((part["mean"].abs() <= 1 + 1e-9).sum())
+            ax.annotate(f"{within}/{len(part)}", (1.0, y), xycoords=("axes fraction", "data"), fontsize=8, va="center",
+                        xytext=(4, 0), textcoords="offset points")  # fmt: skip
+            ticks[y], y = line, y + 1
+        y += 1.3
+    ax.set_yticks(list(ticks), list(ticks.values()), fontsize=8)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(y - 1.6, -1.6)
+    ax.set_xlim(-FARTHEST - 0.2, FARTHEST + 0.2)
+
+
+# ---- long lists ------------------------------------------------------------------------------------------------------
+
+
+def rows_html(rows: pd.DataFrame) -> str:
+    """All rows with a verdict as tables to open, one for each data set; plain HTML, since styled cells weigh five times as much."""
+    boxes = []
+    for corpus, part in rows.groupby("corpus", sort=False):
+        table = pd.DataFrame([cells_of(row) for row in part.itertuples()])
+        boxes.append(folded(f"{corpus}: {len(part)} rows", scrolled(table)))
+    return "".join(boxes)
+
+
+def cells_of(row) -> dict[str, str]:
+    """A row of the long tables, as HTML."""
+    digits = 0 if row.statistic == "count" else 3
+    interval = f"{row.low:.3f} to {row.high:.3f}{' †' if row.cut else ''}" if np.isfinite(row.low) else "–"
+    claim = row.item.startswith("claim")
+    words = {
+        "item": row.item.removeprefix("claim: "), "group": row.group, "model": model_of(row) or "–", "measure": row.measure.replace("_", " "),
+        "statistic": "–" if claim else row.statistic.replace("_", " "), "reported": f"{row.reported:.{digits}f}", "ours": f"{row.ours:.{digits}f}",
+        "95 % interval": interval, "seeds": seeds_in_words(row), "tolerance": "–" if claim else f"{row.tolerance:.2f}",
+        "verdict": row.verdict, "data": row.data, "reported value is": source_of(row.item),
+    }  # fmt: skip
+    page = f'<a href="{row.page}.html">{row.page.rsplit("/", 1)[-1]}</a>'
+    return {name: html.escape(text) for name, text in words.items()} | {"page": page}
+
+
+def scrolled(table: pd.DataFrame) -> str:
+    """A table of HTML cells in a box that scrolls sideways."""
+    head = "".join(f"<th>{name}</th>" for name in table.columns)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in table.itertuples(index=False))
+    style = "overflow-x: auto; white-space: nowrap"
+    return f'<div style="{style}"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
