@@ -8,6 +8,7 @@ import pandas as pd
 
 from attn_core import archive, weights
 from attn_core.errors import AttnError
+from attn_core.traces import Traces
 
 FOLDER = "sst-reader"
 EPSILON = 0.05
@@ -97,16 +98,10 @@ def load(folder: Path | None = None) -> tuple[object, dict]:
     return from_arrays("lstm", "tanh", arrays), told
 
 
-def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, dict]:
-    """What the archived model does with a sentence.
-
-    Returns one row per token (token, known, attention, contribution, gradient, leave_one_out, adversary: the exact
-    epsilon-max-JSD attention) and a summary with p, the optimum's JSD, its yardsticks (ceiling, jsd_shuffled and
-    jsd_permutation, see `controls`) and a line to print.
-    """
+def sentence_traces(text: str) -> tuple[list[str], list[bool], Traces]:
+    """Tokens of a sentence, whether the archived model knows each, and the traces of this one document."""
     from attn_core.corpora.batches import Documents
     from attn_core.corpora.text import END, START, UNKNOWN, clean_sst
-    from attn_core.experiments.adversarial import controls, exact, expand
     from attn_core.tracing import trace
 
     tokens = clean_sst(text)
@@ -116,14 +111,41 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
     index = {word: i for i, word in enumerate(told["words"])}
     ids = np.array([START, *(index.get(token, UNKNOWN) for token in tokens), END], dtype=np.int32)
     document = Documents(ids, np.array([0, len(ids)]), np.zeros(1, np.int64), np.zeros(1, np.int64))
-    traces = trace(model, document, progress=False)
+    return tokens, [token in index for token in tokens], trace(model, document, progress=False)
+
+
+def searched_adversary(traces: Traces, epsilon: float = EPSILON, k: int = 5, steps: int = 500, seed: int = 0) -> dict:
+    """What the paper's search keeps for one document: weights (T,), jsd, p (the output there).
+
+    The model's own attention with JSD 0 where nothing else keeps the output within epsilon.
+    """
+    from attn_core.experiments.search import search, select
+    from attn_core.traces import positive_probability
+
+    found = search(traces, k=k, steps=steps, seed=seed, progress=False)
+    chosen = select(traces, found, epsilon).iloc[0]
+    weights = traces.attention if chosen["adversary"] < 0 else found[int(chosen["adversary"])]
+    p = positive_probability(traces.logits_under(weights))[0]
+    return {"weights": weights, "jsd": float(chosen["jsd"]), "p": float(p)}
+
+
+def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, dict]:
+    """What the archived model does with a sentence.
+
+    Returns one row per token (token, known, attention, contribution, gradient, leave_one_out, adversary: the exact
+    epsilon-max-JSD attention) and a summary with p, the optimum's JSD, its yardsticks (ceiling, jsd_shuffled and
+    jsd_permutation, see `controls`) and a line to print.
+    """
+    from attn_core.experiments.adversarial import controls, exact, expand
+
+    tokens, known, traces = sentence_traces(text)
     optimum = exact(traces, epsilon)
     held = controls(traces, epsilon).iloc[0]
     ceiling = float(held["ceiling"])
     table = pd.DataFrame(
         {
             "token": tokens,
-            "known": [token in index for token in tokens],
+            "known": known,
             "attention": traces.attention,
             "contribution": traces.contribution[:, 0],
             "gradient": traces.gradient,

@@ -1,0 +1,211 @@
+"""Runs that differ from the standard ones: shares of the training set, the other checkpoint, other widths; and the authors' runs.
+
+Everything is read from archived summaries; only generated corpora are trained live.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from attn_core import archive
+from attn_core.archive import Result
+from attn_core.corpora import catalogue
+from attn_core.measures import seed_interval
+from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
+from attn_core.runs import Run, command, obtain
+from attn_core.scorecard import data_of, documents, printed_sizes
+from attn_core.seeds import book_seeds, summary_of
+
+FIRST_RUN = "2019-02-25"
+"""Snapshot of the authors' first version; it holds the classification sets, BiLSTM with additive attention."""
+
+
+def stored(runs: Iterable[Run]) -> tuple[list[Result], list[Run]]:
+    """Record and summary of the archived runs, and the absent ones. A generated corpus is trained live.
+
+    Runs of the local cache alone count as absent: they have no summaries yet.
+    """
+    store, found, absent = archive.archive_folder(), [], []
+    for run in runs:
+        if catalogue.corpus(run.corpus).generated:
+            found.append(obtain(run))
+        elif archive.has(store, run.key):
+            found.append(archive.read(store, run.key, whole=False))
+        else:
+            absent.append(run)
+    return found, absent
+
+
+def gap_lines(absent: dict[str, list[Run]], wanted: int) -> list[str]:
+    """One line for each named group of absent runs."""
+    return [
+        f"{title}: {wanted - len(runs)} of {wanted} seeds in the archive; the next: {command(runs[0])}"
+        for title, runs in absent.items() if runs
+    ]  # fmt: skip
+
+
+def values(results: list[Result], statistics: dict[str, tuple[str, str, str]], **names: object) -> pd.DataFrame:
+    """One row per run and statistic: corpus, encoder, attention, seed, n_train, n_test, `names`, measure, value.
+
+    statistics: heading (column measure) -> (statistic, predicted, measure) of the summary, all bins together.
+    """
+    rows = []
+    for result in results:
+        table, run = summary_of(result), result.record["run"]
+        table = table[table["bin"] == "all"]
+        found = dict(zip(zip(table["statistic"], table["predicted"], table["measure"], strict=True), table["value"], strict=True))
+        own = {name: run[name] for name in ("corpus", "encoder", "attention", "seed")}
+        own |= {name: result.record[name] for name in ("n_train", "n_test")} | names
+        rows += [own | {"measure": title, "value": found[place]} for title, place in statistics.items() if place in found]
+    return pd.DataFrame(rows, columns=["corpus", "encoder", "attention", "seed", "n_train", "n_test", *names, "measure", "value"])
+
+
+# ---- shares of the training set --------------------------------------------------------------------------------------
+
+
+def by_fraction(
+    corpora: list[str], fractions: list[float], seeds: int, encoder: str, attention: str,
+    statistics: dict[str, tuple[str, str, str]],
+) -> tuple[pd.DataFrame, list[str]]:  # fmt: skip
+    """`values` of the runs on shares of the training set, with column fraction, and one line per share that lacks seeds."""
+    frames, lines = [], []
+    for corpus in corpora:
+        for fraction in fractions:
+            first = book_seeds(corpus, seeds)
+            found, absent = stored(Run(corpus, encoder, attention, seed=seed, fraction=fraction) for seed in first)
+            frames.append(values(found, statistics, fraction=fraction))
+            lines += gap_lines({f"{corpus}, {fraction:.0%} of the training documents": absent}, len(first))
+    return pd.concat(frames, ignore_index=True), lines
+
+
+def authors_of_whole_set(corpora: list[str], encoder: str, attention: str) -> dict[tuple[str, str], dict[str, float]]:
+    """The authors' accuracy and mean tau (mean of their class means) by (corpus, heading of the page) and snapshot."""
+    found = {}
+    for corpus in corpora:
+        model = {"corpus": corpus, "encoder": encoder, "attention": attention}
+        scores = reported("jain_repo_test_performance", statistic="accuracy", **model)
+        taus = reported("jain_repo_correlations", statistic="mean", **model)
+        named = taus["class_name"].notna()
+        taus = taus[named] if named.any() else taus
+        parts = {"accuracy": scores, "τ, attention and gradient": taus[taus["measure"] == "tau_gradient"],
+                 "τ, attention and leave-one-out": taus[taus["measure"] == "tau_loo"]}  # fmt: skip
+        for title, rows in parts.items():
+            means = rows[rows["snapshot"].isin((APRIL_RUN, FINAL_RUN))].groupby("snapshot")["value"].mean()
+            found[corpus, title] = means.to_dict()
+    return found
+
+
+def subsets() -> pd.DataFrame:
+    """Archived data sets that were trained on less than the paper's data: corpus, n_train, share of the paper's count.
+
+    Read from the first seed of the BiLSTM with additive attention. Columns also data: 'subset' or 'generated'.
+    """
+    store, rows = archive.archive_folder(), []
+    for corpus, sizes in printed_sizes().items():
+        key = Run(corpus).key
+        if archive.has(store, key):
+            record = archive.read_record(store, key)
+            count = documents(record, "train")[0]
+            if data_of(record) != "same":
+                rows.append((corpus, record["n_train"], count / sizes["train"], data_of(record)))
+    return pd.DataFrame(rows, columns=["corpus", "n_train", "share", "data"])
+
+
+# ---- one field changed -----------------------------------------------------------------------------------------------
+
+
+def paired(corpora: list[str], encoders: list[str], seeds: int, statistics: dict, **changed: object) -> tuple[pd.DataFrame, list[str]]:
+    """Standard runs beside the same with some fields changed: one row per model and statistic.
+
+    Columns corpus, encoder, measure, n_seeds (that have both), standard, variant (means over those seeds), difference (variant
+    minus standard), low, high (95 % Student t interval of the differences per seed). Lines name models without any variant.
+    """
+    rows, lines = [], []
+    for corpus in corpora:
+        for encoder in encoders:
+            first = book_seeds(corpus, seeds)
+            found, absent = stored(Run(corpus, encoder, seed=seed, **changed) for seed in first)
+            plain, _ = stored(Run(corpus, encoder, seed=result.record["run"]["seed"]) for result in found)
+            told = ", ".join(f"{name} {value}" for name, value in changed.items())
+            if not found:
+                lines += gap_lines({f"{corpus}, {encoder}, {told}": absent}, len(first))
+            both = values(found, statistics).merge(values(plain, statistics), on=["corpus", "encoder", "seed", "measure"])
+            for measure, part in both.groupby("measure", sort=False):
+                difference = (part["value_x"] - part["value_y"]).to_numpy()
+                low, high = seed_interval(difference)
+                means = part["value_y"].mean(), part["value_x"].mean(), difference.mean()
+                rows.append((corpus, encoder, measure, len(part), *means, low, high))
+    columns = ["corpus", "encoder", "measure", "n_seeds", "standard", "variant", "difference", "low", "high"]
+    return pd.DataFrame(rows, columns=columns), lines
+
+
+# ---- the authors' runs -----------------------------------------------------------------------------------------------
+
+
+def table2_in_three_runs() -> pd.DataFrame:
+    """The cells of Table 2 that hold means, in each run of the authors.
+
+    One row per corpus, group (class name, 'all' for questions), encoder, measure: printed, first, april, final; NaN where a run has
+    no such cell. Classes are matched by name.
+    """
+    keys = ["corpus", "group", "encoder", "measure"]
+    printed = reported("jain_table2_kendall_tau", statistic="mean")
+    cells = reported("jain_repo_correlations", statistic="mean", attention="tanh")
+    frames = {"printed": printed} | {
+        name: cells[cells["snapshot"] == snapshot] for name, snapshot in (("first", FIRST_RUN), ("april", APRIL_RUN), ("final", FINAL_RUN))
+    }  # fmt: skip
+    columns = []
+    for name, frame in frames.items():
+        overall = frame["class_name"].isna()  # beside classes by name, 'Overall' is an extra of the final run
+        group = frame["class_name"].where(~overall, "all")
+        columns.append(frame.assign(group=group).groupby(keys, sort=False)["value"].first().rename(name))
+    return pd.concat(columns, axis=1).dropna(subset=["printed"]).reset_index()
+
+
+def bars() -> pd.DataFrame:
+    """Figures 3 to 5 as the authors' files give them: corpus, three, four, five, five_gradient; the mean of 12 last."""
+    names = {"Figure 3": "three", "Figure 4": "four", "Figure 5": "five", "Figure 5 (gradient variant)": "five_gradient"}
+    rows = reported("jain_fig3_4_5_bars")
+    wide = rows.pivot_table(index="corpus", columns="table", values="value", sort=False)
+    return wide.rename(columns=names)[list(names.values())].reset_index()
+
+
+def quartiles_by_bin(measure: str, statistic: str = "median", encoder: str = "lstm", attention: str = "tanh") -> pd.DataFrame:
+    """A quartile of the authors' violins by class and bin in both runs: corpus, group, bin, april, final."""
+    rows = reported("jain_repo_svg_summaries", measure=measure, statistic=statistic, encoder=encoder, attention=attention)
+    rows = rows[rows["max_attention_bin"].notna()].assign(group=rows["class_name"].fillna("all"), bin=rows["max_attention_bin"].str[:5])
+    wide = rows.pivot_table(index=["corpus", "group", "bin"], columns="snapshot", values="value", sort=False)
+    return wide.rename(columns={APRIL_RUN: "april", FINAL_RUN: "final"}).reindex(columns=["april", "final"]).reset_index()
+
+
+def spread(cells: pd.DataFrame, first: str, second: str) -> dict[str, object]:
+    """Median and largest absolute difference of two columns, the row of the largest, and the number compared."""
+    apart = (cells[first] - cells[second]).abs().dropna()
+    if apart.empty:
+        return {"median": np.nan, "largest": np.nan, "cell": None, "n": 0}
+    return {"median": float(apart.median()), "largest": float(apart.max()), "cell": cells.loc[apart.idxmax()], "n": len(apart)}
+
+
+# ---- search variants -------------------------------------------------------------------------------------------------
+
+SEARCHES = {
+    ("jsd", "code"): "JSD, 1/k² per ordered pair (code)", ("jsd", "paper"): "JSD, 1/(k(k−1)) per pair (paper)",
+    ("kl", "code"): "KL, 1/k² per ordered pair", ("kl", "paper"): "KL, 1/(k(k−1)) per pair",
+}  # fmt: skip
+"""(objective, diversity) -> name."""
+
+
+def searches(traces, epsilon: float, k: int = 5, steps: int = 500) -> pd.DataFrame:
+    """Searched JSD and change of output of each document under each objective and diversity weight of SEARCHES.
+
+    Columns (title, 'jsd') and (title, 'tvd'), one row per document; one logit (see `search`).
+    """
+    from attn_core.experiments.search import paper_diversity, search, select
+
+    columns = {}
+    for (objective, diversity), title in SEARCHES.items():
+        weight = paper_diversity(k) if diversity == "paper" else None
+        chosen = select(traces, search(traces, k=k, steps=steps, objective=objective, diversity=weight, progress=False), epsilon)
+        columns |= {(title, name): chosen[name].to_numpy() for name in ("jsd", "tvd")}
+    return pd.DataFrame(columns)
