@@ -11,13 +11,19 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from attn_core.experiments import ATTENTION_BINS, attention_bin
 from attn_core.measures import bootstrap_interval
+from attn_core.reported import APRIL_RUN, FINAL_RUN
 
 CLASS_COLOURS = ("#4b3f8f", "#d95f02", "#1b9e77")
 OURS, PAPER, CONTROL = "#1f4e79", "#7f7f7f", "#b8860b"
 WIDTH = 6.4
+
+AUTHORS = {APRIL_RUN: ("s", ":", "authors, April"), FINAL_RUN: ("D", "--", "authors, final")}
+"""The authors' two complete runs: marker, line style and name, alike in all figures."""
 
 plt.rcParams.update(
     {
@@ -52,23 +58,26 @@ def histogram(
 ) -> None:
     """Share of each predicted class per bin, classes overlaid (form of Figures 2 and 7 of Jain & Wallace).
 
-    reported: rows bin_left, bin_right, share, class of the authors' own run, drawn as dashed outlines.
+    reported: rows bin_left, bin_right, share, label, snapshot of the authors' own runs, drawn as outlines in AUTHORS' styles.
     """
+    handles = []
     for label, name in names.items():
         values = table.loc[table.predicted == label, column].dropna().to_numpy()
         if not len(values):
             continue
         share = np.histogram(values, bins=edges)[0] / len(values)
         colour = CLASS_COLOURS[label]
-        ax.bar(edges[:-1], share, np.diff(edges), align="edge", color=colour, alpha=0.55, edgecolor="black",
-               linewidth=0.4, label=f"{name}, n = {len(values)}")  # fmt: skip
+        ax.bar(edges[:-1], share, np.diff(edges), align="edge", color=colour, alpha=0.45, edgecolor="black", linewidth=0.3)
+        handles.append(Patch(facecolor=colour, alpha=0.55, edgecolor="black", label=f"{name}, n = {len(values):,}"))
     if reported is not None and len(reported):
-        for label, rows in reported.groupby("class"):
-            rows = rows.sort_values("bin_left")
-            ax.stairs(rows["share"], [*rows["bin_left"], rows["bin_right"].iloc[-1]], color=CLASS_COLOURS[int(label)],
-                      linestyle="--", linewidth=1.3, label=f"{names[int(label)]}, authors' run")  # fmt: skip
+        for (snapshot, label), rows in reported.groupby(["snapshot", "label"]):
+            rows, style = rows.sort_values("bin_left"), AUTHORS[snapshot][1]
+            ends = [*rows["bin_left"], rows["bin_right"].iloc[-1]]
+            ax.stairs(rows["share"], ends, color=CLASS_COLOURS[label], linestyle=style, linewidth=1.3)
+        drawn = reported["snapshot"].unique()
+        handles += [Line2D([], [], color="black", linestyle=s, label=t) for k, (_, s, t) in AUTHORS.items() if k in drawn]
     ax.set_ylabel("share of the class")
-    ax.legend(loc="best")
+    ax.legend(handles=handles, loc="best", fontsize=8.5)
 
 
 def violins(
@@ -82,38 +91,87 @@ def violins(
     """Distribution of a statistic by bin of maximum attention and predicted class (form of Figures 6 and 8).
 
     Thin lines are quartiles, the thick one the median on its 95 % bootstrap interval over documents. Bins with fewer
-    than `fewest` documents of a class are drawn as single points. reported: rows class,
-    max_attention_bin, value (the authors' median), drawn as open diamonds. Lowest bin on top, as in the paper.
+    than `fewest` documents of a class are drawn as single points. reported: rows label, max_attention_bin, snapshot,
+    value (the authors' medians), drawn with AUTHORS' markers. Lowest bin on top, as in the paper.
     """
     bins = attention_bin(table.max_attention)
+    step = 0.76 / len(names)
     for position, label_of_bin in enumerate(ATTENTION_BINS):
         for label in names:
             values = table.loc[(table.predicted == label) & (bins == label_of_bin), column].dropna().to_numpy()
-            y = position + (label - (len(names) - 1) / 2) * 0.38
+            y = position + (label - (len(names) - 1) / 2) * step
             colour = CLASS_COLOURS[label]
             if len(values) >= fewest and np.ptp(values) > 0:
-                body = ax.violinplot(values, positions=[y], orientation="horizontal", widths=0.36, showextrema=False)
+                body = ax.violinplot(values, positions=[y], orientation="horizontal", widths=0.95 * step, showextrema=False)
                 body["bodies"][0].set(facecolor=colour, alpha=0.45, edgecolor=colour)
                 low, high = bootstrap_interval(values, statistic=np.median)
-                ax.fill_betweenx([y - 0.17, y + 0.17], low, high, color=colour, alpha=0.35, linewidth=0)
+                ax.fill_betweenx([y - 0.45 * step, y + 0.45 * step], low, high, color=colour, alpha=0.35, linewidth=0)
                 for quantile, width in zip(np.quantile(values, [0.25, 0.5, 0.75]), (0.8, 2.0, 0.8), strict=True):
-                    ax.plot([quantile, quantile], [y - 0.15, y + 0.15], color=colour, linewidth=width)
+                    ax.plot([quantile, quantile], [y - 0.4 * step, y + 0.4 * step], color=colour, linewidth=width)
             elif len(values):
                 ax.plot(values, np.full(len(values), y), ".", color=colour, markersize=4)
             ax.annotate(f"{len(values)}", (1.0, y), xycoords=("axes fraction", "data"), fontsize=7.5, va="center",
                         xytext=(3, 0), textcoords="offset points", color=colour)  # fmt: skip
-    if reported is not None and len(reported):
-        for row in reported.itertuples():
+    handles = [Patch(facecolor=CLASS_COLOURS[label], alpha=0.5, label=name) for label, name in names.items()]
+    for snapshot, (marker, _, text) in AUTHORS.items():
+        rows = reported[reported["snapshot"] == snapshot] if reported is not None and len(reported) else ()
+        for row in rows.itertuples() if len(rows) else ():
             position = next(i for i, name in enumerate(ATTENTION_BINS) if name[:5] == row.max_attention_bin[:5])
-            y = position + (row.label - (len(names) - 1) / 2) * 0.38
-            ax.plot(row.value, y, "D", markerfacecolor="white", markeredgecolor="black", markersize=5, zorder=5)
-        ax.plot([], [], "D", markerfacecolor="white", markeredgecolor="black", markersize=5, label="authors' median")
-    for label, name in names.items():
-        ax.plot([], [], color=CLASS_COLOURS[label], linewidth=6, alpha=0.5, label=name)
+            y = position + (row.label - (len(names) - 1) / 2) * step
+            ax.plot(row.value, y, marker, markerfacecolor="white", markeredgecolor="black", markersize=5, zorder=5)
+        if len(rows):
+            handles.append(author_handle(marker, f"{text}, median"))
     ax.set_yticks(range(len(ATTENTION_BINS)), ATTENTION_BINS)
     ax.set_ylim(len(ATTENTION_BINS) - 0.45, -0.55)
     ax.set_ylabel("maximum attention")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.18), ncols=3)
+    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+
+
+def author_handle(marker: str, text: str) -> Line2D:
+    """Legend entry of the authors' values: an open marker."""
+    return Line2D([], [], linestyle="none", marker=marker, markerfacecolor="white", markeredgecolor="black", label=text)
+
+
+def interval_panels(
+    axes: np.ndarray,
+    rows: pd.DataFrame,
+    series: dict[str, tuple[str, str]] | None = None,
+    theirs: dict[str, tuple[str, str]] | None = None,
+    fewest: int = 5,
+) -> None:
+    """Means with intervals in panels side by side that share their lines: a table with one column per panel.
+
+    rows: panel, label, mean, low, high, n_seeds, and a column for each key of `theirs`; NaN is not drawn, so that a line
+    may hold the authors' values alone. axes: as many as there are panels; lines and panels come in order of appearance.
+    series: value of a column series -> (colour, marker); the series of a line stand below each other.
+    theirs: column -> (marker, name) of the authors' values. Fewer than `fewest` seeds: an open point, without interval.
+    """
+    labels, panels = list(dict.fromkeys(rows["label"])), list(dict.fromkeys(rows["panel"]))
+    series, kinds = series or {"": (OURS, "o")}, rows["series"] if "series" in rows else pd.Series("", rows.index)
+    step = 0.72 / len(series)
+    lift = 0.18 if len(series) == 1 and theirs else 0.0  # so that neither ours nor theirs hides the other
+    for ax, panel in zip(axes, panels, strict=True):
+        for row, kind in zip(rows[rows["panel"] == panel].itertuples(), kinds[rows["panel"] == panel], strict=True):
+            colour, marker = series[kind]
+            y = labels.index(row.label) + (list(series).index(kind) - (len(series) - 1) / 2) * step
+            if np.isfinite(row.mean):
+                if row.n_seeds >= fewest:
+                    ax.plot([row.low, row.high], [y + lift, y + lift], color=colour, linewidth=2.2, solid_capstyle="round")
+                face = colour if row.n_seeds >= fewest else "white"
+                ax.plot(row.mean, y + lift, marker, color=colour, markerfacecolor=face, markersize=5.5)
+            for column, (shape, _) in (theirs or {}).items():
+                ax.plot(getattr(row, column), y - lift, shape, markerfacecolor="none", markeredgecolor="black", markersize=5)
+        ax.set_title(panel)
+        ax.hlines(np.arange(len(labels) - 1) + 0.5, 0, 1, transform=ax.get_yaxis_transform(), color="0.9", linewidth=0.7)
+        ax.tick_params(axis="y", length=0)
+        ax.set_yticks(range(len(labels)), labels if ax is axes[0] else [""] * len(labels))
+        ax.set_ylim(len(labels) - 0.4, -0.6)
+    names = {kind: kind or "ours, mean and 95 % interval" for kind in series}
+    handles = [Line2D([], [], color=c, marker=m, markersize=5.5, label=names[kind]) for kind, (c, m) in series.items()]
+    if (rows["n_seeds"].between(1, fewest - 1) & rows["mean"].notna()).any():
+        handles.append(Line2D([], [], linestyle="none", marker="o", color=OURS, markerfacecolor="white", label=f"fewer than {fewest} seeds"))
+    handles += [author_handle(shape, text) for shape, text in (theirs or {}).values()]
+    axes[0].get_figure().legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9)
 
 
 def interval_rows(ax: Axes, rows: pd.DataFrame, zero: bool = True, theirs: str = "the paper", fewest: int = 5) -> None:

@@ -1,0 +1,203 @@
+"""Numbers across Jain & Wallace's data sets, for pages: which runs are stored, groups of documents, the authors' values.
+
+A model is a data set, an encoder and a kind of attention; each is trained from several seeds.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from attn_core import archive
+from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
+from attn_core.corpora import catalogue
+from attn_core.measures import seed_interval
+from attn_core.reported import APRIL_RUN, FINAL_RUN, check_printed, reported
+from attn_core.runs import Run, command
+from attn_core.seeds import HEADLINE_SEEDS, book_seeds, obtain_all, over_seeds
+
+RUNS_OF_THE_AUTHORS = {APRIL_RUN: "april", FINAL_RUN: "final"}
+"""Snapshots of the authors' repository, and the columns that hold their values in the tables of this module."""
+
+FIVE_SEEDS = ("sst", "20news", "agnews", "babi_1")
+"""Data sets of which five seeds of every model are run; three of the others, which decide no claim."""
+
+
+def paper_sets() -> list[str]:
+    """The twelve data sets in the order of the paper's Table 1."""
+    return list(dict.fromkeys(reported("jain_table1_datasets")["corpus"]))
+
+
+# ---- runs ------------------------------------------------------------------------------------------------------------
+
+
+def gather(
+    corpora: Iterable[str], encoders: Iterable[str] = ("lstm",), attentions: Iterable[str] = ("tanh",), seeds: int = 5
+) -> tuple[list[Result], list[str]]:
+    """The stored runs of some models of the grid, and one line for each data set whose models lack planned seeds.
+
+    The summaries come without their histograms, which no table over data sets needs.
+    AttnError for a data set that the paper does not have.
+    """
+    corpora, models = list(corpora), [(encoder, attention) for encoder in encoders for attention in attentions]
+    check_printed(corpora)
+    found, lines = [], []
+    for corpus in corpora:
+        few, following = [], None
+        for model in models:
+            runs = [Run(corpus, *model, seed=seed) for seed in book_seeds(corpus, seeds)]
+            stored = stored_runs(runs)
+            found += [without_histograms(result) for result in stored]
+            if len(stored) < planned(corpus, seeds):
+                few.append(f"{model_name(*model)} ({len(stored)} of {planned(corpus, seeds)} seeds)")
+                have = {result.key for result in stored}
+                following = following or next(run for run in runs if run.key not in have)
+        if following:
+            lines.append(f"{corpus}: {', '.join(few)}; the next: {command(following)}")
+    return found, lines
+
+
+def stored_runs(runs: list[Run]) -> list[Result]:
+    """Those of the runs that are there: archived ones by record and summary alone, which is quick."""
+    store = archive.archive_folder(required=False)
+    quick = [run for run in runs if store is not None and archive.has(store, run.key)]
+    return [archive.read(store, run.key, whole=False) for run in quick] + obtain_all(run for run in runs if run not in quick)[0]
+
+
+def planned(corpus: str, seeds: int) -> int:
+    """Seeds that a model of a data set should have when `seeds` are asked for: large data sets have fewer."""
+    return seeds if corpus in FIVE_SEEDS or seeds > HEADLINE_SEEDS else min(seeds, 3)
+
+
+def model_name(encoder: str, attention: str) -> str:
+    """A model in words: 'BiLSTM, additive'."""
+    return f"{ENCODER_NAMES[encoder]}, {ATTENTION_NAMES[attention]}"
+
+
+def without_histograms(result: Result) -> Result:
+    """The same result, its summary without the counts of the histograms (about half of it)."""
+    if result.summary is None:
+        return result
+    kept = ~result.summary["measure"].str.startswith("hist:").to_numpy(bool)
+    return replace(result, summary=result.summary[kept])
+
+
+def coverage(found: list[Result], scored: pd.DataFrame) -> pd.DataFrame:
+    """One row per data set with stored runs: corpus, n_seeds (of its model with fewest), n_train, n_dev, n_test, data.
+
+    data: 'same', 'subset' or 'generated' as the scorecard says. In the order of Table 1, others last.
+    """
+    models, last = {}, {}
+    for result in found:
+        run = result.record["run"]
+        models.setdefault(run["corpus"], {}).setdefault((run["encoder"], run["attention"]), set()).add(run["seed"])
+        last[run["corpus"]] = result.record
+    data = scored[scored["data"] != "absent"].groupby("corpus")["data"].first()
+    rows = [
+        {"corpus": name, "n_seeds": min(len(seeds) for seeds in models[name].values()),
+         **{split: last[name][split] for split in ("n_train", "n_dev", "n_test")}, "data": data.get(name, "not scored")}
+        for name in in_order(models)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["corpus", "n_seeds", "n_train", "n_dev", "n_test", "data"])
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Data sets in the order of Table 1, others behind them."""
+    names, order = list(names), paper_sets()
+    return sorted(names, key=lambda name: order.index(name) if name in order else len(order))
+
+
+def told_coverage(rows: pd.DataFrame) -> str:
+    """Test documents, seeds and kind of training data of each data set, for captions."""
+    parts = []
+    for row in rows.itertuples():
+        kind = {"subset": f", trained on a subset of {row.n_train:,}", "generated": ", generated"}.get(row.data, "")
+        parts.append(f"{row.corpus} {row.n_test:,} ({seeds_in_words(row.n_seeds)}{kind})")
+    return "; ".join(parts) or "no run"
+
+
+def seeds_in_words(count: int) -> str:
+    """'5 seeds', '1 seed'."""
+    return f"{count} seed{'s' * (count != 1)}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names with commas; 'none' for none."""
+    return ", ".join(names) or "none"
+
+
+# ---- groups of documents, and the authors' values for them -----------------------------------------------------------
+
+
+def class_names(corpus: str) -> dict[int, str]:
+    """Groups in which figures show a data set: predicted classes, or all questions of a question-answering set."""
+    entry = catalogue.corpus(corpus)
+    return {0: "all questions"} if entry.task == "question" else dict(enumerate(entry.classes))
+
+
+def grouped(table: pd.DataFrame, corpus: str) -> pd.DataFrame:
+    """A document table whose column predicted holds the groups of `class_names` (questions are one group)."""
+    return table.assign(predicted=0) if catalogue.corpus(corpus).task == "question" else table
+
+
+def predicted_groups(corpus: str) -> dict[str, str]:
+    """The same groups as they stand in summaries: value of `predicted` -> name; questions are 'all'."""
+    names = class_names(corpus)
+    return {"all": "all"} if catalogue.corpus(corpus).task == "question" else {str(k): v for k, v in names.items()}
+
+
+def authors(table: str, corpus: str, **where: object) -> pd.DataFrame:
+    """Rows of the authors' own runs for the groups of `class_names`, with column label, matched by class name.
+
+    The order of SNLI's classes differs between their runs, so their class numbers are not used. Nothing for a data set
+    that the paper does not have.
+    """
+    rows = reported(table, corpus=corpus, **where)
+    entry = catalogue.corpus(corpus)
+    if entry.task == "question":
+        return rows[rows["class"] == "Overall"].assign(label=0)
+    label = rows["class_name"].map({name: k for k, name in enumerate(entry.classes)})
+    return rows.assign(label=label)[label.notna()].astype({"label": int})
+
+
+def both_runs(table: str, keys: list[str], **where: object) -> pd.DataFrame:
+    """Values of the authors' April and final runs in columns april and final, by the columns `keys`."""
+    rows = reported(table, **where)
+    rows = rows[rows["snapshot"].isin(RUNS_OF_THE_AUTHORS)]
+    rows = rows.assign(**{key: rows[key].fillna("all") for key in keys}, run=rows["snapshot"].map(RUNS_OF_THE_AUTHORS))
+    wide = rows.pivot_table(index=keys, columns="run", values="value", aggfunc="first")
+    return wide.reindex(columns=["april", "final"]).reset_index()
+
+
+# ---- numbers over seeds ----------------------------------------------------------------------------------------------
+
+
+def over_models(every: pd.DataFrame, statistic: str, measure: str, predicted: str = "all", bin: str = "all"):
+    """Mean over seeds with interval of one statistic, one row per corpus, encoder and attention."""
+    part = every[every["statistic"] == statistic]
+    part = part[(part["measure"] == measure) & (part["predicted"] == predicted) & (part["bin"] == bin)]
+    return over_seeds(part, "corpus", "encoder", "attention")
+
+
+def mean_of_sets(values: pd.DataFrame) -> dict[str, float]:
+    """Mean over data sets of `value` (columns corpus, seed, value), with its interval over the seeds that all sets have."""
+    wide = values.pivot_table(index="seed", columns="corpus", values="value")
+    means = wide.dropna().mean(axis=1).to_numpy()
+    low, high = seed_interval(means) if len(means) else (np.nan, np.nan)
+    mean = float(means.mean()) if len(means) else float(wide.mean().mean())
+    return {"mean": mean, "low": low, "high": high, "n_seeds": len(means), "sets": wide.shape[1]}
+
+
+def told(mean: float, low: float, high: float, form: str = ".2f", bounds: tuple[float, float] = (-np.inf, np.inf)) -> str:
+    """'0.42 (0.37 to 0.48)', the interval cut at the values that are possible; '–' for no value."""
+    if not np.isfinite(mean):
+        return "–"
+    if not np.isfinite(low):
+        return f"{mean:{form}} (no interval)"
+    return f"{mean:{form}} ({max(low, bounds[0]):{form}} to {min(high, bounds[1]):{form}})"
+
+
+def few(rows: pd.DataFrame) -> str:
+    """The data sets of `coverage` with fewer seeds than a verdict needs, in words."""
+    return listed(f"{row.corpus} ({row.n_seeds})" for row in rows.itertuples() if row.n_seeds < HEADLINE_SEEDS)

@@ -1,0 +1,262 @@
+"""The tables of Jain & Wallace's pages: ours beside the paper's, for whatever runs there are.
+
+All take rows of the scorecard (`scored`) or summaries (`every`) and return a DataFrame ready to show or to draw. Values
+that were not rerun stay in the table with the authors' numbers alone.
+"""
+
+import numpy as np
+import pandas as pd
+
+from attn_core import across
+from attn_core.reported import reported
+
+TABLE_2 = {
+    ("lstm", "tau_gradient"): "BiLSTM, gradient",
+    ("average", "tau_gradient"): "Average, gradient",
+    ("lstm", "tau_loo"): "BiLSTM, leave-one-out",
+}
+"""The columns of Table 2: encoder and measure -> name."""
+
+BARS = {
+    "Figure 3": "Figure 3\ngrad–LOO − att–LOO",
+    "Figure 4": "Figure 4\ngrad–LOO − att–grad",
+    "Figure 5": "Figure 5\natt–LOO, Av. − BiLSTM",
+}
+"""The bar charts of mean differences, and what each bar is."""
+
+NOT_RERUN = "not rerun"
+
+
+def ordered(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows with a column corpus, data sets in the order of the paper's Table 1."""
+    place = {name: i for i, name in enumerate(across.paper_sets())}
+    return rows.sort_values("corpus", key=lambda names: names.map(place), kind="stable")
+
+
+def label(rows: pd.DataFrame) -> pd.Series:
+    """Data set and class in words; questions have no class."""
+    return (rows["corpus"] + " " + rows["group"]).str.removesuffix(" all")
+
+
+def interval(low: float, high: float, bounds: tuple[float, float] = (-np.inf, np.inf), form: str = ".2f") -> str:
+    """'0.37–0.48', cut at what is possible; '–' without interval."""
+    return f"{max(low, bounds[0]):{form}}–{min(high, bounds[1]):{form}}" if np.isfinite(low) else "–"
+
+
+# ---- Table 2 and the bar charts --------------------------------------------------------------------------------------
+
+
+def final_means() -> pd.Series:
+    """Mean tau of the authors' final run by corpus, class name, encoder and measure (additive attention)."""
+    keys = ["corpus", "class_name", "encoder", "measure"]
+    rows = across.both_runs("jain_repo_correlations", keys, attention="tanh", statistic="mean")
+    return rows.set_index(keys)["final"]
+
+
+def table_2(scored: pd.DataFrame, encoder: str, measure: str) -> pd.DataFrame:
+    """One column of Table 2: mean ± deviation (significant share), the paper's and ours, with interval, seeds and verdict."""
+    final, rows = final_means(), ordered(scored[scored["item"] == "Table 2"])
+    rows = rows[(rows["encoder"] == encoder) & (rows["measure"] == measure)]
+
+    def cell(part: pd.Series) -> str:
+        mean, std, share = part
+        return f"{mean:.2f}\u00a0±\u00a0{std:.2f} ({share:.2f})" if np.isfinite(mean) else NOT_RERUN
+
+    lines = []
+    for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
+        part = part.set_index("statistic").loc[["mean", "std", "sig_frac"]]
+        mean, rerun = part.loc["mean"], np.isfinite(part["ours"].iloc[0])
+        lines.append({
+            "data, class": f"{corpus} {group}".removesuffix(" all"), "paper": cell(part["reported"]),
+            "final run": f"{final.get((corpus, group, encoder, measure), np.nan):.2f}", "ours": cell(part["ours"]),
+            "our mean, 95 %": interval(mean["low"], mean["high"]), "seeds": str(int(mean["n_seeds"])) if rerun else "–",
+            "within": f"{(part['verdict'] == 'reproduced').sum()} of {len(part)}" if rerun else "–",
+        })  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+def table_2_panels(scored: pd.DataFrame) -> pd.DataFrame:
+    """The means of Table 2 as rows of `figures.interval_panels`, with columns april (printed) and final."""
+    rows, final = ordered(scored[(scored["item"] == "Table 2") & (scored["statistic"] == "mean")]), final_means()
+    places = zip(rows["corpus"], rows["group"], rows["encoder"], rows["measure"], strict=True)
+    panel = [TABLE_2[pair].replace(", ", ",\n") for pair in zip(rows["encoder"], rows["measure"], strict=True)]
+    rows = rows.assign(panel=panel, label=label(rows), mean=rows["ours"], april=rows["reported"])
+    return rows.assign(final=[final.get(place, np.nan) for place in places])
+
+
+def bar_panels(scored: pd.DataFrame) -> pd.DataFrame:
+    """Figures 3 to 5 as rows of `figures.interval_panels`; their values exist for the authors' final run alone."""
+    rows = ordered(scored[scored["item"].isin(BARS)]).sort_values("item", kind="stable")
+    return rows.assign(panel=rows["item"].map(BARS), label=rows["corpus"], mean=rows["ours"], final=rows["reported"])
+
+
+def bar_means(scored: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
+    """Figures 3 to 5 over the data sets that were rerun, one row each.
+
+    Columns mean, low, high, n_seeds (seeds that all sets have), sets; same and twelve: the authors' means over the same
+    sets and over all twelve; above and below: sets whose interval of five or more seeds lies on that side of zero.
+    """
+    def of_seeds(statistic: str, encoder: str = "lstm") -> pd.Series:
+        rows = every[(every["statistic"] == statistic) & (every["measure"] == "mean") & (every["encoder"] == encoder)]
+        rows = rows[(rows["predicted"] == "all") & (rows["bin"] == "all")]
+        return rows.set_index(["corpus", "seed"])["value"]
+
+    values = {
+        "Figure 3": of_seeds("difference_loo"),
+        "Figure 4": of_seeds("difference_gradient"),
+        "Figure 5": (of_seeds("tau_attention_loo", "average") - of_seeds("tau_attention_loo")).dropna(),
+    }
+    twelve = reported("jain_fig3_4_5_bars", dataset="mean of 12").set_index("table")["value"]
+    lines = []
+    for item, part in values.items():
+        done = scored[(scored["item"] == item) & scored["ours"].notna()]
+        judged = done[done["n_seeds"] >= across.HEADLINE_SEEDS]
+        lines.append({
+            "item": item, **across.mean_of_sets(part.rename("value").reset_index()), "same": done["reported"].mean(), "twelve": twelve[item],
+            "above": across.listed(judged[judged["low"] > 0]["corpus"]), "below": across.listed(judged[judged["high"] < 0]["corpus"]),
+        })  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+# ---- Figures 6 to 8 by bin of maximum attention ----------------------------------------------------------------------
+
+BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00)")
+"""Bins of the largest weight as the authors' figures name them."""
+
+
+def bin_panels(scored: pd.DataFrame, figure: str) -> pd.DataFrame:
+    """Medians of Figure 6 or 8 by bin as rows of `figures.interval_panels`, with the authors' april and final medians.
+
+    One line per data set and class, one panel per bin. Ours are NaN where a bin holds too few documents to be judged.
+    """
+    measure = {"Figure 6": "median_output_change", "Figure 8": "eps_max_jsd"}[figure]
+    keys = ["corpus", "class_name", "max_attention_bin"]
+    theirs = across.both_runs("jain_repo_svg_summaries", keys, encoder="lstm", attention="tanh", measure=measure, statistic="median")
+    rows = scored[scored["item"].str.startswith(f"{figure} [") & (scored["statistic"] == "median")]
+    rows = rows.assign(max_attention_bin=rows["item"].str.split(" ").str[-1], class_name=rows["group"])
+    rows = rows[["corpus", "class_name", "max_attention_bin", "ours", "low", "high", "n_seeds", "verdict", "reported"]]
+    rows = theirs[theirs["corpus"].isin(across.paper_sets())].merge(rows, on=keys, how="left")
+    rows = rows.assign(panel=rows["max_attention_bin"], group=rows["class_name"], mean=rows["ours"], n_seeds=rows["n_seeds"].fillna(0).astype(int))
+    order = {name: i for i, name in enumerate(BINS)}
+    rows = rows[rows["panel"].isin(BINS)].sort_values("panel", key=lambda panels: panels.map(order), kind="stable")
+    return ordered(rows.assign(label=label(rows)))
+
+
+def bin_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """`bin_panels` as a table: one line per data set and class, one column per bin, 'ours (April, final)' in a cell."""
+    def number(value: float) -> str:
+        return f"{value:.2f}" if np.isfinite(value) else "–"
+
+    cells = [f"{number(r.mean)} ({number(r.april)}, {number(r.final)})" for r in rows.itertuples()]
+    table = rows.assign(cell=cells).pivot_table(index="label", columns="panel", values="cell", aggfunc="first", sort=False)
+    return table.reindex(columns=list(BINS)).fillna("–").rename_axis(index="data, class", columns=None).reset_index()
+
+
+def sides(rows: pd.DataFrame, threshold: float, form: str = ".0%", bounds: tuple[float, float] = (0, 1)) -> dict[str, str]:
+    """Data sets whose interval lies above, below or on a threshold, and those with too few seeds, each with its numbers.
+
+    rows: corpus, ours, low, high, n_seeds; those without our value are left out. Keys above, below, contains, few.
+    """
+    rows = ordered(rows[rows["ours"].notna()])
+    enough = rows["n_seeds"] >= across.HEADLINE_SEEDS
+    chosen = {
+        "above": enough & (rows["low"] > threshold), "below": enough & (rows["high"] < threshold),
+        "contains": enough & ~(rows["low"] > threshold) & ~(rows["high"] < threshold), "few": ~enough,
+    }  # fmt: skip
+    told = [
+        f"{r.corpus} {across.told(r.ours, r.low, r.high, form, bounds) if many else f'{r.ours:{form}} ({across.seeds_in_words(r.n_seeds)})'}"
+        for r, many in zip(rows.itertuples(), enough, strict=True)
+    ]
+    told = pd.Series(told, index=rows.index, dtype=object)
+    return {name: "; ".join(told[picked]) or "none" for name, picked in chosen.items()}
+
+
+# ---- adversaries and their yardsticks --------------------------------------------------------------------------------
+
+HEIGHTS = {
+    "searched": ("jsd_search", "#d95f02", "o"),
+    "optimum": ("jsd_exact", "#1f4e79", "o"),
+    "optimum, lower end": ("jsd_lower", "#1f4e79", ">"),
+    "ceiling": ("ceiling", "#000000", "|"),
+    "shuffled contributions": ("jsd_shuffled", "#b8860b", "X"),
+    "permutations only": ("jsd_permutation", "#7f7f7f", "v"),
+}
+"""What stands side by side at one epsilon: name -> statistic, colour, marker. One logit has an optimum, pairs its lower end."""
+
+
+def heights(every: pd.DataFrame, epsilon: float, measure: str = "share_above_0.6") -> pd.DataFrame:
+    """HEIGHTS at one epsilon over all documents, one row per data set and series: mean over seeds with interval."""
+    parts = []
+    for series, (statistic, *_) in HEIGHTS.items():
+        name = statistic if statistic == "ceiling" else f"{statistic}@{epsilon:g}"
+        parts.append(across.over_models(every, name, measure).assign(series=series, panel=f"ε = {epsilon:g}"))
+    rows = pd.concat(parts, ignore_index=True)
+    return ordered(rows.assign(label=rows["corpus"]))
+
+
+def height_panels(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01)) -> pd.DataFrame:
+    """`heights` for several epsilons as rows of `figures.interval_panels`, all twelve data sets.
+
+    Columns april and final: the authors' share above 0.6, mean of their classes, beside our search at their epsilon, 0.05.
+    """
+    keys = ["corpus", "class_name"]
+    where = {"encoder": "lstm", "attention": "tanh", "measure": "eps_max_jsd", "statistic": "share_above_0.6"}
+    theirs = across.both_runs("jain_repo_svg_summaries", keys, **where).groupby("corpus")[["april", "final"]].mean()
+    rows = pd.concat([heights(every, epsilon) for epsilon in epsilons], ignore_index=True)
+    empty = pd.DataFrame([
+        {"corpus": name, "label": name, "series": "searched", "panel": f"ε = {epsilon:g}", "n_seeds": 0}
+        for name in across.paper_sets() for epsilon in epsilons if name not in set(rows["corpus"])
+    ])  # fmt: skip
+    rows = pd.concat([rows, empty], ignore_index=True)
+    beside = (rows["series"] == "searched") & (rows["panel"] == "ε = 0.05")
+    for run in ("april", "final"):
+        rows[run] = rows["corpus"].map(theirs[run]).where(beside)
+    order = [f"ε = {epsilon:g}" for epsilon in epsilons]
+    return ordered(rows.sort_values("panel", key=lambda panels: panels.map(order.index), kind="stable"))
+
+
+def height_table(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01)) -> pd.DataFrame:
+    """Share of documents with a JSD above 0.6, one line per data set and epsilon; last the optimum's mean share of the ceiling."""
+    lines = []
+    for epsilon in epsilons:
+        shares = {key: row for key, row in heights(every, epsilon).set_index(["corpus", "series"]).iterrows()}
+        ratios = pd.concat([across.over_models(every, f"ratio_{kind}@{epsilon:g}", "mean") for kind in ("exact", "lower")])
+        ratios = ratios.set_index("corpus")
+        for corpus in dict.fromkeys(corpus for corpus, _ in shares):
+            lower = (corpus, "optimum") not in shares
+            row = {"data": corpus, "ε": f"{epsilon:g}"}
+            for name in ("searched", "optimum, lower end" if lower else "optimum", "ceiling", "shuffled contributions", "permutations only"):
+                found = shares.get((corpus, name))
+                text = "–" if found is None else across.told(found["mean"], found["low"], found["high"], ".0%", (0, 1))
+                row[name.split(",")[0].split(" ")[0]] = f"at least {text}" if name.startswith("optimum,") else text
+            if corpus in ratios.index:
+                found = ratios.loc[corpus]
+                row["optimum / ceiling"] = ("at least " if lower else "") + across.told(found["mean"], found["low"], found["high"], ".0%", (0, 1))
+            lines.append(row)
+    lines = pd.DataFrame(lines)
+    return ordered(lines.rename(columns={"data": "corpus"})).rename(columns={"corpus": "data"}) if len(lines) else lines
+
+
+def resistance(every: pd.DataFrame, epsilon: float) -> pd.DataFrame:
+    """JSD that the model's own contributions cost the optimum against shuffled ones, per data set; one-logit models alone.
+
+    Columns corpus, ours, low, high, n_seeds: mean over seeds of mean jsd_shuffled minus mean jsd_exact.
+    """
+    rows = every[(every["measure"] == "mean") & (every["predicted"] == "all") & (every["bin"] == "all")]
+    wide = rows.pivot_table(index=["corpus", "encoder", "attention", "seed"], columns="statistic", values="value")
+    names = [f"jsd_shuffled@{epsilon:g}", f"jsd_exact@{epsilon:g}"]
+    if not set(names) <= set(wide.columns):
+        return pd.DataFrame(columns=["corpus", "ours", "low", "high", "n_seeds"])
+    lost = (wide[names[0]] - wide[names[1]]).dropna().rename("value").reset_index()
+    return ordered(across.over_seeds(lost, "corpus").rename(columns={"mean": "ours"}))
+
+
+def jsd_panels(scored: pd.DataFrame) -> pd.DataFrame:
+    """The scored numbers of Figure 7 (searched, epsilon 0.05) as rows of `figures.interval_panels`, by class."""
+    names = {"mean_binned": "mean ε-max JSD", "share_above_0.4": "share above 0.4"}
+    keys = ["corpus", "class_name", "statistic"]
+    theirs = across.both_runs("jain_repo_svg_summaries", keys, encoder="lstm", attention="tanh", measure="eps_max_jsd")
+    rows = scored[scored["item"] == "Figure 7"].rename(columns={"group": "class_name"})
+    rows = rows[[*keys, "ours", "low", "high", "n_seeds", "verdict"]].merge(theirs, on=keys, how="left")
+    rows = rows.assign(panel=rows["statistic"].map(names), group=rows["class_name"], mean=rows["ours"])
+    return ordered(rows.assign(label=label(rows)))
