@@ -85,15 +85,15 @@ def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dic
     """What was tried for one differing row: declared causes, other variants, the authors' other run, the seeds."""
     declared = [cause for cause in declared_causes() if speaks_to(cause, row)]
     found = [told(f"{capital(cause.cause)}.") for cause in declared if not cause.field]
-    if row.data == "subset":
-        found.append(told(f"Our training split holds {row.n_train:,} documents, the paper's {printed_train(row):,.0f}."))
+    if row.data == "subset" and row.measure != "test_size":
+        found.append(told(f"We train on {row.n_train:,} documents; the paper counts {printed_train(row):,.0f}."))
     if row.measure in COUNTED:
         return found + corrected(row)
     for variant in sorted((v for v in tables if v), key=str):
         (field, value), *_ = variant
         reasons = [c for c in declared if c.field == field and fnmatch(named(value), c.value)]
-        places = {row.corpus: "", **{c.tested_on: c.cause for c in reasons if c.tested_on}}
-        places |= {row.corpus: c.cause for c in reasons if not c.tested_on}
+        places = {} if field == "fraction" else {row.corpus: ""}  # less data explain only what had less to begin with
+        places |= {c.tested_on or row.corpus: c.cause for c in reasons}
         for corpus, why in places.items():
             found += moved(row, corpus, variant, why, tables, keys)
     return found + other_run(row) + over_the_seeds(row, tables[()], keys)

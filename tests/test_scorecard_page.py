@@ -56,12 +56,16 @@ def test_differences_of_encoders_need_the_variant_of_both():
 
 def test_training_size_is_tested_on_another_data_set():
     runs = seeds_of("agnews", ("lstm",), values={"tau_attention_gradient": 0.9}, statistics=whole("agnews", 0.1))
-    runs += [*seeds_of("imdb", ("lstm",), values={"tau_attention_gradient": 0.4}), result_of("imdb", fraction=0.25, values={"tau_attention_gradient": 0.5})]
+    runs += seeds_of("imdb", ("lstm",), values={"tau_attention_gradient": 0.7})
+    runs += [result_of("imdb", fraction=share, values={"tau_attention_gradient": 0.8}) for share in (0.1, 0.25)]
     found = causes.causes(results=runs)
-    row = row_for(found, item="web appendix", corpus="agnews", cause="fraction=0.25", encoder="lstm", attention="tanh")
+    place = {"item": "web appendix", "encoder": "lstm", "attention": "tanh"}
+    row = row_for(found, corpus="agnews", cause="fraction=0.1", **place)
     assert row["shift"] == pytest.approx(0.12) and "on the same number of imdb" in row["sentence"] and not row["within"]
-    sizes = found[(found["corpus"] == "agnews") & found["sentence"].str.contains("Our training split holds")]
-    assert len(sizes) and "59,998" in sizes["sentence"].iloc[0]
+    assert "fraction=0.25" not in set(found["cause"]), "only the declared share"
+    assert list(found[(found["item"] == "web appendix") & (found["corpus"] == "imdb")]["cause"]) == ["seed"], "less data explain no full set"
+    sizes = found[(found["corpus"] == "agnews") & found["sentence"].str.startswith("We train on")]
+    assert sizes["sentence"].str.contains("59,998").all() and "test_size" not in set(sizes["measure"]) and len(sizes) > 2
 
 
 def test_the_authors_other_run_and_corrected_slips():
