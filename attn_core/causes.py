@@ -87,6 +87,8 @@ def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dic
     found = [told(f"{capital(cause.cause)}.") for cause in declared if not cause.field]
     if row.data == "subset" and row.measure != "test_size":
         found.append(told(f"We train on {row.n_train:,} documents; the paper counts {printed_train(row):,.0f}."))
+    if row.data == "generated" and row.measure != "test_size":
+        found.append(told("We train on questions of our own generator."))
     if row.measure in COUNTED:
         return found + corrected(row)
     for variant in sorted((v for v in tables if v), key=str):

@@ -68,6 +68,13 @@ def test_training_size_is_tested_on_another_data_set():
     assert sizes["sentence"].str.contains("59,998").all() and "test_size" not in set(sizes["measure"]) and len(sizes) > 2
 
 
+def test_generated_questions_are_named():
+    generated = whole("babi_3", train_source="generated")
+    found = causes.causes(results=seeds_of("babi_3", ("lstm",), values={"accuracy": 0.2}, statistics=generated, count=3))
+    told = found[found["sentence"] == "We train on questions of our own generator."]
+    assert {"test_performance", "average_length_tokens"} <= set(told["measure"]) and "test_size" not in set(told["measure"])
+
+
 def test_the_authors_other_run_and_corrected_slips():
     found = causes.causes(results=seeds_of("20news", values={"tau_attention_gradient": 0.3}, shift=0.5))
     row = row_for(found, item="Table 2", corpus="20news", group="hockey", encoder="lstm", measure="tau_gradient", statistic="mean", cause="final run")
