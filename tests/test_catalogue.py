@@ -1,6 +1,7 @@
 """Catalogue, look-up, cache and the counts of the real sets."""
 
 import csv
+import functools
 import json
 import os
 from pathlib import Path
@@ -213,10 +214,13 @@ def test_a_split_that_the_filter_empties_is_an_error():
 # --- the real sets --------------------------------------------------------------------------------------------------
 
 
+real = functools.cache(encode)  # once for all tests below
+
+
 @needs_data
 @pytest.mark.parametrize("name", ["sst", "20news"])
 def test_counts_of_the_real_sets(name):
-    entry, encoded = catalogue.corpus(name), encode(name)
+    entry, encoded = catalogue.corpus(name), real(name)
     for split, counts in entry.expected.items():
         if isinstance(counts, tuple):
             assert encoded.statistics["splits"][split]["per_class"] == list(counts), split
@@ -256,6 +260,14 @@ def test_agnews_takes_the_rows_with_a_description_of_their_own():
     assert len(parts[1]) / len(used) == pytest.approx(0.15, abs=0.001)
 
 
+def test_dev_is_drawn_from_train_with_the_authors_seed():
+    texts = prepare.Texts([[str(i)] for i in range(20)], np.arange(20), np.arange(20) + 100)
+    splits = prepare.with_dev({"train": texts, "test": texts})
+    train, dev = splits["train"], splits["dev"]
+    assert dev.doc_ids.tolist() == [117, 104, 111] and sorted([*train.labels, *dev.labels]) == list(range(20))
+    assert all(lists == [[str(i)] for i in labels] for lists, labels, *_ in (train, dev)) and splits["test"] is texts
+
+
 def test_imdb_without_the_authors_selection_draws_by_their_rule(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTN_DATA", str(tmp_path))
     (tmp_path / "imdb").mkdir()
@@ -267,7 +279,9 @@ def test_imdb_without_the_authors_selection_draws_by_their_rule(tmp_path, monkey
         pandas.DataFrame(rows).to_parquet(tmp_path / "imdb" / f"{split}.parquet")
     made = prepare.TEXTS["imdb"]().splits
     train, dev, test = (set(made[split].doc_ids.tolist()) for split in ("train", "dev", "test"))
-    assert (len(train), len(dev), len(test)) == (48, 12, 12) and train | dev == set(range(60)) and test < set(range(60))
+    assert (len(train), len(dev)) == (48, 12) and train | dev == set(range(60))
+    assert dev == {2, 5, 14, 15, 16, 19, 31, 32, 34, 45, 51, 58}  # their seed, in both parts
+    assert test == {0, 1, 3, 7, 13, 22, 25, 26, 37, 40, 41, 54}
     for lists, labels, rows, *_ in made.values():
         assert lists == [["old"] * (5 + i) for i in rows] and labels.tolist() == [i % 2 for i in rows]
     table = pandas.read_parquet(tmp_path / "imdb" / "train.parquet")
@@ -282,7 +296,7 @@ def test_imdb_without_the_authors_selection_draws_by_their_rule(tmp_path, monkey
 
 @needs_data
 def test_20news_labels_follow_the_groups():
-    encoded = encode("20news")
+    encoded = real("20news")
     groups = pandas.concat([read("20news", "train"), read("20news", "test")], ignore_index=True)["group"]
     test = encoded.splits["test"]
     assert [groups[d] == "rec.sport.hockey" for d in test.doc_ids] == test.labels.astype(bool).tolist()

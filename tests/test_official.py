@@ -180,7 +180,8 @@ def pair(premise, hypothesis, label) -> str:
 
 
 def test_snli_drops_pairs_without_a_gold_label(offer):
-    train = pair("A man runs.", "He moves.", "entailment") + pair("A man.", "A dog.", "-") + pair("A cat.", "x", "neutral")
+    train = pair("A man runs.", "He moves.", "entailment") + pair("A man.", "A dog.", "-")
+    train += pair("A cat.", "x", "neutral")
     offer("snli", snli(train=train, dev=pair("Café", "Bar", "contradiction"), test=pair("A", "B", "neutral")))
     table = read("snli", "train")
     assert table.columns.tolist() == ["premise", "hypothesis", "label"]
@@ -234,7 +235,7 @@ def test_cnn_blocks(offer):
 
 def test_malformed_blocks_of_cnn_are_reported_with_their_lines(offer):
     offer("cnn", tar({f"cnn/{s}.txt": CLOZE + "\nalone\n\nq\nnobody\np\n" for s in ("train", "dev", "test")}))
-    with pytest.raises(AttnError, match="line 12: a block of fewer than three lines; line 15: the answer is no @entity"):
+    with pytest.raises(AttnError, match="line 12: a block of fewer than three lines; line 15: the answer is no @ent"):
         read("cnn", "train")
     assert not (load.cache_folder() / "tables" / "cnn").exists()
 

@@ -122,7 +122,7 @@ def test_anemia_takes_admissions_with_one_kind_only(mine):
     mine("mimic", NOTEEVENTS__csv=table(NOTES, notes[::-1]), DIAGNOSES_ICD__csv__gz=table(CODES, codes))
     made = private.PRIVATE["anemia"]().splits
     rows = {split: set(texts.doc_ids.tolist()) for split, texts in made.items()}
-    assert {split: len(of) for split, of in rows.items()} == {"train": 27, "dev": 5, "test": 8}
+    assert rows["test"] == {0, 1, 2, 10, 11, 23, 27, 30} and rows["dev"] == {3, 4, 5, 8, 31}  # their two seeds
     assert set.union(*rows.values()) == set(range(40)) and made["test"].labels.sum() == 4
     for texts in made.values():
         assert (texts.labels == texts.doc_ids % 2).all()
@@ -133,7 +133,8 @@ def test_anemia_takes_admissions_with_one_kind_only(mine):
 
 @pytest.mark.parametrize("delimiter", [",", "\t"])
 def test_tweets_with_the_authors_split(mine, delimiter):
-    rows = [[f"so, I took 5 {'pill ' * (i % 3)}and \"slept\"", i % 2, "test" if i % 4 == 0 else "train"] for i in range(80)]
+    written = [f'so, I took 5 {"pill " * (i % 3)}and "slept"' for i in range(80)]
+    rows = [[tweet, i % 2, "test" if i % 4 == 0 else "train"] for i, tweet in enumerate(written)]
     mine("adr", adr_dataset__csv=table(["text", "label", "exp_split"], rows, delimiter))
     made = private.PRIVATE["adr"]().splits
     assert made["test"].doc_ids.tolist() == list(range(0, 80, 4)) and len(made["dev"].lists) == 9
@@ -144,9 +145,11 @@ def test_tweets_with_the_authors_split(mine, delimiter):
 
 
 def test_tweets_without_the_split_are_drawn_by_the_rule(mine):
-    mine("adr", adr_dataset__csv=table(["Text", "Label"], [["bad dream after pill no", int(i < 20)] for i in range(100)]))
+    rows = [["bad dream after pill no", int(i < 20)] for i in range(100)]
+    mine("adr", adr_dataset__csv=table(["Text", "Label"], rows))
     made = private.PRIVATE["adr"]().splits
-    assert {s: (len(t.lists), int(t.labels.sum())) for s, t in made.items() if s == "test"} == {"test": (20, 4)}
+    assert (len(made["test"].lists), int(made["test"].labels.sum())) == (20, 4)
+    assert made["test"].doc_ids.min() == 11 and {13, 15, 19, 93} <= set(made["test"].doc_ids.tolist())  # their seed
     rows = np.concatenate([texts.doc_ids for texts in made.values()])
     assert sorted(rows.tolist()) == list(range(100)) and len(made["dev"].lists) == 12
 
@@ -206,11 +209,11 @@ def test_every_malformed_code_is_reported_with_its_line(mine):
 
 
 @pytest.mark.parametrize(
-    ("tail", "line"), [('1,7,100,2101-01-01,,,"Discharge summary","Report",,,"never closed\nmore\n', 4), ('1,"a"b,100\n', 4)]
+    "tail", ['1,7,100,2101-01-01,,,"Discharge summary","Report",,,"never closed\nmore\n', '1,"a"b,100\n1,2\n']
 )
-def test_broken_quotes_are_reported_where_they_begin(mine, tail, line):
+def test_broken_quotes_are_reported_where_they_begin(mine, tail):
     folder = mine("mimic", NOTEEVENTS__csv=table(NOTES, [note(100, "two\nlines")]) + tail)
-    with pytest.raises(AttnError, match=rf"malformed; line {line}: quotes that do not fit .*nothing after it was read"):
+    with pytest.raises(AttnError, match=r"malformed; line 4: quotes that do not fit .*nothing after it was read"):
         private.summaries(folder / "NOTEEVENTS.csv", [100])
 
 

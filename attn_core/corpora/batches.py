@@ -101,7 +101,8 @@ def fingerprint(splits: dict[str, Documents], vocabulary) -> str:
         for field in FIELDS:
             values = getattr(splits[split], field)
             if values is not None:
-                array = np.ascontiguousarray(values, dtype="<i4" if field.endswith("ids") and field != "doc_ids" else "<i8")
+                small = field.endswith("ids") and field != "doc_ids"
+                array = np.ascontiguousarray(values, dtype="<i4" if small else "<i8")
                 digest.update(f"{field}{array.shape}".encode())
                 digest.update(array.tobytes())
     return digest.hexdigest()

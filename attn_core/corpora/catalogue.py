@@ -87,8 +87,8 @@ _MIMIC = dict(
     task="text", cite="johnson2016", licence="PhysioNet credentialed use only", private=True,
     cleaning="spaCy tokens, lower case, brackets of names to <DE>, tokens with a digit to qqq",
     sources=(SOURCES["mimic"],), min_df=5, files=(), folder="mimic", loader=READY,
-    note="results of this set are the authors' own, not rerun; with your own files the word vectors are not theirs, which "
-    "were trained on all discharge summaries",
+    note="results of this set are the authors' own, not rerun; with your own files the word vectors are not theirs, "
+    "which were trained on all discharge summaries",
 )  # fmt: skip
 _ZHANG = dict(task="text", filtered=False, min_df=5, cleaning="spaCy sentences and tokens, lower case")
 

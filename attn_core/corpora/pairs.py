@@ -84,7 +84,8 @@ def _cnn() -> Prepared:
     """Cloze questions: possible answers are the entities of the passage, classes all entities of training passages.
 
     All those entities stand in the vocabulary, rare ones at its end. Questions whose answer is none of their possible
-    answers are dropped and counted. The token lists of the whole set take about 3 GB.
+    answers are dropped and counted. Memory: 8 bytes a token while encoding, so 2.3 GB for the 380,298 passages of 761
+    tokens on average, beside the texts themselves.
     """
     tables = {split: load.read("cnn", split) for split in ("train", "dev", "test")}
     lists = {split: [_interned(passage) for passage in table["passage"]] for split, table in tables.items()}
