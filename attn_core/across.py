@@ -15,6 +15,7 @@ from attn_core.corpora import catalogue
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, check_printed, reported
 from attn_core.runs import Run, command
+from attn_core.scorecard import printed_sizes
 from attn_core.seeds import HEADLINE_SEEDS, book_seeds, obtain_all, over_seeds
 
 RUNS_OF_THE_AUTHORS = {APRIL_RUN: "april", FINAL_RUN: "final"}
@@ -112,14 +113,15 @@ def told_coverage(rows: pd.DataFrame) -> str:
     """Test documents, seeds and kind of training data of each data set, for captions."""
     parts = []
     for row in rows.itertuples():
-        kind = {"subset": f", trained on a subset of {row.n_train:,}", "generated": ", generated"}.get(row.data, "")
+        of = f" of {printed_sizes()[row.corpus]['train']:,.0f}" if row.corpus in printed_sizes() else ""
+        kind = {"subset": f", trained on {row.n_train:,}{of}", "generated": ", generated"}.get(row.data, "")
         parts.append(f"{row.corpus} {row.n_test:,} ({seeds_in_words(row.n_seeds)}{kind})")
     return "; ".join(parts) or "no run"
 
 
 def seeds_in_words(count: int) -> str:
     """'5 seeds', '1 seed'."""
-    return f"{count} seed{'s' * (count != 1)}"
+    return f"{count} seed{'' if count == 1 else 's'}"
 
 
 def listed(names: Iterable[str]) -> str:

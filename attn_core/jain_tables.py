@@ -215,6 +215,16 @@ def height_panels(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01
     return ordered(rows.sort_values("panel", key=lambda panels: panels.map(order.index), kind="stable"))
 
 
+def told_heights(every: pd.DataFrame, epsilon: float, having: str) -> str:
+    """Shares above 0.6 in words, for the data sets that have the series `having`."""
+    share = heights(every, epsilon).set_index(["corpus", "series"])["mean"]
+    told = [
+        f"{name}: " + ", ".join(f"{series} {share[name, series]:.0%}" for series in HEIGHTS if (name, series) in share.index)
+        for name, series in share.index if series == having
+    ]  # fmt: skip
+    return "; ".join(told) or "no run"
+
+
 def height_table(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01)) -> pd.DataFrame:
     """Share of documents with a JSD above 0.6, one line per data set and epsilon; last the optimum's mean share of the ceiling."""
     lines = []

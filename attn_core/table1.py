@@ -1,0 +1,81 @@
+"""Table 1 of Jain & Wallace beside ours: counts, test scores, and the slips that the authors' statistics files show."""
+
+import numpy as np
+import pandas as pd
+
+from attn_core import across
+from attn_core.corpora import catalogue
+from attn_core.jain_tables import NOT_RERUN, ordered
+from attn_core.reported import reported
+
+COUNTS = {"vocabulary_size": "words", "average_length_tokens": "mean length", "train_size": "train", "test_size": "test"}
+SIZES = ("train_size", "test_size")
+
+
+def table_1(scored: pd.DataFrame) -> pd.DataFrame:
+    """Counts of Table 1, two or three lines a data set: the paper's, its corrected slips, ours; classes separated by slashes."""
+    rows = ordered(scored[scored["item"].isin(["Table 1", "Table 1 (corrected)"]) & scored["measure"].isin(COUNTS)])
+    lines = []
+    for corpus, part in rows.groupby("corpus", sort=False):
+        printed, files = part[part["item"] == "Table 1"], part[part["item"] != "Table 1"]
+        for whose, column, chosen in (("paper", "reported", printed), ("corrected", "reported", files), ("ours", "ours", printed)):
+            if len(chosen) and chosen[column].notna().any():
+                cells = {name: cell(printed, chosen, measure, column) for measure, name in COUNTS.items() if measure in set(chosen["measure"])}
+                lines.append({"data": corpus, "whose": whose, **cells})
+        if part["ours"].isna().all():
+            lines.append({"data": corpus, "whose": NOT_RERUN})
+    return pd.DataFrame(lines, columns=["data", "whose", *COUNTS.values()])
+
+
+def cell(printed: pd.DataFrame, chosen: pd.DataFrame, measure: str, column: str) -> str:
+    """One count by class; where only some classes are corrected, the others keep the printed value."""
+    values = printed[printed["measure"] == measure].set_index("group")["reported"].astype(float)
+    values.update(chosen[chosen["measure"] == measure].set_index("group")[column])
+    form = ",.1f" if measure == "average_length_tokens" else ",.0f"
+    return " / ".join(f"{value:{form}}" for value in values)
+
+
+def slips() -> pd.DataFrame:
+    """Printed counts of Table 1 that differ from the authors' statistics files of November 2018, and what they equal.
+
+    Columns corpus, class, count, printed, files, equals (the smallest or largest length of another row), and a note.
+    Lengths are printed without decimals, so a difference below one is none. The attribute `compared` of the result counts
+    all printed counts that the files have.
+    """
+    files = reported("jain_repo_datastats", snapshot="2018-11-18")
+    files = files.assign(measure=files["measure"].replace({"vocab_size": "vocabulary_size", "mean_length": "average_length_tokens"}))
+    keys = ["corpus", "class_name", "measure"]
+    both = [rows.assign(class_name=rows["class_name"].fillna("all")) for rows in (reported("jain_table1_datasets"), files)]
+    rows = both[0].merge(both[1][[*keys, "value"]], on=keys, suffixes=("", "_files"))
+    ends = files[files["measure"].isin(["min_length", "max_length"])]
+    ends = {value: f"{measure.split('_')[0]}imum of {corpus}" for corpus, measure, value in zip(ends["corpus"], ends["measure"], ends["value"], strict=True)}
+    off = (rows["value"] - rows["value_files"]).abs() >= np.where(rows["measure"].isin(SIZES), 0.5, 1)
+    found = rows[off]
+    lengths = found["measure"] == "average_length_tokens"
+    found = found.assign(count=found["measure"].map(COUNTS), equals=found["value"].map(ends).where(lengths, "").fillna(""))
+    found = ordered(found.rename(columns={"class_name": "class", "value": "printed", "value_files": "files"}).loc[:, lambda t: ~t.columns.duplicated(keep="last")])
+    found = found[["corpus", "class", "count", "printed", "files", "equals", "note"]].fillna({"note": ""}).reset_index(drop=True)
+    found.attrs["compared"] = len(rows)
+    return found
+
+
+def scores(every: pd.DataFrame) -> pd.DataFrame:
+    """Test scores of the BiLSTM with additive attention: Table 1, the authors' two runs, ours; one row per data set and metric.
+
+    Texts: F1 of class 1 and macro F1; questions and inference: accuracy (for one label a document also the micro F1).
+    """
+    files = {}
+    for run, rows in reported("jain_repo_test_performance", encoder="lstm", attention="tanh").groupby("snapshot"):
+        places = zip(rows["corpus"], rows["class"], rows["statistic"], rows["value"], strict=True)
+        files |= {(across.RUNS_OF_THE_AUTHORS.get(run), corpus, group, name): value for corpus, group, name, value in places}
+    printed = reported("jain_table1_datasets", measure="test_performance").set_index("corpus")["value"]
+    lines = []
+    for corpus in across.paper_sets():
+        text = catalogue.corpus(corpus).task == "text"
+        metrics = {"f1_1": ("F1 of class 1", "1", "f1"), "macro_f1": ("macro F1", "all", "macro_f1")} if text else {"accuracy": ("accuracy", "all", "accuracy")}
+        for metric, (name, group, statistic) in metrics.items():
+            ours = across.over_models(every[every["corpus"] == corpus], metric, "value")
+            ours = ours.iloc[0].to_dict() if len(ours) else {"mean": np.nan, "low": np.nan, "high": np.nan, "n_seeds": 0}
+            theirs = {run: files.get((run, corpus, group, statistic), np.nan) for run in ("april", "final")}
+            lines.append({"corpus": corpus, "metric": name, "printed": printed[corpus], **theirs, **{k: ours[k] for k in ("mean", "low", "high", "n_seeds")}})
+    return pd.DataFrame(lines)
