@@ -197,19 +197,38 @@ def share_significant(p: np.ndarray, level: float = 0.05) -> float:
 # Scores of a classifier
 
 
-def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
-    """Accuracy, F1 of class 0, of class 1 and their mean, ROC AUC of a one-logit model.
+CLASS_SCORES = 20
+"""Up to this many classes every class's own F1 is listed."""
 
-    labels (D,) in {0, 1}, p (D,) probability of class 1; the predicted class is p rounded. AUC is NaN where the
-    labels have one class; F1 is 0 where a class is neither present nor predicted.
+
+def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
+    """Accuracy, F1 of every class and their mean, ROC AUC.
+
+    One logit: labels (D,) in {0, 1}, p (D,) or (D, 1) probability of class 1, the predicted class is p rounded; f1_0,
+    f1_1, macro_f1 their mean, auc (NaN where the labels have one class). Of two outputs (D, 2) the second is p.
+    K > 2 outputs (D, K): the predicted class is the largest; macro_f1 is the mean over the classes that occur as label
+    or prediction, f1_<k> stands there for K <= 20, and there is no auc.
+    F1 is 0 where a class is neither present nor predicted.
     """
     from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
-    labels, predicted = np.asarray(labels), np.round(np.asarray(p)).astype(np.int64)
-    f1 = f1_score(labels, predicted, labels=[0, 1], average=None, zero_division=0.0)
-    auc = roc_auc_score(labels, p) if len(np.unique(labels)) == 2 else math.nan
-    scores = {"accuracy": accuracy_score(labels, predicted), "f1_0": f1[0], "f1_1": f1[1], "macro_f1": f1.mean()}
-    return {name: float(value) for name, value in {**scores, "auc": auc}.items()}
+    labels, p = np.asarray(labels), np.asarray(p)
+    if p.ndim == 2 and p.shape[1] <= 2:
+        p = p[:, -1]
+    if p.ndim == 2:
+        predicted, classes = p.argmax(axis=1), p.shape[1]
+        scores = {"accuracy": accuracy_score(labels, predicted)}
+        if classes <= CLASS_SCORES:
+            f1 = f1_score(labels, predicted, labels=np.arange(classes), average=None, zero_division=0.0)
+            scores |= {f"f1_{k}": value for k, value in enumerate(f1)}
+        scores["macro_f1"] = f1_score(labels, predicted, average="macro", zero_division=0.0)
+    else:
+        predicted = np.round(p).astype(np.int64)
+        f1 = f1_score(labels, predicted, labels=[0, 1], average=None, zero_division=0.0)
+        auc = roc_auc_score(labels, p) if len(np.unique(labels)) == 2 else math.nan
+        scores = {"accuracy": accuracy_score(labels, predicted), "f1_0": f1[0], "f1_1": f1[1]}
+        scores |= {"macro_f1": f1.mean(), "auc": auc}
+    return {name: float(value) for name, value in scores.items()}
 
 
 # Intervals

@@ -24,7 +24,8 @@ def output(logits):
 def output_under(traces, row, attention):
     """Output probabilities of document `row` under weights (n,), token by token; text pairs and classifiers."""
     tokens = range(traces.offsets[row], traces.offsets[row + 1])
-    context = sum(weight * traces.contribution[t].astype(np.float64) for weight, t in zip(attention, tokens, strict=True))
+    value = traces.contribution.astype(np.float64)
+    context = sum(weight * value[t] for weight, t in zip(attention, tokens, strict=True))
     if traces.readout is None:
         return output(traces.bias.astype(np.float64) + context)
     hidden = np.tanh(traces.query[row].astype(np.float64) + context)

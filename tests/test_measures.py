@@ -168,6 +168,18 @@ def test_classification_by_hand():
     assert alone["f1_0"] == 0 and alone["f1_1"] == 1 and math.isnan(alone["auc"])
 
 
+def test_classification_of_several_classes_by_hand():
+    # predicted 0 1 1 2 0: class 0 has precision 1/2 and recall 1, class 1 both 1, class 2 recall 1/2 and precision 1
+    outputs = np.eye(4)[[0, 1, 1, 2, 0]] * 0.7 + 0.1
+    scores = classification([0, 1, 1, 2, 2], outputs)
+    f1 = {"f1_0": 2 / 3, "f1_1": 1, "f1_2": 2 / 3, "f1_3": 0}
+    assert scores == pytest.approx({"accuracy": 0.8, "macro_f1": 7 / 9, **f1})  # a class without documents is out
+    many = classification([0, 3], np.eye(21)[[0, 2]])
+    assert many == pytest.approx({"accuracy": 0.5, "macro_f1": 1 / 3})
+    p = np.array([0.2, 0.5, 0.9, 0.6])
+    assert classification([0, 1, 1, 0], np.stack([1 - p, p], axis=1)) == classification([0, 1, 1, 0], p)
+
+
 def test_bootstrap_interval():
     values = np.random.default_rng(0).normal(3, 2, 400)
     low, high = bootstrap_interval(np.append(values, [np.nan] * 50))

@@ -24,8 +24,8 @@ COUNTED = ("tau_", "jsd_", "ceiling", "ratio_", "median_change")
 """Statistics whose summary holds a histogram."""
 
 MOST_CLASSES = 3
-"""With more outputs than this a summary has only the group 'all'. (The authors' code counts the different answers a model
-gives, so that one which knows few answers is grouped after all.)"""
+"""With more outputs than this a summary has only the group 'all'. (The authors' code counts the different answers a
+model gives, so that one which knows few answers is grouped after all.)"""
 
 ONCE = ("ceiling", "ceiling_permutation", "max_attention")
 """Columns of the adversarial table that do not depend on epsilon."""
@@ -57,9 +57,9 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
 def derived(documents: pd.DataFrame) -> pd.DataFrame:
     """A document table with what follows from its columns.
 
-    ratio_exact@e, ratio_lower@e, ratio_search@e: JSD divided by the ceiling (NaN where that is 0, in texts of one token);
-    ratio_permutation@e: by ceiling_permutation. difference_loo, difference_gradient: tau(gradient, leave-one-out)
-    minus tau(attention, leave-one-out) and minus tau(attention, gradient), the paper's Figures 3 and 4.
+    ratio_exact@e, ratio_lower@e, ratio_search@e: JSD divided by the ceiling (NaN where that is 0, in texts of one
+    token); ratio_permutation@e: by ceiling_permutation. difference_loo, difference_gradient: tau(gradient,
+    leave-one-out) minus tau(attention, leave-one-out) and minus tau(attention, gradient), the paper's Figures 3 and 4.
     """
     columns = {}
     for name in documents.columns:
@@ -93,7 +93,8 @@ def summary_table(documents: pd.DataFrame, outputs: int = 2) -> pd.DataFrame:
     """A document table by class and bin: tidy, one number per row, small enough to keep for every seed.
 
     outputs: how many the model has (`Traces.classes`); with more than MOST_CLASSES, as in question answering, documents
-    are not grouped by predicted class, as in the paper. Columns statistic (numbers of `documents` and of `derived`), predicted ('0', '1', ... or 'all'), bin (a label of
+    are not grouped by predicted class, as in the paper.
+    Columns statistic (numbers of `documents` and of `derived`), predicted ('0', '1', ... or 'all'), bin (a label of
     ATTENTION_BINS or 'all'), measure, value. Groups without documents have no rows. Measures:
     n documents, n_nan of them without a value; mean, std (ddof 0), q05, q25, median, q75, q95 of the others;
     share_significant for tau (p <= 0.05, NaN counts as not significant); share_below_0.1 for median_change,

@@ -26,7 +26,7 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray | None = Non
     Text pairs, three classes or more: jsd_sparse, jsd_lower, tvd_lower: see `lower`; the optimum lies between jsd_lower
     and the ceiling, in classifiers also below jsd_upper, see `upper`.
     ceiling, jsd_shuffled, jsd_permutation, ceiling_permutation: see `controls` (seed is theirs).
-    ratio_search, ratio_exact or ratio_lower: divided by the ceiling (NaN for documents of one token, whose ceiling is 0).
+    ratio_search, ratio_exact or ratio_lower: divided by the ceiling (NaN for one token, where it is 0).
     max_attention: largest weight of the model's own attention.
     """
     held = controls(traces, epsilon, seed)

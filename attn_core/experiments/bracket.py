@@ -19,8 +19,8 @@ GRID = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 """Weights of the first of two tokens."""
 
 PAIRS, FEWEST = 2048, 4
-"""In a document of n tokens one of the two is among the max(FEWEST, PAIRS // n) tokens that change the output least when
-they carry all weight; up to 45 tokens that is every pair, from 512 on every pair with one of four tokens."""
+"""In a document of n tokens one of the two is among the max(FEWEST, PAIRS // n) tokens that change the output least
+when they carry all weight: up to 45 tokens every pair, from 512 on every pair with one of four tokens."""
 
 NUMBERS = 1 << 21
 """Hidden numbers computed at once; bounds memory."""
@@ -88,13 +88,13 @@ def mixtures(own: np.ndarray, single: np.ndarray, above: float) -> tuple[np.ndar
 
 
 def first_within(traces: Traces, row: int, i, j, w, epsilon: float) -> tuple[int, float] | None:
-    """The first of the mixtures w on token i, 1 - w on token j, whose output is within epsilon: (its place, its TVD)."""
+    """The first mixture (w on token i, 1 - w on token j) with an output within epsilon: (its place, its TVD)."""
     start, size = 0, 64
     most = max(size, NUMBERS // max(traces.contribution.shape[1], traces.classes))
     while start < len(i):
         part = slice(start, start + size)
         share_i = w[part, None]
-        context = share_i * traces.contribution[i[part]] + (1 - share_i) * traces.contribution[j[part]]  # (C, M) float64
+        context = share_i * traces.contribution[i[part]] + (1 - share_i) * traces.contribution[j[part]]  # (C, M)
         change = tvd(probabilities(traces.decoded(context, np.full(1, row))), traces.outputs[row], axis=-1)
         within = change <= epsilon + ROUNDING
         if within.any():
@@ -129,7 +129,7 @@ def upper(traces: Traces, epsilon: float) -> np.ndarray:
     """
     check_epsilon(epsilon)
     if traces.readout is not None:
-        raise AttnError("the upper bound takes affine decoders, these traces are of text pairs; their bound is the ceiling")
+        raise AttnError("the upper bound takes affine decoders, these are of text pairs; their bound is the ceiling")
     bound = np.full(len(traces), np.inf)
     p, owner, rows = traces.outputs, np.repeat(np.arange(len(traces)), traces.lengths), np.arange(len(traces))
     contribution, bias = traces.contribution.astype(np.float64), traces.bias.astype(np.float64)

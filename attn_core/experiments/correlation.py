@@ -46,11 +46,13 @@ def correlation(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) 
     return table(traces, **columns)
 
 
-def summarise(documents: pd.DataFrame, by: str | None = "predicted", resamples: int = 2_000, seed: int = 0) -> pd.DataFrame:
+def summarise(
+    documents: pd.DataFrame, by: str | None = "predicted", resamples: int = 2_000, seed: int = 0
+) -> pd.DataFrame:
     """Means of a correlation table by class and overall, as Table 2 of the paper prints them.
 
-    One row per statistic (tau columns) and group; group is the value of `by` as text, or 'all'; None: only 'all', as the
-    paper groups question answering. Columns: statistic,
+    One row per statistic (tau columns) and group; group is the value of `by` as text, or 'all'. by = None: only 'all',
+    as the paper groups question answering. Columns: statistic,
     group, n (documents), n_nan, mean and std over the documents where tau is defined (ddof 0), share_significant
     (p <= 0.05 among all n documents, NaN counts as not significant), low, high (bootstrap interval of the mean over
     documents).

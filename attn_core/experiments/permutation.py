@@ -19,8 +19,8 @@ def permutation(
 
     Columns: median_change = median over permutations of TVD(output under permuted attention, output) (the median of
     an even count is the mean of the two middle values), max_attention = largest weight of the document.
-    Contributions stay, only the weights move; of text pairs only those of the first text. One logit: |p' - p|; K logits:
-    half the L1 distance of the softmax outputs.
+    Contributions stay, only the weights move; of text pairs only those of the first text. One logit: |p' - p|;
+    K logits: half the L1 distance of the softmax outputs.
 
     draws (count, T): column t of row c is the position, within its document, of the token whose weight token t gets;
     by default uniform permutations from (seed, doc_id). chunk bounds memory and changes no number.

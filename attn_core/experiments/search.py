@@ -83,18 +83,18 @@ def search(
     with tqdm(total=size, unit=" token steps", unit_scale=True, desc="search", disable=not shown) as bar:
         try:
             run = search_one_logit if has_one_logit(traces) else search_outputs
-            return run(traces, starts, mixing, penalty, margin, steps, lr, LANES, bar)
+            return run(traces, starts, mixing, penalty, margin, steps, lr, bar)
         finally:
             torch.set_num_threads(threads)
 
 
-def search_one_logit(traces: Traces, starts, mixing, penalty, margin, steps, lr, lanes, bar) -> np.ndarray:
+def search_one_logit(traces: Traces, starts, mixing, penalty, margin, steps, lr, bar) -> np.ndarray:
     """`search` for traces of one logit (or two as their difference): weights (k, T) float64 from starts (k, T)."""
     s, bias = one_logit(traces)
     p = sigmoid(totals(traces.attention * s, traces.offsets) + bias)
     found = np.empty(starts.shape)
     for documents, length in blocks(traces.lengths, BLOCK):
-        rows = np.pad(documents, (0, -len(documents) % lanes), mode="edge")  # (B,)
+        rows = np.pad(documents, (0, -len(documents) % LANES), mode="edge")  # (B,)
         arrays = [
             pad(values, traces, rows, length, fill).swapaxes(-1, -2)  # (..., L, B)
             for values, fill in ((starts, -np.inf), (traces.attention, 0), (traces.score, 0), (s, 0))
@@ -209,8 +209,9 @@ def descend(mixing, start, attention, score, s, bias, p, penalty, margin, steps,
 def select(traces: Traces, weights: np.ndarray, epsilon: float) -> pd.DataFrame:
     """The adversary the paper keeps: of the k found ones and the model's own attention, the largest JSD within epsilon.
 
-    weights (k, T) from search.search, each document's k rows summing to 1. Columns: jsd, tvd (|p' - p| for one
-    logit), adversary = its row in weights (-1: the model's own attention, JSD 0, which always qualifies, so every document has a value).
+    weights (k, T) from search.search, each document's k rows summing to 1. Columns: jsd, tvd (|p' - p| for one logit),
+    adversary = its row in weights (-1: the model's own attention, JSD 0, which always qualifies, so every document has
+    a value).
     TVD counts as within epsilon up to a rounding error of 1e-12.
     """
     check_epsilon(epsilon)

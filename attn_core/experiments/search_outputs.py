@@ -3,8 +3,8 @@
 The hinge acts on the L1 distance of the outputs, sum_c |p'_c - p_c|, twice the TVD, as in the authors' code (Jain and
 Wallace 2019, section 4.2.2). All else is the loss of search.py.
 
-The hidden layer of text pairs is written with sigmoids: tanh(x) = 1 - 2 sigmoid(-2 x), a function that torch computes ten
-times as fast. The factors go into query, contributions, readout and bias, so a step has no more operations.
+The hidden layer of text pairs is written with sigmoids: tanh(x) = 1 - 2 sigmoid(-2 x), a function that torch computes
+ten times as fast. The factors go into query, contributions, readout and bias, so a step has no more operations.
 """
 
 from dataclasses import dataclass
@@ -18,15 +18,19 @@ BLOCK = 1 << 19
 """Numbers (padded tokens times width) of contributions searched at once: 2 MB stay in the processor's cache."""
 
 MULTIPLE = 16
-"""Documents are padded to a multiple of this: full registers, and every row begins on a cache line."""
+"""Tokens, hidden numbers and outputs are padded to multiples of this, so that every row begins on a cache line: that is
+faster, and products of a document have the same bits wherever it stands in memory."""
+
+LANES = 4
+"""Blocks are filled up to multiples of this many documents, which with MULTIPLE fills every register."""
 
 
 @dataclass(frozen=True)
 class Decoder:
     """Outputs of a block of B documents from weights, and their gradient, in single precision.
 
-    value (B, L, M), query (B, 1, M) or None, readout (M, K) or None, bias (B or 1, 1, K) with minus infinity at
-    disallowed outputs, own (B, 1, K): outputs under the model's attention. Without query and readout M = K.
+    value (B, L, M), query (B, 1, M) or None, readout (M, K) or None, bias (B, 1, K) with minus infinity at disallowed
+    outputs, own (B, 1, K): outputs under the model's attention. Without query and readout M = K.
     """
 
     value: object
@@ -59,39 +63,47 @@ class Decoder:
 
 
 def decoder(traces: Traces, rows: np.ndarray, length: int) -> Decoder:
-    """The decoder of some documents, padded to a length."""
-    import torch
+    """The decoder of some documents, padded to a length; M and K are filled up to multiples of MULTIPLE.
 
-    value = pad_rows(traces.contribution, traces, rows, length)
-    bias = np.broadcast_to(traces.bias.astype(np.float64), (1, 1, traces.classes))
+    Added hidden numbers are read out with weight 0, added outputs have probability 0.
+    """
+    paired = traces.readout is not None
+    width, outputs = (-(-size // MULTIPLE) * MULTIPLE for size in (traces.contribution.shape[1], traces.classes))
+    bias = np.broadcast_to(traces.bias.astype(np.float64), (len(rows), 1, traces.classes))
     query = readout = None
-    if traces.readout is not None:
-        value *= -2.0
-        query = torch.from_numpy(-2.0 * traces.query[rows, None].astype(np.float32))
-        readout = torch.from_numpy((-2.0 * traces.readout.T).astype(np.float32))
+    if paired:
+        query = filled(-2.0 * traces.query[rows, None], (len(rows), 1, width))
+        readout = filled(-2.0 * traces.readout.T, (width, outputs))
         bias = bias + traces.readout.astype(np.float64).sum(axis=1)
         if traces.allowed is not None:
             bias = np.where(traces.allowed[rows, None], bias, -np.inf)
-    own = traces.outputs[rows, None].astype(np.float32)
+    real = np.arange(length) < traces.lengths[rows, None]  # (B, L)
+    tokens = (traces.offsets[rows, None] + np.arange(length))[real]
+    value = np.zeros((*real.shape, traces.contribution.shape[1]), np.float32)
+    value[real] = traces.contribution[tokens] * np.float32(-2.0 if paired else 1.0)
     return Decoder(
-        torch.from_numpy(value), query, readout, torch.from_numpy(bias.astype(np.float32)), torch.from_numpy(own)
+        value=filled(value, (len(rows), length, width)),
+        query=query,
+        readout=readout,
+        bias=filled(bias, (len(rows), 1, outputs), -np.inf),
+        own=filled(traces.outputs[rows, None], (len(rows), 1, outputs)),
     )
 
 
-def pad_rows(values: np.ndarray, traces: Traces, rows: np.ndarray, length: int) -> np.ndarray:
-    """Token values (T, M) of some documents as (B, length, M) float32, zeros at the right."""
-    position = np.arange(length)
-    real = position < traces.lengths[rows, None]  # (B, L)
-    found = np.zeros((*real.shape, values.shape[1]), np.float32)
-    found[real] = values[(traces.offsets[rows, None] + position)[real]]
+def filled(values: np.ndarray, shape: tuple[int, ...], fill: float = 0.0):
+    """A float32 tensor of this shape with values in its first corner; torch's own memory begins on a cache line."""
+    import torch
+
+    found = torch.full(shape, fill, dtype=torch.float32)
+    found[tuple(slice(size) for size in values.shape)] = torch.from_numpy(np.ascontiguousarray(values, np.float32))
     return found
 
 
-def search_outputs(traces: Traces, starts, mixing, penalty, margin, steps, lr, lanes, bar) -> np.ndarray:
+def search_outputs(traces: Traces, starts, mixing, penalty, margin, steps, lr, bar) -> np.ndarray:
     """search.search for traces of several outputs: weights (k, T) float64 from starts (k, T)."""
     found = np.empty(starts.shape)
-    for documents, length in blocks(traces.lengths, BLOCK // traces.contribution.shape[1], MULTIPLE, lanes):
-        rows = np.pad(documents, (0, -len(documents) % lanes), mode="edge")  # (B,)
+    for documents, length in blocks(traces.lengths, BLOCK // traces.contribution.shape[1], MULTIPLE, LANES):
+        rows = np.pad(documents, (0, -len(documents) % LANES), mode="edge")  # (B,)
         arrays = [
             pad(values, traces, rows, length, fill)
             for values, fill in ((starts, -np.inf), (traces.attention, 0), (traces.score, 0))

@@ -1,6 +1,6 @@
 """The largest JSD found by permuting a document's own weights within epsilon, for models of several outputs.
 
-As `controls.best_permutation` does for one logit, but every swap of two weights is put to the decoder, so few are tried.
+As `controls.best_permutation` for one logit, but every swap of two weights is put to the decoder, so few are tried.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from attn_core.experiments.tables import blocks, pad
 from attn_core.measures import jsd, tvd
 from attn_core.traces import Traces, probabilities
 
-ORDERS = 32
+ORDERS = 100
 """Random permutations tried per document."""
 
 PROPOSALS = 12
@@ -21,6 +21,8 @@ PATIENCE = 8
 STEPS."""
 
 SMALLEST_GAIN = 1e-6
+PRICE = 3.0
+"""Nats for each unit of TVD beyond epsilon."""
 
 NUMBERS = 1 << 21
 """Hidden numbers computed at once; bounds memory."""
@@ -30,28 +32,24 @@ def swapped(traces: Traces, epsilon: float, mirror: np.ndarray, seed: int = 0) -
     """Largest JSD found between attention and a permutation of it whose output lies within epsilon: (jsd, tvd), (D,).
 
     A lower bound of the maximum. Tried: mirror (T,), the weights in reversed order of size, which are the maximum where
-    the output does not matter; ORDERS random permutations; and two climbs by swaps of two weights that raise JSD and
-    stay within epsilon, from the model's own order and from the best of the others within epsilon. The model's own
-    weights (JSD 0) count where there is no other.
+    the output does not matter; ORDERS random permutations; and climbs by swaps of two weights from the mirror, the best
+    random permutation within epsilon and the model's own order. The model's own weights (JSD 0) count where there is no
+    other.
     """
-    best = best_random(traces, epsilon, seed)
-    own = select(traces, mirror, epsilon)["adversary"].to_numpy() < 0
-    best = np.where(np.repeat(own, traces.lengths), best, mirror)
-    found = np.stack([best, best, traces.attention])  # (3, T): as it is, and where the climbs start
+    found = np.stack([mirror, best_random(traces, epsilon, seed), traces.attention])  # (3, T)
     width = max(traces.contribution.shape[1], traces.classes)
-    for rows, length in blocks(traces.lengths, NUMBERS // (2 * PROPOSALS * width) * 16, 16):
-        if length > 1:
-            real = np.arange(length) < traces.lengths[rows, None]
-            tokens = (traces.offsets[rows, None] + np.arange(length))[real]
-            weights = pad(found[1:], traces, rows, length, 0.0)  # (2, B, L)
-            climb(traces, weights.reshape(-1, length), np.tile(rows, 2), epsilon)
-            found[1:, tokens] = weights[:, real]
+    for rows, length in blocks(traces.lengths, NUMBERS // (3 * PROPOSALS * width) * 16, 16):
+        real = np.arange(length) < traces.lengths[rows, None]
+        tokens = (traces.offsets[rows, None] + np.arange(length))[real]
+        weights = pad(found, traces, rows, length, 0.0)  # (3, B, L)
+        climb(traces, weights.reshape(-1, length), np.tile(rows, 3), epsilon)
+        found[:, tokens] = weights[:, real]
     chosen = select(traces, found, epsilon)
     return chosen["jsd"].to_numpy(), chosen["tvd"].to_numpy()
 
 
 def best_random(traces: Traces, epsilon: float, seed: int) -> np.ndarray:
-    """Of ORDERS random permutations of each document's weights the one of largest JSD within epsilon, else its own, (T,)."""
+    """Of ORDERS random permutations of each document's weights the one of largest JSD within epsilon, else its own."""
     found = traces.attention.copy()
     width = max(traces.contribution.shape[1], traces.classes)
     for rows, index in traces.equal_lengths():
@@ -72,18 +70,19 @@ def best_random(traces: Traces, epsilon: float, seed: int) -> np.ndarray:
 
 
 def climb(traces: Traces, weights: np.ndarray, rows: np.ndarray, epsilon: float) -> None:
-    """Swaps weights (C, L) of documents rows (C,) in place, one swap per chain and step, staying within epsilon.
+    """Swaps weights (C, L) of documents rows (C,) in place, one swap per chain and step.
 
-    JSD of permuted weights a' to a is a constant minus sum (a'_t + a_t) ln(a'_t + a_t) / 2. Every other proposal moves
-    one of the tokens the model attends to most, which hold most of JSD.
+    A swap must raise JSD minus PRICE times what TVD exceeds epsilon by; weights once within epsilon stay within. JSD of
+    permuted weights a' to a is a constant minus sum (a'_t + a_t) ln(a'_t + a_t) / 2.
     """
-    length, first_token = weights.shape[1], traces.offsets[rows]
+    length = weights.shape[1]
     own = pad(traces.attention, traces, rows, length, 0.0)
     by_size = np.argsort(-own, axis=1, kind="stable")  # padding, of weight 0, comes last
     context = np.zeros((len(rows), traces.contribution.shape[1]))
     for chain, row in enumerate(rows):
         part = slice(traces.offsets[row], traces.offsets[row + 1])
         context[chain] = weights[chain, : traces.lengths[row]] @ traces.contribution[part].astype(np.float64)
+    excess = beyond(traces, context, rows, epsilon)
     live, idle = np.flatnonzero(traces.lengths[rows] > 1), np.zeros(len(rows), np.int64)
     for step in range(STEPS):
         if not len(live):
@@ -92,30 +91,37 @@ def climb(traces: Traces, weights: np.ndarray, rows: np.ndarray, epsilon: float)
         a, x = weights[live], own[live]
         a_t, a_u, x_t, x_u = (np.take_along_axis(*pair, axis=1) for pair in ((a, t), (a, u), (x, t), (x, u)))
         gain = 0.5 * (times_log(a_t + x_t) + times_log(a_u + x_u) - times_log(a_u + x_t) - times_log(a_t + x_u))
-        chain, place = np.nonzero(gain > SMALLEST_GAIN)
-        start = first_token[live[chain]]
-        difference = traces.contribution[start + t[chain, place]] - traces.contribution[start + u[chain, place]]
-        moved = context[live[chain]] + (a_u - a_t)[chain, place, None] * difference  # (N, K or M)
+        before = np.broadcast_to(excess[live, None], gain.shape)
+        tried = (gain + PRICE * before > SMALLEST_GAIN) & (a_t != a_u)
+        chain, place = np.nonzero(tried)
         documents = rows[live[chain]]
-        change = tvd(probabilities(traces.decoded(moved, documents)), traces.outputs[documents], axis=-1)
-        within = change <= epsilon
-        value = np.full(gain.shape, -1.0)
-        value[chain[within], place[within]] = gain[chain[within], place[within]]
-        source = np.full(gain.shape, -1)
-        source[chain, place] = np.arange(len(chain))
-        best, better = value.argmax(axis=1), value.max(axis=1) > 0
+        first, second = (traces.contribution[traces.offsets[documents] + token[tried]] for token in (t, u))
+        moved = context[live[chain]] + (a_u - a_t)[tried][:, None] * (first.astype(np.float64) - second)  # (N, K or M)
+        after = beyond(traces, moved, documents, epsilon)
+        worth = gain[tried] - PRICE * (after - before[tried])
+        worth[(before[tried] == 0) & (after > 0)] = -np.inf
+        value, source = np.full(gain.shape, -np.inf), np.zeros(gain.shape, np.int64)
+        value[tried], source[tried] = worth, np.arange(len(chain))
+        best, better = value.argmax(axis=1), value.max(axis=1) > SMALLEST_GAIN
         at = np.flatnonzero(better), best[better]
-        swapping, first, second = live[better], t[at], u[at]
-        weights[swapping, first], weights[swapping, second] = weights[swapping, second], weights[swapping, first]
-        context[swapping] = moved[source[at]]
+        swapping, i, j = live[better], t[at], u[at]
+        weights[swapping, i], weights[swapping, j] = weights[swapping, j], weights[swapping, i]
+        context[swapping], excess[swapping] = moved[source[at]], after[source[at]]
         idle[live] = np.where(better, 0, idle[live] + 1)
         live = live[idle[live] < PATIENCE]
+
+
+def beyond(traces: Traces, context: np.ndarray, rows: np.ndarray, epsilon: float) -> np.ndarray:
+    """By how much TVD to the model's output exceeds epsilon at contexts (N, K or M) of documents rows (N,)."""
+    change = tvd(probabilities(traces.decoded(context, rows)), traces.outputs[rows], axis=-1)
+    return np.maximum(change - epsilon, 0.0)
 
 
 def proposals(sizes: np.ndarray, by_size: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
     """Pairs of different positions (C, P) of documents of these sizes; they depend on size, own order and step alone.
 
-    by_size (C, L): positions from the most attended on; the first of every other pair is drawn near its start.
+    by_size (C, L): positions from the most attended on; the first of every other pair is drawn near its start, for the
+    most attended tokens hold most of JSD.
     """
     uniform = np.random.default_rng(step).random((2, PROPOSALS))
     uniform[0, ::2] **= 4

@@ -28,8 +28,7 @@ def has_one_logit(traces: Traces) -> bool:
 def one_logit(traces: Traces) -> tuple[np.ndarray, float]:
     """Contributions (T,) and bias of the one logit whose sigmoid is the probability of class 1, float64.
 
-    Two logits under a softmax are one logit, class 1 minus class 0. Traces that `has_one_logit` denies are an AttnError:
-    the exact optimum is for one logit.
+    Two logits under a softmax are one logit, class 1 minus class 0. Other traces are an AttnError, see `has_one_logit`.
     """
     k = traces.classes
     if not has_one_logit(traces):

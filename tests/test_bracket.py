@@ -1,0 +1,179 @@
+"""Bounds and yardsticks of adversarial attention for text pairs and three classes or more."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import plain
+import pytest
+from conftest import toy_pairs, toy_traces
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_pairs_experiments import KINDS, kinds, question
+
+from attn_core.errors import AttnError
+from attn_core.experiments import bracket, swaps
+from attn_core.experiments.adversarial import adversarial
+from attn_core.experiments.controls import ceiling, controls, mirrored
+from attn_core.experiments.optimum import exact
+from attn_core.experiments.search import search
+from attn_core.measures import jsd, jsd_point, jsd_ragged, tvd
+from attn_core.traces import probabilities
+
+def test_sparse_by_hand():
+    """`question`: weights (3/4, 1/4). Within 0.2 the first word alone; within 1 the second, the least attended."""
+    traces = question()
+    row = bracket.sparse(traces, 1.0).iloc[0]
+    assert (row["i"], row["j"], row["weight"]) == (1, -1, 1) and row["jsd"] == pytest.approx(ceiling(traces)[0])
+    row = bracket.sparse(traces, 0.02).iloc[0]  # of the grid only 0.7 and 0.8 on the first word change so little
+    candidates = {w: jsd([w, 1 - w], [0.75, 0.25]) for w in (0.7, 0.8)}
+    best = max(candidates, key=candidates.get)
+    assert {row["i"], row["j"]} == {0, 1}
+    assert (row["weight"] if row["i"] == 0 else 1 - row["weight"]) == pytest.approx(best)
+    assert row["jsd"] == pytest.approx(candidates[best], abs=1e-6)
+    none = bracket.sparse(traces, 1e-6).iloc[0]
+    assert none[["jsd", "tvd", "i", "j"]].tolist() == [0, 0, -1, -1]
+
+
+@kinds
+@pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.3])
+def test_sparse_equals_trying_everything(kind, epsilon):
+    """All single tokens and all mixtures of the grid, one by one."""
+    traces = KINDS[kind](seed=3)
+    table = bracket.sparse(traces, epsilon)
+    for row, _, attention, _ in plain.documents(traces):
+        n, best = len(attention), 0.0
+        for i, j, w in itertools.product(range(n), range(n), (1.0, *bracket.GRID)):
+            weights = np.zeros(n)
+            weights[i] += w
+            weights[j] += 1 - w
+            if i == j and w < 1 or (value := plain.jsd(weights, attention)) <= best:
+                continue
+            change = 0.5 * np.abs(plain.output_under(traces, row, weights) - traces.outputs[row]).sum()
+            best = value if change <= epsilon else best
+        assert table["jsd"][row] == pytest.approx(best, abs=1e-12)
+
+
+def test_long_documents_try_pairs_with_the_tokens_that_change_least():
+    traces = toy_pairs((700,), seed=4)
+    single = bracket.single_tokens(traces)
+    value, i, j, w = bracket.mixtures(traces.attention, single, 0.5)
+    assert set(i) <= set(np.argsort(single)[: bracket.FEWEST]) and len(set(i)) == bracket.FEWEST
+    assert (np.diff(value) <= 0).all() and value.min() > 0.5
+    for at in range(0, len(i), len(i) // 20):
+        weights = np.zeros(700)
+        weights[[i[at], j[at]]] = w[at], 1 - w[at]
+        assert value[at] == pytest.approx(jsd(weights, traces.attention), abs=1e-12)
+
+
+@kinds
+def test_bracket_holds(kind):
+    """Single tokens and search <= lower end <= upper end <= ceiling; all within epsilon."""
+    traces = KINDS[kind](seed=6)
+    weights = search(traces, steps=200)
+    for epsilon in (0.01, 0.1):
+        table = adversarial(traces, epsilon, weights)
+        alone = np.where(bracket.single_tokens(traces) <= epsilon, jsd_point(traces.attention), 0.0)
+        assert (table["jsd_lower"] >= np.maximum.reduceat(alone, traces.offsets[:-1]) - 1e-12).all()
+        assert (table["jsd_lower"] >= table[["jsd_search", "jsd_sparse"]].max(axis=1)).all()
+        assert (table["jsd_lower"] <= table["ceiling"] + 1e-12).all()
+        assert (table["jsd_permutation"] <= table["ceiling_permutation"] + 1e-12).all()
+        assert (table[["tvd_search", "tvd_lower"]] <= epsilon + 1e-6).all(axis=None)
+        assert table["ratio_lower"][1:].between(0, 1 + 1e-12).all() and np.isnan(table["ratio_lower"][0])
+        assert table["jsd_lower"].mean() > 0.03
+        if kind == "three classes":
+            assert (table["jsd_lower"] <= table["jsd_upper"] + 1e-9).all()
+            assert (table["jsd_upper"] <= table["ceiling"] + 1e-12).all()
+        else:
+            assert "jsd_upper" not in table
+        source = bracket.lower(traces, epsilon, weights)["source"]
+        assert set(source) <= {"search", "sparse", "own"}
+
+
+def simplex(n, steps):
+    """All weights (m, n) that are multiples of 1 / steps."""
+    counts = [c for c in itertools.product(range(steps + 1), repeat=n - 1) if sum(c) <= steps]
+    return np.array([(*c, steps - sum(c)) for c in counts]) / steps
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.02, 0.1, 0.4]), st.sampled_from([2, 3]), st.integers(3, 5))
+def test_no_point_of_a_grid_beats_the_upper_bound(seed, epsilon, n, classes):
+    """Documents of two and three tokens: all weights in steps of 1/60, and the lower end found by other means."""
+    traces = toy_traces((n, n), seed=seed, classes=classes)
+    bound, found = bracket.upper(traces, epsilon), bracket.lower(traces, epsilon)["jsd_lower"]
+    points = simplex(n, 60)
+    for row, _, attention, contribution in plain.documents(traces):
+        outputs = probabilities(points @ contribution + traces.bias.astype(np.float64))
+        within = tvd(outputs, traces.outputs[row], axis=-1) <= epsilon
+        best = jsd(points[within], attention).max(initial=0.0)
+        assert max(best, found[row]) <= bound[row] + 1e-9
+        if epsilon == 0.4 and n == 2:
+            assert best > 0  # the grid does reach inside
+
+
+def test_upper_bound_is_the_optimum_where_one_rival_decides():
+    """A third class without probability: the bound is the exact optimum of the two classes left."""
+    two = toy_traces((4, 6, 9), seed=3, classes=2)
+    never = np.full((19, 1), -300, np.float32)
+    three = replace(
+        two, contribution=np.concatenate([two.contribution, never], axis=1), bias=np.append(two.bias, np.float32(0))
+    )
+    np.testing.assert_allclose(bracket.upper(three, 0.05), exact(two, 0.05)["jsd_exact"], atol=1e-3)
+    with pytest.raises(AttnError, match="affine decoders"):
+        bracket.upper(toy_pairs((3,)), 0.05)
+
+
+# Yardsticks
+
+
+def test_controls_of_a_question_by_hand():
+    traces = question()
+    wide, narrow = (controls(traces, epsilon, draws=np.array([1, 0])).iloc[0] for epsilon in (1.0, 1e-6))
+    assert wide["ceiling_permutation"] == pytest.approx(jsd([0.25, 0.75], [0.75, 0.25]), abs=1e-6)
+    assert wide["jsd_permutation"] == wide["ceiling_permutation"]
+    assert narrow["jsd_permutation"] == narrow["tvd_permutation"] == 0
+    shuffled = replace(traces, contribution=traces.contribution[[1, 0]])
+    middle = controls(traces, 0.02, draws=np.array([1, 0])).iloc[0]
+    assert middle["jsd_shuffled"] == bracket.sparse(shuffled, 0.02)["jsd"][0]
+
+
+def test_swaps_are_never_better_than_all_orders_and_nearly_as_good():
+    """All 120 orders of 40 documents of 5 tokens."""
+    traces = toy_pairs([5] * 40, seed=2)
+    orders = np.array(list(itertools.permutations(range(5))))
+    for epsilon in (0.03, 0.15):
+        table = controls(traces, epsilon)
+        truth = np.zeros(40)
+        for row, _, attention, _ in plain.documents(traces):
+            permuted = attention[orders]
+            outputs = np.array([plain.output_under(traces, row, weights) for weights in permuted])
+            within = tvd(outputs, traces.outputs[row], axis=-1) <= epsilon + 1e-12
+            truth[row] = jsd(permuted[within], attention).max()
+        assert (table["jsd_permutation"] <= truth + 1e-12).all()
+        assert table["jsd_permutation"].mean() > 0.9 * truth.mean() > 0
+        assert (table["tvd_permutation"] <= epsilon + 1e-9).all()
+
+
+def test_climb_permutes_and_stays_within():
+    traces = toy_pairs((1, 2, 7, 40, 90), seed=1)
+    rows = np.arange(5)
+    weights = np.zeros((5, 96))
+    for row, tokens, attention, _ in plain.documents(traces):
+        weights[row, : tokens.stop - tokens.start] = attention
+    before = weights.copy()
+    swaps.climb(traces, weights, rows, 0.1)
+    np.testing.assert_array_equal(np.sort(weights), np.sort(before))
+    real = np.arange(96) < traces.lengths[:, None]
+    assert (weights[~real] == 0).all()
+    changed = tvd(probabilities(traces.logits_under(weights[real])), traces.outputs, axis=-1)
+    assert (changed <= 0.1 + 1e-9).all()
+    gained = jsd_ragged(weights[real], traces.attention, traces.offsets)
+    assert (gained >= 0).all() and gained[3:].min() > 0.05
+
+
+def test_permutations_reach_the_mirror_where_the_output_does_not_matter():
+    traces = toy_pairs((3, 9, 30, 120), seed=2)
+    flat = replace(traces, readout=np.zeros_like(traces.readout))
+    jsd_found, _ = swaps.swapped(flat, 0.01, mirrored(flat))
+    np.testing.assert_allclose(jsd_found, jsd_ragged(mirrored(flat), flat.attention, flat.offsets), atol=1e-12)
