@@ -103,21 +103,21 @@ def seeds_in_words(row) -> str:
 def counts_by_corpus(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
     """One line per data set: data, training documents, rows by verdict, and why rows have none.
 
-    Two totals: the paper's own data, which alone count as replication, and all other data.
+    Two totals: "paper's own" data, which alone count as replication, and all "other" data.
     """
     lines = []
     for corpus in corpora:
         mine = rows[rows["corpus"] == corpus]
         run = mine[mine["data"] != "absent"]
         data, size = (run["data"].iloc[0], run["n_train"].iloc[0]) if len(run) else ("absent", pd.NA)
-        lines.append({"data set": corpus, "data": data, "training documents": size, **verdicts(mine)})
+        lines.append({"data set": corpus, "data": data, "train": size, **verdicts(mine)})
     table = pd.DataFrame(lines)
     counts = [name for name in table.columns[3:]]
     totals = []
-    for name, chosen in (("the paper's own data", table["data"] == "same"), ("other data", table["data"].isin(("subset", "generated")))):
+    for name, chosen in (("paper's own", table["data"] == "same"), ("other", table["data"].isin(("subset", "generated")))):
         if chosen.any():
-            totals.append({"data set": name, "data": "", "training documents": pd.NA, **table.loc[chosen, counts].sum()})
-    return pd.concat([table, pd.DataFrame(totals)], ignore_index=True).astype({"training documents": "Int64"})
+            totals.append({"data set": name, "data": "", "train": pd.NA, **table.loc[chosen, counts].sum()})
+    return pd.concat([table, pd.DataFrame(totals)], ignore_index=True).astype({"train": "Int64"})
 
 
 def verdicts(rows: pd.DataFrame) -> dict[str, int]:
@@ -129,7 +129,8 @@ def verdicts(rows: pd.DataFrame) -> dict[str, int]:
 
 def counts_by_part(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
     """Reproduced of judged rows ('12/18'), one line per part of the paper and one column per data set."""
-    table = pd.DataFrame("", index=rows["part"].unique(), columns=corpora)
+    parts = sorted(rows["part"].unique(), key=lambda part: ("TFwc".index(part[0]), part))  # tables, figures, web, claims
+    table = pd.DataFrame("", index=parts, columns=corpora)
     judged = rows[(rows["verdict"] != "not rerun") & rows["corpus"].isin(corpora)]
     for (part, corpus), mine in judged.groupby(["part", "corpus"]):
         table.loc[part, corpus] = f"{(mine['verdict'] == 'reproduced').sum()}/{len(mine)}"
@@ -200,7 +201,7 @@ def draw_distances(ax, rows: pd.DataFrame) -> None:
         same = (mine["data"] == "same").all()
         colour = OURS if same else CONTROL
         name = corpus if same else f"{corpus} ({mine['data'].iloc[0]})"
-        ax.annotate(name, (0.0, y - 0.85), xycoords=("axes fraction", "data"), fontsize=10, fontweight="bold", va="center",
+        ax.annotate(name, (0.0, y - 0.85), xycoords=("axes fraction", "data"), fontsize=11, fontweight="bold", va="center",
                     xytext=(4, 0), textcoords="offset points")  # fmt: skip
         for line, part in mine.groupby("line", sort=False):
             places = y + (np.linspace(-0.36, 0.36, len(part)) if len(part) > 1 else np.zeros(1))
@@ -209,16 +210,16 @@ def draw_distances(ax, rows: pd.DataFrame) -> None:
             ends = part[["low", "high"]].clip(-FARTHEST, FARTHEST).to_numpy()
             ax.hlines(places[~few], ends[~few, 0], ends[~few, 1], color=colour, linewidth=0.7, alpha=0.45)
             for chosen, face in ((few & ~beyond, "white"), (~few & ~beyond, colour)):
-                ax.plot(shown[chosen], places[chosen], "o", color=colour, markerfacecolor=face, markersize=2.8, markeredgewidth=0.6)
+                ax.plot(shown[chosen], places[chosen], "o", color=colour, markerfacecolor=face, markersize=3.2, markeredgewidth=0.6)
             for edge, marker in ((-FARTHEST, "<"), (FARTHEST, ">")):
                 at = beyond & (shown == edge)
                 ax.plot(shown[at], places[at], marker, color=colour, markersize=3.5)
             within = int((part["mean"].abs() <= 1 + 1e-9).sum())
-            ax.annotate(f"{within}/{len(part)}", (1.0, y), xycoords=("axes fraction", "data"), fontsize=8, va="center",
+            ax.annotate(f"{within}/{len(part)}", (1.0, y), xycoords=("axes fraction", "data"), fontsize=9.5, va="center",
                         xytext=(4, 0), textcoords="offset points")  # fmt: skip
             ticks[y], y = line, y + 1
         y += 1.3
-    ax.set_yticks(list(ticks), list(ticks.values()), fontsize=8)
+    ax.set_yticks(list(ticks), list(ticks.values()), fontsize=9.5)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(y - 1.6, -1.6)
     ax.set_xlim(-FARTHEST - 0.2, FARTHEST + 0.2)

@@ -219,7 +219,7 @@ def test_subset_never_counts_as_same(corpus):
     rows = rows[rows["ours"].notna()]
     assert set(rows["corpus"]) == {corpus} and set(rows["data"]) == {"subset"}
     counts = scorecard_page.counts_by_corpus(rows, [corpus]).set_index("data set")
-    assert "the paper's own data" not in counts.index and counts.loc["other data", "reproduced"] + counts.loc["other data", "differs"] > 0
+    assert "paper's own" not in counts.index and counts.loc["other", "reproduced"] + counts.loc["other", "differs"] > 0
 
 
 def test_generated_questions_never_count_as_same():
