@@ -204,28 +204,6 @@ def interval_rows(ax: Axes, rows: pd.DataFrame, zero: bool = True, theirs: str =
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
-def tolerance_lines(ax: Axes, rows: pd.DataFrame, markers: str = "osD^vP", fewest: int = 5) -> None:
-    """Ours minus reported in units of the tolerance, one line per row, grouped by part and marked by corpus.
-
-    rows: `scorecard.in_tolerances`. The band from -1 to 1 is what counts as reproduced. Rows of fewer than `fewest` seeds are
-    open points without an interval.
-    """
-    ax.axvspan(-1, 1, color="#e3efe3", linewidth=0)
-    ax.axvline(0, color="black", linewidth=0.6)
-    for i, (corpus, part) in enumerate(rows.groupby("corpus", sort=False)):
-        colour, marker = CLASS_COLOURS[i % len(CLASS_COLOURS)], markers[i % len(markers)]
-        few = part["n_seeds"] < fewest
-        ax.hlines(part["y"][~few], part["low"][~few], part["high"][~few], color=colour, linewidth=1.6, alpha=0.7)
-        for chosen, face in ((~few, colour), (few, "white")):
-            ax.plot(part["mean"][chosen], part["y"][chosen], marker, color=colour, markerfacecolor=face, markersize=4.5)
-        ax.plot([], [], marker, color=colour, markersize=5, label=corpus)
-    ticks = rows.groupby("part", sort=False)["y"].mean()
-    ax.set_yticks(ticks, ticks.index)
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(rows["y"].max() + 1, rows["y"].min() - 1)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-
-
 def densities(ax: Axes, table: pd.DataFrame, columns: dict[str, str]) -> None:
     """Kernel densities of several Kendall taus on one axis (form of the authors' web appendix); name by column.
 
