@@ -145,10 +145,12 @@ def gaps(grids: dict[str, Grid]) -> list[str]:
     for grid in grids.values():
         missing = grid.missing()
         if missing:
-            counts = ", ".join(f"{name(model)} ({len(seeds)} of {len(grid.wanted)} seeds)" for model, seeds in missing.items())
             model, seeds = next(iter(missing.items()))
             make = command(Run(grid.corpus, *model, seed=seeds[0]))
-            lines.append(f"{grid.corpus}: absent {counts}; make the first with: {make}")
+            counts = ", ".join(f"{name(model)} ({len(seeds)} of {len(grid.wanted)} seeds)" for model, seeds in missing.items())
+            if not any(grid.results.values()):
+                counts = f"all {len(MODELS)} models ({len(grid.wanted)} seeds each)"
+            lines.append(f"{grid.corpus}: absent {counts}; the next: {make}")
     return lines
 
 

@@ -28,7 +28,7 @@ YARDSTICKS = {
 }  # fmt: skip
 """What an ε-max JSD is held against; names short enough for a panel. Statistics that a model lacks are left out."""
 
-SMALL = 9.5
+SMALL = 10.5
 FEWEST = 10
 
 
@@ -136,7 +136,7 @@ def histograms(grid: Grid | None, statistic: str, xlabel: str) -> None:
         if i % 2 == 0:
             ax.set_ylabel("share", fontsize=SMALL)
         if i >= 4:
-            below.set_xlabel(xlabel, fontsize=SMALL + 0.5)
+            below.set_xlabel(xlabel, fontsize=SMALL)
     legend(plt.gcf(), grid, outlines=True)
 
 
@@ -171,7 +171,7 @@ def densities(grid: Grid | None) -> None:
         if i % 2 == 0:
             ax.set_ylabel("density", fontsize=SMALL)
         if i >= 4:
-            below.set_xlabel("Kendall τ", fontsize=SMALL + 0.5)
+            below.set_xlabel("Kendall τ", fontsize=SMALL)
     lines = [plt.Line2D([], [], linestyle=style, color=shade, label=text) for (text, style, _), shade in zip(THREE_WAY.values(), shades, strict=True)]
     lines.append(plt.Line2D([], [], linestyle="none", marker="D", markerfacecolor="none", color="black", label="authors, final"))
     plt.gcf().legend(handles=lines, loc="upper center", ncols=2, fontsize=SMALL)
@@ -208,7 +208,7 @@ def violins(grid: Grid | None, statistic: str, limits: tuple[float, float], xlab
         if i % 2 == 0:
             ax.set_ylabel("largest weight", fontsize=SMALL)
         if i >= 4:
-            ax.set_xlabel(xlabel, fontsize=SMALL + 0.5)
+            ax.set_xlabel(xlabel, fontsize=SMALL)
     legend(plt.gcf(), grid, outlines=False)
 
 

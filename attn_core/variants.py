@@ -37,12 +37,13 @@ def stored(runs: Iterable[Run]) -> tuple[list[Result], list[Run]]:
     return found, absent
 
 
-def gap_lines(absent: dict[str, list[Run]], wanted: int) -> list[str]:
-    """One line for each named group of absent runs."""
-    return [
-        f"{title}: {wanted - len(runs)} of {wanted} seeds in the archive; the next: {command(runs[0])}"
-        for title, runs in absent.items() if runs
-    ]  # fmt: skip
+def gap_lines(absent: dict[str, list[Run]], wanted: int, what: str = "runs") -> list[str]:
+    """One line for all named groups of absent runs, with the command of the first; none where nothing is absent."""
+    lacking = {title: runs for title, runs in absent.items() if runs}
+    if not lacking:
+        return []
+    told = ", ".join(f"{title} ({wanted - len(runs)} of {wanted} seeds stored)" for title, runs in lacking.items())
+    return [f"{what} absent: {told}; the next: {command(next(iter(lacking.values()))[0])}"]
 
 
 def values(results: list[Result], statistics: dict[str, tuple[str, str, str]], **names: object) -> pd.DataFrame:
@@ -68,15 +69,15 @@ def by_fraction(
     corpora: list[str], fractions: list[float], seeds: int, encoder: str, attention: str,
     statistics: dict[str, tuple[str, str, str]],
 ) -> tuple[pd.DataFrame, list[str]]:  # fmt: skip
-    """`values` of the runs on shares of the training set, with column fraction, and one line per share that lacks seeds."""
-    frames, lines = [], []
+    """`values` of the runs on shares of the training set, with column fraction, and a line for the shares that lack seeds."""
+    frames, lacking = [], {}
     for corpus in corpora:
         for fraction in fractions:
             first = book_seeds(corpus, seeds)
             found, absent = stored(Run(corpus, encoder, attention, seed=seed, fraction=fraction) for seed in first)
             frames.append(values(found, statistics, fraction=fraction))
-            lines += gap_lines({f"{corpus}, {fraction:.0%} of the training documents": absent}, len(first))
-    return pd.concat(frames, ignore_index=True), lines
+            lacking[f"{corpus} {fraction:.0%}"] = absent
+    return pd.concat(frames, ignore_index=True), gap_lines(lacking, seeds, "runs on shares of the training documents")
 
 
 def authors_of_whole_set(corpora: list[str], encoder: str, attention: str) -> dict[tuple[str, str], dict[str, float]]:
@@ -119,17 +120,17 @@ def paired(corpora: list[str], encoders: list[str], seeds: int, statistics: dict
     """Standard runs beside the same with some fields changed: one row per model and statistic.
 
     Columns corpus, encoder, measure, n_seeds (that have both), standard, variant (means over those seeds), difference (variant
-    minus standard), low, high (95 % Student t interval of the differences per seed). Lines name models without any variant.
+    minus standard), low, high (95 % Student t interval of the differences per seed). The line names models without any variant.
     """
-    rows, lines = [], []
+    rows, lacking = [], {}
+    told = ", ".join(f"{name} {value}" for name, value in changed.items())
     for corpus in corpora:
         for encoder in encoders:
             first = book_seeds(corpus, seeds)
             found, absent = stored(Run(corpus, encoder, seed=seed, **changed) for seed in first)
             plain, _ = stored(Run(corpus, encoder, seed=result.record["run"]["seed"]) for result in found)
-            told = ", ".join(f"{name} {value}" for name, value in changed.items())
             if not found:
-                lines += gap_lines({f"{corpus}, {encoder}, {told}": absent}, len(first))
+                lacking[f"{corpus} {encoder}"] = absent
             both = values(found, statistics).merge(values(plain, statistics), on=["corpus", "encoder", "seed", "measure"])
             for measure, part in both.groupby("measure", sort=False):
                 difference = (part["value_x"] - part["value_y"]).to_numpy()
@@ -137,7 +138,7 @@ def paired(corpora: list[str], encoders: list[str], seeds: int, statistics: dict
                 means = part["value_y"].mean(), part["value_x"].mean(), difference.mean()
                 rows.append((corpus, encoder, measure, len(part), *means, low, high))
     columns = ["corpus", "encoder", "measure", "n_seeds", "standard", "variant", "difference", "low", "high"]
-    return pd.DataFrame(rows, columns=columns), lines
+    return pd.DataFrame(rows, columns=columns), gap_lines(lacking, seeds, f"runs with {told}")
 
 
 # ---- the authors' runs -----------------------------------------------------------------------------------------------
