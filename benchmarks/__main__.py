@@ -1,20 +1,27 @@
 """All benchmarks: seconds (minimum over repeats), ratio to the plain twin of the same process, distance to the counted floor.
 
     python -m benchmarks [--long]      --long adds 500 texts of 186 tokens (several minutes)
+    python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 words, stored with a note for the table
 """
 
 import sys
+from pathlib import Path
 
-from benchmarks import bench_experiments, bench_network, bench_training
+from attn_core import cost
+from benchmarks import bench_experiments, bench_lengths, bench_network, bench_training
 
 COLUMNS = ("name", "seconds", "plain", "ratio", "floor", "distance")
 
 
 def main() -> None:
     """Print one line per benchmark as it is done."""
+    if sys.argv[1:2] == ["--lengths"]:
+        path = Path(__file__).parents[1] / "data" / cost.FILE
+        print(bench_lengths.write(path, " ".join(sys.argv[2:])).drop(columns=["machine", "torch", "date"]).to_string())
+        return
     long = "--long" in sys.argv[1:]
     print(f"{'':44} {'seconds':>9} {'plain':>9} {'ratio':>8} {'floor':>8} {'x floor':>8}  note")
-    for module in (bench_network, bench_experiments, bench_training):
+    for module in (bench_network, bench_lengths, bench_experiments, bench_training):
         for row in module.rows(long=long):
             cells = [f"{row[key]:>{width}.3g}" if row.get(key) is not None else " " * (width - 1) + "–"
                      for key, width in zip(COLUMNS[1:], (9, 9, 8, 8, 8), strict=True)]  # fmt: skip

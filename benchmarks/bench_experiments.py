@@ -7,6 +7,7 @@ import numpy as np
 
 from attn_core.experiments import document_table, summary_table
 from attn_core.experiments import draws as random
+from attn_core.experiments.bracket import sparse
 from attn_core.experiments.controls import controls
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.optimum import exact
@@ -38,6 +39,27 @@ def synthetic(documents: int, mean: float, longest: int, seed: int = 0) -> Trace
         bias=np.full(1, 0.1, np.float32),
         gradient=importance[0],
         leave_one_out=importance[1],
+    ).rounded()
+
+
+def synthetic_pairs(documents: int, mean: float, hidden: int, outputs: int, seed: int = 0) -> Traces:
+    """Traces of text pairs with gamma-distributed lengths, a hidden layer and a readout."""
+    rng = np.random.default_rng(seed)
+    lengths = np.clip(rng.gamma(5, mean / 5, documents).round().astype(int), 2, 1000)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    score = rng.normal(0, 2, offsets[-1])
+    importance = rng.normal(size=(2, offsets[-1])).astype(np.float32)
+    return Traces(
+        doc_id=np.arange(documents),
+        label=rng.integers(0, outputs, documents),
+        offsets=offsets,
+        score=(score - np.repeat(np.maximum.reduceat(score, offsets[:-1]), lengths)).astype(np.float32),
+        contribution=rng.normal(0, 1, (offsets[-1], hidden)).astype(np.float32),
+        bias=np.zeros(outputs, np.float32),
+        gradient=importance[0],
+        leave_one_out=np.abs(importance[1]),
+        query=rng.normal(0, 0.5, (documents, hidden)).astype(np.float32),
+        readout=rng.normal(0, 3 / hidden**0.5, (outputs, hidden)).astype(np.float32),
     ).rounded()
 
 
@@ -97,16 +119,42 @@ def of_size(name: str, traces: Traces, sample: int) -> Iterator[dict]:
         "floor: one sort of two arrays",
     )
     yield row(f"controls (shuffled, permutations), {name}", seconds(lambda: controls(traces, 0.01), 3))
-    two, steps = few.take(np.array([sample // 3, sample // 2])), 25
+    yield searched(name, traces, few.take(np.array([sample // 3, sample // 2])))
+
+
+def searched(name: str, traces: Traces, two: Traces) -> dict:
+    """The row of the search; its twin runs 25 steps on two documents."""
+    steps, tokens = 25, int(traces.offsets[-1])
     starts = 3 * random.normals(0, "starts", two.doc_id, two.offsets, 5)
     twin = seconds(lambda: plain.search(two, starts, steps=steps), 2)
-    yield row(
+    work = 20 * tokens + 5 * len(traces) * (0 if traces.query is None else traces.query.shape[1])
+    note = "15 logarithms and 5 exponentials a token and step" + (", 5 tanh a hidden number" * (traces.query is not None))
+    return row(
         f"search, 5 adversaries x 500 steps, {name}",
         seconds(lambda: search(traces, progress=False), 3),
         twin * len(traces) / 2 * 500 / steps,
-        500 * tokens * (10 + 5 + 5) / FUNCTIONS,
-        "floor: 15 logarithms and 5 exponentials a token and step, two threads (runs on one)",
+        500 * work / FUNCTIONS,
+        f"floor: {note}, two threads (runs on one)",
     )
+
+
+def of_pairs(name: str, traces: Traces, sample: int) -> Iterator[dict]:
+    """The rows of text pairs; plain twins run on `sample` documents and are scaled up."""
+    few = traces.take(np.linspace(0, len(traces) - 1, sample).astype(int))
+    for each in (traces, few):
+        _ = each.attention, each.outputs
+    order = [random.permutations(0, "permutation", np.array([d]), n, 100)[0] for d, n in enumerate(few.lengths)]
+    order = np.concatenate(order, axis=1)
+    yield row(
+        f"permutation x 100, {name}",
+        seconds(lambda: permutation(traces), 3),
+        len(traces) / sample * seconds(lambda: plain.median_change(few, order), 2),
+        100 * len(traces) * traces.query.shape[1] / FUNCTIONS,
+        "floor: a tanh for every hidden number and permutation",
+    )
+    yield row(f"bracket's lower end at 0.01, {name}", seconds(lambda: sparse(traces, 0.01), 2))
+    yield row(f"controls (shuffled, permutations), {name}", seconds(lambda: controls(traces, 0.01), 2))
+    yield searched(name, traces, few.take(np.array([sample // 3, sample // 2])))
 
 
 def rows(long: bool = False) -> Iterator[dict]:
@@ -116,6 +164,8 @@ def rows(long: bool = False) -> Iterator[dict]:
     table = document_table(traces)
     yield row("document table, SST", seconds(lambda: document_table(traces), 2))
     yield row("summary table, SST", seconds(lambda: summary_table(table), 3))
+    yield from of_pairs("1,000 pairs of SNLI's size", synthetic_pairs(1000, 14, 128, 3), 12)
+    yield from of_pairs("250 pairs of bAbI 2's size", synthetic_pairs(250, 95, 32, 36), 12)
     if long:
         yield from of_size("500 x 186", synthetic(500, 186, 400), 8)
         longest = synthetic(300, 2000, 4000)

@@ -22,14 +22,12 @@ def output(logits):
 
 
 def output_under(traces, row, attention):
-    """Output probabilities of document `row` under weights (n,), token by token; text pairs and classifiers."""
-    tokens = range(traces.offsets[row], traces.offsets[row + 1])
-    value = traces.contribution.astype(np.float64)
-    context = sum(weight * value[t] for weight, t in zip(attention, tokens, strict=True))
+    """Output probabilities of document `row` under weights (n,); text pairs and classifiers."""
+    context = attention @ traces.contribution[traces.offsets[row] : traces.offsets[row + 1]].astype(np.float64)
     if traces.readout is None:
         return output(traces.bias.astype(np.float64) + context)
     hidden = np.tanh(traces.query[row].astype(np.float64) + context)
-    logits = np.array([hidden @ line.astype(np.float64) for line in traces.readout]) + traces.bias
+    logits = traces.readout.astype(np.float64) @ hidden + traces.bias
     if traces.allowed is None:
         return output(logits)
     answers = np.zeros(len(logits))

@@ -1,0 +1,28 @@
+"""The benchmark of leave-one-out against length, on very short texts."""
+
+import numpy as np
+import pytest
+
+from attn_core.cost import operations
+from benchmarks import bench_lengths
+
+
+def test_cost_by_length_counts_and_times(tmp_path):
+    table = bench_lengths.cost_by_length((3, 6, 12), repeats=1, words=24, note="a test")
+    assert table["tokens"].tolist() == [3, 6, 12] and table["documents"].tolist() == [8, 4, 2]
+    assert (table[["forward", "seconds", "floor_rate", "floor"]] > 0).all(axis=None)
+    assert (table["operations"] < table["naive"]).all() and (table["threads"] == 1).all()
+    long = np.polyfit(np.log(table["tokens"][1:]), np.log(table["seconds"][1:]), 1)[0]
+    assert table["exponent"].tolist() == pytest.approx([long] * 3)
+    path = tmp_path / "new" / "table.csv"
+    written = bench_lengths.write(path, "beside others", lengths=(3, 5), repeats=1, words=10)
+    assert len(path.read_text().splitlines()) == 1 + len(written) == 3 and (written["note"] == "beside others").all()
+
+
+def test_operations_of_the_floor_by_hand():
+    """Three words: one pass over five tokens; pairs 3 x 2 of new states (2 x 128 x 1024 operations) and of half an attention layer."""
+    row = operations([3]).iloc[0]
+    token = 2 * 300 * 1024 + 2 * 128 * 1024 + 2 * 256 * 128
+    assert row["forward"] == 5 * token
+    assert row["shared"] == 5 * token + 6 * (2 * 128 * 1024 + 2 * 256 * 128) / 2
+    assert row["naive"] == 3 * 4 * token
