@@ -17,7 +17,17 @@ from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import SEEDS, from_dict
 from attn_core.scorecard import (
-    COUNTED, NAMES, Cells, bin_of, cells, difference, encoders_of, holds, over_seeds_of, printed_sizes, scorecard,
+    COUNTED,
+    NAMES,
+    Cells,
+    bin_of,
+    cells,
+    difference,
+    encoders_of,
+    holds,
+    over_seeds_of,
+    printed_sizes,
+    scorecard,
     seed_values,
 )  # fmt: skip
 from attn_core.seeds import stored_summaries
@@ -46,20 +56,6 @@ def causes(rows: pd.DataFrame | None = None, results: list[Result] | None = None
     return pd.DataFrame(told_of, columns=list(COLUMNS))
 
 
-def differing(
-    items: str | tuple[str, ...], corpora: list[str], rows: pd.DataFrame | None = None, results: list[Result] | None = None
-) -> pd.DataFrame:
-    """For a page: the differing rows of items that begin with `items`, and what was tried, in sentences.
-
-    Columns NAMES, reported, ours, low, high, tolerance, tried. rows: of `scorecard`. results: runs, standard ones and
-    variants; None takes the whole archive.
-    """
-    results = stored_summaries() if results is None else results
-    rows = scorecard(results) if rows is None else rows
-    wanted = rows["item"].str.startswith(items) & rows["corpus"].isin(corpora) & (rows["verdict"] == "differs")
-    return with_sentences(rows[wanted], results)[[*NAMES, "reported", "ours", "low", "high", "tolerance", "tried"]]
-
-
 def with_sentences(rows: pd.DataFrame, results: list[Result] | None = None) -> pd.DataFrame:
     """Rows with a column `tried`: the sentences of all causes tried, '' for rows that do not differ."""
     found = causes(rows, results).groupby(NAMES, dropna=False, sort=False)["sentence"].agg(" ".join)
@@ -69,7 +65,7 @@ def with_sentences(rows: pd.DataFrame, results: list[Result] | None = None) -> p
 
 
 def by_variant(results: list[Result]) -> tuple[dict[Variant, Cells], dict[tuple, str]]:
-    """Cells of the standard runs and of each variant in one field; and (variant, corpus, encoder, attention, seed) -> key."""
+    """Cells of the standard runs and of each variant in one field; also (variant, place, seed) -> key."""
     groups: dict[Variant, list[Result]] = {(): []}
     keys = {}
     for result in results:
@@ -118,7 +114,9 @@ def speaks_to(cause, row) -> bool:
     return all(fnmatch(str(getattr(row, name)), getattr(cause, name)) for name in ("corpus", "item", "measure"))
 
 
-def moved(row, corpus: str, variant: Variant, why: str, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dict]:
+def moved(
+    row, corpus: str, variant: Variant, why: str, tables: dict[Variant, Cells], keys: dict[tuple, str]
+) -> list[dict]:
     """By how much a variant moves a number, over the seeds that it shares with the standard runs.
 
     corpus: where it was run; on another data set than the row's the move alone is told, over all classes.
@@ -136,7 +134,9 @@ def moved(row, corpus: str, variant: Variant, why: str, tables: dict[Variant, Ce
     start = f"{capital(words(field, setting))} ({runs(key, len(shared))}): {signed(shift)}"
     within = not elsewhere and holds(row, value)
     if elsewhere:
-        sentence = f"{start} on the same number of {corpus}; ours is {row.ours - row.reported:+.2f} from the reported one."
+        sentence = (
+            f"{start} on the same number of {corpus}; ours is {row.ours - row.reported:+.2f} from the reported one."
+        )
     else:
         sentence = f"{start}, gives {value['ours']:.2f}, {'which holds' if within else 'still differs'}."
     numbers = {"value": value["ours"], "shift": shift["ours"], "low": shift["low"], "high": shift["high"]}
@@ -154,8 +154,8 @@ def over_the_seeds(row, table: Cells, keys: dict[tuple, str]) -> list[dict]:
     nearest = min(values, key=lambda seed: abs(values[seed] - row.reported))
     key = keys[(), row.corpus, encoders_of(row)[0], row.attention, nearest]
     span = f"{min(values.values()):.2f} to {max(values.values()):.2f}"
-    where = "on the side of the claim" if claim else f"within the tolerance, nearest `{key}`"
-    sentence = f"Seeds: {len(values)} runs give {span}, {alone} of them {where}{f' (nearest to the threshold: `{key}`)' if claim else ''}."
+    side = "on the side of the claim, nearest to the threshold" if claim else "within the tolerance, nearest"
+    sentence = f"Seeds: {len(values)} runs give {span}, {alone} of them {side} `{key}`."
     return [told(minus(sentence), cause="seed", key=key, n_seeds=len(values), value=values[nearest], within=alone > 0)]
 
 
@@ -166,7 +166,9 @@ def other_run(row) -> list[dict]:
     if not np.isfinite(value):
         return []
     within = abs(row.ours - value) <= row.tolerance + 1e-9
-    sentence = f"The authors' {name} run has {value:.2f}; ours lies {'within' if within else 'outside'} the tolerance of that."
+    sentence = (
+        f"The authors' {name} run has {value:.2f}; ours lies {'within' if within else 'outside'} the tolerance of that."
+    )
     return [told(minus(sentence), cause=f"{name} run", value=value, shift=value - row.reported, within=within)]
 
 
@@ -175,7 +177,11 @@ def other_values() -> dict[tuple, tuple[str, float]]:
     """(item without bin, corpus, group, encoder, attention, measure, statistic, bin) -> run and value."""
     final = reported("jain_repo_correlations", snapshot=FINAL_RUN)
     april = reported("jain_repo_svg_summaries", snapshot=APRIL_RUN)
-    items = {"repo svg Permutation_MAvDY": "Figure 6", "repo svg eMaxJDS_Hist": "Figure 7", "repo svg eMaxJDS_Scatter": "Figure 8"}
+    items = {
+        "repo svg Permutation_MAvDY": "Figure 6",
+        "repo svg eMaxJDS_Hist": "Figure 7",
+        "repo svg eMaxJDS_Scatter": "Figure 8",
+    }
     tables = (
         final.assign(item="Table 2", bin="all", run="final"),
         april.assign(item=april["table"].map(items), bin=april["max_attention_bin"].fillna("all"), run="April"),
@@ -183,7 +189,9 @@ def other_values() -> dict[tuple, tuple[str, float]]:
     found = {}
     for table in tables:
         group = table["class_name"].mask(table["class"] == "Overall", "all")
-        places = (table[name] for name in ("corpus", "encoder", "attention", "measure", "statistic", "bin", "run", "value"))
+        places = (
+            table[name] for name in ("corpus", "encoder", "attention", "measure", "statistic", "bin", "run", "value")
+        )
         for item, label, corpus, *place, run, value in zip(table["item"], group, *places, strict=True):
             found[item, corpus, label, *place] = (run, float(value))
     return found
@@ -199,7 +207,8 @@ def corrected(row) -> list[dict]:
     rule = next(same.itertuples())
     within = holds(rule, {"ours": row.ours})
     digits = ".0f" if row.statistic == "count" else ".1f"
-    sentence = f"Corrected: {rule.reference:{digits}}, ours {row.ours:{digits}}, {'which holds' if within else 'which still differs'}."
+    told_as = "which holds" if within else "which still differs"
+    sentence = f"Corrected: {rule.reference:{digits}}, ours {row.ours:{digits}}, {told_as}."
     return [told(sentence, cause="corrected", value=rule.reference, within=within)]
 
 

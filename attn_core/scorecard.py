@@ -39,8 +39,8 @@ STATISTIC = {
 """Our statistic for a measure of the papers; `test_performance` is accuracy where the row asks for it."""
 
 MEASURE = {
-    "sig_frac": "share_significant", "mean_binned": "mean", "mean difference": "mean", "F1": "value", "accuracy": "value",
-    "micro-F1": "value",
+    "sig_frac": "share_significant", "mean_binned": "mean", "mean difference": "mean", "F1": "value",
+    "accuracy": "value", "micro-F1": "value",
 }  # fmt: skip
 """Our measure for a statistic of the papers; others have the same name."""
 
@@ -92,7 +92,7 @@ def difference(run: Run) -> tuple[tuple[str, object], ...]:
 
 
 def standard(result: Result) -> bool:
-    """Whether a run has the default pipeline and a seed of the book's list; variants are shown as causes, not scored."""
+    """Whether a run has the default pipeline and a seed of the book's list; variants are causes tried, not scored."""
     run = from_dict(result.record["run"])
     return run.seed in SEEDS and not difference(run)
 

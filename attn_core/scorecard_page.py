@@ -21,7 +21,16 @@ RANGES = {
 
 CLAIM_RANGES = {"share_below_0.1": (0, 1), "share_above_0.4": (0, 1), "mean": (-2, 2)}
 
-LINES = ("Table 1, scores", "Table 2, means", "Table 2, std, shares", "Figures 3–5", "Figure 6", "Figure 7", "Figure 8", "web appendix")
+LINES = (
+    "Table 1, scores",
+    "Table 2, means",
+    "Table 2, std, shares",
+    "Figures 3–5",
+    "Figure 6",
+    "Figure 7",
+    "Figure 8",
+    "web appendix",
+)
 """Lines of a data set in the figure of distances."""
 
 SIDES = {"clears": "✓", "opposite": "✗", "contains": "–", "no interval": "·"}
@@ -34,7 +43,9 @@ FARTHEST = 5.0
 # ---- rows ------------------------------------------------------------------------------------------------------------
 
 
-def paper_rows(paper: str, corpora: list[str], results: list[Result] | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+def paper_rows(
+    paper: str, corpora: list[str], results: list[Result] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows of one paper: all of them, and those of `corpora` with a verdict, with intervals cut to possible values.
 
     A column `part` says where in the paper a row stands. results: the runs to judge by; None takes the whole archive.
@@ -114,7 +125,10 @@ def counts_by_corpus(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
     table = pd.DataFrame(lines)
     counts = [name for name in table.columns[3:]]
     totals = []
-    for name, chosen in (("paper's own", table["data"] == "same"), ("other", table["data"].isin(("subset", "generated")))):
+    for name, chosen in (
+        ("paper's own", table["data"] == "same"),
+        ("other", table["data"].isin(("subset", "generated"))),
+    ):
         if chosen.any():
             totals.append({"data set": name, "data": "", "train": pd.NA, **table.loc[chosen, counts].sum()})
     return pd.concat([table, pd.DataFrame(totals)], ignore_index=True).astype({"train": "Int64"})
@@ -129,7 +143,9 @@ def verdicts(rows: pd.DataFrame) -> dict[str, int]:
 
 def counts_by_part(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
     """Reproduced of judged rows ('12/18'), one line per part of the paper and one column per data set."""
-    parts = sorted(rows["part"].unique(), key=lambda part: ("TFwc".index(part[0]), part))  # tables, figures, web, claims
+    parts = sorted(
+        rows["part"].unique(), key=lambda part: ("TFwc".index(part[0]), part)
+    )  # tables, figures, web, claims
     table = pd.DataFrame("", index=parts, columns=corpora)
     judged = rows[(rows["verdict"] != "not rerun") & rows["corpus"].isin(corpora)]
     for (part, corpus), mine in judged.groupby(["part", "corpus"]):
@@ -144,17 +160,23 @@ def table2_means(rows: pd.DataFrame) -> pd.DataFrame:
     lines = {}
     for name, chosen in (("all", same | True), ("same", same), ("other", ~same)):
         within = int((cells.loc[chosen, "verdict"] == "reproduced").sum())
-        lines[name] = {"within": within, "of": int(chosen.sum()), "share": within / chosen.sum() if chosen.any() else np.nan}
+        lines[name] = {
+            "within": within,
+            "of": int(chosen.sum()),
+            "share": within / chosen.sum() if chosen.any() else np.nan,
+        }
     return pd.DataFrame(lines).T
 
 
 def claim_matrix(claims: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
-    """One line per claim, one column per data set: SIDES, in brackets where too few seeds decide; '' where it is not claimed.
+    """One line per claim, one column per data set: SIDES, in brackets where too few seeds decide; '' where not claimed.
 
     claims: rows of claims that have a value of ours.
     """
     told = claims.assign(line=[f"{row.item.removeprefix('claim: ')}{of_measure(row)}" for row in claims.itertuples()])
-    table = pd.DataFrame("", index=told["line"].unique(), columns=[name for name in corpora if name in set(told["corpus"])])
+    table = pd.DataFrame(
+        "", index=told["line"].unique(), columns=[name for name in corpora if name in set(told["corpus"])]
+    )
     for row in told.itertuples():
         mark = SIDES[threshold_side(row)]
         table.loc[row.line, row.corpus] = f"({mark})" if row.unjudged else mark
@@ -163,7 +185,10 @@ def claim_matrix(claims: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
 
 def of_measure(row) -> str:
     """What tells two rows of one claim apart."""
-    told = {"tau(gradient,LOO)-tau(attention,LOO)": " than attention and leave-one-out", "tau(gradient,LOO)-tau(attention,gradient)": " than attention and gradient"}
+    told = {
+        "tau(gradient,LOO)-tau(attention,LOO)": " than attention and leave-one-out",
+        "tau(gradient,LOO)-tau(attention,gradient)": " than attention and gradient",
+    }
     return told.get(row.measure, "")
 
 
@@ -177,7 +202,11 @@ def distances(rows: pd.DataFrame) -> pd.DataFrame:
     rows are in the order of the data sets, then of LINES, then of the distance.
     """
     rows = rows[(rows["tolerance"] > 0) & ~rows["measure"].isin(COUNTED)].reset_index(drop=True)
-    line = rows["part"].str.replace(r"^Figure [345].*", "Figures 3–5", regex=True).str.replace(r"^Table 1.*", "Table 1, scores", regex=True)
+    line = (
+        rows["part"]
+        .str.replace(r"^Figure [345].*", "Figures 3–5", regex=True)
+        .str.replace(r"^Table 1.*", "Table 1, scores", regex=True)
+    )
     second = np.where(rows["statistic"] == "mean", "Table 2, means", "Table 2, std, shares")
     rows = rows.assign(line=line.where(line != "Table 2", second))
     values = {name: (rows[name] - rows["reported"]) / rows["tolerance"] for name in ("low", "high")}
@@ -201,8 +230,7 @@ def draw_distances(ax, rows: pd.DataFrame) -> None:
         same = (mine["data"] == "same").all()
         colour = OURS if same else CONTROL
         name = corpus if same else f"{corpus} ({mine['data'].iloc[0]})"
-        ax.annotate(name, (0.0, y - 0.85), xycoords=("axes fraction", "data"), fontsize=11, fontweight="bold", va="center",
-                    xytext=(4, 0), textcoords="offset points")  # fmt: skip
+        beside(ax, name, 0.0, y - 0.85, fontsize=11, fontweight="bold")
         for line, part in mine.groupby("line", sort=False):
             places = y + (np.linspace(-0.36, 0.36, len(part)) if len(part) > 1 else np.zeros(1))
             shown = part["mean"].clip(-FARTHEST, FARTHEST).to_numpy()
@@ -210,13 +238,20 @@ def draw_distances(ax, rows: pd.DataFrame) -> None:
             ends = part[["low", "high"]].clip(-FARTHEST, FARTHEST).to_numpy()
             ax.hlines(places[~few], ends[~few, 0], ends[~few, 1], color=colour, linewidth=0.7, alpha=0.45)
             for chosen, face in ((few & ~beyond, "white"), (~few & ~beyond, colour)):
-                ax.plot(shown[chosen], places[chosen], "o", color=colour, markerfacecolor=face, markersize=3.2, markeredgewidth=0.6)
+                ax.plot(
+                    shown[chosen],
+                    places[chosen],
+                    "o",
+                    color=colour,
+                    markerfacecolor=face,
+                    markersize=3.2,
+                    markeredgewidth=0.6,
+                )
             for edge, marker in ((-FARTHEST, "<"), (FARTHEST, ">")):
                 at = beyond & (shown == edge)
                 ax.plot(shown[at], places[at], marker, color=colour, markersize=3.5)
             within = int((part["mean"].abs() <= 1 + 1e-9).sum())
-            ax.annotate(f"{within}/{len(part)}", (1.0, y), xycoords=("axes fraction", "data"), fontsize=9.5, va="center",
-                        xytext=(4, 0), textcoords="offset points")  # fmt: skip
+            beside(ax, f"{within}/{len(part)}", 1.0, y, fontsize=9.5)
             ticks[y], y = line, y + 1
         y += 1.3
     ax.set_yticks(list(ticks), list(ticks.values()), fontsize=9.5)
@@ -225,11 +260,17 @@ def draw_distances(ax, rows: pd.DataFrame) -> None:
     ax.set_xlim(-FARTHEST - 0.2, FARTHEST + 0.2)
 
 
+def beside(ax, text: str, x: float, y: float, **style) -> None:
+    """Text a little to the right of x (0: the left edge, 1: the right one) on the height of y."""
+    place = {"xycoords": ("axes fraction", "data"), "xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+    ax.annotate(text, (x, y), **place, **style)
+
+
 # ---- long lists ------------------------------------------------------------------------------------------------------
 
 
 def rows_html(rows: pd.DataFrame) -> str:
-    """All rows with a verdict as tables to open, one for each data set; plain HTML, since styled cells weigh five times as much."""
+    """Rows as tables to open, one for each data set; in plain HTML, for styled cells weigh five times as much."""
     boxes = []
     for corpus, part in rows.groupby("corpus", sort=False):
         table = pd.DataFrame([cells_of(row) for row in part.itertuples()])
@@ -243,10 +284,11 @@ def cells_of(row) -> dict[str, str]:
     interval = f"{row.low:.3f} to {row.high:.3f}{' †' if row.cut else ''}" if np.isfinite(row.low) else "–"
     claim = row.item.startswith("claim")
     words = {
-        "item": row.item.removeprefix("claim: "), "group": row.group, "model": model_of(row) or "–", "measure": row.measure.replace("_", " "),
-        "statistic": "–" if claim else row.statistic.replace("_", " "), "reported": f"{row.reported:.{digits}f}", "ours": f"{row.ours:.{digits}f}",
-        "95 % interval": interval, "seeds": seeds_in_words(row), "tolerance": "–" if claim else f"{row.tolerance:.2f}",
-        "verdict": row.verdict, "data": row.data, "reported value is": source_of(row.item),
+        "item": row.item.removeprefix("claim: "), "group": row.group, "model": model_of(row) or "–",
+        "measure": row.measure.replace("_", " "), "statistic": "–" if claim else row.statistic.replace("_", " "),
+        "reported": f"{row.reported:.{digits}f}", "ours": f"{row.ours:.{digits}f}", "95 % interval": interval,
+        "seeds": seeds_in_words(row), "tolerance": "–" if claim else f"{row.tolerance:.2f}", "verdict": row.verdict,
+        "data": row.data, "reported value is": source_of(row.item),
     }  # fmt: skip
     page = f'<a href="{row.page}.html">{row.page.rsplit("/", 1)[-1]}</a>'
     return {name: html.escape(text) for name, text in words.items()} | {"page": page}

@@ -10,7 +10,9 @@ from attn_core.runs import SEEDS, Run, as_dict
 PUBLIC = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
 
 
-def result_of(corpus="sst", encoder="lstm", seed=10, values=None, statistics=None, attention="tanh", n_in_bin=50, **fields):
+def result_of(
+    corpus="sst", encoder="lstm", seed=10, values=None, statistics=None, attention="tanh", n_in_bin=50, **fields
+):
     """An archived run whose summary holds one value for every statistic, class, bin and measure.
 
     values: statistic -> value, or (statistic, predicted) -> value; others have 0.5.
@@ -23,41 +25,78 @@ def result_of(corpus="sst", encoder="lstm", seed=10, values=None, statistics=Non
         for predicted in ("all", *map(str, range(len(entry.classes)))):
             value = values.get((statistic, predicted), values.get(statistic, 0.5))
             for label in ("all", *labels):
-                measures = ("mean", "std", "median", "q25", "q75", "share_significant", "share_below_0.1", "share_above_0.4")
+                measures = (
+                    "mean",
+                    "std",
+                    "median",
+                    "q25",
+                    "q75",
+                    "share_significant",
+                    "share_below_0.1",
+                    "share_above_0.4",
+                )
                 rows += [(statistic, predicted, label, measure, value) for measure in measures]
                 rows.append((statistic, predicted, label, "n", float(n_in_bin)))
     summary = pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"])
     sizes = statistics or whole(corpus)
-    record = {"key": run.key, "run": as_dict(run), "accuracy": values.get("accuracy", 0.8), "statistics": sizes,
-              "n_train": sizes["splits"]["train"]["documents"], "n_test": sizes["splits"]["test"]["documents"]}  # fmt: skip
+    record = {
+        "key": run.key,
+        "run": as_dict(run),
+        "accuracy": values.get("accuracy", 0.8),
+        "statistics": sizes,
+        "n_train": sizes["splits"]["train"]["documents"],
+        "n_test": sizes["splits"]["test"]["documents"],
+    }
     if entry.task == "text":
         record |= {"macro_f1": values.get("macro_f1", 0.8), "f1_0": 0.8, "f1_1": 0.8, "auc": 0.9}
     return Result(record=record, traces=None, documents=None, summary=summary, source="archive")
 
 
 def whole(corpus: str, share: float = 1.0, **more) -> dict:
-    """Data statistics of the paper's own sizes, or of a share of the training documents, with a dev split cut from them."""
+    """Data statistics of the paper's own sizes, or of a share of its training documents, with dev cut from them."""
     entry, sizes = CATALOGUE[corpus], scorecard.printed_sizes()[corpus]
     classes = max(len(entry.classes), 1)
 
     def split(n):
         n = int(n)
-        return {"documents": n, "per_class": [n // classes] * (classes - 1) + [n - n // classes * (classes - 1)], "mean_length": 10.0}
+        return {
+            "documents": n,
+            "per_class": [n // classes] * (classes - 1) + [n - n // classes * (classes - 1)],
+            "mean_length": 10.0,
+        }
 
     train = share * sizes["train"]
-    parts = {"train": split(train)} if "dev" in entry.files else {"train": split(0.8 * train), "dev": split(train - int(0.8 * train))}
-    return {"splits": {**parts, "test": split(sizes["test"])}, "classes": ["a"] * (36 if corpus.startswith("babi") else classes),
-            "vocabulary": 111, "vocabulary_all_splits": 222, **more}  # fmt: skip
+    parts = (
+        {"train": split(train)}
+        if "dev" in entry.files
+        else {"train": split(0.8 * train), "dev": split(train - int(0.8 * train))}
+    )
+    return {
+        "splits": {**parts, "test": split(sizes["test"])},
+        "classes": ["a"] * (36 if corpus.startswith("babi") else classes),
+        "vocabulary": 111,
+        "vocabulary_all_splits": 222,
+        **more,
+    }
 
 
 def seeds_of(corpus="sst", encoders=("lstm", "average"), count=5, spread=0.01, values=None, shift=0.3, **more):
     """Standard runs of several seeds around the values, the average encoder `shift` above."""
     values = values or {}
     return [
-        result_of(corpus, encoder, seed, {name: v + spread * (i - (count - 1) / 2) + (shift if encoder == "average" else 0)
-                                          for name, v in values.items()}, **more)
-        for encoder in encoders for i, seed in enumerate(SEEDS[:count])
-    ]  # fmt: skip
+        result_of(
+            corpus,
+            encoder,
+            seed,
+            {
+                name: v + spread * (i - (count - 1) / 2) + (shift if encoder == "average" else 0)
+                for name, v in values.items()
+            },
+            **more,
+        )
+        for encoder in encoders
+        for i, seed in enumerate(SEEDS[:count])
+    ]
 
 
 def row_for(rows: pd.DataFrame, **where):

@@ -65,12 +65,19 @@ RULES = list(reported("tolerances").itertuples())
 
 def test_every_rule_resolves_to_corpus_class_model_and_measure():
     """Every statistic that a rule asks for is one that the summaries of the experiments have."""
-    documents = pd.DataFrame({"doc_id": range(4), "label": 1, "predicted": [0, 1, 0, 1], "n": 5, "max_attention": [0.1, 0.3, 0.6, 0.9]})
+    documents = pd.DataFrame(
+        {"doc_id": range(4), "label": 1, "predicted": [0, 1, 0, 1], "n": 5, "max_attention": [0.1, 0.3, 0.6, 0.9]}
+    )
     taus = [f"tau_{name}" for name in ("attention_gradient", "attention_loo", "gradient_loo")]
-    documents = documents.assign(**dict.fromkeys([*taus, "median_change", "jsd_search@0.05", "ceiling", "ceiling_permutation"], 0.3))
+    documents = documents.assign(
+        **dict.fromkeys([*taus, "median_change", "jsd_search@0.05", "ceiling", "ceiling_permutation"], 0.3)
+    )
     documents = documents.assign(**{tau.replace("tau_", "p_"): 0.01 for tau in taus})
     summary = experiments.summary_table(documents)
-    known = set(zip(summary["statistic"], summary["measure"], strict=True)) | {("accuracy", "value"), ("macro_f1", "value")}
+    known = set(zip(summary["statistic"], summary["measure"], strict=True)) | {
+        ("accuracy", "value"),
+        ("macro_f1", "value"),
+    }
     bins = {label[:5] for label in summary["bin"]}
     for rule in RULES:
         assert rule.corpus in CATALOGUE
@@ -79,13 +86,17 @@ def test_every_rule_resolves_to_corpus_class_model_and_measure():
         if rule.measure in scorecard.COUNTED:
             continue
         assert set(scorecard.encoders_of(rule)) <= set(ENCODERS) and rule.attention in ATTENTIONS, rule
-        wanted = scorecard.CLAIM[rule.item][0] if rule.item.startswith("claim") else scorecard.MEASURE.get(rule.statistic, rule.statistic)
+        wanted = (
+            scorecard.CLAIM[rule.item][0]
+            if rule.item.startswith("claim")
+            else scorecard.MEASURE.get(rule.statistic, rule.statistic)
+        )
         _, _, _, statistic, _, label, measure = scorecard.key_of(rule, "lstm", wanted)
         assert (statistic, measure) in known and label in bins, rule
 
 
 def test_rules_hold_every_reported_number():
-    """Table 1 and 2, Figures 3 to 5, the quartiles of 6 and 8 and Figure 7, of all twelve sets; a number stands once."""
+    """Table 1 and 2, Figures 3 to 5, the quartiles of 6 and 8 and Figure 7, of all twelve sets, each once."""
     rules = reported("tolerances")
     assert not rules.duplicated(scorecard.NAMES).any() and rules["id"].is_unique
     for name, item in (("jain_table1_datasets", "Table 1"), ("jain_table2_kendall_tau", "Table 2")):
@@ -98,7 +109,9 @@ def test_rules_hold_every_reported_number():
         assert len(theirs.merge(ours, on=[*keys, "group", "encoder"])) == len(theirs) == len(mine), item
     bars = reported("jain_fig3_4_5_bars")
     bars = bars[bars["corpus"].isin(CATALOGUE)]
-    assert len(bars.merge(rules, left_on=["corpus", "table", "value"], right_on=["corpus", "item", "reference"])) == len(bars)
+    assert len(
+        bars.merge(rules, left_on=["corpus", "table", "value"], right_on=["corpus", "item", "reference"])
+    ) == len(bars)
     read = reported("jain_repo_svg_summaries", snapshot=FINAL_RUN, encoder="lstm", attention="tanh")
     read = read[read["corpus"].isin(CATALOGUE) & read["max_attention_bin"].notna()]
     figure = read["table"].map({"repo svg Permutation_MAvDY": "Figure 6", "repo svg eMaxJDS_Scatter": "Figure 8"})
@@ -115,7 +128,11 @@ def test_claims_are_decided_on_every_data_set():
     claims = claims[claims["item"].str.startswith("claim")]
     assert set(claims["item"]) == set(scorecard.CLAIM)
     sets = claims.groupby("item")["corpus"].agg(set)
-    for item in ("average above BiLSTM", "average above BiLSTM (leave-one-out)", "gradient and leave-one-out agree better"):
+    for item in (
+        "average above BiLSTM",
+        "average above BiLSTM (leave-one-out)",
+        "gradient and leave-one-out agree better",
+    ):
         assert len(sets[f"claim: {item}"]) == 12
     for item, side in zip(claims["item"], claims["rule"], strict=True):
         assert side.startswith("lower end" if scorecard.CLAIM[item][1] == "above" else "upper end"), (item, side)
@@ -142,7 +159,9 @@ def test_verdicts_of_claims_follow_the_numbers():
     assert verdict_of(weak, "tau_attention_gradient", 0.4) == "reproduced"
     assert verdict_of(weak, "tau_attention_gradient", 0.6) == "differs"
     assert verdict_of(weak, "tau_attention_gradient", 0.495) == "differs"  # the interval crosses the threshold
-    assert verdict_of(weak, "tau_attention_gradient", 0.4, count=4) == "not rerun"  # fewer than five seeds decide nothing
+    assert (
+        verdict_of(weak, "tau_attention_gradient", 0.4, count=4) == "not rerun"
+    )  # fewer than five seeds decide nothing
     assert verdict_of("claim: average above BiLSTM", "tau_attention_gradient", 0.4) == "reproduced"
     assert verdict_of("claim: average above BiLSTM (leave-one-out)", "tau_attention_loo", 0.4) == "reproduced"
     assert verdict_of("claim: permutation often changes little", "median_change", 0.3) == "differs"
@@ -151,7 +170,9 @@ def test_verdicts_of_claims_follow_the_numbers():
 
 def test_few_seeds_are_compared_in_numbers_and_decide_no_claim():
     rows = scorecard.scorecard(seeds_of("snli", values={"tau_attention_gradient": 0.4}, count=3))
-    number = row_for(rows, item="Table 2", corpus="snli", group="neutral", encoder="lstm", measure="tau_gradient", statistic="mean")
+    number = row_for(
+        rows, item="Table 2", corpus="snli", group="neutral", encoder="lstm", measure="tau_gradient", statistic="mean"
+    )
     assert number["verdict"] == "reproduced" and number["n_seeds"] == 3 and number["reported"] == 0.36
     claim = row_for(rows, item="claim: average above BiLSTM", corpus="snli")
     assert (claim["verdict"], claim["unjudged"]) == ("not rerun", "few seeds") and claim["ours"] == pytest.approx(0.3)
@@ -161,25 +182,44 @@ def test_classes_are_taken_by_name():
     """SNLI: the order of our labels is neutral, contradiction, entailment."""
     values = {("jsd_search@0.05", "0"): 0.43, ("jsd_search@0.05", "1"): 0.49, ("jsd_search@0.05", "2"): 0.1}
     rows = scorecard.scorecard(seeds_of("snli", ("lstm",), values=values, count=3))
-    rows = rows[(rows["item"] == "Figure 7") & (rows["corpus"] == "snli") & (rows["statistic"] == "mean_binned")].set_index("group")
+    rows = rows[
+        (rows["item"] == "Figure 7") & (rows["corpus"] == "snli") & (rows["statistic"] == "mean_binned")
+    ].set_index("group")
     assert rows["ours"].round(2).to_dict() == {"neutral": 0.43, "contradiction": 0.49, "entailment": 0.1}
-    assert rows["verdict"].to_dict() == {"neutral": "reproduced", "contradiction": "reproduced", "entailment": "differs"}
+    assert rows["verdict"].to_dict() == {
+        "neutral": "reproduced",
+        "contradiction": "reproduced",
+        "entailment": "differs",
+    }
 
 
 def test_questions_are_judged_by_accuracy_and_need_no_auc():
     rows = scorecard.scorecard(seeds_of("babi_1", values={"accuracy": 1.0}, count=3, spread=0.0, shift=0.0))
-    assert row_for(rows, item="Table 1", corpus="babi_1", measure="test_performance")[["ours", "verdict"]].tolist() == [1, "reproduced"]
+    assert row_for(rows, item="Table 1", corpus="babi_1", measure="test_performance")[["ours", "verdict"]].tolist() == [
+        1,
+        "reproduced",
+    ]
     rows = scorecard.scorecard(seeds_of("snli", values={"accuracy": 0.5}, count=3, spread=0.0, shift=0.0))
-    assert row_for(rows, item="Table 1", corpus="snli", measure="test_performance")[["ours", "verdict"]].tolist() == [0.5, "differs"]
-    rows = scorecard.scorecard(seeds_of("sst", values={"macro_f1": 0.7, "accuracy": 0.9}, count=3, spread=0.0, shift=0.0))
+    assert row_for(rows, item="Table 1", corpus="snli", measure="test_performance")[["ours", "verdict"]].tolist() == [
+        0.5,
+        "differs",
+    ]
+    rows = scorecard.scorecard(
+        seeds_of("sst", values={"macro_f1": 0.7, "accuracy": 0.9}, count=3, spread=0.0, shift=0.0)
+    )
     assert row_for(rows, item="Table 1", corpus="sst", measure="test_performance")["ours"] == pytest.approx(0.7)
 
 
 def test_other_encoders_and_attentions_are_kept_apart():
-    runs = [*seeds_of(values={"tau_attention_gradient": 0.35}), *seeds_of(encoders=("cnn",), values={"tau_attention_gradient": 0.9}, attention="dot")]
+    runs = [
+        *seeds_of(values={"tau_attention_gradient": 0.35}),
+        *seeds_of(encoders=("cnn",), values={"tau_attention_gradient": 0.9}, attention="dot"),
+    ]
     rows = scorecard.scorecard(runs)
     web = rows[(rows["item"] == "web appendix") & (rows["corpus"] == "sst")].set_index(["encoder", "attention"])
-    assert web.loc[("lstm", "tanh"), "ours"] == pytest.approx(0.35) and web.loc[("cnn", "dot"), "ours"] == pytest.approx(0.9)
+    assert web.loc[("lstm", "tanh"), "ours"] == pytest.approx(0.35) and web.loc[
+        ("cnn", "dot"), "ours"
+    ] == pytest.approx(0.9)
     assert web.loc[("cnn", "tanh"), "unjudged"] == "no run" and np.isnan(web.loc[("cnn", "tanh"), "ours"])
     assert web.loc[("cnn", "dot"), "page"] == "jain/appendix-correlation"
 
@@ -201,8 +241,12 @@ def test_a_corpus_without_runs_is_not_rerun():
 
 
 def test_variants_are_not_scored():
-    runs = [*seeds_of(values={"tau_attention_gradient": 0.4}), result_of(seed=2, values={"tau_attention_gradient": 9.0}, selection="test"),
-            result_of(seed=2, values={"tau_attention_gradient": 9.0}, fraction=0.5), result_of(seed=7, values={"tau_attention_gradient": 9.0})]  # fmt: skip
+    runs = [
+        *seeds_of(values={"tau_attention_gradient": 0.4}),
+        result_of(seed=2, values={"tau_attention_gradient": 9.0}, selection="test"),
+        result_of(seed=2, values={"tau_attention_gradient": 9.0}, fraction=0.5),
+        result_of(seed=7, values={"tau_attention_gradient": 9.0}),
+    ]
     row = row_for(scorecard.scorecard(runs), item="web appendix", corpus="sst", encoder="lstm", attention="tanh")
     assert row["ours"] == pytest.approx(0.4) and row["n_seeds"] == 5
 
@@ -224,14 +268,20 @@ def test_subset_never_counts_as_same(corpus):
 
 def test_generated_questions_never_count_as_same():
     for split in ("train_source", "test_source"):
-        assert scorecard.data_of(result_of("babi_3", statistics=whole("babi_3", **{split: "generated"})).record) == "generated"
+        assert (
+            scorecard.data_of(result_of("babi_3", statistics=whole("babi_3", **{split: "generated"})).record)
+            == "generated"
+        )
     assert scorecard.data_of(result_of("babi_3", statistics=whole("babi_3", train_source="en-10k")).record) == "same"
     assert scorecard.data_of(result_of("babi_3", statistics=whole("babi_3", 0.1, train_source="en")).record) == "subset"
 
 
 def test_counts_of_table_1_by_hand():
-    splits = {"train": {"documents": 6, "per_class": [2, 4], "mean_length": 10.0}, "dev": {"documents": 2, "per_class": [1, 1], "mean_length": 20.0},
-              "test": {"documents": 3, "per_class": [1, 2], "mean_length": 7.0}}  # fmt: skip
+    splits = {
+        "train": {"documents": 6, "per_class": [2, 4], "mean_length": 10.0},
+        "dev": {"documents": 2, "per_class": [1, 1], "mean_length": 20.0},
+        "test": {"documents": 3, "per_class": [1, 2], "mean_length": 7.0},
+    }
     statistics = {"splits": splits, "classes": ["a", "b"], "vocabulary": 5, "vocabulary_all_splits": 9}
 
     def ours(corpus, group, measure, **more):
@@ -243,7 +293,9 @@ def test_counts_of_table_1_by_hand():
     assert ours("imdb", "all", "average_length_tokens") == 12.5
     assert ours("sst", "positive", "train_size") == 4, "SST has a dev split of its own"
     assert ours("sst", "all", "average_length_tokens") == 10 and ours("sst", "negative", "test_size") == 1
-    assert ours("babi_2", "all", "train_size") == 8 and ours("babi_2", "all", "vocabulary_size", classes=["w"] * 36) == 40
+    assert (
+        ours("babi_2", "all", "train_size") == 8 and ours("babi_2", "all", "vocabulary_size", classes=["w"] * 36) == 40
+    )
     assert ours("snli", "all", "vocabulary_size") == 5 and ours("sst", "all", "vocabulary_size") == 9
 
 
@@ -251,8 +303,11 @@ def test_every_public_row_gets_a_value():
     """With all six models of all eight public sets archived, no row of theirs is without one."""
     runs = [
         result_of(corpus, encoder, seed, attention=attention)
-        for corpus in PUBLIC for encoder in ("lstm", "cnn", "average") for attention in ("tanh", "dot") for seed in SEEDS[:2]
-    ]  # fmt: skip
+        for corpus in PUBLIC
+        for encoder in ("lstm", "cnn", "average")
+        for attention in ("tanh", "dot")
+        for seed in SEEDS[:2]
+    ]
     rows = scorecard.scorecard(runs)
     assert (rows["ours"].notna() == rows["corpus"].isin(PUBLIC)).all()
     text = json.loads(rows.to_json(orient="records"))
