@@ -138,6 +138,7 @@ def interval_panels(
     series: dict[str, tuple[str, str]] | None = None,
     theirs: dict[str, tuple[str, str]] | None = None,
     fewest: int = 5,
+    legend: bool = True,
 ) -> None:
     """Means with intervals in panels side by side that share their lines: a table with one column per panel.
 
@@ -145,6 +146,7 @@ def interval_panels(
     may hold the authors' values alone. axes: as many as there are panels; lines and panels come in order of appearance.
     series: value of a column series -> (colour, marker); the series of a line stand below each other.
     theirs: column -> (marker, name) of the authors' values. Fewer than `fewest` seeds: an open point, without interval.
+    legend: above the whole figure.
     """
     labels, panels = list(dict.fromkeys(rows["label"])), list(dict.fromkeys(rows["panel"]))
     series, kinds = series or {"": (OURS, "o")}, rows["series"] if "series" in rows else pd.Series("", rows.index)
@@ -166,6 +168,8 @@ def interval_panels(
         ax.tick_params(axis="y", length=0)
         ax.set_yticks(range(len(labels)), labels if ax is axes[0] else [""] * len(labels))
         ax.set_ylim(len(labels) - 0.4, -0.6)
+    if not legend:
+        return
     names = {kind: kind or "ours, mean and 95 % interval" for kind in series}
     handles = [Line2D([], [], color=c, marker=m, markersize=5.5, label=names[kind]) for kind, (c, m) in series.items()]
     if (rows["n_seeds"].between(1, fewest - 1) & rows["mean"].notna()).any():

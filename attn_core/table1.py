@@ -59,23 +59,41 @@ def slips() -> pd.DataFrame:
     return found
 
 
-def scores(every: pd.DataFrame) -> pd.DataFrame:
-    """Test scores of the BiLSTM with additive attention: Table 1, the authors' two runs, ours; one row per data set and metric.
+def main_metric(corpus: str) -> tuple[str, str, str, str]:
+    """Our score of a data set, its name, and the class and statistic of the authors' files: F1 of class 1, or accuracy."""
+    text = catalogue.corpus(corpus).task == "text"
+    return ("f1_1", "F1 of class 1", "1", "f1") if text else ("accuracy", "accuracy", "all", "accuracy")
 
-    Texts: F1 of class 1 and macro F1; questions and inference: accuracy (for one label a document also the micro F1).
+
+def authors_scores() -> dict[tuple, float]:
+    """Test scores in the authors' files: (april or final, corpus, encoder, attention, class, statistic) -> value."""
+    rows = reported("jain_repo_test_performance")
+    rows = rows[rows["snapshot"].isin(across.RUNS_OF_THE_AUTHORS)]
+    columns = (rows[name] for name in ("corpus", "encoder", "attention", "class", "statistic", "value"))
+    runs = rows["snapshot"].map(across.RUNS_OF_THE_AUTHORS)
+    return {(run, *place): value for run, *place, value in zip(runs, *columns, strict=True)}
+
+
+def scores(every: pd.DataFrame, models: tuple[tuple[str, str], ...] = (("lstm", "tanh"),), macro: bool = True) -> pd.DataFrame:
+    """Test scores of some models: Table 1 (BiLSTM, additive), the authors' two runs, ours; a row per data set and metric.
+
+    Texts: F1 of class 1 and, where `macro`, macro F1; questions and inference: accuracy (for one label a document also the
+    micro F1). Columns corpus, encoder, attention, metric, printed, april, final, mean, low, high, n_seeds.
     """
-    files = {}
-    for run, rows in reported("jain_repo_test_performance", encoder="lstm", attention="tanh").groupby("snapshot"):
-        places = zip(rows["corpus"], rows["class"], rows["statistic"], rows["value"], strict=True)
-        files |= {(across.RUNS_OF_THE_AUTHORS.get(run), corpus, group, name): value for corpus, group, name, value in places}
+    files, lines = authors_scores(), []
     printed = reported("jain_table1_datasets", measure="test_performance").set_index("corpus")["value"]
-    lines = []
+    ours = {metric: across.over_models(every, metric, "value").set_index(["corpus", "encoder", "attention"]) for metric in ("f1_1", "macro_f1", "accuracy")}
+    nothing = pd.Series({"mean": np.nan, "low": np.nan, "high": np.nan, "n_seeds": 0})
     for corpus in across.paper_sets():
-        text = catalogue.corpus(corpus).task == "text"
-        metrics = {"f1_1": ("F1 of class 1", "1", "f1"), "macro_f1": ("macro F1", "all", "macro_f1")} if text else {"accuracy": ("accuracy", "all", "accuracy")}
-        for metric, (name, group, statistic) in metrics.items():
-            ours = across.over_models(every[every["corpus"] == corpus], metric, "value")
-            ours = ours.iloc[0].to_dict() if len(ours) else {"mean": np.nan, "low": np.nan, "high": np.nan, "n_seeds": 0}
-            theirs = {run: files.get((run, corpus, group, statistic), np.nan) for run in ("april", "final")}
-            lines.append({"corpus": corpus, "metric": name, "printed": printed[corpus], **theirs, **{k: ours[k] for k in ("mean", "low", "high", "n_seeds")}})
+        metrics = [main_metric(corpus)]
+        if macro and metrics[0][0] == "f1_1":
+            metrics.append(("macro_f1", "macro F1", "all", "macro_f1"))
+        for model in models:
+            for metric, name, group, statistic in metrics:
+                found = ours[metric].loc[(corpus, *model)] if (corpus, *model) in ours[metric].index else nothing
+                theirs = {run: files.get((run, corpus, *model, group, statistic), np.nan) for run in ("april", "final")}
+                lines.append({
+                    "corpus": corpus, "encoder": model[0], "attention": model[1], "metric": name, "printed": printed[corpus], **theirs,
+                    **{key: found[key] for key in ("mean", "low", "high")}, "n_seeds": int(found["n_seeds"]),
+                })  # fmt: skip
     return pd.DataFrame(lines)
