@@ -6,7 +6,7 @@ Like panels.py they return nothing and leave the figure open.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from attn_core.figures import AUTHORS, OURS, WIDTH
 from attn_core.measures import seed_interval
@@ -37,13 +37,14 @@ def sizes(table: pd.DataFrame, measures: list[str], references: dict[tuple[str, 
             for snapshot, value in (references or {}).get((corpus, measure), {}).items():
                 ax.axhline(value, color=shade, linestyle=AUTHORS[snapshot][1], linewidth=1)
         ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.set_title(measure, fontsize=SMALL + 0.5, loc="left")
         ax.tick_params(labelsize=SMALL)
     axes[-1, 0].set_xlabel("training documents")
     axes[-1, 0].xaxis.set_major_formatter("{x:,.0f}")
     axes[-1, 0].xaxis.set_minor_formatter(NullFormatter())
     lines = [plt.Line2D([], [], color=shade, marker=marker, label=corpus) for corpus, (shade, marker) in shades.items()]
-    lines += [plt.Line2D([], [], color="black", linestyle=style, label=text) for _, style, text in AUTHORS.values() if references]
+    lines += [plt.Line2D([], [], color="black", linestyle=style, label=text) for _, style, text in AUTHORS.values() if any((references or {}).values())]
     figure.legend(handles=lines, loc="outside upper center", ncols=4, fontsize=SMALL)
 
 

@@ -1,4 +1,4 @@
-"""The build of the book on a miniature, the execution of every real page, and what pages refer to.
+"""The build of the book on a miniature; the real pages are in test_pages.py.
 
 The complete book is built by `make book`; here its parts are tested without building it twice.
 """
@@ -11,112 +11,13 @@ from pathlib import Path
 import chromium
 import pytest
 import yaml
+from miniature import FRONT, GAPPY, WAITING
 
 from attn_core import book, notebook
 from attn_core.errors import AttnError
-from attn_core.reported import reported
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(notebook.pages(ROOT))
 MINIMAL = "```{code-cell} ipython3\n:tags: [parameters]\n\nn = 1\n```\n\n```{code-cell} ipython3\nCODE\n```\n"
-
-GAPPY = """(gappy)=
-# A page with gaps and wide things
-
-```{code-cell} ipython3
-:tags: [parameters]
-
-wide = 40
-```
-
-```{code-cell} ipython3
----
-mystnb:
-  figure: {name: fig-gappy, caption: "Drawn if the run is there, {glue:text}`n` documents."}
----
-import pandas as pd
-
-from attn_core.notebook import gap, glue
-
-glue(n=3)
-gap("run sst-lstm-tanh-1 is absent", "run sst-lstm-tanh-2 is absent")
-```
-
-{numref}`fig-gappy` keeps its label.
-
-```{code-cell} ipython3
----
-mystnb:
-  figure: {name: fig-both, caption: "A picture and a gap."}
----
-import matplotlib.pyplot as plt
-
-plt.figure(figsize=(1, 1))
-plt.show()
-gap("run beside a picture is absent")
-range(4321)
-```
-
-```{code-cell} ipython3
-pd.DataFrame({f"column_{i}": [f"value_{i}"] for i in range(wide)})
-```
-
-$$ x = a_1 + a_2 + a_3 + a_4 + a_5 + a_6 + a_7 + a_8 + a_9 + a_{10} + a_{11} + a_{12} + a_{13} + a_{14} + a_{15} $$
-"""
-WAITING = """(waiting)=
-# A page that can do nothing without a run
-
-Its text before the parameters.
-
-## Parameters
-
-```{code-cell} ipython3
-:tags: [parameters]
-
-corpus = "imdb"
-```
-
-```{code-cell} ipython3
-from attn_core.notebook import gap, glue
-from attn_core.runs import Run, obtain
-
-gap("run of an earlier cell is absent")
-result = obtain(Run(corpus, seed=999_999_999))
-glue(n=1)
-```
-
-(waiting-inside)=
-## Never reached
-
-{glue:text}`n` and {numref}`fig-waiting`.
-
-```{code-cell} ipython3
----
-mystnb:
-  figure: {name: fig-waiting, caption: "Not drawn."}
----
-result
-```
-"""
-FRONT = """# Front
-
-See {doc}`gappy`, {ref}`waiting`, {ref}`a place inside it <waiting-inside>`, {ref}`the notation <notation>`, {prf:ref}`def-x` and {cite:t}`jain2019attention`.
-
-(notation)=
-## Notation
-
-(evidence-jw-08)=
-Some evidence.
-
-```{prf:definition} X
-:label: def-x
-$x$
-```
-
-| a | b |
-| --- | --- |
-| `a_very_long_name_without_any_blank_in_it = 'and_a_value_to_match'` | short |
-"""
 
 
 @pytest.fixture(scope="session")
@@ -296,54 +197,6 @@ def test_the_stamp_follows_data_and_archive(tmp_path):
     assert len(set(seen)) == len(seen)
     (tmp_path / "README.md").write_text("x")
     assert book.common_stamp(tmp_path) == seen[-1]
-
-
-# ---- the real pages --------------------------------------------------------------------------------------------------
-
-
-def test_toc_and_sources_agree():
-    prose = {path.stem for path in (ROOT / "book").glob("*.md")} | {"status"}  # the build writes status.md
-    toc = book.toc_pages(ROOT)
-    assert len(set(toc)) == len(toc)
-    assert set(toc) == set(PAGES) | prose
-    assert not set(PAGES) & prose, "a page is prose or a notebook, not both"
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_parameters_are_literals_with_smoke_values(page):
-    assert notebook.parameters_of(page, ROOT)
-    notebook.smoke_of(page, ROOT)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_executes(page, tmp_path):
-    """With the small parameters of its front matter; gap boxes are allowed, tracebacks are not."""
-    path = notebook.execute(page, notebook.smoke_of(page, ROOT), tmp_path / "page.ipynb", ROOT)
-    assert "Traceback (most recent call last)" not in path.read_text()
-
-
-def test_references_survive_a_shortened_page():
-    """A page cut short keeps its text up to the parameters and all text labels, but no figure, equation or number."""
-    sources = {path: path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]}
-    for path, text in sources.items():
-        before = text.split("```{code-cell}")[0]
-        assert path.parent.name == "book" or "{glue" not in before, f"{path} quotes a number above its parameters"
-        for role, label in re.findall(r"\{(numref|eq|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`", text):
-            near = [text, *(other for file, other in sources.items() if file.parent.name == "book")]  # prose is never cut
-            found = any(re.search(rf"(name|label): {label}\b|\({label}\)", other) for other in near)
-            assert found, f"{path} refers by {{{role}}} to {label} on a page that may be cut short; name the page's label"
-
-
-def test_evidence_table_and_pages_agree():
-    """Every statement that a page refers to stands in the table; marks and evidence fit."""
-    table = reported("evidence")
-    assert table.id.is_unique and not table.isna().any().any()
-    kinds = {"printed number": "P2", "second-hand": "P2", "recollection": "R"}
-    assert set(table.evidence) <= {*kinds, "authors' code", "slides"}
-    assert all(kinds.get(row.evidence, row.mark) == row.mark for row in table.itertuples())
-    texts = [path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]]
-    used = {found for text in texts for found in re.findall(r"\bevidence-([a-z]+-\d+)", text)}
-    assert used <= set(table.id)
 
 
 # ---- as readers see it -----------------------------------------------------------------------------------------------

@@ -1,0 +1,87 @@
+"""Every real page: its parameters, its execution with small ones, its place in the book, and what it refers to."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from attn_core import book, notebook
+from attn_core.reported import reported
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(notebook.pages(ROOT))
+SOURCES = [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]
+
+def test_toc_and_sources_agree():
+    prose = {path.stem for path in (ROOT / "book").glob("*.md")} | {"status"}  # the build writes status.md
+    toc = book.toc_pages(ROOT)
+    assert len(set(toc)) == len(toc)
+    assert set(toc) == set(PAGES) | prose
+    assert not set(PAGES) & prose, "a page is prose or a notebook, not both"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_parameters_are_literals_with_smoke_values(page):
+    assert notebook.parameters_of(page, ROOT)
+    notebook.smoke_of(page, ROOT)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_executes(page, tmp_path):
+    """With the small parameters of its front matter; gap boxes are allowed, tracebacks are not."""
+    path = notebook.execute(page, notebook.smoke_of(page, ROOT), tmp_path / "page.ipynb", ROOT)
+    assert "Traceback (most recent call last)" not in path.read_text()
+
+
+def test_references_survive_a_shortened_page():
+    """A page cut short keeps its text up to the parameters and all text labels, but no figure, equation or number."""
+    sources = {path: path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]}
+    for path, text in sources.items():
+        before = text.split("```{code-cell}")[0]
+        assert path.parent.name == "book" or "{glue" not in before, f"{path} quotes a number above its parameters"
+        for role, label in re.findall(r"\{(numref|eq|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`", text):
+            near = [text, *(other for file, other in sources.items() if file.parent.name == "book")]  # prose is never cut
+            found = any(re.search(rf"(name|label): {label}\b|\({label}\)", other) for other in near)
+            assert found, f"{path} refers by {{{role}}} to {label} on a page that may be cut short; name the page's label"
+
+
+def test_evidence_table_and_pages_agree():
+    """Every statement that a page refers to stands in the table; marks and evidence fit."""
+    table = reported("evidence")
+    assert table.id.is_unique and not table.isna().any().any()
+    kinds = {"printed number": "P2", "second-hand": "P2", "recollection": "R"}
+    assert set(table.evidence) <= {*kinds, "authors' code", "slides"}
+    assert all(kinds.get(row.evidence, row.mark) == row.mark for row in table.itertuples())
+    texts = [path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]]
+    used = {found for text in texts for found in re.findall(r"\bevidence-([a-z]+-\d+)", text)}
+    assert used <= set(table.id)
+
+
+def test_every_label_referred_to_exists():
+    """Text labels of pages and prose, evidence numbers, and labels of figures and exercises."""
+    texts = {path: path.read_text() for path in SOURCES}
+    everything = "\n".join(texts.values())
+    known = set(re.findall(r"^\(([\w-]+)\)=", everything, re.M)) | {"status"}  # the build writes the page
+    known |= {f"evidence-{name}" for name in reported("evidence")["id"]}
+    known |= set(re.findall(r"^:label: ([\w-]+)", everything, re.M)) | set(re.findall(r"^    name: ([\w-]+)", everything, re.M))
+    for path, text in texts.items():
+        for label in re.findall(r"\{(?:ref|numref|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`", text):
+            assert label in known, f"{path.name} refers to {label}, which is nowhere"
+
+
+def test_labels_are_used_once():
+    """Also over files: Sphinx would take one of two at random."""
+    labels = [label for path in SOURCES if not path.name.startswith("_") for label in re.findall(r"^\(([\w-]+)\)=", path.read_text(), re.M)]
+    labels += [label for path in SOURCES if not path.name.startswith("_") for label in re.findall(r"^    name: ([\w-]+)", path.read_text(), re.M)]
+    assert len(labels) == len(set(labels)), sorted({label for label in labels if labels.count(label) > 1})
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_figures_say_what_they_rest_on(page):
+    """Every figure has an alternative text, and its caption says n, or what it quotes in its place."""
+    text = (ROOT / "notebooks" / f"{page}.md").read_text()
+    for block in re.findall(r"```\{code-cell\} ipython3\n---\n(.*?)\n---\n", text, re.S):
+        if "figure:" in block:
+            assert "alt:" in block, block
+            caption = block.split("caption:")[1].split("  image:")[0]
+            assert "glue:text" in caption or "{ref}" in caption, caption
