@@ -45,7 +45,7 @@ def summary_of(result: Result) -> pd.DataFrame:
 
     summary = result.summary
     if summary is None:  # trained live: the same tables from its traces
-        summary = summary_table(document_table(result.traces))
+        summary = summary_table(document_table(result.traces), result.traces.classes)
     known = ("accuracy", "macro_f1", "auc")  # and f1_<class>; questions have no AUC
     scores = {name: value for name, value in result.record.items() if name in known or name.startswith("f1_")}
     scores = {name: value for name, value in scores.items() if value is not None}

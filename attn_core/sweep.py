@@ -71,5 +71,7 @@ def pack_run(run: Run) -> None:
     store = archive.cache_store()
     if not archive.has(store, run.key):
         raise AttnError(f"run {run.key} is not in the local cache, only its archived sample is; train it: --fresh")
-    documents = document_table(archive.read(store, run.key).traces)
-    archive.pack(run.key, (documents, summary_table(documents)), first_seed=run.seed == SEEDS[0])
+    traces = archive.read(store, run.key).traces
+    documents = document_table(traces)
+    tables = documents, summary_table(documents, traces.classes)
+    archive.pack(run.key, tables, first_seed=run.seed == SEEDS[0])
