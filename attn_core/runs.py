@@ -188,7 +188,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         "key": run.key,
         "run": as_dict(run),
         "recipe": RECIPE,
-        **classification(traces.label, traces.p),
+        **classification(traces.label, traces.outputs),
         "n_train": len(data.splits["train"]),
         "n_dev": len(data.splits["dev"]),
         "n_test": len(data.splits["test"]),
