@@ -14,7 +14,7 @@ from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.corpora import catalogue
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, check_printed, reported
-from attn_core.runs import Run, command
+from attn_core.runs import Run, command, from_dict
 from attn_core.scorecard import printed_sizes
 from attn_core.seeds import HEADLINE_SEEDS, book_seeds, obtain_all, over_seeds
 
@@ -69,6 +69,12 @@ def stored_runs(runs: list[Run]) -> list[Result]:
 def planned(corpus: str, seeds: int) -> int:
     """Seeds that a model of a data set should have when `seeds` are asked for: large data sets have fewer."""
     return seeds if corpus in FIVE_SEEDS or seeds > HEADLINE_SEEDS else min(seeds, 3)
+
+
+def is_standard(result: Result) -> bool:
+    """Whether a run has the standard settings of its data set and model, whatever its seed."""
+    run = from_dict(result.record["run"])
+    return run == Run(run.corpus, run.encoder, run.attention, run.seed)
 
 
 def model_name(encoder: str, attention: str) -> str:
