@@ -1,0 +1,108 @@
+"""Variants of the standard runs, and the authors' own runs beside each other."""
+
+import numpy as np
+import pytest
+from conftest import toy_traces
+from test_panels import store_run
+
+from attn_core import variants
+from attn_core.experiments.adversarial import adversarial
+from attn_core.runs import Run
+
+MEAN = {"τ": ("tau_attention_gradient", "all", "mean")}
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """An archive of SST: two standard runs, two on half of the documents, one with the other checkpoint; tables by run."""
+    folder = tmp_path_factory.mktemp("data") / "archive"
+    folder.mkdir()
+    runs = [Run("sst"), Run("sst", seed=50), Run("sst", fraction=0.5), Run("sst", fraction=0.5, seed=50), Run("sst", selection="test", seed=50)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTN_ARCHIVE", str(folder))
+        patch.chdir(tmp_path_factory.mktemp("elsewhere"))
+        yield {run: store_run(folder, run, number, False) for number, run in enumerate(runs)}
+
+
+def mean(table) -> float:
+    return table["tau_attention_gradient"].mean()
+
+
+def test_values_by_share_of_the_training_set(tables):
+    found, lines = variants.by_fraction(["sst"], [0.25, 0.5, 1.0], 2, "lstm", "tanh", MEAN)
+    assert found[["fraction", "seed"]].to_numpy().tolist() == [[0.5, 10], [0.5, 50], [1.0, 10], [1.0, 50]]
+    expected = [mean(tables[Run("sst", fraction=f, seed=s)]) for f in (0.5, 1.0) for s in (10, 50)]
+    assert np.allclose(found["value"], expected) and set(found["n_test"]) == {15}
+    (line,) = lines
+    assert "sst 25% (0 of 2 seeds stored); the next: python -m attn_core run --corpus sst" in line and "--fraction 0.25" in line
+
+
+def test_differences_are_taken_seed_by_seed(tables):
+    found, lines = variants.paired(["sst"], ["lstm", "average"], 2, MEAN, fraction=0.5)
+    (row,) = found.itertuples()
+    differences = [mean(tables[Run("sst", fraction=0.5, seed=s)]) - mean(tables[Run("sst", seed=s)]) for s in (10, 50)]
+    assert row.n_seeds == 2 and np.isclose(row.difference, np.mean(differences)) and np.isclose(row.variant - row.standard, row.difference)
+    half = 12.706204736 * np.std(differences, ddof=1) / np.sqrt(2)  # Student t, one degree of freedom
+    assert np.isclose(row.high - row.difference, half)
+    assert len(lines) == 1 and "sst average (0 of 2 seeds stored)" in lines[0] and "sst lstm" not in lines[0]
+
+
+def test_only_seeds_that_have_both_are_compared(tables):
+    (row,) = variants.paired(["sst"], ["lstm"], 2, MEAN, selection="test")[0].itertuples()
+    assert row.n_seeds == 1 and np.isnan(row.low)
+    assert np.isclose(row.standard, mean(tables[Run("sst", seed=50)])), "the standard run of the same seed"
+
+
+def test_no_gap_line_where_nothing_is_absent():
+    assert variants.gap_lines({"a": [], "b": []}, 5) == []
+
+
+def test_subsets_are_shares_of_the_papers_count(tables):
+    """SST's training documents are all there; the made-up test set of 15 makes it a subset."""
+    (row,) = variants.subsets().itertuples()
+    assert (row.corpus, row.n_train, row.share, row.data) == ("sst", 6355, 1.0, "subset")
+
+
+def test_two_runs_of_the_authors_differ_as_computed_before():
+    """Medians and largest differences of Table 2's means, worked out by hand from the two result files."""
+    cells = variants.table2_in_three_runs()
+    assert len(cells) == 63
+    expected = {("lstm", "tau_gradient"): (0.05, 0.19, "babi_2"), ("average", "tau_gradient"): (0.04, 0.16, "babi_2"),
+                ("lstm", "tau_loo"): (0.04, 0.27, "snli")}  # fmt: skip
+    for place, part in cells.groupby(["encoder", "measure"]):
+        found = variants.spread(part, "april", "final")
+        assert (round(found["median"], 2), round(found["largest"], 2), found["cell"].corpus) == expected[place] and found["n"] == 21
+    assert variants.spread(cells, "printed", "april")["largest"] < 0.00501, "Table 2 is the April run, rounded"
+    assert cells["first"].notna().sum() == 28, "seven sets, two classes, two measures of the BiLSTM"
+    assert variants.spread(cells.assign(none=np.nan), "none", "april")["n"] == 0
+
+
+def test_bars_and_quartiles_of_the_authors():
+    bars = variants.bars().set_index("corpus").loc["mean of 12"]
+    assert [round(bars[name], 3) for name in ("three", "four", "five", "five_gradient")] == [0.249, 0.210, 0.387, 0.372]
+    rows = variants.quartiles_by_bin("median_output_change").set_index(["corpus", "group", "bin"])
+    assert rows.loc[("snli", "contradiction", "[0.75"), ["april", "final"]].round(2).tolist() == [0.14, 0.59]
+    assert rows.loc[("babi_1", "all", "[0.50"), ["april", "final"]].round(2).tolist() == [0.96, 0.94]
+
+
+def test_settings_of_three_runs():
+    table = variants.reported("jain_author_runs")
+    assert list(table.columns) == ["paper", "setting", "first", "april", "final"] and not table.isna().any().any()
+    assert table["setting"].is_unique
+
+
+def test_authors_of_the_whole_set():
+    found = variants.authors_of_whole_set(["sst", "planted"], "lstm", "tanh")
+    assert np.isclose(found["sst", "τ, attention and gradient"][variants.APRIL_RUN], (0.395443 + 0.384899) / 2)
+    assert round(found["sst", "accuracy"][variants.FINAL_RUN], 3) == 0.808 and found["planted", "accuracy"] == {}
+
+
+def test_four_searches_stay_below_the_optimum_and_differ():
+    traces = toy_traces(lengths=(6, 7, 8, 9), seed=3)
+    found = variants.searches(traces, 0.05, steps=120)
+    exact = adversarial(traces, 0.05)["jsd_exact"].to_numpy()
+    titles = list(variants.SEARCHES.values())
+    assert found.columns.get_level_values(0).unique().tolist() == titles
+    for title in titles:
+        assert (found[title, "jsd"] <= exact + 1e-6).all() and (found[title, "tvd"] <= 0.05 + 1e-9).all()
+    assert not np.allclose(found[titles[0], "jsd"], found[titles[2], "jsd"]), "KL is another objective"
