@@ -36,9 +36,9 @@ def cell(printed: pd.DataFrame, chosen: pd.DataFrame, measure: str, column: str)
 
 
 def slips() -> pd.DataFrame:
-    """Printed counts of Table 1 that differ from the authors' statistics files of November 2018, and what they equal.
+    """Printed counts of Table 1 that differ from the authors' statistics files of November 2018, and where they come from.
 
-    Columns corpus, class, count, printed, files, equals (the smallest or largest length of another row), and a note.
+    Columns corpus, class, count, printed, files, taken_from (the smallest or largest length of another row), and a note.
     Lengths are printed without decimals, so a difference below one is none. The attribute `compared` of the result counts
     all printed counts that the files have.
     """
@@ -52,9 +52,9 @@ def slips() -> pd.DataFrame:
     off = (rows["value"] - rows["value_files"]).abs() >= np.where(rows["measure"].isin(SIZES), 0.5, 1)
     found = rows[off]
     lengths = found["measure"] == "average_length_tokens"
-    found = found.assign(count=found["measure"].map(COUNTS), equals=found["value"].map(ends).where(lengths, "").fillna(""))
+    found = found.assign(count=found["measure"].map(COUNTS), taken_from=found["value"].map(ends).where(lengths, "").fillna(""))
     found = ordered(found.rename(columns={"class_name": "class", "value": "printed", "value_files": "files"}).loc[:, lambda t: ~t.columns.duplicated(keep="last")])
-    found = found[["corpus", "class", "count", "printed", "files", "equals", "note"]].fillna({"note": ""}).reset_index(drop=True)
+    found = found[["corpus", "class", "count", "printed", "files", "taken_from", "note"]].fillna({"note": ""}).reset_index(drop=True)
     found.attrs["compared"] = len(rows)
     return found
 

@@ -1,0 +1,224 @@
+"""Numbers across data sets on the pages of Jain & Wallace: what is shown of runs that are there, few, or absent."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import toy_pairs, toy_traces
+from plain import documents, output, output_under
+
+from attn_core import across, claims, figures, jain_tables, table1
+from attn_core.archive import Result
+from attn_core.errors import AttnError
+from attn_core.experiments.reach import one_token_outputs
+
+matplotlib.use("Agg")
+
+
+# ---- groups and the authors' values ----------------------------------------------------------------------------------
+
+
+def test_questions_are_one_group_and_classes_keep_their_names():
+    assert across.class_names("babi_1") == {0: "all questions"}
+    assert across.class_names("snli") == {0: "neutral", 1: "contradiction", 2: "entailment"}
+    table = pd.DataFrame({"predicted": [3, 1, 5]})
+    assert list(across.grouped(table, "babi_1")["predicted"]) == [0, 0, 0]
+    assert list(across.grouped(table, "sst")["predicted"]) == [3, 1, 5]
+
+
+def test_the_authors_classes_are_matched_by_name_for_their_numbers_change():
+    rows = across.authors("jain_repo_svg_histogram_bins", "snli", encoder="lstm", measure="tau_gradient")
+    numbers = rows.groupby(["snapshot", "label"])["class"].first()
+    assert list(numbers["2019-04-04"]) == ["0", "1", "2"]
+    assert list(numbers["2019-05-15"]) == ["2", "0", "1"]  # contradiction, entailment, neutral there
+    assert set(across.authors("jain_repo_svg_histogram_bins", "babi_1")["label"]) == {0}
+    assert across.authors("jain_repo_svg_histogram_bins", "planted").empty
+
+
+def test_both_runs_of_the_authors_stand_side_by_side():
+    rows = across.both_runs("jain_repo_correlations", ["corpus", "class_name"], encoder="lstm", attention="tanh",
+                            measure="tau_gradient", statistic="mean").set_index(["corpus", "class_name"])  # fmt: skip
+    assert round(rows.loc[("sst", "negative"), "april"], 2) == 0.40  # Table 2
+    assert round(rows.loc[("sst", "negative"), "final"], 2) == 0.34  # specification, section 6.2
+    assert round(rows.loc[("snli", "contradiction"), "april"], 2) == 0.42
+
+
+def test_the_order_of_table_1():
+    assert across.paper_sets()[:3] == ["sst", "imdb", "adr"] and len(across.paper_sets()) == 12
+    assert across.in_order(["planted", "snli", "sst"]) == ["sst", "snli", "planted"]
+
+
+# ---- runs ------------------------------------------------------------------------------------------------------------
+
+
+def test_absent_runs_are_one_line_a_data_set_with_the_command_that_makes_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr("attn_core.archive.archive_folder", lambda required=True: tmp_path)
+    found, lines = across.gather(["imdb", "sst"], ("lstm", "average"), seeds=5)
+    assert found == [] and len(lines) == 2
+    assert "0 of 3 seeds" in lines[0] and "0 of 5 seeds" in lines[1]  # a large data set has fewer seeds
+    assert "--corpus imdb --encoder lstm --attention tanh --seed 10" in lines[0]
+    with pytest.raises(AttnError, match="no printed numbers for data set 'planted'"):
+        across.gather(["planted"])
+
+
+def test_coverage_counts_the_seeds_of_the_model_with_fewest():
+    def stored(corpus, encoder, seed):
+        run = {"corpus": corpus, "encoder": encoder, "attention": "tanh", "seed": seed}
+        record = {"run": run, "n_train": 20_000, "n_dev": 100, "n_test": 9_824}
+        return Result(record=record, traces=None, documents=None, summary=None, source="archive")
+
+    found = [stored("snli", "lstm", seed) for seed in (10, 50)] + [stored("snli", "average", 10)]
+    scored = pd.DataFrame({"corpus": ["snli", "sst"], "data": ["subset", "absent"]})
+    rows = across.coverage(found, scored)
+    assert rows.to_dict("records") == [
+        {"corpus": "snli", "n_seeds": 1, "n_train": 20_000, "n_dev": 100, "n_test": 9_824, "data": "subset"}
+    ]
+    assert across.told_coverage(rows) == "snli 9,824 (1 seed, trained on 20,000 of 549,367)"
+    assert across.few(rows) == "snli (1)"
+    assert across.told_coverage(across.coverage([], scored)) == "no run"
+
+
+def test_the_mean_over_data_sets_is_taken_within_seeds_that_all_have():
+    values = pd.DataFrame({"corpus": ["a", "a", "a", "b", "b"], "seed": [1, 2, 3, 1, 2], "value": [0.0, 0.2, 9.0, 1.0, 0.8]})
+    found = across.mean_of_sets(values)
+    assert found["mean"] == 0.5 and found["n_seeds"] == 2 and found["sets"] == 2
+    assert found["low"] == pytest.approx(0.5) and found["high"] == pytest.approx(0.5)
+
+
+def test_numbers_in_words():
+    assert across.told(0.5, 0.4, 1.2, bounds=(0, 1)) == "0.50 (0.40 to 1.00)"
+    assert across.told(0.5, np.nan, np.nan) == "0.50 (no interval)" and across.told(np.nan, 0, 0) == "–"
+    assert across.seeds_in_words(np.int64(1)) == "1 seed" and across.seeds_in_words(3) == "3 seeds"
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def scored_rows(**columns) -> pd.DataFrame:
+    """Rows of a scorecard with defaults for what a test does not name."""
+    size = len(next(iter(columns.values())))
+    plain = {
+        "paper": "jain", "item": "claim: average above BiLSTM", "corpus": "sst", "group": "all", "encoder": "lstm", "attention": "tanh",
+        "measure": "tau_gradient", "statistic": "mean", "reported": 0.0, "ours": 0.2, "low": 0.1, "high": 0.3, "n_seeds": 5,
+        "data": "same", "tolerance": 0.1, "verdict": "reproduced",
+    }  # fmt: skip
+    return pd.DataFrame({name: columns.get(name, [value] * size) for name, value in plain.items()})
+
+
+def test_data_sets_by_the_side_of_a_threshold():
+    rows = scored_rows(corpus=["sst", "imdb", "20news", "agnews", "cnn"], ours=[0.8, 0.2, 0.5, 0.9, np.nan], low=[0.7, 0.1, 0.4, 0.8, np.nan],
+                       high=[0.9, 0.3, 0.6, 1.1, np.nan], n_seeds=[5, 5, 5, 3, 0])  # fmt: skip
+    assert jain_tables.sides(rows, 0.5) == {
+        "above": "sst 80% (70% to 90%)", "below": "imdb 20% (10% to 30%)", "contains": "20news 50% (40% to 60%)", "few": "agnews 90% (3 seeds)",
+    }  # fmt: skip
+
+
+def test_a_cell_of_table_2_that_was_not_rerun_keeps_the_printed_value():
+    rows = scored_rows(item=["Table 2"] * 6, corpus=["sst"] * 3 + ["adr"] * 3, group=["negative"] * 3 + ["ADR"] * 3,
+                       statistic=["mean", "std", "sig_frac"] * 2, reported=[0.4, 0.21, 0.59, 0.45, 0.16, 0.77], ours=[0.42, 0.2, 0.63] + [np.nan] * 3,
+                       verdict=["reproduced", "differs", "reproduced"] + ["not rerun"] * 3)  # fmt: skip
+    first, second = jain_tables.table_2(rows, "lstm", "tau_gradient").to_dict("records")
+    assert first["data, class"] == "sst negative" and first["within"] == "2 of 3" and first["our mean, 95 %"] == "0.10–0.30"
+    assert first["paper"].replace("\u00a0", " ") == "0.40 ± 0.21 (0.59)" and first["final run"] == "0.34"
+    assert second["ours"] == "not rerun" and second["paper"].replace("\u00a0", " ") == "0.45 ± 0.16 (0.77)"
+
+
+def test_medians_by_bin_keep_the_authors_where_nothing_was_rerun():
+    rows = scored_rows(item=["Figure 6 [0.00,0.25)"], group=["negative"], statistic=["median"], measure=["median_output_change"], ours=[0.05])
+    panels = jain_tables.bin_panels(rows, "Figure 6")
+    assert panels["corpus"].nunique() == 12 and panels["mean"].notna().sum() == 1
+    table = jain_tables.bin_table(panels).set_index("data, class")
+    assert table.loc["sst negative", "[0.00,0.25)"] == "0.05 (0.02, 0.03)"  # specification, section 6.5
+    assert table.loc["cnn", "[0.75,1.00)"] == "– (0.91, 0.88)"
+
+
+def test_the_slips_of_table_1_as_the_specification_lists_them():
+    slips = table1.slips()
+    told = {(row.corpus, row["class"], row["count"]): (row.printed, round(row.files, 1), row["taken_from"]) for _, row in slips.iterrows()}
+    assert told["20news", "baseball", "test"] == (151, 171, "") and told["diabetes", "no diabetes", "test"] == (1295, 1296, "")
+    assert told["babi_1", "all", "mean length"] == (8, 36.2, "minimum of cnn")
+    assert told["babi_3", "all", "mean length"] == (421, 307.0, "maximum of babi_2")
+    assert ("anemia", "acute", "test") not in told and len(slips) == 10 and slips.attrs["compared"] == 66
+
+
+def test_a_corrected_class_leaves_the_others_as_printed():
+    rows = scored_rows(item=["Table 1", "Table 1", "Table 1 (corrected)"], corpus=["20news"] * 3, group=["baseball", "hockey", "baseball"],
+                       measure=["test_size"] * 3, reported=[151.0, 183.0, 171.0], ours=[179.0, 178.0, 179.0])  # fmt: skip
+    table = table1.table_1(rows)
+    assert list(table["whose"]) == ["paper", "corrected", "ours"] and list(table["test"]) == ["151 / 183", "171 / 183", "179 / 178"]
+
+
+# ---- claims ----------------------------------------------------------------------------------------------------------
+
+
+def test_claims_lie_on_a_side_only_with_five_seeds():
+    rows = scored_rows(corpus=["sst", "20news", "agnews", "imdb"], ours=[0.2, 0.2, -0.2, 0.2], low=[0.1, -0.1, -0.3, 0.1], high=[0.3, 0.5, -0.1, 0.3],
+                       n_seeds=[5, 5, 5, 4], verdict=["reproduced", "differs", "differs", "not rerun"])  # fmt: skip
+    found = claims.claims(rows, ["sst", "20news", "agnews", "imdb"]).set_index("corpus")
+    assert found["lies"].to_dict() == {"sst": "clears", "imdb": "", "20news": "contains", "agnews": "opposite"}
+    assert found["p"].notna().sum() == 3 and np.isnan(found.loc["imdb", "holm"])
+    assert (found["holm"] >= found["p"])[found["p"].notna()].all()
+    shown = claims.matrix(found.reset_index()).set_index("data")["2"].to_dict()
+    assert shown == {"sst": "✓", "imdb": "·", "20news": "○", "agnews": "✗"}
+
+
+def test_the_one_sided_p_takes_its_error_from_the_interval():
+    from scipy.stats import ttest_1samp
+
+    values = np.array([0.1, 0.3, 0.2, 0.25, 0.4])
+    half = ttest_1samp(values, 0).confidence_interval(0.95)
+    rows = scored_rows(ours=[values.mean()] * 2, low=[half.low] * 2, high=[half.high] * 2, reported=[0.05, 0.05]).assign(side=[1, -1])
+    expected = ttest_1samp(values, 0.05, alternative="greater").pvalue
+    assert claims.one_sided(rows) == pytest.approx([expected, 1 - expected])
+
+
+def test_holm_by_hand():
+    assert claims.holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
+    assert claims.holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0]) and len(claims.holm(np.array([]))) == 0
+
+
+# ---- outputs that single tokens reach --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("traces", [toy_traces(), toy_traces(classes=3), toy_pairs(), toy_pairs(allowed=2)])
+def test_outputs_under_single_tokens_equal_a_plain_loop(traces):
+    p, lowest, highest, other = one_token_outputs(traces)
+    for row, _, attention, _ in documents(traces):
+        def under(weights, row=row):
+            return output_under(traces, row, weights) if traces.readout is not None else output(traces.bias.astype(float) + weights @ contribution)
+
+        contribution = traces.contribution[traces.offsets[row] : traces.offsets[row + 1]].astype(float)
+        own = under(attention)
+        shown = 1 if traces.classes == 1 else own.argmax()
+        reached = np.array([under(weights) for weights in np.eye(len(attention))])
+        assert p[row] == pytest.approx(own[shown])
+        assert lowest[row] == pytest.approx(reached[:, shown].min()) and highest[row] == pytest.approx(reached[:, shown].max())
+        assert other[row] == (reached.argmax(axis=1) != own.argmax()).any()
+
+
+# ---- drawing ---------------------------------------------------------------------------------------------------------
+
+
+def test_panels_draw_what_is_there_and_nothing_else():
+    rows = pd.DataFrame({
+        "panel": ["a", "a", "b"], "label": ["sst", "cnn", "sst"], "mean": [0.5, np.nan, 0.4], "low": [0.4, np.nan, 0.1], "high": [0.6, np.nan, 0.7],
+        "n_seeds": [5, 0, 3], "final": [0.45, 0.2, np.nan],
+    })  # fmt: skip
+    canvas, axes = figures.canvas(2)
+    figures.interval_panels(axes[0], rows, theirs={"final": ("D", "authors, final")})
+    points = [[line for line in ax.lines if len(line.get_xdata()) == 1 and np.isfinite(line.get_xdata()[0])] for ax in axes[0]]
+    assert sorted(line.get_xdata()[0] for line in points[0]) == [0.2, 0.45, 0.5]
+    assert [line.get_xdata()[0] for line in points[1]] == [0.4]
+    assert points[1][0].get_markerfacecolor() == "white"  # three seeds: an open point ...
+    assert not [line for line in axes[0, 1].lines if len(line.get_xdata()) == 2]  # ... without an interval
+    assert [text.get_text() for text in canvas.legends[0].get_texts()] == ["ours, mean and 95 % interval", "fewer than 5 seeds", "authors, final"]
+
+
+def test_three_classes_do_not_overlap_in_violins():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"predicted": np.repeat([0, 1, 2], 30), "max_attention": 0.3, "value": rng.random(90)})
+    _, axes = figures.canvas()
+    figures.violins(axes[0, 0], table, "value", {0: "a", 1: "b", 2: "c"})
+    spans = sorted((path.vertices[:, 1].min(), path.vertices[:, 1].max()) for body in axes[0, 0].collections for path in body.get_paths())
+    bodies = [span for span in spans if span[1] - span[0] > 0.1]
+    assert len(bodies) >= 3 and max(high for _, high in bodies) < 1.5 and min(low for low, _ in bodies) > 0.5
