@@ -6,19 +6,22 @@ cut into time-major chunks. The arithmetic is that of `attn_core.models`; tests 
 
 LSTM weights are rescaled so that every non-linearity is the logistic function, tanh(x) = 2 sigmoid(2x) - 1, because
 one kernel over all gates beats two and some platforms' tanh is slow: kept are half_h = h / 2 and twice_c = 2c.
+
+K stands for the width of a contribution: the logits of an affine decoder, or the hidden layer (M) of a paired model's.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from attn_core.errors import AttnError
-from attn_core.models.attention import Additive, ScaledDot, Uniform
+from attn_core.models.attention import Additive, PairedAdditive, PairedDot, ScaledDot, Uniform
 from attn_core.models.classifier import Classifier
 from attn_core.models.encoders import CNN, Average, BiLSTM, NoEncoder
+from attn_core.models.paired import Paired
 
 
 @dataclass(frozen=True)
@@ -36,19 +39,24 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Scorer:
-    """Attention score = read(h @ weight + bias), so that halves of h can be multiplied apart and shared.
+    """Attention score = read(project(h, weight) + bias), so that halves of h can be multiplied apart and shared.
 
     Additive: the constant sum(v) of v . tanh(x) = 2v . sigmoid(2x) - sum(v) is dropped; a softmax does not see it.
-    Dot: one column. Uniform: none, and an empty sum is 0.
+    Dot: one column. Uniform: none, and an empty sum is 0. Pairs: see `with_queries`.
     """
 
-    weight: Tensor  # (H, A)
-    bias: Tensor  # (A,)
+    weight: Tensor  # (H, A); (1, B, H) where each text has its own vector
+    bias: Tensor  # (A,) or (B, A)
     v: Tensor | None  # (A,)
 
     def read(self, projected: Tensor) -> Tensor:
-        """Scores (...) from h @ weight + bias (..., A), which is overwritten."""
+        """Scores (...) from projections (..., A), which are overwritten."""
         return projected.sum(-1) if self.v is None else projected.sigmoid_() @ self.v
+
+
+def project(h: Tensor, weight: Tensor) -> Tensor:
+    """h (L, B, H) times weight (H, A), or times each text's own vector (1, B, H): (L, B, A), (L, B, 1)."""
+    return h @ weight if weight.dim() == 2 else (h * weight).sum(-1, keepdim=True)
 
 
 @dataclass(frozen=True)
@@ -58,22 +66,21 @@ class Direction:
     table: Tensor  # (U, 4H) input products of each distinct word, biases included; gates i, f, g, o
     bias: Tensor  # (4H,)
     recurrent: Tensor  # (H, 4H)
-    score_weight: Tensor  # (H, A)
+    score_weight: Tensor  # (H, A), or (1, B, H) as in `Scorer`
     value: Tensor  # (H, K)
 
 
 @dataclass(frozen=True)
 class Recurrent:
-    """A BiLSTM classifier: (forward, backward)."""
+    """A BiLSTM model: (forward, backward)."""
 
     directions: tuple[Direction, Direction]
     scorer: Scorer
-    bias: Tensor  # (K,) of the decoder
 
 
 @dataclass(frozen=True)
 class Convolutional:
-    """A CNN classifier. table[tap] is what a word at the tap's offset from a window's centre adds to the window."""
+    """A CNN model. table[tap] is what a word at the tap's offset from a window's centre adds to the window."""
 
     table: Tensor  # (taps, U, F)
     taps: tuple[tuple[int, int], ...]  # (filter set, offset of the word from the centre)
@@ -81,17 +88,16 @@ class Convolutional:
     window_bias: Tensor  # (sets * F,)
     scorer: Scorer
     value: Tensor  # (sets * F, K)
-    bias: Tensor  # (K,)
 
 
 @dataclass(frozen=True)
 class Tokenwise:
-    """A classifier without context (average, none): score, contribution and slope are properties of the word."""
+    """A model without context (average, none): scores, or what a query is to meet, are properties of the word."""
 
-    score: Tensor  # (U,)
+    keys: Tensor  # (U,) scores; of pairs (U, A) projections (additive) or (U, H) states (dot)
+    scorer: Scorer
     contribution: Tensor  # (U, K)
     slope: Tensor  # (U, K) <e, d contribution / d e>
-    bias: Tensor  # (K,)
 
 
 Network = Recurrent | Convolutional | Tokenwise
@@ -132,24 +138,40 @@ def chunk(slots: np.ndarray, offsets: np.ndarray, device: torch.device, rows: np
     return Chunk(*(torch.from_numpy(array).to(device) for array in (words, mirror, real)))
 
 
-def prepare(model: Classifier, distinct: np.ndarray) -> Network:
+def prepare(model: Classifier | Paired, distinct: np.ndarray) -> Network:
     """Everything that does not depend on word order: products of the distinct words (U,) and rearranged weights."""
     embedding = model.encoder.embedding.weight
     e = embedding[torch.from_numpy(distinct).to(embedding.device)]  # (U, 300)
     e[0] = 0.0
-    scorer = _scorer(model.attention, model.encoder.width, embedding)
-    value, bias = model.decoder.weight.t(), model.decoder.bias.detach()
-    encoder = model.encoder
+    encoder, paired = model.encoder, isinstance(model, Paired)
+    scorer = _scorer(model.attention, encoder.width, embedding)
+    value = (model.decoder.context if paired else model.decoder).weight.t()
     if isinstance(encoder, BiLSTM):
         half = encoder.width // 2
         sides = ((encoder.forward_lstm, slice(0, half)), (encoder.backward_lstm, slice(half, None)))
-        directions = tuple(_direction(lstm, e, scorer.weight[part], value[part]) for lstm, part in sides)
-        return Recurrent(directions, scorer, bias)
+        return Recurrent(tuple(_direction(lstm, e, scorer.weight[part], value[part]) for lstm, part in sides), scorer)
     if isinstance(encoder, CNN):
-        return _convolutional(encoder, e, scorer, value, bias)
+        return _convolutional(encoder, e, scorer, value)
     if isinstance(encoder, (Average, NoEncoder)):
-        return _tokenwise(encoder, e, scorer, value, bias)
+        return _tokenwise(encoder, e, scorer, value, paired)
     raise AttnError(f"tracing knows the encoders lstm, cnn, average and none, not {type(encoder).__name__}")
+
+
+def with_queries(network: Network, attention: nn.Module, q: Tensor) -> Network:
+    """The network of a paired model for the texts of one chunk, whose queries have the summaries q (B, H).
+
+    Additive: W_q q + b_q joins the scorer's bias, which becomes (B, A). Dot: q takes the place of the weight.
+    """
+    scorer = network.scorer
+    if isinstance(attention, PairedAdditive):
+        return replace(network, scorer=replace(scorer, bias=scorer.bias + 2 * attention.project_query(q)))
+    if isinstance(attention, PairedDot):
+        weight = attention.scale * q[None]
+        network = replace(network, scorer=replace(scorer, weight=weight))
+        if isinstance(network, Recurrent):
+            halves = zip(network.directions, (2 * weight).chunk(2, dim=-1), strict=True)
+            network = replace(network, directions=tuple(replace(side, score_weight=half) for side, half in halves))
+    return network
 
 
 def encode(network: Network, chunk: Chunk, keep_gates: bool = False) -> States:
@@ -162,14 +184,22 @@ def encode(network: Network, chunk: Chunk, keep_gates: bool = False) -> States:
 
 def read(network: Network, chunk: Chunk, states: States) -> tuple[Tensor, Tensor]:
     """Scores (L, B), up to a constant per text, and contributions (L, B, K)."""
+    scorer = network.scorer
     if isinstance(network, Recurrent):
         ahead, back = states
-        projected = ahead.projected + chunk.mirrored(back.projected) + network.scorer.bias
-        return network.scorer.read(projected), ahead.value + chunk.mirrored(back.value)
+        projected = ahead.projected + chunk.mirrored(back.projected) + scorer.bias
+        return scorer.read(projected), ahead.value + chunk.mirrored(back.value)
     if isinstance(network, Convolutional):
-        projected = states @ network.scorer.weight + network.scorer.bias
-        return network.scorer.read(projected), states @ network.value
-    return network.score[chunk.words], network.contribution[chunk.words]
+        return read_states(network, states)
+    keys, contribution = network.keys[chunk.words], network.contribution[chunk.words]
+    if keys.dim() == 3:
+        keys = scorer.read((keys if scorer.weight.dim() == 2 else project(keys, scorer.weight)) + scorer.bias)
+    return keys, contribution
+
+
+def read_states(network: Convolutional, h: Tensor) -> tuple[Tensor, Tensor]:
+    """Scores (L, B) and contributions (L, B, K) of states h (L, B, H)."""
+    return network.scorer.read(project(h, network.scorer.weight) + network.scorer.bias), h @ network.value
 
 
 def run(side: Direction, words: Tensor, keep_gates: bool) -> Pass:
@@ -188,7 +218,7 @@ def run(side: Direction, words: Tensor, keep_gates: bool) -> Pass:
             g.addmm_(h_before, side.recurrent)
         cell(g, c_before, new_c, tau, new_h)
         h_before, c_before = new_h, new_c
-    return Pass(words, h, c, gates if keep_gates else None, h @ side.score_weight, h @ side.value)
+    return Pass(words, h, c, gates if keep_gates else None, project(h, side.score_weight), h @ side.value)
 
 
 def cell(gates: Tensor, before: Tensor | None, c: Tensor, tau: Tensor, h: Tensor) -> None:
@@ -222,8 +252,10 @@ def windows(network: Convolutional, chunk: Chunk, moved=lambda offset: offset) -
 
 
 def _scorer(attention: nn.Module, width: int, like: Tensor) -> Scorer:
-    if isinstance(attention, Additive):
+    if isinstance(attention, (Additive, PairedAdditive)):
         return Scorer(2 * attention.project.weight.t(), 2 * attention.project.bias, 2 * attention.v.weight[0])
+    if isinstance(attention, PairedDot):
+        return Scorer(like.new_empty(width, 0), like.new_zeros(1), None)  # its weight will be the query's summary
     if isinstance(attention, ScaledDot):
         return Scorer(attention.w.weight.t() / math.sqrt(width), like.new_zeros(1), None)
     if isinstance(attention, Uniform):
@@ -239,7 +271,7 @@ def _direction(lstm: nn.LSTM, e: Tensor, score_weight: Tensor, value: Tensor) ->
     return Direction(table, bias, recurrent, (2 * score_weight).contiguous(), (2 * value).contiguous())
 
 
-def _convolutional(encoder: CNN, e: Tensor, scorer: Scorer, value: Tensor, bias: Tensor) -> Convolutional:
+def _convolutional(encoder: CNN, e: Tensor, scorer: Scorer, value: Tensor) -> Convolutional:
     taps, weights = [], []
     for index, convolution in enumerate(encoder.convolutions):
         reach = convolution.kernel_size[0] // 2
@@ -248,14 +280,18 @@ def _convolutional(encoder: CNN, e: Tensor, scorer: Scorer, value: Tensor, bias:
             weights.append(convolution.weight[:, :, offset + reach].t())  # (300, F)
     table = torch.matmul(e, torch.stack(weights))
     window_bias = torch.cat([convolution.bias for convolution in encoder.convolutions])
-    return Convolutional(table, tuple(taps), max(offset for _, offset in taps), window_bias, scorer, value, bias)
+    return Convolutional(table, tuple(taps), max(offset for _, offset in taps), window_bias, scorer, value)
 
 
-def _tokenwise(encoder: Average | NoEncoder, e: Tensor, scorer: Scorer, value: Tensor, bias: Tensor) -> Tokenwise:
+def _tokenwise(encoder: Average | NoEncoder, e: Tensor, scorer: Scorer, value: Tensor, paired: bool) -> Tokenwise:
     if isinstance(encoder, Average):
         product = e @ encoder.project.weight.t()
         h = (product + encoder.project.bias).tanh()
         slope = (product * (1 - h * h)) @ value
     else:
         h, slope = e, e @ value
-    return Tokenwise(scorer.read(h @ scorer.weight + scorer.bias), h @ value, slope, bias)
+    if not paired:
+        keys = scorer.read(h @ scorer.weight + scorer.bias)
+    else:
+        keys = h if scorer.v is None and len(scorer.bias) else h @ scorer.weight  # dot; additive, uniform
+    return Tokenwise(keys, scorer, h @ value, slope)

@@ -16,11 +16,13 @@ from torch import Tensor
 from tqdm import tqdm
 
 from attn_core.corpora.batches import Documents
-from attn_core.deletion import logits_without
+from attn_core.decoding import decoder_of, output_change, output_distance
+from attn_core.deletion import contexts_without
 from attn_core.errors import AttnError
 from attn_core.gradient import importance
 from attn_core.models.classifier import Classifier
-from attn_core.states import Chunk, chunk, distinct_words, encode, prepare, read
+from attn_core.models.paired import Paired
+from attn_core.states import Chunk, chunk, distinct_words, encode, prepare, read, with_queries
 from attn_core.traces import Traces
 
 
@@ -36,13 +38,13 @@ class Budget:
 BUDGETS = {"cpu": Budget(200, 16_384, 1024), "cuda": Budget(8192, 131_072, 16_384)}
 
 
-def probabilities(model: Classifier, documents: Documents) -> np.ndarray:
-    """Probability of class 1 of each document, (D,) float64."""
+def probabilities(model: Classifier | Paired, documents: Documents) -> np.ndarray:
+    """Probability of class 1 of each document, with more than two outputs of the predicted one, (D,) float64."""
     return trace(model, documents, gradient=False, leave_one_out=False, progress=False).p
 
 
 def trace(
-    model: Classifier,
+    model: Classifier | Paired,
     documents: Documents,
     gradient: bool = True,
     leave_one_out: bool = True,
@@ -50,12 +52,60 @@ def trace(
 ) -> Traces:
     """Traces of the documents in their order, unrounded; computed on the model's device.
 
-    gradient: signed <e_t, dp/de_t>, attention held constant. leave_one_out: signed p(without t) - p, the text
-    re-encoded and re-attended without word t; NaN where it is the only word. p is the probability of class 1, or with
-    more than one logit that of the predicted class. Jain & Wallace 2019, Algorithm 1, take absolute values of both.
+    gradient: signed <e_t, dp/de_t>, attention held constant. leave_one_out: the text re-encoded and re-attended
+    without word t, NaN where it is the only word: signed p(without t) - p, for pairs the total variation distance over
+    all outputs. p is the probability of class 1, or with more than one logit that of the predicted class. Of pairs
+    only the first text's words are traced, the second is never changed. Jain & Wallace 2019, Algorithm 1, take
+    absolute values of both.
     Deviation: p (1 - p) is formed without cancellation, so the gradients of a saturated output do not vanish as in the
     authors' single precision. progress: a bar with the time left, for work of more than two seconds.
     """
+    check(model, documents)
+    distinct, slots = distinct_words(documents.ids)
+    with torch.inference_mode():
+        network = prepare(model, distinct)
+        decoder, q = decoder_of(model, documents)
+
+    def work(rows: np.ndarray) -> dict[str, np.ndarray]:
+        part, own = chunk(slots, documents.offsets, decoder.bias.device, rows), decoder.of(rows)
+        known = network if q is None else with_queries(network, model.attention, q[torch.as_tensor(rows, device=q.device)])
+        states = encode(known, part, keep_gates=gradient)
+        score, contribution = read(known, part, states)
+        masked = score.masked_fill(~part.real, -torch.inf)
+        found = {"score": masked - masked.amax(0), "contribution": contribution}
+        attention = masked.softmax(0)
+        context = (attention[..., None] * contribution).sum(0)
+        if gradient:
+            found["gradient"] = importance(known, part, states, attention, own.slope(context))
+        if leave_one_out:
+            without = own.logits(contexts_without(known, part, states, score, contribution))
+            found["without"] = without if q is None else output_distance(own.logits(context), without)
+        return {name: ragged(part, values) for name, values in found.items()}
+
+    device = decoder.bias.device.type
+    budget = BUDGETS[device]
+    parts = cut(documents.lengths, budget.texts, budget.rows if leave_one_out else budget.tokens)
+    costs = documents.lengths.astype(np.float64) ** (2 if leave_one_out else 1)
+    found = over_chunks(work, parts, costs, documents.lengths - 2, device, progress)
+    without = found.pop("without", None)
+    constants = {"bias": decoder.bias, "readout": decoder.readout, "query": decoder.query}
+    traces = Traces(
+        doc_id=documents.doc_ids,
+        label=documents.labels,
+        offsets=np.concatenate([[0], np.cumsum(documents.lengths - 2)]).astype(np.int64),
+        allowed=documents.allowed(len(decoder.bias)),
+        **{name: None if value is None else value.float().cpu().numpy() for name, value in constants.items()},
+        **found,
+    )
+    if not leave_one_out:
+        return traces
+    change = output_change(traces, without) if q is None else without
+    alone = np.repeat(traces.lengths == 1, traces.lengths)
+    return replace(traces, leave_one_out=np.where(alone, np.nan, change).astype(np.float32))
+
+
+def check(model: Classifier | Paired, documents: Documents) -> None:
+    """AttnError where there is nothing to trace or the documents are not of the model's kind."""
     if len(documents) == 0:
         raise AttnError("there are no documents to trace; one text at least is needed, check the split")
     if len(empty := np.flatnonzero(documents.lengths < 3)):
@@ -63,63 +113,8 @@ def trace(
             f"document {documents.doc_ids[empty[0]]} has {documents.lengths[empty[0]]} tokens; tracing needs start, "
             "at least one word and end: leave empty texts out"
         )
-    distinct, slots = distinct_words(documents.ids)
-    with torch.inference_mode():
-        network = prepare(model, distinct)
-    def work(rows: np.ndarray) -> dict[str, np.ndarray]:
-        part = chunk(slots, documents.offsets, network.bias.device, rows)
-        states = encode(network, part, keep_gates=gradient)
-        score, contribution = read(network, part, states)
-        score = score.masked_fill(~part.real, -torch.inf)
-        found = {"score": score - score.amax(0), "contribution": contribution}
-        if gradient:
-            attention = score.softmax(0)
-            slope = output_slope(network.bias + (attention[..., None] * contribution).sum(0))
-            found["gradient"] = importance(network, part, states, attention, slope)
-        if leave_one_out:
-            found["logits_without"] = logits_without(network, part, states)
-        return {name: ragged(part, values) for name, values in found.items()}
-
-    device = network.bias.device.type
-    budget = BUDGETS[device]
-    parts = cut(documents.lengths, budget.texts, budget.rows if leave_one_out else budget.tokens)
-    costs = documents.lengths.astype(np.float64) ** (2 if leave_one_out else 1)
-    found = over_chunks(work, parts, costs, documents.lengths - 2, device, progress)
-    logits_without_each = found.pop("logits_without", None)
-    traces = Traces(
-        doc_id=documents.doc_ids,
-        label=documents.labels,
-        offsets=np.concatenate([[0], np.cumsum(documents.lengths - 2)]).astype(np.int64),
-        bias=network.bias.float().cpu().numpy(),
-        **found,
-    )
-    return replace(traces, leave_one_out=output_change(traces, logits_without_each)) if leave_one_out else traces
-
-
-def output_slope(logits: Tensor) -> Tensor:
-    """dp / dlogits (B, K): p of class 1 for one logit, of the predicted class for more."""
-    if logits.shape[1] == 1:
-        return logits.sigmoid() * (-logits).sigmoid()
-    p = logits.softmax(1)
-    predicted = logits.argmax(1, keepdim=True)
-    p_predicted = p.gather(1, predicted)
-    others = p.scatter(1, predicted, 0.0)
-    return p_predicted * (-others).scatter(1, predicted, others.sum(1, keepdim=True))
-
-
-def output_change(traces: Traces, logits: np.ndarray) -> np.ndarray:
-    """p(without t) - p (T,) float32 from the logits (T, K) without each word; NaN in texts of one word."""
-
-    def output(values: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        if values.shape[1] == 1:
-            return 0.5 * (1.0 + np.tanh(0.5 * values[:, 0]))
-        weight = np.exp(values - values.max(axis=1, keepdims=True))
-        return weight[np.arange(len(values)), predicted] / weight.sum(axis=1)
-
-    owner = np.repeat(np.arange(len(traces)), traces.lengths)
-    p = output(traces.logits, traces.predicted)
-    change = output(logits.astype(np.float64), traces.predicted[owner]) - p[owner]
-    return np.where(traces.lengths[owner] > 1, change, np.nan).astype(np.float32)
+    if isinstance(model, Paired) and documents.query_ids is None:
+        raise AttnError("the documents have no second text (query_ids); a model of pairs needs a question or hypothesis")
 
 
 def ragged(part: Chunk, values: Tensor) -> np.ndarray:

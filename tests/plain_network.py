@@ -3,11 +3,16 @@
 Tests hold the fast forms to these, benchmarks time against them.
 """
 
+import copy
+
 import numpy as np
 import torch
 
 from attn_core.corpora.batches import Documents
+from attn_core.models import paired
 from attn_core.models.classifier import Classifier, build
+from attn_core.models.encoders import CNN, Average
+from attn_core.models.paired import Paired
 
 
 def random_documents(lengths: np.ndarray, vocabulary: int, seed: int = 0) -> Documents:
@@ -20,6 +25,32 @@ def random_documents(lengths: np.ndarray, vocabulary: int, seed: int = 0) -> Doc
     ids = rng.choice(words, offsets[-1], p=share / share.sum()).astype(np.int32)
     ids[offsets[:-1]], ids[offsets[1:] - 1] = 2, 3
     return Documents(ids, offsets, rng.integers(0, 2, len(lengths)), np.arange(len(lengths)) + 100)
+
+
+def random_pairs(lengths: np.ndarray, vocabulary: int, seed: int = 0, outputs: int = 3, answers: bool = False) -> Documents:
+    """Random texts with a second text each, of one to six words; with `answers` two to four outputs are possible."""
+    rng = np.random.default_rng(seed + 1)
+    first = random_documents(lengths, vocabulary, seed)
+    second = random_documents(rng.integers(1, 7, len(lengths)), vocabulary, seed + 2)
+    labels = rng.integers(0, outputs, len(lengths))
+    possible = [np.unique([label, *rng.integers(0, outputs, 3)]) for label in labels]
+    ragged = np.concatenate(possible).astype(np.int32), np.cumsum([0, *map(len, possible)])
+    return Documents(
+        first.ids, first.offsets, labels, first.doc_ids, second.ids, second.offsets, *(ragged if answers else ())
+    )
+
+
+def random_paired(encoder: str, attention: str, vocabulary: int, outputs: int = 3, width: int = 300, **sizes) -> Paired:
+    """As `random_model`, for pairs, in double precision."""
+    torch.manual_seed(0)
+    vectors = np.random.default_rng(1).normal(0, 1.0, (vocabulary, width)).astype(np.float32)
+    vectors[0] = 0.0
+    model = paired.build(encoder, attention, vectors, outputs, **sizes).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "embedding" not in name:
+                parameter.mul_(2.0)
+    return model.double()
 
 
 def random_model(
@@ -110,3 +141,80 @@ def leave_one_out(model: Classifier, ids: np.ndarray) -> np.ndarray:
         p = output(logits.double(), chosen).item()
         shorter = (model(*tensors(np.delete(ids, t))) for t in range(1, words + 1))
         return np.array([output(logits.double(), chosen).item() - p for logits in shorter])
+
+
+def pairs(documents: Documents) -> list[dict]:
+    """Each document as the arguments of a paired model's forward pass, a batch of one."""
+    found = []
+    for row, (ids, query) in enumerate(zip(texts(documents), texts(documents.queries), strict=True)):
+        (ids, lengths), (query_ids, query_lengths) = tensors(ids), tensors(query)
+        found.append({"ids": ids, "lengths": lengths, "query_ids": query_ids, "query_lengths": query_lengths})
+        if documents.answer_ids is not None:
+            possible = documents.answer_ids[documents.answer_offsets[row] : documents.answer_offsets[row + 1]]
+            found[-1]["possible"] = torch.as_tensor(possible, dtype=torch.long)
+    return found
+
+
+def paired_logits(model: Paired, pair: dict) -> torch.Tensor:
+    """Logits (K,) of one pair through the model's own forward pass; impossible outputs at minus infinity."""
+    arguments = {name: value for name, value in pair.items() if name != "possible"}
+    logits = model(**arguments)[0]
+    if "possible" in pair:
+        masked = torch.full_like(logits, -torch.inf)
+        masked[pair["possible"]] = logits[pair["possible"]]
+        return masked
+    return logits
+
+
+def paired_attended(model: Paired, pair: dict) -> tuple[np.ndarray, np.ndarray]:
+    """Attention weights (n,) and contributions A h_t (n, M) of one pair's first text."""
+    with torch.no_grad():
+        h = model.encode(pair["ids"], pair["lengths"])[:, 1:-1]
+        q = model.summary(pair["query_ids"], pair["query_lengths"])
+        weights = model.scores(h, q, torch.ones(h.shape[:2], dtype=torch.bool)).softmax(-1)
+        return weights[0].numpy(), (h[0] @ model.decoder.context.weight.t()).numpy()
+
+
+def paired_gradient(model: Paired, pair: dict) -> np.ndarray:
+    """<e_t, dp/de_t> (n,) by autograd, p of the predicted output, attention and query held constant.
+
+    The paired encoders multiply each distinct word once; here they are the plain ones, so that every token has an
+    embedding of its own.
+    """
+    encoder = copy.copy(model.encoder)
+    encoder.__class__ = {"CNNByWord": CNN, "AverageByWord": Average}.get(type(encoder).__name__, type(encoder))
+    found = []
+
+    def keep(module, inputs, e):
+        e.retain_grad()
+        found.append(e)
+
+    mask = torch.zeros(pair["ids"].shape, dtype=torch.bool)
+    mask[:, 1:-1] = True
+    hook = encoder.embedding.register_forward_hook(keep)
+    try:
+        h = encoder(pair["ids"], pair["lengths"], mask)
+    finally:
+        hook.remove()
+    q = model.summary(pair["query_ids"], pair["query_lengths"]).detach()
+    weights = model.scores(h, q, mask).softmax(-1).detach()
+    logits = model.decoder((weights[:, None] @ h).squeeze(1), q)[0]
+    if "possible" in pair:
+        logits = logits.masked_fill(~torch.isin(torch.arange(len(logits)), pair["possible"]), -torch.inf)
+    logits.softmax(0)[logits.argmax()].backward()
+    model.zero_grad()
+    return (found[0].grad * found[0]).sum(-1)[0, 1:-1].detach().numpy()
+
+
+def paired_leave_one_out(model: Paired, pair: dict) -> np.ndarray:
+    """Total variation distance over all outputs (n,), each shortened first text encoded anew; NaN for one word."""
+    ids = pair["ids"][0].numpy()
+    if len(ids) == 3:
+        return np.array([np.nan])
+    with torch.no_grad():
+        whole = paired_logits(model, pair).softmax(0)
+        found = []
+        for t in range(1, len(ids) - 1):
+            shorter = dict(pair, **dict(zip(("ids", "lengths"), tensors(np.delete(ids, t)), strict=True)))
+            found.append(0.5 * (paired_logits(model, shorter).softmax(0) - whole).abs().sum().item())
+    return np.array(found)

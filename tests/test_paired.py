@@ -1,0 +1,403 @@
+"""Models of text pairs: equations by hand, plain twins (autograd, naive deletion) in double precision, training."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import plain_network as plain
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_network import random_documents, random_model, random_paired, random_pairs
+from torch import nn
+
+from attn_core import deletion, tracing
+from attn_core.corpora.batches import Documents, Encoded, pad
+from attn_core.errors import AttnError
+from attn_core.measures import kendall_ragged
+from attn_core.models import paired
+from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
+from attn_core.models.classifier import to_arrays
+from attn_core.models.encoders import CNN, ENCODERS, PAIRED_ENCODERS, Average
+from attn_core.tracing import probabilities, trace
+from attn_core.training import accuracy, inputs, train
+
+SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}}
+ALL = [(encoder, attention) for encoder in ENCODERS for attention in PAIRED_ATTENTIONS]
+LENGTHS = [5, 1, 2, 3, 4, 17, 1, 9, 8, 7, 6, 2, 40, 16]
+TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")
+
+
+def small(encoder, attention, outputs=3):
+    return random_paired(encoder, attention, 30, outputs, width=6, **SIZES[encoder])
+
+
+def question() -> tuple[paired.Paired, Documents]:
+    """Story "x y" with vectors (1, 0) and (0, 1), question "z"; no encoder, dot attention, one hidden unit, 3 answers."""
+    vectors = np.array([[0, 0], [0, 0], [0, 0], [0, 0], [1, 0], [0, 1], [0, 0]], np.float32)
+    model = paired.build("none", "dot", vectors, 3)
+    with torch.no_grad():
+        # Mean over <s> z </s>: q = (sqrt(2) ln 3, 0), so the scores h q / sqrt(2) are ln 3 and 0.
+        model.query_encoder.embedding.weight[6] = torch.tensor([3 * math.sqrt(2) * math.log(3), 0.0])
+        model.decoder.context.weight.copy_(torch.tensor([[1.0, -1.0]]))
+        model.decoder.context.bias.fill_(0.1)
+        model.decoder.query.weight.copy_(torch.tensor([[0.0, 5.0]]))
+        model.decoder.query.bias.fill_(0.2)
+        model.decoder.output.weight.copy_(torch.tensor([[2.0], [-1.0], [0.5]]))
+        model.decoder.output.bias.copy_(torch.tensor([0.0, 0.0, 0.3]))
+    ids, offsets = np.array([2, 4, 5, 3], np.int32), np.array([0, 4])
+    return model, Documents(ids, offsets, np.array([1]), np.array([7]), np.array([2, 6, 3], np.int32), np.array([0, 3]))
+
+
+def softmax(values):
+    weights = [math.exp(value) for value in values]
+    return [weight / sum(weights) for weight in weights]
+
+
+def test_a_question_by_hand():
+    model, documents = question()
+    traces = trace(model, documents, progress=False)
+    np.testing.assert_allclose(traces.attention, [0.75, 0.25], atol=1e-6)
+    np.testing.assert_allclose(traces.contribution, [[1.0], [-1.0]], atol=1e-6)
+    np.testing.assert_allclose(traces.query, [[0.3]], atol=1e-6)
+
+    def answers(context):
+        hidden = math.tanh(0.3 + context)
+        return softmax([2 * hidden, -hidden, 0.5 * hidden + 0.3])
+
+    p = answers(0.75 - 0.25)
+    np.testing.assert_allclose(traces.outputs[0], p, atol=1e-6)
+    with torch.no_grad():
+        found = model(**inputs(documents, np.array([0]), torch.device("cpu"), 3)).softmax(1)
+    np.testing.assert_allclose(found[0], p, atol=1e-6)
+    # dp_0 / dhidden = p_0 (U_0 - sum_k p_k U_k); a word acts through its share of the context.
+    slope = p[0] * (2 - (2 * p[0] - p[1] + 0.5 * p[2])) * (1 - math.tanh(0.8) ** 2)
+    np.testing.assert_allclose(traces.gradient, [slope * 0.75, slope * -0.25], atol=1e-6)
+    distance = [0.5 * sum(abs(a - b) for a, b in zip(answers(left), p, strict=True)) for left in (-1.0, 1.0)]
+    np.testing.assert_allclose(traces.leave_one_out, distance, atol=1e-6)
+
+
+def test_impossible_answers_by_hand():
+    model, documents = question()
+    documents = Documents(
+        documents.ids, documents.offsets, documents.labels, documents.doc_ids, documents.query_ids,
+        documents.query_offsets, np.array([1, 2], np.int32), np.array([0, 2]),
+    )  # fmt: skip
+    traces = trace(model, documents, progress=False)
+    hidden = math.tanh(0.8)
+    p = softmax([-hidden, 0.5 * hidden + 0.3])
+    np.testing.assert_allclose(traces.outputs[0], [0.0, *p], atol=1e-6)
+    assert traces.predicted == 2 and traces.outputs[0, 0] == 0.0
+    slope = p[1] * (0.5 - (-p[0] + 0.5 * p[1])) * (1 - hidden**2)
+    np.testing.assert_allclose(traces.gradient, [slope * 0.75, slope * -0.25], atol=1e-6)
+
+
+def test_scores_by_hand():
+    h, q = torch.tensor([[[1.0, 0.0], [0.5, -1.0]]]), torch.tensor([[2.0, 1.0]])
+    additive = PairedAdditive(2)
+    with torch.no_grad():
+        additive.project.weight.copy_(torch.tensor([[1.0, 2.0]]))
+        additive.project.bias.fill_(0.5)
+        additive.project_query.weight.copy_(torch.tensor([[0.25, -0.5]]))
+        additive.project_query.bias.fill_(0.125)
+        additive.v.weight.fill_(3.0)
+        found = torch.cat([additive(h, q), PairedDot(2)(h, q)])
+    expected = [[3 * math.tanh(1.625), 3 * math.tanh(-0.875)], [2 / math.sqrt(2), 0.0]]
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
+    assert not list(PairedDot(2).parameters())
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_summary_reads_the_texts_own_positions(encoder):
+    model = small(encoder, "dot").query_encoder
+    ids, lengths = plain.tensors(np.array([2, 7, 5, 9, 3]))
+    mask = torch.tensor([[False, True, True, True, False]])
+    with torch.no_grad():
+        h, found = model(ids, lengths, mask)[0], model.summary(ids, lengths, mask)[0]
+    expected = {
+        "lstm": torch.cat([h[-1, :3], h[0, 3:]]),  # last forward state, last backward state
+        "cnn": h[1:4].amax(0),
+        "average": h.mean(0),
+        "none": h.mean(0),
+    }
+    torch.testing.assert_close(found, expected[encoder])
+
+
+@pytest.mark.parametrize(("encoder", "attention"), ALL)
+@pytest.mark.parametrize("answers", [False, True])
+def test_fast_equals_plain(encoder, attention, answers):
+    model, documents = small(encoder, attention, outputs=5), random_pairs(LENGTHS, 30, outputs=5, answers=answers)
+    traces = trace(model, documents, progress=False)
+    for row, pair in enumerate(plain.pairs(documents)):
+        tokens = slice(traces.offsets[row], traces.offsets[row + 1])
+        weights, contribution = plain.paired_attended(model, pair)
+        np.testing.assert_allclose(traces.attention[tokens], weights, atol=1e-6)
+        np.testing.assert_allclose(traces.contribution[tokens], contribution, atol=1e-5)
+        np.testing.assert_allclose(traces.gradient[tokens], plain.paired_gradient(model, pair), atol=1e-7)
+        np.testing.assert_allclose(traces.leave_one_out[tokens], plain.paired_leave_one_out(model, pair), atol=1e-7)
+        with torch.no_grad():
+            np.testing.assert_allclose(traces.logits[row], plain.paired_logits(model, pair), atol=1e-5)
+    assert np.abs(traces.gradient).max() > 1e-3 and np.nanmax(traces.leave_one_out) > 1e-3
+
+
+@pytest.mark.parametrize(("encoder", "attention"), [("lstm", "tanh"), ("lstm", "dot"), ("cnn", "tanh")])
+def test_single_precision_at_the_papers_widths(encoder, attention):
+    documents = random_pairs([1, 2, 20, 45], 200)
+    model = random_paired(encoder, attention, 200)
+    exact, found = trace(model, documents, progress=False), trace(model.float(), documents, progress=False)
+    for name in TOKEN_ARRAYS:
+        np.testing.assert_allclose(getattr(found, name), getattr(exact, name), atol=1e-5, err_msg=name)
+
+
+@settings(max_examples=25)
+@given(st.sampled_from(ALL), st.lists(st.integers(1, 12), min_size=1, max_size=6), st.integers(0, 6), st.integers(0, 99))
+def test_padding_and_order_do_not_matter(names, lengths, extra, seed):
+    model, documents = small(*names), random_pairs(lengths, 30, seed)
+    order = np.random.default_rng(seed).permutation(len(documents))
+
+    def tensors(rows):
+        arrays = [*pad(documents, rows), *pad(documents.queries, rows)]
+        arrays[0], arrays[2] = (np.pad(ids, ((0, 0), (0, extra))) for ids in (arrays[0], arrays[2]))
+        return [torch.from_numpy(array) for array in arrays]
+
+    with torch.no_grad():
+        together = model(*tensors(order)).numpy()
+        alone = [plain.paired_logits(model, pair).numpy() for pair in plain.pairs(documents)]
+    np.testing.assert_allclose(together, np.array(alone)[order], atol=1e-10)
+    whole = trace(model, documents, progress=False)
+    turned = trace(model, documents.take(order), progress=False).take(np.argsort(order))
+    for name in TOKEN_ARRAYS:
+        np.testing.assert_allclose(getattr(turned, name), getattr(whole, name), atol=1e-6, err_msg=name)
+    np.testing.assert_allclose(turned.query, whole.query, atol=1e-6)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_chunks_and_threads_do_not_matter(encoder, monkeypatch):
+    model, documents = small(encoder, "dot"), random_pairs(LENGTHS, 30)
+    expected = trace(model, documents, progress=False)
+    monkeypatch.setitem(tracing.BUDGETS, "cpu", tracing.Budget(texts=3, tokens=20, rows=20))
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        found = trace(model, documents, progress=False)
+    finally:
+        torch.set_num_threads(before)
+    for name in TOKEN_ARRAYS:
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-6, err_msg=name)
+
+
+def test_scores_far_apart_take_a_second_pass(monkeypatch):
+    """Scores in the hundreds: the number subtracted before the exponential is then not near enough their maximum."""
+    model, documents = small("lstm", "dot"), random_pairs(LENGTHS, 30)
+    with torch.no_grad():
+        for parameter in model.query_encoder.parameters():
+            parameter.mul_(30.0)
+        model.attention.scale = 1000.0
+    passes = []
+    monkeypatch.setattr(deletion, "staircase", lambda *args, once=deletion.staircase: passes.append(1) or once(*args))
+    found = trace(model, documents, progress=False).leave_one_out
+    assert len(passes) > 2  # one per direction, and again
+    expected = np.concatenate([plain.paired_leave_one_out(model, pair) for pair in plain.pairs(documents)])
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("encoder", "attention"), ALL)
+def test_impossible_outputs_have_no_probability(encoder, attention):
+    model, documents = small(encoder, attention, outputs=6), random_pairs(LENGTHS, 30, outputs=6, answers=True)
+    possible = documents.allowed(6)
+    with torch.no_grad():
+        logits = model(**inputs(documents, np.arange(len(documents)), torch.device("cpu"), 6))
+    traces = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    for p in (logits.softmax(1).numpy(), traces.outputs):
+        assert (p[~possible] == 0).all() and (p[possible] > 0).all()
+        np.testing.assert_allclose(p.sum(1), 1.0)
+    assert possible[np.arange(len(documents)), traces.predicted].all()
+
+
+@pytest.mark.parametrize(("encoder", "attention"), ALL)
+def test_arrays_round_trip(encoder, attention):
+    model, documents = small(encoder, attention).float(), random_pairs([4, 2], 30)
+    arrays = to_arrays(model)
+    arguments = inputs(documents, np.arange(2), torch.device("cpu"), 3)
+    again = paired.from_arrays(encoder, attention, arrays)
+    with torch.no_grad():
+        assert torch.equal(again(**arguments), model(**arguments))
+    assert again.encoder.embedding.weight.data_ptr() != again.query_encoder.embedding.weight.data_ptr()
+    del arrays["decoder.query.bias"]
+    with pytest.raises(AttnError, match=f"{encoder}\\+{attention} model of pairs.*decoder.query.bias"):
+        paired.from_arrays(encoder, attention, arrays)
+
+
+def test_widths_are_the_papers():
+    vectors = np.zeros((5, 50), np.float32)
+    sizes = {"lstm": 32, "cnn": 8, "average": 32}
+    widths = {name: paired.build(name, "tanh", vectors, 36, hidden).encoder.width for name, hidden in sizes.items()}
+    assert widths == {"lstm": 64, "cnn": 32, "average": 32}
+    model = paired.build("lstm", "tanh", vectors, 36, 32)
+    shapes = {name: tuple(parameter.shape) for name, parameter in model.decoder.named_parameters()}
+    assert shapes["context.weight"] == shapes["query.weight"] == (32, 64) and shapes["output.weight"] == (36, 32)
+    with pytest.raises(AttnError, match="known: lstm, cnn, average, none"):
+        paired.build("gru", "tanh", vectors, 36)
+
+
+@pytest.mark.parametrize(("plain_kind", "kind"), [(CNN, "cnn"), (Average, "average")])
+@pytest.mark.parametrize("vocabulary", [8, 400])  # smaller and larger than the batch
+def test_by_word_is_the_plain_encoder(plain_kind, kind, vocabulary):
+    documents = random_documents([3, 9, 1, 6], vocabulary)
+    torch.manual_seed(0)
+    first = plain_kind(nn.Embedding(vocabulary, 5, padding_idx=0), 2).double()
+    second = PAIRED_ENCODERS[kind](nn.Embedding(vocabulary, 5, padding_idx=0), 2).double()
+    second.load_state_dict(first.state_dict())
+    ids, lengths = (torch.from_numpy(array) for array in pad(documents, np.arange(4)))
+    mask = torch.arange(ids.shape[1]) < lengths[:, None]
+    weights = torch.rand(*ids.shape, first.width, dtype=torch.double)
+    for encoder in (first, second):
+        (encoder(ids, lengths, mask) * weights).sum().backward()
+    torch.testing.assert_close(second(ids, lengths, mask), first(ids, lengths, mask))
+    for (name, a), b in zip(first.named_parameters(), second.parameters(), strict=True):
+        torch.testing.assert_close(b.grad, a.grad, msg=name)
+        assert a.grad.abs().max() > 0
+
+
+@pytest.mark.parametrize(("encoder", "attention"), [names for names in ALL if names[0] != "none"])
+def test_rounded_traces_tell_the_networks_story(encoder, attention):
+    rng = np.random.default_rng(0)
+    documents = random_pairs(rng.integers(5, 25, 300), 60, outputs=4)
+    for start, end in zip(documents.offsets[:-1], documents.offsets[1:], strict=True):  # no word twice: no near ties
+        documents.ids[start + 1 : end - 1] = rng.choice(np.arange(4, 60), end - start - 2, replace=False)
+    model = random_paired(encoder, attention, 60, 4, width=20, hidden=8).float()
+    traces = trace(model, documents, progress=False)
+    rounded = traces.rounded()
+    with torch.no_grad():
+        network = [plain.paired_logits(model, pair).softmax(0).numpy() for pair in plain.pairs(documents)]
+    assert np.abs(rounded.outputs - network).max() < 2e-4
+    np.testing.assert_allclose(probabilities(model, documents), np.max(network, 1), atol=1e-5)
+    if attention != "uniform":
+        for name in ("gradient", "leave_one_out"):
+            taus = [kendall_ragged(t.attention, np.abs(getattr(t, name)), t.offsets)[0] for t in (traces, rounded)]
+            assert abs(np.nanmean(taus[1]) - np.nanmean(taus[0])) <= 0.001
+
+
+def places(n: int, seed: int) -> Documents:
+    """Three people, each in one of four places; the question names a person, the answer is the place."""
+    rng = np.random.default_rng(seed)
+    where = rng.integers(0, 4, (n, 3))
+    order = np.argsort(rng.random((n, 3)), axis=1)
+    words = np.stack([4 + order, 7 + np.take_along_axis(where, order, 1)], axis=2).reshape(n, 6)
+    asked = rng.integers(0, 3, n)
+    ids = np.pad(words, ((0, 0), (1, 1)), constant_values=((0, 0), (2, 3))).astype(np.int32)
+    query = np.stack([np.full(n, 2), 4 + asked, np.full(n, 3)], axis=1).astype(np.int32)
+    offsets = np.arange(n + 1)
+    return Documents(
+        ids.reshape(-1), offsets * 8, where[np.arange(n), asked], np.arange(n), query.reshape(-1), offsets * 3
+    )
+
+
+def encoded() -> Encoded:
+    splits = {"train": places(1000, 1), "dev": places(200, 2), "test": places(200, 3)}
+    return Encoded("places", splits, tuple("0123456789a"), "", {})
+
+
+def fresh(encoder="cnn", attention="dot") -> paired.Paired:
+    torch.manual_seed(0)
+    vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
+    vectors[0] = 0.0
+    return paired.build(encoder, attention, vectors, 4, 8)
+
+
+@pytest.mark.parametrize("attention", ["tanh", "dot"])
+def test_training_learns_what_only_the_query_tells(attention):
+    model, data = fresh(attention=attention), encoded()
+    trained = train(model, data, seed=1, epochs=20, batch=50, learning_rate=3e-3, progress=False)
+    best = paired.from_arrays("cnn", attention, trained.weights["dev"])
+    traces = trace(best, data.splits["test"], progress=False)
+    assert (traces.predicted == traces.label).mean() == accuracy(best, data.splits["test"]) > 0.95
+    # The story has three places; a model that did not read the question could not beat the share of its best guess.
+    other = data.splits["test"].take(np.arange(200))
+    shuffled = Documents(*(getattr(other, name) for name in ("ids", "offsets", "labels", "doc_ids")),
+                         np.roll(other.query_ids, 3), other.query_offsets)  # fmt: skip
+    assert accuracy(best, shuffled) < 0.7
+
+
+def test_training_is_one_adam_on_mean_cross_entropy():
+    """One batch of one epoch against torch's single-tensor Adam with decay on everything, attention included."""
+    data = encoded()
+    data = Encoded("places", {name: part.take(np.arange(40)) for name, part in data.splits.items()}, data.vocabulary, "", {})
+    model, twin = fresh("lstm", "tanh"), fresh("lstm", "tanh")
+    trained = train(model, data, seed=0, epochs=1, batch=40, decay=0.1, progress=False)
+    optimiser = torch.optim.Adam(twin.parameters(), lr=1e-3, amsgrad=True, weight_decay=0.1, foreach=False)
+    logits = twin(**inputs(data.splits["train"], np.arange(40), torch.device("cpu"), 4))
+    loss = nn.functional.cross_entropy(logits, torch.as_tensor(data.splits["train"].labels))
+    loss.backward()
+    optimiser.step()
+    assert trained.history[0]["loss"] == pytest.approx(loss.item(), rel=1e-5)
+    for name, expected in to_arrays(twin).items():
+        # Adam's first step is the sign of the gradient where it is not tiny: compare where it is clear.
+        clear = np.abs(dict(twin.named_parameters())[name].grad.numpy()) > 1e-6
+        np.testing.assert_allclose(trained.weights["dev"][name][clear], expected[clear], atol=2e-6, err_msg=name)
+
+
+def test_checkpoints_follow_accuracy_and_never_the_first_epoch():
+    data = encoded()
+    trained = train(fresh(), data, seed=1, epochs=6, batch=50, learning_rate=3e-3, progress=False)
+    for selection in ("dev", "test"):
+        values = [row[f"{selection}_accuracy"] for row in trained.history]
+        model = paired.from_arrays("cnn", "dot", trained.weights[selection])
+        assert accuracy(model, data.splits[selection]) == max(values[1:])
+    assert set(trained.history[0]) == {"epoch", "loss", "dev_accuracy", "test_accuracy"}
+
+
+def test_same_seed_same_weights():
+    data = encoded()
+    first, second = (train(fresh(), data, seed=1, epochs=2, batch=50, progress=False).weights["dev"] for _ in range(2))
+    other = train(fresh(), data, seed=2, epochs=2, batch=50, progress=False).weights["dev"]
+    assert all(np.array_equal(first[name], second[name]) for name in first)
+    assert not np.array_equal(first["decoder.output.weight"], other["decoder.output.weight"])
+
+
+def test_texts_without_a_question_are_refused():
+    with pytest.raises(AttnError, match="no second text"):
+        trace(small("none", "dot"), random_documents([3, 4], 30))
+
+
+MEMORY = """
+import resource, sys
+sys.path.insert(0, "tests")
+import numpy as np, torch
+torch.set_num_threads(1)
+from plain_network import random_documents, random_model, random_paired, random_pairs
+from attn_core.tracing import trace
+encoder, kind = sys.argv[1:]
+hidden = {"lstm": 16, "cnn": 16, "average": 64}[encoder]  # 32 or 64 wide
+make, texts = {"single": (random_model, random_documents), "paired": (random_paired, random_pairs)}[kind]
+outputs = {"single": 32, "paired": 3}[kind]
+model = make(encoder, "tanh", 50, outputs=outputs, width=20, hidden=hidden).float()
+trace(model, texts([30], 50), progress=False)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+trace(model, texts([2000], 50), progress=False)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.parametrize("kind", ["single", "paired"])
+@pytest.mark.parametrize("encoder", ["lstm", "cnn", "average"])
+def test_memory_of_a_long_text(encoder, kind):
+    """2,000 words: contributions of all pairs of words would take 250 MB at 16 numbers each, and twice that at 32."""
+    done = subprocess.run([sys.executable, "-c", MEMORY, encoder, kind], cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 150_000  # kB
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize(("encoder", "attention"), ALL)
+def test_gpu_equals_cpu(encoder, attention):
+    documents = random_pairs(LENGTHS, 30, outputs=5, answers=True)
+    model = small(encoder, attention, outputs=5)
+    expected, found = (trace(model.to(device), documents, progress=False) for device in ("cpu", "cuda"))
+    for name in TOKEN_ARRAYS:
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-5, err_msg=name)
+    trained = train(fresh().cuda(), encoded(), seed=1, epochs=2, batch=50, progress=False)
+    assert np.isfinite(trained.history[-1]["loss"])
