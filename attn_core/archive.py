@@ -10,8 +10,10 @@ data/archive/<key>/     record.json     parameters, metrics, device, versions, S
 import hashlib
 import json
 import os
+import platform
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +29,9 @@ from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Traces, round_mantissa
 FIRST_SEED_TOKENS = {"text": 24_000, "question": 2_000, "inference": 1_000}
 FURTHER_SEED_TOKENS = {"text": 4_000, "question": 500, "inference": 250}
 """Tokens kept of a run's traces, by task; those of pairs hold 32 to 128 numbers a token."""
+
+MACHINE = platform.node().replace(".", "-")
+"""Stands in the names of staging folders: a store may be shared by machines, each with processes of its own."""
 
 DOCUMENTS_KEPT = 3_000
 DOCUMENT_BITS = 18
@@ -225,7 +230,7 @@ def staging(store: Path, key: str) -> Path:
     """A fresh folder in the store to write into; AttnError where the store cannot be written."""
     try:
         store.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{os.getpid()}.{key}.", dir=store))
+        return Path(tempfile.mkdtemp(prefix=f".{os.getpid()}@{MACHINE}.{key}.", dir=store))
     except OSError as error:
         raise AttnError(
             f"cannot write to {store} ({error.strerror}); make it writable or set ATTN_CACHE to another folder"
@@ -253,10 +258,17 @@ def verify(store: Path, key: str) -> None:
 
 
 def sweep_away(store: Path) -> None:
-    """Remove the staging folders of writers that are dead; whole runs and other sweeps' work are never touched."""
+    """Remove the staging folders of writers that are dead; whole runs and other sweeps' work are never touched.
+
+    Of another machine that shares the store nothing is known: what it has left is removed after a week.
+    """
     for stage in store.glob(".*.*"):
-        writer = stage.name.split(".")[1]
-        if writer.isdigit() and not alive(int(writer)):
+        writer, _, machine = stage.name.split(".")[1].partition("@")
+        try:
+            old = time.time() - stage.stat().st_mtime > 7 * 24 * 3600
+        except FileNotFoundError:  # just finished
+            continue
+        if writer.isdigit() and (old if machine != MACHINE else not alive(int(writer))):
             shutil.rmtree(stage, ignore_errors=True)
 
 

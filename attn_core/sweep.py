@@ -1,5 +1,7 @@
 """Many runs: a YAML grid, worked off run by run; what is stored is skipped, so an interrupted sweep resumes."""
 
+import statistics
+from collections import Counter
 from itertools import product
 from pathlib import Path
 
@@ -8,7 +10,7 @@ from tqdm import tqdm
 
 from attn_core import archive
 from attn_core.errors import AttnError
-from attn_core.runs import SEEDS, Run, from_dict, obtain
+from attn_core.runs import SEEDS, Run, from_dict, obtain, weights_key
 
 
 def read_grid(path: Path) -> list[Run]:
@@ -37,6 +39,66 @@ def expand(block: dict, path: Path) -> list[Run]:
     return [from_dict(dict(zip(choices, values, strict=True))) for values in product(*choices.values())]
 
 
+def stored(run: Run, pack: bool) -> bool:
+    """Whether nothing is left to do for a run: it lies in data/archive or, without pack, in the local cache."""
+    stores = [archive.archive_folder()] if pack else [archive.archive_folder(required=False), archive.cache_store()]
+    return any(store is not None and archive.has(store, run.key) for store in stores)
+
+
+def remains(runs: list[Run], pack: bool = False) -> str:
+    """What is left of a sweep, in one line, with the minutes that one process takes.
+
+    The minutes are those of stored runs of the same corpus, options and encoder (and attention, where there are any),
+    whatever device those ran on: the median time per epoch and share of the training set, and of the tracing.
+    """
+    todo = [run for run in runs if not stored(run, pack)]
+    line = f"{len(runs) - len(todo)} of {len(runs)} runs stored"
+    if not todo:
+        return line
+    kinds = Counter(f"{run.corpus} {run.encoder} {run.attention}" for run in todo)
+    line += f"; remaining: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}"
+    known, unknown = expected_seconds(todo)
+    if len(unknown) == len(todo):
+        return f"{line}; no stored run is like them, so their time is not known"
+    line += f"; about {known / 60:.0f} minutes by the seconds of stored runs like them"
+    return f"{line}, without {len(unknown)} that no stored run is like" if unknown else line
+
+
+def expected_seconds(todo: list[Run]) -> tuple[float, list[Run]]:
+    """Seconds that runs will take in one process, and the runs of which no stored one says anything."""
+    cache = archive.cache_store()
+    rates: dict[tuple, list[tuple[float, float]]] = {}
+    wanted = {run.corpus for run in todo}
+    for store in (archive.archive_folder(required=False), cache):
+        for key in archive.keys(store) if store else ():
+            if key.split("-")[0] in wanted:
+                try:
+                    record = archive.read_record(store, key)
+                except AttnError:  # its own run will say so; an estimate can do without
+                    continue
+                done, seconds = record["run"], record["seconds"]
+                size = done["epochs"] * done.get("fraction", 1.0)
+                kind = (done["corpus"], tuple(map(tuple, done["options"])), done["encoder"])
+                for name in (kind, (*kind, done["attention"])):
+                    rates.setdefault(name, []).append((seconds["train"] / size, seconds["trace"]))
+    total, unknown, trained = 0.0, [], set()
+    for run in todo:
+        kind = (run.corpus, run.options, run.encoder)
+        like = rates.get((*kind, run.attention)) or rates.get(kind)
+        if archive.has(cache, run.key):
+            continue  # only its tables are left to compute
+        if like is None:
+            unknown.append(run)
+            continue
+        train, trace = (statistics.median(column) for column in zip(*like, strict=True))
+        weights = weights_key(run)
+        if weights not in trained and not (cache.parent / "weights" / f"{weights}.safetensors").is_file():
+            total += train * run.epochs * run.fraction
+        trained.add(weights)
+        total += trace
+    return total, unknown
+
+
 def sweep(runs: list[Run], pack: bool = False, progress: bool = True) -> dict[str, str]:
     """Obtain every run, training what is absent; returns key -> error line of those that failed.
 
@@ -56,9 +118,19 @@ def sweep(runs: list[Run], pack: bool = False, progress: bool = True) -> dict[st
                 if pack:
                     pack_run(run)
             except Exception as error:  # one failed run must not end a night's sweep; it is named at the end
-                failures[run.key] = f"{type(error).__name__}: {error}"
-                tqdm.write(f"{run.key} failed: {failures[run.key]}")
+                note(failures, run, one_line(error))
     return failures
+
+
+def one_line(error: Exception) -> str:
+    """An error as its run is reported failed."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def note(failures: dict[str, str], run: Run, reason: str) -> None:
+    """Keep and print why a run failed."""
+    failures[run.key] = reason
+    tqdm.write(f"{run.key} failed: {failures[run.key]}")
 
 
 def pack_run(run: Run) -> None:
