@@ -75,21 +75,34 @@ def sweep(
     grid: Annotated[Path, typer.Argument(help="YAML grid; the book's own lie in data/sweeps.")],
     pack: Annotated[bool, typer.Option("--pack", help="Put each run into data/archive.")] = False,
     dry: Annotated[bool, typer.Option("--dry-run", help="List the runs and what remains.")] = False,
+    scheduler: Annotated[
+        str, typer.Option(help="Address of a Dask scheduler, whose workers train the runs; see README.")
+    ] = "",
+    resources: Annotated[
+        str, typer.Option(help="What each run takes of a worker started with --resources, such as GPU=1.")
+    ] = "",
+    no_workers_timeout: Annotated[
+        float, typer.Option("--no-workers-timeout", help="Seconds to wait for a worker that can do the runs.")
+    ] = 45.0,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
-    from attn_core import archive
-    from attn_core.sweep import read_grid
+    from attn_core.cluster import demanded, sweep_cluster
+    from attn_core.sweep import read_grid, remains, stored
     from attn_core.sweep import sweep as work_off
 
-    runs = read_grid(grid)
+    runs, demand = read_grid(grid), demanded(resources)
+    if demand and not scheduler:
+        raise AttnError("--resources says what a run takes of a cluster's worker; name the cluster with --scheduler")
     if dry:
-        stores = [store for store in (archive.archive_folder(required=False), archive.cache_store()) if store]
-        stored = [any(archive.has(store, wanted.key) for store in stores) for wanted in runs]
-        for wanted, there in zip(runs, stored, strict=True):
-            print(f"{'stored ' if there else 'to do  '} {wanted.key}")
-        print(f"{len(runs)} runs, {stored.count(False)} to do")
+        for wanted in runs:
+            print(f"{'stored ' if stored(wanted, pack) else 'to do  '} {wanted.key}")
+    print(remains(runs, pack), flush=True)
+    if dry:
         return
-    failures = work_off(runs, pack=pack)
+    if scheduler:
+        failures = sweep_cluster(runs, scheduler, pack, demand, no_workers_timeout)
+    else:
+        failures = work_off(runs, pack=pack)
     print(f"{len(runs)} runs, {len(failures)} failed")
     for key, reason in failures.items():
         print(f"failed  {key}: {reason}")
@@ -137,7 +150,8 @@ def scorecard(as_json: Json = False) -> None:
     if as_json:
         print(rows.to_json(orient="records", indent=1, force_ascii=False))
         return
-    columns = ["item", "corpus", "group", "measure", "reported", "ours", "low", "high", "n_seeds", "verdict"]
+    columns = ["item", "corpus", "group", "encoder", "attention", "measure", "statistic", "reported", "ours", "low", "high"]
+    columns += ["n_seeds", "data", "verdict"]
     print(rows[columns].to_string(index=False, float_format="{:.3f}".format, na_rep="–"))
 
 
