@@ -93,7 +93,7 @@ class Grid:
         text = f"{count} a model, seed summaries of the whole test set, n = {tests} documents"
         first = next((r for r in found if r.documents is not None), None)
         if layer == "documents" and first is not None:
-            text = f"{first.documents_layer} (seed {first.record['run']['seed']}); medians and means: {text}"
+            text = f"{first.documents_layer.capitalize()} (seed {first.record['run']['seed']}); medians and means: {text}"
         absent = [name(model) for model in MODELS if not self.results.get(model)]
         kind = {"subset": ", a subset of the paper's data", "generated": ", generated"}.get(data_of(found[0].record), "")
         return f"{text}; trained on {trained} documents{kind}" + (f". Not rerun: {', '.join(absent)}" if absent else "")

@@ -82,7 +82,7 @@ def test_absent_runs_are_told(made):
     assert len(lines) == 2 and "sst: absent BiLSTM, additive (3 of 5 seeds), BiLSTM, scaled dot (5 of 5 seeds)" in lines[0]
     assert "--corpus sst --encoder lstm --attention tanh --seed 257" in lines[0] and "all 6 models (5 seeds each)" in lines[1]
     told = sst.told("documents")
-    assert "all 15 test documents (seed 10)" in told and "1 to 2 seeds a model" in told and "Not rerun: BiLSTM, scaled dot" in told
+    assert "Document layer, all 15 test documents (seed 10)" in told and "1 to 2 seeds a model" in told and "Not rerun: BiLSTM, scaled dot" in told
     assert babi.told() == "No model of this data set was rerun; only the authors' numbers are drawn"
 
 
