@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from plain_network import random_documents, random_model, random_paired, random_pairs
 from torch import nn
 
-from attn_core import deletion, tracing
+from attn_core import archive, deletion, runs, tracing
 from attn_core.corpora.batches import Documents, Encoded, pad
 from attn_core.errors import AttnError
 from attn_core.measures import kendall_ragged
@@ -356,6 +356,24 @@ def test_same_seed_same_weights():
     other = train(fresh(), data, seed=2, epochs=2, batch=50, progress=False).weights["dev"]
     assert all(np.array_equal(first[name], second[name]) for name in first)
     assert not np.array_equal(first["decoder.output.weight"], other["decoder.output.weight"])
+
+
+@pytest.mark.parametrize(("corpus", "encoder"), [("babi_1", "cnn"), ("snli", "lstm")])
+def test_a_run_of_pairs_is_trained_traced_and_stored(corpus, encoder, monkeypatch, tmp_path):
+    data = encoded()
+    data = Encoded(corpus, data.splits, data.vocabulary, "made up", {"classes": ["a", "b", "c", "d"]})
+    monkeypatch.setattr("attn_core.corpora.encode", lambda name, **options: data)
+    vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
+    monkeypatch.setattr("attn_core.corpora.vectors.vectors", lambda recipe, vocabulary: (vectors, "made up"))
+    run = runs.Run(corpus, encoder=encoder, epochs=2, hidden=8)
+    result = runs.obtain(run, train="auto", progress=False)
+    metrics = {"accuracy", "macro_f1", "f1_0", "f1_1", "f1_2", "f1_3"}
+    assert metrics <= set(result.record) and "auc" not in result.record
+    again = archive.read(archive.cache_store(), run.key)
+    archive.verify(archive.cache_store(), run.key)
+    assert again.traces.classes == 4 and again.traces.contribution.shape[1] == {"cnn": 16, "lstm": 8}[encoder]
+    np.testing.assert_array_equal(again.traces.outputs, result.traces.outputs)
+    assert result.record["accuracy"] == (again.traces.predicted == again.traces.label).mean()
 
 
 def test_texts_without_a_question_are_refused():
