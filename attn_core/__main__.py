@@ -83,7 +83,7 @@ def sweep(
     ] = "",
     no_workers_timeout: Annotated[
         float, typer.Option("--no-workers-timeout", help="Seconds to wait for a worker that can do the runs.")
-    ] = 45.0,
+    ] = 40.0,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
     from attn_core.cluster import demanded, sweep_cluster

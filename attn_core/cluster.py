@@ -35,7 +35,7 @@ def sweep_cluster(
     scheduler: str,
     pack: bool = False,
     resources: dict[str, float] | None = None,
-    no_workers_timeout: float = 45.0,
+    no_workers_timeout: float = 40.0,
     progress: bool = True,
 ) -> dict[str, str]:
     """`sweep` on the workers of a Dask cluster, whose cache must be the folder of this process's $ATTN_CACHE.
@@ -48,6 +48,8 @@ def sweep_cluster(
     Errors: AttnError for an unreachable or lost scheduler, or one without fitting workers; dask not installed.
     """
     todo = [run for run in runs if not stored(run, pack)]
+    if not todo:
+        return {}
     cache = archive.cache_store()
     waiting, done = deque(run for run in todo if not archive.has(cache, run.key)), SimpleQueue()
     for run in todo:
