@@ -55,7 +55,9 @@ def gather(
                 have = {result.key for result in stored}
                 following = following or next(run for run in runs if run.key not in have)
         if following:
-            lines.append(f"{corpus}: {', '.join(few)}; the next: {command(following)}")
+            none = not any(result.record["run"]["corpus"] == corpus for result in found)
+            told = f"no run of {len(models)} models" if none and len(models) > 2 else ", ".join(few)
+            lines.append(f"{corpus}: {told}; the next: {command(following)}")
     return found, lines
 
 

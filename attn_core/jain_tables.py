@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core import across
+from attn_core.corpora import catalogue
 from attn_core.reported import reported
 
 TABLE_2 = {
@@ -41,6 +42,13 @@ def label(rows: pd.DataFrame) -> pd.Series:
 def interval(low: float, high: float, bounds: tuple[float, float] = (-np.inf, np.inf), form: str = ".2f") -> str:
     """'0.37–0.48', cut at what is possible; '–' without interval."""
     return f"{max(low, bounds[0]):{form}}–{min(high, bounds[1]):{form}}" if np.isfinite(low) else "–"
+
+
+def tolerances(rows: pd.DataFrame) -> str:
+    """The tolerances of scored rows in words: one number, or one for single texts and one for questions and inference."""
+    text = rows["corpus"].map(lambda name: catalogue.corpus(name).task == "text")
+    found = ["/".join(f"{value:g}" for value in sorted(rows.loc[chosen, "tolerance"].dropna().unique())) for chosen in (text, ~text)]
+    return found[0] if found[0] == found[1] else f"{found[0]} (single texts) or {found[1]} (questions and inference)"
 
 
 # ---- Table 2 and the bar charts --------------------------------------------------------------------------------------
@@ -138,7 +146,9 @@ def bin_panels(scored: pd.DataFrame, figure: str) -> pd.DataFrame:
     rows = theirs[theirs["corpus"].isin(across.paper_sets())].merge(rows, on=keys, how="left")
     rows = rows.assign(panel=rows["max_attention_bin"], group=rows["class_name"], mean=rows["ours"], n_seeds=rows["n_seeds"].fillna(0).astype(int))
     order = {name: i for i, name in enumerate(BINS)}
-    rows = rows[rows["panel"].isin(BINS)].sort_values("panel", key=lambda panels: panels.map(order), kind="stable")
+    classes = {(name, label): k for name in across.paper_sets() for k, label in enumerate(catalogue.corpus(name).classes)}
+    place = [classes.get(pair, 0) for pair in zip(rows["corpus"], rows["group"], strict=True)]
+    rows = rows.assign(place=place)[rows["panel"].isin(BINS)].sort_values(["panel", "place"], kind="stable", key=lambda values: values.replace(order))
     return ordered(rows.assign(label=label(rows)))
 
 
