@@ -119,7 +119,7 @@ def common_stamp(root: Path) -> str:
     """Hash of what every page may depend on: the package, the archive, the data of the book, the locked versions."""
     package, data = Path(__file__).parent, root / "data"
     groups = [package.rglob("*.py"), root.glob("requirements.lock")]
-    groups += [(data / name).rglob("*") for name in ("archive", "reported", "examples")]
+    groups += [(data / name).rglob("*") for name in ("archive", "reported", "measured", "examples")]
     digest = hashlib.sha256(repr(sys.version_info[:2]).encode())
     for path in sorted(path for group in groups for path in group if path.is_file()):
         base = package if path.is_relative_to(package) else root

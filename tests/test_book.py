@@ -184,13 +184,15 @@ def test_orphans_are_removed(tmp_path):
 
 def test_the_stamp_follows_data_and_archive(tmp_path):
     (tmp_path / "data" / "archive" / "run").mkdir(parents=True)
-    (tmp_path / "data" / "reported").mkdir()
+    for name in ("reported", "measured"):
+        (tmp_path / "data" / name).mkdir()
     seen = [book.common_stamp(tmp_path)]
     for name, text in (
         ("data/reported/table.csv", "a"),
         ("data/archive/run/record.json", "{}"),
         ("data/archive/run/traces.parquet", "xx"),
         ("data/reported/table.csv", "b"),
+        ("data/measured/seconds.csv", "1"),
     ):
         (tmp_path / name).write_text(text)
         seen.append(book.common_stamp(tmp_path))
