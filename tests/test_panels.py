@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import toy_traces
+from conftest import toy_pairs, toy_traces
 
 from attn_core import archive, comparisons, grids, panels
 from attn_core.errors import AttnError
@@ -20,9 +20,12 @@ from attn_core.runs import Run, as_dict
 LSTM, AVERAGE = ("lstm", "tanh"), ("average", "tanh")
 
 
-def store_run(folder, run: Run, seed: int, with_documents: bool) -> pd.DataFrame:
+LENGTHS = (4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 9, 8, 7, 6, 5)
+
+
+def store_run(folder, run: Run, seed: int, with_documents: bool, traces=None) -> pd.DataFrame:
     """A made-up run in an archive: toy traces under a real run's key; returns its document table."""
-    traces = toy_traces(lengths=(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 9, 8, 7, 6, 5), seed=seed)
+    traces = traces or toy_traces(lengths=LENGTHS, seed=seed)
     table = document_table(traces)
     record = {
         "key": run.key, "run": as_dict(run), "n_train": 6355, "n_dev": 821, "n_test": len(traces), "accuracy": 0.5 + seed / 100,
@@ -30,7 +33,7 @@ def store_run(folder, run: Run, seed: int, with_documents: bool) -> pd.DataFrame
         "statistics": {"splits": {name: {"documents": n, "per_class": [n // 2, n - n // 2], "mean_length": 9.0}
                                   for name, n in (("train", 6355), ("dev", 821), ("test", 15))}},
     }  # fmt: skip
-    files = {"traces.parquet": traces, "summary.parquet": summary_table(table)}
+    files = {"traces.parquet": traces, "summary.parquet": summary_table(table, traces.classes)}
     archive.write(folder, run.key, record, files | ({"documents.parquet": table} if with_documents else {}))
     return table
 
@@ -127,6 +130,24 @@ def test_table_of_models(made):
     ]  # fmt: skip
     assert table["τ, April"].tolist() == ["0.40", "0.38", "0.69", "0.69"], "the numbers of the paper's Table 2"
     assert table["τ"].iloc[2].endswith("(no interval)")
+
+
+@pytest.mark.parametrize(("corpus", "outputs"), [("snli", 3), ("babi_1", 36)])
+def test_pairs_have_a_bracket_and_questions_one_group(corpus, outputs, tmp_path, monkeypatch):
+    folder = tmp_path / "data" / "archive"
+    folder.mkdir(parents=True)
+    table = store_run(folder, Run(corpus), 1, True, toy_pairs(lengths=LENGTHS, seed=1, outputs=outputs))
+    monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
+    grid = grids.collect([corpus], 1)[corpus]
+    for group in grid.groups:
+        chosen = table if group == "all" else table[table["predicted"] == int(group)]
+        assert np.allclose(grid.over_seeds(LSTM, "median_change", group), chosen["median_change"].mean())
+    panels.histograms(grid, "jsd_search@0.05", "JSD")
+    labels = [label.get_text() for ax in plt.gcf().axes for label in ax.get_yticklabels()]
+    assert labels.count("best found") == 3 and "exact" not in labels
+    panels.violins(grid, "jsd_search@0.05", (0, 0.7), "JSD", ceiling=True)
+    assert sum(int(text.get_text()) for text in axes_by_title()["BiLSTM, additive"].texts) == 15
+    assert len(grids.rows_of({corpus: grid}, {grids.stored_at("jsd_lower", 0.05): "best"}, authors=False)) == len(grid.groups)
 
 
 # ---- drawing ---------------------------------------------------------------------------------------------------------
