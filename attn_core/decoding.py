@@ -31,7 +31,7 @@ class Decoder:
         """Logits (..., B, K) of attended contributions (..., B, K or M)."""
         if self.readout is None:
             return self.bias + context
-        logits = (self.query + context).tanh() @ self.readout.t() + self.bias
+        logits = (self.query + context).tanh() @ self.readout.t().to(context.dtype) + self.bias
         return logits if self.allowed is None else logits.masked_fill(~self.allowed, -torch.inf)
 
     def slope(self, context: Tensor) -> Tensor:

@@ -10,6 +10,8 @@ left; a question or hypothesis stays whole. Nothing that a deletion leaves uncha
   passes: n rows of numbers are kept per text, not n times n.
 * CNN: only windows within three words of the gap change.
 * Average, none: no state changes. For these and the CNN the (n, n) scores of a text are kept, contributions are not.
+  Their sums are taken in double precision: words that occur twice, or in equal windows, make equal differences, and
+  Kendall's tau is to see them as the ties they are, not as the order of rounding errors.
 
 Result (n + 1, B, K), n the longest text's words: [j] = sum of attention times contribution without word j.
 Meaningless at j = 0 (the start token), beyond a text, and for one word.
@@ -124,6 +126,7 @@ def staircase(
 def unrecurrent(network: Network, chunk: Chunk, score: Tensor, contribution: Tensor) -> Tensor:
     """CNN, average, none: the unchanged scores in a matrix (B, j, u), those next to the gap overwritten."""
     size = len(score) - 1  # n + 1
+    score, contribution = score.double(), contribution.double()
     matrix = score[:size].t()[:, None].repeat(1, size, 1)
     matrix.diagonal(0, 1, 2).fill_(-torch.inf)
     changed = list(near_the_gap(network, chunk, size)) if isinstance(network, Convolutional) else []
@@ -150,4 +153,5 @@ def near_the_gap(network: Convolutional, chunk: Chunk, size: int) -> Iterator[tu
         for h, place in ((before, -distance), (after, distance)):
             score, value = read_states(network, h)
             own = slice(max(0, place), max(0, size + min(0, place)))
-            yield place, score.masked_fill_(~chunk.real, -torch.inf)[own].t(), value[own].transpose(0, 1)
+            score = score.masked_fill_(~chunk.real, -torch.inf)[own].t()
+            yield place, score.double(), value[own].transpose(0, 1).double()
