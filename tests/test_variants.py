@@ -7,6 +7,7 @@ from test_panels import store_run
 
 from attn_core import variants
 from attn_core.experiments.adversarial import adversarial
+from attn_core.experiments.search import search, select
 from attn_core.runs import Run
 
 MEAN = {"τ": ("tau_attention_gradient", "all", "mean")}
@@ -105,4 +106,9 @@ def test_four_searches_stay_below_the_optimum_and_differ():
     assert found.columns.get_level_values(0).unique().tolist() == titles
     for title in titles:
         assert (found[title, "jsd"] <= exact + 1e-6).all() and (found[title, "tvd"] <= 0.05 + 1e-9).all()
+    plain = {"code": None, "paper": 1 / 40}  # 1/(k(k-1)) for each pair is half of that for each ordered pair, k = 5
+    for (objective, diversity), title in variants.SEARCHES.items():
+        weights = search(traces, steps=120, objective=objective, diversity=plain[diversity], progress=False)
+        assert np.array_equal(found[title, "jsd"], select(traces, weights, 0.05)["jsd"])
     assert not np.allclose(found[titles[0], "jsd"], found[titles[2], "jsd"]), "KL is another objective"
+    assert not np.array_equal(found[titles[0], "jsd"], found[titles[1], "jsd"]), "so is another weight of diversity"
