@@ -68,7 +68,9 @@ def trace(
 
     def work(rows: np.ndarray) -> dict[str, np.ndarray]:
         part, own = chunk(slots, documents.offsets, decoder.bias.device, rows), decoder.of(rows)
-        known = network if q is None else with_queries(network, model.attention, q[torch.as_tensor(rows, device=q.device)])
+        known = network
+        if q is not None:
+            known = with_queries(network, model.attention, q[torch.as_tensor(rows, device=q.device)])
         states = encode(known, part, keep_gates=gradient)
         score, contribution = read(known, part, states)
         masked = score.masked_fill(~part.real, -torch.inf)
@@ -114,7 +116,7 @@ def check(model: Classifier | Paired, documents: Documents) -> None:
             "at least one word and end: leave empty texts out"
         )
     if isinstance(model, Paired) and documents.query_ids is None:
-        raise AttnError("the documents have no second text (query_ids); a model of pairs needs a question or hypothesis")
+        raise AttnError("the documents have no second text (query_ids); models of pairs need a question or hypothesis")
 
 
 def ragged(part: Chunk, values: Tensor) -> np.ndarray:

@@ -27,7 +27,9 @@ def random_documents(lengths: np.ndarray, vocabulary: int, seed: int = 0) -> Doc
     return Documents(ids, offsets, rng.integers(0, 2, len(lengths)), np.arange(len(lengths)) + 100)
 
 
-def random_pairs(lengths: np.ndarray, vocabulary: int, seed: int = 0, outputs: int = 3, answers: bool = False) -> Documents:
+def random_pairs(
+    lengths: np.ndarray, vocabulary: int, seed: int = 0, outputs: int = 3, answers: bool = False
+) -> Documents:
     """Random texts with a second text each, of one to six words; with `answers` two to four outputs are possible."""
     rng = np.random.default_rng(seed + 1)
     first = random_documents(lengths, vocabulary, seed)

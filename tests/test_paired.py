@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ def small(encoder, attention, outputs=3):
 
 
 def question() -> tuple[paired.Paired, Documents]:
-    """Story "x y" with vectors (1, 0) and (0, 1), question "z"; no encoder, dot attention, one hidden unit, 3 answers."""
+    """Story "x y" of vectors (1, 0), (0, 1), question "z"; no encoder, dot attention, one hidden unit, 3 answers."""
     vectors = np.array([[0, 0], [0, 0], [0, 0], [0, 0], [1, 0], [0, 1], [0, 0]], np.float32)
     model = paired.build("none", "dot", vectors, 3)
     with torch.no_grad():
@@ -153,7 +154,9 @@ def test_single_precision_at_the_papers_widths(encoder, attention):
 
 
 @settings(max_examples=25)
-@given(st.sampled_from(ALL), st.lists(st.integers(1, 12), min_size=1, max_size=6), st.integers(0, 6), st.integers(0, 99))
+@given(
+    st.sampled_from(ALL), st.lists(st.integers(1, 12), min_size=1, max_size=6), st.integers(0, 6), st.integers(0, 99)
+)
 def test_padding_and_order_do_not_matter(names, lengths, extra, seed):
     model, documents = small(*names), random_pairs(lengths, 30, seed)
     order = np.random.default_rng(seed).permutation(len(documents))
@@ -341,7 +344,7 @@ def test_training_learns_what_only_the_query_tells(attention):
 def test_training_is_one_adam_on_mean_cross_entropy():
     """One batch of one epoch against torch's single-tensor Adam with decay on everything, attention included."""
     data = encoded()
-    data = Encoded("places", {name: part.take(np.arange(40)) for name, part in data.splits.items()}, data.vocabulary, "", {})
+    data = replace(data, splits={name: part.take(np.arange(40)) for name, part in data.splits.items()})
     model, twin = fresh("lstm", "tanh"), fresh("lstm", "tanh")
     trained = train(model, data, seed=0, epochs=1, batch=40, decay=0.1, progress=False)
     optimiser = torch.optim.Adam(twin.parameters(), lr=1e-3, amsgrad=True, weight_decay=0.1, foreach=False)
@@ -377,7 +380,7 @@ def test_same_seed_same_weights():
 @pytest.mark.parametrize(("corpus", "encoder"), [("babi_1", "cnn"), ("snli", "lstm")])
 def test_a_run_of_pairs_is_trained_traced_and_stored(corpus, encoder, monkeypatch, tmp_path):
     data = encoded()
-    data = Encoded(corpus, data.splits, data.vocabulary, "made up", {"classes": ["a", "b", "c", "d"]})
+    data = replace(data, name=corpus, statistics={"classes": ["a", "b", "c", "d"]})
     monkeypatch.setattr("attn_core.corpora.encode", lambda name, **options: data)
     vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
     monkeypatch.setattr("attn_core.corpora.vectors.vectors", lambda recipe, vocabulary: (vectors, "made up"))
@@ -420,7 +423,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 @pytest.mark.parametrize("encoder", ["lstm", "cnn", "average"])
 def test_memory_of_a_long_text(encoder, kind):
     """2,000 words: contributions of all pairs of words would take 250 MB at 16 numbers each, and twice that at 32."""
-    done = subprocess.run([sys.executable, "-c", MEMORY, encoder, kind], cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    command, root = [sys.executable, "-c", MEMORY, encoder, kind], Path(__file__).parents[1]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 150_000  # kB
 

@@ -44,7 +44,7 @@ class Uniform(nn.Module):
 
 
 class PairedAdditive(nn.Module):
-    """s_t = v . tanh(W_p h_t + b_p + W_q q + b_q), both W: H -> H/2, v without bias (Jain & Wallace 2019, QA and NLI)."""
+    """s_t = v . tanh(W_p h_t + b_p + W_q q + b_q), both W: H -> H/2 (Jain & Wallace 2019, questions and inference)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -91,7 +91,9 @@ def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray]) -> 
     return loaded(model, f"{encoder}+{attention} classifier", arrays)
 
 
-def sizes(encoder: str, attention: str, arrays: dict[str, np.ndarray], outputs: int) -> tuple[np.ndarray, int, int | None]:
+def sizes(
+    encoder: str, attention: str, arrays: dict[str, np.ndarray], outputs: int
+) -> tuple[np.ndarray, int, int | None]:
     """(vectors, outputs, hidden) of a model's arrays, as `build` takes them."""
     vectors = arrays.get("encoder.embedding.weight")
     if vectors is None:
