@@ -204,8 +204,14 @@ def told(mean: float, low: float, high: float, form: str = ".2f", bounds: tuple[
     if not np.isfinite(mean):
         return "–"
     if not np.isfinite(low):
-        return f"{mean:{form}} (no interval)"
-    return f"{mean:{form}} ({max(low, bounds[0]):{form}} to {min(high, bounds[1]):{form}})"
+        return f"{number(mean, form)} (no interval)"
+    return f"{number(mean, form)} ({number(max(low, bounds[0]), form)} to {number(min(high, bounds[1]), form)})"
+
+
+def number(value: float, form: str) -> str:
+    """A formatted number without the sign of a zero."""
+    text = f"{value:{form}}"
+    return text if any(digit in text for digit in "123456789") else text.lstrip("-")
 
 
 def few(rows: pd.DataFrame) -> str:

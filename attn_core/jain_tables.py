@@ -258,16 +258,15 @@ def height_table(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01)
 
 
 def resistance(every: pd.DataFrame, epsilon: float) -> pd.DataFrame:
-    """JSD that the model's own contributions cost the optimum against shuffled ones, per data set; one-logit models alone.
+    """JSD that the model's own contributions cost the optimum against shuffled ones, per data set.
 
-    Columns corpus, ours, low, high, n_seeds: mean over seeds of mean jsd_shuffled minus mean jsd_exact.
+    Columns corpus, ours, low, high, n_seeds: mean over seeds of mean jsd_shuffled minus mean jsd_exact; text pairs have
+    jsd_sparse (one or two tokens) in its place, for their shuffled control is of that kind.
     """
     rows = every[(every["measure"] == "mean") & (every["predicted"] == "all") & (every["bin"] == "all")]
     wide = rows.pivot_table(index=["corpus", "encoder", "attention", "seed"], columns="statistic", values="value")
-    names = [f"jsd_shuffled@{epsilon:g}", f"jsd_exact@{epsilon:g}"]
-    if not set(names) <= set(wide.columns):
-        return pd.DataFrame(columns=["corpus", "ours", "low", "high", "n_seeds"])
-    lost = (wide[names[0]] - wide[names[1]]).dropna().rename("value").reset_index()
+    wide = wide.reindex(columns=[f"jsd_{kind}@{epsilon:g}" for kind in ("shuffled", "exact", "sparse")]).set_axis(["shuffled", "exact", "sparse"], axis=1)
+    lost = (wide["shuffled"] - wide["exact"].fillna(wide["sparse"])).dropna().rename("value").reset_index()
     return ordered(across.over_seeds(lost, "corpus").rename(columns={"mean": "ours"}))
 
 

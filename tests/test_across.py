@@ -88,6 +88,7 @@ def test_the_mean_over_data_sets_is_taken_within_seeds_that_all_have():
 def test_numbers_in_words():
     assert across.told(0.5, 0.4, 1.2, bounds=(0, 1)) == "0.50 (0.40 to 1.00)"
     assert across.told(0.5, np.nan, np.nan) == "0.50 (no interval)" and across.told(np.nan, 0, 0) == "–"
+    assert across.told(-0.001, -0.02, 0.004) == "0.00 (-0.02 to 0.00)"
     assert across.seeds_in_words(np.int64(1)) == "1 seed" and across.seeds_in_words(3) == "3 seeds"
 
 
@@ -130,6 +131,16 @@ def test_medians_by_bin_keep_the_authors_where_nothing_was_rerun():
     table = jain_tables.bin_table(panels).set_index("data, class")
     assert table.loc["sst negative", "[0.00,0.25)"] == "0.05 (0.02, 0.03)"  # specification, section 6.5
     assert table.loc["cnn", "[0.75,1.00)"] == "– (0.91, 0.88)"
+
+
+def test_what_the_own_contributions_cost_is_held_against_the_control_of_the_same_kind():
+    place = {"encoder": "lstm", "attention": "tanh", "predicted": "all", "bin": "all", "measure": "mean"}
+    values = [("sst", "jsd_shuffled@0.01", 0.6), ("sst", "jsd_exact@0.01", 0.5), ("snli", "jsd_shuffled@0.01", 0.6), ("snli", "jsd_sparse@0.01", 0.3),
+              ("snli", "jsd_lower@0.01", 0.65)]  # fmt: skip
+    every = pd.DataFrame([{**place, "corpus": c, "statistic": s, "value": v, "seed": seed} for c, s, v in values for seed in (1, 2)])
+    found = jain_tables.resistance(every, 0.01).set_index("corpus")["ours"]
+    assert found.round(9).to_dict() == {"sst": 0.1, "snli": 0.3}
+    assert jain_tables.resistance(every[:0], 0.01).empty
 
 
 def test_the_slips_of_table_1_as_the_specification_lists_them():
