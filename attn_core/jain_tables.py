@@ -39,6 +39,11 @@ def label(rows: pd.DataFrame) -> pd.Series:
     return (rows["corpus"] + " " + rows["group"]).str.removesuffix(" all")
 
 
+def within(rows: pd.DataFrame, bottom: float, top: float) -> pd.DataFrame:
+    """Rows with their intervals cut at the values that are possible, for Student's t knows no bounds."""
+    return rows.assign(low=rows["low"].clip(bottom, top), high=rows["high"].clip(bottom, top))
+
+
 def interval(low: float, high: float, bounds: tuple[float, float] = (-np.inf, np.inf), form: str = ".2f") -> str:
     """'0.37–0.48', cut at what is possible; '–' without interval."""
     return f"{max(low, bounds[0]):{form}}–{min(high, bounds[1]):{form}}" if np.isfinite(low) else "–"
@@ -149,7 +154,7 @@ def bin_panels(scored: pd.DataFrame, figure: str) -> pd.DataFrame:
     classes = {(name, label): k for name in across.paper_sets() for k, label in enumerate(catalogue.corpus(name).classes)}
     place = [classes.get(pair, 0) for pair in zip(rows["corpus"], rows["group"], strict=True)]
     rows = rows.assign(place=place)[rows["panel"].isin(BINS)].sort_values(["panel", "place"], kind="stable", key=lambda values: values.replace(order))
-    return ordered(rows.assign(label=label(rows)))
+    return ordered(within(rows, 0, 1).assign(label=label(rows)))
 
 
 def bin_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -201,7 +206,7 @@ def heights(every: pd.DataFrame, epsilon: float, measure: str = "share_above_0.6
         name = statistic if statistic == "ceiling" else f"{statistic}@{epsilon:g}"
         parts.append(across.over_models(every, name, measure).assign(series=series, panel=f"ε = {epsilon:g}"))
     rows = pd.concat(parts, ignore_index=True)
-    return ordered(rows.assign(label=rows["corpus"]))
+    return ordered(within(rows, 0, 1).assign(label=rows["corpus"]))
 
 
 def height_panels(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01)) -> pd.DataFrame:
@@ -278,4 +283,4 @@ def jsd_panels(scored: pd.DataFrame) -> pd.DataFrame:
     rows = scored[scored["item"] == "Figure 7"].rename(columns={"group": "class_name"})
     rows = rows[[*keys, "ours", "low", "high", "n_seeds", "verdict"]].merge(theirs, on=keys, how="left")
     rows = rows.assign(panel=rows["statistic"].map(names), group=rows["class_name"], mean=rows["ours"])
-    return ordered(rows.assign(label=label(rows)))
+    return ordered(within(rows, 0, 1).assign(label=label(rows)))
