@@ -13,16 +13,20 @@ from attn_core.measures import seed_interval
 from attn_core.panels import SMALL, authors_points, interval
 
 
-def sizes(table: pd.DataFrame, measures: list[str], references: dict[tuple[str, str], dict[str, float]] | None = None) -> None:
+def sizes(
+    table: pd.DataFrame, measures: list[str], references: dict[tuple[str, str], dict[str, float]] | None = None
+) -> None:
     """One panel per measure over the number of training documents, one line per data set.
 
-    table: `variants.by_fraction`. Small points are seeds, large ones means with Student t intervals (open below five seeds).
+    table: `variants.by_fraction`. Small points are seeds, large ones means with t intervals (open below five seeds).
     references: (corpus, measure) -> the authors' values by snapshot, drawn as horizontal lines.
     """
     figure, axes = plt.subplots(
         len(measures), 1, figsize=(WIDTH, 0.6 + 1.75 * len(measures)), sharex=True, squeeze=False, layout="constrained"
     )
-    shades = dict(zip(dict.fromkeys(table["corpus"]), ((OURS, "o"), ("#d95f02", "s"), ("#1b9e77", "^")) * 4, strict=False))
+    shades = dict(
+        zip(dict.fromkeys(table["corpus"]), ((OURS, "o"), ("#d95f02", "s"), ("#1b9e77", "^")) * 4, strict=False)
+    )
     for ax, measure in zip(axes[:, 0], measures, strict=True):
         for corpus, (shade, marker) in shades.items():
             part = table[(table["corpus"] == corpus) & (table["measure"] == measure)]
@@ -44,12 +48,16 @@ def sizes(table: pd.DataFrame, measures: list[str], references: dict[tuple[str, 
     axes[-1, 0].xaxis.set_major_formatter("{x:,.0f}")
     axes[-1, 0].xaxis.set_minor_formatter(NullFormatter())
     lines = [plt.Line2D([], [], color=shade, marker=marker, label=corpus) for corpus, (shade, marker) in shades.items()]
-    lines += [plt.Line2D([], [], color="black", linestyle=style, label=text) for _, style, text in AUTHORS.values() if any((references or {}).values())]
+    lines += [
+        plt.Line2D([], [], color="black", linestyle=style, label=text)
+        for _, style, text in AUTHORS.values()
+        if any((references or {}).values())
+    ]
     figure.legend(handles=lines, loc="outside upper center", ncols=4, fontsize=SMALL)
 
 
 def runs_of_cells(rows: pd.DataFrame, xlabel: str) -> None:
-    """One line per row: the authors' first (triangle), April (square) and final value (diamond), and ours with its interval.
+    """One line per row: the authors' first (triangle), April (square) and final (diamond) value, and ours.
 
     rows: label, first, april, final (NaN where absent), ours (a list of values, one per seed).
     """
@@ -62,8 +70,13 @@ def runs_of_cells(rows: pd.DataFrame, xlabel: str) -> None:
     ax.set_yticks(range(len(rows)), rows["label"], fontsize=SMALL)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlabel(xlabel)
-    handles = [plt.Line2D([], [], linestyle="none", marker="^", markerfacecolor="none", color="black", label="authors, first")]
-    handles += [plt.Line2D([], [], linestyle="none", marker=m, markerfacecolor="none", color="black", label=t) for m, _, t in AUTHORS.values()]
+    handles = [
+        plt.Line2D([], [], linestyle="none", marker="^", markerfacecolor="none", color="black", label="authors, first")
+    ]
+    handles += [
+        plt.Line2D([], [], linestyle="none", marker=m, markerfacecolor="none", color="black", label=t)
+        for m, _, t in AUTHORS.values()
+    ]
     handles.append(plt.Line2D([], [], marker="o", color=OURS, label="ours, 95 % interval"))
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2, fontsize=SMALL)
 
@@ -77,13 +90,35 @@ def by_bin(rows: pd.DataFrame, xlabel: str) -> None:
     shades = ("0.8", "0.58", "0.35", "0.0")
     blues = ("#c6d6e6", "#88aacb", "#4a79a8", OURS)
     for y, row in enumerate(rows.itertuples()):
-        for shift, marker, values, tones in ((-0.27, "s", row.april, shades), (0, "D", row.final, shades), (0.27, "o", row.ours, blues)):
+        for shift, marker, values, tones in (
+            (-0.27, "s", row.april, shades),
+            (0, "D", row.final, shades),
+            (0.27, "o", row.ours, blues),
+        ):
             for value, tone in zip(values, tones, strict=True):
-                ax.plot(value, y + shift, marker, color=tone, markeredgecolor="black", markeredgewidth=0.5, markersize=5.5)
+                ax.plot(
+                    value, y + shift, marker, color=tone, markeredgecolor="black", markeredgewidth=0.5, markersize=5.5
+                )
     ax.hlines(np.arange(len(rows) - 1) + 0.5, -0.02, 1.02, color="0.88", linewidth=0.7, zorder=0)
     ax.set_yticks(range(len(rows)), rows["label"], fontsize=SMALL)
     ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-0.02, 1.02), xlabel=xlabel)
-    handles = [plt.Line2D([], [], linestyle="none", marker=m, color="0.58", markeredgecolor="black", label=t) for m, _, t in AUTHORS.values()]
-    handles.append(plt.Line2D([], [], linestyle="none", marker="o", color="#4a79a8", markeredgecolor="black", label="ours, mean over seeds"))
-    handles += [plt.Rectangle((0, 0), 1, 1, facecolor=tone, edgecolor="black", label=text) for tone, text in ((shades[0], "lowest bin"), (shades[3], "highest bin"))]
+    handles = [
+        plt.Line2D([], [], linestyle="none", marker=m, color="0.58", markeredgecolor="black", label=t)
+        for m, _, t in AUTHORS.values()
+    ]
+    handles.append(
+        plt.Line2D(
+            [],
+            [],
+            linestyle="none",
+            marker="o",
+            color="#4a79a8",
+            markeredgecolor="black",
+            label="ours, mean over seeds",
+        )
+    )
+    handles += [
+        plt.Rectangle((0, 0), 1, 1, facecolor=tone, edgecolor="black", label=text)
+        for tone, text in ((shades[0], "lowest bin"), (shades[3], "highest bin"))
+    ]
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=3, fontsize=SMALL)

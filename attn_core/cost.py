@@ -1,6 +1,7 @@
-"""What leave-one-out costs: timed on random texts, counted in floating-point operations, and how it grows with length."""
+"""What leave-one-out costs: timed, counted in floating-point operations, fitted against length."""
 
 import platform
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -16,14 +17,14 @@ VECTOR, WIDTH = 300, 128
 """Widths of Jain & Wallace: word vectors, LSTM per direction."""
 
 INPUT, RECURRENT, ATTENTION = 2 * VECTOR * 8 * WIDTH, 2 * WIDTH * 8 * WIDTH, 2 * 2 * WIDTH * WIDTH
-"""Floating-point operations a token: both directions' input and recurrent products, and the additive attention layer."""
+"""Floating-point operations a token: input and recurrent products of both directions, additive attention."""
 
 
 def operations(words: np.ndarray) -> pd.DataFrame:
     """Counted operations for a text of `words` words, BiLSTM with additive attention (products alone).
 
-    Columns forward (one pass); naive (a pass for every deletion); shared (input products once, states before and behind a
-    deletion shared: every pair of a deleted and another word costs one new direction and half of the attention layer).
+    Columns forward (one pass); naive (a pass for every deletion); shared (input products once, states beside a deletion
+    shared: every pair of a deleted and another word costs one new direction and half of the attention layer).
     """
     words = np.asarray(words, float)
     token = INPUT + RECURRENT + ATTENTION
@@ -56,7 +57,9 @@ def fastest(work, repeats: int) -> float:
     return min(times)
 
 
-def time_live(encoder: str, words: list[int], texts: int = 8, repeats: int = 2, attention: str = "tanh") -> pd.DataFrame:
+def time_live(
+    encoder: str, words: list[int], texts: int = 8, repeats: int = 2, attention: str = "tanh"
+) -> pd.DataFrame:
     """Seconds a text of a forward pass and of leave-one-out, untrained network, random texts, one thread.
 
     Columns words, forward, leave_one_out: minima over repeats.
@@ -83,7 +86,7 @@ def time_live(encoder: str, words: list[int], texts: int = 8, repeats: int = 2, 
             ids[offsets[:-1]], ids[offsets[1:] - 1] = 2, 3
             documents = Documents(ids, offsets, np.zeros(texts, np.int64), np.arange(texts))
             seconds = {
-                name: fastest(lambda d=documents, loo=loo: trace(model, d, gradient=False, leave_one_out=loo, progress=False), repeats) / texts
+                name: fastest(partial(trace, model, documents, False, loo, progress=False), repeats) / texts
                 for name, loo in (("forward", False), ("leave_one_out", True))
             }  # fmt: skip
             rows.append({"words": n} | seconds)
@@ -104,7 +107,13 @@ def exponent(words: np.ndarray, seconds: np.ndarray, confidence: float = 0.95) -
         return {"slope": np.nan, "low": np.nan, "high": np.nan, "factor": np.nan, "n": len(x)}
     fit = linregress(x, y)
     half = t.ppf(0.5 + confidence / 2, len(x) - 2) * fit.stderr if len(x) > 2 else np.nan
-    return {"slope": fit.slope, "low": fit.slope - half, "high": fit.slope + half, "factor": float(np.exp(fit.intercept)), "n": len(x)}
+    return {
+        "slope": fit.slope,
+        "low": fit.slope - half,
+        "high": fit.slope + half,
+        "factor": float(np.exp(fit.intercept)),
+        "n": len(x),
+    }
 
 
 def measured() -> pd.DataFrame | None:
@@ -114,7 +123,7 @@ def measured() -> pd.DataFrame | None:
 
 
 def archived_seconds(corpora: tuple[str, ...] = ("sst", "agnews", "imdb"), encoder: str = "lstm") -> pd.DataFrame:
-    """Seconds of our own runs from their records: corpus, documents, device, seconds to trace (gradients and leave-one-out).
+    """Seconds of our own runs from their records: corpus, documents, device, seconds to trace.
 
     Means over the archived seeds with their Student t interval; one row per corpus and device.
     """

@@ -27,7 +27,11 @@ FIVE_SEEDS = ("sst", "20news", "agnews", "babi_1")
 
 EPSILONS = (0.05, 0.01)
 
-MEASURES = {"tau_attention_gradient": "tau_gradient", "tau_attention_loo": "tau_loo", "median_change": "median_output_change"}
+MEASURES = {
+    "tau_attention_gradient": "tau_gradient",
+    "tau_attention_loo": "tau_loo",
+    "median_change": "median_output_change",
+}
 """Statistic of ours -> measure of the authors' files; the JSDs are their eps_max_jsd."""
 
 # ---- what is drawn ---------------------------------------------------------------------------------------------------
@@ -51,12 +55,16 @@ class Grid:
         """Predicted class as summaries write it -> its name; answers of questions are not told apart."""
         return groups(self.corpus)
 
-    def over_seeds(self, model: tuple[str, str], statistic: str, group: str, measure: str = "mean", bin: str = "all") -> np.ndarray:
+    def over_seeds(
+        self, model: tuple[str, str], statistic: str, group: str, measure: str = "mean", bin: str = "all"
+    ) -> np.ndarray:
         """One number per seed that has it."""
         rows = self.tables.get(model, {}).get(statistic)
         if rows is None:
             return np.empty(0)
-        return rows.loc[(rows["predicted"] == group) & (rows["bin"] == bin) & (rows["measure"] == measure), "value"].to_numpy(float)
+        return rows.loc[
+            (rows["predicted"] == group) & (rows["bin"] == bin) & (rows["measure"] == measure), "value"
+        ].to_numpy(float)
 
     def shares(self, model: tuple[str, str], statistic: str, group: str) -> np.ndarray:
         """Share of the documents with a value in each bin of `edges`, (seeds, bins)."""
@@ -87,22 +95,30 @@ class Grid:
         if not found:
             return "No model of this data set was rerun; only the authors' numbers are drawn"
         seeds = sorted({len(results) for results in self.results.values() if results})
-        count = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else f"{seeds[0]} seed{'s' if seeds[0] > 1 else ''}"
+        count = (
+            f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else f"{seeds[0]} seed{'s' if seeds[0] > 1 else ''}"
+        )
         tests = " or ".join(str(n) for n in sorted({result.record["n_test"] for result in found}))
         trained = " or ".join(f"{n:,}" for n in sorted({result.record["n_train"] for result in found}))
         text = f"{count} a model, seed summaries of the whole test set, n = {tests} documents"
         first = next((r for r in found if r.documents is not None), None)
         if layer == "documents" and first is not None:
-            text = f"{first.documents_layer.capitalize()} (seed {first.record['run']['seed']}); medians and means: {text}"
+            text = (
+                f"{first.documents_layer.capitalize()} (seed {first.record['run']['seed']}); medians and means: {text}"
+            )
         absent = [name(model) for model in MODELS if not self.results.get(model)]
-        kind = {"subset": ", a subset of the paper's data", "generated": ", generated"}.get(data_of(found[0].record), "")
+        kind = {"subset": ", a subset of the paper's data", "generated": ", generated"}.get(
+            data_of(found[0].record), ""
+        )
         return f"{text}; trained on {trained} documents{kind}" + (f". Not rerun: {', '.join(absent)}" if absent else "")
 
 
 def groups(corpus: str) -> dict[str, str]:
     """Predicted class as summaries write it -> its name; answers of questions are not told apart."""
     entry = catalogue.corpus(corpus)
-    return {"all": "all questions"} if entry.task == "question" else {str(i): text for i, text in enumerate(entry.classes)}
+    return (
+        {"all": "all questions"} if entry.task == "question" else {str(i): text for i, text in enumerate(entry.classes)}
+    )
 
 
 def name(model: tuple[str, str]) -> str:
@@ -127,7 +143,9 @@ def collect(corpora: list[str], seeds: int = 5) -> dict[str, Grid]:
         for model, found in results.items():
             if found:
                 table = summaries(found)
-                table = table[table["predicted"].isin(shown)].astype({"measure": object, "predicted": object, "bin": object})
+                table = table[table["predicted"].isin(shown)].astype(
+                    {"measure": object, "predicted": object, "bin": object}
+                )
                 tables[model] = dict(list(table.groupby("statistic")))
         grids[corpus] = Grid(corpus, results, tables, first if corpus in FIVE_SEEDS else first[:3])
     return grids
@@ -147,7 +165,9 @@ def gaps(grids: dict[str, Grid]) -> list[str]:
         if missing:
             model, seeds = next(iter(missing.items()))
             make = command(Run(grid.corpus, *model, seed=seeds[0]))
-            counts = ", ".join(f"{name(model)} ({len(seeds)} of {len(grid.wanted)} seeds)" for model, seeds in missing.items())
+            counts = ", ".join(
+                f"{name(model)} ({len(seeds)} of {len(grid.wanted)} seeds)" for model, seeds in missing.items()
+            )
             if not any(grid.results.values()):
                 counts = f"all {len(MODELS)} models ({len(grid.wanted)} seeds each)"
             lines.append(f"{grid.corpus}: absent {counts}; the next: {make}")
@@ -176,7 +196,15 @@ def theirs(table: str, corpus: str, model: tuple[str, str], group: str, **where:
 def authors_mean(corpus: str, model: tuple[str, str], group: str, statistic: str, snapshot: str) -> float:
     """The authors' mean of a statistic in one class; NaN where their files have none."""
     if statistic.startswith("tau_"):
-        rows = theirs("jain_repo_correlations", corpus, model, group, snapshot=snapshot, measure=MEASURES[statistic], statistic="mean")
+        rows = theirs(
+            "jain_repo_correlations",
+            corpus,
+            model,
+            group,
+            snapshot=snapshot,
+            measure=MEASURES[statistic],
+            statistic="mean",
+        )
     else:
         where = {"snapshot": snapshot, "measure": "eps_max_jsd", "statistic": "mean_binned"}
         rows = theirs("jain_repo_svg_summaries", corpus, model, group, **where)
@@ -184,7 +212,7 @@ def authors_mean(corpus: str, model: tuple[str, str], group: str, statistic: str
 
 
 def stored_at(kind: str, epsilon: float) -> str:
-    """Name of a JSD statistic in the archive's tables: 'jsd_search@0.05'; AttnError for an epsilon that is not stored."""
+    """Name of a JSD statistic in the archive's tables: 'jsd_search@0.05'; AttnError where epsilon is not stored."""
     if epsilon not in EPSILONS:
         raise AttnError(f"epsilon must be one of {', '.join(map(str, EPSILONS))}, which are stored; got {epsilon}")
     return f"{kind}@{epsilon:g}"
@@ -199,10 +227,12 @@ def shown(values: np.ndarray, form: str = ".2f", bounds: tuple[float, float] = (
     return told(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan, low, high, form, bounds)
 
 
-def rows_of(grids: dict[str, Grid], statistics: dict[str, str], authors: bool = True, measure: str = "mean") -> pd.DataFrame:
-    """One row per rerun model and predicted class: seeds, test accuracy, then each statistic beside the authors' two runs.
+def rows_of(
+    grids: dict[str, Grid], statistics: dict[str, str], authors: bool = True, measure: str = "mean"
+) -> pd.DataFrame:
+    """One row per rerun model and predicted class: seeds, test accuracy, each statistic beside the authors'.
 
-    statistics: statistic -> heading. Cells are texts, mean over seeds with interval. Models that were not rerun have no row.
+    statistics: statistic -> heading. Cells are texts, mean over seeds with interval. Only rerun models.
     """
     rows = []
     for grid in grids.values():
@@ -224,25 +254,30 @@ def rows_of(grids: dict[str, Grid], statistics: dict[str, str], authors: bool = 
 def beside_authors(grids: dict[str, Grid], statistic: str) -> pd.DataFrame:
     """Our mean of a statistic and the authors' two, one row per model and class that both have.
 
-    Columns corpus, encoder, attention, group, ours, april, final, apart (distance from the nearer end of their two values, 0
-    between them), spread (distance of their two values).
+    Columns corpus, encoder, attention, group, ours, april, final, apart (distance from the nearer of their two values,
+    0 between them), spread (distance of their two values).
     """
     rows = []
     for grid in grids.values():
         for model, results in grid.results.items():
             for group in grid.groups if results else ():
                 mean = float(np.mean(grid.over_seeds(model, statistic, group)))
-                ends = [authors_mean(grid.corpus, model, group, statistic.partition("@")[0], s) for s in (APRIL_RUN, FINAL_RUN)]
+                ends = [
+                    authors_mean(grid.corpus, model, group, statistic.partition("@")[0], s)
+                    for s in (APRIL_RUN, FINAL_RUN)
+                ]
                 apart = max(min(ends) - mean, mean - max(ends), 0.0)
                 rows.append((grid.corpus, *model, group, mean, *ends, apart, abs(ends[1] - ends[0])))
     columns = ["corpus", "encoder", "attention", "group", "ours", "april", "final", "apart", "spread"]
     return pd.DataFrame(rows, columns=columns).dropna()
 
 
-def orderings(grids: dict[str, Grid], pairs: dict[str, tuple[tuple, tuple]], measure: str = "mean") -> dict[str, dict[str, list[str]]]:
+def orderings(
+    grids: dict[str, Grid], pairs: dict[str, tuple[tuple, tuple]], measure: str = "mean"
+) -> dict[str, dict[str, list[str]]]:
     """For each named pair of (model, statistic): data sets in which the first is above, below, or neither.
 
-    Decided by the Student t interval of the mean over seeds of the first minus the second (shared seeds, all documents).
+    Decided by the Student t interval of the mean over seeds of the first minus the second (all documents).
     """
     found = {}
     for title, (first, second) in pairs.items():

@@ -1,6 +1,6 @@
 """The panels of Jain & Wallace's web appendix: one figure per data set and kind, one panel per model.
 
-Ours come from the archive, the authors' from data/reported, both of their runs. Rows are encoders, columns the two kinds of
+Ours come from the archive, the authors' from data/reported, both of their runs. Rows are encoders, columns kinds of
 attention, so that a figure is as wide as a phone. What was not run is a panel that says so. Drawing functions return
 nothing and leave the figure open, for a notebook to show it; without a grid they draw nothing.
 """
@@ -24,7 +24,8 @@ THREE_WAY = {
 """Statistic -> name, line style as in the authors' appendix, measure in their files."""
 
 YARDSTICKS = {
-    "jsd_exact": "exact", "jsd_lower": "best found", "ceiling": "ceiling", "jsd_shuffled": "shuffled", "jsd_permutation": "permuted",
+    "jsd_exact": "exact", "jsd_lower": "best found", "ceiling": "ceiling", "jsd_shuffled": "shuffled",
+    "jsd_permutation": "permuted",
 }  # fmt: skip
 """What an ε-max JSD is held against; names short enough for a panel. Statistics that a model lacks are left out."""
 
@@ -35,8 +36,8 @@ FEWEST = 10
 def panels(grid: Grid, height: float, strip: float = 0.0, gap: float = 0.12) -> dict[tuple[str, str], list[Axes]]:
     """A figure of three rows and two columns of panels; model -> its axes.
 
-    height: of one panel, inches. strip: height of a second axis below each panel, relative to it. gap: inches between the
-    columns. Laid out by hand: matplotlib's own layout would cost as long as drawing.
+    height: of one panel, inches. strip: height of a second axis below each panel, relative to it. gap: between the columns,
+    inches. Laid out by hand: matplotlib's own layout would cost as long as drawing.
     """
     space, top, bottom, left, right = 0.36, 0.75, 0.55, 1.02, 0.3  # inches
     figure = plt.figure(figsize=(WIDTH, top + bottom + 3 * (height * (1 + strip) + 0.1 * bool(strip)) + 2 * space))
@@ -70,21 +71,36 @@ def interval(ax: Axes, y: float, values: np.ndarray, shade: str) -> None:
     low, high = seed_interval(values)
     ax.plot([low, high], [y, y], color=shade, linewidth=2.2, solid_capstyle="butt")
     face = shade if len(values) >= 5 else "white"
-    ax.plot(values.mean(), y, "o", color=shade, markerfacecolor=face, markersize=5)
+    ax.plot(values.mean(), y, "o", color=shade, markerfacecolor=face, markersize=5, clip_on=False)
 
 
 def authors_points(ax: Axes, y: float, points: dict[str, float], shade: str = "black") -> None:
     """Values of the authors' runs by snapshot, as open squares (April) and diamonds (final)."""
     for snapshot, point in points.items():
         if np.isfinite(point):
-            ax.plot(point, y, AUTHORS[snapshot][0], markerfacecolor="none", markeredgecolor=shade, markersize=6.5, markeredgewidth=1.1)
+            ax.plot(
+                point,
+                y,
+                AUTHORS[snapshot][0],
+                markerfacecolor="none",
+                markeredgecolor=shade,
+                markersize=6.5,
+                markeredgewidth=1.1,
+            )
 
 
 def legend(figure: plt.Figure, grid: Grid, outlines: bool) -> None:
     """One legend above all panels: classes, and the authors' two runs."""
-    handles = [plt.Rectangle((0, 0), 1, 1, color=colour(group), alpha=0.5, label=text) for group, text in grid.groups.items()]
+    handles = [
+        plt.Rectangle((0, 0), 1, 1, color=colour(group), alpha=0.5, label=text) for group, text in grid.groups.items()
+    ]
     for marker, style, text in AUTHORS.values():
-        line = {"linestyle": style if outlines else "none", "marker": marker, "markerfacecolor": "none", "color": "black"}
+        line = {
+            "linestyle": style if outlines else "none",
+            "marker": marker,
+            "markerfacecolor": "none",
+            "color": "black",
+        }
         handles.append(plt.Line2D([], [], label=text, **line))
     figure.legend(handles=handles, loc="upper center", ncols=3, fontsize=SMALL)
 
@@ -92,8 +108,8 @@ def legend(figure: plt.Figure, grid: Grid, outlines: bool) -> None:
 def histograms(grid: Grid | None, statistic: str, xlabel: str) -> None:
     """Share of each predicted class by bin: mean over seeds filled, lines from the lowest to the highest seed.
 
-    Below: means with 95 % Student t intervals over seeds, beside the authors' means; for JSD also its yardsticks, over all
-    documents. The authors' histograms, where they were read off (additive attention), are outlines. None draws nothing.
+    Below: means with 95 % Student t intervals over seeds, beside the authors' means; for JSD also its yardsticks over
+    all documents. The authors' histograms, where they were read off (additive attention), are outlines. None draws nothing.
     """
     if grid is None:
         return
@@ -114,7 +130,9 @@ def histograms(grid: Grid | None, statistic: str, xlabel: str) -> None:
                 ax.stairs(shares.mean(axis=0), limits, fill=True, color=colour(group), alpha=0.4)
                 ax.vlines(centres, shares.min(axis=0), shares.max(axis=0), color=colour(group), linewidth=0.7)
             for snapshot, (_, style, _) in AUTHORS.items():
-                bars = theirs("jain_repo_svg_histogram_bins", grid.corpus, model, group, measure=measure, snapshot=snapshot)
+                bars = theirs(
+                    "jain_repo_svg_histogram_bins", grid.corpus, model, group, measure=measure, snapshot=snapshot
+                )
                 if len(bars):
                     bars = bars.sort_values("bin_left")
                     ends = [*bars["bin_left"], bars["bin_right"].iloc[-1]]
@@ -129,7 +147,7 @@ def histograms(grid: Grid | None, statistic: str, xlabel: str) -> None:
         below.tick_params(axis="y", length=0)
         for each in (ax, below):
             each.set_xlim(limits[0], limits[-1])
-        ax.yaxis.set_major_locator(MaxNLocator(4))
+        ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
         ax.yaxis.set_major_formatter("{x:.2f}")
         if not ax.patches:
             ax.set_yticks([])
@@ -158,8 +176,10 @@ def densities(grid: Grid | None) -> None:
             if len(values) >= FEWEST and np.ptp(values) > 0:
                 ax.plot(at, gaussian_kde(values)(at), linestyle=style, color=shade, linewidth=1.8)
             interval(below, y, grid.over_seeds(model, column, "all"), shade)
-            rows = theirs("jain_repo_threeway_correlations", grid.corpus, model, "all", measure=measure, statistic="mean")
-            authors_points(below, y, {FINAL_RUN: float(value) for value in rows["value"]})
+            rows = theirs(
+                "jain_repo_threeway_correlations", grid.corpus, model, "all", measure=measure, statistic="mean"
+            )
+            authors_points(below, y, {FINAL_RUN: float(rows["value"].mean())})
         below.set_yticks(range(3), ["att–LOO", "att–grad", "grad–LOO"] if i % 2 == 0 else [""] * 3, fontsize=SMALL)
         below.set_ylim(2.6, -0.6)
         below.tick_params(axis="y", length=0)
@@ -172,8 +192,13 @@ def densities(grid: Grid | None) -> None:
             ax.set_ylabel("density", fontsize=SMALL)
         if i >= 4:
             below.set_xlabel("Kendall τ", fontsize=SMALL)
-    lines = [plt.Line2D([], [], linestyle=style, color=shade, label=text) for (text, style, _), shade in zip(THREE_WAY.values(), shades, strict=True)]
-    lines.append(plt.Line2D([], [], linestyle="none", marker="D", markerfacecolor="none", color="black", label="authors, final"))
+    lines = [
+        plt.Line2D([], [], linestyle=style, color=shade, label=text)
+        for (text, style, _), shade in zip(THREE_WAY.values(), shades, strict=True)
+    ]
+    lines.append(
+        plt.Line2D([], [], linestyle="none", marker="D", markerfacecolor="none", color="black", label="authors, final")
+    )
     plt.gcf().legend(handles=lines, loc="upper center", ncols=2, fontsize=SMALL)
 
 
@@ -201,7 +226,11 @@ def violins(grid: Grid | None, statistic: str, limits: tuple[float, float], xlab
                 tops = grid.over_seeds(model, "ceiling", group, "median", label) if ceiling else np.empty(0)
                 if len(tops):
                     ax.plot([tops.mean()] * 2, [y - 0.4 * step, y + 0.4 * step], color="black", linewidth=1.4)
-        ax.set_yticks(range(4), [text[1:-1].replace(",", "–") for text in ATTENTION_BINS] if i % 2 == 0 else [""] * 4, fontsize=SMALL)
+        ax.set_yticks(
+            range(4),
+            [text[1:-1].replace(",", "–") for text in ATTENTION_BINS] if i % 2 == 0 else [""] * 4,
+            fontsize=SMALL,
+        )
         ax.set_ylim(3.55, -0.55)
         ax.hlines([0.5, 1.5, 2.5], *limits, color="0.85", linewidth=0.8, zorder=0)
         ax.set_xlim(*limits)
@@ -215,7 +244,9 @@ def violins(grid: Grid | None, statistic: str, limits: tuple[float, float], xlab
 def violin(ax: Axes, values: np.ndarray, y: float, step: float, shade: str) -> None:
     """One violin with its number of documents; too few to estimate a density are points."""
     if len(values) >= FEWEST and np.ptp(values) > 0:
-        body = ax.violinplot(values, positions=[y], orientation="horizontal", widths=0.95 * step, showextrema=False, points=60)
+        body = ax.violinplot(
+            values, positions=[y], orientation="horizontal", widths=0.95 * step, showextrema=False, points=60
+        )
         body["bodies"][0].set(facecolor=shade, alpha=0.4, edgecolor="none")
     elif len(values):
         ax.plot(values, np.full(len(values), y), ".", color=shade, markersize=3)
@@ -224,7 +255,9 @@ def violin(ax: Axes, values: np.ndarray, y: float, step: float, shade: str) -> N
                     xytext=(2, 0), textcoords="offset points", color=shade)  # fmt: skip
 
 
-def quartiles(ax: Axes, corpus: str, model: tuple[str, str], group: str, kind: str, label: str, y: float, step: float) -> None:
+def quartiles(
+    ax: Axes, corpus: str, model: tuple[str, str], group: str, kind: str, label: str, y: float, step: float
+) -> None:
     """The authors' median as a marker on the line from lower to upper quartile, one line per run, above ours."""
     rows = theirs("jain_repo_svg_summaries", corpus, model, group, measure=kind)
     rows = rows[rows["max_attention_bin"].str[:5] == label[:5]]
@@ -232,5 +265,7 @@ def quartiles(ax: Axes, corpus: str, model: tuple[str, str], group: str, kind: s
         line = rows[rows["snapshot"] == snapshot].set_index("statistic")["value"]
         if {"q25", "median", "q75"} <= set(line.index):
             at = y - shift * step
-            ax.plot(line[["q25", "q75"]], [at, at], color="black", linewidth=0.8, linestyle=style if style == "--" else "-")
+            ax.plot(
+                line[["q25", "q75"]], [at, at], color="black", linewidth=0.8, linestyle=style if style == "--" else "-"
+            )
             ax.plot(line["median"], at, marker, markerfacecolor="white", markeredgecolor="black", markersize=4.5)

@@ -1,4 +1,4 @@
-"""Runs that differ from the standard ones: shares of the training set, the other checkpoint, other widths; and the authors' runs.
+"""Runs that differ from the standard ones in training size, checkpoint or width; and the authors' own runs.
 
 Everything is read from archived summaries; only generated corpora are trained live.
 """
@@ -55,11 +55,17 @@ def values(results: list[Result], statistics: dict[str, tuple[str, str, str]], *
     for result in results:
         table, run = summary_of(result), result.record["run"]
         table = table[table["bin"] == "all"]
-        found = dict(zip(zip(table["statistic"], table["predicted"], table["measure"], strict=True), table["value"], strict=True))
+        found = dict(
+            zip(zip(table["statistic"], table["predicted"], table["measure"], strict=True), table["value"], strict=True)
+        )
         own = {name: run[name] for name in ("corpus", "encoder", "attention", "seed")}
         own |= {name: result.record[name] for name in ("n_train", "n_test")} | names
-        rows += [own | {"measure": title, "value": found[place]} for title, place in statistics.items() if place in found]
-    return pd.DataFrame(rows, columns=["corpus", "encoder", "attention", "seed", "n_train", "n_test", *names, "measure", "value"])
+        rows += [
+            own | {"measure": title, "value": found[place]} for title, place in statistics.items() if place in found
+        ]
+    return pd.DataFrame(
+        rows, columns=["corpus", "encoder", "attention", "seed", "n_train", "n_test", *names, "measure", "value"]
+    )
 
 
 # ---- shares of the training set --------------------------------------------------------------------------------------
@@ -69,7 +75,7 @@ def by_fraction(
     corpora: list[str], fractions: list[float], seeds: int, encoder: str, attention: str,
     statistics: dict[str, tuple[str, str, str]],
 ) -> tuple[pd.DataFrame, list[str]]:  # fmt: skip
-    """`values` of the runs on shares of the training set, with column fraction, and a line for the shares that lack seeds."""
+    """`values` of the runs on shares of the training set, with column fraction; a line for those that lack seeds."""
     frames, lacking = [], {}
     for corpus in corpora:
         for fraction in fractions:
@@ -116,11 +122,14 @@ def subsets() -> pd.DataFrame:
 # ---- one field changed -----------------------------------------------------------------------------------------------
 
 
-def paired(corpora: list[str], encoders: list[str], seeds: int, statistics: dict, **changed: object) -> tuple[pd.DataFrame, list[str]]:
+def paired(
+    corpora: list[str], encoders: list[str], seeds: int, statistics: dict, **changed: object
+) -> tuple[pd.DataFrame, list[str]]:
     """Standard runs beside the same with some fields changed: one row per model and statistic.
 
-    Columns corpus, encoder, measure, n_seeds (that have both), standard, variant (means over those seeds), difference (variant
-    minus standard), low, high (95 % Student t interval of the differences per seed). The line names models without any variant.
+    Columns corpus, encoder, measure, n_seeds (that have both), standard, variant (means over those seeds), difference
+    (variant minus standard), low, high (95 % Student t interval of the differences per seed). The line names models
+    without any variant.
     """
     rows, lacking = [], {}
     told = ", ".join(f"{name} {value}" for name, value in changed.items())
@@ -131,7 +140,9 @@ def paired(corpora: list[str], encoders: list[str], seeds: int, statistics: dict
             plain, _ = stored(Run(corpus, encoder, seed=result.record["run"]["seed"]) for result in found)
             if not found:
                 lacking[f"{corpus} {encoder}"] = absent
-            both = values(found, statistics).merge(values(plain, statistics), on=["corpus", "encoder", "seed", "measure"])
+            both = values(found, statistics).merge(
+                values(plain, statistics), on=["corpus", "encoder", "seed", "measure"]
+            )
             for measure, part in both.groupby("measure", sort=False):
                 difference = (part["value_x"] - part["value_y"]).to_numpy()
                 low, high = seed_interval(difference)
@@ -147,14 +158,15 @@ def paired(corpora: list[str], encoders: list[str], seeds: int, statistics: dict
 def table2_in_three_runs() -> pd.DataFrame:
     """The cells of Table 2 that hold means, in each run of the authors.
 
-    One row per corpus, group (class name, 'all' for questions), encoder, measure: printed, first, april, final; NaN where a run has
-    no such cell. Classes are matched by name.
+    One row per corpus, group (class name, 'all' for questions), encoder, measure: printed, first, april, final; NaN where a
+    run has no such cell. Classes are matched by name.
     """
     keys = ["corpus", "group", "encoder", "measure"]
     printed = reported("jain_table2_kendall_tau", statistic="mean")
     cells = reported("jain_repo_correlations", statistic="mean", attention="tanh")
     frames = {"printed": printed} | {
-        name: cells[cells["snapshot"] == snapshot] for name, snapshot in (("first", FIRST_RUN), ("april", APRIL_RUN), ("final", FINAL_RUN))
+        name: cells[cells["snapshot"] == snapshot]
+        for name, snapshot in (("first", FIRST_RUN), ("april", APRIL_RUN), ("final", FINAL_RUN))
     }  # fmt: skip
     columns = []
     for name, frame in frames.items():
@@ -166,18 +178,31 @@ def table2_in_three_runs() -> pd.DataFrame:
 
 def bars() -> pd.DataFrame:
     """Figures 3 to 5 as the authors' files give them: corpus, three, four, five, five_gradient; the mean of 12 last."""
-    names = {"Figure 3": "three", "Figure 4": "four", "Figure 5": "five", "Figure 5 (gradient variant)": "five_gradient"}
+    names = {
+        "Figure 3": "three",
+        "Figure 4": "four",
+        "Figure 5": "five",
+        "Figure 5 (gradient variant)": "five_gradient",
+    }
     rows = reported("jain_fig3_4_5_bars")
     wide = rows.pivot_table(index="corpus", columns="table", values="value", sort=False)
     return wide.rename(columns=names)[list(names.values())].reset_index()
 
 
-def quartiles_by_bin(measure: str, statistic: str = "median", encoder: str = "lstm", attention: str = "tanh") -> pd.DataFrame:
+def quartiles_by_bin(
+    measure: str, statistic: str = "median", encoder: str = "lstm", attention: str = "tanh"
+) -> pd.DataFrame:
     """A quartile of the authors' violins by class and bin in both runs: corpus, group, bin, april, final."""
-    rows = reported("jain_repo_svg_summaries", measure=measure, statistic=statistic, encoder=encoder, attention=attention)
-    rows = rows[rows["max_attention_bin"].notna()].assign(group=rows["class_name"].fillna("all"), bin=rows["max_attention_bin"].str[:5])
+    rows = reported(
+        "jain_repo_svg_summaries", measure=measure, statistic=statistic, encoder=encoder, attention=attention
+    )
+    rows = rows[rows["max_attention_bin"].notna()].assign(
+        group=rows["class_name"].fillna("all"), bin=rows["max_attention_bin"].str[:5]
+    )
     wide = rows.pivot_table(index=["corpus", "group", "bin"], columns="snapshot", values="value", sort=False)
-    return wide.rename(columns={APRIL_RUN: "april", FINAL_RUN: "final"}).reindex(columns=["april", "final"]).reset_index()
+    return (
+        wide.rename(columns={APRIL_RUN: "april", FINAL_RUN: "final"}).reindex(columns=["april", "final"]).reset_index()
+    )
 
 
 def spread(cells: pd.DataFrame, first: str, second: str) -> dict[str, object]:
@@ -185,7 +210,12 @@ def spread(cells: pd.DataFrame, first: str, second: str) -> dict[str, object]:
     apart = (cells[first] - cells[second]).abs().dropna()
     if apart.empty:
         return {"median": np.nan, "largest": np.nan, "cell": None, "n": 0}
-    return {"median": float(apart.median()), "largest": float(apart.max()), "cell": cells.loc[apart.idxmax()], "n": len(apart)}
+    return {
+        "median": float(apart.median()),
+        "largest": float(apart.max()),
+        "cell": cells.loc[apart.idxmax()],
+        "n": len(apart),
+    }
 
 
 # ---- search variants -------------------------------------------------------------------------------------------------
@@ -207,6 +237,8 @@ def searches(traces, epsilon: float, k: int = 5, steps: int = 500) -> pd.DataFra
     columns = {}
     for (objective, diversity), title in SEARCHES.items():
         weight = paper_diversity(k) if diversity == "paper" else None
-        chosen = select(traces, search(traces, k=k, steps=steps, objective=objective, diversity=weight, progress=False), epsilon)
+        chosen = select(
+            traces, search(traces, k=k, steps=steps, objective=objective, diversity=weight, progress=False), epsilon
+        )
         columns |= {(title, name): chosen[name].to_numpy() for name in ("jsd", "tvd")}
     return pd.DataFrame(columns)

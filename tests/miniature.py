@@ -1,4 +1,4 @@
-"""Sources of the miniature book of test_book.py: a page with gaps, one that waits for a run, and prose that refers to both."""
+"""Sources of the miniature book of test_book.py: pages with gaps, one that waits, and prose."""
 
 GAPPY = """(gappy)=
 # A page with gaps and wide things

@@ -85,7 +85,9 @@ def test_gap_boxes_are_listed(miniature, capsys):
     book.remarks(miniature)
     out = capsys.readouterr().out
     assert "  gap    gappy: run sst-lstm-tanh-1 is absent\n" in out and "5 absent runs are shown as gap boxes" in out
-    assert "  gap    waiting: run imdb-lstm-tanh-999999999-" in out and "  gap    waiting: run of an earlier cell" in out
+    assert (
+        "  gap    waiting: run imdb-lstm-tanh-999999999-" in out and "  gap    waiting: run of an earlier cell" in out
+    )
 
 
 @pytest.mark.slow
@@ -101,7 +103,9 @@ def test_a_page_without_its_run_is_cut_short(miniature):
 def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
     root = small_book(tmp_path)
     (root / "notebooks" / "waiting.md").write_text(WAITING)
-    with pytest.raises(AttnError, match="^page waiting stopped in cell 3: AbsentRun: run imdb-lstm-tanh-999999999-.*attn_core run"):
+    with pytest.raises(
+        AttnError, match="^page waiting stopped in cell 3: AbsentRun: run imdb-lstm-tanh-999999999-.*attn_core run"
+    ):
         notebook.execute("waiting", root=root)
     assert not (root / "_build").exists(), "nothing to look into"
 

@@ -9,12 +9,16 @@ from attn_core.errors import AttnError
 
 
 def test_operations_of_two_words_by_hand():
-    """Two words and start and end: four tokens forward; each of two deletions leaves a pair, one direction of it new."""
+    """Two words and start and end: four tokens forward; each of two deletions leaves one pair."""
     row = cost.operations([2]).iloc[0]
-    token = 2 * 300 * 1024 + 2 * 128 * 1024 + 2 * 256 * 128  # input and recurrent products of both directions, attention
+    token = (
+        2 * 300 * 1024 + 2 * 128 * 1024 + 2 * 256 * 128
+    )  # input and recurrent products of both directions, attention
     assert row.forward == 4 * token
     assert row.naive == 2 * 3 * token
-    assert row.shared == 4 * token + 2 * (2 * 128 * 512 + 2 * 128 * 128), "one direction of four gates; half of the attention layer"
+    assert row.shared == 4 * token + 2 * (2 * 128 * 512 + 2 * 128 * 128), (
+        "one direction of four gates; half of the attention layer"
+    )
 
 
 def test_operations_are_those_of_the_benchmark():
@@ -41,7 +45,9 @@ def test_exponent_of_a_straight_line_and_of_a_bent_one():
     assert np.isclose(fit["low"], 1.7) and np.isclose(fit["high"], 1.7)
     bent = cost.exponent(words, words**2 + 1000)
     assert bent["slope"] < 2 and bent["high"] - bent["low"] > 0.1
-    assert np.isnan(cost.exponent(words[:2], words[:2])["low"]) and np.isnan(cost.exponent(words[:1], words[:1])["slope"])
+    assert np.isnan(cost.exponent(words[:2], words[:2])["low"]) and np.isnan(
+        cost.exponent(words[:1], words[:1])["slope"]
+    )
 
 
 def test_live_times():

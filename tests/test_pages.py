@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted(notebook.pages(ROOT))
 SOURCES = [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]
 
+
 def test_toc_and_sources_agree():
     prose = {path.stem for path in (ROOT / "book").glob("*.md")} | {"status"}  # the build writes status.md
     toc = book.toc_pages(ROOT)
@@ -40,9 +41,14 @@ def test_references_survive_a_shortened_page():
         before = text.split("```{code-cell}")[0]
         assert path.parent.name == "book" or "{glue" not in before, f"{path} quotes a number above its parameters"
         for role, label in re.findall(r"\{(numref|eq|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`", text):
-            near = [text, *(other for file, other in sources.items() if file.parent.name == "book")]  # prose is never cut
+            near = [
+                text,
+                *(other for file, other in sources.items() if file.parent.name == "book"),
+            ]  # prose is never cut
             found = any(re.search(rf"(name|label): {label}\b|\({label}\)", other) for other in near)
-            assert found, f"{path} refers by {{{role}}} to {label} on a page that may be cut short; name the page's label"
+            assert found, (
+                f"{path} refers by {{{role}}} to {label} on a page that may be cut short; name the page's label"
+            )
 
 
 def test_evidence_table_and_pages_agree():
@@ -63,7 +69,9 @@ def test_every_label_referred_to_exists():
     everything = "\n".join(texts.values())
     known = set(re.findall(r"^\(([\w-]+)\)=", everything, re.M)) | {"status"}  # the build writes the page
     known |= {f"evidence-{name}" for name in reported("evidence")["id"]}
-    known |= set(re.findall(r"^:label: ([\w-]+)", everything, re.M)) | set(re.findall(r"^    name: ([\w-]+)", everything, re.M))
+    known |= set(re.findall(r"^:label: ([\w-]+)", everything, re.M)) | set(
+        re.findall(r"^    name: ([\w-]+)", everything, re.M)
+    )
     for path, text in texts.items():
         for label in re.findall(r"\{(?:ref|numref|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`", text):
             assert label in known, f"{path.name} refers to {label}, which is nowhere"
@@ -71,8 +79,18 @@ def test_every_label_referred_to_exists():
 
 def test_labels_are_used_once():
     """Also over files: Sphinx would take one of two at random."""
-    labels = [label for path in SOURCES if not path.name.startswith("_") for label in re.findall(r"^\(([\w-]+)\)=", path.read_text(), re.M)]
-    labels += [label for path in SOURCES if not path.name.startswith("_") for label in re.findall(r"^    name: ([\w-]+)", path.read_text(), re.M)]
+    labels = [
+        label
+        for path in SOURCES
+        if not path.name.startswith("_")
+        for label in re.findall(r"^\(([\w-]+)\)=", path.read_text(), re.M)
+    ]
+    labels += [
+        label
+        for path in SOURCES
+        if not path.name.startswith("_")
+        for label in re.findall(r"^    name: ([\w-]+)", path.read_text(), re.M)
+    ]
     assert len(labels) == len(set(labels)), sorted({label for label in labels if labels.count(label) > 1})
 
 

@@ -43,7 +43,9 @@ def made(tmp_path_factory):
     """An archive with two seeds of SST's BiLSTM and one of its average encoder; (grid, document tables by seed)."""
     folder = tmp_path_factory.mktemp("data") / "archive"
     folder.mkdir()
-    tables = {seed: store_run(folder, Run("sst", seed=seed), number, seed == 10) for number, seed in enumerate((10, 50), 1)}
+    tables = {
+        seed: store_run(folder, Run("sst", seed=seed), number, seed == 10) for number, seed in enumerate((10, 50), 1)
+    }
     store_run(folder, Run("sst", "average"), 7, True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTN_ARCHIVE", str(folder))
@@ -60,7 +62,9 @@ def closed_figures():
 def test_values_over_seeds_are_those_of_the_documents(made):
     grid, tables = made[0]["sst"], made[1]
     for group in grid.groups:
-        means = [table.loc[table["predicted"] == int(group), "tau_attention_gradient"].mean() for table in tables.values()]
+        means = [
+            table.loc[table["predicted"] == int(group), "tau_attention_gradient"].mean() for table in tables.values()
+        ]
         assert np.allclose(grid.over_seeds(LSTM, "tau_attention_gradient", group), means)
     assert np.allclose(grid.over_seeds(LSTM, "accuracy", "all", "value"), [0.51, 0.52])
     assert not len(grid.over_seeds(("cnn", "dot"), "tau_attention_gradient", "all"))
@@ -82,10 +86,19 @@ def test_absent_runs_are_told(made):
     sst, babi = made[0].values()
     assert sst.missing()[LSTM] == [257, 500231, 100078] and len(sst.missing()[AVERAGE]) == 4
     lines = grids.gaps(made[0])
-    assert len(lines) == 2 and "sst: absent BiLSTM, additive (3 of 5 seeds), BiLSTM, scaled dot (5 of 5 seeds)" in lines[0]
-    assert "--corpus sst --encoder lstm --attention tanh --seed 257" in lines[0] and "all 6 models (5 seeds each)" in lines[1]
+    assert (
+        len(lines) == 2 and "sst: absent BiLSTM, additive (3 of 5 seeds), BiLSTM, scaled dot (5 of 5 seeds)" in lines[0]
+    )
+    assert (
+        "--corpus sst --encoder lstm --attention tanh --seed 257" in lines[0]
+        and "all 6 models (5 seeds each)" in lines[1]
+    )
     told = sst.told("documents")
-    assert "Document layer, all 15 test documents (seed 10)" in told and "1 to 2 seeds a model" in told and "Not rerun: BiLSTM, scaled dot" in told
+    assert (
+        "Document layer, all 15 test documents (seed 10)" in told
+        and "1 to 2 seeds a model" in told
+        and "Not rerun: BiLSTM, scaled dot" in told
+    )
     assert babi.told() == "No model of this data set was rerun; only the authors' numbers are drawn"
 
 
@@ -98,7 +111,9 @@ def test_unknown_names_are_refused():
 
 def test_the_authors_classes_go_by_name():
     """SNLI's class numbers change between the authors' runs; the values are those of their files for contradiction."""
-    values = [grids.authors_mean("snli", LSTM, "1", "tau_attention_gradient", snapshot) for snapshot in (APRIL_RUN, FINAL_RUN)]
+    values = [
+        grids.authors_mean("snli", LSTM, "1", "tau_attention_gradient", snapshot) for snapshot in (APRIL_RUN, FINAL_RUN)
+    ]
     assert np.allclose(values, [0.416067, 0.305903])
     assert np.isclose(grids.authors_mean("babi_1", LSTM, "all", "tau_attention_gradient", FINAL_RUN), 0.25, atol=0.005)
     assert np.isnan(grids.authors_mean("sst", ("none", "tanh"), "0", "tau_attention_loo", FINAL_RUN))
@@ -112,7 +127,10 @@ def test_distance_from_the_authors_two_runs(made):
 
 
 def test_orderings_are_decided_by_the_interval_over_seeds(made):
-    pairs = {"up": ((LSTM, "ceiling"), (LSTM, "tau_attention_random")), "one seed": ((AVERAGE, "ceiling"), (AVERAGE, "tau_attention_random"))}
+    pairs = {
+        "up": ((LSTM, "ceiling"), (LSTM, "tau_attention_random")),
+        "one seed": ((AVERAGE, "ceiling"), (AVERAGE, "tau_attention_random")),
+    }
     grid = made[0]["sst"]
     difference = grid.over_seeds(LSTM, "ceiling", "all") - grid.over_seeds(LSTM, "tau_attention_random", "all")
     low, high = seed_interval(difference)
@@ -147,7 +165,9 @@ def test_pairs_have_a_bracket_and_questions_one_group(corpus, outputs, tmp_path,
     assert labels.count("best found") == 3 and "exact" not in labels
     panels.violins(grid, "jsd_search@0.05", (0, 0.7), "JSD", ceiling=True)
     assert sum(int(text.get_text()) for text in axes_by_title()["BiLSTM, additive"].texts) == 15
-    assert len(grids.rows_of({corpus: grid}, {grids.stored_at("jsd_lower", 0.05): "best"}, authors=False)) == len(grid.groups)
+    assert len(grids.rows_of({corpus: grid}, {grids.stored_at("jsd_lower", 0.05): "best"}, authors=False)) == len(
+        grid.groups
+    )
 
 
 # ---- drawing ---------------------------------------------------------------------------------------------------------
@@ -191,7 +211,9 @@ def test_violins_hold_medians_quartiles_and_numbers(made):
     counts = sum(int(text.get_text()) for text in ax.texts)
     assert counts == 15, "every document of the seed that has a table stands in one bin"
     medians = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
-    expected = [grid.over_seeds(LSTM, "median_change", g, "median", b) for b in panels.ATTENTION_BINS for g in grid.groups]
+    expected = [
+        grid.over_seeds(LSTM, "median_change", g, "median", b) for b in panels.ATTENTION_BINS for g in grid.groups
+    ]
     assert np.allclose(sorted(medians), sorted(values.mean() for values in expected if len(values)))
     assert sum(line.get_marker() == "D" for line in ax.lines) == 7, "the authors' final run has seven medians there"
 
@@ -223,7 +245,9 @@ def test_without_a_grid_nothing_is_drawn():
 
 
 def test_sizes_draw_every_seed_and_the_authors():
-    table = pd.DataFrame({"corpus": "sst", "measure": "accuracy", "n_train": [100, 100, 1000], "value": [0.6, 0.8, 0.9]})
+    table = pd.DataFrame(
+        {"corpus": "sst", "measure": "accuracy", "n_train": [100, 100, 1000], "value": [0.6, 0.8, 0.9]}
+    )
     comparisons.sizes(table, ["accuracy"], {("sst", "accuracy"): {FINAL_RUN: 0.81}})
     ax = plt.gcf().axes[0]
     assert ax.lines[0].get_ydata().tolist() == [0.6, 0.8, 0.9]
@@ -232,10 +256,20 @@ def test_sizes_draw_every_seed_and_the_authors():
 
 
 def test_lines_of_cells_and_bins():
-    rows = pd.DataFrame({"label": ["a", "b"], "first": [0.1, np.nan], "april": [0.2, 0.3], "final": [0.4, 0.5], "ours": [[0.3, 0.5], []]})
+    rows = pd.DataFrame(
+        {
+            "label": ["a", "b"],
+            "first": [0.1, np.nan],
+            "april": [0.2, 0.3],
+            "final": [0.4, 0.5],
+            "ours": [[0.3, 0.5], []],
+        }
+    )
     comparisons.runs_of_cells(rows, "τ")
     marks = {m: [line.get_xdata()[0] for line in plt.gca().lines if line.get_marker() == m] for m in "sDo"}
     assert marks["s"] == [0.2, 0.3] and marks["D"] == [0.4, 0.5] and np.allclose(marks["o"], [0.4])
-    bins = pd.DataFrame({"label": ["a"], "april": [[0.1, 0.2, 0.3, 0.4]], "final": [[0.5, np.nan, 0.6, 0.7]], "ours": [[np.nan] * 4]})
+    bins = pd.DataFrame(
+        {"label": ["a"], "april": [[0.1, 0.2, 0.3, 0.4]], "final": [[0.5, np.nan, 0.6, 0.7]], "ours": [[np.nan] * 4]}
+    )
     comparisons.by_bin(bins, "change")
     assert [line.get_xdata()[0] for line in plt.gca().lines if line.get_marker() == "s"] == [0.1, 0.2, 0.3, 0.4]

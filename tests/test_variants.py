@@ -15,10 +15,16 @@ MEAN = {"τ": ("tau_attention_gradient", "all", "mean")}
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-    """An archive of SST: two standard runs, two on half of the documents, one with the other checkpoint; tables by run."""
+    """An archive of SST: two standard runs, two on half of it, one with the other checkpoint; tables by run."""
     folder = tmp_path_factory.mktemp("data") / "archive"
     folder.mkdir()
-    runs = [Run("sst"), Run("sst", seed=50), Run("sst", fraction=0.5), Run("sst", fraction=0.5, seed=50), Run("sst", selection="test", seed=50)]
+    runs = [
+        Run("sst"),
+        Run("sst", seed=50),
+        Run("sst", fraction=0.5),
+        Run("sst", fraction=0.5, seed=50),
+        Run("sst", selection="test", seed=50),
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTN_ARCHIVE", str(folder))
         patch.chdir(tmp_path_factory.mktemp("elsewhere"))
@@ -35,14 +41,21 @@ def test_values_by_share_of_the_training_set(tables):
     expected = [mean(tables[Run("sst", fraction=f, seed=s)]) for f in (0.5, 1.0) for s in (10, 50)]
     assert np.allclose(found["value"], expected) and set(found["n_test"]) == {15}
     (line,) = lines
-    assert "sst 25% (0 of 2 seeds stored); the next: python -m attn_core run --corpus sst" in line and "--fraction 0.25" in line
+    assert (
+        "sst 25% (0 of 2 seeds stored); the next: python -m attn_core run --corpus sst" in line
+        and "--fraction 0.25" in line
+    )
 
 
 def test_differences_are_taken_seed_by_seed(tables):
     found, lines = variants.paired(["sst"], ["lstm", "average"], 2, MEAN, fraction=0.5)
     (row,) = found.itertuples()
     differences = [mean(tables[Run("sst", fraction=0.5, seed=s)]) - mean(tables[Run("sst", seed=s)]) for s in (10, 50)]
-    assert row.n_seeds == 2 and np.isclose(row.difference, np.mean(differences)) and np.isclose(row.variant - row.standard, row.difference)
+    assert (
+        row.n_seeds == 2
+        and np.isclose(row.difference, np.mean(differences))
+        and np.isclose(row.variant - row.standard, row.difference)
+    )
     half = 12.706204736 * np.std(differences, ddof=1) / np.sqrt(2)  # Student t, one degree of freedom
     assert np.isclose(row.high - row.difference, half)
     assert len(lines) == 1 and "sst average (0 of 2 seeds stored)" in lines[0] and "sst lstm" not in lines[0]
@@ -72,7 +85,9 @@ def test_two_runs_of_the_authors_differ_as_computed_before():
                 ("lstm", "tau_loo"): (0.04, 0.27, "snli")}  # fmt: skip
     for place, part in cells.groupby(["encoder", "measure"]):
         found = variants.spread(part, "april", "final")
-        assert (round(found["median"], 2), round(found["largest"], 2), found["cell"].corpus) == expected[place] and found["n"] == 21
+        assert (round(found["median"], 2), round(found["largest"], 2), found["cell"].corpus) == expected[
+            place
+        ] and found["n"] == 21
     assert variants.spread(cells, "printed", "april")["largest"] < 0.00501, "Table 2 is the April run, rounded"
     assert cells["first"].notna().sum() == 28, "seven sets, two classes, two measures of the BiLSTM"
     assert variants.spread(cells.assign(none=np.nan), "none", "april")["n"] == 0
