@@ -26,14 +26,22 @@ from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Traces, round_mantissa
 
-FIRST_SEED_TOKENS = {"text": 24_000, "question": 2_000, "inference": 1_000}
-FURTHER_SEED_TOKENS = {"text": 4_000, "question": 500, "inference": 250}
-"""Tokens kept of a run's traces, by task; those of pairs hold 32 to 128 numbers a token."""
+LAYERS = ("main", "first seed", "further")
+"""How much of a run is kept: the paper's main model, other models' first seeds, further seeds and variants."""
+
+TOKENS_KEPT = {
+    "text": (24_000, 12_000, 2_000),
+    "question": (2_000, 1_000, 500),
+    "inference": (1_000, 500, 250),
+}
+"""Tokens of a run's traces by task and layer; those of pairs hold 8 to 128 numbers a token."""
 
 MACHINE = platform.node().replace(".", "-")
 """Stands in the names of staging folders: a store may be shared by machines, each with processes of its own."""
 
-DOCUMENTS_KEPT = 3_000
+DOCUMENTS_KEPT = (3_000, 1_500, 0)
+"""Rows of the per-document table by layer."""
+
 DOCUMENT_BITS = 18
 """Mantissa of per-document statistics: 1e-7 of a probability near 0.05, so thresholds survive rounding."""
 
@@ -293,20 +301,21 @@ def sample(doc_ids: np.ndarray, corpus: str) -> np.ndarray:
     return np.array(sorted(range(len(doc_ids)), key=ranks.__getitem__))
 
 
-def pack(key: str, tables: tuple[pd.DataFrame, pd.DataFrame], first_seed: bool) -> None:
-    """Move a cached run into the archive: the sample of its traces, its document table (first seed) and summary.
+def pack(key: str, tables: tuple[pd.DataFrame, pd.DataFrame], layer: str) -> None:
+    """Move a cached run into the archive: the sample of its traces, its document table (not of layer 'further') and
+    summary.
 
-    tables: (document table, summary) computed from the traces of the whole test set.
+    tables: (document table, summary) computed from the traces of the whole test set. layer: one of LAYERS.
     """
     result = read(cache_store(), key)
     documents, summary = tables
     order = sample(result.traces.doc_id, result.record["run"]["corpus"])
     task = catalogue.corpus(result.record["run"]["corpus"]).task
-    budget = (FIRST_SEED_TOKENS if first_seed else FURTHER_SEED_TOKENS)[task]
+    budget = TOKENS_KEPT[task][LAYERS.index(layer)]
     within = np.cumsum(result.traces.lengths[order]) <= budget
     kept = np.sort(order[: max(1, int(within.sum()))])
     files = {"traces.parquet": result.traces.take(kept), "summary.parquet": summary}
-    if first_seed:
-        files["documents.parquet"] = documents.iloc[np.sort(order[:DOCUMENTS_KEPT])].reset_index(drop=True)
+    if layer != "further":
+        files["documents.parquet"] = documents.iloc[np.sort(order[: DOCUMENTS_KEPT[LAYERS.index(layer)]])].reset_index(drop=True)
     record = {name: value for name, value in result.record.items() if name != "files"}
     write(archive_folder(), key, record, files)

@@ -134,10 +134,7 @@ def note(failures: dict[str, str], run: Run, reason: str) -> None:
 
 
 def pack_run(run: Run) -> None:
-    """Compute a cached run's tables from the traces of the whole test set and put it into the archive.
-
-    The first seed of the book's list keeps the per-document table too.
-    """
+    """Compute a cached run's tables from the traces of the whole test set and put it into the archive."""
     from attn_core.experiments import document_table, summary_table
 
     store = archive.cache_store()
@@ -146,4 +143,11 @@ def pack_run(run: Run) -> None:
     traces = archive.read(store, run.key).traces
     documents = document_table(traces)
     tables = documents, summary_table(documents, traces.classes)
-    archive.pack(run.key, tables, first_seed=run.seed == SEEDS[0])
+    archive.pack(run.key, tables, layer_of(run))
+
+
+def layer_of(run: Run) -> str:
+    """How much of a run the archive keeps, one of archive.LAYERS: less of further seeds and of variants."""
+    if run != Run(run.corpus, run.encoder, run.attention, SEEDS[0]):
+        return "further"
+    return "main" if (run.encoder, run.attention) == ("lstm", "tanh") else "first seed"
