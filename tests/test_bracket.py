@@ -20,6 +20,7 @@ from attn_core.experiments.search import search
 from attn_core.measures import jsd, jsd_point, jsd_ragged, tvd
 from attn_core.traces import probabilities
 
+
 def test_sparse_by_hand():
     """`question`: weights (3/4, 1/4). Within 0.2 the first word alone; within 1 the second, the least attended."""
     traces = question()
