@@ -13,7 +13,7 @@ from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
-from attn_core.runs import Run, command, obtain
+from attn_core.runs import Run, changed, command, obtain
 from attn_core.scorecard import data_of, documents, printed_sizes
 from attn_core.seeds import book_seeds, summary_of
 
@@ -38,12 +38,17 @@ def stored(runs: Iterable[Run]) -> tuple[list[Result], list[Run]]:
 
 
 def gap_lines(absent: dict[str, list[Run]], wanted: int, what: str = "runs") -> list[str]:
-    """One line for all named groups of absent runs, with the command of the first; none where nothing is absent."""
+    """One line for all named groups of absent runs, with the command of the first; none where nothing is absent.
+
+    Widths have no word on the command line: they go through a sweep file.
+    """
     lacking = {title: runs for title, runs in absent.items() if runs}
     if not lacking:
         return []
     told = ", ".join(f"{title} ({wanted - len(runs)} of {wanted} seeds stored)" for title, runs in lacking.items())
-    return [f"{what} absent: {told}; the next: {command(next(iter(lacking.values()))[0])}"]
+    first = next(iter(lacking.values()))[0]
+    make = "python -m attn_core sweep data/sweeps/jain-widths.yml" if "hidden" in changed(first) else command(first)
+    return [f"{what} absent: {told}; the next: {make}"]
 
 
 def values(results: list[Result], statistics: dict[str, tuple[str, str, str]], **names: object) -> pd.DataFrame:
