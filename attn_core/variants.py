@@ -109,9 +109,11 @@ def authors_of_whole_set(corpora: list[str], encoder: str, attention: str) -> di
 
 
 def subsets() -> pd.DataFrame:
-    """Archived data sets that were trained on less than the paper's data: corpus, n_train, share of the paper's count.
+    """Archived data sets that were trained on less than the paper's data: corpus, n_train, n_dev, cut, printed, share, data.
 
-    Read from the first seed of the BiLSTM with additive attention. Columns also data: 'subset' or 'generated'.
+    Read from the first seed of the BiLSTM with additive attention. printed: training documents of Table 1. cut: whether
+    the development set was cut from them, as that count is meant; share: of printed, with n_dev where cut. data: 'subset'
+    or 'generated'.
     """
     store, rows = archive.archive_folder(), []
     for corpus, sizes in printed_sizes().items():
@@ -120,8 +122,9 @@ def subsets() -> pd.DataFrame:
             record = archive.read_record(store, key)
             count = documents(record, "train")[0]
             if data_of(record) != "same":
-                rows.append((corpus, record["n_train"], count / sizes["train"], data_of(record)))
-    return pd.DataFrame(rows, columns=["corpus", "n_train", "share", "data"])
+                parts = record["n_train"], record["n_dev"], count > record["n_train"]
+                rows.append((corpus, *parts, sizes["train"], count / sizes["train"], data_of(record)))
+    return pd.DataFrame(rows, columns=["corpus", "n_train", "n_dev", "cut", "printed", "share", "data"])
 
 
 # ---- one field changed -----------------------------------------------------------------------------------------------

@@ -87,6 +87,8 @@ def test_subsets_are_shares_of_the_papers_count(tables):
     """SST's training documents are all there; the made-up test set of 15 makes it a subset."""
     (row,) = variants.subsets().itertuples()
     assert (row.corpus, row.n_train, row.share, row.data) == ("sst", 6355, 1.0, "subset")
+    assert row.n_dev > 0 and not row.cut, "SST's development set is a file of its own: it is not in the paper's count"
+    assert row.n_train / row.printed == row.share
 
 
 def test_two_runs_of_the_authors_differ_as_computed_before():
