@@ -84,20 +84,24 @@ def runs_of_cells(rows: pd.DataFrame, xlabel: str) -> None:
 def by_bin(rows: pd.DataFrame, xlabel: str) -> None:
     """Medians in the four bins of the largest weight, light (lowest bin) to dark: the authors' two runs above ours.
 
-    rows: label, then april, final and ours, each a list of four values (NaN where a bin is empty).
+    rows: label, then april, final and ours, each a list of four values (NaN where a bin is empty); n_seeds (optional):
+    fewer than five make our points white with an edge in their tone.
     """
     _, ax = plt.subplots(figsize=(WIDTH, 1.3 + 0.44 * len(rows)), layout="constrained")
     shades = ("0.8", "0.58", "0.35", "0.0")
     blues = ("#c6d6e6", "#88aacb", "#4a79a8", OURS)
     for y, row in enumerate(rows.itertuples()):
+        few = getattr(row, "n_seeds", 5) < 5
         for shift, marker, values, tones in (
             (-0.27, "s", row.april, shades),
             (0, "D", row.final, shades),
             (0.27, "o", row.ours, blues),
         ):
             for value, tone in zip(values, tones, strict=True):
+                edge, width = (tone, 1.4) if few and marker == "o" else ("black", 0.5)
+                face = "white" if few and marker == "o" else tone
                 ax.plot(
-                    value, y + shift, marker, color=tone, markeredgecolor="black", markeredgewidth=0.5, markersize=5.5
+                    value, y + shift, marker, color=face, markeredgecolor=edge, markeredgewidth=width, markersize=5.5
                 )
     ax.hlines(np.arange(len(rows) - 1) + 0.5, -0.02, 1.02, color="0.88", linewidth=0.7, zorder=0)
     ax.set_yticks(range(len(rows)), rows["label"], fontsize=SMALL)

@@ -273,3 +273,8 @@ def test_lines_of_cells_and_bins():
     )
     comparisons.by_bin(bins, "change")
     assert [line.get_xdata()[0] for line in plt.gca().lines if line.get_marker() == "s"] == [0.1, 0.2, 0.3, 0.4]
+    for n_seeds, white in ((4, True), (5, False)):
+        comparisons.by_bin(bins.assign(ours=[[0.2, 0.3, 0.4, 0.5]], n_seeds=n_seeds), "change")
+        ours = [line for line in plt.gca().lines if line.get_marker() == "o" and len(line.get_xdata()) == 1][:4]
+        assert [line.get_xdata()[0] for line in ours] == [0.2, 0.3, 0.4, 0.5]
+        assert all((line.get_markerfacecolor() == "white") == white for line in ours), "few seeds are open"
