@@ -249,9 +249,13 @@ def alive(process: int) -> bool:
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
-    """A DataFrame as Parquet with 18-bit mantissas."""
-    rounded = {name: round_mantissa(table[name].to_numpy(), DOCUMENT_BITS) for name in table.select_dtypes("floating")}
-    table.assign(**rounded).to_parquet(path, compression="zstd", compression_level=19, index=False)
+    """A DataFrame as Parquet with 18-bit mantissas; split into byte streams, floats take a third less."""
+    floats = list(table.select_dtypes("floating"))
+    rounded = table.assign(**{name: round_mantissa(table[name].to_numpy(), DOCUMENT_BITS) for name in floats})
+    others = [name for name in table if name not in floats]
+    rounded.to_parquet(
+        path, compression="zstd", compression_level=19, index=False, use_dictionary=others, use_byte_stream_split=floats
+    )
 
 
 def sample(doc_ids: np.ndarray, corpus: str) -> np.ndarray:
