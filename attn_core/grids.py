@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core import archive
-from attn_core.across import told
+from attn_core.across import seeds_in_words, told
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
@@ -89,28 +89,32 @@ class Grid:
         absent = {model: [seed for seed in self.wanted if seed not in there.get(model, [])] for model in MODELS}
         return {model: seeds for model, seeds in absent.items() if seeds}
 
-    def told(self, layer: str = "summaries") -> str:
-        """Runs, layer and n for a caption. layer: 'summaries' (all seeds) or 'documents' (one seed)."""
+    def told(self, layer: str = "summaries", points: str = "means") -> str:
+        """Runs, layer ('summaries' or 'documents'), n and what the points are ('means', 'medians'), for a caption."""
         found = [result for results in self.results.values() for result in results]
         if not found:
             return "No model of this data set was rerun; only the authors' numbers are drawn"
         seeds = sorted({len(results) for results in self.results.values() if results})
-        count = (
-            f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else f"{seeds[0]} seed{'s' if seeds[0] > 1 else ''}"
-        )
+        count = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else seeds_in_words(seeds[0])
         tests = " or ".join(str(n) for n in sorted({result.record["n_test"] for result in found}))
         trained = " or ".join(f"{n:,}" for n in sorted({result.record["n_train"] for result in found}))
         text = f"{count} a model, seed summaries of the whole test set, n = {tests} documents"
         first = next((r for r in found if r.documents is not None), None)
         if layer == "documents" and first is not None:
-            text = (
-                f"{first.documents_layer.capitalize()} (seed {first.record['run']['seed']}); medians and means: {text}"
-            )
+            text = f"{first.documents_layer.capitalize()} (seed {first.record['run']['seed']}); {points}: {text}"
         absent = [name(model) for model in MODELS if not self.results.get(model)]
         kind = {"subset": ", a subset of the paper's data", "generated": ", generated"}.get(
             data_of(found[0].record), ""
         )
-        return f"{text}; trained on {trained} documents{kind}" + (f". Not rerun: {', '.join(absent)}" if absent else "")
+        drawn = f"Points: {points} over seeds with 95 % Student t intervals"
+        if seeds[-1] == 1:
+            drawn = f"Points: {points} of one seed, hence open and without an interval"
+        elif seeds[0] == 1:
+            drawn += " (none where a model has one seed; open below five)"
+        elif seeds[0] < 5:
+            drawn += " (open below five seeds)"
+        lacking = f". Not rerun: {'; '.join(absent)}" if absent else ""
+        return f"{text}; trained on {trained} documents{kind}. {drawn}{lacking}"
 
 
 def groups(corpus: str) -> dict[str, str]:

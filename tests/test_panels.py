@@ -1,5 +1,7 @@
 """The appendix: what the archive holds of all models of a data set, and what its panels draw of it."""
 
+from dataclasses import replace
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -99,6 +101,10 @@ def test_absent_runs_are_told(made):
         and "1 to 2 seeds a model" in told
         and "Not rerun: BiLSTM, scaled dot" in told
     )
+    assert "Points: means over seeds with 95 % Student t intervals (none where a model has one seed; open b" in told
+    assert "Not rerun: BiLSTM, scaled dot; CNN, additive; " in told, "names hold commas"
+    one = replace(sst, results={AVERAGE: sst.results[AVERAGE]}).told("documents", "medians")
+    assert "Points: medians of one seed, hence open and without an interval" in one and "Student" not in one
     assert babi.told() == "No model of this data set was rerun; only the authors' numbers are drawn"
 
 
