@@ -121,8 +121,8 @@ def told_coverage(rows: pd.DataFrame) -> str:
     """Test documents, seeds and kind of training data of each data set, for captions."""
     parts = []
     for row in rows.itertuples():
-        of = f" of {printed_sizes()[row.corpus]['train']:,.0f}" if row.corpus in printed_sizes() else ""
-        kind = {"subset": f", trained on {row.n_train:,}{of}", "generated": ", generated"}.get(row.data, "")
+        of = f", {printed_sizes()[row.corpus]['train']:,.0f} in the paper" if row.corpus in printed_sizes() else ""
+        kind = {"subset": f", trained on {row.n_train:,} and {row.n_dev:,} for development{of}", "generated": ", generated"}.get(row.data, "")
         parts.append(f"{row.corpus} {row.n_test:,} ({seeds_in_words(row.n_seeds)}{kind})")
     return "; ".join(parts) or "no run"
 
@@ -193,10 +193,11 @@ def over_models(every: pd.DataFrame, statistic: str, measure: str, predicted: st
 def mean_of_sets(values: pd.DataFrame) -> dict[str, float]:
     """Mean over data sets of `value` (columns corpus, seed, value), with its interval over the seeds that all sets have."""
     wide = values.pivot_table(index="seed", columns="corpus", values="value")
-    means = wide.dropna().mean(axis=1).to_numpy()
+    shared = wide.dropna()
+    means = shared.mean(axis=1).to_numpy()
     low, high = seed_interval(means) if len(means) else (np.nan, np.nan)
     mean = float(means.mean()) if len(means) else float(wide.mean().mean())
-    return {"mean": mean, "low": low, "high": high, "n_seeds": len(means), "sets": wide.shape[1]}
+    return {"mean": mean, "low": low, "high": high, "n_seeds": len(means), "seeds": tuple(shared.index), "sets": wide.shape[1]}
 
 
 def told(mean: float, low: float, high: float, form: str = ".2f", bounds: tuple[float, float] = (-np.inf, np.inf)) -> str:

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 
 from attn_core import across
+from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.reported import reported
+from attn_core.scorecard import parts_of
 
 TABLE_2 = {
     ("lstm", "tau_gradient"): "BiLSTM, gradient",
@@ -106,7 +108,7 @@ def bar_panels(scored: pd.DataFrame) -> pd.DataFrame:
 def bar_means(scored: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
     """Figures 3 to 5 over the data sets that were rerun, one row each.
 
-    Columns mean, low, high, n_seeds (seeds that all sets have), sets; same and twelve: the authors' means over the same
+    Columns mean, low, high, n_seeds and seeds (those that all sets have), sets, told (sets and seeds in words); same and twelve: the authors' means over the same
     sets and over all twelve; above and below: sets whose interval of five or more seeds lies on that side of zero.
     """
     def of_seeds(statistic: str, encoder: str = "lstm") -> pd.Series:
@@ -128,7 +130,30 @@ def bar_means(scored: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
             "item": item, **across.mean_of_sets(part.rename("value").reset_index()), "same": done["reported"].mean(), "twelve": twelve[item],
             "above": across.listed(judged[judged["low"] > 0]["corpus"]), "below": across.listed(judged[judged["high"] < 0]["corpus"]),
         })  # fmt: skip
-    return pd.DataFrame(lines)
+    found = pd.DataFrame(lines)
+    return found.assign(told=[f"{r.item}: {r.sets} sets, {told_seeds(r.seeds)}" for r in found.itertuples()])
+
+
+def told_seeds(seeds: tuple[int, ...]) -> str:
+    """'5 seeds', 'seed 10 only', or that no seed is shared."""
+    return f"seed {seeds[0]} only" if len(seeds) == 1 else f"{len(seeds)} seeds" if seeds else "no seed that all sets have"
+
+
+def untrained(found: list[Result], margin: float = 0.05) -> str:
+    """Models with runs whose test accuracy is at most `margin` above the share of the largest class, in words."""
+    groups: dict[tuple, list[tuple[float, float]]] = {}
+    for result in found:
+        run, parts = result.record["run"], parts_of(result.record, "test")
+        classes = np.sum([part["per_class"] for part in parts], axis=0)
+        groups.setdefault((run["corpus"], run["encoder"], run["attention"]), []).append((result.record["accuracy"], classes.max() / classes.sum()))
+    told = []
+    for (corpus, *model), pairs in groups.items():
+        accuracy, majority = np.array(pairs).T
+        low = int((accuracy <= majority + margin).sum())
+        if low:
+            ran = f"accuracy {accuracy.min():.2f} to {accuracy.max():.2f}" if len(pairs) > 1 else f"accuracy {accuracy[0]:.2f}"
+            told.append(f"{corpus}, {across.model_name(*model)} ({low} of {across.seeds_in_words(len(pairs))}, {ran}; largest class {majority.mean():.2f})")
+    return "; ".join(told) or "none"
 
 
 # ---- Figures 6 to 8 by bin of maximum attention ----------------------------------------------------------------------

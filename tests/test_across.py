@@ -73,7 +73,7 @@ def test_coverage_counts_the_seeds_of_the_model_with_fewest():
     assert rows.to_dict("records") == [
         {"corpus": "snli", "n_seeds": 1, "n_train": 20_000, "n_dev": 100, "n_test": 9_824, "data": "subset"}
     ]
-    assert across.told_coverage(rows) == "snli 9,824 (1 seed, trained on 20,000 of 549,367)"
+    assert across.told_coverage(rows) == "snli 9,824 (1 seed, trained on 20,000 and 100 for development, 549,367 in the paper)"
     assert across.few(rows) == "snli (1)"
     assert across.told_coverage(across.coverage([], scored)) == "no run"
 
@@ -82,6 +82,7 @@ def test_the_mean_over_data_sets_is_taken_within_seeds_that_all_have():
     values = pd.DataFrame({"corpus": ["a", "a", "a", "b", "b"], "seed": [1, 2, 3, 1, 2], "value": [0.0, 0.2, 9.0, 1.0, 0.8]})
     found = across.mean_of_sets(values)
     assert found["mean"] == 0.5 and found["n_seeds"] == 2 and found["sets"] == 2
+    assert found["seeds"] == (1, 2) and jain_tables.told_seeds(found["seeds"]) == "2 seeds" and jain_tables.told_seeds((10,)) == "seed 10 only"
     assert found["low"] == pytest.approx(0.5) and found["high"] == pytest.approx(0.5)
 
 
@@ -90,6 +91,18 @@ def test_numbers_in_words():
     assert across.told(0.5, np.nan, np.nan) == "0.50 (no interval)" and across.told(np.nan, 0, 0) == "–"
     assert across.told(-0.001, -0.02, 0.004) == "0.00 (-0.02 to 0.00)"
     assert across.seeds_in_words(np.int64(1)) == "1 seed" and across.seeds_in_words(3) == "3 seeds"
+
+
+def test_models_no_better_than_the_largest_class_are_named():
+    def run(encoder, accuracy):
+        names = {"corpus": "sst", "encoder": encoder, "attention": "tanh", "seed": 10}
+        part = {"documents": 10, "mean_length": 5.0, "per_class": [4, 6]}
+        record = {"run": names, "accuracy": accuracy, "statistics": {"splits": {name: part for name in ("train", "dev", "test")}}}
+        return Result(record=record, traces=None, documents=None, summary=None, source="archive")
+
+    assert jain_tables.untrained([run("lstm", 0.9)]) == "none"
+    told = jain_tables.untrained([run("lstm", 0.9), run("average", 0.9), run("average", 0.62)])
+    assert "1 of 2 seeds, accuracy 0.62 to 0.90; largest class 0.60" in told and told.startswith("sst") and ";" not in told.split("largest")[1]
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
@@ -101,7 +114,7 @@ def scored_rows(**columns) -> pd.DataFrame:
     plain = {
         "paper": "jain", "item": "claim: average above BiLSTM", "corpus": "sst", "group": "all", "encoder": "lstm", "attention": "tanh",
         "measure": "tau_gradient", "statistic": "mean", "reported": 0.0, "ours": 0.2, "low": 0.1, "high": 0.3, "n_seeds": 5,
-        "data": "same", "tolerance": 0.1, "verdict": "reproduced",
+        "data": "same", "tolerance": 0.1, "verdict": "reproduced", "reason": np.nan,
     }  # fmt: skip
     return pd.DataFrame({name: columns.get(name, [value] * size) for name, value in plain.items()})
 
@@ -171,6 +184,18 @@ def test_claims_lie_on_a_side_only_with_five_seeds():
     assert (found["holm"] >= found["p"])[found["p"].notna()].all()
     shown = claims.matrix(found.reset_index()).set_index("data")["2"].to_dict()
     assert shown == {"sst": "✓", "imdb": "·", "20news": "○", "agnews": "✗"}
+    late = claims.matrix(found.reset_index().assign(reason="added after the runs of this model and data set")).set_index("data")["2"].to_dict()
+    assert late == {"sst": "✓†", "imdb": "·", "20news": "○†", "agnews": "✗†"}, "a rule that came after runs is marked"
+    counts = claims.counted(found.reset_index().assign(data=["subset", "same", "same", "same"], ours=[0.2, np.nan, 0.2, -0.2]))
+    assert (counts["with_run"], counts["judged"], counts["open"], counts["no_run"]) == (3, 3, 0, 1)
+    assert counts["shown"] == 1 and counts["contains"] == 1 and counts["opposite"] == 1 and counts["holm"] == 1
+
+
+def test_claims_near_a_threshold_have_one_more_digit():
+    row = scored_rows(reported=[0.5], ours=[0.61], low=[0.4952], high=[0.72]).assign(side=1)
+    assert claims.told(next(row.itertuples())) == "0.610 (0.495 to 0.720; asked > 0.5)"
+    row = row.assign(low=0.45, side=-1)
+    assert claims.told(next(row.itertuples())) == "0.61 (0.45 to 0.72; asked < 0.5)"
 
 
 def test_the_one_sided_p_takes_its_error_from_the_interval():
