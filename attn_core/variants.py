@@ -109,7 +109,7 @@ def authors_of_whole_set(corpora: list[str], encoder: str, attention: str) -> di
 
 
 def subsets() -> pd.DataFrame:
-    """Archived data sets that were trained on less than the paper's data: corpus, n_train, n_dev, cut, printed, share, data.
+    """Archived data sets trained on less than the paper's data: corpus, n_train, n_dev, cut, printed, share, data.
 
     Read from the first seed of the BiLSTM with additive attention. printed: training documents of Table 1. cut: whether
     the development set was cut from them, as that count is meant; share: of printed, with n_dev where cut. data: 'subset'
