@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core.jain_tables import ordered
-from attn_core.scorecard import CLAIM
+from attn_core.scorecard import CLAIM, added_after, digits_beside
 from attn_core.seeds import HEADLINE_SEEDS
 
 LEVEL = 0.025
@@ -65,6 +65,22 @@ def claims(scored: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
     return ordered(rows).sort_values("number", key=lambda n: n.where(n > 0, len(CLAIMS) + 1), kind="stable").reset_index(drop=True)
 
 
+def counted(rows: pd.DataFrame) -> dict[str, int]:
+    """Counts of `claims` rows, the same on every page: of those with a run of ours (with_run), how many are judged.
+
+    shown, contains, opposite: of the judged, where the interval lies; open: not judged, for want of seeds or documents;
+    holm: of the judged, still shown after Holm's correction; shown_same, holm_same, judged_same: on the paper's own data.
+    """
+    run, judged, same = rows["ours"].notna(), rows["lies"] != "", rows["data"] == "same"
+    shown, corrected = rows["lies"] == "clears", rows["holm"] < LEVEL
+    found = {
+        "with_run": run, "judged": judged, "open": run & ~judged, "no_run": ~run, "shown": shown, "holm": corrected,
+        "contains": rows["lies"] == "contains", "opposite": rows["lies"] == "opposite",
+        "judged_same": judged & same, "shown_same": shown & same, "holm_same": corrected & same,
+    }  # fmt: skip
+    return {name: int(chosen.sum()) for name, chosen in found.items()}
+
+
 def one_sided(rows: pd.DataFrame) -> np.ndarray:
     """p of Student's t: seed means `ours` against the threshold `reported`, on the side that the claim names.
 
@@ -87,11 +103,22 @@ def holm(p: np.ndarray) -> np.ndarray:
     return adjusted
 
 
+def told(row) -> str:
+    """'0.61 (0.50 to 0.72; asked > 0.4)', with as many decimals as keep the interval's ends apart from the threshold."""
+    form = f".{digits_beside(row.reported, row.low, row.high, row.ours)}f"
+    ends = f"{row.low:{form}} to {row.high:{form}}; " if np.isfinite(row.low) else ""
+    return f"{row.ours:{form}} ({ends}asked {'>' if row.side > 0 else '<'} {row.reported:g})"
+
+
 def matrix(rows: pd.DataFrame) -> pd.DataFrame:
-    """Data sets by number of the claim, a symbol in each cell; data sets on other data than the paper's are marked."""
+    """Data sets by number of the claim, a symbol in each cell; data sets on other data than the paper's are marked.
+
+    †: the rule was added after runs of this model and data set were stored.
+    """
     marks = {"subset": " (subset)", "generated": " (generated)"}
     kind = rows[rows["data"] != "absent"].groupby("corpus")["data"].first().map(marks).fillna("")
     cells = rows[rows["number"] > 0].assign(cell=rows["lies"].map(SYMBOLS))
+    cells["cell"] += np.where(added_after(cells) & (cells["lies"] != ""), "†", "")
     wide = cells.pivot(index="corpus", columns="number", values="cell").reset_index()
     wide = ordered(wide).rename(columns={i: str(i) for i in range(1, len(CLAIMS) + 1)})
     return wide.assign(corpus=[name + kind.get(name, "") for name in wide["corpus"]]).rename(columns={"corpus": "data"}).rename_axis(columns=None)

@@ -145,6 +145,18 @@ def holds(rule, ours: dict) -> bool:
     return bool(abs(ours["ours"] - target) <= rule.tolerance + 1e-9)
 
 
+def added_after(rows: pd.DataFrame) -> pd.Series:
+    """Whether a rule was added after runs of its model or data set were stored, as its `reason` says; others were before."""
+    return rows["reason"].astype(object).fillna("").astype(str).str.contains("added after")
+
+
+def digits_beside(threshold: float, *values: float) -> int:
+    """Decimals, two to four, at which no value near a threshold is printed as the threshold itself."""
+    near = [value for value in values if np.isfinite(value) and value != threshold]
+    apart = (n for n in (2, 3) if all(round(value, n) != round(threshold, n) for value in near))
+    return next(apart, 4)
+
+
 def data_of(record: dict) -> str:
     """'same', 'subset' or 'generated': whether a run was trained and tested on the paper's own data.
 

@@ -9,7 +9,7 @@ from attn_core.archive import Result
 from attn_core.causes import folded, model_of
 from attn_core.errors import AttnError
 from attn_core.runs import AbsentRun
-from attn_core.scorecard import CLAIM, COUNTED, scorecard
+from attn_core.scorecard import CLAIM, COUNTED, added_after, scorecard
 from attn_core.seeds import HEADLINE_SEEDS
 
 RANGES = {
@@ -139,6 +139,27 @@ def verdicts(rows: pd.DataFrame) -> dict[str, int]:
     found = {name: int((rows["verdict"] == name).sum()) for name in ("reproduced", "differs")}
     lacks = {"few seeds": ("few seeds",), "few documents": ("few documents", "no document"), "no run": ("no run",)}
     return found | {name: int(rows["unjudged"].isin(reasons).sum()) for name, reasons in lacks.items()}
+
+
+def counts_by_rule(rows: pd.DataFrame) -> dict[str, int]:
+    """Rows with a verdict: on the paper's own data and on other data, by when the rule was fixed.
+
+    Keys reproduced, differs: own data, rules committed before the runs; late_reproduced, late_differs: own data, rules
+    added after runs were stored; other_reproduced, other_differs, other_late (of both): other data, no replication.
+    judged: all of them; few: with fewer than five seeds, counts of the data apart; undecided: claims among those that
+    differ whose interval contains the threshold, so that nothing is decided.
+    """
+    judged = rows[rows["verdict"] != "not rerun"]
+    same, late, good = judged["data"] == "same", added_after(judged), judged["verdict"] == "reproduced"
+    claims = judged[judged["item"].isin(CLAIM)]
+    chosen = {
+        "reproduced": same & ~late & good, "differs": same & ~late & ~good,
+        "late_reproduced": same & late & good, "late_differs": same & late & ~good,
+        "other_reproduced": ~same & good, "other_differs": ~same & ~good, "other_late": ~same & late,
+        "few": (judged["n_seeds"] < HEADLINE_SEEDS) & ~judged["measure"].isin(COUNTED),
+    }  # fmt: skip
+    found = {name: int(mask.sum()) for name, mask in chosen.items()}
+    return found | {"judged": len(judged), "undecided": sum(threshold_side(row) == "contains" for row in claims.itertuples())}
 
 
 def counts_by_part(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:

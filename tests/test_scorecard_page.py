@@ -157,6 +157,25 @@ def test_counts_by_data_set_keep_other_data_apart():
     ]
 
 
+def test_rules_added_after_runs_are_counted_apart():
+    late = {"reason": "every bar is positive; added after the runs of this model and data set"}
+    near = {"item": "claim: average above BiLSTM", "reported": 0.35, "verdict": "differs", "reason": np.nan}
+    rows = [
+        row_of(reason="added before the runs of this model and data set"),
+        row_of(**near),
+        row_of(**near | {"reported": 0.9}),
+        row_of(**late),
+        row_of(**late, verdict="differs", n_seeds=3),
+        row_of(**late, data="subset"),
+        row_of(reason=np.nan, data="generated", verdict="differs"),
+        row_of(**late, verdict="not rerun"),
+    ]
+    assert scorecard_page.counts_by_rule(pd.concat(rows)) == {
+        "reproduced": 1, "differs": 2, "late_reproduced": 1, "late_differs": 1, "other_reproduced": 1, "other_differs": 1,
+        "other_late": 1, "few": 1, "judged": 7, "undecided": 1,
+    }  # fmt: skip
+
+
 def test_means_of_table_2_by_data():
     rows = pd.concat(
         [row_of(), row_of(verdict="differs"), row_of(data="subset"), row_of(statistic="std"), row_of(item="Figure 7")]
