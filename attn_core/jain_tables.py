@@ -162,10 +162,11 @@ BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00)")
 """Bins of the largest weight as the authors' figures name them."""
 
 
-def bin_panels(scored: pd.DataFrame, figure: str) -> pd.DataFrame:
+def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = None) -> pd.DataFrame:
     """Medians of Figure 6 or 8 by bin as rows of `figures.interval_panels`, with the authors' april and final medians.
 
-    One line per data set and class, one panel per bin. Ours are NaN where a bin holds too few documents to be judged.
+    One line per data set and class, one panel per bin. Ours are NaN where the scorecard has no row or no judged value; with
+    `every` the medians of the summaries stand there, from however many documents and seeds, without a verdict.
     """
     measure = {"Figure 6": "median_output_change", "Figure 8": "eps_max_jsd"}[figure]
     keys = ["corpus", "class_name", "max_attention_bin"]
@@ -174,12 +175,29 @@ def bin_panels(scored: pd.DataFrame, figure: str) -> pd.DataFrame:
     rows = rows.assign(max_attention_bin=rows["item"].str.split(" ").str[-1], class_name=rows["group"])
     rows = rows[["corpus", "class_name", "max_attention_bin", "ours", "low", "high", "n_seeds", "verdict", "reported"]]
     rows = theirs[theirs["corpus"].isin(across.paper_sets())].merge(rows, on=keys, how="left")
+    if every is not None:
+        rows = filled(rows, every, {"Figure 6": "median_change", "Figure 8": "jsd_search@0.05"}[figure])
     rows = rows.assign(panel=rows["max_attention_bin"], group=rows["class_name"], mean=rows["ours"], n_seeds=rows["n_seeds"].fillna(0).astype(int))
     order = {name: i for i, name in enumerate(BINS)}
     classes = {(name, label): k for name in across.paper_sets() for k, label in enumerate(catalogue.corpus(name).classes)}
     place = [classes.get(pair, 0) for pair in zip(rows["corpus"], rows["group"], strict=True)]
     rows = rows.assign(place=place)[rows["panel"].isin(BINS)].sort_values(["panel", "place"], kind="stable", key=lambda values: values.replace(order))
     return ordered(within(rows, 0, 1).assign(label=label(rows)))
+
+
+def filled(rows: pd.DataFrame, every: pd.DataFrame, statistic: str) -> pd.DataFrame:
+    """Rows of `bin_panels` whose value of ours is missing, with the median over seeds' summaries where these have one."""
+    chosen = (every["statistic"] == statistic) & (every["measure"] == "median") & (every["encoder"] == "lstm") & (every["attention"] == "tanh")
+    part = every[chosen & (every["bin"] != "all") & every["value"].notna()]
+    found = across.over_seeds(part.assign(bin=part["bin"].str[:5]), "corpus", "predicted", "bin")
+    places = {(r.corpus, r.predicted, r.bin): (r.mean, r.low, r.high, r.n_seeds) for r in found.itertuples()}
+    rows, columns = rows.copy(), ["ours", "low", "high", "n_seeds"]
+    for row in rows[rows["ours"].isna()].itertuples():
+        groups = {name: label for label, name in across.predicted_groups(row.corpus).items()}
+        place = (row.corpus, groups.get(row.class_name), row.max_attention_bin[:5])
+        if place in places:
+            rows.loc[row.Index, columns] = places[place]
+    return rows
 
 
 def bin_table(rows: pd.DataFrame) -> pd.DataFrame:

@@ -146,6 +146,17 @@ def test_medians_by_bin_keep_the_authors_where_nothing_was_rerun():
     assert table.loc["cnn", "[0.75,1.00)"] == "– (0.91, 0.88)"
 
 
+def test_a_bin_without_a_judged_row_shows_the_median_of_the_summaries():
+    rows = scored_rows(item=["Figure 6 [0.00,0.25)"], group=["negative"], statistic=["median"], measure=["median_output_change"], ours=[0.05])
+    place = {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "statistic": "median_change", "measure": "median"}
+    every = pd.DataFrame([{**place, "predicted": "1", "bin": "[0.75,1.00]", "seed": seed, "value": value} for seed, value in ((10, 0.1), (50, 0.3))]
+                         + [{**place, "predicted": "0", "bin": "[0.00,0.25)", "seed": 10, "value": 0.9}])  # fmt: skip
+    panels = jain_tables.bin_panels(rows, "Figure 6", every).set_index(["label", "panel"])
+    row = panels.loc[("sst positive", "[0.75,1.00)")]
+    assert row["mean"] == pytest.approx(0.2) and row["n_seeds"] == 2 and row["verdict"] != "reproduced"
+    assert panels.loc[("sst negative", "[0.00,0.25)"), "mean"] == 0.05 and panels["mean"].notna().sum() == 2
+
+
 def test_what_the_own_contributions_cost_is_held_against_the_control_of_the_same_kind():
     place = {"encoder": "lstm", "attention": "tanh", "predicted": "all", "bin": "all", "measure": "mean"}
     values = [("sst", "jsd_shuffled@0.01", 0.6), ("sst", "jsd_exact@0.01", 0.5), ("snli", "jsd_shuffled@0.01", 0.6), ("snli", "jsd_sparse@0.01", 0.3),
