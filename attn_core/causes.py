@@ -22,7 +22,9 @@ from attn_core.scorecard import (
     Cells,
     bin_of,
     cells,
+    clipped,
     difference,
+    digits_beside,
     encoders_of,
     holds,
     over_seeds_of,
@@ -34,6 +36,19 @@ from attn_core.seeds import stored_summaries
 
 Variant = tuple[tuple[str, object], ...]
 """The (field, value) pairs in which a run differs from the standard one; () is the standard run itself."""
+
+OPTIONS = {("vocabulary_from", "all"): "vocabulary from all splits", ("source", "files"): "questions from the official files"}
+"""Options of data sets in words."""
+
+WORDS = {
+    "tau_gradient": "τ of attention and gradient", "tau_loo": "τ of attention and leave-one-out", "sig_frac": "share significant",
+    "tau(gradient,LOO)-tau(attention,LOO)": "τ of gradient and leave-one-out minus τ of attention and leave-one-out",
+    "tau(gradient,LOO)-tau(attention,gradient)": "τ of gradient and leave-one-out minus τ of attention and gradient",
+    "tau(attention,LOO): average minus lstm": "τ of attention and leave-one-out, Average minus BiLSTM",
+    "tau(attention,gradient): average minus lstm": "τ of attention and gradient, Average minus BiLSTM",
+    "eps_max_jsd": "ε-max JSD", "mean_binned": "mean", "std": "standard deviation", "q25": "lower quartile", "q75": "upper quartile",
+}  # fmt: skip
+"""Measures and statistics of the rules in words, where underscores to spaces do not do."""
 
 COLUMNS = (*NAMES, "cause", "why", "key", "n_seeds", "value", "shift", "low", "high", "within", "sentence")
 
@@ -81,20 +96,26 @@ def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dic
     """What was tried for one differing row: declared causes, other variants, the authors' other run, the seeds."""
     declared = [cause for cause in declared_causes() if speaks_to(cause, row)]
     found = [told(f"{capital(cause.cause)}.") for cause in declared if not cause.field]
-    if row.data == "subset" and row.measure != "test_size":
-        found.append(told(f"We train on {row.n_train:,} documents; the paper counts {printed_train(row):,.0f}."))
-    if row.data == "generated" and row.measure != "test_size":
-        found.append(told("We train on questions of our own generator."))
+    differs = {"subset": "", "generated": "we train on questions of our own generator"}
+    if row.data == "subset":
+        differs["subset"] = f"we train on {row.n_train:,} documents; the paper counts {printed_train(row):,.0f}"
+    if row.data in differs and row.measure not in ("test_size", "train_size"):
+        found.append(told(f"Suspected, not tested on this data set: {differs[row.data]}."))
+    elif row.data in differs and row.measure == "train_size":
+        found.append(told(f"{capital(differs[row.data])}."))  # what is counted, not a suspicion
     if row.measure in COUNTED:
         return found + corrected(row)
+    varied = []
     for variant in sorted((v for v in tables if v), key=str):
         (field, value), *_ = variant
         reasons = [c for c in declared if c.field == field and fnmatch(named(value), c.value)]
         places = {} if field == "fraction" else {row.corpus: ""}  # less data explain only what had less to begin with
         places |= {c.tested_on or row.corpus: c.cause for c in reasons}
         for corpus, why in places.items():
-            found += moved(row, corpus, variant, why, tables, keys)
-    return found + other_run(row) + over_the_seeds(row, tables[()], keys)
+            varied += moved(row, corpus, variant, why, tables, keys)
+    if not varied:
+        found.append(told("No run that varies one thing is stored."))
+    return found + varied + other_run(row) + over_the_seeds(row, tables[()], keys)
 
 
 @cache
@@ -133,12 +154,16 @@ def moved(
     (field, setting), *_ = variant
     start = f"{capital(words(field, setting))} ({runs(key, len(shared))}): {signed(shift)}"
     within = not elsewhere and holds(row, value)
+    if not np.isfinite(shift["low"]):
+        chance = "; one seed does not tell the shift from chance"
+    else:
+        chance = "; the shift itself is within chance" if shift["low"] <= 0 <= shift["high"] else ""
     if elsewhere:
         sentence = (
-            f"{start} on the same number of {corpus}; ours is {row.ours - row.reported:+.2f} from the reported one."
+            f"{start} on the same number of {corpus}; ours is {row.ours - row.reported:+.2f} from the reported one{chance}."
         )
     else:
-        sentence = f"{start}, gives {value['ours']:.2f}, {'which holds' if within else 'still differs'}."
+        sentence = f"{start}, gives {value['ours']:.2f}, {'which holds' if within else 'still differs'}{chance}."
     numbers = {"value": value["ours"], "shift": shift["ours"], "low": shift["low"], "high": shift["high"]}
     variant_told = {"cause": f"{field}={named(setting)}", "why": why, "key": key, "n_seeds": len(shared)}
     return [told(minus(sentence), within=within, **variant_told, **numbers)]
@@ -225,8 +250,9 @@ def words(field: str, value) -> str:
         "fraction": f"{value:.0%} of the training set" if field == "fraction" else "",
         "hidden": f"width {value}",
         "class_weights": "with class weights" if value else "without class weights",
-        "options": named(value),
     }
+    if field == "options":
+        return ", ".join(OPTIONS.get((name, setting), f"{name.replace('_', ' ')} {setting}") for name, setting in value)
     return known.get(field, f"{field.replace('_', ' ')} {named(value)}")
 
 
@@ -255,6 +281,11 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def in_words(name: str) -> str:
+    """A measure or statistic of the rules in words."""
+    return WORDS.get(name, name.replace("_", " "))
+
+
 # ---- for pages -------------------------------------------------------------------------------------------------------
 
 
@@ -275,16 +306,20 @@ def told_row(row, digits: int = 2) -> str:
     """A row in one line: what it is, the reported value, ours, the tolerance."""
     words = [row.item, "" if row.group == "all" else row.group, model_of(row)]
     if not row.item.startswith("claim"):
-        words += [row.measure.replace("_", " "), row.statistic.replace("_", " ")]
+        words += [in_words(row.measure), in_words(row.statistic)]
     elif row.measure.startswith("tau("):
-        words.append(row.measure)
+        words.append(in_words(row.measure))
+    undecided = ""
+    if row.item.startswith("claim") and np.isfinite(row.low):
+        digits = digits_beside(row.reported, row.ours, row.low, row.high)
+        undecided = "; its interval contains the threshold and decides nothing" if row.low <= row.reported <= row.high else ""
     if row.measure in COUNTED:
         digits = 0 if row.statistic == "count" else 1
     interval = f" ({row.low:.{digits}f} to {row.high:.{digits}f})" if np.isfinite(row.low) else ""
     kind = "threshold" if row.item.startswith("claim") else "reported"
     limit = f", tolerance {row.tolerance:g}" if np.isfinite(row.tolerance) and row.tolerance > 0 else ""
     name = html.escape(", ".join(word for word in words if word))
-    return f"<b>{name}</b>: {kind} {row.reported:.{digits}f}, ours {row.ours:.{digits}f}{interval}{limit}."
+    return f"<b>{name}</b>: {kind} {row.reported:.{digits}f}, ours {row.ours:.{digits}f}{interval}{limit}{undecided}."
 
 
 def tried_html(rows: pd.DataFrame, results: list[Result] | None = None, by: str = "corpus") -> str:
@@ -296,11 +331,12 @@ def tried_html(rows: pd.DataFrame, results: list[Result] | None = None, by: str 
     differs = rows[rows["verdict"] == "differs"]
     if differs.empty:
         return ""
+    differs = clipped(differs)  # a share ends at 1, also in an interval
     told = with_sentences(differs, stored_summaries() if results is None else results)
     boxes = []
     for name, part in told.groupby(by, sort=False):
         lines = [f"<p>{told_row(row)} {keys_marked(row.tried)}</p>" for row in part.itertuples()]
-        boxes.append(folded(f"{name}: {len(part)} differ", "".join(lines)))
+        boxes.append(folded(f"{name}: {len(part)} differ{'s' if len(part) == 1 else ''}", "".join(lines)))
     return "".join(boxes)
 
 

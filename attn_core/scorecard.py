@@ -58,6 +58,15 @@ CLAIM = {
 }
 """Measure of a claim, and the side of its threshold on which the whole interval must lie."""
 
+RANGES = {
+    "sig_frac": (0, 1), "share_above_0.4": (0, 1), "median": (0, 1), "q25": (0, 1), "q75": (0, 1), "F1": (0, 1),
+    "accuracy": (0, 1), "micro-F1": (0, 1), "mean": (-1, 1), "std": (0, 1), "mean_binned": (0, np.log(2)),
+    "mean difference": (-2, 2),
+}  # fmt: skip
+"""Values that a statistic can take at all (those of the data have no intervals)."""
+
+CLAIM_RANGES = {"share_below_0.1": (0, 1), "share_above_0.4": (0, 1), "mean": (-2, 2)}
+
 COUNTED = ("vocabulary_size", "average_length_tokens", "train_size", "test_size")
 """Measures of Table 1 that describe the data and depend on no seed."""
 
@@ -155,6 +164,21 @@ def digits_beside(threshold: float, *values: float) -> int:
     near = [value for value in values if np.isfinite(value) and value != threshold]
     apart = (n for n in (2, 3) if all(round(value, n) != round(threshold, n) for value in near))
     return next(apart, 4)
+
+
+def clipped(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows with their intervals cut at the values that the statistic can take, and a column `cut` that says where.
+
+    Student's t knows no bounds: the interval of a share near 1 may reach beyond 1.
+    """
+    measure = {item: name for item, (name, _) in CLAIM.items()}
+    bounds = [
+        CLAIM_RANGES[measure[row.item]] if row.item in measure else RANGES.get(row.statistic, (-np.inf, np.inf))
+        for row in rows.itertuples()
+    ]
+    bottom, top = (np.array(ends, float) for ends in zip(*bounds, strict=True))
+    cut = (rows["low"] < bottom) | (rows["high"] > top)
+    return rows.assign(low=rows["low"].clip(bottom, top), high=rows["high"].clip(bottom, top), cut=cut)
 
 
 def data_of(record: dict) -> str:

@@ -6,20 +6,11 @@ import numpy as np
 import pandas as pd
 
 from attn_core.archive import Result
-from attn_core.causes import folded, model_of
+from attn_core.causes import folded, in_words, model_of
 from attn_core.errors import AttnError
 from attn_core.runs import AbsentRun
-from attn_core.scorecard import CLAIM, COUNTED, added_after, scorecard
+from attn_core.scorecard import CLAIM, COUNTED, added_after, clipped, scorecard
 from attn_core.seeds import HEADLINE_SEEDS
-
-RANGES = {
-    "sig_frac": (0, 1), "share_above_0.4": (0, 1), "median": (0, 1), "q25": (0, 1), "q75": (0, 1), "F1": (0, 1),
-    "accuracy": (0, 1), "micro-F1": (0, 1), "mean": (-1, 1), "std": (0, 1), "mean_binned": (0, np.log(2)),
-    "mean difference": (-2, 2),
-}  # fmt: skip
-"""Values that a statistic can take at all (those of the data have no intervals)."""
-
-CLAIM_RANGES = {"share_below_0.1": (0, 1), "share_above_0.4": (0, 1), "mean": (-2, 2)}
 
 LINES = (
     "Table 1, scores",
@@ -74,21 +65,6 @@ def source_of(item: str) -> str:
     if item.startswith("claim"):
         return "threshold of the rule"
     return "printed" if item in ("Table 1", "Table 2") else "read off the authors' figures or files"
-
-
-def clipped(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with their intervals cut at the values that the statistic can take, and a column `cut` that says where.
-
-    Student's t knows no bounds: the interval of a share near 1 may reach beyond 1.
-    """
-    measure = {item: name for item, (name, _) in CLAIM.items()}
-    bounds = [
-        CLAIM_RANGES[measure[row.item]] if row.item in measure else RANGES.get(row.statistic, (-np.inf, np.inf))
-        for row in rows.itertuples()
-    ]
-    bottom, top = (np.array(ends, float) for ends in zip(*bounds, strict=True))
-    cut = (rows["low"] < bottom) | (rows["high"] > top)
-    return rows.assign(low=rows["low"].clip(bottom, top), high=rows["high"].clip(bottom, top), cut=cut)
 
 
 def threshold_side(row) -> str:
@@ -306,7 +282,7 @@ def cells_of(row) -> dict[str, str]:
     claim = row.item.startswith("claim")
     words = {
         "item": row.item.removeprefix("claim: "), "group": row.group, "model": model_of(row) or "–",
-        "measure": row.measure.replace("_", " "), "statistic": "–" if claim else row.statistic.replace("_", " "),
+        "measure": in_words(row.measure), "statistic": "–" if claim else in_words(row.statistic),
         "reported": f"{row.reported:.{digits}f}", "ours": f"{row.ours:.{digits}f}", "95 % interval": interval,
         "seeds": seeds_in_words(row), "tolerance": "–" if claim else f"{row.tolerance:.2f}", "verdict": row.verdict,
         "data": row.data, "reported value is": source_of(row.item),

@@ -45,7 +45,7 @@ def test_a_variant_that_explains_nothing_says_so():
     row = row_for(causes.causes(results=runs), cause="selection=test", **PLACE)
     assert (
         not row["within"]
-        and "still differs" in row["sentence"]
+        and "still differs; one seed does not tell the shift from chance." in row["sentence"]
         and np.isnan(row["low"])
         and row["shift"] == pytest.approx(0.32)
     )
@@ -60,7 +60,23 @@ def test_runs_that_differ_in_two_fields_or_another_model_explain_nothing():
     ]
     found = causes.causes(results=runs)
     found = found[(found["item"] == "web appendix") & (found["encoder"] == "lstm")]
-    assert list(found["cause"]) == ["seed"]
+    assert list(found["cause"]) == ["", "seed"]
+    assert found["sentence"].iloc[0] == "No run that varies one thing is stored."
+
+
+def test_a_shift_around_zero_is_called_chance():
+    runs = seeds_of(encoders=("lstm",), values={"tau_attention_gradient": 0.6})
+    runs += [
+        result_of(seed=seed, values={"tau_attention_gradient": value}, vectors="random")
+        for seed, value in zip(SEEDS[:3], (0.1, 0.4, 0.9), strict=True)
+    ]
+    row = row_for(causes.causes(results=runs), cause="vectors=random", **PLACE)
+    assert row["low"] < 0 < row["high"] and "; the shift itself is within chance." in row["sentence"]
+
+
+def test_variants_and_measures_in_words():
+    assert causes.words("options", (("vocabulary_from", "all"),)) == "vocabulary from all splits"
+    assert causes.in_words("sig_frac") == "share significant" and causes.in_words("train_size") == "train size"
 
 
 def test_differences_of_encoders_need_the_variant_of_both():
@@ -83,10 +99,11 @@ def test_training_size_is_tested_on_another_data_set():
     row = row_for(found, corpus="agnews", cause="fraction=0.1", **place)
     assert row["shift"] == pytest.approx(0.12) and "on the same number of imdb" in row["sentence"] and not row["within"]
     assert "fraction=0.25" not in set(found["cause"]), "only the declared share"
-    assert list(found[(found["item"] == "web appendix") & (found["corpus"] == "imdb")]["cause"]) == ["seed"], (
+    assert list(found[(found["item"] == "web appendix") & (found["corpus"] == "imdb")]["cause"]) == ["", "seed"], (
         "less data explain no full set"
     )
-    sizes = found[(found["corpus"] == "agnews") & found["sentence"].str.startswith("We train on")]
+    sizes = found[(found["corpus"] == "agnews") & found["sentence"].str.contains("e train on")]
+    assert (sizes["sentence"].str.startswith("Suspected, not tested on this data set: we train") == (sizes["measure"] != "train_size")).all()
     assert (
         sizes["sentence"].str.contains("59,998").all() and "test_size" not in set(sizes["measure"]) and len(sizes) > 2
     )
@@ -97,7 +114,7 @@ def test_generated_questions_are_named():
     found = causes.causes(
         results=seeds_of("babi_3", ("lstm",), values={"accuracy": 0.2}, statistics=generated, count=3)
     )
-    told = found[found["sentence"] == "We train on questions of our own generator."]
+    told = found[found["sentence"] == "Suspected, not tested on this data set: we train on questions of our own generator."]
     assert {"test_performance", "average_length_tokens"} <= set(told["measure"]) and "test_size" not in set(
         told["measure"]
     )

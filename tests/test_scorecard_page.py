@@ -213,7 +213,7 @@ def test_lists_name_rows_and_runs():
     )
     text = causes.tried_html(judged, runs)
     assert f"<code>{runs[0].key}</code>" in text and text.count("<details>") == 1 and "&lt;" not in text
-    assert "BiLSTM, additive, tau gradient, mean</b>: reported 0.35, ours 0.60" in text
+    assert "BiLSTM, additive, τ of attention and gradient, mean</b>: reported 0.35, ours 0.60" in text
     assert causes.tried_html(judged[judged["verdict"] == "reproduced"], runs) == ""
     table = scorecard_page.rows_html(judged)
     assert table.count("<tr>") == len(judged) + 1 and '<a href="jain/03-datasets.html">03-datasets</a>' in table
