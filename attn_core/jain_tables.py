@@ -68,8 +68,9 @@ def final_means() -> pd.Series:
     return rows.set_index(keys)["final"]
 
 
-def table_2(scored: pd.DataFrame, encoder: str, measure: str) -> pd.DataFrame:
-    """One column of Table 2: mean ± deviation (significant share), the paper's and ours, with interval, seeds and verdict."""
+def table_2(scored: pd.DataFrame, encoder: str, measure: str, every: pd.DataFrame) -> pd.DataFrame:
+    """One column of Table 2: mean ± deviation (significant share), the paper's and ours, with interval, seeds, verdict, accuracy."""
+    scores = across.over_models(every, "accuracy", "value").set_index(["corpus", "encoder", "attention"])["mean"]
     final, rows = final_means(), ordered(scored[scored["item"] == "Table 2"])
     rows = rows[(rows["encoder"] == encoder) & (rows["measure"] == measure)]
 
@@ -86,6 +87,7 @@ def table_2(scored: pd.DataFrame, encoder: str, measure: str) -> pd.DataFrame:
             "final run": f"{final.get((corpus, group, encoder, measure), np.nan):.2f}", "ours": cell(part["ours"]),
             "our mean, 95 %": interval(mean["low"], mean["high"]), "seeds": str(int(mean["n_seeds"])) if rerun else "–",
             "within": f"{(part['verdict'] == 'reproduced').sum()} of {len(part)}" if rerun else "–",
+            "our accuracy": f"{scores[corpus, encoder, 'tanh']:.2f}" if (corpus, encoder, "tanh") in scores.index else "–",
         })  # fmt: skip
     return pd.DataFrame(lines)
 
