@@ -48,7 +48,7 @@ def product_rate(size: int = 1024, repeats: int = 5) -> float:
 
 
 def fastest(work, repeats: int) -> float:
-    """Seconds of the fastest of some calls; the first, which sets things up, counts only if it is the only one."""
+    """Seconds of the fastest of some calls."""
     times = []
     for _ in range(repeats):
         start = perf_counter()

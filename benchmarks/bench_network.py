@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from time import perf_counter
 
 import numpy as np
 import torch
 
 from attn_core.corpora.batches import Documents
+from attn_core.cost import fastest
 from attn_core.models.classifier import Classifier
 from attn_core.tracing import probabilities, trace
 from tests import plain_network as plain
@@ -41,16 +41,6 @@ def operations(documents: Documents) -> dict[str, float]:
         "gradient": 2 * forward,
         "leave-one-out": forward + pairs * (RECURRENT + ATTENTION) / 2,
     }
-
-
-def fastest(work: Callable[[], object], repeats: int) -> float:
-    """Seconds of the fastest of some calls."""
-    times = []
-    for _ in range(repeats):
-        start = perf_counter()
-        work()
-        times.append(perf_counter() - start)
-    return min(times)
 
 
 def tasks(model: Classifier) -> dict[str, tuple[Callable, Callable, int]]:

@@ -13,6 +13,7 @@ from conftest import toy_pairs, toy_traces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
+from test_search import same_bits_in_any_company
 
 from attn_core.experiments import derived, document_table, summary_table
 from attn_core.experiments import draws as random
@@ -147,12 +148,7 @@ def test_search_has_the_same_bits_alone_and_in_company(kind):
         traces = toy_traces(lengths, classes=3, **options)
     else:
         traces = toy_pairs(lengths, hidden=32 if kind == "pairs" else 6, **options)
-    together = search(traces, steps=40)
-    rows = np.array([9, 2, 6, 0, 7])
-    tokens = np.concatenate([np.arange(traces.offsets[d], traces.offsets[d + 1]) for d in rows])
-    np.testing.assert_array_equal(search(traces.take(rows), steps=40), together[:, tokens])
-    np.testing.assert_array_equal(search(traces.take(rows[:1]), steps=40), together[:, tokens[:34]])
-    np.testing.assert_allclose(np.add.reduceat(together, traces.offsets[:-1], axis=1), 1)
+    same_bits_in_any_company(traces)
 
 
 # Tables, correlation, independence, memory

@@ -49,15 +49,21 @@ def test_search_of_few_adversaries(k):
     assert np.abs(fast - plain.search(traces, starts, k=k, steps=10)).max() < 1e-5
 
 
-def test_search_has_the_same_bits_alone_and_in_company():
-    """Whatever documents stand beside one, in any order: equal to the last bit."""
-    traces = toy_traces((1, 2, 3, 5, 5, 8, 13, 30, 31, 34), seed=1, doc_ids=(9, 4, 1, 30, 2, 8, 55, 6, 7, 0))
+def same_bits_in_any_company(traces) -> np.ndarray:
+    """Checks five of ten documents alone and together; the last has 34 tokens. Returns the weights of all."""
     together = search(traces, steps=40)
     rows = np.array([9, 2, 6, 0, 7])
     tokens = np.concatenate([np.arange(traces.offsets[d], traces.offsets[d + 1]) for d in rows])
     np.testing.assert_array_equal(search(traces.take(rows), steps=40), together[:, tokens])
     np.testing.assert_array_equal(search(traces.take(rows[:1]), steps=40), together[:, tokens[:34]])
     np.testing.assert_allclose(np.add.reduceat(together, traces.offsets[:-1], axis=1), 1)
+    return together
+
+
+def test_search_has_the_same_bits_alone_and_in_company():
+    """Whatever documents stand beside one, in any order: equal to the last bit."""
+    traces = toy_traces((1, 2, 3, 5, 5, 8, 13, 30, 31, 34), seed=1, doc_ids=(9, 4, 1, 30, 2, 8, 55, 6, 7, 0))
+    together = same_bits_in_any_company(traces)
     assert np.abs(search(traces, steps=40, seed=1) - together).max() > 0.01
 
 
