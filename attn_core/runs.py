@@ -4,16 +4,14 @@ import hashlib
 import json
 import os
 import sys
-import time
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
-from attn_core import archive, weights
+from attn_core import archive
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
+from attn_core.corpora.schedules import schedule
 from attn_core.errors import AttnError
 
 RECIPE = 1
@@ -23,8 +21,17 @@ SEEDS = (10, 50, 257, 500231, 100078, 12504, 90754789, 8988812, 2)
 """The book's one seed list; shorter lists take the first ones."""
 
 ENCODERS = ("lstm", "cnn", "average", "none")
-ATTENTIONS = ("tanh", "dot", "uniform")
+HIERARCHICAL = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "flan_none")
+"""The six models of Serrano & Smith: attention over sentences (HAN) or over words (FLAN)."""
+
+ATTENTIONS = ("tanh", "dot", "uniform", "given")
 SELECTIONS = ("dev", "test")
+GUIDES = ("", "own", "permuted", "swapped", "untrained", "searched")
+"""Whose weights a guided model is given: none, its base's own, these permuted within each document, its base's in
+training and another seed's in the test, those of an untrained model, those of the per-document search."""
+
+WORDS = ("text", "position", "rank")
+"""What the average encoder reads at each token: its word, its place, or its weight's rank (weights alone)."""
 
 
 class AbsentRun(AttnError):
@@ -37,8 +44,8 @@ class Run:
 
     vectors: a recipe of `corpora.vectors` or a file; '' takes the catalogue's recipe for the corpus.
     selection: the split whose ROC AUC chooses the checkpoint ('dev': the authors' final code; 'test': the paper's
-    Table 2). hidden: units per direction, filters per kernel or projection width. epochs, batch, hidden: None takes
-    the catalogue's for the corpus, and a hidden that is None there is the encoder's own.
+    Table 2). hidden: units per direction, filters per kernel or projection width. epochs, batch, hidden, learning_rate, decay:
+    None takes what the papers use for the corpus and the encoder; a hidden that stays None is the encoder's own.
     fraction: share of the training documents that is used, see `reduced`. options: (name, value) pairs, the knobs of a
     generated corpus.
     """
@@ -51,12 +58,16 @@ class Run:
     selection: str = "dev"
     epochs: int | None = None
     batch: int | None = None
-    learning_rate: float = 1e-3
-    decay: float = 1e-5
+    learning_rate: float | None = None
+    decay: float | None = None
     class_weights: bool = True
     hidden: int | None = None
     fraction: float = 1.0
     options: tuple[tuple[str, object], ...] = ()
+    base: "Run | None" = None
+    guide: str = ""
+    words: str = "text"
+    divergence: float | None = None
 
     def __post_init__(self) -> None:
         entry = catalogue.corpus(self.corpus)
@@ -66,9 +77,10 @@ class Run:
             if getattr(self, name) is None:
                 object.__setattr__(self, name, own)
         object.__setattr__(self, "options", tuple(sorted((str(k), v) for k, v in self.options)))
-        for name, known in (("encoder", ENCODERS), ("attention", ATTENTIONS), ("selection", SELECTIONS)):
+        known_names = {"encoder": ENCODERS + HIERARCHICAL, "attention": ATTENTIONS, "selection": SELECTIONS}
+        for name, known in (known_names | {"guide": GUIDES, "words": WORDS}).items():
             if getattr(self, name) not in known:
-                raise AttnError(f"unknown {name} '{getattr(self, name)}'; known: {', '.join(known)}")
+                raise AttnError(f"unknown {name} '{getattr(self, name)}'; known: {', '.join(filter(None, known))}")
         for name in ("seed", "epochs", "batch"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < (0 if name == "seed" else 1):
@@ -78,6 +90,33 @@ class Run:
 
         if not 0 < self.fraction <= 1:
             raise AttnError(f"fraction must lie above 0 and at most at 1, got {self.fraction!r}")
+        self._check_base()
+
+    def _check_base(self) -> None:
+        """AttnError where base, guide, words and divergence do not go together."""
+        needed = bool(self.guide) or self.divergence is not None
+        rules = (
+            (needed == (self.base is not None), "base goes with guide or divergence, and these need a base"),
+            (not (self.guide and self.divergence is not None), "a run has a guide or a divergence, not both"),
+            (bool(self.guide) == (self.attention == "given"), "attention 'given' goes with a guide"),
+            (self.words == "text" or self.encoder == "average", "words other than 'text' need the average encoder"),
+            (self.base is None or self.base.corpus == self.corpus, "base must be a run of the same corpus"),
+            (self.divergence is None or self.divergence >= 0, "divergence must not be negative"),
+        )
+        for met, rule in rules:
+            if not met:
+                raise AttnError(f"{self.corpus} {self.encoder} {self.attention}: {rule}")
+
+    @property
+    def family(self) -> str:
+        """How it is trained and read: 'text', 'pair', 'hierarchical', 'guided' or 'adversary'."""
+        if self.divergence is not None:
+            return "adversary"
+        if self.guide or self.words != "text":
+            return "guided"
+        if self.encoder in HIERARCHICAL:
+            return "hierarchical"
+        return "text" if catalogue.corpus(self.corpus).task == "text" else "pair"
 
     @property
     def key(self) -> str:
@@ -86,6 +125,8 @@ class Run:
         A new field with a default changes no key.
         """
         canonical = {"recipe": RECIPE, **changed(self), "vectors": vectors_identity(self.vectors)}
+        if self.base is not None:
+            canonical["base"] = self.base.key
         digest = hashlib.sha256(json.dumps(canonical, sort_keys=True).encode()).hexdigest()
         return f"{self.corpus}-{self.encoder}-{self.attention}-{self.seed}-{digest[:10]}"
 
@@ -101,8 +142,11 @@ def vectors_identity(vectors: str) -> str:
 
 
 def defaults(entry: catalogue.Corpus, encoder: str) -> dict:
-    """The fields whose default depends on the corpus."""
-    return {"epochs": entry.epochs, "batch": entry.batch, "hidden": entry.hidden.get(encoder)}
+    """The fields whose default depends on the corpus and the encoder."""
+    if encoder in HIERARCHICAL:
+        return schedule(entry.name).fields(encoder)
+    own = {"epochs": entry.epochs, "batch": entry.batch, "hidden": entry.hidden.get(encoder)}
+    return own | {"learning_rate": 1e-3, "decay": 1e-5}
 
 
 def changed(run: Run) -> dict:
@@ -113,7 +157,8 @@ def changed(run: Run) -> dict:
 
 def as_dict(run: Run) -> dict:
     """All fields, as the record keeps them."""
-    return {**asdict(run), "options": [list(pair) for pair in run.options]}
+    options = [list(pair) for pair in run.options]
+    return {**asdict(run), "options": options, "base": None if run.base is None else as_dict(run.base)}
 
 
 def from_dict(values: dict) -> Run:
@@ -121,7 +166,9 @@ def from_dict(values: dict) -> Run:
     unknown = set(values) - {field.name for field in fields(Run)}
     if unknown:
         raise AttnError(f"unknown run field {sorted(unknown)[0]!r}; known: {', '.join(f.name for f in fields(Run))}")
-    return Run(**{**values, "options": tuple(tuple(pair) for pair in values.get("options", ()))})
+    base = values.get("base")
+    options = tuple(tuple(pair) for pair in values.get("options", ()))
+    return Run(**{**values, "options": options, "base": from_dict(base) if isinstance(base, dict) else base})
 
 
 def obtain(run: Run, train: str = "never", progress: bool = True) -> Result:
@@ -138,7 +185,9 @@ def obtain(run: Run, train: str = "never", progress: bool = True) -> Result:
                 return archive.read(store, run.key)
     if train == "never" and not catalogue.corpus(run.corpus).generated:
         raise AbsentRun(f"run {run.key} is not in the archive; make it with: {command(run)}")
-    return compute(run, progress, fresh=train == "fresh")
+    from attn_core import computing
+
+    return computing.compute(run, progress, fresh=train == "fresh")
 
 
 def command(run: Run) -> str:
@@ -148,70 +197,6 @@ def command(run: Run) -> str:
         words.append(f"--vectors {run.vectors}")
     words += [f"--{name} {value}" for name, value in changed(run).items() if name in ("selection", "epochs", "fraction")]
     return " ".join(["python -m attn_core run", *words])
-
-
-def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
-    """Train a run, trace its whole test set, store both in the local cache (atomically) and return the result."""
-    import torch
-
-    from attn_core.corpora import encode
-    from attn_core.corpora.vectors import vectors
-    from attn_core.measures import classification
-    from attn_core.models import classifier, paired
-    from attn_core.tracing import trace
-    from attn_core.training import train
-
-    data = reduced(encode(run.corpus, **dict(run.options)), run.fraction)
-    matrix, vectors_fingerprint = vectors(run.vectors, data.vocabulary)
-    models = classifier if catalogue.corpus(run.corpus).task == "text" else paired
-    classes = len(data.statistics["classes"])
-    outputs = 1 if models is classifier and classes == 2 else classes
-    device = compute_device()
-    store = archive.cache_store()
-    archive.staging(store, run.key).rmdir()  # a store that cannot be written is better known before the training
-    cached = None if fresh else weights.read_weights(store, weights_key(run))
-    if cached is None:
-        with torch.random.fork_rng(devices=[0] if device == "cuda" else []):
-            torch.manual_seed(run.seed)
-            model = models.build(run.encoder, run.attention, matrix, outputs, run.hidden).to(device)
-            trained = train(
-                model, data, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
-                decay=run.decay, class_weights=run.class_weights, progress=progress,
-            )  # fmt: skip
-        cached = trained.weights, {"history": trained.history, "seconds": trained.seconds}
-        weights.write_weights(store, weights_key(run), *cached)
-    arrays, training = cached
-    start = time.perf_counter()
-    model = models.from_arrays(run.encoder, run.attention, arrays[run.selection]).to(device)
-    traces = trace(model, data.splits["test"], progress=progress).rounded()
-    record = {
-        "key": run.key,
-        "run": as_dict(run),
-        "recipe": RECIPE,
-        **classification(traces.label, traces.outputs),
-        "n_train": len(data.splits["train"]),
-        "n_dev": len(data.splits["dev"]),
-        "n_test": len(data.splits["test"]),
-        "seconds": {"train": training["seconds"], "trace": time.perf_counter() - start},
-        "history": training["history"],
-        "statistics": data.statistics,
-        "fingerprints": {"data": data.fingerprint, "vectors": vectors_fingerprint},
-        **environment(device),
-    }
-    archive.write(store, run.key, record, {"traces.parquet": traces})
-    return Result(record=record, traces=traces, documents=None, summary=None, source="trained")
-
-
-def reduced(data, fraction: float):
-    """An Encoded with only a share of its training documents: the first of a fixed order that depends on the corpus alone.
-
-    Smaller shares lie within larger ones. Vocabulary, word vectors, dev and test stay those of the whole.
-    """
-    if fraction == 1.0:
-        return data
-    training = data.splits["train"]
-    kept = np.sort(archive.sample(training.doc_ids, data.name)[: max(1, round(fraction * len(training)))])
-    return replace(data, splits={**data.splits, "train": training.take(kept)})
 
 
 def warn_if_data_differ(result: Result) -> None:
@@ -233,31 +218,3 @@ def warn_if_data_differ(result: Result) -> None:
 def weights_key(run: Run) -> str:
     """Where the weights of a training lie: one training holds the dev-chosen and the test-chosen checkpoint."""
     return replace(run, selection="dev").key
-
-
-def compute_device() -> str:
-    """'cuda' where a GPU is at hand, else 'cpu'; $ATTN_DEVICE overrides."""
-    import torch
-
-    return os.environ.get("ATTN_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def environment(device: str) -> dict:
-    """Device, threads, versions and commit: what stands in a record beside the numbers, never in the key."""
-    import platform
-    import subprocess
-
-    import scipy
-    import torch
-
-    root = Path(__file__).parent.parent
-    try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=True
-        ).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        commit = "unknown"
-    name = torch.cuda.get_device_name() if device == "cuda" else f"cpu ({platform.machine()})"
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    versions |= {"numpy": np.__version__, "scipy": scipy.__version__}
-    return {"device": name, "threads": torch.get_num_threads(), "versions": versions, "commit": commit}

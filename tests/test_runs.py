@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from attn_core import archive, runs
+from attn_core import archive, computing, runs
 from attn_core.errors import AttnError
 from attn_core.runs import AbsentRun, Run, obtain
 from attn_core.sweep import read_grid, sweep
@@ -50,10 +50,10 @@ def test_smaller_shares_of_the_training_set_lie_within_larger_ones():
     from attn_core.corpora import encode
 
     data = encode("planted", n_train=40, n_dev=5, n_test=5)
-    assert runs.reduced(data, 1.0) is data
-    kept = [set(runs.reduced(data, share).splits["train"].doc_ids.tolist()) for share in (0.1, 0.25, 0.5)]
+    assert computing.reduced(data, 1.0) is data
+    kept = [set(computing.reduced(data, share).splits["train"].doc_ids.tolist()) for share in (0.1, 0.25, 0.5)]
     assert [len(ids) for ids in kept] == [4, 10, 20] and kept[0] < kept[1] < kept[2]
-    assert runs.reduced(data, 0.1).splits["test"] is data.splits["test"]
+    assert computing.reduced(data, 0.1).splits["test"] is data.splits["test"]
     assert obtain(tiny(fraction=0.5), progress=False).record["n_train"] == 40
 
 
@@ -95,8 +95,8 @@ def test_grid(tmp_path):
 
 
 def test_a_failing_run_is_named_and_the_rest_goes_on(monkeypatch):
-    real = runs.compute
-    monkeypatch.setattr(runs, "compute", lambda run, *a, **k: 1 / 0 if run.seed == 50 else real(run, *a, **k))
+    real = computing.compute
+    monkeypatch.setattr(computing, "compute", lambda run, *a, **k: 1 / 0 if run.seed == 50 else real(run, *a, **k))
     failures = sweep([tiny(10), tiny(50), tiny(257)], progress=False)
     assert list(failures) == [tiny(50).key] and "ZeroDivisionError" in failures[tiny(50).key]
     assert archive.has(archive.cache_store(), tiny(257).key)

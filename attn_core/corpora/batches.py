@@ -16,6 +16,8 @@ class Documents:
     ids (T,) int32; offsets (D+1,) int64; labels (D,) int64; doc_ids (D,) int64, the row of each document in its source.
     Pairs (questions, hypotheses) have a second text: query_ids (Q,) int32, query_offsets (D+1,) int64. Where only some
     answers are possible: answer_ids (A,) int32, answer_offsets (D+1,) int64, the possible label ids of each document.
+    Documents cut into sentences have sentence_lengths (S,) int64, words of each sentence (START and END not counted,
+    none empty), and sentence_offsets (D+1,) int64: document d owns sentences sentence_offsets[d]:sentence_offsets[d+1].
     """
 
     ids: np.ndarray
@@ -26,6 +28,8 @@ class Documents:
     query_offsets: np.ndarray | None = None
     answer_ids: np.ndarray | None = None
     answer_offsets: np.ndarray | None = None
+    sentence_lengths: np.ndarray | None = None
+    sentence_offsets: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -44,6 +48,7 @@ class Documents:
             self.doc_ids[rows],
             *take_ragged(self.query_ids, self.query_offsets, rows),
             *take_ragged(self.answer_ids, self.answer_offsets, rows),
+            *take_ragged(self.sentence_lengths, self.sentence_offsets, rows),
         )
 
     @property
@@ -89,7 +94,10 @@ class Encoded:
     evidence: dict[str, np.ndarray] | None = None
 
 
-FIELDS = ("ids", "offsets", "labels", "doc_ids", "query_ids", "query_offsets", "answer_ids", "answer_offsets")
+FIELDS = (
+    *("ids", "offsets", "labels", "doc_ids", "query_ids", "query_offsets", "answer_ids", "answer_offsets"),
+    *("sentence_lengths", "sentence_offsets"),
+)
 """The arrays of Documents; those after the fourth may be None."""
 
 

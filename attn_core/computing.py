@@ -1,0 +1,112 @@
+"""From a run to its stored result: data, training, tracing, record. One trainer and one reader for each family."""
+
+import os
+import time
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from attn_core import archive, weights
+from attn_core.archive import Result
+from attn_core.runs import RECIPE, Run, as_dict, weights_key
+
+FAMILIES = {
+    "text": "standard",
+    "pair": "standard",
+    "hierarchical": "hierarchical",
+    "guided": "guiding",
+    "adversary": "imitating",
+}
+"""Run.family -> module of attn_core with `fit(run, data, matrix, device, progress) -> Trained` (torch is seeded) and
+`read(run, arrays, data, device, progress) -> Traces` of the test set."""
+
+
+def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
+    """Train a run, trace its whole test set, store both in the local cache (atomically) and return the result."""
+    import torch
+
+    from attn_core.corpora import encode
+    from attn_core.corpora.vectors import vectors
+    from attn_core.measures import classification
+
+    family = import_module(f"attn_core.{FAMILIES[run.family]}")
+    data = reduced(encode(run.corpus, **dict(run.options)), run.fraction)
+    matrix, vectors_fingerprint = vectors(run.vectors, data.vocabulary)
+    device = compute_device()
+    store = archive.cache_store()
+    archive.staging(store, run.key).rmdir()  # a store that cannot be written is better known before the training
+    cached = None if fresh else weights.read_weights(store, weights_key(run))
+    if cached is None:
+        with torch.random.fork_rng(devices=[0] if device == "cuda" else []):
+            torch.manual_seed(run.seed)
+            trained = family.fit(run, data, matrix, device, progress)
+        cached = trained.weights, {"history": trained.history, "seconds": trained.seconds}
+        weights.write_weights(store, weights_key(run), *cached)
+    arrays, training = cached
+    start = time.perf_counter()
+    traces = family.read(run, arrays[run.selection], data, device, progress).rounded()
+    record = {
+        "key": run.key,
+        "run": as_dict(run),
+        "recipe": RECIPE,
+        **classification(traces.label, traces.outputs),
+        "n_train": len(data.splits["train"]),
+        "n_dev": len(data.splits["dev"]),
+        "n_test": len(data.splits["test"]),
+        "seconds": {"train": training["seconds"], "trace": time.perf_counter() - start},
+        "history": training["history"],
+        "statistics": data.statistics,
+        "fingerprints": {"data": data.fingerprint, "vectors": vectors_fingerprint},
+        **environment(device),
+    }
+    archive.write(store, run.key, record, {"traces.parquet": traces})
+    return Result(record=record, traces=traces, documents=None, summary=None, source="trained")
+
+
+def outputs_of(run: Run, data) -> int:
+    """Logits of a run's model: one for two classes of single texts, else one a class."""
+    classes = len(data.statistics["classes"])
+    one = classes == 2 and run.family not in ("pair", "hierarchical")
+    return 1 if one else classes
+
+
+def reduced(data, fraction: float):
+    """An Encoded with only a share of its training documents: the first of a fixed order that depends on the corpus alone.
+
+    Smaller shares lie within larger ones. Vocabulary, word vectors, dev and test stay those of the whole.
+    """
+    if fraction == 1.0:
+        return data
+    training = data.splits["train"]
+    kept = np.sort(archive.sample(training.doc_ids, data.name)[: max(1, round(fraction * len(training)))])
+    return replace(data, splits={**data.splits, "train": training.take(kept)})
+
+
+def compute_device() -> str:
+    """'cuda' where a GPU is at hand, else 'cpu'; $ATTN_DEVICE overrides."""
+    import torch
+
+    return os.environ.get("ATTN_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def environment(device: str) -> dict:
+    """Device, threads, versions and commit: what stands in a record beside the numbers, never in the key."""
+    import platform
+    import subprocess
+
+    import scipy
+    import torch
+
+    root = Path(__file__).parent.parent
+    try:
+        commit = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        commit = "unknown"
+    name = torch.cuda.get_device_name() if device == "cuda" else f"cpu ({platform.machine()})"
+    versions = {"python": platform.python_version(), "torch": torch.__version__}
+    versions |= {"numpy": np.__version__, "scipy": scipy.__version__}
+    return {"device": name, "threads": torch.get_num_threads(), "versions": versions, "commit": commit}
