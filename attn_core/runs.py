@@ -156,9 +156,10 @@ def changed(run: Run) -> dict:
 
 
 def as_dict(run: Run) -> dict:
-    """All fields, as the record keeps them."""
-    options = [list(pair) for pair in run.options]
-    return {**asdict(run), "options": options, "base": None if run.base is None else as_dict(run.base)}
+    """All fields, as the record keeps them; a vector file is named by its content, not by its place."""
+    base = None if run.base is None else as_dict(run.base)
+    options, file = [list(pair) for pair in run.options], vectors_identity(run.vectors)
+    return {**asdict(run), "options": options, "vectors": file, "base": base}
 
 
 def from_dict(values: dict) -> Run:

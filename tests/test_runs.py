@@ -46,6 +46,13 @@ def test_absent_run_names_the_command_that_makes_it():
         obtain(Run("sst", seed=123456))
 
 
+def test_a_record_names_a_vector_file_by_its_content(tmp_path):
+    (tmp_path / "glove.txt").write_text("the 1 2\n")
+    run = Run("sst", vectors=str(tmp_path / "glove.txt"))
+    kept = runs.as_dict(run)
+    assert kept["vectors"].startswith("sha256:") and runs.from_dict(kept).key == run.key
+
+
 def test_smaller_shares_of_the_training_set_lie_within_larger_ones():
     from attn_core.corpora import encode
 

@@ -154,3 +154,15 @@ def test_the_fixed_texts():
     assert sum(tokens.count("br") for tokens in texts) < 100  # IMDB's line breaks would be a hundred thousand
     keys = [hashlib.sha256(" ".join(tokens).encode()).digest() for tokens in texts]
     assert keys == sorted(keys)
+
+
+def test_a_vector_file_has_its_own_width(tmp_path):
+    glove, fasttext = tmp_path / "glove.txt", tmp_path / "fasttext.vec"
+    glove.write_text("the 0.5 1.5\nfilm 2 3\n")
+    fasttext.write_text("2 3\nfilm 1 2 3\nthe 4 5 6\n")
+    words = (*SPECIALS, "film", "rare", "the")
+    assert vectors(str(glove), words)[0][4:].tolist() == [[2, 3], [0, 0], [0.5, 1.5]]
+    assert vectors(str(fasttext), words)[0][4:].tolist() == [[1, 2, 3], [0, 0, 0], [4, 5, 6]]
+    glove.write_text("the\n")
+    with pytest.raises(AttnError, match="line 1"):
+        vectors(str(glove), words)

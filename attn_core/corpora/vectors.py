@@ -38,11 +38,11 @@ PARAMETERS = {
 
 
 def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
-    """Start vectors for a vocabulary: ((V, 300) float32, or (V, 50) for 'random-50', and a fingerprint).
+    """Start vectors for a vocabulary: ((V, 300) float32, (V, 50) for 'random-50', a file's own width; fingerprint).
 
     recipe: 'random' (every row but <pad> standard normal, the default of an embedding layer; row i depends on i alone,
     never on the run's seed), 'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see
-    ``train``; made once, then cached) or the path of a text file, one word and 300 numbers a line, blanks between, an
+    ``train``; made once, then cached) or the path of a text file, one word and its numbers a line, blanks between, an
     optional first line with count and width (fastText, GloVe). fingerprint: of the recipe's texts and parameters, or
     the SHA-256 of the
     file. Errors: AttnError.
@@ -71,33 +71,38 @@ def _digest(parts) -> str:
 
 
 def read_text(path: Path, vocabulary) -> np.ndarray:
-    """Rows of a fastText or GloVe text file for a vocabulary, (V, 300) float32; the first of repeated words counts.
+    """Rows of a fastText or GloVe text file for a vocabulary, (V, width) float32; the first of repeated words counts.
 
-    A word may hold blanks (GloVe 840B has a few such). Errors: AttnError naming file and line for a wrong number of
+    The width is the first line's: its count and width (fastText), else its numbers (GloVe). A word may hold blanks (GloVe 840B has a few such). Errors: AttnError naming file and line for a wrong number of
     columns anywhere, and for numbers that cannot be read or are not finite in the rows of vocabulary words (other
     rows are not parsed).
     """
     index = {word: i for i, word in enumerate(vocabulary) if i >= len(text.SPECIALS)}
-    rows = np.zeros((len(vocabulary), WIDTH), dtype=np.float32)
     with open(path, "rb") as file:
+        first = file.readline().split()
+        width = int(first[1]) if len(first) == 2 and first[1].isdigit() else len(first) - 1
+        if width < 1:
+            raise AttnError(f"{path}, line 1: no numbers; expected a word and its vector, or count and width")
+        rows = np.zeros((len(vocabulary), width), dtype=np.float32)
+        file.seek(0)
         for number, line in enumerate(file, start=1):
             columns = line.split()
             if number == 1 and len(columns) == 2:  # count and width
                 continue
-            extra = columns[1:-WIDTH]  # further parts of a word with blanks
-            if len(columns) < WIDTH + 1 or (extra and all(map(_is_number, extra))):
-                raise AttnError(f"{path}, line {number}: {max(len(columns) - 1, 0)} numbers, expected {WIDTH}")
+            extra = columns[1:-width]  # further parts of a word with blanks
+            if len(columns) < width + 1 or (extra and all(map(_is_number, extra))):
+                raise AttnError(f"{path}, line {number}: {max(len(columns) - 1, 0)} numbers, expected {width}")
             try:
-                word = b" ".join(columns[:-WIDTH]).decode()
+                word = b" ".join(columns[:-width]).decode()
             except UnicodeDecodeError as error:
                 raise AttnError(f"{path}, line {number}: the word is not UTF-8") from error
             row = index.pop(word, None)
             if row is None:
                 continue
             try:
-                values = np.array(columns[-WIDTH:], dtype=np.float64)
+                values = np.array(columns[-width:], dtype=np.float64)
             except ValueError as error:
-                raise AttnError(f"{path}, line {number}: '{word}' is not followed by {WIDTH} numbers") from error
+                raise AttnError(f"{path}, line {number}: '{word}' is not followed by {width} numbers") from error
             if not np.isfinite(values).all():
                 raise AttnError(f"{path}, line {number}: the vector of '{word}' holds NaN or infinity")
             rows[row] = values
