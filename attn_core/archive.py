@@ -3,6 +3,7 @@
 data/archive/<key>/     record.json     parameters, metrics, device, versions, SHA-256 of the files beside it
                         documents.parquet   every per-document statistic at default parameters (first seeds only)
                         summary.parquet     the same by class and bin (every seed)
+                        against.parquet     attention and output beside those of another run (seeds, uniform, adversaries)
                         traces.parquet      traces of the corpus's fixed sample of test documents
 <cache>/runs/<key>/     record.json and the traces of the whole test set; weights: see weights.py
 """
@@ -22,7 +23,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.trace_files import read_traces, write_traces
 from attn_core.traces import Traces, round_mantissa
@@ -31,24 +31,34 @@ LAYERS = ("main", "first seed", "further")
 """How much of a run is kept: the paper's main model, other models' first seeds, further seeds and variants."""
 
 TOKENS_KEPT = {
-    "text": (24_000, 12_000, 2_000),
-    "question": (2_000, 1_000, 500),
-    "inference": (1_000, 500, 250),
+    "text": (24_000, 6_000, 2_000),
+    "question": (2_000, 500, 250),
+    "inference": (1_000, 300, 150),
 }
 """Tokens of a run's traces by task and layer; those of pairs hold 8 to 128 numbers a token."""
+
+ITEMS_KEPT = (6_000, 6_000, 2_000)
+"""The same for models cut into sentences (HAN) or read flat (FLAN), in sentences and words."""
+
+NOT_PASSED_ON = ("yelp", "yahoo")
+"""Data sets of whose documents nothing is archived, by licence: runs keep record and summary."""
 
 MACHINE = platform.node().replace(".", "-")
 """Stands in the names of staging folders: a store may be shared by machines, each with processes of its own."""
 
-DOCUMENTS_KEPT = (3_000, 1_500, 0)
+DOCUMENTS_KEPT = (3_000, 1_000, 0)
 """Rows of the per-document table by layer."""
 
 DOCUMENT_BITS = 18
 """Mantissa of per-document statistics: 1e-7 of a probability near 0.05, so thresholds survive rounding."""
 
 
-ENCODER_NAMES = {"lstm": "BiLSTM", "cnn": "CNN", "average": "Average", "none": "no encoder"}
-ATTENTION_NAMES = {"tanh": "additive", "dot": "scaled dot", "uniform": "uniform"}
+ENCODER_NAMES = {
+    "lstm": "BiLSTM", "cnn": "CNN", "average": "Average", "none": "no encoder",
+    "han_rnn": "HANrnn", "han_conv": "HANconv", "han_none": "HANnoenc",
+    "flan_rnn": "FLANrnn", "flan_conv": "FLANconv", "flan_none": "FLANnoenc",
+}  # fmt: skip
+ATTENTION_NAMES = {"tanh": "additive", "dot": "scaled dot", "uniform": "uniform", "given": "given"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,8 @@ class Result:
     """A run as stored: its record, its traces (whole test set or the corpus's sample), and what the archive adds.
 
     source: 'archive', 'cache' or 'trained'. documents and summary are None outside the archive; documents also for
-    further seeds; traces where `read` was asked for the summary alone.
+    further seeds; traces where `read` was asked for the summary alone and for runs of which only scores are kept.
+    against: one row per document, the run beside the one it is compared with (`runs.compared_with`), or None.
     """
 
     record: dict
@@ -64,6 +75,7 @@ class Result:
     documents: pd.DataFrame | None
     summary: pd.DataFrame | None
     source: str
+    against: pd.DataFrame | None = None
 
     @cached_property
     def key(self) -> str:
@@ -160,12 +172,12 @@ def read(store: Path, key: str, whole: bool = True) -> Result:
                 f"{path} does not match its record (expected SHA-256 {expected[:12]}…, found {found[:12]}…); "
                 "restore the folder (git checkout) or delete it and run again"
             )
-    wanted = [name for name in ("documents", "summary") if whole or name == "summary"]
+    wanted = [name for name in ("documents", "summary", "against") if whole or name == "summary"]
     frames = {
         name: pd.read_parquet(store / key / f"{name}.parquet") if f"{name}.parquet" in record["files"] else None
         for name in wanted
     }
-    traces = read_traces(store / key / "traces.parquet") if whole else None
+    traces = read_traces(store / key / "traces.parquet") if whole and "traces.parquet" in record["files"] else None
     source = "cache" if store.name == "runs" else "archive"
     return Result(record=record, traces=traces, **({"documents": None} | frames), source=source)
 
@@ -207,6 +219,8 @@ def staging(store: Path, key: str) -> Path:
 def verify(store: Path, key: str) -> None:
     """Read a run and check that its traces tell the record's story; AttnError at the first thing that does not fit."""
     result = read(store, key)
+    if result.traces is None:
+        return
     if len(result.traces) == result.record["n_test"]:
         accuracy = float((result.traces.predicted == result.traces.label).mean())
         if abs(accuracy - result.record["accuracy"]) > 1e-9:
@@ -264,21 +278,34 @@ def sample(doc_ids: np.ndarray, corpus: str) -> np.ndarray:
     return np.array(sorted(range(len(doc_ids)), key=ranks.__getitem__))
 
 
-def pack(key: str, tables: tuple[pd.DataFrame, pd.DataFrame], layer: str) -> None:
-    """Move a cached run into the archive: the sample of its traces, its document table (not of layer 'further') and
-    summary.
+def pack(
+    key: str,
+    tables: tuple[pd.DataFrame, pd.DataFrame] | None,
+    layer: str,
+    kept_items: int = 0,
+    against: pd.DataFrame | None = None,
+    notes: dict | None = None,
+) -> None:
+    """Move a cached run into the archive: a sample of its traces, its document table (not of layer 'further'), summary.
 
-    tables: (document table, summary) computed from the traces of the whole test set. layer: one of LAYERS.
+    tables: (document table, summary) computed from the traces of the whole test set; None keeps the record alone.
+    layer: one of LAYERS. kept_items: tokens or sentences of the sample. against: see `Result`. notes: further entries of
+    the record. Of data sets in NOT_PASSED_ON only record and summary are kept.
     """
     result = read(cache_store(), key)
-    documents, summary = tables
-    order = sample(result.traces.doc_id, result.record["run"]["corpus"])
-    task = catalogue.corpus(result.record["run"]["corpus"]).task
-    budget = TOKENS_KEPT[task][LAYERS.index(layer)]
-    within = np.cumsum(result.traces.lengths[order]) <= budget
-    kept = np.sort(order[: max(1, int(within.sum()))])
-    files = {"traces.parquet": result.traces.take(kept), "summary.parquet": summary}
-    if layer != "further":
-        files["documents.parquet"] = documents.iloc[np.sort(order[: DOCUMENTS_KEPT[LAYERS.index(layer)]])].reset_index(drop=True)
-    record = {name: value for name, value in result.record.items() if name != "files"}
+    corpus = result.record["run"]["corpus"]
+    record = {name: value for name, value in result.record.items() if name != "files"} | (notes or {})
+    files = {}
+    if tables is not None:
+        documents, summary = tables
+        files["summary.parquet"] = summary
+        if corpus not in NOT_PASSED_ON:
+            order = sample(result.traces.doc_id, corpus)
+            within = np.cumsum(result.traces.lengths[order]) <= kept_items
+            files["traces.parquet"] = result.traces.take(np.sort(order[: max(1, int(within.sum()))]))
+            if layer != "further":
+                rows = np.sort(order[: DOCUMENTS_KEPT[LAYERS.index(layer)]])
+                files["documents.parquet"] = documents.iloc[rows].reset_index(drop=True)
+    if against is not None and corpus not in NOT_PASSED_ON:
+        files["against.parquet"] = against.iloc[np.sort(sample(against["doc_id"].to_numpy(), corpus)[: DOCUMENTS_KEPT[0]])]
     write(archive_folder(), key, record, files)

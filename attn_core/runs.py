@@ -216,6 +216,16 @@ def warn_if_data_differ(result: Result) -> None:
         )
 
 
+def compared_with(run: Run) -> Run | None:
+    """The run beside whose attention and outputs this one is stored: an adversary's base; of further seeds of the main
+    model (BiLSTM with additive attention) and of its uniform twin the first seed; else None."""
+    if run.divergence is not None:
+        return run.base
+    first = Run(run.corpus, selection=run.selection) if run.family == "text" else run
+    alike = run.attention in ("tanh", "uniform") and replace(run, seed=first.seed, attention="tanh") == first
+    return first if alike and run != first else None
+
+
 def weights_key(run: Run) -> str:
     """Where the weights of a training lie: one training holds the dev-chosen and the test-chosen checkpoint."""
     return replace(run, selection="dev").key

@@ -151,3 +151,13 @@ def test_sigkill_at_ten_moments_loses_at_most_the_run_in_flight():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[-1]) > 8, "too few runs were finished for the test to say anything"
+
+
+def test_what_a_run_is_compared_with():
+    first = Run("sst")
+    assert runs.compared_with(first) is None and runs.compared_with(Run("sst", attention="dot", seed=50)) is None
+    assert runs.compared_with(Run("sst", seed=50)) == first == runs.compared_with(Run("sst", attention="uniform"))
+    assert runs.compared_with(Run("sst", seed=50, selection="test")) == Run("sst", selection="test")
+    assert runs.compared_with(Run("sst", seed=50, fraction=0.5)) is None
+    assert runs.compared_with(Run("sst", encoder="average", seed=50)) is None
+    assert runs.compared_with(Run("sst", divergence=1e-3, base=Run("sst", seed=50), seed=257)) == Run("sst", seed=50)
