@@ -31,6 +31,28 @@ CELL_SECONDS = 900
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
+GUARD = """# Outside the repository: set ATTN_ARCHIVE to a clone's data/archive, or work in a folder below a clone.
+def find_clone():
+    import os, sys
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    starts = filter(None, [os.environ.get("ATTN_ARCHIVE"), os.getcwd()])
+    upward = [q for p in map(Path, starts) for q in (p.resolve(), *p.resolve().parents)]
+    clones = [str(place) for place in upward if (place / "attn_core" / "notebook.py").is_file()]
+    if find_spec("attn_core") is None and not clones:
+        sys.exit("attn_core is neither installed nor above this folder: set ATTN_ARCHIVE to a clone's data/archive")
+    if find_spec("attn_core") is None:
+        sys.path.insert(0, clones[0])
+
+find_clone()
+from attn_core.archive import archive_folder
+from attn_core.notebook import guard
+
+archive_folder()  # one line where there is none
+guard(globals(), {page!r}{arguments})  # a misspelt or wrongly typed parameter stops here"""
+"""Source of the cell behind the parameters: a downloaded notebook finds package and archive, or stops with one line."""
+
 
 # ---- finding and reading pages ---------------------------------------------------------------------------------------
 
@@ -120,11 +142,8 @@ def convert(page: str | Path, root: str | Path | None = None):
         defaults = _defaults(notebook, name)
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         arguments = "".join(f", {key}={value!r}" for key, value in defaults.items())
-        cell = nbformat.v4.new_code_cell(
-            "# A misspelt or wrongly typed parameter stops here.\n"
-            f"from attn_core.notebook import guard\n\nguard(globals(), {name!r}{arguments})",
-            metadata={"tags": ["guard", "remove-cell"]},
-        )
+        text = GUARD.replace("{page!r}", repr(name)).replace("{arguments}", arguments)
+        cell = nbformat.v4.new_code_cell(text, metadata={"tags": ["guard", "remove-cell"]})
         first = next(i for i, other in enumerate(notebook.cells) if other.cell_type == "code")
         notebook.cells.insert(first + 1, cell)
         for number, other in enumerate(notebook.cells):

@@ -1,0 +1,91 @@
+"""A notebook downloaded from the book, opened where there is no repository: it finds the archive, or says so in one line."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attn_core import notebook
+
+ROOT = Path(__file__).parents[1]
+HIDE = """import sys
+sys.path[:] = [p for p in sys.path if not (p and sys.modules["os"].path.isfile(p + "/attn_core/notebook.py"))]
+sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in str(getattr(f, "__module__", f)).lower()]
+"""
+"""As on a machine where the package is not installed."""
+
+
+def guard_cell(page: str = "jain/04-1-correlation") -> str:
+    """The generated cell behind a page's parameters, with the parameters in front of it."""
+    cells = [cell for cell in notebook.convert(page, ROOT).cells if cell.cell_type == "code"]
+    assert cells[1].metadata["tags"] == ["guard", "remove-cell"]
+    return f"{cells[0].source}\n{cells[1].source}\nprint(archive_folder())"
+
+
+def run_in(folder: Path, code: str, archive: Path | None = None, installed: bool = True):
+    """The code in a fresh Python that starts in `folder`, with ATTN_ARCHIVE set or not."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("ATTN_ARCHIVE", "PYTHONPATH")}
+    environment |= {"ATTN_ARCHIVE": str(archive)} if archive else {}
+    command = [sys.executable, "-c", code if installed else HIDE + code]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def empty(tmp_path) -> Path:
+    """A folder that holds nothing, with nothing above it."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_named_archive_is_used_from_an_empty_folder(empty, installed):
+    done = run_in(empty, guard_cell(), ROOT / "data" / "archive", installed)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(ROOT / "data" / "archive")
+
+
+def test_a_clone_above_is_found_without_installation():
+    done = run_in(ROOT / "notebooks" / "jain", guard_cell(), installed=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(ROOT / "data" / "archive")
+
+
+def test_without_package_and_clone_one_clear_line(empty):
+    done = run_in(empty, guard_cell(), installed=False)
+    assert done.returncode != 0
+    assert done.stderr.strip() == (
+        "attn_core is neither installed nor above this folder: set ATTN_ARCHIVE to a clone's data/archive"
+    )
+
+
+def test_with_the_package_alone_one_clear_line(empty):
+    """As `pip install` leaves it: the package without data. The error is an AttnError, which notebooks show as one line."""
+    shutil.copytree(ROOT / "attn_core", empty / "attn_core", ignore=shutil.ignore_patterns("__pycache__"))
+    done = run_in(empty, guard_cell(), installed=False)
+    last = done.stderr.strip().splitlines()[-1]
+    assert done.returncode != 0 and last == (
+        "attn_core.errors.AttnError: no data/archive found here or above; run inside the repository or set ATTN_ARCHIVE "
+        "to that folder"
+    )
+
+
+def test_a_wrong_archive_is_refused_in_one_line(empty):
+    done = run_in(empty, guard_cell(), empty / "nowhere")
+    assert "which is no folder; point it at the repository's data/archive" in done.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_a_downloaded_notebook_runs_in_an_empty_folder(empty, monkeypatch):
+    """The whole notebook, executed by papermill alone, away from the repository."""
+    import nbformat
+    import papermill
+
+    nbformat.write(notebook.convert("jain/01-introduction", ROOT), empty / "page.ipynb")
+    monkeypatch.setenv("ATTN_ARCHIVE", str(ROOT / "data" / "archive"))
+    monkeypatch.chdir(empty)
+    papermill.execute_notebook("page.ipynb", "done.ipynb", {"epsilon": 0.1}, cwd=empty, progress_bar=False)
+    assert "attn-heat-map" in (empty / "done.ipynb").read_text()
