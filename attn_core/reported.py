@@ -70,9 +70,9 @@ def class_label(corpus: str, class_name: str) -> int:
     return names.index(class_name)
 
 
-def check_printed(corpora: list[str]) -> None:
-    """AttnError where a data set has no printed numbers to stand beside: tables compare, so they need both."""
-    known = sorted(_read("tolerances")["corpus"].unique())
+def check_printed(corpora: list[str], paper: str = "jain") -> None:
+    """AttnError where a data set has no scored numbers of a paper to stand beside: tables compare, so they need both."""
+    known = sorted(reported("tolerances", paper=paper)["corpus"].unique())
     for corpus in corpora:
         if corpus not in known:
             raise AttnError(f"no printed numbers for data set '{corpus}'; corpora takes: {', '.join(known)}")
