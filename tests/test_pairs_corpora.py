@@ -204,3 +204,13 @@ def test_counts_of_the_real_pairs():
     assert len(encoded.splits["dev"]) == 9842
     if encoded.statistics["train_share"] == 1:
         assert abs(len(encoded.vocabulary) - entry.expected["vocabulary"]) <= 20  # spaCy's version
+
+
+def test_shuffled_premises_keep_everything_but_the_pairing(folder):
+    rows = [{"premise": "dogs run " * n, "hypothesis": "cats " * n, "label": "neutral"} for n in range(1, 7)]
+    folder("snli", train=rows, dev=rows, test=rows)
+    own, shuffled = encode("snli").splits["test"], encode("snli", premise="shuffled").splits["test"]
+    assert sorted(own.lengths) == sorted(shuffled.lengths) and (own.lengths != shuffled.lengths).all()
+    assert shuffled.query_ids.tolist() == own.query_ids.tolist() and shuffled.labels.tolist() == own.labels.tolist()
+    with pytest.raises(AttnError, match="premise is 'none'; known: own, shuffled"):
+        encode("snli", premise="none")

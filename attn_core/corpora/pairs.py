@@ -9,6 +9,7 @@ from attn_core.corpora.prepare import Prepared, Texts, with_dev
 from attn_core.errors import AttnError
 
 SOURCES = ("", "files", "generated train", "generated")
+PREMISES = ("own", "shuffled")
 
 
 def babi(task: int, source: str = "") -> Prepared:
@@ -57,8 +58,14 @@ def story_tokens(passage: str) -> list[str]:
     return " . ".join(statements).split()
 
 
-def _snli() -> Prepared:
-    """Premise = the text attended over, hypothesis = the query, both by the plain cleaner; official splits."""
+def snli(premise: str = "own") -> Prepared:
+    """Premise = the text attended over, hypothesis = the query, both by the plain cleaner; official splits.
+
+    premise: 'own', or 'shuffled' (each hypothesis with the premise of another pair of its split, by a fixed draw): a
+    control that can only be solved from the hypothesis. Not in the paper.
+    """
+    if premise not in PREMISES:
+        raise AttnError(f"snli premise is '{premise}'; known: {', '.join(PREMISES)}")
     classes = catalogue.corpus("snli").classes
     cleaned: dict[str, list[str]] = {}  # a premise stands in about three pairs
     splits = {}
@@ -71,8 +78,12 @@ def _snli() -> Prepared:
         for written in (*table["premise"], *table["hypothesis"]):
             if written not in cleaned:
                 cleaned[written] = text.clean_plain(written)
+        order = np.arange(len(table))
+        if premise == "shuffled":
+            draw = np.random.default_rng(0).permutation(len(table))
+            order[draw] = np.roll(draw, 1)  # one cycle: no pair keeps its premise
         splits[split] = Texts(
-            [cleaned[t] for t in table["premise"]],
+            [cleaned[t] for t in table["premise"].to_numpy()[order]],
             table["label"].map(classes.index).to_numpy(dtype=np.int64),
             np.arange(len(table)),
             [cleaned[t] for t in table["hypothesis"]],
@@ -116,5 +127,5 @@ def _babi(task: int):
     return prepare
 
 
-PAIRS = {"babi_1": _babi(1), "babi_2": _babi(2), "babi_3": _babi(3), "snli": _snli, "cnn": _cnn}
+PAIRS = {"babi_1": _babi(1), "babi_2": _babi(2), "babi_3": _babi(3), "snli": snli, "cnn": _cnn}
 """Corpus -> its function; ``encoding.build`` does the rest."""
