@@ -1,0 +1,187 @@
+"""Serrano and Smith 2019 on traces: what erasing attention weights does to the decision.
+
+single.py erases one item, removal.py items in the order of a ranking, flips.py finds the smallest set, dispersion.py
+measures how different a document's items are; here are the tables the archive keeps.
+"""
+
+import numpy as np
+import pandas as pd
+
+from attn_core.experiments.dispersion import dispersion, slope
+from attn_core.experiments.removal import NEVER, ORDERS, RANKINGS, curve, removals
+from attn_core.experiments.single import CHOICES, RULES, single, two_by_two
+from attn_core.experiments.tables import identity
+from attn_core.traces import Traces
+
+__all__ = [
+    "CHOICES", "NEVER", "ORDERS", "RANKINGS", "RULES", "curve", "derived", "dispersion", "document_table", "removals",
+    "single", "summary_table", "two_by_two",
+]  # fmt: skip
+
+QUARTILES = {"q25": 0.25, "median": 0.5, "q75": 0.75}
+
+SHARES = (0.25, 0.5, 0.75)
+"""Fractions removed above which documents are counted, as the authors' script prints."""
+
+ALPHA_BINS = np.linspace(0, 1, 21)
+"""Weight gaps by which delta_js is summarised; the last bin includes 1."""
+
+NEGATIVE_BINS = np.linspace(0, 1, 51)
+"""Weight gaps by which documents of negative delta_js are counted (the authors: at most 50 bins)."""
+
+FRACTION_BINS = np.linspace(0, 1, 41)
+
+
+def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
+    """Every statistic of this paper at default parameters, one row per document.
+
+    Columns: doc_id, label, predicted, n (items), p, max_attention; those of `single`; those of `removals` for RANKINGS
+    (one random order; removed_random_mean is the mean number over ORDERS orders, NaN where one never flips); those of
+    `dispersion`. Fractions, regrets and gaps follow from these and are left to `derived`.
+    """
+    gone = removals(traces, seed)
+    orders = gone[["removed_random", *(f"removed_random_{i}" for i in range(2, ORDERS + 1))]]
+    mean = orders.mean(axis=1).where((orders != NEVER).all(axis=1))
+    kept = [f"{kind}_{name}" for name in RANKINGS for kind in ("removed", "mass", "zero")]
+    parts = [single(traces, seed), gone[kept].assign(removed_random_mean=mean), dispersion(traces)]
+    parts = [part.drop(columns=list(identity(traces)), errors="ignore") for part in parts]
+    table = pd.concat([pd.DataFrame(identity(traces)), *parts], axis=1)
+    table.insert(4, "p", traces.p)
+    table.insert(5, "max_attention", traces.max_attention)
+    return table
+
+
+def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
+    """A document table with what follows from its columns, for each ranking r; NaN for documents of one item.
+
+    fraction_<r> = removed / n, NaN where the decision never flips. regret_<r> = items removed beyond the smallest flip
+    set, NaN where r never flips; regret_fraction_<r> = the same / n; equals_<r> = 1 where r removes as few, 0 where it
+    removes more or never flips, NaN where no set flips. gap = regret_fraction_attention. common = whether every ranking
+    flips. gradient_first = the gradient order flips with strictly fewer removals than the attention order (the side
+    that never flips loses).
+    item_left: whether flips that come with the zero vector count as none (the paper counts them, as fraction 1).
+    """
+    several = (documents["n"] > 1).to_numpy()
+    n, gone = documents["n"].to_numpy(np.float64), {}
+    for name in RANKINGS:
+        never = (documents[f"removed_{name}"] == NEVER).to_numpy() | ~several
+        if item_left:
+            never |= documents[f"zero_{name}"].to_numpy(bool)
+        gone[name] = np.where(never, np.nan, documents[f"removed_{name}"].to_numpy(np.float64))
+    columns = {}
+    for name, removed in gone.items():
+        columns[f"fraction_{name}"] = removed / n
+        columns[f"mass_{name}"] = np.where(np.isnan(removed), np.nan, documents[f"mass_{name}"])
+        if name != "optimum":
+            columns[f"regret_{name}"] = removed - gone["optimum"]
+            columns[f"regret_fraction_{name}"] = (removed - gone["optimum"]) / n
+            columns[f"equals_{name}"] = np.where(np.isnan(gone["optimum"]), np.nan, removed == gone["optimum"])
+    columns["gap"] = columns["regret_fraction_attention"]
+    columns["common"] = ~np.isnan(list(gone.values())).any(axis=0)
+    first, second = (np.where(np.isnan(gone[name]), np.inf, gone[name]) for name in ("gradient", "attention"))
+    columns["gradient_first"] = np.where(several, first < second, np.nan)
+    return documents.assign(**columns)
+
+
+def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
+    """A document table in numbers, tidy and small enough to keep for every seed: what tables and figures need of a run.
+
+    Columns as `experiments.summary_table`: statistic, predicted (always 'all'), bin, measure, value. All but `single_item`
+    (n: documents of one item) is over documents of more than one item. Statistics and measures:
+    fraction_<r>, mass_<r>, with the suffix @left where flips with the zero vector count as none: n; n_flipped; of those
+    mean, q25, median, q75, whisker_low, whisker_high (most extreme value within 1.5 interquartile ranges of the box),
+    n_outside; fraction also share_above_0.25, _0.5, _0.75, and without suffix hist:<k> (FRACTION_BINS) and, of flips,
+    share_zero (with the zero vector). bin 'common': the documents that flip under every ranking.
+    regret_<r>, regret_fraction_<r>, equals_<r>, gap, gradient_first, likewise with and without @left: n, mean, quartiles.
+    delta_js@<rule>: n, mean, q25, median, q75, share_negative, share_same (r is i*); the same by bins of ALPHA_BINS,
+    named '[0.00,0.05)' and so on, of documents with a gap of at least 0; hist:<k>: negative ones by NEGATIVE_BINS.
+    delta_alpha@<rule>: n, mean, quartiles.
+    flips_<choice>@<rule>: both, only_top, only_random, neither, percentages as `two_by_two`; n.
+    dispersion, dispersion_weighted: n, mean, quartiles. slope_gap, slope_gap_unweighted: value, the least-squares slope
+    over documents of gap on dispersion_weighted, on dispersion.
+    """
+    rows: list[tuple] = [("single_item", "all", "n", float((documents["n"] == 1).sum()))]
+    documents = documents[documents["n"] > 1]
+    for suffix, item_left in (("", False), ("@left", True)):
+        rows += removal_rows(derived(documents, item_left), suffix)
+    for rule in RULES:
+        rows += single_rows(documents, rule)
+    for name in ("dispersion", "dispersion_weighted"):
+        rows += [(name, "all", *pair) for pair in described(documents[name])]
+    gap = derived(documents)["gap"]
+    rows.append(("slope_gap", "all", "value", slope(documents["dispersion_weighted"], gap)))
+    rows.append(("slope_gap_unweighted", "all", "value", slope(documents["dispersion"], gap)))
+    table = pd.DataFrame(rows, columns=["statistic", "bin", "measure", "value"])
+    table.insert(1, "predicted", "all")
+    return table
+
+
+def described(values: pd.Series | np.ndarray) -> list[tuple[str, float]]:
+    """(measure, value): n, mean and quartiles of the known values; of none only n."""
+    known = np.asarray(values, np.float64)
+    known = known[~np.isnan(known)]
+    if not len(known):
+        return [("n", 0.0)]
+    quartiles = zip(QUARTILES, np.quantile(known, list(QUARTILES.values())).tolist(), strict=True)
+    return [("n", float(len(known))), ("mean", float(known.mean())), *quartiles]
+
+
+def box(values: np.ndarray) -> dict[str, float]:
+    """q25, median, q75, whisker_low, whisker_high, n_outside of known values, as Figures 5 and 6 draw them."""
+    low, middle, high = np.quantile(values, list(QUARTILES.values()))
+    reach = 1.5 * (high - low)
+    inside = values[(values >= low - reach) & (values <= high + reach)]
+    ends = {"whisker_low": min(inside.min(), low), "whisker_high": max(inside.max(), high)}
+    counts = {"n_outside": float(len(values) - len(inside))}
+    return {"q25": low, "median": middle, "q75": high} | ends | counts
+
+
+def removal_rows(table: pd.DataFrame, suffix: str) -> list[tuple]:
+    """(statistic, bin, measure, value) of the multi-weight tests; table: `derived` of documents of several items."""
+    rows = []
+    for group, part in (("all", table), ("common", table[table["common"]])):
+        for name in RANKINGS:
+            for kind in ("fraction", "mass"):
+                values = part[f"{kind}_{name}"].dropna().to_numpy()
+                found = {"n": float(len(part)), "n_flipped": float(len(values))}
+                if len(values):
+                    found |= {"mean": values.mean()} | box(values)
+                    if kind == "fraction":
+                        found |= {f"share_above_{limit:g}": (values > limit).mean() for limit in SHARES}
+                        if not suffix:
+                            found["share_zero"] = part.loc[part[f"fraction_{name}"].notna(), f"zero_{name}"].mean()
+                if len(values) and kind == "fraction" and group == "all" and not suffix:
+                    count = np.histogram(values, FRACTION_BINS)[0]
+                    found |= {f"hist:{k}": float(count[k]) for k in np.flatnonzero(count)}
+                rows += [(f"{kind}_{name}{suffix}", group, *pair) for pair in found.items()]
+    further = [f"{kind}_{name}" for name in RANKINGS[:-1] for kind in ("regret", "regret_fraction", "equals")]
+    for name in (*further, "gap", "gradient_first"):
+        rows += [(name + suffix, "all", *pair) for pair in described(table[name])]
+    return rows
+
+
+def single_rows(documents: pd.DataFrame, rule: str) -> list[tuple]:
+    """(statistic, bin, measure, value) of the single-weight tests under one rule for r; documents of several items."""
+    rows = []
+    js, alpha = (documents[f"delta_{name}@{rule}"].to_numpy() for name in ("js", "alpha"))
+    place = np.clip(np.digitize(alpha, ALPHA_BINS) - 1, -1, len(ALPHA_BINS) - 2)
+    groups = {"all": np.ones(len(js), bool)} | {alpha_bin(k): place == k for k in range(len(ALPHA_BINS) - 1)}
+    for group, chosen in groups.items():
+        if group == "all" or chosen.any():
+            rows += [(f"delta_js@{rule}", group, *pair) for pair in described(js[chosen])]
+        if chosen.any():
+            rows.append((f"delta_js@{rule}", group, "share_negative", float((js[chosen] < 0).mean())))
+    if len(js):
+        rows.append((f"delta_js@{rule}", "all", "share_same", float(documents[f"same@{rule}"].mean())))
+    count = np.histogram(np.clip(alpha[js < 0], 0, 1), NEGATIVE_BINS)[0]
+    rows += [(f"delta_js@{rule}", "all", f"hist:{k}", float(count[k])) for k in np.flatnonzero(count)]
+    rows += [(f"delta_alpha@{rule}", "all", *pair) for pair in described(alpha)]
+    for choice in CHOICES:
+        cells = two_by_two(documents, choice, rule)
+        rows += [(f"flips_{choice}@{rule}", "all", name, float(value)) for name, value in cells.items()]
+    return rows
+
+
+def alpha_bin(k: int) -> str:
+    """The name of the k-th bin of ALPHA_BINS."""
+    return f"[{ALPHA_BINS[k]:.2f},{ALPHA_BINS[k + 1]:.2f}{']' if k == len(ALPHA_BINS) - 2 else ')'}"

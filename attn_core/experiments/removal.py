@@ -1,0 +1,203 @@
+"""Multi-weight removal: erase items in rank order until the decision flips. Serrano and Smith 2019, section 5.
+
+The decoder is affine, so class k overtakes the predicted class y once the kept items' margins
+m_tk = alpha_t (c_tk + b_k - c_ty - b_y) sum to more than 0: the positive normaliser cancels and the bias folds into the
+items. One reversed cumulative sum of margins gives the whole removal sequence of a ranking.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from attn_core.errors import AttnError
+from attn_core.experiments import draws as random
+from attn_core.experiments.flips import best_order
+from attn_core.experiments.tables import blocks, table
+from attn_core.traces import Traces, probabilities
+
+RANKINGS = ("random", "attention", "gradient", "product", "first_order", "optimum")
+"""Orders of removal; 'product' is gradient times attention, 'optimum' the exact smallest flip set."""
+
+ORDERS = 5
+"""Random orders per document; figures show the first."""
+
+NEVER = -1
+"""Number removed where no step of the removal changes the decision."""
+
+NUMBERS = 1 << 21
+"""Margins held at once; bounds memory."""
+
+
+@dataclass(frozen=True)
+class Items:
+    """Documents of like length, padded: B documents, L items, R rivals of the predicted class.
+
+    attention (B, L): 0 at padding. contribution (B, L, K). margin (B, R, L): m_tk for the classes k other than y in
+    ascending order. lower (B, R): whether rival k < y, so that k also wins a tie (first-index arg-max).
+    gradient (B, L): d p_y / d alpha_t, weights held free. real (B, L). empty (B,): whether the zero vector, which
+    decodes to the bias, has another label than y.
+    """
+
+    attention: np.ndarray
+    margin: np.ndarray
+    lower: np.ndarray
+    gradient: np.ndarray
+    real: np.ndarray
+    empty: np.ndarray
+
+
+def as_classes(traces: Traces) -> tuple[int, np.ndarray]:
+    """Number of classes and their biases (K,) float64; one logit o is two classes with logits (0, o)."""
+    if traces.readout is not None:
+        raise AttnError("erasure takes affine decoders, these traces are of text pairs (see Serrano & Smith, section 3)")
+    bias = traces.bias.astype(np.float64)
+    return (2, np.array([0.0, bias[0]])) if traces.classes == 1 else (traces.classes, bias)
+
+
+def labels(logits: np.ndarray) -> np.ndarray:
+    """Decision of logits (..., K): the first largest; of one logit its sign, 0 being class 0."""
+    return (logits[..., 0] > 0).astype(np.int64) if logits.shape[-1] == 1 else logits.argmax(axis=-1)
+
+
+def items(traces: Traces, rows: np.ndarray, length: int) -> Items:
+    """The documents `rows`, padded to `length` items, in double precision."""
+    classes, bias = as_classes(traces)
+    real = np.arange(length) < traces.lengths[rows, None]  # (B, L)
+    index = np.where(real, traces.offsets[rows, None] + np.arange(length), 0)
+    attention = np.where(real, traces.attention[index], 0.0)
+    value = np.moveaxis(traces.contribution[index].astype(np.float64), 2, 1)  # (B, K, L)
+    outputs = traces.outputs[rows]
+    if traces.classes == 1:
+        value = np.concatenate([np.zeros_like(value), value], axis=1)
+        outputs = np.concatenate([1.0 - outputs, outputs], axis=1)
+    y = labels(traces.logits[rows])
+    own = np.take_along_axis(value, y[:, None, None], axis=1)  # (B, 1, L)
+    p_own = np.take_along_axis(outputs, y[:, None], axis=1)
+    gradient = p_own * (own[:, 0] - (outputs[:, None] @ value)[:, 0])
+    rival = np.arange(classes - 1) + (np.arange(classes - 1) >= y[:, None])  # (B, R)
+    ahead = np.take_along_axis(value, rival[:, :, None], axis=1) - own + (bias[rival] - bias[y, None])[:, :, None]
+    return Items(attention, attention[:, None] * ahead, rival < y[:, None], gradient, real, bias.argmax() != y)
+
+
+def blocks_of(traces: Traces) -> Iterator[tuple[np.ndarray, Items]]:
+    """(rows (B,), their items) until all documents are seen."""
+    classes, _ = as_classes(traces)
+    for rows, length in blocks(traces.lengths, max(1, NUMBERS // classes)):
+        yield rows, items(traces, rows, length)
+
+
+def first_order(attention: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """To first order, the loss of p_y when an item goes and the others are renormalised, (B, L) (not in the paper).
+
+    alpha_t (g_t - sum alpha g) / (1 - alpha_t): the gradient with respect to the item's score, divided by what is left.
+    An item that holds all weight comes first: only its removal changes anything.
+    """
+    left = 1.0 - attention
+    mean = (attention * gradient).sum(axis=1, keepdims=True)
+    return np.where(left > 0, attention * (gradient - mean) / np.where(left > 0, left, 1.0), np.inf)
+
+
+def scores(name: str, part: Items, draws: np.ndarray) -> np.ndarray:
+    """Importances (B, L) by which a ranking removes, largest first; `draws` (B, L) are those of 'random'."""
+    if name == "first_order":
+        return first_order(part.attention, part.gradient)
+    if name not in (known := {
+        "attention": part.attention, "ascending": -part.attention, "gradient": part.gradient,
+        "product": part.attention * part.gradient, "random": draws,
+    }):  # fmt: skip
+        raise AttnError(f"unknown ranking '{name}'; known: {', '.join((*known, 'first_order', 'optimum'))}")
+    return known[name]
+
+
+def order_of(name: str, part: Items, draws: np.ndarray) -> np.ndarray:
+    """Positions (B, L) in order of removal, ties in order of the text, padding last."""
+    if name == "optimum":
+        return best_order(part.margin, part.attention, part.lower)
+    return np.argsort(np.where(part.real, -scores(name, part, draws), np.inf), axis=1, kind="stable")
+
+
+def first_flip(part: Items, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(removed, mass, zero), each (B,), when items go in this order (B, L).
+
+    removed: how many have gone at the first other decision, NEVER where there is none. mass: their attention (NaN where
+    never). zero: whether it came with the zero vector only, that is with the last item of positive weight.
+    """
+    weight = np.take_along_axis(part.attention, order, axis=1)
+    left = weight[:, ::-1].cumsum(axis=1)[:, ::-1]  # (B, L): attention kept after j removals
+    kept = np.take_along_axis(part.margin, order[:, None], axis=2)[..., ::-1].cumsum(axis=2)[..., ::-1]  # (B, R, L)
+    ahead = ((kept > 0) | ((kept == 0) & part.lower[:, :, None])).any(axis=1) & (left > 0)
+    ahead[:, 0] = False  # nothing removed: the decision stands, whatever rounding says
+    flips, last = ahead.any(axis=1), (left > 0).sum(axis=1)  # last: removals until no weight is left
+    removed = np.where(flips, ahead.argmax(axis=1), np.where(part.empty, last, NEVER))
+    mass = np.where(np.arange(order.shape[1]) < removed[:, None], weight, 0.0).sum(axis=1)
+    return removed, np.where(removed == NEVER, np.nan, mass), ~flips & part.empty
+
+
+def removals(
+    traces: Traces,
+    seed: int = 0,
+    rankings: tuple[str, ...] = RANKINGS,
+    orders: int = ORDERS,
+    draws: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Items removed until the decision flips, for each ranking (sections 5.1 to 5.3), one row per document.
+
+    Columns removed_<r>: number removed, NEVER where no step flips, the last step being the zero vector, which decodes
+    to the bias; mass_<r>: attention removed by then (NaN where never); zero_<r>: whether the flip came with the zero
+    vector, so that 'with an item left' the document never flips. Rankings: attention, gradient (signed, d p_y / d alpha
+    at the unmodified weights), product (gradient times attention), random, random_2, ..., all largest first; and, not
+    in the paper, first_order, optimum (see flips.best_order) and 'ascending' (attention, smallest first: what the
+    authors' code makes of gradient signs). One logit is two classes: a flip is a change of sign. Documents of one item
+    are in the table; the paper leaves them out.
+    Deviations: double precision throughout (the authors decode in single precision).
+
+    draws (orders, T): scores of the random orders; by default uniform from (seed, doc_id).
+    """
+    if draws is None:
+        draws = random.uniforms(seed, "removal", traces.doc_id, traces.offsets, orders)
+    elif np.ndim(draws) != 2 or np.shape(draws)[1] != len(traces.score):
+        raise AttnError(f"draws must be (orders, {len(traces.score)}) random scores; got {np.shape(draws)}")
+    named = [(name, 0) for name in rankings]
+    if "random" in rankings:
+        named += [(f"random_{i + 1}", i) for i in range(1, len(draws))]
+    found = {name: (np.empty(len(traces), np.int32), np.empty(len(traces)), np.empty(len(traces), bool)) for name, _ in named}
+    for rows, part in blocks_of(traces):
+        index = np.where(part.real, traces.offsets[rows, None] + np.arange(part.real.shape[1]), 0)
+        for name, i in named:
+            order = order_of(name.split("_")[0] if name.startswith("random") else name, part, draws[i][index])
+            for column, values in zip(found[name], first_flip(part, order), strict=True):
+                column[rows] = values
+    kinds = ("removed", "mass", "zero")
+    return table(traces, **{f"{kind}_{name}": found[name][i] for name, _ in named for i, kind in enumerate(kinds)})
+
+
+def curve(traces: Traces, row: int, ranking: str, draws: np.ndarray | None = None) -> pd.DataFrame:
+    """One document's whole removal sequence: position, removed (0 to n), mass, label, p (of the original label).
+
+    position: the item that goes at this step (-1 at step 0). draws (n,): scores of a random order, by default from
+    seed 0. The last row is the zero vector.
+    """
+    one = traces.take([row])
+    n, (classes, bias) = int(one.lengths[0]), as_classes(one)
+    part = items(one, np.array([0]), n)
+    if draws is None:
+        draws = random.uniforms(0, "removal", one.doc_id, one.offsets)[0]
+    order = order_of(ranking, part, np.asarray(draws)[None])[0]
+    value = one.contribution.astype(np.float64)
+    value = np.pad(value, ((0, 0), (1, 0))) if traces.classes == 1 else value
+    weight = part.attention[0, order]
+    left = weight[::-1].cumsum()[::-1]
+    kept = (weight[:, None] * value[order])[::-1].cumsum(axis=0)[::-1]
+    context = np.where(left[:, None] > 0, kept / np.where(left > 0, left, 1.0)[:, None], 0.0)
+    logits = bias + np.concatenate([context, np.zeros((1, classes))])  # (n + 1, K)
+    return pd.DataFrame(
+        {
+            "position": np.concatenate([[-1], order]),
+            "removed": np.arange(n + 1),
+            "mass": np.concatenate([[0.0], weight.cumsum()]),
+            "label": logits.argmax(axis=1),
+            "p": probabilities(logits)[:, int(labels(one.logits)[0])],
+        }
+    )

@@ -1,0 +1,103 @@
+"""Erasing one item: the top item of a ranking against a random other. Serrano and Smith 2019, section 4."""
+
+import numpy as np
+import pandas as pd
+
+from attn_core.errors import AttnError
+from attn_core.experiments import draws as random
+from attn_core.experiments.removal import as_classes, blocks_of, labels
+from attn_core.experiments.tables import table, totals
+from attn_core.measures import jsd
+from attn_core.traces import Traces, probabilities
+
+CHOICES = ("attention", "gradient", "product")
+"""Whose top item is erased: the largest attention, gradient, or gradient times attention."""
+
+RULES = ("coded", "described")
+"""How the other item r is drawn: as the authors' code does it, or as the paper says."""
+
+
+def top_items(traces: Traces) -> dict[str, np.ndarray]:
+    """Position within its document of each CHOICES' top item, the first of several: (D,) each."""
+    found = {name: np.empty(len(traces), np.int64) for name in CHOICES}
+    for rows, part in blocks_of(traces):
+        for name, values in zip(CHOICES, (part.attention, part.gradient, part.attention * part.gradient), strict=True):
+            found[name][rows] = np.where(part.real, values, -np.inf).argmax(axis=1)
+    return found
+
+
+def other_item(top: np.ndarray, n: np.ndarray, uniform: np.ndarray, rule: str) -> np.ndarray:
+    """Position r of the other item in each document of n > 1 items, (D,), from uniform numbers in [0, 1).
+
+    'described': uniform over the positions other than `top`. 'coded': uniform over all positions but the first, so it
+    may be `top` itself and is never the first item. n = 1: 0 (there is no other item).
+    """
+    if rule not in RULES:
+        raise AttnError(f"unknown rule '{rule}' for the other item; known: {', '.join(RULES)}")
+    drawn = np.minimum((uniform * (n - 1)).astype(np.int64), np.maximum(n - 2, 0))  # 0 to n - 2
+    others = drawn + 1 if rule == "coded" else drawn + (drawn >= top)
+    return np.where(n > 1, others, 0)
+
+
+def logits_without(traces: Traces, position: np.ndarray) -> np.ndarray:
+    """Logits (D, K) when the item at `position` (D,) of each document is erased and the others are renormalised.
+
+    Where no weight is left: the zero vector, hence the bias.
+    """
+    as_classes(traces)
+    weight = traces.attention.copy()
+    weight[traces.offsets[:-1] + position] = 0.0
+    left = totals(weight, traces.offsets)
+    weight /= np.repeat(np.where(left > 0, left, 1.0), traces.lengths)
+    return traces.logits_under(weight)
+
+
+def distributions(logits: np.ndarray) -> np.ndarray:
+    """Output distributions (D, K), of one logit (D, 2)."""
+    p = probabilities(logits)
+    return np.concatenate([1.0 - p, p], axis=1) if p.shape[1] == 1 else p
+
+
+def single(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
+    """The single-weight tests of sections 4.1 and 4.2, one row per document.
+
+    For each choice of top item i*: flips_<choice>, whether erasing i* changes the decision; for each rule for r:
+    flips_r_<choice>@<rule>, whether erasing r does. For attention's i* also delta_js@<rule> = JS(p, q_i*) - JS(p, q_r)
+    in nats, delta_alpha@<rule> = alpha_i* - alpha_r, and same@<rule>, whether r is i* (then both are 0). n = 1: NaN and
+    False; the paper leaves these out. Every choice draws its r anew; both rules use the same uniform number.
+    Deviations: double precision throughout (the authors keep one weight in double and decode in single precision).
+
+    draws (3, D): uniform numbers in [0, 1) in the order of CHOICES; by default from (seed, doc_id).
+    """
+    if draws is None:
+        draws = random.uniforms(seed, "erased item", traces.doc_id, np.arange(len(traces) + 1), len(CHOICES))
+    elif np.shape(draws) != (len(CHOICES), len(traces)):
+        raise AttnError(f"draws must be {(len(CHOICES), len(traces))} uniform numbers; got {np.shape(draws)}")
+    n, start, several = traces.lengths, traces.offsets[:-1], traces.lengths > 1
+    p, y = distributions(traces.logits), labels(traces.logits)
+    columns = {}
+    for (choice, top), uniform in zip(top_items(traces).items(), draws, strict=True):
+        without = logits_without(traces, top)
+        columns[f"flips_{choice}"] = (labels(without) != y) & several
+        for rule in RULES:
+            r = other_item(top, n, uniform, rule)
+            other = logits_without(traces, r)
+            columns[f"flips_r_{choice}@{rule}"] = (labels(other) != y) & several
+            if choice == "attention":
+                gap = jsd(p, distributions(without)) - jsd(p, distributions(other))
+                alpha = traces.attention[start + top] - traces.attention[start + r]
+                columns[f"delta_js@{rule}"] = np.where(several, gap, np.nan)
+                columns[f"delta_alpha@{rule}"] = np.where(several, alpha, np.nan)
+                columns[f"same@{rule}"] = (r == top) & several
+    return table(traces, **columns)
+
+
+def two_by_two(documents: pd.DataFrame, choice: str, rule: str) -> dict[str, float]:
+    """Percentages of the documents of more than one item: both, only_top, only_random, neither; and n (section 4.2).
+
+    documents: columns of `single`. only_top: erasing i* flips, erasing r does not. NaN without such documents.
+    """
+    part = documents[documents["n"] > 1]
+    top, other = (part[name].to_numpy(bool) for name in (f"flips_{choice}", f"flips_r_{choice}@{rule}"))
+    cells = {"both": top & other, "only_top": top & ~other, "only_random": ~top & other, "neither": ~top & ~other}
+    return {name: 100.0 * cell.mean() if len(cell) else np.nan for name, cell in cells.items()} | {"n": len(part)}
