@@ -156,6 +156,14 @@ def scorecard(as_json: Json = False) -> None:
 
 
 @app.command()
+def baselines(corpora: Annotated[list[str], typer.Argument(help="Data sets, such as imdb_stars.")]) -> None:
+    """Majority rate and bag-of-words regression of data sets, stored in data/measured/baselines.csv."""
+    from attn_core.baselines import measure
+
+    print(measure(corpora).to_string(index=False))
+
+
+@app.command()
 def read(
     text: Annotated[str, typer.Argument(help="A sentence of your own, in English.")],
     as_json: Json = False,

@@ -1,0 +1,104 @@
+"""What a model's accuracy is held against: the most frequent class, and a logistic regression on bags of words.
+
+Serrano & Smith have neither. A model that does not learn its task says nothing about attention, so models that reach
+no more than the majority rate, or lie well below the regression, are greyed on pages and enter no claim.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attn_core.corpora.batches import Documents, Encoded
+from attn_core.corpora.text import SPECIALS
+from attn_core.errors import AttnError
+from attn_core.reported import reported_folder
+
+STRENGTHS = (1.0, 4.0, 16.0)
+"""Inverse penalties C that are tried; the development set chooses."""
+
+BELOW = 0.03
+"""How far a model may lie below the regression."""
+
+COLUMNS = ("corpus", "majority", "regression", "strength", "words", "n_train", "n_dev", "n_test", "data")
+
+
+def bags(documents: Documents, vocabulary: int):
+    """Counts of the vocabulary's words in each document, (D, V) sparse; special tokens have no column."""
+    from scipy.sparse import csr_array
+
+    rows = np.repeat(np.arange(len(documents)), documents.lengths)
+    word = documents.ids >= len(SPECIALS)
+    ones = np.ones(int(word.sum()))
+    return csr_array((ones, (rows[word], documents.ids[word] - len(SPECIALS))), (len(documents), vocabulary - len(SPECIALS)))
+
+
+def bag_of_words(data: Encoded) -> dict:
+    """Test accuracy of the most frequent training class and of the regression, trained on the same documents and words.
+
+    Bags are tf-idf with logarithmic counts, rows of length 1; the penalty with the best accuracy on dev is kept (the
+    weakest of equals). Keys COLUMNS; data: fingerprint of the corpus.
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.linear_model import LogisticRegression
+
+    splits, weigh = data.splits, TfidfTransformer(sublinear_tf=True)
+    train = weigh.fit_transform(bags(splits["train"], len(data.vocabulary)))
+    dev, test = (weigh.transform(bags(splits[name], len(data.vocabulary))) for name in ("dev", "test"))
+    best = (-1.0, None, None)
+    for strength in STRENGTHS:
+        model = LogisticRegression(C=strength, max_iter=300).fit(train, splits["train"].labels)
+        best = max(best, (float(model.score(dev, splits["dev"].labels)), -strength, model), key=lambda found: found[:2])
+    labels = splits["test"].labels
+    return {
+        "corpus": data.name,
+        "majority": float((labels == np.bincount(splits["train"].labels).argmax()).mean()),
+        "regression": float(best[2].score(test, labels)),
+        "strength": -best[1],
+        "words": train.shape[1],
+        **{f"n_{name}": len(splits[name]) for name in ("train", "dev", "test")},
+        "data": data.fingerprint[:12],
+    }
+
+
+def file() -> Path:
+    """The stored baselines, beside data/reported."""
+    return reported_folder().parent / "measured" / "baselines.csv"
+
+
+def measure(corpora: list[str]) -> pd.DataFrame:
+    """Compute the baselines of some data sets and put them into the stored table; returns the whole table."""
+    from attn_core.corpora import encode
+
+    kept = stored()
+    for name in corpora:
+        row = bag_of_words(encode(name))
+        kept = pd.concat([kept[kept["corpus"] != name], pd.DataFrame([row])], ignore_index=True)
+    kept = kept.sort_values("corpus")[list(COLUMNS)]
+    kept.to_csv(file(), index=False, float_format="%.6g")
+    return kept
+
+
+def stored() -> pd.DataFrame:
+    """The stored baselines, one row per data set; empty where none was measured yet."""
+    return pd.read_csv(file()) if file().is_file() else pd.DataFrame(columns=list(COLUMNS))
+
+
+def fit_to_count(corpus: str, accuracies: list[float]) -> tuple[bool, str]:
+    """Whether the runs of one model did their task, and why not, in words.
+
+    accuracies: one per seed. Not where their 95 % interval (one seed: its accuracy) reaches the majority rate, nor where
+    their mean lies more than BELOW under the regression. A data set without stored baselines is an AttnError.
+    """
+    from attn_core.measures import seed_interval
+
+    row = stored().set_index("corpus")
+    if corpus not in row.index:
+        raise AttnError(f"no baselines of {corpus}; measure them with: python -m attn_core baselines {corpus}")
+    mean, majority, regression = float(np.mean(accuracies)), row.loc[corpus, "majority"], row.loc[corpus, "regression"]
+    low = seed_interval(np.array(accuracies))[0] if len(accuracies) > 1 else mean
+    if low <= majority:
+        return False, f"its interval reaches the majority rate of {majority:.2f}"
+    if mean < regression - BELOW:
+        return False, f"{100 * (regression - mean):.0f} points below the regression"
+    return True, ""
