@@ -6,6 +6,7 @@ measures how different a document's items are; here are the tables the archive k
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from attn_core.experiments.dispersion import dispersion, slope
 from attn_core.experiments.removal import NEVER, ORDERS, RANKINGS, curve, removals
@@ -30,6 +31,9 @@ NEGATIVE_BINS = np.linspace(0, 1, 51)
 """Weight gaps by which documents of negative delta_js are counted (the authors: at most 50 bins)."""
 
 FRACTION_BINS = np.linspace(0, 1, 41)
+
+NEAR, SMALL_GAP = 0.05, 0.4
+"""A JS difference called near 0 (7 % of ln 2), and the weight gap up to which the paper is reported to find most so."""
 
 
 def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
@@ -95,7 +99,7 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     regret_<r>, regret_fraction_<r>, equals_<r>, gap, gradient_first, likewise with and without @left: n, mean, quartiles.
     delta_js@<rule>: n, mean, q25, median, q75, share_negative, share_same (r is i*); the same by bins of ALPHA_BINS,
     named '[0.00,0.05)' and so on, of documents with a gap of at least 0; hist:<k>: negative ones by NEGATIVE_BINS.
-    delta_alpha@<rule>: n, mean, quartiles.
+    Also the measures of `nearness`. delta_alpha@<rule>: n, mean, quartiles.
     flips_<choice>@<rule>: both, only_top, only_random, neither, percentages as `two_by_two`; n.
     dispersion, dispersion_weighted: n, mean, quartiles. slope_gap, slope_gap_unweighted: value, the least-squares slope
     over documents of gap on dispersion_weighted, on dispersion.
@@ -173,6 +177,7 @@ def single_rows(documents: pd.DataFrame, rule: str) -> list[tuple]:
             rows.append((f"delta_js@{rule}", group, "share_negative", float((js[chosen] < 0).mean())))
     if len(js):
         rows.append((f"delta_js@{rule}", "all", "share_same", float(documents[f"same@{rule}"].mean())))
+        rows += [(f"delta_js@{rule}", "all", *pair) for pair in nearness(js, alpha).items()]
     count = np.histogram(np.clip(alpha[js < 0], 0, 1), NEGATIVE_BINS)[0]
     rows += [(f"delta_js@{rule}", "all", f"hist:{k}", float(count[k])) for k in np.flatnonzero(count)]
     rows += [(f"delta_alpha@{rule}", "all", *pair) for pair in described(alpha)]
@@ -180,6 +185,20 @@ def single_rows(documents: pd.DataFrame, rule: str) -> list[tuple]:
         cells = two_by_two(documents, choice, rule)
         rows += [(f"flips_{choice}@{rule}", "all", name, float(value)) for name, value in cells.items()]
     return rows
+
+
+def nearness(js: np.ndarray, alpha: np.ndarray) -> dict[str, float]:
+    """What the paper is reported to say of Figures 3 and 4 in words, as numbers; undefined ones are left out.
+
+    spearman: of delta_js with delta_alpha. near_0: share of |delta_js| below NEAR among weight gaps up to SMALL_GAP.
+    negative_near_0: share above -NEAR among negative delta_js.
+    """
+    small, negative = np.abs(js[alpha <= SMALL_GAP]), js[js < 0]
+    found = {"near_0": small < NEAR, "negative_near_0": negative > -NEAR}
+    measures = {name: float(values.mean()) for name, values in found.items() if len(values)}
+    if np.ptp(js) > 0 and np.ptp(alpha) > 0:
+        measures["spearman"] = float(np.corrcoef(rankdata(js), rankdata(alpha))[0, 1])
+    return measures
 
 
 def alpha_bin(k: int) -> str:
