@@ -4,7 +4,6 @@ Which variant speaks to which rows, and why, is declared in data/reported/causes
 from the archived runs, so no sentence here can outlive its numbers.
 """
 
-import html
 import re
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -13,7 +12,8 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
+from attn_core.archive import Result
+from attn_core.corpora.vectors import KNOWN_FILES
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import SEEDS, from_dict
 from attn_core.scorecard import (
@@ -22,9 +22,7 @@ from attn_core.scorecard import (
     Cells,
     bin_of,
     cells,
-    clipped,
     difference,
-    digits_beside,
     encoders_of,
     holds,
     over_seeds_of,
@@ -37,8 +35,15 @@ from attn_core.seeds import stored_summaries
 Variant = tuple[tuple[str, object], ...]
 """The (field, value) pairs in which a run differs from the standard one; () is the standard run itself."""
 
-OPTIONS = {("vocabulary_from", "all"): "vocabulary from all splits", ("source", "files"): "questions from the official files"}
+OPTIONS = {
+    ("vocabulary_from", "all"): "vocabulary from all splits",
+    ("source", "files"): "questions from the official files",
+    ("source", "generated train"): "training questions of our own generator",
+}
 """Options of data sets in words."""
+
+CONTROLS = ("premise",)
+"""Options that make a control of a data set, not a cause of anything."""
 
 WORDS = {
     "tau_gradient": "τ of attention and gradient", "tau_loo": "τ of attention and leave-one-out", "sig_frac": "share significant",
@@ -86,7 +91,8 @@ def by_variant(results: list[Result]) -> tuple[dict[Variant, Cells], dict[tuple,
     for result in results:
         run = from_dict(result.record["run"])
         variant = difference(replace(run, seed=SEEDS[0]))
-        if len(variant) <= 1 and run.seed in SEEDS:
+        control = any(name in CONTROLS for name, _ in run.options)
+        if len(variant) <= 1 and run.seed in SEEDS and not control:
             groups.setdefault(variant, []).append(result)
             keys[variant, run.corpus, run.encoder, run.attention, run.seed] = result.key
     return {variant: cells(group) for variant, group in groups.items()}, keys
@@ -246,7 +252,7 @@ def words(field: str, value) -> str:
     """A variant in words."""
     known = {
         "selection": f"checkpoint chosen on the {value} set",
-        "vectors": f"{value} word vectors",
+        "vectors": KNOWN_FILES.get(value, f"{value} word vectors"),
         "fraction": f"{value:.0%} of the training set" if field == "fraction" else "",
         "hidden": f"width {value}",
         "class_weights": "with class weights" if value else "without class weights",
@@ -284,62 +290,3 @@ def capital(text: str) -> str:
 def in_words(name: str) -> str:
     """A measure or statistic of the rules in words."""
     return WORDS.get(name, name.replace("_", " "))
-
-
-# ---- for pages -------------------------------------------------------------------------------------------------------
-
-
-def model_of(row) -> str:
-    """Encoder and attention of a row in words; '' for counts of the data."""
-    if not isinstance(row.encoder, str):
-        return ""
-    names = [ENCODER_NAMES[name] for name in row.encoder.split("-")]
-    return f"{' − '.join(names)}, {ATTENTION_NAMES[row.attention]}"
-
-
-def folded(title: str, body: str) -> str:
-    """A box that opens on a click."""
-    return f"<details><summary>{html.escape(title)}</summary>{body}</details>"
-
-
-def told_row(row, digits: int = 2) -> str:
-    """A row in one line: what it is, the reported value, ours, the tolerance."""
-    words = [row.item, "" if row.group == "all" else row.group, model_of(row)]
-    if not row.item.startswith("claim"):
-        words += [in_words(row.measure), in_words(row.statistic)]
-    elif row.measure.startswith("tau("):
-        words.append(in_words(row.measure))
-    undecided = ""
-    if row.item.startswith("claim") and np.isfinite(row.low):
-        digits = digits_beside(row.reported, row.ours, row.low, row.high)
-        undecided = "; its interval contains the threshold and decides nothing" if row.low <= row.reported <= row.high else ""
-    if row.measure in COUNTED:
-        digits = 0 if row.statistic == "count" else 1
-    interval = f" ({row.low:.{digits}f} to {row.high:.{digits}f})" if np.isfinite(row.low) else ""
-    kind = "threshold" if row.item.startswith("claim") else "reported"
-    limit = f", tolerance {row.tolerance:g}" if np.isfinite(row.tolerance) and row.tolerance > 0 else ""
-    name = html.escape(", ".join(word for word in words if word))
-    return f"<b>{name}</b>: {kind} {row.reported:.{digits}f}, ours {row.ours:.{digits}f}{interval}{limit}{undecided}."
-
-
-def tried_html(rows: pd.DataFrame, results: list[Result] | None = None, by: str = "corpus") -> str:
-    """The differing rows of a scorecard and what was tried for each, as boxes to open, one for each value of `by`.
-
-    For a page: IPython.display.HTML(tried_html(rows of the page's items)). results: runs, standard ones and variants;
-    None takes the whole archive. '' where nothing differs.
-    """
-    differs = rows[rows["verdict"] == "differs"]
-    if differs.empty:
-        return ""
-    differs = clipped(differs)  # a share ends at 1, also in an interval
-    told = with_sentences(differs, stored_summaries() if results is None else results)
-    boxes = []
-    for name, part in told.groupby(by, sort=False):
-        lines = [f"<p>{told_row(row)} {keys_marked(row.tried)}</p>" for row in part.itertuples()]
-        boxes.append(folded(f"{name}: {len(part)} differ{'s' if len(part) == 1 else ''}", "".join(lines)))
-    return "".join(boxes)
-
-
-def keys_marked(text: str) -> str:
-    """Sentences as HTML, run keys between backticks as code."""
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text, quote=False))

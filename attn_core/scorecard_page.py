@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from attn_core.archive import Result
-from attn_core.causes import folded, in_words, model_of
+from attn_core.causes import in_words
+from attn_core.causes_page import folded, model_of
 from attn_core.errors import AttnError
 from attn_core.runs import AbsentRun
 from attn_core.scorecard import CLAIM, COUNTED, added_after, clipped, scorecard

@@ -9,7 +9,7 @@ from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.measures import seed_interval
-from attn_core.runs import SEEDS, AbsentRun, Run, obtain
+from attn_core.runs import SEEDS, AbsentRun, Run, from_dict, obtain
 
 HEADLINE_SEEDS = 5
 """Cells with fewer seeds are drawn as points and decide no claim."""
@@ -33,10 +33,11 @@ def obtain_all(runs: Iterable[Run]) -> tuple[list[Result], list[str]]:
     return results, absent
 
 
-def stored_summaries() -> list[Result]:
-    """Every archived run by its record and summary alone, which is quick."""
+def stored_summaries(families: tuple[str, ...] = ("text", "pair")) -> list[Result]:
+    """Every archived run of some families (`Run.family`) by its record and summary alone, which is quick."""
     store = archive.archive_folder()
-    return [archive.read(store, key, whole=False) for key in archive.keys(store)]
+    found = [archive.read(store, key, whole=False) for key in archive.keys(store)]
+    return [result for result in found if from_dict(result.record["run"]).family in families]
 
 
 def summary_of(result: Result) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scorecard_runs import seeds_of
 
-from attn_core import causes, figures, notebook, scorecard, scorecard_page
+from attn_core import causes_page, figures, notebook, scorecard, scorecard_page
 from attn_core.errors import AttnError
 from attn_core.reported import reported
 from attn_core.runs import AbsentRun
@@ -211,10 +211,10 @@ def test_lists_name_rows_and_runs():
     judged = scorecard_page.clipped(
         rows[rows["verdict"] != "not rerun"].assign(part=lambda rows: rows["item"].map(scorecard_page.part_of))
     )
-    text = causes.tried_html(judged, runs)
+    text = causes_page.tried_html(judged, runs)
     assert f"<code>{runs[0].key}</code>" in text and text.count("<details>") == 1 and "&lt;" not in text
     assert "BiLSTM, additive, τ of attention and gradient, mean</b>: reported 0.35, ours 0.60" in text
-    assert causes.tried_html(judged[judged["verdict"] == "reproduced"], runs) == ""
+    assert causes_page.tried_html(judged[judged["verdict"] == "reproduced"], runs) == ""
     table = scorecard_page.rows_html(judged)
     assert table.count("<tr>") == len(judged) + 1 and '<a href="jain/03-datasets.html">03-datasets</a>' in table
 

@@ -21,6 +21,12 @@ from attn_core.errors import AttnError
 WIDTH = 300
 RECIPES = {"random": WIDTH, "random-50": 50, "indomain-300": WIDTH}  # name -> numbers per word
 RANDOM_SEED = 0
+KNOWN_FILES = {
+    "sha256:16f94f4d3fd892d9cc90f50f90d01f8be79ccbdf11bcb9aa7cb7614a3b11744e": "GloVe word vectors (6B, 100 numbers, "
+    "the 2,604 most frequent words)",
+}
+"""Vector files that archived runs start from, by content (`runs.vectors_identity`)."""
+
 PARAMETERS = {
     "algorithm": "fastText skip-gram",
     "vector_size": WIDTH,
