@@ -1,0 +1,45 @@
+"""Plain twins of experiments.variance: loops over documents and tokens, as one would write them first."""
+
+import numpy as np
+from plain import documents, jsd, output
+
+
+def against(base, other, top=5):
+    """Rows (doc_id, predicted, max_attention, jsd, tvd, overlap), one document after another."""
+    place = {doc_id: row for row, doc_id in enumerate(other.doc_id)}
+    found = []
+    theirs = {row: (attention, contribution) for row, _, attention, contribution in documents(other)}
+    for row, _, attention, contribution in documents(base):
+        doc_id = base.doc_id[row]
+        if doc_id not in place:
+            continue
+        second, weights = theirs[place[doc_id]]
+        p = output(attention @ contribution + base.bias.astype(np.float64))
+        q = output(second @ weights + other.bias.astype(np.float64))
+        predicted = int(round(p[1])) if len(base.bias) == 1 else int(np.argmax(p))
+        found.append((doc_id, predicted, max(attention), jsd(attention, second), 0.5 * sum(abs(p - q)), overlap(attention, second, top)))
+    return found
+
+
+def overlap(a, b, top):
+    """Common share of the largest weights; tied tokens share the last places."""
+    size = min(top, len(a))
+    first, second = belongs(a, size), belongs(b, size)
+    return sum(min(x, y) for x, y in zip(first, second, strict=True)) / size
+
+
+def belongs(weights, size):
+    """With which share each weight is among the `size` largest."""
+    last = sorted(weights, reverse=True)[size - 1]
+    above = sum(1 for w in weights if w > last)
+    tied = sum(1 for w in weights if w == last)
+    return [1.0 if w > last else (size - above) / tied if w == last else 0.0 for w in weights]
+
+
+def quartiles(table, column, predicted, bottom, top):
+    """(n, q25, median, q75) of the documents of a class (-1: all) whose largest weight lies in [bottom, top)."""
+    values = [
+        row[column] for row in table.to_dict("records")
+        if (predicted == -1 or row["predicted"] == predicted) and bottom <= min(row["max_attention"], 1 - 1e-12) < top
+    ]  # fmt: skip
+    return (len(values), *np.quantile(values, [0.25, 0.5, 0.75])) if values else None

@@ -1,0 +1,123 @@
+"""Attention of two trainings beside each other: the fast form equals a loop, bounds, invariances, and bad input."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import plain_variance
+import pytest
+from conftest import toy_traces
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attn_core.errors import AttnError
+from attn_core.experiments import ATTENTION_BINS, variance
+from attn_core.measures import LN2
+
+COLUMNS = ["doc_id", "predicted", "max_attention", "jsd", "tvd", "overlap"]
+lengths = st.lists(st.integers(1, 12), min_size=1, max_size=6)
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3])
+def test_equals_the_loop(classes):
+    base = toy_traces((1, 2, 3, 5, 5, 8, 21), seed=1, classes=classes)
+    other = toy_traces((1, 2, 3, 5, 5, 8, 21), seed=2, classes=classes)
+    ties = base.score.copy()
+    ties[8:13] = 0.0
+    base = replace(base, score=ties)
+    for top in (1, 3, 5):
+        table = variance.against(base, other, top)
+        expected = pd.DataFrame(plain_variance.against(base, other, top), columns=COLUMNS)
+        assert list(table.columns) == COLUMNS
+        np.testing.assert_allclose(table.to_numpy(float), expected.to_numpy(float), atol=1e-12)
+
+
+@given(lengths, st.integers(0, 99))
+def test_bounds_and_order(sizes, seed):
+    base, other = toy_traces(sizes, seed), toy_traces(sizes, seed + 100)
+    table = variance.against(base, other)
+    assert table["jsd"].between(0, LN2 + 1e-12).all() and table["tvd"].between(0, 1).all()
+    assert table["overlap"].between(0, 1 + 1e-12).all() and list(table["doc_id"]) == list(base.doc_id)
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    shuffled = variance.against(base, other.take(order))  # the other's order does not matter, the base's is kept
+    pd.testing.assert_frame_equal(table, shuffled)
+    again = variance.against(base.take(order), other).set_index("doc_id").loc[base.doc_id].reset_index()
+    np.testing.assert_allclose(again.to_numpy(float), table.to_numpy(float), atol=1e-12)
+    turned = variance.against(other, base)
+    np.testing.assert_allclose(turned[["jsd", "tvd", "overlap"]], table[["jsd", "tvd", "overlap"]], atol=1e-12)
+
+
+@given(lengths, st.integers(0, 99))
+def test_nothing_lies_away_from_itself(sizes, seed):
+    base = toy_traces(sizes, seed)
+    table = variance.against(base, base)
+    assert (table["jsd"] < 1e-12).all() and (table["tvd"] == 0).all()
+    np.testing.assert_allclose(table["overlap"], 1.0)
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 99))
+def test_tokens_without_weight_change_nothing(n, extra, seed):
+    """Padding has weight 0: JSD, TVD and the overlap of the real tokens' sets stay what they are."""
+    base, other = toy_traces((n,), seed), toy_traces((n,), seed + 7)
+
+    def padded(traces):
+        return replace(
+            traces, offsets=np.array([0, n + extra]), score=np.append(traces.score, np.full(extra, -200, np.float32)),
+            contribution=np.concatenate([traces.contribution, np.ones((extra, 1), np.float32)]), gradient=None, leave_one_out=None,
+        )  # fmt: skip
+
+    plain, filled = variance.against(base, other, top=1), variance.against(padded(base), padded(other), top=1)
+    np.testing.assert_allclose(plain.to_numpy(float), filled.to_numpy(float), atol=1e-12)
+
+
+def test_uniform_weights_overlap_by_chance():
+    base, other = toy_traces((10,), 3), toy_traces((10,), 4)
+    uniform = replace(other, score=np.zeros(10, np.float32))
+    assert variance.against(base, uniform, top=5)["overlap"].iloc[0] == pytest.approx(0.5)
+    assert variance.against(base, uniform, top=1)["overlap"].iloc[0] == pytest.approx(0.1)
+
+
+def test_only_documents_of_both():
+    base, other = toy_traces((2, 3, 4), 1, doc_ids=[7, 8, 9]), toy_traces((4, 2, 6), 1, doc_ids=[9, 7, 1])
+    assert list(variance.against(base, other)["doc_id"]) == [7, 9]
+
+
+def test_bad_input_is_named():
+    base = toy_traces((2, 3), doc_ids=[1, 2])
+    with pytest.raises(AttnError, match="document 2 has 3 tokens in the base and 5"):
+        variance.against(base, toy_traces((2, 5), doc_ids=[1, 2]))
+    with pytest.raises(AttnError, match="share no document"):
+        variance.against(base, toy_traces((2, 3), doc_ids=[5, 6]))
+    with pytest.raises(AttnError, match="occurs twice"):
+        variance.against(base, toy_traces((2, 3), doc_ids=[1, 1]))
+    with pytest.raises(AttnError, match="top must be at least 1"):
+        variance.against(base, base, top=0)
+    with pytest.raises(AttnError, match="nothing to compare"):
+        variance.per_instance([])
+
+
+def test_median_mean_and_maximum_over_seeds():
+    base = toy_traces((3, 4, 5, 6), 1)
+    tables = [variance.against(base, toy_traces((3, 4, 5, 6), seed)) for seed in (2, 3, 4)]
+    tables[1] = tables[1].iloc[[3, 0, 1]]  # one lacks a document and has another order
+    found = variance.per_instance(tables).set_index("doc_id")
+    assert sorted(found.index) == [0, 1, 3] and (found["n_tables"] == 3).all()
+    for doc_id in found.index:
+        values = [table.set_index("doc_id").loc[doc_id, "jsd"] for table in tables]
+        expected = [np.median(values), np.mean(values), max(values)]
+        np.testing.assert_allclose(found.loc[doc_id, ["median", "mean", "max"]].astype(float), expected)
+        assert found.loc[doc_id, "max_attention"] == pytest.approx(base.max_attention[doc_id])
+
+
+def test_quartiles_by_bin_and_class():
+    base = toy_traces(np.random.default_rng(0).integers(1, 12, 80), 1)
+    table = variance.against(base, toy_traces(base.lengths, 2))
+    found = variance.by_bin(table, "jsd", interval=False).set_index(["predicted", "bin"])
+    assert {label for _, label in found.index} == {"all", *ATTENTION_BINS}
+    for (predicted, label), row in found.iterrows():
+        bottom, top = (0.0, 1.0) if label == "all" else (float(label[1:5]), float(label[6:10]))
+        n, *quartiles = plain_variance.quartiles(table, "jsd", predicted, bottom, top)
+        assert row["n"] == n
+        np.testing.assert_allclose(row[["q25", "median", "q75"]].astype(float), quartiles)
+    wide = variance.by_bin(table, "jsd").set_index(["predicted", "bin"]).loc[(-1, "all")]
+    assert wide["low"] <= wide["median"] <= wide["high"]
