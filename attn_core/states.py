@@ -138,6 +138,11 @@ def chunk(slots: np.ndarray, offsets: np.ndarray, device: torch.device, rows: np
     return Chunk(*(torch.from_numpy(array).to(device) for array in (words, mirror, real)))
 
 
+def has_fast_form(model: Classifier) -> bool:
+    """Whether `prepare` knows the encoder; others are traced by any_encoder.py."""
+    return isinstance(model.encoder, (BiLSTM, CNN, Average, NoEncoder))
+
+
 def prepare(model: Classifier | Paired, distinct: np.ndarray) -> Network:
     """Everything that does not depend on word order: products of the distinct words (U,) and rearranged weights."""
     embedding = model.encoder.embedding.weight

@@ -22,7 +22,7 @@ from attn_core.errors import AttnError
 from attn_core.gradient import importance
 from attn_core.models.classifier import Classifier
 from attn_core.models.paired import Paired
-from attn_core.states import Chunk, chunk, distinct_words, encode, prepare, read, with_queries
+from attn_core.states import Chunk, chunk, distinct_words, encode, has_fast_form, prepare, read, with_queries
 from attn_core.traces import Traces
 
 
@@ -61,6 +61,10 @@ def trace(
     authors' single precision. progress: a bar with the time left, for work of more than two seconds.
     """
     check(model, documents)
+    if not isinstance(model, Paired) and not has_fast_form(model):
+        from attn_core.any_encoder import trace_any
+
+        return trace_any(model, documents, gradient, leave_one_out, progress)
     distinct, slots = distinct_words(documents.ids)
     with torch.inference_mode():
         network = prepare(model, distinct)

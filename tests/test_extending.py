@@ -1,0 +1,87 @@
+"""The page 'Add a corpus, an encoder, a test': its very cells, their length, and the general tracer they rest on."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from plain_network import random_documents, random_model
+
+from attn_core import notebook
+from attn_core.any_encoder import trace_any
+from attn_core.states import has_fast_form
+from attn_core.tracing import trace
+
+ROOT = Path(__file__).parents[1]
+LONGEST = 30
+EXPECTED = {
+    "corpus": 'assert report.record["n_test"] == 100 and report.record["accuracy"] > 0.9\nprint("checked")',
+    "encoder": 'assert len(gated.traces) == 60 and np.isfinite(gated.traces.gradient).all() and gated.record["accuracy"] > 0.9\nprint("checked")',
+    "test": 'assert found.shape == (len(found),) and set(found) <= {0.0, 1.0} and low <= found.mean() <= high\nprint("checked")',
+}
+"""What must hold behind each example, in the names of its cell."""
+
+
+def examples() -> dict[str, str]:
+    """Tag -> code of the three example cells."""
+    _, path = notebook.locate("extending", ROOT)
+    cells = [cell for cell in notebook.read_source(path).cells if cell.cell_type == "code"]
+    return {tag: cell.source for cell in cells for tag in cell.metadata.get("tags", []) if tag in EXPECTED}
+
+
+def test_there_are_three_examples_of_at_most_thirty_lines():
+    assert set(examples()) == set(EXPECTED)
+    for name, code in examples().items():
+        lines = [line for line in code.splitlines() if line.strip()]
+        assert len(lines) <= LONGEST, f"the example '{name}' has {len(lines)} lines"
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_each_example_runs(name, tmp_path):
+    """In a process of its own, in the order of the page as far as it is needed: a reader copies one cell."""
+    own = examples()
+    before = own["corpus"].split("\n\n\ndef ")[0] if name != "corpus" else ""  # its imports
+    code = "\n".join(["seed, epochs = 10, 2", before, own[name], EXPECTED[name]])
+    environment = {**os.environ, "ATTN_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.endswith("checked\n"), done.stderr[-1500:]
+
+
+@pytest.mark.parametrize(("encoder", "attention", "outputs"), [("lstm", "tanh", 1), ("cnn", "dot", 1), ("average", "tanh", 3)])
+def test_the_general_tracer_equals_the_fast_one(encoder, attention, outputs):
+    documents = random_documents(np.array([1, 2, 5, 9, 9]), 40)
+    model = random_model(encoder, attention, 40, outputs, width=20)
+    assert has_fast_form(model)
+    fast, general = trace(model, documents, progress=False), trace_any(model, documents)
+    assert (fast.offsets == general.offsets).all() and (fast.doc_id == general.doc_id).all()
+    np.testing.assert_allclose(general.attention, fast.attention, atol=2e-6)
+    np.testing.assert_allclose(general.logits, fast.logits, atol=2e-5)
+    np.testing.assert_allclose(general.gradient, fast.gradient, atol=2e-5)
+    np.testing.assert_allclose(general.leave_one_out, fast.leave_one_out, atol=2e-6)
+
+
+def test_an_unknown_encoder_is_traced_by_the_general_form():
+    """The same module under a name the fast form does not know gives the same traces."""
+    from torch import nn
+
+    documents = random_documents(np.array([3, 6]), 30)
+    model = random_model("average", "tanh", 30, width=20)
+    known = trace(model, documents, progress=False)
+
+    class Foreign(nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner, self.embedding, self.width = inner, inner.embedding, inner.width
+
+        def forward(self, ids, lengths, mask):
+            return self.inner(ids, lengths, mask)
+
+    model.encoder = Foreign(model.encoder)
+    assert not has_fast_form(model)
+    found = trace(model, documents, progress=False)
+    np.testing.assert_allclose(found.leave_one_out, known.leave_one_out, atol=2e-6)
+    np.testing.assert_allclose(found.gradient, known.gradient, atol=2e-5)
+    alone = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    assert alone.gradient is None and alone.leave_one_out is None and np.allclose(alone.p, known.p, atol=1e-6)
