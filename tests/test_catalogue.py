@@ -181,7 +181,6 @@ def test_missing_data_name_the_three_ways(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: encode("amazon"), "loader of corpus 'amazon' is not built in this edition"),
         (lambda: read("planted", "train"), "is generated and has no tables"),
         (lambda: read("sst", "validation"), "has no split 'validation'; it has train, dev, test"),
         (lambda: encode("sst", vocabulary_from="dev"), "vocabulary_from is 'dev'; known: train, all"),

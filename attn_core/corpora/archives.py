@@ -94,8 +94,8 @@ def ag_news(train: Path, test: Path) -> dict:
     """CSV without header: class 1-4, title, description -> text, label 0-3, title, description, part."""
     tables = {}
     for split, path in (("train", train), ("test", test)):
-        with open(path, encoding="utf-8", newline="") as file:
-            rows = [(f"{t} {d}", int(c) - 1, t, d) for c, t, d in csv.reader(file)]
+        with open(path, "rb") as file:
+            rows = [(f"{t} {d}", label, t, d) for label, t, d in labelled_rows(file, str(path), 4, 2)]
         if split == "test":
             part = ["official"] * len(rows)
         else:
@@ -103,6 +103,56 @@ def ag_news(train: Path, test: Path) -> dict:
         rows = [(*row, name) for row, name in zip(rows, part, strict=True)]
         tables[split] = table(rows, ("text", "label", "title", "description", "part"))
     return tables
+
+
+def zhang(archive: Path, folder: str, classes: int, columns: int) -> dict:
+    """``<folder>/{train,test}.csv`` of Zhang et al. (2015), without header: class from 1, then text columns, which are
+    joined by blanks -> text, label from 0. The files' own escapes are kept, as in the Parquet files."""
+    tables = {}
+    with tarfile.open(archive, "r:gz") as members:
+        for split in ("train", "test"):
+            name = f"{folder}/{split}.csv"
+            rows = labelled_rows(members.extractfile(name), f"{archive}, {name}", classes, columns)
+            tables[split] = table([(" ".join(parts), label) for label, *parts in rows], ("text", "label"))
+    return tables
+
+
+def labelled_rows(file, where: str, classes: int, columns: int) -> list[tuple]:
+    """The rows of a CSV file opened in binary: (label from 0, column, …), with ``columns`` columns of text.
+
+    Errors: AttnError with the number of every malformed line: not UTF-8, broken quotes, another number of columns, no
+    class from 1 to ``classes``. A row that spans lines goes by its first.
+    """
+    rows, faults = [], Faults(where)
+    lines = csv.reader(io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline=""), strict=True)
+    known = {str(number): number - 1 for number in range(1, classes + 1)}
+    while True:
+        first = lines.line_num + 1
+        try:
+            row = next(lines, None)
+        except csv.Error as error:
+            faults.add(first, f"{error}")
+            continue
+        if row is None:
+            break
+        if len(row) != columns + 1:
+            faults.add(first, f"expected {columns + 1} columns")
+        elif row[0] not in known:
+            faults.add(first, f"the class is none of 1 to {classes}")
+        elif not all(_is_utf8(part) for part in row):
+            faults.add(first, "not UTF-8")
+        else:
+            rows.append((known[row[0]], *row[1:]))
+    faults.check()
+    return rows
+
+
+def _is_utf8(part: str) -> bool:
+    try:
+        part.encode()
+    except UnicodeEncodeError:  # a byte that could not be decoded
+        return False
+    return True
 
 
 _BABI_FILES = {

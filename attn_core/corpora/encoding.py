@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attn_core.corpora import catalogue, load, pairs, prepare, private, text
+from attn_core.corpora import catalogue, load, pairs, prepare, private, ratings, sentences, text
 from attn_core.corpora.batches import FIELDS, Documents, Encoded, fingerprint
 from attn_core.errors import AttnError
 
@@ -24,17 +24,18 @@ ENCODING = 1
 VOCABULARY_FROM = ("train", "all")
 
 
-PREPARE = prepare.TEXTS | pairs.PAIRS | private.PRIVATE
-"""Corpus -> function that turns its tables into ``prepare.Prepared``; its arguments are the corpus's options."""
+PREPARE = prepare.TEXTS | pairs.PAIRS | private.PRIVATE | ratings.RATINGS
+"""Corpus -> function that turns its tables into ``prepare.Prepared`` (sets cut into sentences: ``sentences.Prepared``);
+its arguments are the corpus's options."""
 
 
 def encode(corpus: str, **options) -> Encoded:
     """A data set as arrays, from the cache or made from its tables.
 
     corpus: a name of the catalogue. options: for real sets ``vocabulary_from`` ('train', as in Jain & Wallace's
-    final run, or 'all', as behind their Table 1: vocabulary fitted on all splits); for bAbI also ``source``, see
-    ``pairs.babi``; for generated sets their knobs. Errors: AttnError (unknown corpus or option, data found nowhere,
-    loader not built, no document left by the length filter).
+    final run, or 'all', as behind their Table 1: vocabulary fitted on all splits; sets cut into sentences have one rule
+    and no such option); for bAbI also ``source``, see ``pairs.babi``; for generated sets their knobs. Errors: AttnError
+    (unknown corpus or option, data found nowhere, no document left by the length filter).
     """
     entry = catalogue.corpus(corpus)
     if entry.generated:
@@ -45,7 +46,7 @@ def encode(corpus: str, **options) -> Encoded:
     if entry.loader == catalogue.ABSENT:
         load.read(corpus, "train")  # raises the error that says so
     own = inspect.signature(PREPARE[corpus]).parameters
-    _refuse_unknown(corpus, options, ("vocabulary_from", *own))
+    _refuse_unknown(corpus, options, (*(() if entry.cut else ("vocabulary_from",)), *own))
     vocabulary_from = options.pop("vocabulary_from", "train")
     if vocabulary_from not in VOCABULARY_FROM:
         raise AttnError(f"vocabulary_from is '{vocabulary_from}'; known: {', '.join(VOCABULARY_FROM)}")
@@ -55,7 +56,8 @@ def encode(corpus: str, **options) -> Encoded:
     cached = _from_cache(corpus, stem, source)
     if cached is not None:
         return cached
-    encoded = build(entry, PREPARE[corpus](**options), vocabulary_from)
+    prepared = PREPARE[corpus](**options)
+    encoded = sentences.build(entry, prepared) if entry.cut else build(entry, prepared, vocabulary_from)
     # After an official download the tables lie in the cache, so the source is known now even if it was not before.
     _to_cache(encoded, stem, source or _source(entry, options))
     return encoded
@@ -64,7 +66,7 @@ def encode(corpus: str, **options) -> Encoded:
 def _refuse_unknown(corpus: str, options, known) -> None:
     for name in options:
         if name not in known:
-            raise AttnError(f"corpus '{corpus}' has no option '{name}'; known: {', '.join(known)}")
+            raise AttnError(f"corpus '{corpus}' has no option '{name}'; known: {', '.join(known) or 'none'}")
 
 
 def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: str = "train") -> Encoded:

@@ -7,8 +7,9 @@ from numbers import Integral, Real
 import numpy as np
 
 from attn_core.corpora import catalogue
-from attn_core.corpora.batches import Encoded
+from attn_core.corpora.batches import Encoded, fingerprint
 from attn_core.corpora.prepare import Prepared, Texts
+from attn_core.corpora.sentences import count
 from attn_core.errors import AttnError
 
 POSITIVE = tuple("good great fine lovely superb bright sweet brilliant charming perfect warm witty".split())
@@ -32,6 +33,8 @@ def planted(
     cues: int = 12,
     fillers: int = 200,
     seed: int = 0,
+    shortest_sentence: int = 0,
+    longest_sentence: int = 0,
 ) -> Encoded:
     """Documents whose evidence is known: filler words with a few cue words in between; the majority of the cues is
     the label.
@@ -43,7 +46,8 @@ def planted(
     r-th is drawn with probability proportional to 1 / r. shortest, longest: tokens per document, uniform. The
     result's ``evidence`` marks, per split, the cues that speak for the label and the 'not' in front of them: (T,)
     bool aligned with ids. Each split has its own random stream, so a larger n_train leaves dev and test as they
-    are. Errors: AttnError for impossible knobs.
+    are. shortest_sentence, longest_sentence: the same documents cut into sentences of so many tokens, uniform; a
+    document's last sentence may be shorter; 0 = not cut. Errors: AttnError for impossible knobs.
     """
     knobs = dict(locals())
     _check(knobs)
@@ -62,8 +66,25 @@ def planted(
     from attn_core.corpora.encoding import build
 
     encoded = build(catalogue.corpus("planted"), Prepared(documents))
-    statistics = {**encoded.statistics, "knobs": knobs}
-    return replace(encoded, statistics=statistics, evidence=marks)
+    encoded = replace(encoded, statistics={**encoded.statistics, "knobs": knobs}, evidence=marks)
+    return _cut(encoded, shortest_sentence, longest_sentence, seed) if longest_sentence else encoded
+
+
+def _cut(encoded: Encoded, shortest: int, longest: int, seed: int) -> Encoded:
+    """The same documents cut into sentences of shortest to longest tokens, uniform; the last takes what is left."""
+    splits, counts = {}, {}
+    for stream, (split, made) in enumerate(encoded.splits.items()):
+        rng = np.random.default_rng([seed, stream, 1])
+        cut = []
+        for words in (made.lengths - 2).tolist():
+            lengths = rng.integers(shortest, longest + 1, size=-(-words // shortest))
+            ends = np.minimum(np.cumsum(lengths), words)
+            cut.append(np.diff(ends[: np.searchsorted(ends, words) + 1], prepend=0))
+        offsets = np.cumsum([0, *(len(lengths) for lengths in cut)]).astype(np.int64)
+        splits[split] = replace(made, sentence_lengths=np.concatenate(cut).astype(np.int64), sentence_offsets=offsets)
+        counts[split] = encoded.statistics["splits"][split] | count(splits[split], encoded.statistics["classes"])
+    statistics = {**encoded.statistics, "splits": counts}
+    return replace(encoded, splits=splits, fingerprint=fingerprint(splits, encoded.vocabulary), statistics=statistics)
 
 
 def _document(rng, label, knobs, words, weight) -> tuple[list[str], list[bool]]:
@@ -103,6 +124,10 @@ def _check(knobs: dict) -> None:
         (
             k["shortest"] >= (k["evidence"] + k["distractors"]) * (2 if k["context"] > 0 else 1),
             "shortest must leave room for all cues (two tokens each where context is above 0)",
+        ),
+        (
+            0 < k["shortest_sentence"] <= k["longest_sentence"] or k["shortest_sentence"] == k["longest_sentence"] == 0,
+            "sentences need at least one token and shortest_sentence must not exceed longest_sentence (both 0: not cut)",
         ),
     )
     for met, rule in rules:

@@ -58,9 +58,11 @@ def sha256(path: Path) -> str:
 
 
 def locate(entry: catalogue.Corpus, split: str) -> Path | None:
-    """The Parquet file of a split under $ATTN_DATA or in the local cache; None if neither has it."""
-    for folder in (data_folder(), cache_folder() / "tables"):
-        if folder is not None and (path := folder / str(entry.folder) / f"{split}.parquet").is_file():
+    """The Parquet file of a split under $ATTN_DATA (the whole set before its sample) or in the local cache; None if
+    neither has it."""
+    places = (data_folder(), entry.folder), (data_folder(), entry.sample), (cache_folder() / "tables", entry.folder)
+    for folder, name in places:
+        if folder is not None and name and (path := folder / name / f"{split}.parquet").is_file():
             return path
     return None
 

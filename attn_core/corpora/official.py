@@ -83,6 +83,9 @@ READERS = {
     "babi_3": (("babi",), lambda archive: archives.babi(archive, 3)),
     "snli": (("snli",), archives.snli),
     "cnn": (("cnn",), archives.cnn),
+    "amazon_review_full": (("amazon",), lambda archive: archives.zhang(archive, "amazon_review_full_csv", 5, 2)),
+    "yelp_review_full": (("yelp",), lambda archive: archives.zhang(archive, "yelp_review_full_csv", 5, 1)),
+    "yahoo_answers": (("yahoo",), lambda archive: archives.zhang(archive, "yahoo_answers_csv", 10, 3)),
 }
 """Folder under $ATTN_DATA -> (names in SOURCES, reader of those files)."""
 

@@ -75,7 +75,5 @@ SOURCES: dict[str, Source] = {
         "https://drive.google.com/uc?export=download&id=0Bz8a_Dbh9QhbZVhsUnRWRDhETzA",
         "md5:57d28bd5d930e772930baddf36641c7c",
     ),
-    # The address of the ten-star IMDB files of Diao et al. (2014) could not be verified.
-    "imdb_stars": Source("emnlp-2015-data.7z", "http://ir.hit.edu.cn/~dytang/paper/emnlp2015/emnlp-2015-data.7z"),
     "mimic": Source("NOTEEVENTS.csv", "https://physionet.org/content/mimiciii/"),
 }

@@ -26,7 +26,8 @@ _KERAS_FILTER = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\
 
 
 @cache
-def _english():
+def english():
+    """spaCy's English tokenizer; AttnError where spaCy is not installed."""
     try:
         import spacy
     except ImportError as error:
@@ -39,7 +40,7 @@ def _english():
 
 def split_words(text: str) -> list[str]:
     """spaCy English tokens of a text, blanks squeezed first; case is kept."""
-    return [token.text for token in _english()(_BLANKS.sub(" ", text).strip())]
+    return [token.text for token in english()(_BLANKS.sub(" ", text).strip())]
 
 
 def mask_digits(tokens) -> list[str]:
