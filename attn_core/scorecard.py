@@ -6,6 +6,7 @@ What differs is looked into by causes.py; the tables and sentences of the scorec
 from collections.abc import Iterable
 from dataclasses import fields
 from functools import cache
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -76,6 +77,9 @@ FEWEST_IN_BIN = 20
 WHOLE = 0.95
 """Share of the paper's training or test documents below which our copy of a data set is a subset."""
 
+OTHER_PAPERS = {"serrano": "attn_core.serrano_scores"}
+"""Paper -> module whose `judged(rules, results)` gives its rows; Jain & Wallace's rules are judged here."""
+
 Cells = dict[tuple[str, ...], dict[int, float]]
 """(corpus, encoder, attention, statistic, predicted, first characters of the bin, measure) -> seed -> value."""
 
@@ -84,12 +88,19 @@ def scorecard(results: list[Result] | None = None) -> pd.DataFrame:
     """One row per scored number or claim; verdict 'reproduced', 'differs' or 'not rerun'.
 
     results: the runs to judge by; None takes the whole archive. Columns COLUMNS; `unjudged` says why a row has no
-    verdict ('no run', 'no document', 'few documents', 'few seeds'), '' where it has one. Rows without a verdict may
-    still have a value of ours. `data`: 'same', 'subset', 'generated' or 'absent'; only 'same' counts as replication.
+    verdict ('no run', 'no document', 'few documents', 'few seeds', 'weak model'), '' where it has one. Rows without a
+    verdict may still have a value of ours. `data`: 'same', 'subset', 'other classes', 'other data', 'generated' or
+    'absent'; only 'same' counts as replication.
     """
     found = [result for result in (stored_summaries() if results is None else results) if standard(result)]
     table, records = cells(found), {result.record["run"]["corpus"]: result.record for result in found}
-    rows = [judge(rule, table, records.get(rule.corpus)) for rule in reported("tolerances").itertuples()]
+    rows = []
+    for paper, rules in reported("tolerances").groupby("paper", sort=False):
+        if paper in OTHER_PAPERS:
+            rows += import_module(OTHER_PAPERS[paper]).judged(rules.itertuples(), found)
+        else:
+            known = records if paper == "jain" else {}
+            rows += [judge(rule, table, known.get(rule.corpus)) for rule in rules.itertuples()]
     return pd.DataFrame(rows)[list(COLUMNS)].astype({"n_train": "Int64"})
 
 

@@ -42,10 +42,12 @@ def stored_summaries(families: tuple[str, ...] = ("text", "pair")) -> list[Resul
 
 def summary_of(result: Result) -> pd.DataFrame:
     """The summary of one run with its test scores: statistic, predicted, bin, measure, value."""
-    from attn_core.experiments import document_table, summary_table
+    from attn_core.experiments import document_table, erasure, summary_table
 
     summary = result.summary
-    if summary is None:  # trained live: the same tables from its traces
+    if summary is None and from_dict(result.record["run"]).family == "hierarchical":
+        summary = erasure.summary_table(erasure.document_table(result.traces))
+    elif summary is None:  # trained live: the same tables from its traces
         summary = summary_table(document_table(result.traces), result.traces.classes)
     known = ("accuracy", "macro_f1", "auc")  # and f1_<class>; questions have no AUC
     scores = {name: value for name, value in result.record.items() if name in known or name.startswith("f1_")}
