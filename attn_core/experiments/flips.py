@@ -12,18 +12,23 @@ NONE = np.iinfo(np.int64).max
 """Size where no set with an item left flips the decision."""
 
 
+def least(lower: np.ndarray) -> np.ndarray:
+    """The sum of margins above which a rival wins: 0, or just below where it also wins ties (lower)."""
+    return np.where(lower, np.nextafter(0.0, -1.0), 0.0)
+
+
 def smallest_by_rival(margin: np.ndarray, attention: np.ndarray, lower: np.ndarray) -> np.ndarray:
     """Size of the smallest flip set for each rival, at least one item of positive weight left: (B, R), NONE where none.
 
-    margin (B, R, L), attention (B, L) with 0 at padding, lower (B, R): whether the rival's class comes before the
+    margin (B, L, R), attention (B, L) with 0 at padding, lower (B, R): whether the rival's class comes before the
     predicted one. Items of weight 0 change nothing and are in no smallest set.
     """
-    held = attention[:, None] > 0
-    sort = np.sort(np.where(held, margin, np.inf), axis=2)  # most negative first, items of weight 0 last
-    sort[np.isinf(sort)] = 0.0
-    kept = sort[..., ::-1].cumsum(axis=2)[..., ::-1]  # (B, R, L): sum after j removals
-    ahead = (kept > 0) | ((kept == 0) & lower[:, :, None])
-    ahead &= np.arange(margin.shape[2]) < held.sum(axis=2, keepdims=True)
+    held = attention[..., None] > 0
+    sort = np.sort(np.moveaxis(np.where(held, margin, np.inf), 1, 2), axis=2)  # (B, R, L): most negative first
+    sort[np.isinf(sort)] = 0.0  # items of weight 0 come last
+    kept = sort[..., ::-1].cumsum(axis=2)[..., ::-1]  # sum after j removals
+    ahead = kept > least(lower)[..., None]
+    ahead &= np.arange(margin.shape[1]) < held.sum(axis=1, keepdims=True)
     ahead[..., 0] = False
     return np.where(ahead.any(axis=2), ahead.argmax(axis=2), NONE)
 
@@ -35,5 +40,5 @@ def best_order(margin: np.ndarray, attention: np.ndarray, lower: np.ndarray) -> 
     decision never changes with an item left this is the order for the first rival.
     """
     best = smallest_by_rival(margin, attention, lower).argmin(axis=1)
-    chosen = np.take_along_axis(margin, best[:, None, None], axis=1)[:, 0]
+    chosen = np.take_along_axis(margin, best[:, None, None], axis=2)[..., 0]
     return np.argsort(np.where(attention > 0, chosen, np.inf), axis=1, kind="stable")

@@ -13,8 +13,8 @@ import pandas as pd
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
-from attn_core.experiments.flips import best_order
-from attn_core.experiments.tables import blocks, table
+from attn_core.experiments.flips import best_order, least
+from attn_core.experiments.tables import table
 from attn_core.traces import Traces, probabilities
 
 RANKINGS = ("random", "attention", "gradient", "product", "first_order", "optimum")
@@ -26,18 +26,18 @@ ORDERS = 5
 NEVER = -1
 """Number removed where no step of the removal changes the decision."""
 
-NUMBERS = 1 << 21
-"""Margins held at once; bounds memory."""
+NUMBERS = 1 << 17
+"""Margins held at once: a megabyte stays in the processor's cache."""
 
 
 @dataclass(frozen=True)
 class Items:
-    """Documents of like length, padded: B documents, L items, R rivals of the predicted class.
+    """Documents of like length, padded: B documents, L items, R = K - 1 rivals of the predicted class y.
 
-    attention (B, L): 0 at padding. contribution (B, L, K). margin (B, R, L): m_tk for the classes k other than y in
-    ascending order. lower (B, R): whether rival k < y, so that k also wins a tie (first-index arg-max).
-    gradient (B, L): d p_y / d alpha_t, weights held free. real (B, L). empty (B,): whether the zero vector, which
-    decodes to the bias, has another label than y.
+    attention (B, L): 0 at padding. margin (B, L, R + 1): m_tk for the classes k other than y in ascending order, then
+    the attention, so that one gather and one sum serve both. lower (B, R): whether rival k < y, so that k also wins a
+    tie (first-index arg-max). gradient (B, L): d p_y / d alpha_t, weights held free. real (B, L). empty (B,): whether
+    the zero vector, which decodes to the bias, has another label than y.
     """
 
     attention: np.ndarray
@@ -67,25 +67,32 @@ def items(traces: Traces, rows: np.ndarray, length: int) -> Items:
     real = np.arange(length) < traces.lengths[rows, None]  # (B, L)
     index = np.where(real, traces.offsets[rows, None] + np.arange(length), 0)
     attention = np.where(real, traces.attention[index], 0.0)
-    value = np.moveaxis(traces.contribution[index].astype(np.float64), 2, 1)  # (B, K, L)
+    value = traces.contribution[index].astype(np.float64)  # (B, L, K)
     outputs = traces.outputs[rows]
     if traces.classes == 1:
-        value = np.concatenate([np.zeros_like(value), value], axis=1)
+        value = np.concatenate([np.zeros_like(value), value], axis=2)
         outputs = np.concatenate([1.0 - outputs, outputs], axis=1)
     y = labels(traces.logits[rows])
-    own = np.take_along_axis(value, y[:, None, None], axis=1)  # (B, 1, L)
+    own = np.take_along_axis(value, y[:, None, None], axis=2)  # (B, L, 1)
     p_own = np.take_along_axis(outputs, y[:, None], axis=1)
-    gradient = p_own * (own[:, 0] - (outputs[:, None] @ value)[:, 0])
+    gradient = p_own * (own - value @ outputs[:, :, None])[..., 0]
     rival = np.arange(classes - 1) + (np.arange(classes - 1) >= y[:, None])  # (B, R)
-    ahead = np.take_along_axis(value, rival[:, :, None], axis=1) - own + (bias[rival] - bias[y, None])[:, :, None]
-    return Items(attention, attention[:, None] * ahead, rival < y[:, None], gradient, real, bias.argmax() != y)
+    ahead = np.take_along_axis(value, rival[:, None], axis=2) - own + (bias[rival] - bias[y, None])[:, None]
+    margin = np.concatenate([attention[..., None] * ahead, attention[..., None]], axis=2)
+    return Items(attention, margin, rival < y[:, None], gradient, real, bias.argmax() != y)
 
 
 def blocks_of(traces: Traces) -> Iterator[tuple[np.ndarray, Items]]:
     """(rows (B,), their items) until all documents are seen."""
     classes, _ = as_classes(traces)
-    for rows, length in blocks(traces.lengths, max(1, NUMBERS // classes)):
-        yield rows, items(traces, rows, length)
+    by_length, start = np.argsort(traces.lengths, kind="stable"), 0
+    sizes = traces.lengths[by_length]
+    while start < len(sizes):
+        # a block is padded to its longest document; margins of 0 change no sum, so neighbours change no number
+        fits = sizes[start:] * np.arange(1, len(sizes) - start + 1) <= NUMBERS // classes
+        stop = start + max(1, len(fits) if fits.all() else int(fits.argmin()))
+        yield by_length[start:stop], items(traces, by_length[start:stop], int(sizes[stop - 1]))
+        start = stop
 
 
 def first_order(attention: np.ndarray, gradient: np.ndarray) -> np.ndarray:
@@ -114,8 +121,24 @@ def scores(name: str, part: Items, draws: np.ndarray) -> np.ndarray:
 def order_of(name: str, part: Items, draws: np.ndarray) -> np.ndarray:
     """Positions (B, L) in order of removal, ties in order of the text, padding last."""
     if name == "optimum":
-        return best_order(part.margin, part.attention, part.lower)
-    return np.argsort(np.where(part.real, -scores(name, part, draws), np.inf), axis=1, kind="stable")
+        return best_order(part.margin[..., :-1], part.attention, part.lower)
+    return descending(np.where(part.real, scores(name, part, draws), -np.inf))
+
+
+def descending(values: np.ndarray) -> np.ndarray:
+    """Positions (B, L) from the largest value on; values that agree to a relative 2^-40 or so count as ties.
+
+    Ties keep the order of the text. The bits of a double, turned into a whole number of the same order, have their last
+    ones overwritten by the position, so that the numbers can be sorted in place of an argsort, at a third of its cost.
+    """
+    bits = (-values + 0.0).view(np.int64)  # + 0.0: no negative zero
+    bits ^= (bits >> 63) & np.int64(2**63 - 1)
+    width = max(1, int(values.shape[1] - 1).bit_length())
+    bits >>= width
+    bits <<= width
+    bits |= np.arange(values.shape[1])
+    bits.sort(axis=1)
+    return bits & np.int64((1 << width) - 1)
 
 
 def first_flip(part: Items, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -124,15 +147,19 @@ def first_flip(part: Items, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     removed: how many have gone at the first other decision, NEVER where there is none. mass: their attention (NaN where
     never). zero: whether it came with the zero vector only, that is with the last item of positive weight.
     """
-    weight = np.take_along_axis(part.attention, order, axis=1)
-    left = weight[:, ::-1].cumsum(axis=1)[:, ::-1]  # (B, L): attention kept after j removals
-    kept = np.take_along_axis(part.margin, order[:, None], axis=2)[..., ::-1].cumsum(axis=2)[..., ::-1]  # (B, R, L)
-    ahead = ((kept > 0) | ((kept == 0) & part.lower[:, :, None])).any(axis=1) & (left > 0)
+    rows, length, width = part.margin.shape
+    backward = (order + length * np.arange(rows)[:, None])[:, ::-1]
+    kept = part.margin.reshape(-1, width).take(backward, axis=0).cumsum(axis=1)[:, ::-1]  # (B, L, R + 1): j removed
+    left = kept[..., -1]  # attention kept
+    ahead = np.zeros((rows, length), bool)
+    for rival in range(width - 1):
+        ahead |= kept[..., rival] > least(part.lower[:, rival])[:, None]
+    ahead &= left > 0
     ahead[:, 0] = False  # nothing removed: the decision stands, whatever rounding says
     flips, last = ahead.any(axis=1), (left > 0).sum(axis=1)  # last: removals until no weight is left
     removed = np.where(flips, ahead.argmax(axis=1), np.where(part.empty, last, NEVER))
-    mass = np.where(np.arange(order.shape[1]) < removed[:, None], weight, 0.0).sum(axis=1)
-    return removed, np.where(removed == NEVER, np.nan, mass), ~flips & part.empty
+    after = np.where(removed < length, left[np.arange(rows), np.clip(removed, 0, length - 1)], 0.0)
+    return removed, np.where(removed == NEVER, np.nan, left[:, 0] - after), ~flips & part.empty
 
 
 def removals(
