@@ -31,8 +31,8 @@ class Corpus:
     longest_sentence (tokens), the length filter of the splits in bounded, None = no bound. sample: name under
     $ATTN_DATA of a sample that is taken where folder is not there. epochs, batch: of Jain & Wallace's training;
     hidden: width by encoder where it is not the encoder's own. expected: counts to meet, (class 0, class 1, …) per
-    split after the filter, 'vocabulary' including the four special ids. reported: (paper, name) as in data/reported. vectors:
-    recipe used when a run names none. loader: 'arrays' (``encode`` works) or 'not built'. whole_train:
+    split after the filter, 'vocabulary' including the four special ids. reported: (paper, name) as in data/reported.
+    vectors: recipe used when a run names none. loader: 'arrays' (``encode`` works) or 'not built'. whole_train:
     documents of the official training files before any filter, where a copy may hold fewer. generated: made by this
     package, never downloaded. private: only the user's own copy is ever read.
     """

@@ -127,7 +127,7 @@ def _check(knobs: dict) -> None:
         ),
         (
             0 < k["shortest_sentence"] <= k["longest_sentence"] or k["shortest_sentence"] == k["longest_sentence"] == 0,
-            "sentences need at least one token and shortest_sentence must not exceed longest_sentence (both 0: not cut)",
+            "shortest_sentence must be at least 1 and not exceed longest_sentence (both 0: not cut)",
         ),
     )
     for met, rule in rules:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attn_core.corpora import load, text
+from attn_core.corpora import load, text, word2vec
 from attn_core.errors import AttnError
 
 WIDTH = 300
@@ -48,10 +48,10 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
 
     recipe: 'random' (every row but <pad> standard normal, the default of an embedding layer; row i depends on i alone,
     never on the run's seed), 'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see
-    ``train``; made once, then cached) or the path of a text file, one word and its numbers a line, blanks between, an
-    optional first line with count and width (fastText, GloVe). fingerprint: of the recipe's texts and parameters, or
-    the SHA-256 of the
-    file. Errors: AttnError.
+    ``train``), 'imdb_stars-200' and the like for each set cut into sentences (see ``word2vec``) or the path of a text
+    file, one word and its numbers a line, blanks between, an optional first line with count and width (fastText,
+    GloVe). Trained vectors are made once, then cached. fingerprint: of the recipe's texts and parameters, or the
+    SHA-256 of the file. Errors: AttnError.
     """
     vocabulary = tuple(vocabulary)
     if recipe in ("random", "random-50"):
@@ -59,16 +59,18 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
         rows = np.random.default_rng(RANDOM_SEED).standard_normal((len(vocabulary), width), dtype=np.float32)
         rows[text.PAD] = 0
         return rows, _digest(["random", "standard normal", RANDOM_SEED, width])
-    if recipe == "indomain-300":
-        words, matrix, fingerprint = _indomain()
+    if recipe == "indomain-300" or recipe in word2vec.RECIPES:
+        words, matrix, fingerprint = _indomain() if recipe == "indomain-300" else _own(recipe)
         index = {word: i for i, word in enumerate(words)}
-        rows = np.zeros((len(vocabulary), WIDTH), dtype=np.float32)
-        known = [row for row, word in enumerate(vocabulary) if word in index and row >= len(text.SPECIALS)]
+        rows = np.zeros((len(vocabulary), matrix.shape[1]), dtype=np.float32)
+        known = [row for row, word in enumerate(vocabulary) if word in index]  # no text of 'indomain-300' holds <unk>
         rows[known] = matrix[[index[vocabulary[row]] for row in known]]
         return rows, fingerprint
     path = Path(recipe)
     if not path.is_file():
-        raise AttnError(f"unknown vectors '{recipe}': neither a recipe ({', '.join(RECIPES)}) nor a file")
+        known = ", ".join(RECIPES)
+        own = ", ".join(word2vec.RECIPES)
+        raise AttnError(f"unknown vectors '{recipe}': neither a recipe ({known}) nor a file, nor one of {own}")
     return read_text(path, vocabulary), load.sha256(path)
 
 
@@ -79,9 +81,9 @@ def _digest(parts) -> str:
 def read_text(path: Path, vocabulary) -> np.ndarray:
     """Rows of a fastText or GloVe text file for a vocabulary, (V, width) float32; the first of repeated words counts.
 
-    The width is the first line's: its count and width (fastText), else its numbers (GloVe). A word may hold blanks (GloVe 840B has a few such). Errors: AttnError naming file and line for a wrong number of
-    columns anywhere, and for numbers that cannot be read or are not finite in the rows of vocabulary words (other
-    rows are not parsed).
+    The width is the first line's: its count and width (fastText), else its numbers (GloVe). A word may hold blanks
+    (GloVe 840B has a few such). Errors: AttnError naming file and line for a wrong number of columns anywhere, and for
+    numbers that cannot be read or are not finite in the rows of vocabulary words (other rows are not parsed).
     """
     index = {word: i for i, word in enumerate(vocabulary) if i >= len(text.SPECIALS)}
     with open(path, "rb") as file:
@@ -123,26 +125,41 @@ def _is_number(column: bytes) -> bool:
     return True
 
 
-def _store() -> Path:
-    return load.cache_folder() / "vectors" / "indomain-300"
-
-
 def _indomain() -> tuple[list[str], np.ndarray, str]:
-    """Words, (W, 300) float32 and fingerprint from the cache, trained first if they are not there or damaged."""
-    stem = _store()
+    """Words, (W, 300) float32 and fingerprint."""
+    return _kept("indomain-300", PARAMETERS, lambda: train())
+
+
+def _own(recipe: str) -> tuple[list[str], np.ndarray, str]:
+    """Words, (W, 200) float32 and fingerprint of the vectors a data set gets from its own texts."""
+    from attn_core.corpora.encoding import encode
+
+    data = encode(word2vec.RECIPES[recipe])
+    parameters = word2vec.parameters(data)
+
+    def trained():
+        words, rows, version, seconds = word2vec.train(data, parameters)
+        return words, rows, _digest([parameters, version]), seconds
+
+    return _kept(recipe, parameters, trained)
+
+
+def _kept(name: str, parameters: dict, make) -> tuple[list[str], np.ndarray, str]:
+    """Words, rows and fingerprint from the cache, made first if they are not there, damaged or of other parameters."""
+    stem = load.cache_folder() / "vectors" / name
     notes, matrix = stem.with_suffix(".json"), stem.with_suffix(".npy")
     if notes.is_file() and matrix.is_file():
         try:
             about = json.loads(notes.read_text(encoding="utf-8"))
-            if about["parameters"] == PARAMETERS:
+            if about["parameters"] == parameters:
                 if load.sha256(matrix) != about["sha256"]:
                     raise ValueError("checksum differs")
                 return about["words"], np.load(matrix, mmap_mode="r"), about["fingerprint"]
         except (ValueError, KeyError, OSError) as error:
             load.say(f"the cached vectors {matrix} are damaged ({type(error).__name__}); they are trained anew")
-    words, rows, fingerprint, seconds = train()
+    words, rows, fingerprint, seconds = make()
     try:
-        write(stem, words, rows, fingerprint, seconds)
+        write(stem, words, rows, fingerprint, seconds, parameters)
     except OSError as error:
         raise AttnError(
             f"the trained vectors cannot be kept in {stem.parent} ({error.strerror}); set ATTN_CACHE to another folder"
@@ -150,14 +167,14 @@ def _indomain() -> tuple[list[str], np.ndarray, str]:
     return words, rows, fingerprint
 
 
-def write(stem: Path, words: list[str], rows: np.ndarray, fingerprint: str, seconds: float = 0.0) -> None:
+def write(stem: Path, words: list[str], rows: np.ndarray, fingerprint: str, seconds=0.0, parameters=PARAMETERS) -> None:
     """Vectors as <stem>.npy and <stem>.json (words, parameters, fingerprint, checksum), each replaced in one step."""
     packed = io.BytesIO()
     np.save(packed, np.ascontiguousarray(rows, dtype=np.float32))
     data = packed.getvalue()
     about = {
         "fingerprint": fingerprint,
-        "parameters": PARAMETERS,
+        "parameters": parameters,
         "sha256": hashlib.sha256(data).hexdigest(),
         "seconds": round(seconds, 1),
         "words": list(words),
