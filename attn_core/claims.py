@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core.jain_tables import ordered
+from attn_core.measures import holm
 from attn_core.scorecard import CLAIM, added_after, digits_beside
 from attn_core.seeds import HEADLINE_SEEDS
 
@@ -93,14 +94,6 @@ def one_sided(rows: pd.DataFrame) -> np.ndarray:
     gap = (rows["side"] * (rows["ours"] - rows["reported"])).to_numpy(float)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(error > 0, student.sf(gap / error, free), np.where(gap > 0, 0.0, 1.0))
-
-
-def holm(p: np.ndarray) -> np.ndarray:
-    """Holm's correction: the i-th smallest of m values times m - i + 1, never falling, at most 1."""
-    order, m = np.argsort(p), len(p)
-    adjusted = np.empty(m)
-    adjusted[order] = np.minimum(np.maximum.accumulate(np.sort(p) * np.arange(m, 0, -1)), 1)
-    return adjusted
 
 
 def told(row) -> str:

@@ -276,3 +276,11 @@ def seed_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, 
         return math.nan, math.nan
     half = t.ppf(0.5 + confidence / 2, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
     return float(values.mean() - half), float(values.mean() + half)
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Holm's correction: the i-th smallest of m values times m - i + 1, never falling, at most 1."""
+    order, m = np.argsort(p), len(p)
+    adjusted = np.empty(m)
+    adjusted[order] = np.minimum(np.maximum.accumulate(np.sort(p) * np.arange(m, 0, -1)), 1)
+    return adjusted

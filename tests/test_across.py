@@ -7,7 +7,7 @@ import pytest
 from conftest import toy_pairs, toy_traces
 from plain import documents, output, output_under
 
-from attn_core import across, claims, figures, jain_tables, table1
+from attn_core import across, claims, figures, jain_tables, measures, table1
 from attn_core.archive import Result
 from attn_core.errors import AttnError
 from attn_core.experiments.reach import one_token_outputs
@@ -223,8 +223,8 @@ def test_the_one_sided_p_takes_its_error_from_the_interval():
 
 
 def test_holm_by_hand():
-    assert claims.holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
-    assert claims.holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0]) and len(claims.holm(np.array([]))) == 0
+    assert measures.holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
+    assert measures.holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0]) and len(measures.holm(np.array([]))) == 0
 
 
 # ---- outputs that single tokens reach --------------------------------------------------------------------------------

@@ -1,0 +1,158 @@
+"""Attention weights as guides of a network that sees each token alone (Wiegreffe & Pinter 2019, section 3.4, Table 3).
+
+Here: what the scores of guided runs say. Each source of weights has an F1 over seeds; what two sources differ by is taken
+within seeds. The paper has four sources and one run of each; the controls are ours: weights permuted within the document,
+another seed's in the test, an untrained model's, those of the per-document search, and weights without words (after Bai
+et al. 2021: the weights themselves may tell the label).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from attn_core.measures import holm, seed_interval
+
+SOURCES = {
+    "uniform": "uniform",
+    "trained": "learned by the network itself",
+    "own": "base LSTM",
+    "adversary": "trained adversary",
+    "permuted": "base LSTM, permuted within the document",
+    "swapped": "base LSTM in training, another seed's in the test",
+    "untrained": "untrained LSTM",
+    "searched": "per-document search",
+    "own, position": "base LSTM, places instead of words",
+    "own, rank": "base LSTM, ranks of the weights instead of words",
+    "uniform, position": "uniform, places instead of words",
+}
+"""Source of the weights (and what the network reads, where not words) -> in words. The first four are Table 3's."""
+
+LEVEL = 0.05
+"""Two-sided; after Holm's correction over all contrasts of all data sets that are judged together."""
+
+FEWEST = 5
+"""Seeds below which nothing is decided."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A difference first - second within seeds, and what it asks."""
+
+    name: str
+    first: str
+    second: str
+    asks: str
+
+
+CONTRASTS = (
+    Contrast("own − trained", "own", "trained", "are imposed weights better than learned ones"),
+    Contrast("own − uniform", "own", "uniform", "do imposed weights help at all"),
+    Contrast("own − permuted", "own", "permuted", "does it matter which token a weight stands on"),
+    Contrast("own − swapped", "own", "swapped", "must test weights come from the model of the training weights"),
+    Contrast("own − untrained", "own", "untrained", "must the guide be trained"),
+    Contrast("own − searched", "own", "searched", "are weights of the same output as good"),
+    Contrast("adversary − uniform", "adversary", "uniform", "is a trained adversary worse than no guide"),
+    Contrast("weights alone − places alone", "own, position", "uniform, position", "do weights tell the label without words"),
+)
+"""The family of contrasts."""
+
+
+def always_positive(share: float) -> float:
+    """F1 of class 1 of the rule that always says class 1, the best of all rules that look at nothing; share: of class 1."""
+    return 2 * share / (1 + share)
+
+
+def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
+    """F1 of each source: corpus, source, mean, low, high (95 % Student t over seeds), n_seeds.
+
+    scores: corpus, source, seed, f1; one row a run. In the order of SOURCES within a data set.
+    """
+    rows = []
+    for (corpus, source), part in scores.groupby(["corpus", "source"], sort=False):
+        values = part["f1"].to_numpy(float)
+        rows.append([corpus, source, values.mean(), *seed_interval(values), len(values)])
+    found = pd.DataFrame(rows, columns=["corpus", "source", "mean", "low", "high", "n_seeds"])
+    place = {name: i for i, name in enumerate(SOURCES)}
+    sets = {name: i for i, name in enumerate(dict.fromkeys(scores["corpus"]))}
+    order = np.lexsort((found["source"].map(place), found["corpus"].map(sets)))
+    return found.iloc[order].reset_index(drop=True)
+
+
+def differences(scores: pd.DataFrame) -> pd.DataFrame:
+    """CONTRASTS of each data set over the seeds that both sources have, and the ranks' lead over a rule that looks at nothing.
+
+    scores: corpus, source, seed, f1, and positives (share of class 1 in the test set). Columns corpus, contrast, asks,
+    mean, low, high, n_seeds, p (Student t, two-sided, against 0), holm (over all rows with FEWEST seeds or more, of all
+    data sets), lies: 'above', 'below' or 'contains' zero after Holm, '' with fewer seeds. Contrasts without a common seed
+    are left out.
+    """
+    rows = []
+    for corpus, part in scores.groupby("corpus", sort=False):
+        f1 = {source: mine.set_index("seed")["f1"] for source, mine in part.groupby("source")}
+        pairs = [(c.name, c.asks, f1.get(c.first), f1.get(c.second)) for c in CONTRASTS]
+        floor = always_positive(float(part["positives"].iloc[0]))
+        pairs.append(("ranks alone − always class 1", "do ranks of weights tell the label", f1.get("own, rank"), floor))
+        for name, asks, first, second in pairs:
+            if first is None or second is None:
+                continue
+            gap = (first - second).dropna().to_numpy(float)
+            if len(gap):
+                rows.append([corpus, name, asks, gap.mean(), *seed_interval(gap), len(gap), p_of(gap)])
+    found = pd.DataFrame(rows, columns=["corpus", "contrast", "asks", "mean", "low", "high", "n_seeds", "p"])
+    judged = (found["n_seeds"] >= FEWEST).to_numpy()
+    corrected = np.full(len(found), np.nan)
+    corrected[judged] = holm(found["p"].to_numpy()[judged])
+    side = np.where(found["mean"] > 0, "above", "below")
+    return found.assign(holm=corrected, lies=np.where(judged, np.where(corrected < LEVEL, side, "contains"), ""))
+
+
+def p_of(gap: np.ndarray) -> float:
+    """Two-sided p of Student's t that the mean of one difference per seed is 0; NaN for one seed."""
+    from scipy.stats import t
+
+    if len(gap) < 2:
+        return np.nan
+    error = gap.std(ddof=1) / np.sqrt(len(gap))
+    if error == 0:
+        return 1.0 if gap.mean() == 0 else 0.0
+    return float(2 * t.sf(abs(gap.mean()) / error, len(gap) - 1))
+
+
+# ---- the verdict -----------------------------------------------------------------------------------------------------
+
+VERDICTS = {
+    "no gain": "the base's weights do not raise F1 above uniform ones, so there is nothing to explain",
+    "tokens": "the gain hangs on which token a weight stands on, and weights without words show no knowledge of the label",
+    "both": "the gain hangs on which token a weight stands on, but weights without words also know something of the label",
+    "weights": "it is not shown that the gain hangs on which token a weight stands on, while weights without words know something of the label",
+    "unexplained": "it is shown neither that the gain hangs on which token a weight stands on, nor that weights without words know the label",
+    "open": "the runs do not decide",
+}
+
+
+def leakage(gaps: pd.DataFrame, corpus: str) -> tuple[str, str]:
+    """Whether Table 3's gain is information on tokens or leaks through the weights themselves: (verdict, sentence).
+
+    gaps: of `differences`. Verdict, a key of VERDICTS: 'no gain' unless own - uniform lies above zero; else by whether
+    own - permuted ('tokens') and weights without words - places alone, or ranks alone against a constant answer
+    ('weights'), lie above zero. 'open' where one that is needed lacks seeds or runs.
+    """
+    rows = gaps[gaps["corpus"] == corpus].set_index("contrast")
+    lies = rows["lies"].to_dict()
+    gain, token = lies.get("own − uniform", ""), lies.get("own − permuted", "")
+    alone = [lies.get(name, "") for name in ("weights alone − places alone", "ranks alone − always class 1")]
+    if gain and gain != "above":
+        verdict = "no gain"
+    elif not gain or not token or ("above" not in alone and "" in alone):
+        verdict = "open"
+    elif "above" in alone:
+        verdict = "both" if token == "above" else "weights"
+    else:
+        verdict = "tokens" if token == "above" else "unexplained"
+    told = [
+        f"{name} {rows.loc[name, 'mean']:+.3f} ({rows.loc[name, 'low']:+.3f} to {rows.loc[name, 'high']:+.3f}, {rows.loc[name, 'n_seeds']} seeds)"
+        for name in ("own − uniform", "own − permuted", "weights alone − places alone", "ranks alone − always class 1")
+        if name in rows.index and np.isfinite(rows.loc[name, "low"])
+    ]
+    return verdict, f"{corpus}: {VERDICTS[verdict]}" + (f" ({'; '.join(told)})." if told else ".")

@@ -1,0 +1,108 @@
+"""Guided runs: F1 over seeds, differences within seeds, Holm, and a verdict that follows the numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import false_discovery_control, ttest_rel
+
+from attn_core.experiments import guides
+from attn_core.runs import SEEDS
+
+LEVELS = {
+    "uniform": 0.80, "trained": 0.81, "own": 0.83, "adversary": 0.60, "permuted": 0.80, "swapped": 0.82, "untrained": 0.80,
+    "searched": 0.70, "own, position": 0.60, "own, rank": 0.667, "uniform, position": 0.60,
+}  # fmt: skip
+
+
+def scores_of(levels=None, corpus="sst", seeds=SEEDS[:5], spread=0.002, positives=0.5):
+    """Made-up F1 around a level per source, one number a seed, noise of its own for each source."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for source, level in (LEVELS | (levels or {})).items():
+        if level is not None:
+            noise = rng.normal(size=len(seeds))
+            noise = spread * (noise - noise.mean())
+            rows += [(corpus, source, seed, level + e, positives) for seed, e in zip(seeds, noise, strict=True)]
+    return pd.DataFrame(rows, columns=["corpus", "source", "seed", "f1", "positives"])
+
+
+def test_differences_are_taken_within_seeds():
+    scores = scores_of()
+    found = guides.differences(scores).set_index("contrast")
+    f1 = {source: part.set_index("seed")["f1"] for source, part in scores.groupby("source")}
+    for contrast in guides.CONTRASTS:
+        row, (first, second) = found.loc[contrast.name], (f1[contrast.first], f1[contrast.second])
+        test = ttest_rel(first, second)
+        low, high = test.confidence_interval(0.95)
+        assert (row["mean"], row["low"], row["high"], row["p"]) == pytest.approx((np.mean(first - second), low, high, test.pvalue))
+        assert row["n_seeds"] == 5
+    ranks = found.loc["ranks alone − always class 1"]
+    assert ranks["mean"] == pytest.approx(0.667 - 2 / 3, abs=1e-12), "half the documents positive: F1 2/3"
+
+
+def test_seeds_of_one_source_alone_do_not_count():
+    scores = scores_of()
+    scores = scores[~((scores["source"] == "permuted") & (scores["seed"] == 50))]
+    found = guides.differences(scores).set_index("contrast")
+    assert found.loc["own − permuted", "n_seeds"] == 4 and found.loc["own − permuted", "lies"] == ""
+    assert np.isnan(found.loc["own − permuted", "holm"]) and found.loc["own − uniform", "n_seeds"] == 5
+
+
+def test_holm_over_all_data_sets():
+    """Bounds of Holm by hand: the smallest p is multiplied by the number of tests, and false discoveries are less strict."""
+    both = pd.concat([scores_of(), scores_of({"own": 0.801}, "imdb")])
+    found = guides.differences(both)
+    assert len(found) == 2 * (len(guides.CONTRASTS) + 1) and found["n_seeds"].eq(5).all()
+    smallest = found["p"].idxmin()
+    assert found.loc[smallest, "holm"] == pytest.approx(min(found.loc[smallest, "p"] * len(found), 1))
+    assert (found["holm"] >= found["p"]).all() and (found["holm"] >= false_discovery_control(found["p"]) - 1e-12).all()
+    order = found.sort_values("p")
+    assert (np.diff(order["holm"]) >= -1e-12).all()
+    alone = guides.differences(scores_of())
+    assert (alone["holm"].to_numpy() <= found[found["corpus"] == "sst"]["holm"].to_numpy() + 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    "levels, verdict",
+    [
+        ({}, "tokens"),
+        ({"own, position": 0.65}, "both"),
+        ({"own, rank": 0.70}, "both"),
+        ({"permuted": 0.83, "own, position": 0.65}, "weights"),
+        ({"permuted": 0.83}, "unexplained"),
+        ({"own": 0.80}, "no gain"),
+        ({"own": 0.70}, "no gain"),
+        ({"own, position": 0.55}, "tokens"),
+        ({"own, position": None}, "open"),
+        ({"permuted": None}, "open"),
+        ({"uniform": None}, "open"),
+    ],
+)
+def test_the_verdict_follows_the_numbers(levels, verdict):
+    found, sentence = guides.leakage(guides.differences(scores_of(levels)), "sst")
+    assert found == verdict and guides.VERDICTS[verdict] in sentence and sentence.startswith("sst: ")
+
+
+def test_few_seeds_decide_nothing():
+    gaps = guides.differences(scores_of(seeds=SEEDS[:4]))
+    assert guides.leakage(gaps, "sst")[0] == "open" and set(gaps["lies"]) == {""}
+    assert guides.leakage(gaps, "imdb") == ("open", "imdb: the runs do not decide.")
+
+
+def test_sentences_hold_the_numbers():
+    _, sentence = guides.leakage(guides.differences(scores_of()), "sst")
+    assert "own − uniform +0.030 (" in sentence and "own − permuted +0.030 (" in sentence and "5 seeds" in sentence
+    _, other = guides.leakage(guides.differences(scores_of({"own": 0.85})), "sst")
+    assert "own − uniform +0.050 (" in other
+
+
+def test_sources_over_seeds():
+    table = guides.over_seeds(pd.concat([scores_of(corpus="imdb"), scores_of({"own": None})]))
+    assert list(table["source"][:4]) == ["uniform", "trained", "own", "adversary"] and table["corpus"].iloc[0] == "imdb"
+    row = table[(table["corpus"] == "sst") & (table["source"] == "uniform")].iloc[0]
+    assert row["mean"] == pytest.approx(0.8) and row["low"] < 0.8 < row["high"] and row["n_seeds"] == 5
+    assert guides.always_positive(0.5) == pytest.approx(2 / 3) and guides.always_positive(1.0) == 1
+
+
+def test_equal_runs_have_a_p():
+    assert guides.p_of(np.zeros(5)) == 1 and guides.p_of(np.full(5, 0.1)) == 0 and np.isnan(guides.p_of(np.ones(1)))
