@@ -141,6 +141,20 @@ def vectors_identity(vectors: str) -> str:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def other_seed(run: Run) -> Run:
+    """The same configuration with the next of SEEDS, after the last the first: whose attention 'swapped' takes."""
+    if run.seed not in SEEDS:
+        raise AttnError(f"guide 'swapped' needs a base whose seed is one of {SEEDS}, got {run.seed}")
+    return replace(run, seed=SEEDS[(SEEDS.index(run.seed) + 1) % len(SEEDS)])
+
+
+def bases(run: Run) -> list[Run]:
+    """The runs whose trained weights this one needs; an untrained guide needs none."""
+    if run.base is None or run.guide == "untrained":
+        return []
+    return [run.base, other_seed(run.base)] if run.guide == "swapped" else [run.base]
+
+
 def defaults(entry: catalogue.Corpus, encoder: str) -> dict:
     """The fields whose default depends on the corpus and the encoder."""
     if encoder in HIERARCHICAL:

@@ -9,10 +9,11 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from attn_core.corpora.batches import Documents, Encoded, batches, pad
+from attn_core.corpora.batches import Documents, Encoded, batches, pad, take_ragged
 from attn_core.models.classifier import Classifier, to_arrays
 from attn_core.models.paired import Paired
-from attn_core.tracing import cut, probabilities
+from attn_core.traces import positive_probability
+from attn_core.tracing import cut, probabilities, trace
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ def train(
     learning_rate: float = 1e-3,
     decay: float = 1e-5,
     class_weights: bool = True,
+    given: dict[str, np.ndarray] | None = None,
     progress: bool = True,
 ) -> Trained:
     """Train a model and keep the dev-chosen and the test-chosen checkpoint of the same training.
@@ -45,6 +47,9 @@ def train(
     above the best so far, never from the first epoch; all epochs are run, unless both are at 1, which nothing exceeds
     (the authors go on; what is kept is the same).
 
+    given: split -> attention weights (T,) over its documents' words (start and end not counted), which take the place
+    of the model's own in training and in the choice of checkpoints (Wiegreffe & Pinter 2019, section 3.4).
+
     'dev' is the authors' final code, 'test' what they did for the paper's Table 2. The fused optimiser and the two
     unidirectional LSTM kernels change speed, not arithmetic.
     """
@@ -53,17 +58,12 @@ def train(
     training = data.splits["train"]
     single = model.outputs == 1
     if single:
-        positives = int(training.labels.sum())
-        weight = (len(training) - positives) / max(positives, 1) if class_weights else 1.0
+        weight = positive_weight(training) if class_weights else 1.0
         loss_of = nn.BCEWithLogitsLoss(reduction="sum", pos_weight=torch.tensor([weight], device=device))
-        groups = [
-            {"params": [*model.encoder.parameters(), *model.decoder.parameters()], "weight_decay": decay},
-            {"params": list(model.attention.parameters()), "weight_decay": 0.0},
-        ]
     else:
         loss_of = nn.CrossEntropyLoss()
-        groups = [{"params": list(model.parameters()), "weight_decay": decay}]
-    optimiser = torch.optim.Adam(groups, lr=learning_rate, amsgrad=True, fused=True)
+    optimiser = adam(model, learning_rate, decay)
+    fixed = {split: {"given": weights} for split, weights in (given or {}).items()}
     measure, name = (roc_auc, "auc") if single else (accuracy, "accuracy")
     rng = np.random.default_rng(seed)
     best = {selection: 0.0 for selection in ("dev", "test")}
@@ -75,11 +75,11 @@ def train(
             model.train()
             total = 0.0
             for rows in batches(training, batch, rng):
-                loss = step(model, training, rows, loss_of, optimiser, device)
+                loss = step(model, training, rows, loss_of, optimiser, device, **fixed.get("train", {}))
                 total += loss if single else loss * len(rows)
                 bar.update()
             model.eval()
-            found = {selection: measure(model, data.splits[selection]) for selection in best}
+            found = {name: measure(model, data.splits[name], **fixed.get(name, {})) for name in best}
             mean = total / len(training)
             history.append({"epoch": epoch, "loss": mean, **{f"{k}_{name}": v for k, v in found.items()}})
             bar.set_postfix(loss=f"{mean:.3f}", **{f"dev_{name}": f"{found['dev']:.3f}"})
@@ -94,10 +94,30 @@ def train(
     return Trained(weights, history, time.perf_counter() - start)
 
 
-def step(model: Classifier | Paired, documents: Documents, rows: np.ndarray, loss_of, optimiser, device) -> float:
-    """One optimiser step on the documents in `rows`; returns the batch's loss."""
+def adam(model: Classifier | Paired, learning_rate: float, decay: float) -> torch.optim.Adam:
+    """Adam with amsgrad and coupled L2 decay; with one logit none on the attention layer."""
+    if model.outputs == 1:
+        groups = [
+            {"params": [*model.encoder.parameters(), *model.decoder.parameters()], "weight_decay": decay},
+            {"params": list(model.attention.parameters()), "weight_decay": 0.0},
+        ]
+    else:
+        groups = [{"params": list(model.parameters()), "weight_decay": decay}]
+    return torch.optim.Adam(groups, lr=learning_rate, amsgrad=True, fused=True)
+
+
+def positive_weight(training: Documents) -> float:
+    """N_neg / N_pos, what a positive document counts in the loss."""
+    positives = int(training.labels.sum())
+    return (len(training) - positives) / max(positives, 1)
+
+
+def step(
+    model: Classifier | Paired, documents: Documents, rows: np.ndarray, loss_of, optimiser, device, given=None
+) -> float:
+    """One optimiser step on the documents in `rows`; returns the batch's loss. given (T,): see `train`."""
     labels = torch.as_tensor(documents.labels[rows], device=device)
-    logits = model(**inputs(documents, rows, device, model.outputs))
+    logits = model(**inputs(documents, rows, device, model.outputs, given))
     loss = loss_of(logits, labels[:, None].float() if logits.shape[1] == 1 else labels)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
@@ -119,31 +139,50 @@ def keep_memory() -> None:
         pass
 
 
-def inputs(documents: Documents, rows: np.ndarray, device: torch.device, outputs: int) -> dict[str, torch.Tensor]:
-    """The arguments of a model's forward pass on the documents in `rows`, on the device."""
+def inputs(
+    documents: Documents, rows: np.ndarray, device: torch.device, outputs: int, given: np.ndarray | None = None
+) -> dict[str, torch.Tensor]:
+    """The arguments of a model's forward pass on the documents in `rows`, on the device. given (T,): see `train`."""
     arrays = dict(zip(("ids", "lengths"), pad(documents, rows), strict=True))
     if documents.query_ids is not None:
         arrays |= zip(("query_ids", "query_lengths"), pad(documents.queries, rows), strict=True)
     if documents.answer_ids is not None:
         arrays["allowed"] = documents.take(rows).allowed(outputs)
+    if given is not None:
+        arrays["given"] = placed(given, documents, rows)
     return {name: torch.as_tensor(array, device=device) for name, array in arrays.items()}
 
 
-def roc_auc(model: Classifier, documents: Documents) -> float:
-    """ROC AUC of a one-logit model on a split; NaN where only one class occurs."""
+def placed(values: np.ndarray, documents: Documents, rows: np.ndarray, fill: float = 0.0) -> np.ndarray:
+    """Numbers of words (T,), start and end not counted, on the rows' positions: (B, L) float32, `fill` elsewhere."""
+    lengths = documents.lengths[rows]
+    position = np.arange(lengths.max(initial=0))
+    real = (position > 0) & (position < lengths[:, None] - 1)  # (B, L), as models.classifier.real_tokens
+    array = np.full(real.shape, fill, np.float32)
+    array[real] = take_ragged(values, documents.offsets - 2 * np.arange(len(documents.offsets)), rows)[0]
+    return array
+
+
+def roc_auc(model: Classifier, documents: Documents, given: np.ndarray | None = None) -> float:
+    """ROC AUC of a one-logit model on a split; NaN where only one class occurs. given (T,): see `train`."""
     from sklearn.metrics import roc_auc_score
 
     if len(np.unique(documents.labels)) < 2:
         return float("nan")
-    return float(roc_auc_score(documents.labels, probabilities(model, documents)))
+    if given is None:
+        p = probabilities(model, documents)
+    else:
+        traces = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+        p = positive_probability(traces.logits_under(given))
+    return float(roc_auc_score(documents.labels, p))
 
 
-def accuracy(model: Classifier | Paired, documents: Documents) -> float:
+def accuracy(model: Classifier | Paired, documents: Documents, given: np.ndarray | None = None) -> float:
     """Share of documents whose largest logit is their label's, by plain forward passes over texts of like length."""
     device = next(model.parameters()).device
     right = 0
     with torch.inference_mode():
         for rows in cut(documents.lengths, texts=512, tokens=16_384):
-            predicted = model(**inputs(documents, rows, device, model.outputs)).argmax(1).cpu().numpy()
+            predicted = model(**inputs(documents, rows, device, model.outputs, given)).argmax(1).cpu().numpy()
             right += int((predicted == documents.labels[rows]).sum())
     return right / len(documents)

@@ -1,0 +1,188 @@
+"""Guided networks: attention weights of another model, frozen into an average encoder (Wiegreffe & Pinter 2019, 3.4).
+
+Each word is projected alone, Linear(300 -> 128) and tanh, and the projections are summed with weights that come from a
+base's forward pass on the same document, in training, dev and test alike. The rest is trained like any text model.
+Weights travel as scores (T,) over the words of a split, 0 at a document's largest weight: their softmax is the weights.
+
+Controls the paper lacks: `Run.guide` 'permuted', 'swapped', 'untrained', 'searched', and `Run.words` 'position' and
+'rank', which take the words away and leave the weights (Bai et al. 2021: weights may carry the label by themselves).
+"""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from attn_core import archive, weights
+from attn_core.computing import compute, outputs_of
+from attn_core.corpora.batches import Documents, Encoded
+from attn_core.errors import AttnError
+from attn_core.experiments import draws
+from attn_core.experiments.search import search, select
+from attn_core.models import classifier
+from attn_core.runs import Run, other_seed, weights_key
+from attn_core.traces import Traces
+from attn_core.tracing import trace
+from attn_core.training import Trained, train
+
+EPSILON = 0.01
+"""How far the output may move under a searched guide (Jain & Wallace 2019, section 4.2.2)."""
+
+FIRST_WORD = 4
+"""Ids below it are pad, unknown, start and end."""
+
+PLACES_SEED = 20_210_601
+"""Of the random vectors that stand for places and ranks; one table for all runs."""
+
+
+def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool) -> Trained:
+    """One training under the given weights, both checkpoints; see `training.train`.
+
+    The network starts from the same numbers as the uniform one of the same seed and sees the same batches. Vectors of
+    places and ranks are not trained: they are to carry no words' worth of freedom.
+    """
+    check(run)
+    splits, attention = {}, {}
+    for split, documents in data.splits.items():
+        scores = guide_scores(run, data, split, device, progress)
+        splits[split], attention[split] = seen(run, documents, scores, data), softmax(scores, word_offsets(documents))
+    if run.words != "text":
+        matrix = place_vectors(longest(data), matrix.shape[1])
+    model = classifier.build("average", "uniform", matrix, outputs_of(run, data), run.hidden).to(device)
+    model.encoder.embedding.weight.requires_grad_(run.words == "text")
+    return train(
+        model, replace(data, splits=splits), seed=run.seed, epochs=run.epochs, batch=run.batch,
+        learning_rate=run.learning_rate, decay=run.decay, class_weights=run.class_weights, given=attention,
+        progress=progress,
+    )  # fmt: skip
+
+
+def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool) -> Traces:
+    """Traces of the test set under the given weights; without gradient and leave-one-out, which are the guide's to say."""
+    scores = guide_scores(run, data, "test", device, progress)
+    model = classifier.from_arrays("average", "uniform", arrays).to(device)
+    documents = seen(run, data.splits["test"], scores, data)
+    return replace(trace(model, documents, gradient=False, leave_one_out=False, progress=progress), score=scores)
+
+
+def check(run: Run) -> None:
+    """AttnError where a guided run cannot be made."""
+    base = run.base
+    rules = (
+        (run.encoder == "average", f"guides are given to the average encoder, got {run.encoder}"),
+        (run.attention in ("given", "uniform"), f"its attention is 'given' or 'uniform', got {run.attention}"),
+        (base is None or base.family in ("text", "adversary"), "its base must be a model of single texts or an adversary"),
+        (base is None or base.options == run.options, "its base must be trained on the same data (options)"),
+    )
+    for met, rule in rules:
+        if not met:
+            raise AttnError(f"guided run on {run.corpus}: {rule}")
+
+
+def guide_scores(run: Run, data: Encoded, split: str, device: str, progress: bool) -> np.ndarray:
+    """Scores (T,) float32 of a split's words by `Run.guide`: their softmax within a document is the weights given.
+
+    'swapped' takes those of the base's next seed (`runs.other_seed`) in the test set alone. 'untrained': the base as
+    it starts, before its first step. 'searched': the best of the authors' search at its defaults within EPSILON.
+    """
+    documents = data.splits[split]
+    if not run.guide:
+        return np.zeros(word_offsets(documents)[-1], np.float32)
+    base = other_seed(run.base) if run.guide == "swapped" and split == "test" else run.base
+    arrays = initial(base, data) if run.guide == "untrained" else base_arrays(base, progress)
+    model = classifier.from_arrays(base.encoder, base.attention, arrays).to(device)
+    traces = trace(model, documents, gradient=False, leave_one_out=False, progress=progress)
+    if run.guide == "permuted":
+        return permuted(traces)
+    return searched(traces) if run.guide == "searched" else traces.score
+
+
+def base_arrays(base: Run, progress: bool = True) -> dict[str, np.ndarray]:
+    """The trained weights of a base at its selection, from the cache, else trained now: the archive holds none."""
+    store = archive.cache_store()
+    if weights.read_weights(store, weights_key(base)) is None:
+        if progress:
+            print(f"the weights of {base.key} are not cached; training it", file=sys.stderr)
+        compute(base, progress)
+    return weights.read_weights(store, weights_key(base))[0][base.selection]
+
+
+def initial(base: Run, data: Encoded) -> dict[str, np.ndarray]:
+    """The weights with which a base's training starts, as `computing.compute` and `standard.fit` make them."""
+    from attn_core.corpora.vectors import vectors
+
+    matrix, _ = vectors(base.vectors, data.vocabulary)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(base.seed)
+        return classifier.to_arrays(
+            classifier.build(base.encoder, base.attention, matrix, outputs_of(base, data), base.hidden)
+        )
+
+
+def permuted(traces: Traces) -> np.ndarray:
+    """The scores, shuffled within each document; the order depends on the doc_id alone, not on the run's seed."""
+    order = np.empty(len(traces.score), np.int64)
+    for rows, index in traces.equal_lengths():
+        n = index.shape[1]
+        shuffled = draws.permutations(0, "guide", traces.doc_id[rows], n, 1)[:, 0]  # (B, n)
+        order[index] = traces.offsets[rows][:, None] + shuffled
+    return traces.score[order]
+
+
+def searched(traces: Traces) -> np.ndarray:
+    """Scores of the adversarial weights that `search.select` keeps; its own where none lies within EPSILON."""
+    found = search(traces)
+    chosen = np.repeat(select(traces, found, EPSILON)["adversary"].to_numpy(), traces.lengths)  # (T,)
+    kept = np.where(chosen < 0, traces.attention, found[chosen, np.arange(len(chosen))])
+    with np.errstate(divide="ignore"):  # a weight of exactly 0 stays one: its score is minus infinity
+        score = np.log(kept)
+    return (score - np.repeat(np.maximum.reduceat(score, traces.offsets[:-1]), traces.lengths)).astype(np.float32)
+
+
+def softmax(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Weights (T,) float64 of scores whose largest is 0 in each document, summing to 1 there."""
+    weight = np.exp(scores.astype(np.float64))
+    return weight / np.repeat(np.add.reduceat(weight, offsets[:-1]), np.diff(offsets))
+
+
+def word_offsets(documents: Documents) -> np.ndarray:
+    """(D + 1,): document d owns words offsets[d]:offsets[d + 1], start and end not counted."""
+    return documents.offsets - 2 * np.arange(len(documents.offsets))
+
+
+def seen(run: Run, documents: Documents, scores: np.ndarray, data: Encoded) -> Documents:
+    """The documents as the network reads them: their words, or ids of each word's place or of its weight's rank.
+
+    Rank 0 is the largest weight, equal ones follow the text's order; places beyond the longest training text share
+    the last vector.
+    """
+    if run.words == "text":
+        return documents
+    offsets = word_offsets(documents)
+    lengths = np.diff(offsets)
+    place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+    if run.words == "rank":
+        order = np.lexsort((-scores, np.repeat(np.arange(len(lengths)), lengths)))  # stable
+        rank = np.empty_like(place)
+        rank[order] = place
+        place = rank
+    ids = documents.ids.copy()
+    inside = np.ones(len(ids), bool)
+    inside[documents.offsets[:-1]] = inside[documents.offsets[1:] - 1] = False
+    ids[inside] = FIRST_WORD + np.minimum(place, longest(data) - 1)
+    return replace(documents, ids=ids)
+
+
+def longest(data: Encoded) -> int:
+    """Words of the longest training document."""
+    return int(data.splits["train"].lengths.max()) - 2
+
+
+def place_vectors(count: int, width: int) -> np.ndarray:
+    """(FIRST_WORD + count, width) float32: one constant vector plus a standard normal one for each place; pad is zero."""
+    rng = np.random.default_rng(PLACES_SEED)
+    constant = rng.normal(size=width)
+    table = constant + np.concatenate([np.zeros((FIRST_WORD, width)), rng.normal(size=(count, width))])
+    table[0] = 0.0
+    return table.astype(np.float32)

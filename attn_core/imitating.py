@@ -1,0 +1,164 @@
+"""Trained adversaries: a fresh model that imitates a base's outputs and moves away from its attention.
+
+Wiegreffe & Pinter 2019, section 4, in the form of their code: the batch's loss is
+(sum TVD / 2 - divergence * sum KL(adversary's attention || base's)) * sum of the batch's class weights, with TVD / 2
+half of |p - p_base| and KL summed over the real tokens. Gold labels enter only as that positive factor, which Adam
+nearly cancels; beside it the L2 term is small. divergence 0 is the control that only imitates.
+"""
+
+import time
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from attn_core.computing import outputs_of
+from attn_core.corpora.batches import Documents, Encoded, batches
+from attn_core.errors import AttnError
+from attn_core.guiding import base_arrays
+from attn_core.measures import jsd_ragged
+from attn_core.models import classifier
+from attn_core.models.classifier import Classifier, real_tokens, to_arrays
+from attn_core.runs import Run
+from attn_core.traces import Traces
+from attn_core.tracing import trace
+from attn_core.training import Trained, adam, inputs, keep_memory, placed, positive_weight
+
+PATIENCE = 10
+"""Epochs in a row without a lower training loss after which the training ends."""
+
+
+def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool) -> Trained:
+    """Train against the base's outputs and attention on the training set; the checkpoint has the lowest training loss.
+
+    Fresh initialisation from the run's seed, optimiser and batches as in `training.train`. The loss is that of the
+    batches as they come, each before its own step; the weights kept are those at the end of the epoch, the same for
+    both selections: neither dev nor test takes part. History, per epoch: loss (per document), tvd (|p - p_base|), kl and
+    jsd on the training set, as the epoch goes; <split>_jsd and <split>_tvd on dev and test at its end.
+    """
+    check(run, data)
+    guide = classifier.from_arrays(run.base.encoder, run.base.attention, base_arrays(run.base, progress)).to(device)
+    base = {
+        split: trace(guide, documents, gradient=False, leave_one_out=False, progress=progress)
+        for split, documents in data.splits.items()
+    }
+    keep_memory()
+    model = classifier.build(run.encoder, run.attention, matrix, 1, run.hidden).to(device)
+    training = data.splits["train"]
+    targets = base["train"].p.astype(np.float32), log_attention(base["train"])
+    weight = positive_weight(training) if run.class_weights else 1.0
+    factor = np.where(training.labels == 1, weight, 1.0)
+    optimiser = adam(model, run.learning_rate, run.decay)
+    rng = np.random.default_rng(run.seed)
+    history, kept, best, worse = [], to_arrays(model), np.inf, 0
+    start = time.perf_counter()
+    steps = -(-len(training) // run.batch)
+    with tqdm(total=run.epochs * steps, desc="imitating", unit="batch", disable=not progress) as bar:
+        for epoch in range(run.epochs):
+            model.train()
+            sums = np.zeros(4)
+            for rows in batches(training, run.batch, rng):
+                sums += step(model, training, rows, *targets, factor[rows].sum(), run.divergence, optimiser)
+                bar.update()
+            if not np.isfinite(sums).all():
+                raise AttnError(f"{run.key}: the loss is not finite in epoch {epoch}; lower the learning rate or divergence")
+            model.eval()
+            row = dict(zip(("loss", "tvd", "kl", "jsd"), (sums / len(training)).tolist(), strict=True))
+            for split in ("dev", "test"):
+                row |= distances(model, data.splits[split], base[split], split)
+            history.append({"epoch": epoch, **row})
+            bar.set_postfix(loss=f"{row['loss']:.4g}", jsd=f"{row['jsd']:.3f}")
+            worse = 0 if row["loss"] < best else worse + 1
+            if worse == 0:
+                best, kept = row["loss"], {name: array.copy() for name, array in to_arrays(model).items()}
+            if worse == PATIENCE:
+                break
+    return Trained({"dev": kept, "test": kept}, history, time.perf_counter() - start)
+
+
+def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool) -> Traces:
+    """Traces of the test set without gradient and leave-one-out: attention and output are what is compared."""
+    model = classifier.from_arrays(run.encoder, run.attention, arrays).to(device)
+    return trace(model, data.splits["test"], gradient=False, leave_one_out=False, progress=progress)
+
+
+def check(run: Run, data: Encoded) -> None:
+    """AttnError where an adversary cannot be trained."""
+    rules = (
+        (run.attention in ("tanh", "dot"), f"an adversary learns its attention ('tanh' or 'dot'), got {run.attention}"),
+        (run.base.family == "text", f"its base must be a model of single texts, got {run.base.key}"),
+        (run.base.options == run.options, "its base must be trained on the same data (options)"),
+        (outputs_of(run, data) == 1, "adversaries are trained for two classes (one logit)"),
+    )
+    for met, rule in rules:
+        if not met:
+            raise AttnError(f"adversary on {run.corpus}: {rule}")
+
+
+def log_attention(traces: Traces) -> np.ndarray:
+    """Logarithms (T,) float32 of the attention, from the scores: finite where the weights themselves round to 0."""
+    score = traces.score.astype(np.float64)
+    total = np.add.reduceat(np.exp(score), traces.offsets[:-1])  # at least 1: the largest score is 0
+    return (score - np.repeat(np.log(total), traces.lengths)).astype(np.float32)
+
+
+def step(
+    model: Classifier,
+    documents: Documents,
+    rows: np.ndarray,
+    p: np.ndarray,
+    logs: np.ndarray,
+    factor: float,
+    divergence: float,
+    optimiser: torch.optim.Optimizer,
+) -> np.ndarray:
+    """One optimiser step on the documents in `rows`; the batch's sums of loss, |p - p_base|, KL and JSD, (4,).
+
+    p (D,), logs (T,): the base's outputs and log-attention of all documents. factor: the batch's class weights, summed.
+    """
+    device = next(model.parameters()).device
+    found, own, mask = attend(model, **inputs(documents, rows, device, 1))
+    theirs = torch.as_tensor(placed(logs, documents, rows), device=device)
+    change, kl = apart(found, own, torch.as_tensor(p[rows], device=device), theirs)
+    value = loss(change, kl, divergence, factor)
+    optimiser.zero_grad(set_to_none=True)
+    value.backward()
+    optimiser.step()
+    with torch.no_grad():
+        jsd = divergence_between(own, theirs, mask)
+    return np.array([value.item(), change.sum().item(), kl.sum().item(), jsd.sum().item()])
+
+
+def attend(model: Classifier, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Probability of class 1 (B,), log-attention (B, L) with 0 off the real tokens, and the mask of these (B, L)."""
+    mask = real_tokens(ids, lengths)
+    h = model.encoder(ids, lengths, mask)
+    logs = model.scores(h, mask).log_softmax(-1)
+    context = (logs.exp()[:, None] @ h).squeeze(1)
+    # A weight of 0 times a logarithm of minus infinity would be NaN, in the loss and in its gradient.
+    return model.decoder(context).squeeze(-1).sigmoid(), logs.masked_fill(~mask, 0.0), mask
+
+
+def apart(p: Tensor, logs: Tensor, base_p: Tensor, base_logs: Tensor) -> tuple[Tensor, Tensor]:
+    """|p - p_base| (B,) and KL(own || base) of the attentions, summed over tokens (B,); off the real tokens logs are 0."""
+    return (p - base_p).abs(), (logs.exp() * (logs - base_logs)).sum(-1)
+
+
+def loss(change: Tensor, kl: Tensor, divergence: float, factor: float) -> Tensor:
+    """The batch's loss in the form of the authors' code, see the module."""
+    return (0.5 * change.sum() - divergence * kl.sum()) * factor
+
+
+def divergence_between(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
+    """JSD (B,) of two attentions given as logarithms (B, L), over the real tokens."""
+    middle = torch.logaddexp(a, b) - np.log(2.0)
+    terms = 0.5 * (a.exp() * (a - middle) + b.exp() * (b - middle))
+    return terms.masked_fill(~mask, 0.0).sum(-1)
+
+
+def distances(model: Classifier, documents: Documents, base: Traces, split: str) -> dict[str, float]:
+    """Means over a split's documents of JSD and |p - p_base| to the base, named <split>_jsd and <split>_tvd."""
+    own = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    jsd = jsd_ragged(own.attention, base.attention, base.offsets)
+    return {f"{split}_jsd": float(jsd.mean()), f"{split}_tvd": float(np.abs(own.p - base.p).mean())}
