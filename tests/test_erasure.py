@@ -1,0 +1,461 @@
+"""Serrano & Smith's experiments: equal to one forward per removal, exact where they say so, acceptance tests of the specification."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import plain
+import plain_erasure as twin
+import pytest
+from conftest import toy_pairs, toy_traces
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from attn_core.errors import AttnError
+from attn_core.experiments import draws as random
+from attn_core.experiments.dispersion import dispersion, slope
+from attn_core.experiments.erasure import RANKINGS, derived, document_table, summary_table
+from attn_core.experiments.flips import NONE, smallest_by_rival
+from attn_core.experiments.removal import NEVER, curve, descending, first_order, items, labels, removals
+from attn_core.experiments.single import CHOICES, RULES, logits_without, other_item, single, top_items, two_by_two
+from attn_core.measures import LN2, jsd
+from attn_core.runs import Run, obtain
+from attn_core.traces import Traces
+
+LENGTHS = (1, 2, 3, 4, 5, 5, 8, 13, 2, 7, 9)
+CLASSES = (1, 2, 3, 5)
+
+
+def with_zeros(traces, share=0.3, seed=1):
+    """Some items of every document have weight exactly 0, never its top one."""
+    rng = np.random.default_rng(seed)
+    gone = (rng.random(len(traces.score)) < share) & (traces.score < 0)
+    return replace(traces, score=np.where(gone, -np.inf, traces.score).astype(np.float32))
+
+
+def every_toy():
+    for classes in CLASSES:
+        for seed in range(3):
+            traces = toy_traces(LENGTHS, seed=seed, classes=classes)
+            yield traces
+            yield with_zeros(traces)
+            yield replace(traces, bias=10 * traces.bias)  # the zero vector, and none at all, decide more often
+
+
+def by_hand() -> Traces:
+    """Weights 1/2, 1/4, 1/4, one logit, contributions 4, -1, -2, bias 1/2: logit 1.75; without the first -1."""
+    return Traces(
+        doc_id=np.array([0]),
+        label=np.array([1]),
+        offsets=np.array([0, 3]),
+        score=np.log([1.0, 0.5, 0.5]).astype(np.float32),
+        contribution=np.array([[4.0], [-1.0], [-2.0]], np.float32),
+        bias=np.array([0.5], np.float32),
+    )
+
+
+def test_by_hand():
+    table = removals(by_hand(), draws=np.array([[0.1, 0.2, 0.3]]))
+    row = table.iloc[0]
+    # the last item first: logits 0.5 + (2 - 0.25) / 0.75, then 0.5 + 4, then the bias, all positive
+    assert (row["removed_random"], row["removed_attention"], row["removed_optimum"]) == (NEVER, 1, 1)
+    assert row["mass_attention"] == pytest.approx(0.5, abs=1e-7) and np.isnan(row["mass_random"])
+    assert not row["zero_random"] and not row["zero_attention"]
+    p = 1 / (1 + np.exp([-1.75, 1.0]))
+    steps = curve(by_hand(), 0, "attention")
+    assert steps["position"].tolist() == [-1, 0, 1, 2] and steps["label"].tolist() == [1, 0, 0, 1]
+    np.testing.assert_allclose(steps["p"][:2], p, atol=1e-7)
+    np.testing.assert_allclose(steps["mass"], [0, 0.5, 0.75, 1], atol=1e-7)
+    one = single(by_hand(), draws=np.zeros((3, 1))).iloc[0]
+    change = jsd(np.array([p[0], 1 - p[0]]), np.array([p[1], 1 - p[1]]))
+    other = 1 / (1 + np.exp(-(0.5 + 1.5 / 0.75)))  # r is the second item
+    assert one["delta_js@described"] == pytest.approx(change - jsd(np.array([p[0], 1 - p[0]]), np.array([other, 1 - other])), abs=1e-7)
+    assert one["delta_alpha@described"] == pytest.approx(0.25, abs=1e-7)
+    assert one["flips_attention"] and not one["flips_r_attention@described"]
+
+
+def test_removals_equal_one_forward_per_removal():
+    for traces in every_toy():
+        draws = random.uniforms(3, "removal", traces.doc_id, traces.offsets, 1)
+        with np.errstate(invalid="ignore"):
+            expected = twin.removals(traces, twin.orders(traces, draws))
+        names = ("random", "attention", "gradient", "product", "first_order", "ascending")
+        table = removals(traces, rankings=names, draws=draws)
+        for name in names:
+            removed, mass, zero = zip(*expected[name], strict=True)
+            assert table[f"removed_{name}"].tolist() == list(removed), name
+            np.testing.assert_allclose(table[f"mass_{name}"], mass, atol=1e-12)
+            assert table[f"zero_{name}"].tolist() == [bool(flag) for flag in zero], name
+
+
+@pytest.mark.parametrize("classes", CLASSES)
+def test_gradient_is_that_of_the_output(classes):
+    traces = toy_traces((6, 6, 6), classes=classes)
+    part = items(traces, np.arange(3), 8)
+    for row, _, attention, contribution in plain.documents(traces):
+        np.testing.assert_allclose(part.gradient[row, :6], twin.slopes(traces, attention, contribution), atol=1e-8)
+
+
+def test_first_order_is_the_slope_of_renormalised_erasure():
+    """A small part of an item goes, the others are renormalised: p_y falls at the matched rate (specification, 8.3)."""
+    traces, step = toy_traces((6,) * 4, classes=3), 1e-6
+    part = items(traces, np.arange(4), 6)
+    rate = first_order(part.attention, part.gradient)
+    for row, _, attention, contribution in plain.documents(traces):
+        y = twin.decode(traces, attention, contribution).argmax()
+        for t in range(6):
+            # the exact loss along the straight line from the own weights to those without item t, at its start
+            target = attention.copy()
+            target[t] = 0
+            toward = attention + step * (target / target.sum() - attention)
+            logits = [traces.bias + weight @ contribution for weight in (attention, toward)]
+            p = [plain.output(one)[y] for one in logits]
+            assert (p[0] - p[1]) / step == pytest.approx(rate[row, t], abs=1e-5)
+
+
+def test_smallest_flip_set_equals_all_subsets():
+    """Acceptance test: every subset is erased; also counting the zero vector, with which the optimum bounds the boxes."""
+    for traces in every_toy():
+        short = traces.take(np.flatnonzero(traces.lengths <= 9))
+        table = removals(short, rankings=("optimum",))
+        for row, (removed, zero) in enumerate(zip(table["removed_optimum"], table["zero_optimum"], strict=True)):
+            kept = twin.smallest_flip_set(short, row)
+            assert (None if removed == NEVER or zero else removed) == kept
+            if kept is None:
+                assert (None if removed == NEVER else removed) == twin.smallest_flip_set(short, row, item_left=False)
+
+
+def first(values):
+    return max(range(len(values)), key=lambda k: (values[k], -k))
+
+
+@pytest.mark.parametrize("longest, trials", [(6, 1200), (10, 45)])
+def test_smallest_flip_set_in_exact_arithmetic(longest, trials):
+    """Whole numbers, rich in ties and zero weights: sums are exact, so first-index arg-max decides ties as the code's."""
+    rng, tied = np.random.default_rng(0), 0
+    for trial in range(trials):
+        n, classes = int(rng.integers(1, longest + 1)), (2, 3, 5)[trial % 3]
+        weight = rng.integers(trial % 2, 5, n)
+        weight[0] += not weight.sum()
+        value, bias = rng.integers(-2, 3, (n, classes)), rng.integers(-1, 2, classes)
+
+        def decided(kept):
+            return first([sum(int(weight[t] * (value[t, k] + bias[k])) for t in kept) for k in range(classes)])  # noqa: B023
+
+        y = decided(range(n))
+        brute = next((size for size in range(1, n) for gone in combinations(range(n), size)
+                      for kept in [[t for t in range(n) if t not in gone]]
+                      if weight[kept].sum() and decided(kept) != y), NONE)  # fmt: skip
+        rivals = [k for k in range(classes) if k != y]
+        margin = (weight[:, None] * (value + bias - (value[:, y] + bias[y])[:, None]))[:, rivals].astype(float)
+        lower = np.array([k < y for k in rivals])
+        pad = ((0, 3), (0, 0))  # padding has weight 0
+        sizes = [smallest_by_rival(np.pad(margin, pad)[None], np.pad(weight, pad[0])[None], flags[None]).min()
+                 for flags in (lower, np.zeros_like(lower))]  # fmt: skip
+        assert sizes[0] == brute
+        tied += sizes[1] != brute
+    assert tied > trials / 50  # without the tie rule it would be wrong
+
+
+@pytest.mark.parametrize("classes", CLASSES)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_optimum_bounds_every_ranking(classes, data):
+    """Acceptance test: for every document that flips with an item left, under each ranking; and with the zero vector."""
+    n = data.draw(st.integers(1, 12))
+    number = st.floats(-8, 8, width=32)
+    traces = Traces(
+        doc_id=np.array([data.draw(st.integers(0, 10**6))]),
+        label=np.zeros(1, int),
+        offsets=np.array([0, n]),
+        score=np.minimum(data.draw(arrays(np.float32, n, elements=number)), 0),
+        contribution=data.draw(arrays(np.float32, (n, classes), elements=number)),
+        bias=data.draw(arrays(np.float32, classes, elements=number)),
+    )
+    draws = random.uniforms(0, "removal", traces.doc_id, traces.offsets, 1)
+    row = removals(traces, rankings=(*RANKINGS, "ascending"), draws=draws).iloc[0]
+    label_of_bias = labels(traces.bias[None].astype(float))[0]
+    # rounding alone may decide where a rival's kept margins cancel to nothing
+    part = items(traces, np.array([0]), n)
+    close = np.abs(part.margin[0, :, :-1]).max(initial=0) * 1e-13
+    for name in (*RANKINGS, "ascending"):
+        removed, zero = row[f"removed_{name}"], row[f"zero_{name}"]
+        assert removed == NEVER or 1 <= removed <= n
+        assert (removed == n) <= zero  # fraction 1 comes with the zero vector only
+        if removed == NEVER:
+            assert label_of_bias == labels(traces.logits)[0]
+        elif name != "optimum":
+            found = row["removed_optimum"]
+            exact = found != NEVER and found <= removed
+            assert exact or borderline(part, close)
+
+
+def borderline(part, close):
+    """Whether some set of kept items has margins whose sum is 0 up to rounding."""
+    margin = part.margin[0, :, :-1]
+    chosen = (np.arange(2 ** len(margin))[1:, None] >> np.arange(len(margin))) & 1
+    return bool((np.abs(chosen @ margin) <= close).any())
+
+
+def test_never_flipping_documents_have_the_label_of_the_bias():
+    """Acceptance test, and that such documents are there to be seen."""
+    never = 0
+    for traces in every_toy():
+        table, bias = removals(traces), traces.bias.astype(float)
+        decided = labels(bias[None])[0]
+        for name in RANKINGS:
+            gone = (table[f"removed_{name}"] == NEVER).to_numpy()
+            assert (labels(traces.logits)[gone] == decided).all()
+            never += gone.sum()
+            if not np.isinf(traces.score).any():
+                whole = (table[f"removed_{name}"] == table["n"]).to_numpy()
+                assert (table[f"zero_{name}"].to_numpy() == whole).all()
+    assert never > 100
+
+
+def test_reversed_attention_is_the_coded_gradient_sign_order():
+    """The authors' multiplier is the single number -1, so their order is descending -1 * alpha: ascending attention."""
+    traces = toy_traces(LENGTHS, classes=3)
+    table = removals(traces, rankings=("ascending",))
+    for row, _, attention, contribution in plain.documents(traces):
+        coded = np.argsort(-(-1 * attention), kind="stable")
+        assert twin.first_flip(traces, attention, contribution, coded)[0] == table["removed_ascending"][row]
+
+
+def test_a_document_is_removed_alike_in_any_company():
+    traces = toy_traces((3, 200, 1, 40, 41, 7), classes=5)
+    whole = document_table(traces)
+    for row in range(len(traces)):
+        alone = document_table(traces.take([row]))
+        pd.testing.assert_frame_equal(alone, whole.iloc[[row]].reset_index(drop=True), rtol=1e-12)
+
+
+def test_orders_keep_ties_in_the_order_of_the_text():
+    values = np.array([[0.0, -0.0, 3.0, -np.inf, 3.0, np.inf, -2.0, 1e-300]])
+    assert descending(values)[0].tolist() == [5, 2, 4, 7, 0, 1, 6, 3]
+    rng = np.random.default_rng(0)
+    spread = rng.normal(size=(20, 333)) * 10.0 ** rng.integers(-30, 30, (20, 333))
+    assert (descending(spread) == np.argsort(-spread, axis=1)).all()
+
+
+# ---- one item --------------------------------------------------------------------------------------------------------
+
+
+def test_single_equals_the_loop():
+    for traces in every_toy():
+        draws = random.uniforms(0, "erased item", traces.doc_id, np.arange(len(traces) + 1), 3)
+        table = single(traces)
+        for row in np.flatnonzero(traces.lengths > 1):
+            for uniform, choice in zip(draws[:, row], CHOICES, strict=True):
+                for rule in RULES:
+                    top, other, flips, other_flips, js, alpha = twin.single(traces, row, choice, rule, uniform)
+                    assert top_items(traces)[choice][row] == top
+                    assert table[f"flips_{choice}"][row] == flips
+                    assert table[f"flips_r_{choice}@{rule}"][row] == other_flips
+                    if choice == "attention":
+                        assert table[f"delta_js@{rule}"][row] == pytest.approx(js, abs=1e-12)
+                        assert table[f"delta_alpha@{rule}"][row] == pytest.approx(alpha, abs=1e-12)
+                        assert table[f"same@{rule}"][row] == (top == other)
+
+
+def test_closed_form_of_a_single_erasure():
+    """-alpha / (1 - alpha) (c - s), specification 8.3."""
+    traces = toy_traces((2, 5, 9), classes=4)
+    top = top_items(traces)["attention"]
+    moved = logits_without(traces, top) - traces.logits
+    for row, _, attention, contribution in plain.documents(traces):
+        alpha, mean = attention[top[row]], attention @ contribution
+        np.testing.assert_allclose(moved[row], -alpha / (1 - alpha) * (contribution[top[row]] - mean), atol=1e-10)
+
+
+def test_the_other_item_by_both_rules():
+    """Acceptance test: as coded r is i* with probability 1 / (n - 1) unless i* is the first item; as described never."""
+    rng, draws = np.random.default_rng(0), 200_000
+    for n in (2, 3, 5, 9):
+        for top in range(n):
+            tops, sizes, uniform = np.full(draws, top), np.full(draws, n), rng.random(draws)
+            coded, described = (other_item(tops, sizes, uniform, rule) for rule in RULES)
+            assert set(coded) == set(range(1, n)) and set(described) == set(range(n)) - {top}
+            assert (coded == top).mean() == pytest.approx(0 if top == 0 else 1 / (n - 1), abs=0.006)
+            for r, rest in ((coded, n - 1), (described, n - 1)):
+                counts = np.bincount(r, minlength=n)
+                np.testing.assert_allclose(counts[counts > 0] / draws, 1 / rest, atol=0.006)
+
+
+def test_two_by_two_sums_to_100_over_documents_of_several_items():
+    """Acceptance test, by hand as well."""
+    table = single(toy_traces((1, 1, *[4] * 60), classes=3))
+    for choice in CHOICES:
+        for rule in RULES:
+            cells = two_by_two(table, choice, rule)
+            assert cells.pop("n") == 60 and sum(cells.values()) == pytest.approx(100)
+    flags = pd.DataFrame({"n": [1, 2, 2, 2, 2], "flips_product": [0, 1, 1, 0, 0], "flips_r_product@coded": [0, 1, 0, 1, 0]})
+    assert two_by_two(flags, "product", "coded") == {"both": 25, "only_top": 25, "only_random": 25, "neither": 25, "n": 4}
+
+
+@given(p=arrays(float, 4, elements=st.floats(0.01, 1)), q=arrays(float, 4, elements=st.floats(0.01, 1)))
+def test_js_is_what_the_specification_says(p, q):
+    """Acceptance test: ln 2 between certainties, symmetric, 0 for equals, at most ln 2."""
+    p, q = p / p.sum(), q / q.sum()
+    assert jsd(np.array([1.0, 0]), np.array([0, 1.0])) == pytest.approx(LN2)
+    assert jsd(p, q) == pytest.approx(jsd(q, p), abs=1e-15) and jsd(p, p) == 0 and jsd(p, q) <= LN2
+
+
+# ---- dispersion, tables ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", CLASSES)
+def test_dispersion_by_loop_and_its_invariances(classes):
+    traces = toy_traces(LENGTHS, classes=classes)
+    table = dispersion(traces)
+    for row, _, attention, contribution in plain.documents(traces):
+        c = contribution - contribution.mean(axis=1, keepdims=True) if classes > 1 else contribution
+        for name, weight in (("dispersion_weighted", attention), ("dispersion", np.full(len(c), 1 / len(c)))):
+            mean = sum(w * x for w, x in zip(weight, c, strict=True))
+            apart = sum(w * ((x - mean) ** 2).sum() for w, x in zip(weight, c, strict=True))
+            expected = apart / sum(w * (x**2).sum() for w, x in zip(weight, c, strict=True))
+            if len(c) == 1:
+                assert np.isnan(table[name][row])
+            else:
+                assert table[name][row] == pytest.approx(expected) and 0 <= expected <= 1
+    moved = replace(traces, contribution=4 * traces.contribution + (8 if classes > 1 else 0), bias=traces.bias + 1)
+    pd.testing.assert_frame_equal(dispersion(moved).iloc[:, 4:], table.iloc[:, 4:], rtol=1e-4)
+    alike = replace(traces, contribution=np.ones_like(traces.contribution) * np.arange(1, classes + 1, dtype=np.float32))
+    np.testing.assert_allclose(dispersion(alike)["dispersion"].dropna(), 0, atol=1e-12)
+
+
+def test_slope():
+    x, y = np.array([0, 1, 2, np.nan, 3]), np.array([1, 3, 5, 2, 7])
+    assert slope(x, y) == pytest.approx(2) and np.isnan(slope(np.ones(5), y)) and np.isnan(slope(x[:2], y[:2]))
+
+
+@pytest.fixture(scope="module")
+def table():
+    return document_table(toy_traces((1, 1, *range(2, 40)), classes=3, seed=2))
+
+
+def test_document_table(table):
+    assert table.columns[:6].tolist() == ["doc_id", "label", "predicted", "n", "p", "max_attention"]
+    assert table.columns.is_unique and len(table) == 40
+    traces = toy_traces((1, 1, *range(2, 40)), classes=3, seed=2)
+    gone = removals(traces)
+    assert (table["removed_random"] == gone["removed_random"]).all()
+    five = gone[["removed_random", *(f"removed_random_{i}" for i in range(2, 6))]]
+    known = (five != NEVER).all(axis=1)
+    np.testing.assert_allclose(table["removed_random_mean"][known], five[known].mean(axis=1))
+    assert table["removed_random_mean"].isna().sum() == (~known).sum() > 0
+    assert not (five.nunique(axis=1) == 1).all()
+
+
+def documents_by_hand() -> pd.DataFrame:
+    """Five documents: one item; ordinary; gradient never flips; only the zero vector; nothing ever flips."""
+    removed = {"random": [1, 4, 3, 2, -1], "attention": [1, 3, 2, 2, -1], "gradient": [1, 2, -1, 2, -1], "product": [1, 2, 2, 2, -1],
+               "first_order": [1, 2, 2, 2, -1], "optimum": [1, 2, 1, 2, -1]}  # fmt: skip
+    columns = {"n": [1, 4, 4, 2, 4]}
+    for name, counts in removed.items():
+        zero = [True, name == "random", False, True, False]
+        columns |= {f"removed_{name}": counts, f"zero_{name}": zero, f"mass_{name}": [1, 0.5, 0.5, 1, np.nan]}
+    return pd.DataFrame(columns)
+
+
+def test_derived_by_hand():
+    found, kept = derived(documents_by_hand()), derived(documents_by_hand(), item_left=True)
+    np.testing.assert_array_equal(found["fraction_attention"], [np.nan, 0.75, 0.5, 1, np.nan])
+    np.testing.assert_array_equal(found["regret_attention"], [np.nan, 1, 1, 0, np.nan])
+    np.testing.assert_array_equal(found["gap"], [np.nan, 0.25, 0.25, 0, np.nan])
+    np.testing.assert_array_equal(found["equals_gradient"], [np.nan, 1, 0, 1, np.nan])
+    np.testing.assert_array_equal(found["gradient_first"], [np.nan, 1, 0, 0, 0])
+    assert found["common"].tolist() == [False, True, False, True, False]
+    np.testing.assert_array_equal(kept["fraction_attention"], [np.nan, 0.75, 0.5, np.nan, np.nan])
+    np.testing.assert_array_equal(kept["fraction_random"], [np.nan, np.nan, 0.75, np.nan, np.nan])
+    np.testing.assert_array_equal(kept["mass_attention"], [np.nan, 0.5, 0.5, np.nan, np.nan])
+    assert not kept["common"].any()
+
+
+def test_summary_says_what_the_documents_say(table):
+    rows = summary_table(table)
+    assert not rows.duplicated(["statistic", "bin", "measure"]).any() and set(rows["predicted"]) == {"all"}
+    value = rows.set_index(["statistic", "bin", "measure"])["value"].sort_index()
+    several, assigned = table[table["n"] > 1], derived(table)
+    assert value["single_item", "all", "n"] == 2 and value["fraction_random", "all", "n"] == len(several) == 38
+    for name in RANKINGS:
+        known = assigned[f"fraction_{name}"].dropna()
+        assert value[f"fraction_{name}", "all", "n_flipped"] == len(known)
+        assert value[f"fraction_{name}", "all", "median"] == known.median()
+        assert value[f"fraction_{name}", "all"].filter(like="hist:").sum() == len(known)
+        assert value[f"fraction_{name}", "all", "share_above_0.5"] == (known > 0.5).mean()
+        common = assigned.loc[assigned["common"], f"fraction_{name}"]
+        assert value[f"fraction_{name}", "common", "mean"] == pytest.approx(common.mean())
+    assert value["gradient_first", "all", "mean"] == assigned["gradient_first"].mean()
+    assert value["delta_js@coded", "all", "share_negative"] == (several["delta_js@coded"] < 0).mean()
+    assert value["delta_js@coded", "all"].filter(like="hist:").sum() == (several["delta_js@coded"] < 0).sum()
+    bins = [name for name in set(rows["bin"]) if name.startswith("[")]
+    counts = sum(value["delta_js@described", name, "n"] for name in bins if ("delta_js@described", name, "n") in value.index)
+    assert counts == len(several)
+
+
+def test_whiskers_reach_the_last_value_within_one_and_a_half_boxes():
+    from attn_core.experiments.erasure import box
+
+    found = box(np.array([0.0, 4, 5, 6, 7, 8, 20]))
+    assert (found["q25"], found["median"], found["q75"]) == (4.5, 6, 7.5)
+    assert (found["whisker_low"], found["whisker_high"], found["n_outside"]) == (0, 8, 1)
+
+
+def test_documents_of_3000_items_and_of_one():
+    traces = toy_traces((3000, 1, 2999), classes=5)
+    table = document_table(traces)
+    assert table["n"].tolist() == [3000, 1, 2999] and np.isnan(table["delta_js@coded"][1])
+    assert summary_table(table.iloc[[1]])["value"].notna().any()  # a set of one-item documents alone
+
+
+def test_what_cannot_be_erased_is_refused():
+    with pytest.raises(AttnError, match="text pairs"):
+        removals(toy_pairs())
+    traces = toy_traces()
+    with pytest.raises(AttnError, match="unknown ranking 'gradients'"):
+        removals(traces, rankings=("gradients",))
+    with pytest.raises(AttnError, match="draws must be"):
+        removals(traces, draws=np.zeros(3))
+    with pytest.raises(AttnError, match="draws must be"):
+        single(traces, draws=np.zeros(3))
+    with pytest.raises(AttnError, match="unknown rule"):
+        other_item(np.zeros(1), np.ones(1), np.zeros(1), "random")
+
+
+# ---- trained models --------------------------------------------------------------------------------------------------
+
+
+OPTIONS = (("longest", 10), ("n_dev", 60), ("n_test", 120), ("n_train", 300), ("shortest", 3))
+
+
+@pytest.fixture(scope="module", params=["average", "lstm"])
+def trained(request, tmp_path_factory):
+    """Traces of a model trained on planted texts of 3 to 10 words."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        return obtain(Run("planted", encoder=request.param, epochs=4, options=OPTIONS), progress=False).traces
+
+
+def test_smallest_flip_set_of_a_trained_model(trained):
+    """The exact set equals all subsets for every document of up to 10 words, and bounds every ranking."""
+    table = derived(document_table(trained), item_left=True)
+    for row in range(len(trained)):
+        expected = twin.smallest_flip_set(trained, row) if trained.lengths[row] > 1 else None
+        found = table["fraction_optimum"][row] * table["n"][row]
+        assert (np.isnan(found) and expected is None) or found == expected
+    for name in RANKINGS[:-1]:
+        assert (table[f"regret_{name}"].dropna() >= 0).all()
+    never = (table["removed_attention"] == NEVER).to_numpy()
+    assert (labels(trained.logits)[never] == labels(trained.bias[None].astype(float))[0]).all()
+    assert table["fraction_optimum"].notna().sum() > 20
+
+
+def test_removals_of_a_trained_model(trained):
+    draws = random.uniforms(0, "removal", trained.doc_id, trained.offsets, 1)
+    expected = twin.removals(trained, twin.orders(trained, draws))
+    table = removals(trained, draws=draws)
+    for name in ("random", "attention", "product"):
+        assert table[f"removed_{name}"].tolist() == [removed for removed, _, _ in expected[name]]
