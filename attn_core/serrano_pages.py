@@ -1,0 +1,228 @@
+"""What the Serrano & Smith pages ask for: their runs, names, greyed models, numbers over seeds in words.
+
+A page works with whatever is stored: absent runs are named lines for a gap box. `planted`, cut into sentences, is
+trained live where it is not stored, drawn in its own colour, and never counted.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from attn_core import across, serrano_scores
+from attn_core.archive import ENCODER_NAMES, Result
+from attn_core.corpora.catalogue import CATALOGUE, SERRANO
+from attn_core.errors import AttnError
+from attn_core.experiments import erasure
+from attn_core.runs import HIERARCHICAL, SEEDS, AbsentRun, Run, command
+from attn_core.seeds import HEADLINE_SEEDS, book_seeds, obtain_all, over_seeds, summary_of
+
+PAPER = ("yahoo", "imdb_stars", "amazon", "yelp")
+"""The paper's four data sets in the order of its figures, as far as this book has them."""
+
+CORPORA = ("imdb_stars", "amazon", "20news_all", "yelp", "yahoo", "planted")
+FIVE_SEEDS = ("imdb_stars", "20news_all")
+"""Data sets of which five seeds are run; three of the others, which decide no claim."""
+
+LIVE = {
+    "n_train": 1000, "n_dev": 200, "n_test": 300, "shortest": 24, "longest": 60, "evidence": 3, "distractors": 1,
+    "shortest_sentence": 4, "longest_sentence": 9,
+}  # fmt: skip
+"""The knobs of `planted` on these pages: four cue words in about seven sentences, three of them for the label."""
+
+ORDERS = {
+    "random": "Random", "attention": "Attention", "gradient": "Gradient", "product": "Attn * Grad",
+    "first_order": "First order", "optimum": "Optimum",
+}  # fmt: skip
+"""Orders of removal by the paper's names; the last two are this book's."""
+
+KINDS = {"same": "the paper's data", "subset": "a subset", "other classes": "other classes", "other data": "not in the paper", "generated": "generated"}
+COLOURS = {"imdb_stars": "#1f4e79", "amazon": "#d95f02", "20news_all": "#1b9e77", "yelp": "#7570b3", "yahoo": "#a6761d", "planted": "#b8860b"}
+"""One colour a data set; `planted` has that of controls."""
+
+
+def run_of(corpus: str, encoder: str, seed: int = SEEDS[0]) -> Run:
+    """The standard run of a model; of `planted`, the one with the knobs of these pages."""
+    return Run(corpus, encoder, seed=seed, options=tuple(LIVE.items()) if corpus == "planted" else ())
+
+
+def check(corpora: Iterable[str], encoders: Iterable[str] = ()) -> None:
+    """AttnError for a data set or model that these pages do not have."""
+    for name in corpora:
+        if name not in CORPORA:
+            raise AttnError(f"no data set '{name}' on these pages; corpora takes: {', '.join(CORPORA)}")
+    for name in encoders:
+        if name not in HIERARCHICAL:
+            raise AttnError(f"no model '{name}' in this paper; encoder takes: {', '.join(HIERARCHICAL)}")
+
+
+def planned(corpus: str, seeds: int) -> int:
+    """Seeds that a model of a data set should have when `seeds` are asked for."""
+    return 1 if CATALOGUE[corpus].generated else seeds if corpus in FIVE_SEEDS or seeds > HEADLINE_SEEDS else min(seeds, 3)
+
+
+def gather(corpora: Iterable[str], encoders: Iterable[str] = HIERARCHICAL, seeds: int = 5) -> tuple[list[Result], list[str]]:
+    """The stored runs of some models by record and summary, and a line for each data set whose models lack seeds.
+
+    The runs of `planted` are trained where they are not stored.
+    """
+    corpora, encoders = list(corpora), list(encoders)
+    check(corpora, encoders)
+    found, lines = [], []
+    for corpus in corpora:
+        few, following = [], None
+        for encoder in encoders:
+            runs = [run_of(corpus, encoder, seed) for seed in book_seeds(corpus, seeds)]
+            stored = across.stored_runs(runs)
+            found += stored
+            if len(stored) < planned(corpus, seeds):
+                few.append(f"{ENCODER_NAMES[encoder]} ({len(stored)} of {planned(corpus, seeds)} seeds)")
+                have = {result.key for result in stored}
+                following = following or next(run for run in runs if run.key not in have)
+        if following:
+            none = not any(result.record["run"]["corpus"] == corpus for result in found)
+            told = f"no run of {len(encoders)} models" if none and len(encoders) > 1 else ", ".join(few)
+            lines.append(f"{corpus}: {told}; the next: {command(following)}")
+    return found, lines
+
+
+def firsts(corpora: Iterable[str], encoder: str, seed: int = SEEDS[0]) -> tuple[dict[str, Result], list[str]]:
+    """One seed's run of a model on each data set, whole, and a line for each that is not there.
+
+    Of Yelp and Yahoo no documents are stored, so a line says that.
+    """
+    check(corpora, [encoder])
+    found, lines = {}, []
+    for corpus in corpora:
+        results, absent = obtain_all([run_of(corpus, encoder, SEEDS[0] if CATALOGUE[corpus].generated else seed)])
+        lines += absent
+        for result in results:
+            if result.traces is None and result.documents is None:
+                lines.append(f"{corpus}: only summaries are stored, its licence keeps every document out of the archive")
+            else:
+                found[corpus] = result
+    return found, lines
+
+
+def documents_of(result: Result) -> tuple[pd.DataFrame, str]:
+    """The per-document table of a run (stored, or from its traces) and its layer in words."""
+    return result.documents_or(erasure.document_table)
+
+
+def summaries(found: list[Result]) -> pd.DataFrame:
+    """Summaries in one tidy table: corpus, encoder, seed, statistic, bin, measure, value; and the test accuracy."""
+    frames = []
+    for result in found:
+        run = result.record["run"]
+        frames.append(summary_of(result).assign(**{name: run[name] for name in ("corpus", "encoder", "seed")}))
+    if not frames:
+        raise AbsentRun("no run of these models is stored; `python -m attn_core archive list` shows what is")
+    table = pd.concat(frames, ignore_index=True)
+    return table[~table["measure"].str.startswith("hist:")]
+
+
+def over_models(every: pd.DataFrame, statistic: str, measure: str = "mean", bin: str = "all") -> pd.DataFrame:
+    """Mean over seeds with interval of one number, one row per corpus and encoder (columns of `over_seeds`)."""
+    part = every[(every["statistic"] == statistic) & (every["measure"] == measure) & (every["bin"] == bin)]
+    return over_seeds(part, "corpus", "encoder")
+
+
+def weak(found: list[Result]) -> dict[tuple[str, str], str]:
+    """(corpus, encoder) -> why its runs enter no claim; models that do their task are left out."""
+    groups = serrano_scores.by_model(found)
+    reasons = {model: serrano_scores.weakness(*model, list(runs.values())) for model, runs in groups.items()}
+    return {model: reason for model, reason in reasons.items() if reason}
+
+
+def told_weak(reasons: dict[tuple[str, str], str]) -> str:
+    """The greyed models in words."""
+    return "; ".join(f"{corpus}, {ENCODER_NAMES[encoder]} ({why})" for (corpus, encoder), why in reasons.items()) or "none"
+
+
+def coverage(found: list[Result]) -> pd.DataFrame:
+    """One row per data set with runs: corpus, n_seeds (of its model with fewest), n_train, n_dev, n_test, data."""
+    rows = {}
+    for (corpus, _), runs in serrano_scores.by_model(found).items():
+        record = next(iter(runs.values())).record
+        row = rows.setdefault(corpus, {"corpus": corpus, "n_seeds": len(runs), "data": serrano_scores.data_of(record),
+                                       **{name: record[name] for name in ("n_train", "n_dev", "n_test")}})  # fmt: skip
+        row["n_seeds"] = min(row["n_seeds"], len(runs))
+    return pd.DataFrame(list(rows.values()), columns=["corpus", "n_seeds", "n_train", "n_dev", "n_test", "data"])
+
+
+def told_coverage(rows: pd.DataFrame) -> str:
+    """Test documents, seeds, training documents and kind of data of each set, for captions."""
+    parts = [f"{row.corpus} {row.n_test:,} ({across.seeds_in_words(row.n_seeds)}, trained on {row.n_train:,}, {KINDS[row.data]})"
+             for row in rows.itertuples()]  # fmt: skip
+    return "; ".join(parts) or "no run"
+
+
+def claim_rows(scored: pd.DataFrame, numbers: str, corpora: Iterable[str]) -> pd.DataFrame:
+    """Scored rows of some claims ('1 2', 'share'), in the order of the rules, with column number; of `corpora` alone."""
+    number = scored["item"].map(serrano_scores.number_of)
+    wanted = tuple(numbers.split())
+    chosen = number.map(lambda name: name in wanted or name[0] in wanted) & scored["corpus"].isin(list(corpora))
+    return scored[chosen].assign(number=number[chosen])
+
+
+def verdicts(rows: pd.DataFrame) -> pd.DataFrame:
+    """Claims as a table to show: claim, data set, model, asked, ours with interval, seeds, verdict."""
+    shown = rows[rows["ours"].notna()]
+    lines = [
+        {"claim": row.item.removeprefix("claim: "), "data set": row.corpus, "model": model_name(row.encoder), "asked": asked(row),
+         "ours": across.told(row.ours, row.low, row.high, ".3f"), "seeds": row.n_seeds, "verdict": verdict(row)}
+        for row in shown.itertuples()
+    ]  # fmt: skip
+    return pd.DataFrame(lines, columns=["claim", "data set", "model", "asked", "ours", "seeds", "verdict"])
+
+
+def asked(row) -> str:
+    """'> 0.5', or the reported value with its tolerance."""
+    if row.item.startswith("claim"):
+        return f"{'>' if serrano_scores.asks_above(row.rule) else '<'} {row.reported:g}"
+    return f"{row.reported:.3f} ± {row.tolerance:g}"
+
+
+def verdict(row) -> str:
+    """The verdict in words, or why there is none; a claim whose interval contains the threshold is 'not decided'."""
+    if row.verdict == "not rerun":
+        return f"no verdict: {row.unjudged}"
+    if row.item.startswith("claim"):
+        contains = row.low <= row.reported <= row.high
+        return "holds" if row.verdict == "reproduced" else "not decided" if contains else "does not hold"
+    return "within" if row.verdict == "reproduced" else "outside"
+
+
+def told_claims(rows: pd.DataFrame) -> str:
+    """What became of the claims, one clause each: the data sets on which each holds, is not decided, does not hold, or waits."""
+    if rows["ours"].isna().all():
+        return "no run of this paper's models is stored for these data sets, so nothing is decided."
+    lines = []
+    for item, part in rows[rows["ours"].notna()].groupby("item", sort=False):
+        groups: dict[str, list[str]] = {}
+        for row in part.itertuples():
+            name = row.corpus if "-" not in row.encoder and part["encoder"].nunique() == 1 else f"{row.corpus} ({model_name(row.encoder)})"
+            groups.setdefault(verdict(row), []).append(name)
+        told = "; ".join(f"{what} on {', '.join(names)}" for what, names in groups.items())
+        lines.append(f"{item.removeprefix('claim: ')}: {told}")
+    return ". ".join(lines) + "."
+
+
+def model_name(encoder: str) -> str:
+    """'HANrnn', or 'FLANconv − FLANrnn' for a pair."""
+    return " − ".join(ENCODER_NAMES[name] for name in encoder.split("-"))
+
+
+def share(values: pd.DataFrame, form: str = ".0%") -> str:
+    """Rows of `over_models` in words: 'imdb_stars 12% (10% to 14%)'."""
+    return "; ".join(f"{row.corpus} {across.told(row.mean, row.low, row.high, form, (0, 1))}" for row in values.itertuples()) or "no run"
+
+
+def paper_name(corpus: str) -> str | None:
+    """The name of a data set in the authors' files, None for one that the paper does not have."""
+    return next((name for paper, name in CATALOGUE[corpus].reported if paper == SERRANO), None)
+
+
+def finite(*values: float) -> bool:
+    """Whether all values are numbers."""
+    return bool(np.isfinite(values).all())
