@@ -1,0 +1,61 @@
+"""Every page teaches: at least two exercises, each with a folded solution, one of them checked by code that the build runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from attn_core import notebook
+
+ROOT = Path(__file__).parents[1]
+PAGES = {**notebook.pages(ROOT), "_template": ROOT / "notebooks" / "_template.md"}
+PROSE = [ROOT / "book" / name for name in ("how-to-read.md", "notation.md")]
+FEWEST = 2
+
+
+def exercises(text: str) -> list[str]:
+    """Labels of the exercises of a page."""
+    return re.findall(r"^```\{exercise\}[^\n]*\n:label: ([\w-]+)$", text, re.M)
+
+
+def solutions(text: str) -> dict[str, str]:
+    """Label -> text of the solution, of both forms (with cells and without), folded or not."""
+    gated = re.findall(r"^```\{solution-start\} ([\w-]+)\n(.*?)^```\{solution-end\}$", text, re.M | re.S)
+    plain = re.findall(r"^```\{solution\} ([\w-]+)\n(.*?)^```$", text, re.M | re.S)
+    return dict(gated) | dict(plain)
+
+
+def checked(solution: str, language: str) -> bool:
+    """Whether the solution holds code that would fail if it were wrong."""
+    cells = re.findall(rf"^```{language}[^\n]*\n(.*?)^```$", solution, re.M | re.S)
+    return any(re.search(r"^\s*assert\b", cell, re.M) for cell in cells)
+
+
+@pytest.mark.parametrize("path", [*PAGES.values(), *PROSE], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_page_has_exercises_one_of_them_checked_by_code(path):
+    text = path.read_text()
+    labels, solved = exercises(text), solutions(text)
+    assert len(labels) >= FEWEST, f"{path.name} has {len(labels)} exercises"
+    assert set(labels) == set(solved) and len(labels) == len(set(labels))
+    assert all(":class: dropdown" in solution for solution in solved.values()), "solutions are folded"
+    language = "python" if path in PROSE else r"\{code-cell\}"
+    assert any(checked(solution, language) for solution in solved.values()), f"{path.name}: no solution is checked by code"
+
+
+@pytest.mark.parametrize("path", PROSE, ids=lambda path: path.name)
+def test_solutions_of_prose_pages_hold(path):
+    """Notebooks run theirs when they are built; prose is not executed, so its code is run here."""
+    for solution in solutions(path.read_text()).values():
+        for code in re.findall(r"^```python\n(.*?)^```$", solution, re.M | re.S):
+            exec(compile(code, str(path), "exec"), {})
+
+
+def test_the_measure_itself():
+    """A page that only prints, or whose assert stands outside its solution, does not pass."""
+    printed = "```{code-cell} ipython3\nprint(1)\n```\n"
+    page = "```{exercise} A\n:label: a\n\nx\n```\n```{solution-start} a\n:class: dropdown\n```\n\nCELL\n```{solution-end}\n```\n"
+    held = page.replace("CELL", printed.replace("print(1)", "assert 1"))
+    assert exercises(page) == ["a"] and set(solutions(held)) == {"a"}
+    assert checked(solutions(held)["a"], r"\{code-cell\}")
+    outside = page.replace("CELL", printed) + "```{code-cell}\nassert 1\n```\n"
+    assert not checked(solutions(outside)["a"], r"\{code-cell\}")
