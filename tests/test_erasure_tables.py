@@ -1,0 +1,184 @@
+"""Single erasures, dispersion, and the tables the archive keeps of Serrano & Smith's experiments."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import plain
+import plain_erasure as twin
+import pytest
+from conftest import toy_traces
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from test_erasure import CLASSES, LENGTHS, every_toy
+
+from attn_core.experiments import draws as random
+from attn_core.experiments.dispersion import dispersion, slope
+from attn_core.experiments.erasure import RANKINGS, derived, document_table, summary_table
+from attn_core.experiments.removal import NEVER, removals
+from attn_core.experiments.single import CHOICES, RULES, logits_without, other_item, single, top_items, two_by_two
+from attn_core.measures import LN2, jsd
+
+
+def test_single_equals_the_loop():
+    for traces in every_toy():
+        draws = random.uniforms(0, "erased item", traces.doc_id, np.arange(len(traces) + 1), 3)
+        table = single(traces)
+        for row in np.flatnonzero(traces.lengths > 1):
+            for uniform, choice in zip(draws[:, row], CHOICES, strict=True):
+                for rule in RULES:
+                    top, other, flips, other_flips, js, alpha = twin.single(traces, row, choice, rule, uniform)
+                    assert top_items(traces)[choice][row] == top
+                    assert table[f"flips_{choice}"][row] == flips
+                    assert table[f"flips_r_{choice}@{rule}"][row] == other_flips
+                    if choice == "attention":
+                        assert table[f"delta_js@{rule}"][row] == pytest.approx(js, abs=1e-12)
+                        assert table[f"delta_alpha@{rule}"][row] == pytest.approx(alpha, abs=1e-12)
+                        assert table[f"same@{rule}"][row] == (top == other)
+
+
+def test_closed_form_of_a_single_erasure():
+    """-alpha / (1 - alpha) (c - s), specification 8.3."""
+    traces = toy_traces((2, 5, 9), classes=4)
+    top = top_items(traces)["attention"]
+    moved = logits_without(traces, top) - traces.logits
+    for row, _, attention, contribution in plain.documents(traces):
+        alpha, mean = attention[top[row]], attention @ contribution
+        np.testing.assert_allclose(moved[row], -alpha / (1 - alpha) * (contribution[top[row]] - mean), atol=1e-10)
+
+
+def test_the_other_item_by_both_rules():
+    """Acceptance test: as coded r is i* with probability 1 / (n - 1) unless i* is the first item; as described never."""
+    rng, draws = np.random.default_rng(0), 200_000
+    for n in (2, 3, 5, 9):
+        for top in range(n):
+            tops, sizes, uniform = np.full(draws, top), np.full(draws, n), rng.random(draws)
+            coded, described = (other_item(tops, sizes, uniform, rule) for rule in RULES)
+            assert set(coded) == set(range(1, n)) and set(described) == set(range(n)) - {top}
+            assert (coded == top).mean() == pytest.approx(0 if top == 0 else 1 / (n - 1), abs=0.006)
+            for r, rest in ((coded, n - 1), (described, n - 1)):
+                counts = np.bincount(r, minlength=n)
+                np.testing.assert_allclose(counts[counts > 0] / draws, 1 / rest, atol=0.006)
+
+
+def test_two_by_two_sums_to_100_over_documents_of_several_items():
+    """Acceptance test, by hand as well."""
+    table = single(toy_traces((1, 1, *[4] * 60), classes=3))
+    for choice in CHOICES:
+        for rule in RULES:
+            cells = two_by_two(table, choice, rule)
+            assert cells.pop("n") == 60 and sum(cells.values()) == pytest.approx(100)
+    flags = pd.DataFrame({"n": [1, 2, 2, 2, 2], "flips_product": [0, 1, 1, 0, 0], "flips_r_product@coded": [0, 1, 0, 1, 0]})
+    assert two_by_two(flags, "product", "coded") == {"both": 25, "only_top": 25, "only_random": 25, "neither": 25, "n": 4}
+
+
+@given(p=arrays(float, 4, elements=st.floats(0.01, 1)), q=arrays(float, 4, elements=st.floats(0.01, 1)))
+def test_js_is_what_the_specification_says(p, q):
+    """Acceptance test: ln 2 between certainties, symmetric, 0 for equals, at most ln 2."""
+    p, q = p / p.sum(), q / q.sum()
+    assert jsd(np.array([1.0, 0]), np.array([0, 1.0])) == pytest.approx(LN2)
+    assert jsd(p, q) == pytest.approx(jsd(q, p), abs=1e-15) and jsd(p, p) == 0 and jsd(p, q) <= LN2
+
+
+# ---- dispersion, tables ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", CLASSES)
+def test_dispersion_by_loop_and_its_invariances(classes):
+    traces = toy_traces(LENGTHS, classes=classes)
+    table = dispersion(traces)
+    for row, _, attention, contribution in plain.documents(traces):
+        c = contribution - contribution.mean(axis=1, keepdims=True) if classes > 1 else contribution
+        for name, weight in (("dispersion_weighted", attention), ("dispersion", np.full(len(c), 1 / len(c)))):
+            mean = sum(w * x for w, x in zip(weight, c, strict=True))
+            apart = sum(w * ((x - mean) ** 2).sum() for w, x in zip(weight, c, strict=True))
+            expected = apart / sum(w * (x**2).sum() for w, x in zip(weight, c, strict=True))
+            if len(c) == 1:
+                assert np.isnan(table[name][row])
+            else:
+                assert table[name][row] == pytest.approx(expected) and 0 <= expected <= 1
+    moved = replace(traces, contribution=4 * traces.contribution + (8 if classes > 1 else 0), bias=traces.bias + 1)
+    pd.testing.assert_frame_equal(dispersion(moved).iloc[:, 4:], table.iloc[:, 4:], rtol=1e-4)
+    alike = replace(traces, contribution=np.ones_like(traces.contribution) * np.arange(1, classes + 1, dtype=np.float32))
+    np.testing.assert_allclose(dispersion(alike)["dispersion"].dropna(), 0, atol=1e-12)
+
+
+def test_slope():
+    x, y = np.array([0, 1, 2, np.nan, 3]), np.array([1, 3, 5, 2, 7])
+    assert slope(x, y) == pytest.approx(2) and np.isnan(slope(np.ones(5), y)) and np.isnan(slope(x[:2], y[:2]))
+
+
+@pytest.fixture(scope="module")
+def table():
+    return document_table(toy_traces((1, 1, *range(2, 40)), classes=3, seed=2))
+
+
+def test_document_table(table):
+    assert table.columns[:6].tolist() == ["doc_id", "label", "predicted", "n", "p", "max_attention"]
+    assert table.columns.is_unique and len(table) == 40
+    traces = toy_traces((1, 1, *range(2, 40)), classes=3, seed=2)
+    gone = removals(traces)
+    assert (table["removed_random"] == gone["removed_random"]).all()
+    five = gone[["removed_random", *(f"removed_random_{i}" for i in range(2, 6))]]
+    known = (five != NEVER).all(axis=1)
+    np.testing.assert_allclose(table["removed_random_mean"][known], five[known].mean(axis=1))
+    assert table["removed_random_mean"].isna().sum() == (~known).sum() > 0
+    assert not (five.nunique(axis=1) == 1).all()
+
+
+def documents_by_hand() -> pd.DataFrame:
+    """Five documents: one item; ordinary; gradient never flips; only the zero vector; nothing ever flips."""
+    removed = {"random": [1, 4, 3, 2, -1], "attention": [1, 3, 2, 2, -1], "gradient": [1, 2, -1, 2, -1], "product": [1, 2, 2, 2, -1],
+               "first_order": [1, 2, 2, 2, -1], "optimum": [1, 2, 1, 2, -1]}  # fmt: skip
+    columns = {"n": [1, 4, 4, 2, 4]}
+    for name, counts in removed.items():
+        zero = [True, name == "random", False, True, False]
+        columns |= {f"removed_{name}": counts, f"zero_{name}": zero, f"mass_{name}": [1, 0.5, 0.5, 1, np.nan]}
+    return pd.DataFrame(columns)
+
+
+def test_derived_by_hand():
+    found, kept = derived(documents_by_hand()), derived(documents_by_hand(), item_left=True)
+    np.testing.assert_array_equal(found["fraction_attention"], [np.nan, 0.75, 0.5, 1, np.nan])
+    np.testing.assert_array_equal(found["regret_attention"], [np.nan, 1, 1, 0, np.nan])
+    np.testing.assert_array_equal(found["gap"], [np.nan, 0.25, 0.25, 0, np.nan])
+    np.testing.assert_array_equal(found["equals_gradient"], [np.nan, 1, 0, 1, np.nan])
+    np.testing.assert_array_equal(found["gradient_first"], [np.nan, 1, 0, 0, 0])
+    assert found["common"].tolist() == [False, True, False, True, False]
+    np.testing.assert_array_equal(kept["fraction_attention"], [np.nan, 0.75, 0.5, np.nan, np.nan])
+    np.testing.assert_array_equal(kept["fraction_random"], [np.nan, np.nan, 0.75, np.nan, np.nan])
+    np.testing.assert_array_equal(kept["mass_attention"], [np.nan, 0.5, 0.5, np.nan, np.nan])
+    assert not kept["common"].any()
+
+
+def test_summary_says_what_the_documents_say(table):
+    rows = summary_table(table)
+    assert not rows.duplicated(["statistic", "bin", "measure"]).any() and set(rows["predicted"]) == {"all"}
+    value = rows.set_index(["statistic", "bin", "measure"])["value"].sort_index()
+    several, assigned = table[table["n"] > 1], derived(table)
+    assert value["single_item", "all", "n"] == 2 and value["fraction_random", "all", "n"] == len(several) == 38
+    for name in RANKINGS:
+        known = assigned[f"fraction_{name}"].dropna()
+        assert value[f"fraction_{name}", "all", "n_flipped"] == len(known)
+        assert value[f"fraction_{name}", "all", "median"] == known.median()
+        assert value[f"fraction_{name}", "all"].filter(like="hist:").sum() == len(known)
+        assert value[f"fraction_{name}", "all", "share_above_0.5"] == (known > 0.5).mean()
+        common = assigned.loc[assigned["common"], f"fraction_{name}"]
+        assert value[f"fraction_{name}", "common", "mean"] == pytest.approx(common.mean())
+    assert value["gradient_first", "all", "mean"] == assigned["gradient_first"].mean()
+    assert value["delta_js@coded", "all", "share_negative"] == (several["delta_js@coded"] < 0).mean()
+    assert value["delta_js@coded", "all"].filter(like="hist:").sum() == (several["delta_js@coded"] < 0).sum()
+    bins = [name for name in set(rows["bin"]) if name.startswith("[")]
+    counts = sum(value["delta_js@described", name, "n"] for name in bins if ("delta_js@described", name, "n") in value.index)
+    assert counts == len(several)
+
+
+def test_whiskers_reach_the_last_value_within_one_and_a_half_boxes():
+    from attn_core.experiments.erasure import box
+
+    found = box(np.array([0.0, 4, 5, 6, 7, 8, 20]))
+    assert (found["q25"], found["median"], found["q75"]) == (4.5, 6, 7.5)
+    assert (found["whisker_low"], found["whisker_high"], found["n_outside"]) == (0, 8, 1)
+
+

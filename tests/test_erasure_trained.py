@@ -1,0 +1,87 @@
+"""Acceptance tests of Serrano & Smith's experiments on trained models (specification, section 8.6)."""
+
+import numpy as np
+import plain
+import plain_erasure as twin
+import pytest
+
+from attn_core.experiments import draws as random
+from attn_core.experiments.erasure import RANKINGS, derived, document_table
+from attn_core.experiments.removal import NEVER, curve, labels, removals
+from attn_core.runs import HIERARCHICAL, Run, obtain
+
+OPTIONS = (("longest", 10), ("n_dev", 60), ("n_test", 80), ("n_train", 200), ("shortest", 3))
+SENTENCES = (("longest_sentence", 2), ("shortest_sentence", 1))
+TRAINED = ("average", "lstm", *HIERARCHICAL)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return str(tmp_path_factory.mktemp("cache"))
+
+
+def train(encoder, cache, monkeypatch):
+    """The run and its result: a model trained on planted texts of 3 to 10 words, cut into sentences of 1 or 2 for the six."""
+    monkeypatch.setenv("ATTN_CACHE", cache)
+    run = Run("planted", encoder=encoder, epochs=4, options=OPTIONS + SENTENCES * (encoder in HIERARCHICAL))
+    return run, obtain(run, progress=False)
+
+
+@pytest.mark.parametrize("encoder", TRAINED)
+def test_smallest_flip_set_of_a_trained_model(encoder, cache, monkeypatch):
+    """The exact set equals all subsets for every document of up to 10 items, and bounds every ranking."""
+    _, result = train(encoder, cache, monkeypatch)
+    traces = result.traces
+    table = derived(document_table(traces), item_left=True)
+    for row in range(len(traces)):
+        expected = twin.smallest_flip_set(traces, row) if traces.lengths[row] > 1 else None
+        found = table["fraction_optimum"][row] * table["n"][row]
+        assert (np.isnan(found) and expected is None) or round(found) == expected
+    for name in RANKINGS[:-1]:
+        assert (table[f"regret_{name}"].dropna() >= 0).all()
+        never = (table[f"removed_{name}"] == NEVER).to_numpy()
+        assert (labels(traces.logits)[never] == labels(traces.bias[None].astype(float))[0]).all()
+        whole = (table[f"removed_{name}"] == table["n"]).to_numpy()
+        assert (table[f"zero_{name}"].to_numpy() == whole).all()
+    assert table["fraction_optimum"].notna().sum() > 5
+
+
+@pytest.mark.parametrize("encoder", TRAINED)
+def test_removals_of_a_trained_model(encoder, cache, monkeypatch):
+    traces = train(encoder, cache, monkeypatch)[1].traces
+    draws = random.uniforms(0, "removal", traces.doc_id, traces.offsets, 1)
+    expected = twin.removals(traces, twin.orders(traces, draws))
+    table = removals(traces, draws=draws)
+    for name in RANKINGS[:-1]:
+        assert table[f"removed_{name}"].tolist() == [removed for removed, _, _ in expected[name]]
+
+
+@pytest.mark.parametrize("encoder", HIERARCHICAL)
+def test_the_sum_says_what_the_network_says(encoder, cache, monkeypatch):
+    """Acceptance test, all six models: the removal sequence equals the network run with the items' weights set to 0."""
+    import torch
+
+    from attn_core import archive, hierarchical, weights
+    from attn_core.corpora import encode
+    from attn_core.flat import flat
+    from attn_core.runs import weights_key
+
+    run, _ = train(encoder, cache, monkeypatch)
+    arrays = weights.read_weights(archive.cache_store(), weights_key(run))[0]["dev"]
+    model = hierarchical.from_arrays(encoder, arrays).eval().requires_grad_(False)
+    documents = encode("planted", **dict(run.options)).splits["test"].take(np.arange(30))
+    traces = hierarchical.trace(model, documents, np.arange(0), progress=False)
+    texts = flat(documents, model.sentence is not None, "planted")
+    for row in range(len(traces)):
+        given = texts.inputs(np.array([row]), "cpu")
+        for ranking in ("attention", "product", "optimum"):
+            steps = curve(traces, row, ranking)
+            weight = traces.attention[traces.offsets[row] : traces.offsets[row + 1]].copy()
+            y = int(labels(traces.logits)[row])
+            for step in steps.itertuples():
+                if step.removed:
+                    weight[step.position] = 0.0
+                left = weight / weight.sum() if weight.sum() else weight
+                with torch.inference_mode():
+                    logits = model(**given, given=torch.tensor(left, dtype=torch.float32))[0].numpy()
+                assert plain.output(logits)[y] == pytest.approx(step.p, abs=1e-4)
