@@ -17,7 +17,10 @@ from attn_core.traces import Traces
 
 
 def read_grid(path: Path) -> list[Run]:
-    """The runs of a grid file: a list of blocks, each a product of its fields; `seed: N seeds` is the book's first N."""
+    """The runs of a grid file: a list of blocks, each a product of its fields; `seed: N seeds` is the book's first N.
+
+    `base:` is a mapping of the base's fields, see `with_base`, or a list of such.
+    """
     try:
         blocks = yaml.safe_load(path.read_text())
     except OSError as error:
@@ -39,7 +42,21 @@ def expand(block: dict, path: Path) -> list[Run]:
                 f"{path}: seed must be a number, a list or 'N seeds' with N up to {len(SEEDS)}, got {block['seed']!r}"
             )
         choices["seed"] = list(SEEDS[: int(count)])
-    return [from_dict(dict(zip(choices, values, strict=True))) for values in product(*choices.values())]
+    return [from_dict(with_base(dict(zip(choices, values, strict=True)), path)) for values in product(*choices.values())]
+
+
+def with_base(fields: dict, path: Path) -> dict:
+    """The fields of one run, its `base:` filled up: corpus, options, seed and selection are the run's own by default.
+
+    So `base: {}` in a block of several seeds pairs each run with the base of its seed; a base may have a base.
+    """
+    base = fields.get("base")
+    if base is None:
+        return fields
+    if not isinstance(base, dict):
+        raise AttnError(f"{path}: base must be a mapping of run fields such as {{seed: 10}}, {{}} for its own, got {base!r}")
+    inherited = {name: fields[name] for name in ("corpus", "options", "seed", "selection") if name in fields}
+    return {**fields, "base": with_base(inherited | base, path)}
 
 
 def stored(run: Run, pack: bool) -> bool:
