@@ -78,6 +78,33 @@ def test_the_same_seed_gives_the_same_arrays_and_more_training_leaves_the_test_s
         assert np.array_equal(marks, same_marks) and label == same_label
 
 
+PINNED = "f86147e32f2503eacea7ad52ea832875cb5f0dab49dad954f89dc9cae0939f38"
+
+
+def test_the_usual_documents_stay_what_they_are():
+    assert encode("planted").fingerprint == PINNED  # archived runs were trained on them
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 6), st.integers(0, 6), st.integers(0, 3))
+def test_sentences_cut_the_same_documents(shortest, more, seed):
+    whole = encode("planted", **SMALL, seed=seed)
+    longest = shortest + more
+    cut = encode("planted", **SMALL, seed=seed, shortest_sentence=shortest, longest_sentence=longest)
+    assert cut.fingerprint != whole.fingerprint and cut.vocabulary == whole.vocabulary
+    for split, documents in cut.splits.items():
+        assert np.array_equal(documents.ids, whole.splits[split].ids)
+        assert np.array_equal(cut.evidence[split], whole.evidence[split])
+        for d, words in enumerate(documents.lengths - 2):
+            own = documents.sentence_lengths[documents.sentence_offsets[d] : documents.sentence_offsets[d + 1]]
+            assert own.sum() == words and own.min() >= 1 and own.max() <= longest
+            assert (own[:-1] >= shortest).all()
+        counts = cut.statistics["splits"][split]
+        assert counts["sentences"] == len(documents.sentence_lengths)
+        assert counts["tokens"] == documents.sentence_lengths.sum()
+    assert whole.splits["train"].sentence_lengths is None
+
+
 def test_marks_lie_along_the_ids_and_specials_are_no_evidence():
     encoded = encode("planted")
     assert {s: len(d) for s, d in encoded.splits.items()} == {"train": 1500, "dev": 300, "test": 500}
@@ -122,6 +149,8 @@ def test_context_leaves_no_single_telling_cue():
         ({"n_train": 10.5}, "n_train is 10.5, expected a whole number"),
         ({"positive": "half"}, "positive is 'half', expected a number"),
         ({"seed": True}, "seed is True, expected a whole number"),
+        ({"longest_sentence": 5}, "shortest_sentence must be at least 1 and not exceed longest_sentence"),
+        ({"shortest_sentence": 6, "longest_sentence": 5}, "shortest_sentence must be at least 1 and not exceed"),
     ],
 )
 def test_impossible_knobs_are_refused(options, message):

@@ -135,6 +135,81 @@ def test_ag_news(offer, monkeypatch):
     assert read("agnews", "test")[["title", "description", "part"]].values.tolist() == [["Chip", "Fast", "official"]]
 
 
+SETS = [
+    ("amazon", "amazon", "amazon_review_full_csv", 5, 2),
+    ("yelp", "yelp", "yelp_review_full_csv", 5, 1),
+    ("yahoo", "yahoo", "yahoo_answers_csv", 10, 3),
+]
+
+
+def reviews(folder: str, classes: int, columns: int, train: list[bytes] = (), rows: int = 60) -> bytes:
+    """An archive in the layout of Zhang et al., with the text columns 'part 1', 'part 2', ... and lines of its own."""
+    lines = [
+        ",".join([f'"{1 + i % classes}"', *(f'"Part {c}. A ""word"".\\n"' for c in range(columns))]).encode() + b"\n"
+        for i in range(rows)
+    ]
+    members = {f"{folder}/readme.txt": "about", f"{folder}/train.csv": b"".join([*lines, *train])}
+    if folder.startswith("yahoo"):
+        members[f"{folder}/classes.txt"] = "Society & Culture\n"
+    return tar({**members, f"{folder}/test.csv": b"".join(lines[: 2 * classes])})
+
+
+@pytest.mark.parametrize(("name", "corpus", "folder", "classes", "columns"), SETS)
+def test_review_archives_become_tables_and_arrays(offer, name, corpus, folder, classes, columns):
+    offer(name, reviews(folder, classes, columns))
+    table = read(corpus, "train")
+    assert table.columns.tolist() == ["text", "label"] and table["label"].tolist() == [i % classes for i in range(60)]
+    assert set(table["text"]) == {" ".join(f'Part {c}. A "word".\\n' for c in range(columns))}
+    encoded = encode(corpus)
+    assert encoded.splits["test"].labels.tolist() == [*range(classes)] * 2
+    assert encoded.statistics["splits"]["test"]["mean_sentences"] == 2 * columns
+    assert "\\n" not in encoded.vocabulary and '"' in encoded.vocabulary
+    assert encoded.statistics["splits"]["test"]["absent_classes"] == []
+
+
+@pytest.mark.parametrize(("name", "corpus", "folder", "classes", "columns"), SETS)
+def test_malformed_lines_of_review_archives_are_reported_with_their_numbers(
+    offer, name, corpus, folder, classes, columns
+):
+    texts = b',"t"' * columns
+    bad = [first + texts for first in (b'"0"', b'"1"', b'"%d"' % (classes + 1), b'"one"')]
+    bad += [b'"2"' + texts + b',"x"', b'"1"' + b',"caf\xe9"' * columns, b'"1"' + b',"two\nlines"' * columns, b'"3"x' + texts, b"", b'"1",']
+    offer(name, reviews(folder, classes, columns, [line + b"\n" for line in bad], rows=10))
+    with pytest.raises(AttnError) as caught:
+        read(corpus, "train")
+    message = str(caught.value)
+    assert f"{folder}/train.csv is malformed; lines 11, 13, 14: the class is none of 1 to {classes};" in message
+    after = 17 + 1 + columns  # the row of two lines a column is in order
+    last = [] if columns == 1 else [after + 2]
+    short = ", ".join(map(str, [15, after + 1, *last]))
+    assert f"lines {short}: expected {columns + 1} columns; line 16: not UTF-8; line {after}: " in message
+    assert "\n" not in message and not (load.cache_folder() / "tables" / corpus).exists()
+
+
+def test_broken_quotes_at_the_end_of_a_file_are_reported(offer):
+    offer("yelp", reviews("yelp_review_full_csv", 5, 1, [b'"1","open\n', b'"2","x"\n', b'"1","never closed\n'], rows=5))
+    # The row that starts in line 6 ends at the quote of line 7, where it breaks; what follows is read anew.
+    with pytest.raises(AttnError, match="line 6: ',' expected after '\"'; line 8: unexpected end of data"):
+        read("yelp", "train")
+
+
+def test_malformed_lines_of_ag_news_are_reported_with_their_numbers(offer):
+    offer("ag_news_train", b'"1","World","fine"\n"5","?","no such class"\n"2","one column short"\n')
+    offer("ag_news_test", b'"4","Chip","Fast"\n')
+    with pytest.raises(AttnError, match="line 2: the class is none of 1 to 4; line 3: expected 3 columns"):
+        read("agnews_all", "train")
+
+
+def test_official_imdb_has_stars(offer):
+    reviews = {
+        f"aclImdb/{part}/{'pos' if stars > 5 else 'neg'}/{i}_{stars}.txt": "Good.<br /><br />Or bad"
+        for part in ("train", "test") for i, stars in enumerate([1, 2, 3, 4, 7, 8, 9, 10] * 5)
+    }  # fmt: skip
+    offer("imdb", tar(reviews))
+    counts = encode("imdb_stars").statistics["splits"]
+    assert counts["test"]["per_class"] == [5] * 8 and counts["test"]["mean_sentences"] == 2
+
+
 STORIES = """1 Mary moved to the bathroom.
 2 John got the milk there.
 3 Where is Mary? \tbathroom\t1
@@ -281,6 +356,7 @@ def test_official_imdb_becomes_arrays(offer):
         ("20newsgroups", "20news", tar({f"20news-bydate-train/a/{i}": bytes(range(256)) * 40 for i in range(9)})),
         ("snli", "snli", snli(train="".join(pair(f"A {i}", "B", "neutral") for i in range(99)))),
         ("cnn", "cnn", tar({"cnn/train.txt": "".join(f"{i * 7919 % 1009} {CLOZE}\n" for i in range(99))})),
+        ("yelp", "yelp", reviews("yelp_review_full_csv", 5, 1, [bytes(range(32, 127)) * 40] * 9)),
         ("babi", "babi_1", tar({"tasks_1-20_v1-2/en-10k/qa1_single-supporting-fact_train.txt": STORIES * 99})),
     ],
 )

@@ -3,13 +3,16 @@
 import hashlib
 import json
 import os
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from attn_core.corpora import load
+from attn_core.corpora import encode, load, word2vec
 from attn_core.corpora import vectors as module
-from attn_core.corpora.text import SPECIALS
+from attn_core.corpora.catalogue import CATALOGUE
+from attn_core.corpora.text import END, PAD, SPECIALS, START
 from attn_core.corpora.vectors import PARAMETERS, WIDTH, vectors
 from attn_core.errors import AttnError
 
@@ -144,7 +147,7 @@ def test_an_excerpt_serves_a_machine_without_texts(trained, tmp_path, monkeypatc
 
 @pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
 def test_the_fixed_texts():
-    from attn_core.corpora import encode, read
+    from attn_core.corpora import read
 
     texts = module.training_texts()
     posts = read("20news", "train")["group"]
@@ -166,3 +169,75 @@ def test_a_vector_file_has_its_own_width(tmp_path):
     glove.write_text("the\n")
     with pytest.raises(AttnError, match="line 1"):
         vectors(str(glove), words)
+
+
+# --- word2vec on a data set's own texts -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reviews(tmp_path, monkeypatch):
+    """A small 'yelp' under $ATTN_DATA; 'rare' is met once."""
+    import pandas
+
+    folder = tmp_path / "data" / "yelp_review_full_sample"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
+    texts = ["good food here. very good", "bad food! very bad", "good and bad"] * 20 + ["rare. food"]
+    for split in ("train", "test"):
+        table = pandas.DataFrame({"text": texts, "label": [i % 5 for i in range(len(texts))]})
+        table.to_parquet(folder / f"{split}.parquet")
+    return folder
+
+
+def test_own_vectors_have_unit_rows_and_repeat_bit_by_bit(reviews, capsys):
+    data = encode("yelp")
+    rows, fingerprint = vectors("yelp-200", data.vocabulary)
+    assert rows.shape == (len(data.vocabulary), 200) and rows.dtype == np.float32
+    norms = np.linalg.norm(rows, axis=1)
+    assert norms[1] == pytest.approx(1) and norms[4:] == pytest.approx(np.ones(len(rows) - 4))  # <unk> has a vector
+    assert not rows[[PAD, START, END]].any() and "rare" not in data.vocabulary
+    assert "word vectors: 100%" in capsys.readouterr().err
+    words, again, _, seconds = word2vec.train(data)
+    index = [words.index(word) for word in data.vocabulary[4:]]
+    assert np.array_equal(again[index], rows[4:]) and seconds > 0
+    reordered, same = vectors("yelp-200", (*SPECIALS, "unheard", "good"))
+    assert same == fingerprint and not reordered[4].any()
+    assert np.array_equal(reordered[5], rows[data.vocabulary.index("good")])
+
+
+def test_own_vectors_are_read_from_the_cache_and_trained_anew_on_other_texts(reviews, monkeypatch):
+    import pandas
+
+    trained = []
+    plain = word2vec.train
+    monkeypatch.setattr(word2vec, "train", lambda *given: trained.append(1) or plain(*given))
+    rows, fingerprint = vectors("yelp-200", encode("yelp").vocabulary)
+    monkeypatch.delenv("ATTN_DATA")  # a machine that only trains has the arrays and nothing else
+    again, same = vectors("yelp-200", encode("yelp").vocabulary)
+    assert np.array_equal(rows, again) and same == fingerprint and len(trained) == 1
+    monkeypatch.setenv("ATTN_DATA", str(reviews.parent))
+    table = pandas.read_parquet(reviews / "train.parquet")
+    table["text"] = table["text"].str.replace("here", "there")
+    table.to_parquet(reviews / "train.parquet")
+    assert vectors("yelp-200", encode("yelp").vocabulary)[1] != fingerprint and len(trained) == 2
+
+
+def test_training_sentences_are_the_words_without_their_frame(reviews):
+    data = encode("yelp")
+    found = [[data.vocabulary[i] for i in ids] for ids in word2vec.sentences(data.splits["test"])]
+    assert found[:3] == ["good food here .".split(), "very good".split(), "bad food !".split()]
+    assert found[-2:] == [["<unk>", "."], ["food"]]
+
+
+def test_passes_are_the_authors_and_part_of_the_parameters(reviews):
+    data = encode("yelp")
+    assert word2vec.parameters(data)["epochs"] == 30 and word2vec.parameters(data)["data"] == data.fingerprint
+    assert word2vec.parameters(replace(data, name="imdb_stars"))["epochs"] == 5
+    cut = {name for name, entry in CATALOGUE.items() if entry.cut}
+    assert all(CATALOGUE[name].vectors == f"{name}-200" for name in cut) and set(word2vec.RECIPES.values()) == cut
+
+
+def test_without_gensim_the_message_says_what_to_do(reviews, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gensim", None)
+    with pytest.raises(AttnError, match="gensim is needed to train the vectors 'yelp-200'"):
+        vectors("yelp-200", SPECIALS)

@@ -62,12 +62,12 @@ def _labels(where: str, table, column: str, values) -> np.ndarray:
     no_text = [i for i, raw in enumerate(table["text"]) if not isinstance(raw, str)]
     if no_text:
         raise AttnError(f"{where}: row {no_text[0]} holds no text ({len(no_text)} such rows)")
-    number = {value: i for i, value in enumerate(values)}
-    labels = np.array([number.get(value, -1) for value in table[column].tolist()], dtype=np.int64)
+    number, found = {value: i for i, value in enumerate(values)}, table[column].tolist()
+    labels = np.array([number.get(value, -1) for value in found], dtype=np.int64)
     wrong = np.flatnonzero(labels < 0)
     if len(wrong):
         known = ", ".join(map(str, values))
-        raise AttnError(f"{where}: {column} of row {wrong[0]} is {table[column].iloc[wrong[0]]!r}; known: {known}")
+        raise AttnError(f"{where}: {column} of row {wrong[0]} is {found[wrong[0]]!r}; known: {known}")
     return labels
 
 

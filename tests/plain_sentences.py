@@ -1,0 +1,64 @@
+"""Plain-loop twins of the cutting into sentences and of the arrays made from it, text by text and word by word."""
+
+from collections import Counter
+from functools import cache
+from statistics import fmean, pstdev
+
+
+@cache
+def pipeline():
+    import spacy
+
+    made = spacy.blank("en")
+    made.add_pipe("sentencizer")
+    return made
+
+
+def cut(text: str) -> list[list[str]]:
+    """The sentences of a text by spaCy's own component, as lower-case tokens; sentences of blanks alone are empty."""
+    return [[token.lower_ for token in sentence if not token.is_space] for sentence in pipeline()(text).sents]
+
+
+def starts(ends, plain) -> list[bool]:
+    """One text: spaCy's rule as it is written there, mark by mark."""
+    found, seen = [], False
+    for i in range(len(ends)):
+        begins = i == 0 or (seen and not ends[i] and plain[i])
+        if begins and i:
+            seen = False
+        if ends[i]:
+            seen = True
+        found.append(begins)
+    return found
+
+
+def encoded(splits: dict, min_count: int, most_sentences=None, longest_sentence=None) -> dict:
+    """split -> [(row, ids with START and END, words per sentence, sentences without words)], and the vocabulary.
+
+    splits: split -> texts. Only train is bounded.
+    """
+    cuts = {split: [cut(text) for text in texts] for split, texts in splits.items()}
+    met = Counter(w for split in ("train", "dev") for text in cuts[split] for sentence in text for w in sentence)
+    words = ["<pad>", "<unk>", "<s>", "</s>"]
+    words += sorted(w for w, n in met.items() if n >= min_count and w not in words)
+    made = {}
+    for split, texts in cuts.items():
+        made[split] = []
+        for row, sentences in enumerate(texts):
+            full = [sentence for sentence in sentences if sentence]
+            if not full:
+                continue
+            if split == "train":
+                if most_sentences is not None and len(full) > most_sentences:
+                    continue
+                if longest_sentence is not None and max(map(len, full)) > longest_sentence:
+                    continue
+            ids = [words.index(w) if w in words[4:] else 1 for sentence in full for w in sentence]
+            lengths = [len(sentence) for sentence in full]
+            made[split].append((row, [2, *ids, 3], lengths, len(sentences) - len(full)))
+    return {"vocabulary": tuple(words), **made}
+
+
+def moments(values) -> tuple[float, float]:
+    """Mean and population standard deviation."""
+    return fmean(values), pstdev(values)
