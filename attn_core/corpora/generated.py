@@ -35,6 +35,7 @@ def planted(
     seed: int = 0,
     shortest_sentence: int = 0,
     longest_sentence: int = 0,
+    silent: int = 0,
 ) -> Encoded:
     """Documents whose evidence is known: filler words with a few cue words in between; the majority of the cues is
     the label.
@@ -47,7 +48,8 @@ def planted(
     result's ``evidence`` marks, per split, the cues that speak for the label and the 'not' in front of them: (T,)
     bool aligned with ids. Each split has its own random stream, so a larger n_train leaves dev and test as they
     are. shortest_sentence, longest_sentence: the same documents cut into sentences of so many tokens, uniform; a
-    document's last sentence may be shorter; 0 = not cut. Errors: AttnError for impossible knobs.
+    document's last sentence may be shorter; 0 = not cut. silent: 1 leaves documents of class 0 without any cue, so that
+    only class 1 has decisive tokens. Errors: AttnError for impossible knobs.
     """
     knobs = dict(locals())
     _check(knobs)
@@ -91,7 +93,7 @@ def _document(rng, label, knobs, words, weight) -> tuple[list[str], list[bool]]:
     """Tokens of one document and which of them are evidence."""
     length = int(rng.integers(knobs["shortest"], knobs["longest"] + 1))
     units = []
-    for i in range(knobs["evidence"] + knobs["distractors"]):
+    for i in range(0 if knobs["silent"] and label == 0 else knobs["evidence"] + knobs["distractors"]):
         speaks_for_label = i < knobs["evidence"]
         side = label if speaks_for_label else 1 - label
         negated = rng.random() < knobs["context"]
@@ -120,6 +122,7 @@ def _check(knobs: dict) -> None:
         (1 <= k["cues"] <= len(POSITIVE), f"cues must lie between 1 and {len(POSITIVE)}"),
         (1 <= k["fillers"] <= MOST_FILLERS, f"fillers must lie between 1 and {MOST_FILLERS}"),
         (k["seed"] >= 0, "seed must not be negative"),
+        (k["silent"] in (0, 1), "silent must be 0 or 1"),
         (k["shortest"] <= k["longest"], "shortest must not exceed longest"),
         (
             k["shortest"] >= (k["evidence"] + k["distractors"]) * (2 if k["context"] > 0 else 1),
