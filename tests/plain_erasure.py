@@ -3,7 +3,7 @@
 from itertools import combinations
 
 import numpy as np
-from plain import documents, jsd, output
+from tests.plain import documents, jsd, output
 
 
 def decode(traces, attention, contribution):

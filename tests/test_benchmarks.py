@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attn_core.cost import operations
-from benchmarks import bench_lengths
+from benchmarks import bench_erasure, bench_lengths
 
 
 def test_cost_by_length_counts_and_times(tmp_path):
@@ -26,3 +26,12 @@ def test_operations_of_the_floor_by_hand():
     assert row["forward"] == 5 * token
     assert row["shared"] == 5 * token + 6 * (2 * 128 * 1024 + 2 * 256 * 128) / 2
     assert row["naive"] == 3 * 4 * token
+
+
+def test_removal_orders_against_one_forward_per_removal():
+    """Far below what `make bench` shows (90 and 180 times), so that a busy machine cannot fail it."""
+    found = bench_erasure.compare(180, 1)
+    assert 5 < found["removals"] <= 5 * 180
+    assert found["decoder"] > 15 * found["fast"] and found["network"] > 25 * found["fast"]
+    taken, _ = bench_erasure.by_length(lengths=(45, 720))
+    assert taken[1] < 3 * 16 * taken[0]
