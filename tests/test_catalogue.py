@@ -306,5 +306,4 @@ def test_the_data_page_names_every_corpus_with_its_licence():
     for entry in catalogue.CATALOGUE.values():
         assert f"`{entry.name}`" in page
         assert entry.name.endswith("_all") or entry.licence in page, entry.name
-        if entry.loader != catalogue.ABSENT:
-            assert all(source.file in page for source in entry.sources)
+        assert all(source.file in page for source in entry.sources)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from attn_core.corpora.sources import SOURCES, Source
 from attn_core.errors import AttnError
 
-READY, ABSENT = "arrays", "not built"
 PLAIN = "spaCy tokens, lower case, tokens with a digit to qqq"
 NEWS = PLAIN + "; then each run of non-word characters to its last one, set between blanks"
 
@@ -32,7 +31,7 @@ class Corpus:
     $ATTN_DATA of a sample that is taken where folder is not there. epochs, batch: of Jain & Wallace's training;
     hidden: width by encoder where it is not the encoder's own. expected: counts to meet, (class 0, class 1, …) per
     split after the filter, 'vocabulary' including the four special ids. reported: (paper, name) as in data/reported.
-    vectors: recipe used when a run names none. loader: 'arrays' (``encode`` works) or 'not built'. whole_train:
+    vectors: recipe used when a run names none. whole_train:
     documents of the official training files before any filter, where a copy may hold fewer. generated: made by this
     package, never downloaded. private: only the user's own copy is ever read.
     """
@@ -65,7 +64,6 @@ class Corpus:
     reported: tuple[tuple[str, str], ...] = ()
     sources: tuple[Source, ...] = ()
     vectors: str = "indomain-300"
-    loader: str = ABSENT
     whole_train: int | None = None
     generated: bool = False
     private: bool = False
@@ -88,19 +86,19 @@ _BABI = dict(
     task="question", classes=(), licence="CC BY 3.0", cite="weston2015", filtered=False,
     cleaning="sentences joined by a lone full stop, case kept",
     vectors="random-50", epochs=100, batch=50, hidden={"lstm": 32, "cnn": 8, "average": 32},
-    columns=("passage", "question", "answer", "support"), loader=READY, sources=(SOURCES["babi"],),
+    columns=("passage", "question", "answer", "support"), sources=(SOURCES["babi"],),
     whole_train=10_000,
     split="official 10,000 / 1,000 questions (en-10k); dev: 15 % of train at random (J&W: random_state 16377)",
 )  # fmt: skip
 _MIMIC = dict(
     task="text", cite="johnson2016", licence="PhysioNet credentialed use only", private=True,
     cleaning="spaCy tokens, lower case, brackets of names to <DE>, tokens with a digit to qqq",
-    sources=(SOURCES["mimic"],), min_df=5, files=(), folder="mimic", loader=READY,
+    sources=(SOURCES["mimic"],), min_df=5, files=(), folder="mimic",
     note="results of this set are the authors' own, not rerun; with your own files the word vectors are not theirs, "
     "which were trained on all discharge summaries",
 )  # fmt: skip
 _CUT = dict(
-    task="text", filtered=False, cut=True, loader=READY, cleaning="spaCy tokens, lower case, cut by the sentencizer",
+    task="text", filtered=False, cut=True, cleaning="spaCy tokens, lower case, cut by the sentencizer",
 )  # fmt: skip
 _ZHANG = dict(
     cite="zhang2015", split="official test; dev: a tenth of train at random (seed 0)",
@@ -113,7 +111,7 @@ _ENTRIES = (
         "generated: 1,500 / 300 / 500 documents by default", "made by this package", "", files=(),
         cleaning="none: made as tokens",
         filtered=False,
-        vectors="random", loader=READY, generated=True,
+        vectors="random", generated=True,
     ),
     Corpus(
         "sst", "Stanford Sentiment Treebank, neutral sentences left out", "text", _NEGATIVE_POSITIVE,
@@ -121,7 +119,6 @@ _ENTRIES = (
         "socher2013",
         folder="sst", files=("train", "dev", "test"),
         cleaning="bracket marks away, non-word characters to blanks, spaCy tokens, lower case", longer_than=5,
-        loader=READY,
         expected={"train": (3034, 3321), "dev": (397, 424), "test": (863, 862), "vocabulary": 13826,
         "vocabulary_all_splits": 16175},
         reported=((JAIN, "sst"), (WIEGREFFE, "SST")), sources=(SOURCES["sst"],),
@@ -131,7 +128,7 @@ _ENTRIES = (
         "official parts below 400 tokens; train: 80/20 train/dev, test: a random fifth (J&W: random_state 1378)",
         "none stated; the authors ask to be cited", "maas2011", folder="imdb", columns=("text", "label", "doc_id"),
         cleaning="lower case, punctuation to blanks, split at blanks (Keras)", longer_than=6, min_df=10,
-        loader=READY, reported=((JAIN, "imdb"), (WIEGREFFE, "IMDb")),
+        reported=((JAIN, "imdb"), (WIEGREFFE, "IMDb")),
         expected={"test": (2184, 2172), "vocabulary": 12487}, sources=(SOURCES["imdb"],),
         note="with the column jw_split train, dev and test are the authors' own selection, else the same rule draws "
         "other reviews; Table 1 counts 13,916 words with min_df 20 over the unused test reviews too",
@@ -140,7 +137,7 @@ _ENTRIES = (
         "agnews", "AG News descriptions, World against Business", "text", ("World", "Business"),
         "official test; dev: 15 % of train at random (J&W: random_state 16377)",
         "research and other non-commercial use", "zhang2015",
-        folder="ag_news", columns=("title", "description", "label", "part"), min_df=5, loader=READY,
+        folder="ag_news", columns=("title", "description", "label", "part"), min_df=5,
         whole_train=60_000,
         expected={"test": (1900, 1898), "vocabulary": 13715, "vocabulary_all_splits": 14752},
         note="vocabulary 13,715 needs the whole official train.csv (60,000 rows of the two classes); where fewer rows "
@@ -152,7 +149,7 @@ _ENTRIES = (
         "stratified 80/20 twice (J&W: random_state 13478) over all posts in the order of scikit-learn's loader",
         "none stated; public Usenet posts", "lang1995", folder="20newsgroups", columns=("text", "label", "group",
         "doc_id"),
-        cleaning=NEWS, longer_than=6, shorter_than=500, min_df=2, loader=READY,
+        cleaning=NEWS, longer_than=6, shorter_than=500, min_df=2,
         expected={"test": (179, 178), "vocabulary": 6515, "vocabulary_all_splits": 8853},
         reported=((JAIN, "20News_sports"), (WIEGREFFE, "20News")), sources=(SOURCES["20newsgroups"],),
         note="spaCy 3.8 gives a vocabulary of 6,517 (6,515 with the authors' version of 2019)",
@@ -171,7 +168,7 @@ _ENTRIES = (
         columns=("premise", "hypothesis", "label"), filtered=False, min_df=3, epochs=25, batch=128,
         reported=((JAIN, "snli"),),
         expected={"test": (3219, 3237, 3368), "vocabulary": 20981}, sources=(SOURCES["snli"],),
-        loader=READY, whole_train=549_367,
+        whole_train=549_367,
         note="vocabulary 20,981 needs the whole official training file",
     ),
     Corpus(
@@ -182,7 +179,7 @@ _ENTRIES = (
         epochs=25, batch=90,
         reported=((JAIN,
         "cnn"),),
-        expected={"vocabulary": 70187}, sources=(SOURCES["cnn"],), loader=READY, whole_train=380_298,
+        expected={"vocabulary": 70187}, sources=(SOURCES["cnn"],), whole_train=380_298,
         note="results of this set are the authors' own, not rerun; entities of training passages too rare for the "
         "vocabulary (3 in the authors' run) come on top of it",
     ),
@@ -205,7 +202,7 @@ _ENTRIES = (
         "stratified 80/20 (random_state 13020), dev: 15 % of train at random (16377)",
         "no right to pass the text on; ask the authors",
         "jain2019attention", files=(), cleaning="spaCy tokens, lower case", longer_than=5, shorter_than=100, min_df=2,
-        folder="adr", loader=READY, private=True,
+        folder="adr", private=True,
         expected={"test": (3636, 487), "vocabulary": 6845, "vocabulary_all_splits": 8686}, reported=((JAIN, "tweet"),),
         note="results of this set are the authors' own, not rerun",
     ),

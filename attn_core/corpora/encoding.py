@@ -43,8 +43,6 @@ def encode(corpus: str, **options) -> Encoded:
 
         _refuse_unknown(corpus, options, inspect.signature(planted).parameters)
         return planted(**options)
-    if entry.loader == catalogue.ABSENT:
-        load.read(corpus, "train")  # raises the error that says so
     own = inspect.signature(PREPARE[corpus]).parameters
     _refuse_unknown(corpus, options, (*(() if entry.cut else ("vocabulary_from",)), *own))
     vocabulary_from = options.pop("vocabulary_from", "train")
