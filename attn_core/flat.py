@@ -1,4 +1,4 @@
-"""Documents as the models of Serrano & Smith read them: words end to end, without START and END, sentence by sentence."""
+"""Documents as the models of Serrano & Smith read them: words end to end without START and END, cut into sentences."""
 
 from dataclasses import dataclass
 
@@ -81,5 +81,5 @@ def flat(documents: Documents, sentences: bool, name: str) -> Flat:
         )
     if (sizes < 1).any():
         row = np.searchsorted(bounds, np.flatnonzero(sizes < 1)[0], side="right") - 1
-        raise AttnError(f"{name}: document {documents.doc_ids[row]} has a sentence without words; leave such sentences out")
+        raise AttnError(f"{name}: document {documents.doc_ids[row]} has a sentence without words; leave such out")
     return Flat(whole.words, offsets, whole.labels, sizes, bounds)

@@ -24,6 +24,9 @@ TEXTS, WORDS = 256, 16_384
 DELETED = 300
 """Test documents, the first of the corpus's fixed sample, whose items are left out one by one."""
 
+MOST_ITEMS = 1_000
+"""Longer documents are passed over: the cost of leaving out grows with the square."""
+
 
 def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool) -> Trained:
     """One training with the schedule of the run's corpus; see `plateau.train`. AttnError for another attention."""
@@ -33,13 +36,13 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
     splits = {name: flat(part, shape == "han", f"{data.name} {name}") for name, part in data.splits.items()}
     model = build(run.encoder, matrix, outputs_of(run, data), run.hidden or 50, plan.dropout(run.encoder)).to(device)
     return train(
-        model, splits, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate, decay=run.decay,
-        cap=plan.cap[shape], patience=plan.patience[kind], clip=plan.clip[kind], progress=progress,
+        model, splits, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
+        decay=run.decay, cap=plan.cap[shape], patience=plan.patience[kind], clip=plan.clip[kind], progress=progress,
     )  # fmt: skip
 
 
 def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool) -> Traces:
-    """Traces of the test set; leave-one-out of its first DELETED documents in the corpus's fixed order, NaN elsewhere."""
+    """Traces of the test set; leave-one-out of its first DELETED documents in the corpus's fixed order, else NaN."""
     model = from_arrays(run.encoder, arrays).requires_grad_(False).to(device)
     documents = data.splits["test"]
     return trace(model, documents, sample(documents.doc_ids, data.name)[:DELETED], data.name, progress)
@@ -52,28 +55,27 @@ def trace(
 
     gradient: signed <e, dp/de>, p of the predicted class, summed over the item's words; the attention over the items
     is held constant, that over the words of a sentence is not. leave_one_out: signed change of p when the item is
-    deleted from the document and the network run again; of the documents `deleted` (rows) alone, NaN elsewhere and
-    where an item is the only one. A sentence's vector does not depend on other sentences, so of a HAN only what comes
-    after the vectors is run again. The model must be in evaluation mode; nothing of it is changed.
+    deleted from the document and the network run again; of the documents `deleted` (rows) alone, NaN elsewhere, where
+    an item is the only one and in documents of more than MOST_ITEMS. A sentence's vector does not depend on other
+    sentences, so of a HAN only what comes after the vectors is run again. The model must be in evaluation mode; nothing
+    of it is changed.
     """
     texts = flat(documents, model.sentence is not None, name)
     device = model.decoder.weight.device
-    rows = np.arange(len(texts))
 
     def work(rows: np.ndarray) -> dict[str, np.ndarray]:
         return {key: value.cpu().numpy() for key, value in read_items(model, texts, rows).items()}
 
-    found = over_chunks(
-        work, cut(texts.lengths, TEXTS, WORDS), texts.lengths.astype(float), np.diff(texts.offsets), device.type, progress
-    )
+    parts, items = cut(texts.lengths, TEXTS, WORDS), np.diff(texts.offsets)
+    found = over_chunks(work, parts, texts.lengths.astype(float), items, device.type, progress)
     tops = np.maximum.reduceat(found["score"], texts.offsets[:-1])
-    found["score"] -= np.repeat(tops, np.diff(texts.offsets))
+    found["score"] -= np.repeat(tops, items)
     left_out = np.full(len(found["score"]), np.nan, np.float32)
     traces = Traces(
         doc_id=documents.doc_ids, label=documents.labels, offsets=texts.offsets.astype(np.int64),
         bias=model.decoder.bias.detach().float().cpu().numpy(), leave_one_out=left_out, **found,
     )  # fmt: skip
-    several = rows[deleted][traces.lengths[deleted] > 1]
+    several = deleted[(traces.lengths[deleted] > 1) & (traces.lengths[deleted] <= MOST_ITEMS)]
     if len(several) == 0:
         return traces
     part = traces.take(several)
@@ -88,9 +90,9 @@ def trace(
 
 def read_items(model: Hierarchical, texts: Flat, rows: np.ndarray) -> dict[str, Tensor]:
     """Score (N,), contribution (N, K) and gradient (N,) of the items of some documents."""
-    given = texts.inputs(rows, model.decoder.weight.device)
-    counts, lengths = given["counts"], given.get("sentence_lengths")
     with torch.inference_mode(False), torch.enable_grad():  # over_chunks runs without gradients
+        given = texts.inputs(rows, model.decoder.weight.device)
+        counts, lengths = given["counts"], given.get("sentence_lengths")
         e = model.embedding(given["words"]).detach().requires_grad_()  # (W, E)
         h = model.document.encoder.mix(model.products(given["words"], lengths, e), counts)
         score = model.document.attention(h).detach()

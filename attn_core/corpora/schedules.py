@@ -37,9 +37,8 @@ class Schedule:
         if shape == "han" and self.han is None:
             raise AttnError(f"no {encoder} here: {self.note}; flan_rnn, flan_conv and flan_none are trained")
         hidden = None if kind == "none" else 50
-        return {
-            "epochs": self.epochs[kind], "batch": 64, "hidden": hidden, "learning_rate": self.learning_rate, "decay": 0.0,
-        }  # fmt: skip
+        rate = {"learning_rate": self.learning_rate, "decay": 0.0}
+        return {"epochs": self.epochs[kind], "batch": 64, "hidden": hidden} | rate
 
     def dropout(self, encoder: str) -> tuple[float, float, float]:
         """Rates on words, sentence vectors and logits; a FLAN has no sentence vectors."""
@@ -56,7 +55,8 @@ YAHOO = Schedule(
 SCHEDULES = {
     "yahoo": YAHOO,
     "imdb_stars": Schedule(
-        0.0004, (WORDS, SENTENCES, 0.2457355626352195), (WORDS, 0.3457355626352195), {"han": 2_000, "flan": 20_000}, SHORT,
+        0.0004, (WORDS, SENTENCES, 0.2457355626352195), (WORDS, 0.3457355626352195),
+        {"han": 2_000, "flan": 20_000}, SHORT,
     ),
     "amazon": Schedule(0.0002, (0.6, 0.2, 0.4), (0.6, 0.4), {"han": 9_000, "flan": 135_000}, LONG, FIFTY),
     "yelp": Schedule(0.0001, (0.7, 0.1, 0.7), (0.7, 0.7), {"han": 6_000, "flan": 90_000}, LONG, FIFTY),
@@ -73,5 +73,6 @@ SCHEDULES = {
 def schedule(corpus: str) -> Schedule:
     """The schedule of a data set; AttnError where the six models are not trained on it."""
     if corpus not in SCHEDULES:
-        raise AttnError(f"no schedule of the HAN and FLAN models for '{corpus}'; they are trained on {', '.join(SCHEDULES)}")
+        known = ", ".join(SCHEDULES)
+        raise AttnError(f"no schedule of the HAN and FLAN models for '{corpus}'; they are trained on {known}")
     return SCHEDULES[corpus]

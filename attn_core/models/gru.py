@@ -14,7 +14,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Packing:
-    """B texts of N positions in all, cut into steps: the first position of every text (longest text first), the second...
+    """B texts of N positions in all, cut into steps: the first position of every text (longest text first) and so on.
 
     ahead (N,): flat place of each packed position. back (N,): the same of texts reversed within their own length.
     sizes: texts that reach each step.
