@@ -13,6 +13,7 @@ import pandas as pd
 
 from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
+from attn_core.errors import AttnError
 from attn_core.measures import seed_interval
 from attn_core.reported import class_label, reported
 from attn_core.runs import SEEDS, Run, from_dict
@@ -77,30 +78,38 @@ FEWEST_IN_BIN = 20
 WHOLE = 0.95
 """Share of the paper's training or test documents below which our copy of a data set is a subset."""
 
-OTHER_PAPERS = {"serrano": "attn_core.serrano_scores"}
+OTHER_PAPERS = {"serrano": "attn_core.serrano_scores", "wiegreffe": "attn_core.wiegreffe_scores"}
 """Paper -> module whose `judged(rules, results)` gives its rows; Jain & Wallace's rules are judged here."""
+
+WITH_VARIANTS = ("wiegreffe",)
+"""Papers whose rules speak of runs with a base, a guide or a test-chosen checkpoint; others are judged by standard runs."""
 
 Cells = dict[tuple[str, ...], dict[int, float]]
 """(corpus, encoder, attention, statistic, predicted, first characters of the bin, measure) -> seed -> value."""
 
 
-def scorecard(results: list[Result] | None = None) -> pd.DataFrame:
+def scorecard(results: list[Result] | None = None, paper: str | None = None) -> pd.DataFrame:
     """One row per scored number or claim; verdict 'reproduced', 'differs' or 'not rerun'.
 
-    results: the runs to judge by; None takes the whole archive. Columns COLUMNS; `unjudged` says why a row has no
-    verdict ('no run', 'no document', 'few documents', 'few seeds', 'weak model'), '' where it has one. Rows without a
-    verdict may still have a value of ours. `data`: 'same', 'subset', 'other classes', 'other data', 'generated' or
-    'absent'; only 'same' counts as replication.
+    results: the runs to judge by; None takes the whole archive. paper: its rows alone ('Table 2' is an item of two), None
+    takes all three. Columns COLUMNS; `unjudged` says why a row has no verdict ('no run', 'no document', 'few documents',
+    'few seeds', 'weak model'), '' where it has one. Rows without a verdict may still have a value of ours. `data`: 'same',
+    'subset', 'other classes', 'other data', 'generated' or 'absent'; only 'same' counts as replication.
     """
-    found = [result for result in (stored_summaries() if results is None else results) if standard(result)]
-    table, records = cells(found), {result.record["run"]["corpus"]: result.record for result in found}
+    every = stored_summaries() if results is None else results
+    found = [result for result in every if standard(result)]
+    table = cells(found if paper in (None, "jain") else [])
+    records = {result.record["run"]["corpus"]: result.record for result in found}
     rows = []
-    for paper, rules in reported("tolerances").groupby("paper", sort=False):
-        if paper in OTHER_PAPERS:
-            rows += import_module(OTHER_PAPERS[paper]).judged(rules.itertuples(), found)
+    asked = {} if paper is None else {"paper": paper}
+    for name, rules in reported("tolerances", **asked).groupby("paper", sort=False):
+        if name in OTHER_PAPERS:
+            given = every if name in WITH_VARIANTS else found
+            rows += import_module(OTHER_PAPERS[name]).judged(rules.itertuples(), given)
         else:
-            known = records if paper == "jain" else {}
-            rows += [judge(rule, table, known.get(rule.corpus)) for rule in rules.itertuples()]
+            rows += [judge(rule, table, records.get(rule.corpus)) for rule in rules.itertuples()]
+    if not rows:
+        raise AttnError(f"no scored rows for paper '{paper}'; paper takes: jain, {', '.join(OTHER_PAPERS)}")
     return pd.DataFrame(rows)[list(COLUMNS)].astype({"n_train": "Int64"})
 
 

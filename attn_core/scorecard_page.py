@@ -8,7 +8,6 @@ import pandas as pd
 from attn_core.archive import Result
 from attn_core.causes import in_words
 from attn_core.causes_page import folded, model_of
-from attn_core.errors import AttnError
 from attn_core.runs import AbsentRun
 from attn_core.scorecard import CLAIM, COUNTED, added_after, clipped, scorecard
 from attn_core.seeds import HEADLINE_SEEDS
@@ -43,11 +42,9 @@ def paper_rows(
     A column `part` says where in the paper a row stands. results: the runs to judge by; None takes the whole archive.
     AbsentRun where none of them was rerun, for there is nothing to show then.
     """
-    rows = scorecard(results)
+    rows = scorecard(results, paper)
     rows["rule"] = rows["rule"].str.replace(r" \(specification[^)]*\)", "", regex=True)
-    if paper not in set(rows["paper"]):
-        raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(rows['paper'].unique())}")
-    rows = rows[rows["paper"] == paper].assign(part=rows["item"].map(part_of))
+    rows = rows.assign(part=rows["item"].map(part_of))
     rerun = rows[rows["corpus"].isin(corpora) & (rows["verdict"] != "not rerun")]
     if rerun.empty:
         raise AbsentRun(

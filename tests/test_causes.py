@@ -140,7 +140,7 @@ def test_the_authors_other_run_and_corrected_slips():
 
 def test_every_differing_row_has_a_sentence_and_others_none():
     runs = [run for corpus in PUBLIC for run in seeds_of(corpus, values={"tau_attention_gradient": 0.9}, count=3)]
-    rows = scorecard.scorecard(runs)
+    rows = scorecard.scorecard(runs, "jain")
     told = causes.with_sentences(rows, runs)
     assert len(told) == len(rows) and ((told["tried"] != "") >= (told["verdict"] == "differs")).all()
     assert (told.loc[told["verdict"] != "differs", "tried"] == "").all()

@@ -239,8 +239,8 @@ def test_rows_link_to_pages_that_exist():
 
 def test_a_scorecard_without_runs_is_a_gap(monkeypatch):
     rows = row_of(verdict="not rerun", rule="")
-    monkeypatch.setattr(scorecard_page, "scorecard", lambda results: rows.drop(columns="part"))
+    with pytest.raises(AttnError, match="paper takes: jain"):
+        scorecard_page.paper_rows("jane", ["sst"], [])
+    monkeypatch.setattr(scorecard_page, "scorecard", lambda results, paper: rows.drop(columns="part"))
     with pytest.raises(AbsentRun, match="no archived run of sst"):
         scorecard_page.paper_rows("jain", ["sst"])
-    with pytest.raises(AttnError, match="paper takes: jain"):
-        scorecard_page.paper_rows("jane", ["sst"])

@@ -1,0 +1,188 @@
+"""The runs of Wiegreffe & Pinter's tests in one tidy table: base, uniform, guided networks, trained adversaries.
+
+What a run is follows from its fields (`role`); what ought to be there, from the grids data/sweeps/wiegreffe-*.yml.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from attn_core import archive
+from attn_core.archive import Result
+from attn_core.corpora import catalogue
+from attn_core.experiments.guides import SOURCES
+from attn_core.experiments.variance import against
+from attn_core.runs import SEEDS, Run, command, compared_with, from_dict
+
+PAPER_SETS = ("diabetes", "anemia", "imdb", "sst", "agnews", "20news")
+"""In the order of Table 2."""
+
+GATED = ("diabetes", "anemia")
+"""Medical records that only who has access can run; their rows are the authors' numbers, not rerun."""
+
+CONTINUED = ("diabetes", "anemia", "sst", "imdb")
+"""The data sets of Table 3 and Figures 3 and 5."""
+
+BEST_FROM = 0.4
+"""Mean JSD from which an adversary may be the best of its data set (the paper's Table 4, by a public note)."""
+
+
+def role(run: Run) -> str:
+    """'base', 'uniform model', 'adversary', 'guide: ' and a source of `experiments.guides.SOURCES`, or '' for other runs.
+
+    Data sets of single texts and two classes, seeds of the book's list and default settings only, apart from the checkpoint's choice and adversaries' epochs.
+    """
+    if (entry := catalogue.corpus(run.corpus)).task != "text" or len(entry.classes) != 2:
+        return ""
+    plain = replace(
+        run, base=None, guide="", words="text", divergence=None, attention="tanh", selection="dev",
+        epochs=None if run.divergence is not None else run.epochs,
+    )  # fmt: skip
+    if plain != Run(run.corpus, run.encoder, seed=run.seed) or run.seed not in SEEDS:
+        return ""
+    if run.divergence is not None:
+        return "adversary" if (run.encoder, run.attention) == ("lstm", "tanh") and role(run.base) == "base" else ""
+    if run.encoder == "lstm":
+        return {"tanh": "base", "uniform": "uniform model"}.get(run.attention, "")
+    if run.encoder != "average":
+        return ""
+    source = {"uniform": "uniform", "tanh": "trained"}.get(run.attention, "")
+    if run.guide:
+        of = role(run.base)
+        source = {"base": run.guide, "adversary": "adversary" if run.guide == "own" else ""}.get(of, "")
+    words = "" if run.words == "text" else f", {run.words}"
+    return f"guide: {source}{words}" if f"{source}{words}" in SOURCES else ""
+
+
+def table(results: Iterable[Result]) -> pd.DataFrame:
+    """One row per run that has a role, whatever its family.
+
+    Columns corpus, role, seed, selection, divergence (of an adversary, or of the adversary that guides), base_seed, f1 (of
+    class 1), accuracy, jsd and tvd (means over the test set beside the compared run, |dp|; NaN without one), positives
+    (share of class 1 in the test set), n_train, n_test, epochs (trained), result.
+    """
+    rows = []
+    for result in results:
+        record, run = result.record, from_dict(result.record["run"])
+        name = role(run)
+        if not name:
+            continue
+        origin = run if run.divergence is not None else run.base
+        per_class = record["statistics"]["splits"]["test"]["per_class"]
+        beside = record.get("against", {})
+        rows.append({
+            "corpus": run.corpus, "role": name, "seed": run.seed, "selection": run.selection,
+            "divergence": np.nan if origin is None or origin.divergence is None else origin.divergence,
+            "base_seed": -1 if run.base is None else run.base.seed, "f1": record.get("f1_1", np.nan), "accuracy": record["accuracy"],
+            "jsd": beside.get("jsd", np.nan), "tvd": beside.get("tvd", np.nan), "positives": per_class[1] / sum(per_class),
+            "n_train": record["n_train"], "n_test": record["n_test"], "epochs": len(record.get("history", ())), "result": result,
+        })  # fmt: skip
+    columns = ["corpus", "role", "seed", "selection", "divergence", "base_seed", "f1", "accuracy", "jsd", "tvd", "positives"]
+    found = pd.DataFrame(rows, columns=[*columns, "n_train", "n_test", "epochs", "result"])
+    place = {seed: i for i, seed in enumerate(SEEDS)}
+    return found.sort_values("seed", key=lambda seeds: seeds.map(place), kind="stable").reset_index(drop=True)
+
+
+def of_role(runs: pd.DataFrame, corpus: str, name: str, selection: str = "dev") -> pd.DataFrame:
+    """Rows of one data set, role and choice of checkpoint."""
+    return runs[(runs["corpus"] == corpus) & (runs["role"] == name) & (runs["selection"] == selection)]
+
+
+def f1_by_seed(runs: pd.DataFrame, corpus: str, name: str, selection: str = "dev") -> pd.Series:
+    """seed -> F1 of class 1."""
+    return of_role(runs, corpus, name, selection).set_index("seed")["f1"]
+
+
+def adversaries(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
+    """Trained adversaries of the dev-chosen base, by seed and divergence; an adversary's own checkpoint has no selection."""
+    rows = runs[(runs["corpus"] == corpus) & (runs["role"] == "adversary")]
+    dev = [result.record["run"]["base"]["selection"] == "dev" for result in rows["result"]]
+    return rows[np.array(dev, bool)].drop_duplicates(["seed", "base_seed", "divergence"]).sort_values(["seed", "divergence"], kind="stable")
+
+
+def best_divergence(rows: pd.DataFrame) -> float:
+    """The divergence of the best adversary: among those whose mean JSD (over seeds) is at least BEST_FROM the one with the
+    highest mean F1; NaN where none is. rows: of `adversaries`. The choice is made on the test set, as in the paper."""
+    means = rows.groupby("divergence")[["jsd", "f1"]].mean()
+    means = means[means["jsd"] >= BEST_FROM]
+    return float(means["f1"].idxmax()) if len(means) else np.nan
+
+
+def guided_scores(runs: pd.DataFrame, corpora: Iterable[str], selection: str = "dev") -> pd.DataFrame:
+    """The table that `experiments.guides` takes: corpus, source, seed, f1, accuracy, positives; also divergence, result.
+
+    Of several adversaries that guide, the one of the best divergence counts; where none of them is of that, the one with
+    the largest divergence.
+    """
+    rows = runs[runs["role"].str.startswith("guide: ") & (runs["selection"] == selection)]
+    rows = rows.assign(source=rows["role"].str.removeprefix("guide: "))
+    parts = [rows.iloc[:0]]
+    for corpus in corpora:
+        mine = rows[rows["corpus"] == corpus]
+        guides = mine[mine["source"] == "adversary"]
+        if len(guides):
+            best = best_divergence(adversaries(runs, corpus))
+            chosen = best if best in set(guides["divergence"]) else guides["divergence"].max()
+            mine = mine[(mine["source"] != "adversary") | (mine["divergence"] == chosen)]
+        parts.append(mine)
+    columns = ["corpus", "source", "seed", "f1", "accuracy", "positives", "divergence", "result"]
+    return pd.concat(parts)[columns].drop_duplicates(["corpus", "source", "seed"]).reset_index(drop=True)
+
+
+# ---- what is compared document by document ---------------------------------------------------------------------------
+
+
+def whole(result: Result) -> Result:
+    """A result with its traces and its table `against`: read again where it was read by its summary alone."""
+    more = {"traces.parquet", "against.parquet"} & set(result.record.get("files", ()))
+    if result.source != "archive" or result.traces is not None or result.against is not None or not more:
+        return result
+    return archive.read(archive.archive_folder(), result.key)
+
+
+def seed_tables(runs: pd.DataFrame, corpus: str, name: str = "base", selection: str = "dev") -> dict[int, pd.DataFrame]:
+    """seed -> its table of `experiments.variance.against` beside seed 10; of the further seeds of the base, or uniform models.
+
+    Runs trained live have none stored: theirs are made from the traces at hand.
+    """
+    rows = of_role(runs, corpus, name, selection)
+    first = of_role(runs, corpus, "base", selection)
+    first = first[first["seed"] == SEEDS[0]]["result"]
+    found = {}
+    for row in rows.itertuples():
+        if compared_with(from_dict(row.result.record["run"])) is None:
+            continue
+        result = whole(row.result)
+        if result.against is not None:
+            found[row.seed] = result.against
+        elif result.traces is not None and len(first):
+            base = whole(first.iloc[0]).traces
+            if base is not None and result.source != "archive":
+                found[row.seed] = against(base, result.traces)
+    return found
+
+
+# ---- what ought to be there ------------------------------------------------------------------------------------------
+
+
+def planned() -> list[Run]:
+    """The runs of data/sweeps/wiegreffe-*.yml, found beside the archive; none where a download holds no grids."""
+    from attn_core.sweep import read_grid
+
+    folder = archive.archive_folder().parent / "sweeps"
+    return list(dict.fromkeys(run for path in sorted(folder.glob("wiegreffe-*.yml")) for run in read_grid(path)))
+
+
+def gather(corpora: Iterable[str]) -> tuple[pd.DataFrame, list[str]]:
+    """The `table` of all stored runs on some data sets, by record alone, and one line for each group of planned runs that lacks some."""
+    corpora, store = list(corpora), archive.archive_folder()
+    keys = [key for key in archive.keys(store) if key.split("-")[0] in corpora]
+    stored = [Result(archive.read_record(store, key), None, None, None, "archive") for key in keys]
+    lacking: dict[tuple[str, str], list[Run]] = {}
+    for run in planned():
+        if run.corpus in corpora and run.key not in keys:
+            lacking.setdefault((run.corpus, role(run) or "other"), []).append(run)
+    lines = [f"{corpus}, {name}: {len(part)} planned runs absent; the next: {command(part[0])}" for (corpus, name), part in lacking.items()]
+    return table(stored), lines
