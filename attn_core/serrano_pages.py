@@ -25,10 +25,10 @@ FIVE_SEEDS = ("imdb_stars", "20news_all")
 """Data sets of which five seeds are run; three of the others, which decide no claim."""
 
 LIVE = {
-    "n_train": 1000, "n_dev": 200, "n_test": 300, "shortest": 24, "longest": 60, "evidence": 3, "distractors": 1,
-    "shortest_sentence": 4, "longest_sentence": 9,
+    "n_train": 1000, "n_dev": 200, "n_test": 300, "shortest": 24, "longest": 60, "evidence": 3, "distractors": 2, "cues": 6,
+    "fillers": 60, "shortest_sentence": 4, "longest_sentence": 9,
 }  # fmt: skip
-"""The knobs of `planted` on these pages: four cue words in about seven sentences, three of them for the label."""
+"""The knobs of `planted` on these pages: five cue words in about seven sentences, three of them for the label."""
 
 ORDERS = {
     "random": "Random", "attention": "Attention", "gradient": "Gradient", "product": "Attn * Grad",
