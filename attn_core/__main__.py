@@ -75,6 +75,7 @@ def sweep(
     grid: Annotated[Path, typer.Argument(help="YAML grid; the book's own lie in data/sweeps.")],
     pack: Annotated[bool, typer.Option("--pack", help="Put each run into data/archive.")] = False,
     dry: Annotated[bool, typer.Option("--dry-run", help="List the runs and what remains.")] = False,
+    jobs: Annotated[int, typer.Option(help="Processes of this machine that share the runs, one thread each.")] = 1,
     scheduler: Annotated[
         str, typer.Option(help="Address of a Dask scheduler, whose workers train the runs; see README.")
     ] = "",
@@ -86,13 +87,15 @@ def sweep(
     ] = 40.0,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
-    from attn_core.cluster import demanded, sweep_cluster
+    from attn_core.cluster import demanded, sweep_cluster, sweep_jobs
     from attn_core.sweep import read_grid, remains, stored
     from attn_core.sweep import sweep as work_off
 
     runs, demand = read_grid(grid), demanded(resources)
     if demand and not scheduler:
         raise AttnError("--resources says what a run takes of a cluster's worker; name the cluster with --scheduler")
+    if scheduler and jobs != 1:
+        raise AttnError("--jobs starts processes here, --scheduler uses those of a cluster; give one of them")
     if dry:
         for wanted in runs:
             print(f"{'stored ' if stored(wanted, pack) else 'to do  '} {wanted.key}")
@@ -101,6 +104,8 @@ def sweep(
         return
     if scheduler:
         failures = sweep_cluster(runs, scheduler, pack, demand, no_workers_timeout)
+    elif jobs != 1:
+        failures = sweep_jobs(runs, jobs, pack)
     else:
         failures = work_off(runs, pack=pack)
     print(f"{len(runs)} runs, {len(failures)} failed")

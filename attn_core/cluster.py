@@ -1,5 +1,6 @@
 """A sweep on the workers of a Dask cluster: the same runs into one shared store, whatever becomes of the workers."""
 
+import logging
 import platform
 import threading
 import time
@@ -11,8 +12,8 @@ from tqdm import tqdm
 
 from attn_core import archive
 from attn_core.errors import AttnError
-from attn_core.runs import Run, obtain
-from attn_core.sweep import note, one_line, pack_run, stored
+from attn_core.runs import Run, bases, weights_key
+from attn_core.sweep import lost_base, make, note, one_line, pack_run, stored, with_bases
 
 CONNECT_SECONDS = 5
 """How long an unreachable scheduler is tried."""
@@ -22,6 +23,11 @@ VISIBLE_SECONDS = 60
 
 RETRIES = 2
 """How often a run that raised is tried again on a cluster; lost workers are counted apart, by the scheduler."""
+
+NO_DASK = (
+    "a sweep on a cluster or in several processes needs dask, which is not installed; install it here and on the "
+    "workers: pip install 'dask[distributed]' (requirements.lock names the version)"
+)
 
 ONE_AT_A_TIME = threading.Lock()
 
@@ -41,19 +47,22 @@ def sweep_cluster(
     """`sweep` on the workers of a Dask cluster, whose cache must be the folder of this process's $ATTN_CACHE.
 
     A worker stores its run itself, staged and renamed; this process packs as runs arrive. Each run is a task of its
-    own key, so two sweeps that share a run train it once. At most two tasks per worker are under way: the scheduler
+    own key, so two sweeps that share a run train it once. A run waits for its bases, and for another that shares its
+    training (the other selection). At most two tasks per worker are under way: the scheduler
     blames the loss of a worker on all tasks assigned to it (allowed-failures), and only one of them runs.
     resources: amounts that each run takes of what workers were started with, such as {"GPU": 1}. no_workers_timeout:
     seconds without any worker that offers them, after which the sweep is refused, or, once begun, what is left fails.
     Errors: AttnError for an unreachable or lost scheduler, or one without fitting workers; dask not installed.
     """
-    todo = [run for run in runs if not stored(run, pack)]
+    cache = archive.cache_store()
+    awaited = with_bases(runs, pack)
+    todo = [run for run, weights in awaited.items() if weights or not stored(run, pack)]
     if not todo:
         return {}
-    cache = archive.cache_store()
-    waiting, done = deque(run for run in todo if not archive.has(cache, run.key)), SimpleQueue()
+    waiting = deque(run for run in todo if awaited[run] or not archive.has(cache, run.key))
+    done, listed = SimpleQueue(), set(runs)
     for run in todo:
-        if archive.has(cache, run.key):
+        if run not in waiting:
             done.put(run)  # only packing is left
     failures: dict[str, str] = {}
     flying: dict = {}
@@ -78,11 +87,17 @@ def sweep_cluster(
                         for run in [*(run for run, _ in flying.values()), *waiting]:
                             note(failures, run, one_line(AttnError(reason)))
                         break
-                    while waiting and len(flying) < 2 * workers:
-                        run = waiting.popleft()
+                    while len(flying) < 2 * workers and (run := next_ready(waiting, flying)):
+                        try:
+                            lost_base(run, failures)
+                        except AttnError as error:
+                            note(failures, run, one_line(error))
+                            bar.update()
+                            continue
                         future = client.submit(
-                            work, run, run.key, beacon.name, key=run.key, resources=resources, retries=RETRIES
-                        )
+                            work, run, run.key, beacon.name, awaited[run],
+                            key=run.key, resources=resources, retries=RETRIES,
+                        )  # fmt: skip
                         flying[run.key] = run, future
                         future.add_done_callback(lambda _, run=run: done.put(run))
                     try:
@@ -90,8 +105,9 @@ def sweep_cluster(
                     except Empty:
                         continue
                     bar.set_postfix_str(run.key)
+                    packs = pack and run in listed and not stored(run, pack)
                     try:
-                        collect(run, flying.pop(run.key, (run, None))[1], scheduler, pack)
+                        collect(run, flying.pop(run.key, (run, None))[1], scheduler, packs)
                     except RunFailed as error:
                         note(failures, run, str(error))
                     except Exception as error:  # as in `sweep`
@@ -102,15 +118,45 @@ def sweep_cluster(
     return failures
 
 
+def sweep_jobs(runs: list[Run], jobs: int, pack: bool = False, progress: bool = True) -> dict[str, str]:
+    """`sweep` on `jobs` processes of this machine with one thread each: a cluster that lasts as long as the sweep.
+
+    Small models gain little from a second thread and lose much where threads wait for each other; two runs side by side
+    keep two cores busy.
+    """
+    if jobs < 1:
+        raise AttnError(f"jobs must be at least 1, got {jobs}")
+    if not any(weights or not stored(run, pack) for run, weights in with_bases(runs, pack).items()):
+        return {}
+    try:
+        from distributed import LocalCluster
+    except ImportError as error:
+        raise AttnError(NO_DASK) from error
+    threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    with LocalCluster(
+        n_workers=jobs, threads_per_worker=1, memory_limit=None, host="127.0.0.1", protocol="tcp://",
+        dashboard_address=None, silence_logs=logging.ERROR, env=threads,
+    ) as cluster:  # fmt: skip
+        return sweep_cluster(runs, cluster.scheduler_address, pack, progress=progress)
+
+
+def next_ready(waiting: deque, flying: dict) -> Run | None:
+    """Take the first waiting run off whose bases are done and whose training no run under way shares; else None."""
+    under_way = [run for run, _ in flying.values()]
+    unfinished, trained = {*waiting, *under_way}, {weights_key(run) for run in under_way}
+    for run in waiting:
+        if weights_key(run) not in trained and not any(base in unfinished for base in bases(run)):
+            waiting.remove(run)
+            return run
+    return None
+
+
 def connect(scheduler: str):
     """A Dask client; AttnError where there is no dask, or no scheduler at the address."""
     try:
         from distributed import Client
     except ImportError as error:
-        raise AttnError(
-            "a sweep on a cluster needs dask, which is not installed; install it here and on the workers: "
-            "pip install 'dask[distributed]' (requirements.lock names the version)"
-        ) from error
+        raise AttnError(NO_DASK) from error
     try:
         return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -167,8 +213,8 @@ def demanded(text: str) -> dict[str, float] | None:
     return found or None
 
 
-def work(run: Run, key: str, beacon: str) -> None:
-    """What a worker does with a run: `obtain` it.
+def work(run: Run, key: str, beacon: str, weights: bool = False) -> None:
+    """What a worker does with a run: `sweep.make`.
 
     One at a time in a process, however many threads the worker has: the random state of a training is the process's.
     Raises RunFailed alone, outside of the handler: an error or a traceback that cannot be pickled (too deep, say) would
@@ -178,7 +224,7 @@ def work(run: Run, key: str, beacon: str) -> None:
     with ONE_AT_A_TIME:
         try:
             check(run, key, beacon)
-            obtain(run, train="auto", progress=False)
+            make(run, weights)
         except Exception as error:
             traceback.print_exc()
             reason = one_line(error)

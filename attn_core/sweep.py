@@ -12,7 +12,7 @@ from tqdm import tqdm
 from attn_core import archive
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
-from attn_core.runs import SEEDS, Run, compared_with, from_dict, obtain, weights_key
+from attn_core.runs import SEEDS, Run, bases, compared_with, from_dict, obtain, weights_key
 from attn_core.traces import Traces
 
 
@@ -112,30 +112,76 @@ def expected_seconds(todo: list[Run]) -> tuple[float, list[Run]]:
             continue
         train, trace = (statistics.median(column) for column in zip(*like, strict=True))
         weights = weights_key(run)
-        if weights not in trained and not (cache.parent / "weights" / f"{weights}.safetensors").is_file():
+        if weights not in trained and not has_weights(run):
             total += train * run.epochs * run.fraction
         trained.add(weights)
         total += trace
     return total, unknown
 
 
+def has_weights(run: Run) -> bool:
+    """Whether a training's checkpoints lie in the local cache; the archive holds none."""
+    return (archive.cache_store().parent / "weights" / f"{weights_key(run)}.safetensors").is_file()
+
+
+def with_bases(runs: list[Run], pack: bool = False) -> dict[Run, bool]:
+    """The runs in their order, each after the bases it needs -> whether another run waits for its weights.
+
+    Only weights that are not cached are waited for; bases that lack them are added where the list has them not.
+    """
+    found: dict[Run, bool] = {}
+
+    def add(run: Run, weights: bool) -> None:
+        if weights or not (stored(run, pack) or archive.has(archive.cache_store(), run.key)):
+            for base in bases(run):
+                if not has_weights(base) and not found.get(base):
+                    add(base, True)
+        if weights:
+            found.pop(run, None)  # its place is behind its own bases
+        found.setdefault(run, weights)
+
+    for run in runs:
+        add(run, False)
+    return found
+
+
+def make(run: Run, weights: bool, progress: bool = False) -> None:
+    """Store a run that is absent; of one that others wait for also the weights, which an archived run lacks."""
+    if weights and not has_weights(run):
+        from attn_core import computing
+
+        computing.compute(run, progress)
+    else:
+        obtain(run, train="auto", progress=progress)
+
+
+def lost_base(run: Run, failures: dict[str, str]) -> None:
+    """AttnError that names the base where one that the run needs has failed."""
+    for base in bases(run):
+        if base.key in failures and not has_weights(base):
+            raise AttnError(f"its base {base.key} failed ({failures[base.key]})")
+
+
 def sweep(runs: list[Run], pack: bool = False, progress: bool = True) -> dict[str, str]:
     """Obtain every run, training what is absent; returns key -> error line of those that failed.
 
-    pack: also put each into data/archive, with the tables at default parameters.
+    Bases that runs need and whose weights are not cached are trained before them. pack: also put each run into
+    data/archive, with the tables at default parameters.
     """
     archive.sweep_away(archive.cache_store())
     if pack:
         archive.sweep_away(archive.archive_folder())
-    failures = {}
-    with tqdm(runs, desc="sweep", unit="run", disable=not progress) as bar:
-        for run in bar:
+    failures, listed = {}, set(runs)
+    with tqdm(with_bases(runs, pack).items(), desc="sweep", unit="run", disable=not progress) as bar:
+        for run, weights in bar:
             bar.set_postfix_str(run.key)
             try:
-                if pack and archive.has(archive.archive_folder(), run.key):
+                packed = pack and archive.has(archive.archive_folder(), run.key)
+                if packed and not weights:
                     continue
-                obtain(run, train="auto", progress=progress)
-                if pack:
+                lost_base(run, failures)
+                make(run, weights, progress)
+                if pack and run in listed and not packed:
                     pack_run(run)
             except Exception as error:  # one failed run must not end a night's sweep; it is named at the end
                 note(failures, run, one_line(error))

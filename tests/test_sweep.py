@@ -47,7 +47,7 @@ if os.environ["TEST_HANGS"] == "writing":
 if os.environ["TEST_HANGS"] == "training":
     from attn_core import cluster
 
-    cluster.obtain = never
+    cluster.make = never
 """
 
 
@@ -168,7 +168,7 @@ def test_an_error_that_no_pickle_can_hold_reaches_the_client(monkeypatch, capsys
     def deep(*_, **__):
         return deep()
 
-    monkeypatch.setattr(cluster_module, "obtain", deep)
+    monkeypatch.setattr(cluster_module, "make", deep)
     beacon = archive.staging(archive.cache_store(), "sweep")
     try:
         cluster_module.work(tiny(0), tiny(0).key, beacon.name)
@@ -330,3 +330,124 @@ def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, ca
     status, out, _ = called(monkeypatch, capsys, "sweep", path)
     assert status == 0 and out.startswith("1 of 3 runs stored; remaining: 2 planted") and "3 runs, 0 failed" in out
     assert called(monkeypatch, capsys, "sweep", path)[1].startswith("3 of 3 runs stored\n")
+
+
+def guided(seed=10, **fields) -> Run:
+    return Run("planted", "average", "given", seed=seed, epochs=1, options=TINY, guide="own", **fields)
+
+
+def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, monkeypatch):
+    (tmp_path / "archive").mkdir()
+    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
+    base, further = tiny(10), tiny(50)
+    adversary = Run("planted", encoder="average", epochs=1, options=TINY, base=base, divergence=1e-3)
+    own, swapped = guided(base=base), Run(**{**vars(guided(base=base)), "guide": "swapped"})
+    untrained = Run(**{**vars(guided(base=base)), "guide": "untrained"})
+    assert sweep.with_bases([own]) == {base: True, own: False}
+    assert sweep.with_bases([untrained]) == {untrained: False}
+    assert list(sweep.with_bases([swapped, base])) == [base, further, swapped]
+    assert sweep.with_bases([guided(base=adversary)]) == {base: True, adversary: True, guided(base=adversary): False}
+    assert sweep.sweep([guided(base=adversary), own], progress=False) == {}
+    assert set(archive.keys(archive.cache_store())) == {run.key for run in (base, adversary, guided(base=adversary), own)}
+    assert sweep.with_bases([swapped, own]) == {further: True, swapped: False, own: False}
+    # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
+    archive.pack(base.key, None, "further")
+    packed = (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns
+    (archive.cache_store().parent / "weights" / f"{base.key}.safetensors").unlink()
+    again = Run(**{**vars(own), "words": "rank"})
+    assert sweep.with_bases([base, again], pack=True) == {base: True, again: False}
+    assert sweep.sweep([base, again], pack=True, progress=False) == {} and sweep.has_weights(base)
+    assert (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns == packed
+    assert set(os.listdir(tmp_path / "archive")) == {base.key, again.key}
+
+
+def test_next_ready_waits_for_bases_and_for_the_other_selection():
+    from collections import deque
+
+    base = tiny(10)
+    test_chosen = Run(**{**vars(base), "selection": "test"})
+    own, other = guided(base=base), tiny(50)
+    waiting, flying = deque([base, test_chosen, own, other]), {}
+    taken = []
+    while (run := cluster_module.next_ready(waiting, flying)) is not None:
+        taken.append(run)
+        flying[run.key] = run, None
+    assert taken == [base, other] and list(waiting) == [test_chosen, own]
+    del flying[base.key]
+    assert cluster_module.next_ready(waiting, flying) == test_chosen, "its training is done"
+    assert cluster_module.next_ready(waiting, flying) == own
+
+
+def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
+    from attn_core import computing
+
+    tried = []
+
+    def compute(run, *_, **__):
+        tried.append(run.key)
+        raise AttnError("no memory")
+
+    monkeypatch.setattr(computing, "compute", compute)
+    base = tiny(10)
+    failures = sweep.sweep([guided(base=base), tiny(50)], progress=False)
+    assert tried == [base.key, tiny(50).key]
+    assert failures[base.key] == "AttnError: no memory"
+    assert failures[guided(base=base).key] == f"AttnError: its base {base.key} failed (AttnError: no memory)"
+
+
+@pytest.mark.slow
+def test_jobs_share_a_sweep_and_name_a_base_that_failed(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "grid.yml"
+    options = json.dumps([list(pair) for pair in TINY])
+    wrong = json.dumps([["shortest", 0]])
+    block = "- corpus: planted\n  encoder: average\n  epochs: 1\n  attention: given\n  guide: own\n"
+    path.write_text(
+        f"{block}  base: {{encoder: average, epochs: 1}}\n  seed: 3 seeds\n  options: [{options}]\n"
+        f"{block}  base: {{encoder: average, epochs: 1}}\n  seed: 10\n  options: [{wrong}]\n"
+    )
+    runs = sweep.read_grid(path)
+    assert [run.base.seed for run in runs] == [10, 50, 257, 10]
+    status, out, _ = called(monkeypatch, capsys, "sweep", str(path), "--jobs", "2")
+    assert status == 1 and "4 runs, 2 failed" in out, "the base and the run that needed it"
+    bad = runs[-1]
+    assert f"failed  {bad.base.key}: AttnError: " in out
+    assert f"failed  {bad.key}: AttnError: its base {bad.base.key} failed (AttnError: " in out
+    assert whole_store() == {run.key for run in runs[:3]} | {run.base.key for run in runs[:3]}
+    assert sweep.sweep(runs[:3], progress=False) == {}
+    monkeypatch.setattr("distributed.LocalCluster", None)  # nothing left to do: no process is started
+    assert cluster_module.sweep_jobs(runs[:3], 2, progress=False) == {}
+    status, _, errors = called(monkeypatch, capsys, "sweep", str(path), "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9")
+    assert status == 2 and len(errors) == 1 and "--jobs" in errors[0]
+
+
+def test_base_of_a_grid_block(tmp_path):
+    path = tmp_path / "grid.yml"
+    path.write_text(
+        "- corpus: sst\n  encoder: average\n  attention: given\n  guide: [own, permuted]\n  base: {}\n  seed: 2 seeds\n"
+        "  selection: test\n"
+        "- corpus: sst\n  divergence: [0.0, 1.0e-3]\n  base: {seed: 10, hidden: 64}\n  seed: [50]\n"
+        "- corpus: sst\n  encoder: average\n  attention: given\n  guide: own\n  base: [{seed: 257, divergence: 0.1, base: {}}]\n"
+    )
+    runs = sweep.read_grid(path)
+    own = [Run("sst", seed=seed, selection="test") for seed in (10, 50)]
+    assert [(run.guide, run.base) for run in runs[:4]] == [(g, b) for g in ("own", "permuted") for b in own]
+    assert [(run.divergence, run.seed, run.base) for run in runs[4:6]] == [
+        (value, 50, Run("sst", seed=10, hidden=64)) for value in (0.0, 1e-3)
+    ]
+    assert runs[6].base == Run("sst", seed=257, divergence=0.1, base=Run("sst", seed=257))
+    path.write_text("- corpus: sst\n  divergence: 0.1\n  base: sst\n")
+    with pytest.raises(AttnError, match="base must be a mapping"):
+        sweep.read_grid(path)
+
+
+def test_the_books_grids_of_wiegreffe_and_pinter_use_bases_of_the_books_grids():
+    from pathlib import Path
+
+    folder = Path(__file__).parents[1] / "data" / "sweeps"
+    grids = {name: sweep.read_grid(folder / f"wiegreffe-{name}.yml") for name in ("seeds", "uniform", "adversaries", "guides")}
+    trained = {*grids["seeds"], *grids["adversaries"]}
+    needed = {base for name in ("adversaries", "guides") for run in grids[name] for base in sweep.bases(run)}
+    assert needed <= trained
+    pairs = [run for run in grids["guides"] if run.base is not None and run.base.family == "text"]
+    assert pairs and all(run.base.seed == run.seed for run in pairs)
+    assert {run.base for run in grids["adversaries"]} == {Run(corpus) for corpus in ("sst", "20news", "agnews", "imdb")}
