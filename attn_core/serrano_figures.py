@@ -63,7 +63,7 @@ def scatter(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "cod
         part = tables[name][tables[name]["n"] > 1]
         alpha, js = (part[f"delta_{kind}@{rule}"].to_numpy(float) for kind in ("alpha", "js"))
         rows = thinned(alpha, js)
-        ax.plot(alpha[rows], js[rows], ".", color=COLOURS[name], alpha=0.25, markersize=4, markeredgewidth=0, rasterized=True)
+        ax.plot(alpha[rows], js[rows], ".", color=COLOURS[name], alpha=0.35, markersize=5, markeredgewidth=0, rasterized=True)
         place = np.clip(np.digitize(alpha, ALPHA_BINS[::2]) - 1, 0, 9)
         for k in range(10):
             values = js[place == k]

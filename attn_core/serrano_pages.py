@@ -36,6 +36,9 @@ ORDERS = {
 }  # fmt: skip
 """Orders of removal by the paper's names; the last two are this book's."""
 
+CELLS = ("both", "only_top", "only_random", "neither")
+"""Cells of the 2x2 table: which of the two erasures flips the decision."""
+
 KINDS = {"same": "the paper's data", "subset": "a subset", "other classes": "other classes", "other data": "not in the paper", "generated": "generated"}
 COLOURS = {"imdb_stars": "#1f4e79", "amazon": "#d95f02", "20news_all": "#1b9e77", "yelp": "#7570b3", "yahoo": "#a6761d", "planted": "#b8860b"}
 """One colour a data set; `planted` has that of controls."""
@@ -87,15 +90,14 @@ def gather(corpora: Iterable[str], encoders: Iterable[str] = HIERARCHICAL, seeds
 
 
 def firsts(corpora: Iterable[str], encoder: str, seed: int = SEEDS[0]) -> tuple[dict[str, Result], list[str]]:
-    """One seed's run of a model on each data set, whole, and a line for each that is not there.
+    """One seed's run of a model on each data set, whole; and a line for each of which no documents are stored.
 
-    Of Yelp and Yahoo no documents are stored, so a line says that.
+    Data sets without that run are left out: `gather` names what is not there.
     """
     check(corpora, [encoder])
     found, lines = {}, []
     for corpus in corpora:
-        results, absent = obtain_all([run_of(corpus, encoder, SEEDS[0] if CATALOGUE[corpus].generated else seed)])
-        lines += absent
+        results = obtain_all([run_of(corpus, encoder, SEEDS[0] if CATALOGUE[corpus].generated else seed)])[0]
         for result in results:
             if result.traces is None and result.documents is None:
                 lines.append(f"{corpus}: only summaries are stored, its licence keeps every document out of the archive")
@@ -206,6 +208,25 @@ def told_claims(rows: pd.DataFrame) -> str:
         told = "; ".join(f"{what} on {', '.join(names)}" for what, names in groups.items())
         lines.append(f"{item.removeprefix('claim: ')}: {told}")
     return ". ".join(lines) + "."
+
+
+def flip_tables(every: pd.DataFrame, corpora: Iterable[str], encoder: str, choice: str = "attention", rule: str = "coded") -> str:
+    """The paper's 2x2 tables of one model side by side, as HTML: percentages of documents, mean over seeds with interval.
+
+    Rows: erasing i* flips the decision or not; columns: erasing r does or not.
+    """
+    boxes = []
+    for corpus in corpora:
+        cells = {name: over_models(every[(every["corpus"] == corpus) & (every["encoder"] == encoder)], f"flips_{choice}@{rule}", name) for name in CELLS}
+        if any(rows.empty for rows in cells.values()):
+            continue
+        told = {name: across.told(*rows.loc[0, ["mean", "low", "high"]], ".1f", (0, 100)).replace(" (no interval)", "") for name, rows in cells.items()}
+        shade = {"only_top": "background: rgba(31, 78, 121, 0.22)", "only_random": "background: rgba(217, 95, 2, 0.28)"}
+        head = f"<tr><th>{corpus}, %</th><th>r flips</th><th>r does not</th></tr>"
+        lines = [("i* flips", "both", "only_top"), ("i* does not", "only_random", "neither")]
+        body = "".join(f"<tr><th>{name}</th>" + "".join(f'<td style="{shade.get(cell, "")}">{told[cell]}</td>' for cell in row) + "</tr>" for name, *row in lines)
+        boxes.append(f'<table style="display: inline-table; margin: 0 1rem 1rem 0">{head}{body}</table>')
+    return f'<div style="overflow-x: auto">{"".join(boxes) or "no run"}</div>'
 
 
 def model_name(encoder: str) -> str:
