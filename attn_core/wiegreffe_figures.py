@@ -1,0 +1,137 @@
+"""Tables of Wiegreffe & Pinter's pages to axes: paired bars, violins by bin, the trade-off, JSD by epoch.
+
+Colours can be told apart by colour-blind readers and differ in lightness; every series has a marker of its own.
+"""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from attn_core.experiments import ATTENTION_BINS, attention_bin
+from attn_core.figures import CLASS_COLOURS, CONTROL, OURS, PAPER, author_handle
+from attn_core.panels import violin
+from attn_core.seeds import HEADLINE_SEEDS
+
+ATTENTION, UNIFORM = "#8fb8de", "#1f4e79"
+"""Paired bars: light for attention, dark for uniform weights, as in the authors' slides."""
+
+KINDS = {
+    "adversary": ("#cc79a7", "o", "trained adversaries, by λ"),
+    "seed": ("#009e73", "^", "other seeds"),
+    "uniform": ("#0072b2", "s", "uniform model"),
+    "search": ("#d55e00", "P", "per-document search"),
+}
+"""Points of the trade-off: colour, marker, name. The forms are the paper's, the colours safe for colour-blind readers."""
+
+FRONTIERS = {"best sharing": ("black", "-"), "same epsilon": ("black", ":")}
+
+
+def paired_bars(ax: Axes, rows: pd.DataFrame, bottom: float = 0.6) -> None:
+    """Base and uniform F1 side by side, one pair per data set, with 95 % intervals over seeds; open diamonds: the paper.
+
+    rows: of `wiegreffe_tables.gaps` for one choice of checkpoint. Data sets that were not rerun have the paper's marks alone;
+    fewer than five seeds: a hatched bar without interval.
+    """
+    for i, row in enumerate(rows.itertuples()):
+        for shift, colour, mean, low, high, theirs in (
+            (-0.2, ATTENTION, row.base, row.base_low, row.base_high, row.paper_base),
+            (0.2, UNIFORM, row.uniform, row.uniform_low, row.uniform_high, row.paper_uniform),
+        ):
+            if np.isfinite(mean):
+                few = row.n_seeds < HEADLINE_SEEDS
+                ax.bar(i + shift, mean - bottom, 0.38, bottom, color=colour, hatch="//" if few else None, edgecolor="white", linewidth=0)
+                if not few and np.isfinite(low):
+                    ax.plot([i + shift] * 2, [low, high], color="black", linewidth=1.6)
+            ax.plot(i + shift, theirs, "D", markerfacecolor="white", markeredgecolor="black", markersize=5, zorder=5)
+    names = [f"{row.corpus}\n{row.n_seeds} seeds" if row.n_seeds else f"{row.corpus}\nnot rerun" for row in rows.itertuples()]
+    ax.set_xticks(range(len(rows)), names, fontsize=9.5)
+    ax.set_ylim(bottom, 1.0)
+    ax.set_ylabel("F1 of class 1")
+    handles = [Patch(color=ATTENTION, label="attention"), Patch(color=UNIFORM, label="uniform weights"), author_handle("D", "the paper")]
+    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+
+
+def violins(ax: Axes, documents: pd.DataFrame | None, column: str, medians: pd.DataFrame, names: dict[int, str], limits: tuple[float, float] = (0, 0.7)) -> None:
+    """A column by bin of the largest weight and predicted class (form of Figure 3); lowest bin on top, class 0 above class 1.
+
+    documents: predicted, max_attention, column; None draws the paper's medians alone. medians: rows of
+    `wiegreffe_tables.figure_3` of this panel: our median on its bootstrap interval as a thick line, the paper's as diamonds.
+    """
+    step = 0.84 / len(names)
+    for place, label in enumerate(ATTENTION_BINS):
+        for k, predicted in enumerate(names):
+            y, colour = place + (k - (len(names) - 1) / 2) * step, CLASS_COLOURS[predicted]
+            if documents is not None:
+                chosen = (documents["predicted"] == predicted) & (attention_bin(documents["max_attention"]) == label)
+                violin(ax, documents.loc[chosen, column].dropna().to_numpy(), y, step, colour)
+            for row in medians[(medians["predicted"] == predicted) & (medians["bin"] == label)].itertuples():
+                if row.n:
+                    ax.plot([row.low, row.high], [y, y], color=colour, linewidth=4, alpha=0.6, solid_capstyle="butt")
+                    ax.plot([row.median] * 2, [y - 0.4 * step, y + 0.4 * step], color="black", linewidth=1.6)
+                ax.plot(row.theirs, y, "D", markerfacecolor="white", markeredgecolor="black", markersize=5, zorder=5)
+    ax.set_yticks(range(len(ATTENTION_BINS)), [label[1:-1].replace(",", "–") for label in ATTENTION_BINS])
+    ax.set_ylim(len(ATTENTION_BINS) - 0.45, -0.55)
+    ax.set_xlim(*limits)
+    handles = [Patch(facecolor=CLASS_COLOURS[k], alpha=0.5, label=f"predicted: {name}") for k, name in names.items()]
+    handles.append(Line2D([], [], color="black", linewidth=1.6, label="our median"))
+    if medians["theirs"].notna().any():
+        handles.append(author_handle("D", "the paper's median"))
+    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=9)
+
+
+def trade_off(ax: Axes, points: pd.DataFrame, frontiers: dict[str, pd.DataFrame], theirs: pd.DataFrame, top: float = 0.1) -> None:
+    """Mean JSD to the base against mean TVD, halved (form of Figure 5): adversaries joined by λ for each seed, other models as points.
+
+    points: of `wiegreffe_tables.figure_5`; frontiers: of `frontiers`, of the frozen base; theirs: of `figure_5_read`, drawn
+    in grey with the same forms.
+    """
+    for kind, (_, marker, _) in KINDS.items():
+        part = theirs[theirs["kind"] == kind]
+        line = {"linestyle": ":", "linewidth": 0.9} if kind == "adversary" else {"linestyle": "none"}
+        ax.plot(part["jsd"], part["tvd_halved"], marker=marker, color=PAPER, markerfacecolor="none", markersize=5, **line)
+    for name, (colour, style) in FRONTIERS.items():
+        if name in frontiers:
+            ax.plot(frontiers[name]["jsd"], frontiers[name]["tvd_halved"], linestyle=style, color=colour, linewidth=1.4)
+    for kind, (colour, marker, _) in KINDS.items():
+        part = points[points["kind"] == kind]
+        if kind == "adversary":
+            for _, curve in part.groupby("seed", sort=False):
+                curve = curve.sort_values("divergence")
+                ax.plot(curve["jsd"], curve["tvd_halved"], linestyle="-", linewidth=1.0, marker=marker, color=colour, markersize=5)
+        else:
+            ax.plot(part["jsd"], part["tvd_halved"], marker, color=colour, markersize=7 if kind != "seed" else 6, zorder=4)
+    ax.set_xlim(0, 0.72)
+    ax.set_ylim(0, top)
+
+
+def trade_off_legend(figure, frontiers: bool = True, theirs: bool = True) -> None:
+    """One legend above the whole figure."""
+    handles = [Line2D([], [], linestyle="-" if kind == "adversary" else "none", marker=m, color=c, label=name) for kind, (c, m, name) in KINDS.items()]
+    if frontiers:
+        handles += [Line2D([], [], color=c, linestyle=s, label=f"frozen base: {name}") for name, (c, s) in FRONTIERS.items()]
+    if theirs:
+        handles.append(Line2D([], [], linestyle=":", color=PAPER, marker="o", markerfacecolor="none", label="the paper, same forms"))
+    figure.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9)
+
+
+def by_epoch(ax: Axes, rows: pd.DataFrame) -> None:
+    """JSD on the test set after each epoch, one line per λ (shades from light to dark as it grows), over all seeds; a ring marks the kept epoch.
+
+    rows: of `wiegreffe_tables.epochs`.
+    """
+    divergences = sorted(rows["divergence"].unique())
+    for i, divergence in enumerate(divergences):
+        shade = 0.78 * (1 - i / max(len(divergences) - 1, 1))
+        for _, part in rows[rows["divergence"] == divergence].groupby("seed", sort=False):
+            part = part.sort_values("epoch")
+            ax.plot(part["epoch"] + 1, part["jsd"], color=str(shade), linewidth=1.3)
+            kept = part[part["kept"].astype(bool)]
+            ax.plot(kept["epoch"] + 1, kept["jsd"], "o", markerfacecolor="none", color=OURS, markersize=6)
+        last = rows[rows["divergence"] == divergence].sort_values("epoch").iloc[-1]
+        ax.annotate(f"{divergence:g}", (last["epoch"] + 1, last["jsd"]), xytext=(4, 0), textcoords="offset points", fontsize=8.5, va="center")
+    ax.set_xlabel("epoch")
+    ax.set_ylabel("mean JSD to the base")
+    ax.set_ylim(0, 0.72)
+    ax.axhline(np.log(2), color=CONTROL, linewidth=0.8)

@@ -1,0 +1,289 @@
+"""The tables of Wiegreffe & Pinter's pages: ours beside the paper's, for whatever runs there are.
+
+All take `runs`, the tidy table of `wiegreffe_runs`, and return a DataFrame to show or to draw. The medical data sets stay
+in the tables with the authors' numbers alone, 'not rerun'.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from attn_core.across import told
+from attn_core.corpora import catalogue
+from attn_core.experiments import ATTENTION_BINS, frontier, guides, variance
+from attn_core.experiments.search import search
+from attn_core.measures import seed_interval
+from attn_core.reported import reported
+from attn_core.runs import SEEDS
+from attn_core.seeds import HEADLINE_SEEDS
+from attn_core.wiegreffe_runs import (
+    BEST_FROM,
+    CONTINUED,
+    GATED,
+    PAPER_SETS,
+    adversaries,
+    best_divergence,
+    f1_by_seed,
+    guided_scores,
+    of_role,
+    seed_tables,
+    whole,
+)
+
+NOT_RERUN = "not rerun"
+
+MARGIN = 0.01
+"""F1 by which attention must beat uniform weights to count as needed: no gap of the three sets exceeds it that the paper
+calls unfit or borderline (SST, AG News, 20 Newsgroups). The rule was committed before any uniform run."""
+
+ANSWERS = {"needed": "attention is needed", "not needed": "attention is not needed", "undecided": "undecided"}
+"""Interval of the gap above MARGIN; below it; around it. Fewer than five seeds decide nothing."""
+
+COLUMNS_2 = {
+    "bilstm_attention_reported_by_jain_wallace_2019": "jain", "bilstm_attention_reproduced": "paper_base", "bilstm_uniform_frozen": "paper_uniform",
+}  # fmt: skip
+
+
+# ---- Table 2 ---------------------------------------------------------------------------------------------------------
+
+
+def gaps(runs: pd.DataFrame, corpora: Iterable[str] = PAPER_SETS) -> pd.DataFrame:
+    """Base and uniform model over seeds, one row per data set and choice of checkpoint ('test' as the authors, 'dev').
+
+    Columns corpus, chosen; jain, paper_base, paper_uniform, paper_gap (Table 2); base, base_low, base_high, uniform,
+    uniform_low, uniform_high (F1 of class 1, 95 % Student t); gap, low, high, n_seeds (differences within seeds), answer: a
+    key of ANSWERS, '' with fewer than five seeds or no run.
+    """
+    printed = reported("wiegreffe_table2_f1_uniform").pivot(index="corpus", columns="model", values="value").rename(columns=COLUMNS_2)
+    rows = []
+    for corpus in corpora:
+        theirs = printed.loc[corpus].to_dict() if corpus in printed.index else dict.fromkeys(COLUMNS_2.values(), np.nan)
+        for chosen in ("test", "dev"):
+            base, uniform = (f1_by_seed(runs, corpus, name, chosen) for name in ("base", "uniform model"))
+            gap = (base - uniform).dropna()
+            row = {"corpus": corpus, "chosen": chosen, **theirs, "paper_gap": theirs["paper_base"] - theirs["paper_uniform"]}
+            for name, values in (("base", base), ("uniform", uniform), ("gap", gap)):
+                low, high = seed_interval(values.to_numpy(float))
+                ends = ("low", "high") if name == "gap" else (f"{name}_low", f"{name}_high")
+                row |= {name: values.mean(), ends[0]: low, ends[1]: high}
+            rows.append(row | {"n_seeds": len(gap)})
+    found = pd.DataFrame(rows)
+    return found.assign(answer=[answer(row.low, row.high, row.n_seeds) for row in found.itertuples()])
+
+
+def answer(low: float, high: float, n_seeds: int, margin: float = MARGIN) -> str:
+    """Whether a data set needs attention, by the interval of the gap over seeds; see ANSWERS."""
+    if n_seeds < HEADLINE_SEEDS or not np.isfinite(low):
+        return ""
+    return "needed" if low > margin else "not needed" if high < margin else "undecided"
+
+
+def told_needs(rows: pd.DataFrame, chosen: str = "dev") -> str:
+    """Which data sets need attention, in one sentence per answer, from rows of `gaps`."""
+    rows, parts = rows[rows["chosen"] == chosen], []
+    for key, words in ANSWERS.items():
+        mine = rows[rows["answer"] == key]
+        if len(mine):
+            cells = [f"{r.corpus} (gap {told(r.gap, r.low, r.high, '.3f')}, {r.n_seeds} seeds)" for r in mine.itertuples()]
+            parts.append(f"{words[0].upper()}{words[1:]} on {', '.join(cells)}.")
+    few = rows[(rows["answer"] == "") & rows["n_seeds"].gt(0)]
+    if len(few):
+        parts.append(f"Too few seeds: {', '.join(f'{r.corpus} ({r.n_seeds})' for r in few.itertuples())}.")
+    absent = rows[rows["n_seeds"] == 0]
+    gated = absent["corpus"].isin(GATED)
+    for words, names in (("Not rerun", absent[gated]["corpus"]), ("No run of both models", absent[~gated]["corpus"])):
+        if len(names):
+            parts.append(f"{words}: {', '.join(names)}.")
+    return " ".join(parts)
+
+
+def table_2(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `gaps` as the page shows them, one line per data set and checkpoint."""
+    lines = []
+    for row in rows.itertuples():
+        absent = NOT_RERUN if row.corpus in GATED else "no run"
+        ours = {
+            name: told(value, low, high, ".3f") if np.isfinite(value) else absent
+            for name, value, low, high in (
+                ("base", row.base, row.base_low, row.base_high), ("uniform", row.uniform, row.uniform_low, row.uniform_high), ("gap", row.gap, row.low, row.high),
+            )
+        }  # fmt: skip
+        lines.append({
+            "data": row.corpus, "checkpoint": "test (as the authors)" if row.chosen == "test" else "dev",
+            "J&W": number(row.jain), "paper: base": number(row.paper_base, 3), "paper: uniform": number(row.paper_uniform, 3),
+            "paper: gap": number(row.paper_gap, 3), "our base": ours["base"], "our uniform": ours["uniform"],
+            "our gap, 95 %": ours["gap"], "seeds": row.n_seeds or "–", "answer": ANSWERS.get(row.answer, "few seeds" if row.n_seeds else "–"),
+        })  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A number, '–' for none."""
+    return f"{value:.{digits}f}" if np.isfinite(value) else "–"
+
+
+# ---- Table 3 ---------------------------------------------------------------------------------------------------------
+
+TABLE_3 = {"uniform": "guided_mlp:uniform", "trained": "guided_mlp:trained_mlp", "own": "guided_mlp:base_lstm", "adversary": "guided_mlp:adversary_sec4"}
+"""Source -> model in the reported table."""
+
+
+def table_3(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
+    """F1 of guided networks by source, ours over seeds beside the paper's: corpus, source, words, paper, mean, low, high, n_seeds, label, panel.
+
+    Sources that were not run stand there with the paper's number alone, where it has one.
+    """
+    corpora = list(corpora)
+    ours = guides.over_seeds(guided_scores(runs, corpora)).set_index(["corpus", "source"])
+    printed = reported("wiegreffe_table3_guides").set_index(["corpus", "model"])["value"]
+    rows = []
+    for corpus in corpora:
+        for source, words in guides.SOURCES.items():
+            theirs = printed.get((corpus, TABLE_3.get(source, "")), np.nan)
+            if (corpus, source) in ours.index:
+                row = ours.loc[(corpus, source)].to_dict()
+            elif np.isfinite(theirs):
+                row = {"mean": np.nan, "low": np.nan, "high": np.nan, "n_seeds": 0}
+            else:
+                continue
+            rows.append({"corpus": corpus, "source": source, "words": words, "paper": theirs, **row, "label": words, "panel": corpus})
+    return pd.DataFrame(rows).astype({"n_seeds": int}) if rows else pd.DataFrame(columns=["corpus", "source", "paper", "mean", "low", "high", "n_seeds"])
+
+
+# ---- Figure 3 --------------------------------------------------------------------------------------------------------
+
+MODELS_3 = {"random_seeds": "seeds", "jain_wallace_2019_per_instance_adversary": "search"}
+
+
+def figure_3_documents(runs: pd.DataFrame, corpus: str, kind: str) -> pd.DataFrame | None:
+    """One row per document: kind 'seeds' (`variance.per_instance`) or 'search' (`frontier.searched`, seed 10); None without runs."""
+    if kind == "seeds":
+        tables = list(seed_tables(runs, corpus).values())
+        return variance.per_instance(tables) if tables else None
+    traces = base_traces(runs, corpus)
+    return None if traces is None else frontier.searched(traces, search(traces))
+
+
+def base_traces(runs: pd.DataFrame, corpus: str):
+    """Traces of the dev-chosen base of seed 10: the archive's sample; None without."""
+    first = of_role(runs, corpus, "base")
+    first = first[first["seed"] == SEEDS[0]]["result"]
+    return whole(first.iloc[0]).traces if len(first) else None
+
+
+def figure_3(documents: dict[tuple[str, str], pd.DataFrame | None], corpora: Iterable[str] = CONTINUED) -> pd.DataFrame:
+    """Medians by bin and predicted class beside those read off Figure 3: one row per data set, kind, class and bin.
+
+    documents: (corpus, kind) -> `figure_3_documents`. Columns corpus, kind, predicted, class_name, bin, theirs; n, q25, median, q75,
+    low, high (bootstrap over documents) of ours, NaN where none.
+    """
+    read = reported("wiegreffe_figure3_digitised", statistic="median")
+    read = read.assign(
+        kind=read["model"].map(MODELS_3), predicted=read["measure"].str.endswith("pos").astype(int), bin=read["measure"].str.extract(r"=(\[[^;]*)")[0].str[:5]
+    )
+    theirs = read.set_index(["corpus", "kind", "predicted", "bin"])["value"]
+    rows = []
+    for corpus in corpora:
+        for kind, column in (("seeds", "median"), ("search", "two")):
+            table = documents.get((corpus, kind))
+            ours = pd.DataFrame() if table is None else variance.by_bin(table, column).set_index(["predicted", "bin"])
+            for predicted, name in enumerate(catalogue.corpus(corpus.split(":")[0]).classes):
+                for label in ATTENTION_BINS:
+                    value = theirs.get((corpus, kind, predicted, label[:5]), np.nan)
+                    if (predicted, label) in ours.index:
+                        row = ours.loc[(predicted, label)].to_dict()
+                    elif np.isfinite(value):
+                        row = {"n": 0, **dict.fromkeys(("q25", "median", "q75", "low", "high"), np.nan)}
+                    else:
+                        continue
+                    rows.append({"corpus": corpus, "kind": kind, "predicted": predicted, "class_name": name, "bin": label, "theirs": value, **row})
+    return pd.DataFrame(rows)
+
+
+# ---- Figure 5 and Table 4 --------------------------------------------------------------------------------------------
+
+KINDS = {"adversary": "trained adversaries", "seed": "other seeds", "uniform": "uniform model", "search": "per-document search"}
+MODELS_5 = {"trained_adversary_lambda_unknown": "adversary", "random_seed": "seed", "uniform_frozen": "uniform", "jain_wallace_2019_per_instance_adversary": "search"}
+
+
+def figure_5(runs: pd.DataFrame, corpus: str, searched: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Our points of one panel: kind (of KINDS), seed, divergence, jsd, tvd, tvd_halved, f1.
+
+    searched: `figure_3_documents(runs, corpus, 'search')`, of which the means over documents are the plus.
+    """
+    rows = []
+    for r in adversaries(runs, corpus).itertuples():
+        rows.append(["adversary", r.seed, r.divergence, r.jsd, r.tvd, r.f1])
+    for kind, name in (("seed", "base"), ("uniform", "uniform model")):
+        rows += [[kind, r.seed, np.nan, r.jsd, r.tvd, r.f1] for r in of_role(runs, corpus, name).dropna(subset="jsd").itertuples()]
+    if searched is not None:
+        rows.append(["search", SEEDS[0], np.nan, searched["jsd"].mean(), searched["tvd"].mean(), np.nan])
+    found = pd.DataFrame(rows, columns=["kind", "seed", "divergence", "jsd", "tvd", "f1"])
+    return found.assign(tvd_halved=frontier.HALVED * found["tvd"])
+
+
+def figure_5_read(corpus: str) -> pd.DataFrame:
+    """The paper's points of one panel, as read off: kind, point, jsd, tvd_halved; adversaries in the order of their curve."""
+    read = reported("wiegreffe_figure5_digitised", corpus=corpus)
+    if not len(read):
+        return pd.DataFrame(columns=["kind", "point", "jsd", "tvd_halved"])
+    read = read.assign(kind=read["model"].map(MODELS_5), point=read["statistic"].str.extract(r"point=(\d+)")[0].astype(int))
+    wide = read.pivot(index=["kind", "point"], columns="measure", values="value").reset_index().rename_axis(columns=None)
+    return wide.rename(columns={"JSD_attention_vs_base": "jsd", "TVD_prediction_vs_base": "tvd_halved"})
+
+
+def frontiers(runs: pd.DataFrame, corpus: str) -> dict[str, pd.DataFrame]:
+    """Both frontiers of the frozen base of seed 10 on its trace sample: 'same epsilon', 'best sharing'; {} without traces."""
+    traces = base_traces(runs, corpus)
+    if traces is None:
+        return {}
+    jsd, tvd = frontier.optima(traces)
+    return {"same epsilon": frontier.same_epsilon(jsd, tvd), "best sharing": frontier.best_sharing(jsd, tvd)}
+
+
+def epochs(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
+    """JSD and TVD on the test set after each epoch of the adversaries: seed, divergence, epoch, jsd, tvd, loss, kept.
+
+    kept: the epoch whose weights count, the lowest training loss.
+    """
+    parts = [pd.DataFrame(columns=["seed", "divergence", "epoch", "jsd", "tvd", "loss", "kept"])]
+    for r in adversaries(runs, corpus).itertuples():
+        history = pd.DataFrame(r.result.record["history"]).rename(columns={"jsd": "train_jsd", "tvd": "train_tvd"})
+        history = history.rename(columns={"test_jsd": "jsd", "test_tvd": "tvd"})
+        if {"jsd", "tvd", "loss"} <= set(history):
+            kept = np.arange(len(history)) == history["loss"].to_numpy().argmin()
+            parts.append(history[["epoch", "jsd", "tvd", "loss"]].assign(seed=r.seed, divergence=r.divergence, kept=kept))
+    return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+
+
+def unconverged(rows: pd.DataFrame, last: int = 5, move: float = 0.02) -> pd.DataFrame:
+    """Adversaries whose JSD still moved by more than `move` over the `last` epochs: seed, divergence, epochs, moved."""
+    found = []
+    for (seed, divergence), part in rows.groupby(["seed", "divergence"], sort=False):
+        tail = part.sort_values("epoch")["jsd"].to_numpy()[-last - 1 :]
+        moved = float(np.ptp(tail))
+        if moved > move:
+            found.append([seed, divergence, len(part), moved])
+    return pd.DataFrame(found, columns=["seed", "divergence", "epochs", "moved"])
+
+
+def table_4(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
+    """The best adversary of each data set (mean JSD at least 0.4, highest F1; chosen on the test set, as in the paper).
+
+    Columns corpus, divergence, f1, low, high, base_f1, jsd, tvd_halved, n_seeds. The paper's own table was not seen. Data sets
+    without an adversary of that JSD have NaN, gated ones n_seeds 0.
+    """
+    rows = []
+    for corpus in corpora:
+        found = adversaries(runs, corpus)
+        best = found[found["divergence"] == best_divergence(found)]
+        low, high = seed_interval(best["f1"].to_numpy(float))
+        base = f1_by_seed(runs, corpus, "base")
+        rows.append({
+            "corpus": corpus, "divergence": best["divergence"].mean(), "f1": best["f1"].mean(), "low": low, "high": high,
+            "base_f1": np.mean([base.get(seed, np.nan) for seed in best["base_seed"]]) if len(best) else np.nan,
+            "jsd": best["jsd"].mean(), "tvd_halved": frontier.HALVED * best["tvd"].mean(), "n_seeds": len(best),
+            "state": "" if len(best) else NOT_RERUN if corpus in GATED or not len(found) else f"no adversary of JSD {BEST_FROM:g}",
+        })  # fmt: skip
+    return pd.DataFrame(rows)
