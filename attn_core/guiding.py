@@ -59,7 +59,7 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
 
 
 def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool) -> Traces:
-    """Traces of the test set under the given weights; without gradient and leave-one-out, which are the guide's to say."""
+    """Traces of the test set under the given weights; neither gradient nor leave-one-out, which would move these too."""
     scores = guide_scores(run, data, "test", device, progress)
     model = classifier.from_arrays("average", "uniform", arrays).to(device)
     documents = seen(run, data.splits["test"], scores, data)
@@ -72,7 +72,7 @@ def check(run: Run) -> None:
     rules = (
         (run.encoder == "average", f"guides are given to the average encoder, got {run.encoder}"),
         (run.attention in ("given", "uniform"), f"its attention is 'given' or 'uniform', got {run.attention}"),
-        (base is None or base.family in ("text", "adversary"), "its base must be a model of single texts or an adversary"),
+        (base is None or base.family in ("text", "adversary"), "its base must be a text model or an adversary"),
         (base is None or base.options == run.options, "its base must be trained on the same data (options)"),
     )
     for met, rule in rules:
@@ -91,8 +91,7 @@ def guide_scores(run: Run, data: Encoded, split: str, device: str, progress: boo
         return np.zeros(word_offsets(documents)[-1], np.float32)
     base = other_seed(run.base) if run.guide == "swapped" and split == "test" else run.base
     arrays = initial(base, data) if run.guide == "untrained" else base_arrays(base, progress)
-    model = classifier.from_arrays(base.encoder, base.attention, arrays).to(device)
-    traces = trace(model, documents, gradient=False, leave_one_out=False, progress=progress)
+    traces = trace(model_of(base, arrays).to(device), documents, gradient=False, leave_one_out=False, progress=progress)
     if run.guide == "permuted":
         return permuted(traces)
     return searched(traces) if run.guide == "searched" else traces.score
@@ -106,6 +105,12 @@ def base_arrays(base: Run, progress: bool = True) -> dict[str, np.ndarray]:
             print(f"the weights of {base.key} are not cached; training it", file=sys.stderr)
         compute(base, progress)
     return weights.read_weights(store, weights_key(base))[0][base.selection]
+
+
+def model_of(base: Run, arrays: dict[str, np.ndarray]) -> classifier.Classifier:
+    """The base's model. It draws no random numbers from the training at hand, whose start depends on its seed alone."""
+    with torch.random.fork_rng(devices=[]):
+        return classifier.from_arrays(base.encoder, base.attention, arrays)
 
 
 def initial(base: Run, data: Encoded) -> dict[str, np.ndarray]:
@@ -180,7 +185,7 @@ def longest(data: Encoded) -> int:
 
 
 def place_vectors(count: int, width: int) -> np.ndarray:
-    """(FIRST_WORD + count, width) float32: one constant vector plus a standard normal one for each place; pad is zero."""
+    """(FIRST_WORD + count, width) float32: a constant vector, plus a standard normal one for each place; pad is 0."""
     rng = np.random.default_rng(PLACES_SEED)
     constant = rng.normal(size=width)
     table = constant + np.concatenate([np.zeros((FIRST_WORD, width)), rng.normal(size=(count, width))])

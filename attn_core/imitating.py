@@ -16,7 +16,7 @@ from tqdm import tqdm
 from attn_core.computing import outputs_of
 from attn_core.corpora.batches import Documents, Encoded, batches
 from attn_core.errors import AttnError
-from attn_core.guiding import base_arrays
+from attn_core.guiding import base_arrays, model_of
 from attn_core.measures import jsd_ragged
 from attn_core.models import classifier
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays
@@ -34,11 +34,11 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
 
     Fresh initialisation from the run's seed, optimiser and batches as in `training.train`. The loss is that of the
     batches as they come, each before its own step; the weights kept are those at the end of the epoch, the same for
-    both selections: neither dev nor test takes part. History, per epoch: loss (per document), tvd (|p - p_base|), kl and
-    jsd on the training set, as the epoch goes; <split>_jsd and <split>_tvd on dev and test at its end.
+    both selections: neither dev nor test takes part. History, per epoch: loss (per document), tvd (|p - p_base|), kl
+    and jsd on the training set, as the epoch goes; <split>_jsd and <split>_tvd on dev and test at its end.
     """
     check(run, data)
-    guide = classifier.from_arrays(run.base.encoder, run.base.attention, base_arrays(run.base, progress)).to(device)
+    guide = model_of(run.base, base_arrays(run.base, progress)).to(device)
     base = {
         split: trace(guide, documents, gradient=False, leave_one_out=False, progress=progress)
         for split, documents in data.splits.items()
@@ -62,7 +62,7 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
                 sums += step(model, training, rows, *targets, factor[rows].sum(), run.divergence, optimiser)
                 bar.update()
             if not np.isfinite(sums).all():
-                raise AttnError(f"{run.key}: the loss is not finite in epoch {epoch}; lower the learning rate or divergence")
+                raise AttnError(f"{run.key}: the loss is not finite in epoch {epoch}; lower learning_rate or divergence")
             model.eval()
             row = dict(zip(("loss", "tvd", "kl", "jsd"), (sums / len(training)).tolist(), strict=True))
             for split in ("dev", "test"):
@@ -141,7 +141,7 @@ def attend(model: Classifier, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Ten
 
 
 def apart(p: Tensor, logs: Tensor, base_p: Tensor, base_logs: Tensor) -> tuple[Tensor, Tensor]:
-    """|p - p_base| (B,) and KL(own || base) of the attentions, summed over tokens (B,); off the real tokens logs are 0."""
+    """|p - p_base| (B,) and KL(own || base) of the attentions, summed over tokens (B,); logs are 0 off real tokens."""
     return (p - base_p).abs(), (logs.exp() * (logs - base_logs)).sum(-1)
 
 

@@ -42,7 +42,8 @@ def expand(block: dict, path: Path) -> list[Run]:
                 f"{path}: seed must be a number, a list or 'N seeds' with N up to {len(SEEDS)}, got {block['seed']!r}"
             )
         choices["seed"] = list(SEEDS[: int(count)])
-    return [from_dict(with_base(dict(zip(choices, values, strict=True)), path)) for values in product(*choices.values())]
+    combinations = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
+    return [from_dict(with_base(fields, path)) for fields in combinations]
 
 
 def with_base(fields: dict, path: Path) -> dict:
@@ -54,7 +55,7 @@ def with_base(fields: dict, path: Path) -> dict:
     if base is None:
         return fields
     if not isinstance(base, dict):
-        raise AttnError(f"{path}: base must be a mapping of run fields such as {{seed: 10}}, {{}} for its own, got {base!r}")
+        raise AttnError(f"{path}: base must be a mapping such as {{seed: 10}}, {{}} for the run's own, got {base!r}")
     inherited = {name: fields[name] for name in ("corpus", "options", "seed", "selection") if name in fields}
     return {**fields, "base": with_base(inherited | base, path)}
 

@@ -348,7 +348,8 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     assert list(sweep.with_bases([swapped, base])) == [base, further, swapped]
     assert sweep.with_bases([guided(base=adversary)]) == {base: True, adversary: True, guided(base=adversary): False}
     assert sweep.sweep([guided(base=adversary), own], progress=False) == {}
-    assert set(archive.keys(archive.cache_store())) == {run.key for run in (base, adversary, guided(base=adversary), own)}
+    done = {run.key for run in (base, adversary, guided(base=adversary), own)}
+    assert set(archive.keys(archive.cache_store())) == done
     assert sweep.with_bases([swapped, own]) == {further: True, swapped: False, own: False}
     # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
     archive.pack(base.key, None, "further")
@@ -416,7 +417,8 @@ def test_jobs_share_a_sweep_and_name_a_base_that_failed(tmp_path, monkeypatch, c
     assert sweep.sweep(runs[:3], progress=False) == {}
     monkeypatch.setattr("distributed.LocalCluster", None)  # nothing left to do: no process is started
     assert cluster_module.sweep_jobs(runs[:3], 2, progress=False) == {}
-    status, _, errors = called(monkeypatch, capsys, "sweep", str(path), "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9")
+    words = "sweep", str(path), "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9"
+    status, _, errors = called(monkeypatch, capsys, *words)
     assert status == 2 and len(errors) == 1 and "--jobs" in errors[0]
 
 
@@ -426,7 +428,8 @@ def test_base_of_a_grid_block(tmp_path):
         "- corpus: sst\n  encoder: average\n  attention: given\n  guide: [own, permuted]\n  base: {}\n  seed: 2 seeds\n"
         "  selection: test\n"
         "- corpus: sst\n  divergence: [0.0, 1.0e-3]\n  base: {seed: 10, hidden: 64}\n  seed: [50]\n"
-        "- corpus: sst\n  encoder: average\n  attention: given\n  guide: own\n  base: [{seed: 257, divergence: 0.1, base: {}}]\n"
+        "- corpus: sst\n  encoder: average\n  attention: given\n  guide: own\n"
+        "  base: [{seed: 257, divergence: 0.1, base: {}}]\n"
     )
     runs = sweep.read_grid(path)
     own = [Run("sst", seed=seed, selection="test") for seed in (10, 50)]
@@ -444,7 +447,8 @@ def test_the_books_grids_of_wiegreffe_and_pinter_use_bases_of_the_books_grids():
     from pathlib import Path
 
     folder = Path(__file__).parents[1] / "data" / "sweeps"
-    grids = {name: sweep.read_grid(folder / f"wiegreffe-{name}.yml") for name in ("seeds", "uniform", "adversaries", "guides")}
+    names = ("seeds", "uniform", "adversaries", "guides")
+    grids = {name: sweep.read_grid(folder / f"wiegreffe-{name}.yml") for name in names}
     trained = {*grids["seeds"], *grids["adversaries"]}
     needed = {base for name in ("adversaries", "guides") for run in grids[name] for base in sweep.bases(run)}
     assert needed <= trained
