@@ -1,0 +1,183 @@
+"""Rankings against the optimum, the race and the hypothesis: words and verdicts follow the numbers."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from test_serrano_scores import SUMMARIES, made_up, six_models
+
+from attn_core import erasure_figures, serrano_tables
+from attn_core.archive import ENCODER_NAMES
+from attn_core.experiments import erasure
+from attn_core.measures import bootstrap_interval, seed_interval
+from attn_core.runs import SEEDS
+from attn_core.serrano_pages import summaries
+from attn_core.serrano_tables import gaps, hypothesis, hypothesis_verdict, panels, races, ranking_table, rankings, sentence
+
+matplotlib.use("agg")
+
+WEAK = {("imdb_stars", "flan_none"): "it does not do its task"}
+
+
+@pytest.fixture(scope="module")
+def every():
+    return summaries(six_models())
+
+
+def changed(every, statistic, measure, value, encoder=None):
+    """The summaries with one number replaced, in all models or one."""
+    chosen = (every["statistic"] == statistic) & (every["measure"] == measure) & (every["bin"] == "all")
+    if encoder:
+        chosen &= every["encoder"] == encoder
+    assert chosen.any()
+    return every.assign(value=every["value"].where(~chosen, value))
+
+
+def test_rankings_are_the_summaries_over_seeds(every):
+    rows = rankings(every, WEAK)
+    row = rows[(rows["encoder"] == "han_conv") & (rows["ranking"] == "gradient") & (rows["quantity"] == "equals")].iloc[0]
+    values = []
+    for seed in SEEDS[:5]:
+        table = erasure.derived(erasure.document_table(made_up(seed)))
+        values.append(table["equals_gradient"].mean())
+    assert row["mean"] == pytest.approx(np.mean(values)) and row["n_seeds"] == 5 and row["over"] == "seeds"
+    assert (row["low"], row["high"]) == pytest.approx(seed_interval(np.array(values)))
+    assert not rows.loc[rows["encoder"] == "flan_none", "counts"].any() and rows["counts"].any()
+    assert not ((rows["ranking"] == "optimum") & (rows["quantity"] != "fraction")).any()
+    assert not rows.duplicated(["corpus", "encoder", "ranking", "quantity"]).any()
+
+
+def test_with_an_item_left(every):
+    rows, left = rankings(every), rankings(every, item_left=True)
+    both = rows.merge(left, on=["corpus", "encoder", "ranking", "quantity"])
+    part = both[(both["quantity"] == "fraction") & (both["ranking"] == "random")]
+    assert (part["mean_y"] < part["mean_x"]).all()  # flips at fraction 1 are left out
+
+
+def test_one_seed_has_an_interval_over_its_documents():
+    documents = {("imdb_stars", "han_rnn"): erasure.document_table(made_up(SEEDS[0]))}
+    rows = rankings(summaries(six_models(1)), documents=documents)
+    mine, others = rows[rows["encoder"] == "han_rnn"], rows[rows["encoder"] != "han_rnn"]
+    assert (mine["over"] == "documents").all() and (others["over"] == "").all() and others["low"].isna().all()
+    row = mine[(mine["ranking"] == "attention") & (mine["quantity"] == "regret")].iloc[0]
+    values = erasure.derived(documents["imdb_stars", "han_rnn"])["regret_attention"].to_numpy()
+    assert (row["low"], row["high"]) == pytest.approx(bootstrap_interval(values)) and row["low"] < row["mean"] < row["high"]
+
+
+def test_ranking_table_shows_what_does_not_count(every):
+    table = ranking_table(rankings(every, WEAK), "regret_fraction", ENCODER_NAMES)
+    assert table["model"].tolist() == ["HANrnn", "HANconv", "HANnoenc", "FLANrnn", "FLANconv", "FLANnoenc *"]
+    assert list(table) == ["data set", "model", "random", "attention", "gradient", "gradient × attention", "first order", "seeds"]
+    rows = panels(rankings(every, WEAK), ENCODER_NAMES)
+    assert rows["panel"].nunique() == 3 and rows["label"].nunique() == 6
+
+
+def test_the_sentence_follows_the_numbers(every):
+    told = sentence(rankings(every, WEAK))
+    assert told.startswith("Over 5 models that count, ") and "are: gradient × attention (" in told and told.count("%") == 10
+    assert "gradient × attention, attention, gradient, random: not the order reported" in told
+    better = changed(every, "regret_fraction_random", "mean", 0.0)
+    assert "flip set are: random (0.0% of the items too many" in sentence(rankings(better, WEAK))
+    assert "Closest on single models: random on 5" in sentence(rankings(better, WEAK))
+    one = changed(every, "regret_fraction_random", "mean", 0.0, "han_rnn")
+    assert "gradient × attention on 4, random on 1" in sentence(rankings(one, WEAK))
+    papers = changed(every, "regret_fraction_gradient", "mean", 0.045)
+    assert "gradient × attention, gradient, attention, random: the order reported of the paper" in sentence(rankings(papers, WEAK))
+    assert "the smallest set in 12% of documents" in sentence(rankings(changed(every, "equals_attention", "mean", 0.12), WEAK))
+
+
+def test_the_sentence_of_too_little(every):
+    assert "none of 5 seeds, so this decides nothing" in sentence(rankings(summaries(six_models(2))))
+    assert sentence(rankings(every, dict.fromkeys({("imdb_stars", name) for name in every["encoder"]}))).startswith("No model that counts")
+
+
+def test_races_stand_beside_the_sixteen_shares(every):
+    rows = races(every, WEAK)
+    assert rows["reported"].notna().sum() == 16 and len(rows) == 18
+    row = rows[(rows["corpus"] == "imdb_stars") & (rows["encoder"] == "flan_conv")].iloc[0]
+    assert row["reported"] == pytest.approx(0.547, abs=5e-4)
+    shares = [float(table.loc[(table["statistic"] == "gradient_first") & (table["measure"] == "mean"), "value"].iloc[0]) for table in SUMMARIES.values()]
+    assert row["mean"] == pytest.approx(np.mean(shares)) and row["counts"]
+    assert not rows.loc[rows["corpus"] == "yelp", "counts"].any() and rows.loc[rows["corpus"] == "yelp", "mean"].isna().all()
+
+
+def runs_by_hand(shift: float, noise: float = 0.01, corpus: str = "20news_all", seeds: int = 5) -> pd.DataFrame:
+    """Runs whose gap falls by `shift` from rnn and conv (dispersion 0.2, 0.4) to none (dispersion 0.8)."""
+    rng, lines = np.random.default_rng(0), []
+    for seed in SEEDS[:seeds]:
+        for kind, dispersion in (("rnn", 0.2), ("conv", 0.4), ("none", 0.8)):
+            gap = 0.3 - shift * (kind == "none") + noise * rng.normal()
+            lines.append({"corpus": corpus, "unit": "HAN", "encoder": f"han_{kind}", "seed": seed, "dispersion": dispersion,
+                          "gap": gap, "relative": 2 * gap, "slope": -shift + noise * rng.normal()})  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+def test_gaps_are_those_of_the_summaries(every):
+    runs = gaps(every)
+    assert len(runs) == 30 and set(runs["unit"]) == {"HAN", "FLAN"}
+    table = erasure.derived(erasure.document_table(made_up(SEEDS[0])))
+    row = runs[(runs["encoder"] == "flan_rnn") & (runs["seed"] == SEEDS[0])].iloc[0]
+    assert row["gap"] == pytest.approx(table["gap"].mean())
+    assert row["dispersion"] == pytest.approx(table["dispersion_weighted"].mean())
+    assert row["relative"] == pytest.approx(table["gap"].mean() / table["regret_fraction_random"].mean())
+
+
+def test_the_hypothesis_is_decided_by_the_numbers():
+    holds, fails, open_ = (hypothesis(runs_by_hand(shift)) for shift in (0.1, -0.1, 0.0))
+    assert holds["test"].tolist() == ["gap", "relative", "between", "within"]
+    assert (holds["verdict"] == "supported").all() and (fails["verdict"] == "contradicted").all()
+    assert (open_["verdict"] == "not decided").all()
+    found = holds.set_index("test")
+    assert found["mean"]["gap"] == pytest.approx(-0.1, abs=0.02) and found["mean"]["relative"] == pytest.approx(-0.2, abs=0.04)
+    runs = runs_by_hand(0.1)
+    slopes = [np.polyfit(part["dispersion"], part["gap"], 1)[0] for _, part in runs.groupby("seed")]
+    assert found["mean"]["between"] == pytest.approx(np.mean(slopes))
+    assert (found["low"]["between"], found["high"]["between"]) == pytest.approx(seed_interval(np.array(slopes)))
+    assert (found["holm"] >= found["p"]).all()
+    assert hypothesis_verdict(holds).startswith("The statement holds (4 tests support it, 0 contradict")
+    assert hypothesis_verdict(fails).startswith("The statement fails (0 tests support it, 4 contradict")
+    assert hypothesis_verdict(open_).startswith("Nothing is decided")
+    mixed = pd.concat([holds, fails])
+    assert hypothesis_verdict(mixed).startswith("The statement depends on the model and the test")
+
+
+def test_the_hypothesis_needs_five_seeds_of_models_that_do_their_task():
+    few = hypothesis(runs_by_hand(0.1, seeds=4))
+    assert (few["verdict"] == "few seeds").all() and few["mean"].notna().all()
+    assert (hypothesis(runs_by_hand(0.1, corpus="planted"))["verdict"] == "generated").all()
+    weak = hypothesis(runs_by_hand(0.1), {("20news_all", "han_conv"): "why"})
+    assert (weak["verdict"] == "weak model").all()
+    assert hypothesis_verdict(weak).endswith("(20news_all HAN: weak model).") and hypothesis_verdict(weak).startswith("Not decided")
+    runs = runs_by_hand(0.1)
+    assert hypothesis(runs[runs["encoder"] != "han_rnn"]).empty
+    assert hypothesis_verdict(hypothesis(runs[runs["encoder"] != "han_rnn"])).startswith("Not decided")
+    dropped = hypothesis(runs.drop(index=0))  # one model of one seed
+    assert (dropped["n_seeds"] == 4).all()
+
+
+def test_correction_counts_all_tests_that_are_judged():
+    """Alone the shift is shown; among many tests of nothing it is not."""
+    alone = hypothesis(runs_by_hand(0.012, noise=0.005))
+    assert "supported" in set(alone["verdict"])
+    others = [runs_by_hand(0.0, corpus=name) for name in ("imdb_stars", "amazon", "yelp", "yahoo")]
+    among = hypothesis(pd.concat([runs_by_hand(0.012, noise=0.005), *others]))
+    mine = among[among["corpus"] == "20news_all"]
+    assert (mine["high"] < 0).any() and (mine["verdict"] == "supported").sum() < (alone["verdict"] == "supported").sum()
+
+
+def test_flip_tables_say_without_colour_which_is_which():
+    page = erasure_figures.flip_tables({"a < b": {"both": "1.0", "only_top": "7.5", "only_random": "2.5", "neither": "89.0"}})
+    assert "▲ 7.5" in page and "▼ 2.5" in page and "a &lt; b" in page and page.count('scope="row"') == 2
+
+
+def test_dispersions_draw_a_point_a_run_and_a_line_a_seed():
+    _, ax = matplotlib.pyplot.subplots()
+    erasure_figures.dispersions(ax, runs_by_hand(0.1), {"han_rnn": "HANrnn", "han_conv": "HANconv", "han_none": "HANnoenc"})
+    lines = [line for line in ax.lines if line.get_linestyle() == "-" and line.get_marker() == "None"]
+    points = sum(len(line.get_xdata()) for line in ax.lines if line.get_marker() != "None")
+    assert len(lines) == 5 and points == 15 and len({line.get_marker() for line in ax.lines}) == 4
+    matplotlib.pyplot.close("all")
+
+
+def test_names_cover_the_rankings():
+    assert set(serrano_tables.NAMES) == set(erasure.RANKINGS)
