@@ -14,7 +14,7 @@ from attn_core.archive import ENCODER_NAMES, Result
 from attn_core.corpora.catalogue import CATALOGUE, SERRANO
 from attn_core.errors import AttnError
 from attn_core.experiments import erasure
-from attn_core.runs import HIERARCHICAL, SEEDS, AbsentRun, Run, command
+from attn_core.runs import HIERARCHICAL, SEEDS, AbsentRun, Run, command, obtain
 from attn_core.seeds import HEADLINE_SEEDS, book_seeds, obtain_all, over_seeds, summary_of
 
 PAPER = ("yahoo", "imdb_stars", "amazon", "yelp")
@@ -49,6 +49,11 @@ def run_of(corpus: str, encoder: str, seed: int = SEEDS[0]) -> Run:
     return Run(corpus, encoder, seed=seed, options=tuple(LIVE.items()) if corpus == "planted" else ())
 
 
+def live(run: Run) -> Result:
+    """A run of the generated set, trained without progress bars where it is not stored."""
+    return obtain(run, progress=False)
+
+
 def check(corpora: Iterable[str], encoders: Iterable[str] = ()) -> None:
     """AttnError for a data set or model that these pages do not have."""
     for name in corpora:
@@ -76,7 +81,7 @@ def gather(corpora: Iterable[str], encoders: Iterable[str] = HIERARCHICAL, seeds
         few, following = [], None
         for encoder in encoders:
             runs = [run_of(corpus, encoder, seed) for seed in book_seeds(corpus, seeds)]
-            stored = across.stored_runs(runs)
+            stored = [live(run) for run in runs] if CATALOGUE[corpus].generated else across.stored_runs(runs)
             found += stored
             if len(stored) < planned(corpus, seeds):
                 few.append(f"{ENCODER_NAMES[encoder]} ({len(stored)} of {planned(corpus, seeds)} seeds)")
@@ -97,7 +102,8 @@ def firsts(corpora: Iterable[str], encoder: str, seed: int = SEEDS[0]) -> tuple[
     check(corpora, [encoder])
     found, lines = {}, []
     for corpus in corpora:
-        results = obtain_all([run_of(corpus, encoder, SEEDS[0] if CATALOGUE[corpus].generated else seed)])[0]
+        run = run_of(corpus, encoder, SEEDS[0] if CATALOGUE[corpus].generated else seed)
+        results = [live(run)] if CATALOGUE[corpus].generated else obtain_all([run])[0]
         for result in results:
             if result.traces is None and result.documents is None:
                 lines.append(f"{corpus}: only summaries are stored, its licence keeps every document out of the archive")
@@ -210,28 +216,45 @@ def told_claims(rows: pd.DataFrame) -> str:
     return ". ".join(lines) + "."
 
 
-def flip_tables(every: pd.DataFrame, corpora: Iterable[str], encoder: str, choice: str = "attention", rule: str = "coded") -> str:
-    """The paper's 2x2 tables of one model side by side, as HTML: percentages of documents, mean over seeds with interval.
-
-    Rows: erasing i* flips the decision or not; columns: erasing r does or not.
-    """
-    boxes = []
+def flip_cells(every: pd.DataFrame, corpora: Iterable[str], encoder: str, choice: str = "attention", rule: str = "coded") -> dict[str, dict[str, str]]:
+    """Data set -> cell -> percentage of documents in words, mean over seeds with interval: what `erasure_figures.flip_tables` shows."""
+    found = {}
     for corpus in corpora:
-        cells = {name: over_models(every[(every["corpus"] == corpus) & (every["encoder"] == encoder)], f"flips_{choice}@{rule}", name) for name in CELLS}
-        if any(rows.empty for rows in cells.values()):
-            continue
-        told = {name: across.told(*rows.loc[0, ["mean", "low", "high"]], ".1f", (0, 100)).replace(" (no interval)", "") for name, rows in cells.items()}
-        shade = {"only_top": "background: rgba(31, 78, 121, 0.22)", "only_random": "background: rgba(217, 95, 2, 0.28)"}
-        head = f"<tr><th>{corpus}, %</th><th>r flips</th><th>r does not</th></tr>"
-        lines = [("i* flips", "both", "only_top"), ("i* does not", "only_random", "neither")]
-        body = "".join(f"<tr><th>{name}</th>" + "".join(f'<td style="{shade.get(cell, "")}">{told[cell]}</td>' for cell in row) + "</tr>" for name, *row in lines)
-        boxes.append(f'<table style="display: inline-table; margin: 0 1rem 1rem 0">{head}{body}</table>')
-    return f'<div style="overflow-x: auto">{"".join(boxes) or "no run"}</div>'
+        mine = every[(every["corpus"] == corpus) & (every["encoder"] == encoder)]
+        cells = {name: over_models(mine, f"flips_{choice}@{rule}", name) for name in CELLS}
+        if not any(rows.empty for rows in cells.values()):
+            found[f"{corpus}, %"] = {name: across.told(*rows.loc[0, ["mean", "low", "high"]], ".1f", (0, 100)).replace(" (no interval)", "") for name, rows in cells.items()}
+    return found
 
 
 def model_name(encoder: str) -> str:
     """'HANrnn', or 'FLANconv − FLANrnn' for a pair."""
     return " − ".join(ENCODER_NAMES[name] for name in encoder.split("-"))
+
+
+def never(every: pd.DataFrame, order: str = "attention") -> pd.DataFrame:
+    """Share of documents that never flip under an order, the zero vector included; one row per corpus, encoder and seed."""
+    rows = every[(every["statistic"] == f"fraction_{order}") & (every["bin"] == "all") & every["measure"].isin(["n", "n_flipped"])]
+    wide = rows.pivot_table(index=["corpus", "encoder", "seed"], columns="measure", values="value", sort=False).reset_index()
+    return wide.assign(value=1 - wide["n_flipped"] / wide["n"])
+
+
+def differences(every: pd.DataFrame, first: str, second: str, bin: str = "common", measure: str = "mean") -> pd.DataFrame:
+    """Fraction removed under one order minus another, within seeds; rows corpus, encoder, mean, low, high, n_seeds, std.
+
+    bin 'common': over the documents that flip under every order, so that both means are of the same documents.
+    """
+    wide = every[(every["measure"] == measure) & (every["bin"] == bin)].pivot_table(
+        index=["corpus", "encoder", "seed"], columns="statistic", values="value", sort=False
+    )
+    gap = (wide[f"fraction_{first}"] - wide[f"fraction_{second}"]).dropna().rename("value").reset_index()
+    return over_seeds(gap, "corpus", "encoder")
+
+
+def races(scored: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
+    """The 16 shares of the authors' scripts beside ours, for `serrano_figures.dots`: column target; sets without theirs below."""
+    rows = claim_rows(scored, "share", corpora)
+    return rows.rename(columns={"ours": "mean", "reported": "target"})
 
 
 def share(values: pd.DataFrame, form: str = ".0%") -> str:
