@@ -53,11 +53,11 @@ def paired_bars(ax: Axes, rows: pd.DataFrame, bottom: float = 0.6) -> None:
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
 
-def violins(ax: Axes, documents: pd.DataFrame | None, column: str, medians: pd.DataFrame, names: dict[int, str], limits: tuple[float, float] = (0, 0.7)) -> None:
+def violins(ax: Axes, documents: pd.DataFrame | None, column: str, medians: pd.DataFrame, names: dict[int, str], limits: tuple[float, float] = (0, 0.72), legend: bool = True) -> None:
     """A column by bin of the largest weight and predicted class (form of Figure 3); lowest bin on top, class 0 above class 1.
 
     documents: predicted, max_attention, column; None draws the paper's medians alone. medians: rows of
-    `wiegreffe_tables.figure_3` of this panel: our median on its bootstrap interval as a thick line, the paper's as diamonds.
+    `wiegreffe_tables.figure_3` of this panel: our median on its bootstrap interval as a thick line, the paper's as diamonds. legend: above the panel.
     """
     step = 0.84 / len(names)
     for place, label in enumerate(ATTENTION_BINS):
@@ -74,6 +74,8 @@ def violins(ax: Axes, documents: pd.DataFrame | None, column: str, medians: pd.D
     ax.set_yticks(range(len(ATTENTION_BINS)), [label[1:-1].replace(",", "–") for label in ATTENTION_BINS])
     ax.set_ylim(len(ATTENTION_BINS) - 0.45, -0.55)
     ax.set_xlim(*limits)
+    if not legend:
+        return
     handles = [Patch(facecolor=CLASS_COLOURS[k], alpha=0.5, label=f"predicted: {name}") for k, name in names.items()]
     handles.append(Line2D([], [], color="black", linewidth=1.6, label="our median"))
     if medians["theirs"].notna().any():

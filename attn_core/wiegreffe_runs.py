@@ -33,7 +33,7 @@ def role(run: Run) -> str:
     """'base', 'uniform model', 'adversary', 'guide: ' and a source of `experiments.guides.SOURCES`, or '' for other runs.
 
     Data sets of single texts and two classes, seeds of the book's list and default settings only, apart from the
-    checkpoint's choice, adversaries' epochs and the knobs of generated sets.
+    checkpoint's choice, adversaries' epochs, and the knobs and widths of generated sets.
     """
     if (entry := catalogue.corpus(run.corpus)).task != "text" or len(entry.classes) != 2:
         return ""
@@ -44,8 +44,8 @@ def role(run: Run) -> str:
         run, base=None, guide="", words="text", divergence=None, attention="tanh", selection="dev",
         epochs=None if run.divergence is not None else run.epochs,
     )  # fmt: skip
-    options = run.options if entry.generated else ()
-    if plain != Run(run.corpus, run.encoder, seed=run.seed, options=options) or run.seed not in SEEDS:
+    free = {"options": run.options, "hidden": run.hidden} if entry.generated else {}
+    if plain != Run(run.corpus, run.encoder, seed=run.seed, **free) or run.seed not in SEEDS:
         return ""
     if run.divergence is not None:
         return "adversary" if (run.encoder, run.attention) == ("lstm", "tanh") and role(run.base) == "base" else ""
@@ -59,12 +59,6 @@ def role(run: Run) -> str:
         source = {"base": run.guide, "adversary": "adversary" if run.guide == "own" else ""}.get(of, "")
     words = "" if run.words == "text" else f", {run.words}"
     return f"guide: {source}{words}" if f"{source}{words}" in SOURCES else ""
-
-
-def name_of(run: Run) -> str:
-    """The data set, with its knobs where a generated one has others than the default: 'planted: length=1500'."""
-    knobs = ", ".join(f"{name}={value}" for name, value in run.options)
-    return f"{run.corpus}: {knobs}" if knobs else run.corpus
 
 
 def table(results: Iterable[Result]) -> pd.DataFrame:
@@ -84,7 +78,7 @@ def table(results: Iterable[Result]) -> pd.DataFrame:
         per_class = record["statistics"]["splits"]["test"]["per_class"]
         beside = record.get("against", {})
         rows.append({
-            "corpus": name_of(run), "role": name, "seed": run.seed, "selection": run.selection,
+            "corpus": run.corpus, "role": name, "seed": run.seed, "selection": run.selection,
             "divergence": np.nan if origin is None or origin.divergence is None else origin.divergence,
             "base_seed": -1 if run.base is None else run.base.seed, "f1": record.get("f1_1", np.nan), "accuracy": record["accuracy"],
             "jsd": beside.get("jsd", np.nan), "tvd": beside.get("tvd", np.nan), "positives": per_class[1] / sum(per_class),
@@ -194,6 +188,6 @@ def gather(corpora: Iterable[str]) -> tuple[pd.DataFrame, list[str]]:
     lacking: dict[tuple[str, str], list[Run]] = {}
     for run in planned():
         if run.corpus in corpora and run.key not in keys:
-            lacking.setdefault((name_of(run), role(run) or "other"), []).append(run)
+            lacking.setdefault((run.corpus, role(run) or "other"), []).append(run)
     lines = [f"{corpus}, {name}: {len(part)} planned runs absent; the next: {command(part[0])}" for (corpus, name), part in lacking.items()]
     return table(stored), lines

@@ -188,7 +188,7 @@ def figure_3(documents: dict[tuple[str, str], pd.DataFrame | None], corpora: Ite
         for kind, column in (("seeds", "median"), ("search", "two")):
             table = documents.get((corpus, kind))
             ours = pd.DataFrame() if table is None else variance.by_bin(table, column).set_index(["predicted", "bin"])
-            for predicted, name in enumerate(catalogue.corpus(corpus.split(":")[0]).classes):
+            for predicted, name in enumerate(catalogue.corpus(corpus).classes):
                 for label in ATTENTION_BINS:
                     value = theirs.get((corpus, kind, predicted, label[:5]), np.nan)
                     if (predicted, label) in ours.index:

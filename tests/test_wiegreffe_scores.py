@@ -77,6 +77,8 @@ def test_roles():
     others += [Run("sst", "average", "given", base=Run("sst"), guide="permuted", words="rank"), Run("sst", hidden=64)]
     for run in others:
         assert role(run) == "", run
+    small = Run("planted", hidden=32, options=(("cues", 3),))
+    assert role(small) == "base" and role(replace(small, base=small, divergence=0.1)) == "adversary", "generated sets have knobs"
 
 
 def test_the_best_adversary_is_the_highest_f1_from_a_jsd_of_0_4():
