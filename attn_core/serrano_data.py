@@ -1,0 +1,102 @@
+"""Serrano & Smith's Table 1 and accuracies as far as they can be rebuilt: their values were not at hand, so ours stand alone."""
+
+import numpy as np
+import pandas as pd
+
+from attn_core import baselines
+from attn_core.across import told
+from attn_core.archive import ENCODER_NAMES, Result
+from attn_core.measures import seed_interval
+from attn_core.serrano_scores import by_model, data_of, weakness
+
+SPLITS = ("train", "dev", "test")
+
+ODDITIES = {
+    "one_sentence": "documents of one sentence", "max_length": "longest document, words", "longest_sentence": "longest sentence, words",
+    "dropped_empty": "documents without words, left out", "dropped_length": "training documents over the length limit, left out",
+    "dropped_sentences": "sentences without words, left out", "absent_classes": "classes without documents",
+}  # fmt: skip
+"""What a set may hold that a model could stumble over: key of the statistics -> name."""
+
+
+def records(found: list[Result]) -> dict[str, dict]:
+    """One record of each data set, in the order of the runs: its statistics are those of all its runs."""
+    first: dict[str, dict] = {}
+    for (corpus, _), runs in by_model(found).items():
+        first.setdefault(corpus, next(iter(runs.values())).record)
+    return first
+
+
+def pooled(splits: dict, mean: str, spread: str) -> tuple[float, float]:
+    """Mean and population standard deviation over all splits from those of each."""
+    parts = [splits[name] for name in SPLITS if name in splits]
+    if not all(mean in part and spread in part for part in parts):
+        return np.nan, np.nan
+    n = np.array([part["documents"] for part in parts], float)
+    means, spreads = (np.array([part[key] for part in parts]) for key in (mean, spread))
+    middle = (n * means).sum() / n.sum()
+    return float(middle), float(np.sqrt((n * (spreads**2 + (means - middle) ** 2)).sum() / n.sum()))
+
+
+def table_1(found: list[Result]) -> pd.DataFrame:
+    """Our Table 1, one line a data set: documents of train and dev and of test, words and sentences a document (mean and
+    population standard deviation over all splits), words in the vocabulary (four of them special), classes, and what the data are."""
+    lines = []
+    for corpus, record in records(found).items():
+        statistics, cells = record["statistics"], {}
+        for name, mean, spread in (("words", "mean_length", "sd_length"), ("sentences", "mean_sentences", "sd_sentences")):
+            middle, sd = pooled(statistics["splits"], mean, spread)
+            cells[name] = f"{middle:.1f} ({sd:.1f})" if np.isfinite(middle) else "–"
+        lines.append({
+            "data set": corpus, "train + dev": record["n_train"] + record["n_dev"], "test": record["n_test"], **cells,
+            "vocabulary": statistics["vocabulary"], "classes": len(statistics["classes"]), "data": data_of(record),
+        })  # fmt: skip
+    return pd.DataFrame(lines, columns=["data set", "train + dev", "test", "words", "sentences", "vocabulary", "classes", "data"])
+
+
+def oddities(found: list[Result]) -> pd.DataFrame:
+    """What was met and how often, one line a data set and kind of ODDITIES, one column a split; what is nowhere is left out."""
+    lines = []
+    for corpus, record in records(found).items():
+        splits = record["statistics"]["splits"]
+        for key, name in ODDITIES.items():
+            cells = {split: splits[split].get(key, 0) for split in SPLITS}
+            cells = {split: ", ".join(map(str, value)) if isinstance(value, list) else value for split, value in cells.items()}
+            if any(cells.values()):
+                lines.append({"data set": corpus, "what": name, **{split: f"{value:,}" if value and not isinstance(value, str) else str(value or "–")
+                                                                   for split, value in cells.items()}})  # fmt: skip
+    return pd.DataFrame(lines, columns=["data set", "what", *SPLITS])
+
+
+def accuracies(found: list[Result]) -> pd.DataFrame:
+    """Test accuracy of every model beside its yardsticks: corpus, encoder, mean, low, high (Student t over seeds), n_seeds,
+    n_train, majority, regression (NaN where no baseline was measured), why ('' where the model enters claims)."""
+    stored, lines = baselines.stored().set_index("corpus"), []
+    for (corpus, encoder), runs in by_model(found).items():
+        values = np.array([run.record["accuracy"] for run in runs.values()])
+        low, high = seed_interval(values)
+        bars = {name: float(stored.loc[corpus, name]) if corpus in stored.index else np.nan for name in ("majority", "regression")}
+        record = next(iter(runs.values())).record
+        lines.append({"corpus": corpus, "encoder": encoder, "mean": values.mean(), "low": low, "high": high, "n_seeds": len(values),
+                      "n_train": record["n_train"], **bars, "why": weakness(corpus, encoder, list(runs.values()))})  # fmt: skip
+    return pd.DataFrame(lines, columns=["corpus", "encoder", "mean", "low", "high", "n_seeds", "n_train", "majority", "regression", "why"])
+
+
+def accuracy_table(rows: pd.DataFrame):
+    """`accuracies` to show, a line a data set and a column a model; models that enter no claim are grey and have an asterisk."""
+    lines, grey = {}, set()
+    for row in rows.itertuples():
+        line = lines.setdefault(row.corpus, {"data set": row.corpus, "trained on": f"{row.n_train:,}", "majority": row.majority, "regression": row.regression})
+        name = ENCODER_NAMES[row.encoder]
+        line[name] = told(row.mean, row.low, row.high, ".3f", (0, 1)).replace(" (no interval)", "") + f", {row.n_seeds} s." + " *" * bool(row.why)
+        if row.why:
+            grey.add((row.corpus, name))
+    table = pd.DataFrame(list(lines.values()))
+    for name in ("majority", "regression"):
+        table[name] = [f"{value:.3f}" if np.isfinite(value) else "–" for value in table[name]]
+    table = table.fillna("–")
+
+    def tint(column: pd.Series) -> list[str]:
+        return ["color: #767676" if (corpus, column.name) in grey else "" for corpus in table["data set"]]
+
+    return table.style.apply(tint, axis=0).hide(axis="index")

@@ -1,0 +1,59 @@
+"""Statistics and accuracies of Serrano & Smith's sets: by hand, and with the models that enter no claim greyed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_serrano_scores import bar, result_of  # noqa: F401  (bar: the baselines of these tests)
+
+from attn_core import serrano_data as data
+from attn_core.runs import SEEDS
+
+SPLITS = {
+    "train": {"documents": 3, "mean_length": 4.0, "sd_length": 1.0, "mean_sentences": 2.0, "sd_sentences": 0.0, "one_sentence": 1, "dropped_empty": 0,
+              "max_length": 9, "absent_classes": ["3"], "per_class": [3, 0], "dropped_sentences": 2},
+    "dev": {"documents": 1, "mean_length": 8.0, "sd_length": 0.0, "mean_sentences": 2.0, "sd_sentences": 0.0, "absent_classes": [], "max_length": 8},
+    "test": {"documents": 2, "mean_length": 6.0, "sd_length": 2.0, "mean_sentences": 5.0, "sd_sentences": 1.0, "absent_classes": [], "max_length": 3000},
+}  # fmt: skip
+
+
+def runs():
+    found = [result_of("imdb_stars", encoder, seed, accuracy) for encoder, accuracies in (("han_rnn", (0.44, 0.45, 0.46)), ("flan_none", (0.30, 0.31, 0.32)))
+             for seed, accuracy in zip(SEEDS[:3], accuracies, strict=True)]  # fmt: skip
+    statistics = {"splits": SPLITS, "vocabulary": 12345, "classes": ["2", "3"], "train_share": 1.0}
+    return [replace(result, record={**result.record, "statistics": statistics, "n_train": 3, "n_dev": 1, "n_test": 2}) for result in found]
+
+
+def test_table_1_pools_the_splits():
+    row = data.table_1(runs()).iloc[0]
+    words = np.array([3, 4, 5, 8, 4, 8])  # a set with these means and deviations, but for train's deviation
+    middle = words.mean()
+    spread = np.sqrt((3 * (1 + (4 - middle) ** 2) + (8 - middle) ** 2 + 2 * (4 + (6 - middle) ** 2)) / 6)
+    assert row["words"] == f"{middle:.1f} ({spread:.1f})" and row["sentences"] == "3.0 (1.5)"
+    assert (row["train + dev"], row["test"], row["vocabulary"], row["classes"]) == (4, 2, 12345, 2)
+
+
+def test_oddities_name_what_is_there():
+    table = data.oddities(runs()).set_index("what")
+    assert table.loc["documents of one sentence", ["train", "dev", "test"]].tolist() == ["1", "–", "–"]
+    assert table.loc["longest document, words", "test"] == "3,000"
+    assert table.loc["classes without documents", ["train", "dev"]].tolist() == ["3", "–"]
+    assert table.loc["sentences without words, left out", "train"] == "2"
+    assert "documents without words, left out" not in table.index
+
+
+def test_accuracies_beside_their_yardsticks():
+    rows = data.accuracies(runs()).set_index("encoder")
+    assert rows.loc["han_rnn", ["majority", "regression", "n_seeds", "why"]].tolist() == [0.2, 0.45, 3, ""]
+    assert rows.loc["han_rnn", "mean"] == pytest.approx(0.45) and rows.loc["han_rnn", "low"] < 0.44
+    assert "below the regression" in rows.loc["flan_none", "why"]
+    shown = data.accuracy_table(data.accuracies(runs()))
+    page = shown.to_html()
+    assert page.count("#767676") == 1 and shown.data["FLANnoenc"][0].endswith("3 s. *") and shown.data["HANrnn"][0].endswith("3 s.")
+
+
+def test_a_set_without_baseline_is_said_so(monkeypatch):
+    monkeypatch.setattr(data.baselines, "stored", lambda: pd.DataFrame({"corpus": [], "majority": [], "regression": []}))
+    rows = data.accuracies(runs())
+    assert rows["majority"].isna().all() and (rows["why"] == "no baseline was measured").all()
