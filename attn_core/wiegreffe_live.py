@@ -47,7 +47,8 @@ def runs_of(part: str, seeds: int = 2) -> list[Run]:
 
 def live(part: str, seeds: int = 2) -> pd.DataFrame:
     """The table of the runs of one page, trained where the local cache has none; jsd and tvd filled where a run is compared."""
-    return with_distances(table([obtain(run, progress=False) for run in runs_of(part, min(seeds, HEADLINE_SEEDS))]))
+    made = table([obtain(run, progress=False) for run in runs_of(part, min(seeds, HEADLINE_SEEDS))])
+    return with_distances(made).assign(corpus="planted")
 
 
 def with_distances(runs: pd.DataFrame) -> pd.DataFrame:
