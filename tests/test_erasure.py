@@ -257,3 +257,23 @@ def test_what_cannot_be_erased_is_refused():
         single(traces, draws=np.zeros(3))
     with pytest.raises(AttnError, match="unknown rule"):
         other_item(np.zeros(1), np.ones(1), np.zeros(1), "random")
+
+
+def test_one_logit_is_two_classes():
+    """A flip of a one-logit model is a change of sign."""
+    traces = toy_traces((2, 5, 9, 13, 4))
+    two = replace(
+        traces,
+        contribution=np.concatenate([np.zeros_like(traces.contribution), traces.contribution], axis=1),
+        bias=np.array([0, traces.bias[0]], np.float32),
+    )
+    pd.testing.assert_frame_equal(removals(traces), removals(two))
+    shifted = replace(two, contribution=two.contribution + 4, bias=two.bias - 1)  # a constant for all classes
+    assert (removals(shifted).filter(like="removed_") == removals(two).filter(like="removed_")).all(axis=None)
+
+
+def test_a_class_that_is_never_predicted_changes_nothing():
+    traces = toy_traces((2, 5, 9, 13, 4), classes=3)
+    hopeless = np.full((len(traces.score), 1), -50, np.float32)
+    more = replace(traces, contribution=np.concatenate([traces.contribution, hopeless], axis=1), bias=np.append(traces.bias, np.float32(-50)))
+    pd.testing.assert_frame_equal(removals(traces), removals(more), rtol=1e-12)
