@@ -9,7 +9,6 @@ from attn_core.computing import outputs_of
 from attn_core.corpora.batches import Documents, Encoded
 from attn_core.corpora.schedules import schedule
 from attn_core.decoding import output_change, output_slope
-from attn_core.errors import AttnError
 from attn_core.flat import Flat, flat
 from attn_core.models.hierarchical import Hierarchical, build, from_arrays, owners, softmax_within, sum_within
 from attn_core.plateau import train
@@ -29,9 +28,7 @@ MOST_ITEMS = 1_000
 
 
 def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool) -> Trained:
-    """One training with the schedule of the run's corpus; see `plateau.train`. AttnError for another attention."""
-    if run.attention != "tanh":
-        raise AttnError(f"{run.encoder} has additive attention ('tanh'), got '{run.attention}'")
+    """One training with the schedule of the run's corpus; see `plateau.train`."""
     plan, (shape, kind) = schedule(run.corpus), run.encoder.split("_")
     splits = {name: flat(part, shape == "han", f"{data.name} {name}") for name, part in data.splits.items()}
     model = build(run.encoder, matrix, outputs_of(run, data), run.hidden or 50, plan.dropout(run.encoder)).to(device)

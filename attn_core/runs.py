@@ -102,6 +102,8 @@ class Run:
             (self.words == "text" or self.encoder == "average", "words other than 'text' need the average encoder"),
             (self.base is None or self.base.corpus == self.corpus, "base must be a run of the same corpus"),
             (self.divergence is None or self.divergence >= 0, "divergence must not be negative"),
+            (self.encoder not in HIERARCHICAL or self.attention == "tanh", "HAN and FLAN models have attention 'tanh'"),
+            (self.encoder not in HIERARCHICAL or self.selection == "dev", "HAN and FLAN models take selection 'dev'"),
         )
         for met, rule in rules:
             if not met:

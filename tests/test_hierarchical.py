@@ -307,9 +307,9 @@ def test_caps_cut_a_group_into_equal_parts():
     assert list(map(len, plateau.batches(single, 64, 10, np.random.default_rng(0)))) == [1, 1, 1]
 
 
-def fitted(monkeypatch, dev, test=None, epochs=9, patience=2):
-    """A training whose accuracies are prescribed; weights are told apart by a counter in the decoder's bias."""
-    values = iter([v for pair in zip(dev, test or dev, strict=True) for v in pair])
+def fitted(monkeypatch, dev, epochs=9, patience=2):
+    """A training whose dev accuracies are prescribed; weights are told apart by a counter in the decoder's bias."""
+    values = iter(dev)
     monkeypatch.setattr(plateau, "accuracy", lambda model, texts: next(values))
     texts = flat(plain.documents(LENGTHS), False, "these")
     model = build("flan_none", np.ones((30, 4), np.float32), 3)
@@ -321,7 +321,7 @@ def fitted(monkeypatch, dev, test=None, epochs=9, patience=2):
 
     monkeypatch.setattr(plateau, "step", step)
     return plateau.train(
-        model, dict.fromkeys(("train", "dev", "test"), texts), seed=0, epochs=epochs, batch=64, learning_rate=0.8,
+        model, dict.fromkeys(("train", "dev"), texts), seed=0, epochs=epochs, batch=64, learning_rate=0.8,
         decay=0.0, cap=10_000, patience=patience, clip=("norm", 10.0), progress=False,
     )  # fmt: skip
 
@@ -332,9 +332,9 @@ def test_rate_is_halved_where_dev_accuracy_is_not_above_the_best_by_a_ten_thousa
     assert len(done.history) == 5, "two epochs without a strictly better dev accuracy end it"
 
 
-def test_the_first_best_dev_and_test_checkpoints_are_kept(monkeypatch):
-    done = fitted(monkeypatch, [0.5, 0.6, 0.6, 0.55], [0.9, 0.1, 0.2, 0.95], epochs=4, patience=5)
-    assert done.weights["dev"]["decoder.bias"][0] == 2 and done.weights["test"]["decoder.bias"][0] == 4
+def test_the_first_best_checkpoint_is_kept(monkeypatch):
+    done = fitted(monkeypatch, [0.5, 0.6, 0.6, 0.55], epochs=4, patience=5)
+    assert done.weights["dev"]["decoder.bias"][0] == 2 and list(done.weights) == ["dev"]
     assert [row["dev_accuracy"] for row in done.history] == [0.5, 0.6, 0.6, 0.55]
 
 
@@ -510,9 +510,11 @@ def test_what_cannot_be_read_is_one_clear_line():
 # Live
 
 
-def test_another_attention_is_refused():
-    with pytest.raises(AttnError, match="flan_conv has additive attention"):
-        obtain(Run("planted", "flan_conv", "dot", options=(("n_train", 64),)), progress=False)
+def test_another_attention_or_choice_of_checkpoint_is_refused():
+    with pytest.raises(AttnError, match="^planted flan_conv dot: HAN and FLAN models have attention 'tanh'"):
+        Run("planted", "flan_conv", "dot")
+    with pytest.raises(AttnError, match="^planted han_rnn tanh: HAN and FLAN models take selection 'dev'"):
+        Run("planted", "han_rnn", selection="test")
 
 
 @pytest.mark.parametrize("name", ["han_rnn", "han_conv", "flan_none"])
