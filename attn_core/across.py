@@ -76,7 +76,7 @@ def planned(corpus: str, seeds: int) -> int:
 def is_standard(result: Result) -> bool:
     """Whether a run has the standard settings of its data set and model, whatever its seed."""
     run = from_dict(result.record["run"])
-    return run == Run(run.corpus, run.encoder, run.attention, run.seed)
+    return run.attention != "given" and run == Run(run.corpus, run.encoder, run.attention, run.seed)
 
 
 def model_name(encoder: str, attention: str) -> str:

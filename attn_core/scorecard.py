@@ -115,7 +115,8 @@ def scorecard(results: list[Result] | None = None, paper: str | None = None) -> 
 
 def difference(run: Run) -> tuple[tuple[str, object], ...]:
     """The (field, value) pairs in which a run differs from the standard run of its data set, model and seed."""
-    plain = Run(run.corpus, run.encoder, run.attention, run.seed)
+    attention = "tanh" if run.attention == "given" else run.attention  # weights are given by a guide alone, see Run
+    plain = Run(run.corpus, run.encoder, attention, run.seed)
     pairs = ((field.name, getattr(run, field.name)) for field in fields(run))
     return tuple((name, value) for name, value in pairs if value != getattr(plain, name))
 
@@ -133,6 +134,8 @@ def cells(results: Iterable[Result]) -> Cells:
     measures |= {measure for measure, _ in CLAIM.values()}
     found: Cells = {}
     for result in results:
+        if result.summary is None and result.traces is None:  # kept by its record alone
+            continue
         rows = summary_of(result)
         rows = rows[rows["statistic"].isin(statistics) & rows["measure"].isin(measures)]
         run = result.record["run"]

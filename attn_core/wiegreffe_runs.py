@@ -14,7 +14,7 @@ from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.experiments.guides import SOURCES
 from attn_core.experiments.variance import against
-from attn_core.runs import SEEDS, Run, command, compared_with, from_dict
+from attn_core.runs import SEEDS, Run, compared_with, from_dict
 
 PAPER_SETS = ("diabetes", "anemia", "imdb", "sst", "agnews", "20news")
 """In the order of Table 2."""
@@ -172,12 +172,12 @@ def seed_tables(runs: pd.DataFrame, corpus: str, name: str = "base", selection: 
 # ---- what ought to be there ------------------------------------------------------------------------------------------
 
 
-def planned() -> list[Run]:
-    """The runs of data/sweeps/wiegreffe-*.yml, found beside the archive; none where a download holds no grids."""
+def planned() -> dict[Run, str]:
+    """The runs of data/sweeps/wiegreffe-*.yml and the file that plans each; none where a download holds no grids."""
     from attn_core.sweep import read_grid
 
     folder = archive.archive_folder().parent / "sweeps"
-    return list(dict.fromkeys(run for path in sorted(folder.glob("wiegreffe-*.yml")) for run in read_grid(path)))
+    return {run: f"data/sweeps/{path.name}" for path in sorted(folder.glob("wiegreffe-*.yml")) for run in read_grid(path)}
 
 
 def gather(corpora: Iterable[str]) -> tuple[pd.DataFrame, list[str]]:
@@ -185,9 +185,13 @@ def gather(corpora: Iterable[str]) -> tuple[pd.DataFrame, list[str]]:
     corpora, store = list(corpora), archive.archive_folder()
     keys = [key for key in archive.keys(store) if key.split("-")[0] in corpora]
     stored = [Result(archive.read_record(store, key), None, None, None, "archive") for key in keys]
-    lacking: dict[tuple[str, str], list[Run]] = {}
-    for run in planned():
+    lacking: dict[tuple[str, str, str], int] = {}
+    for run, file in planned().items():
         if run.corpus in corpora and run.key not in keys:
-            lacking.setdefault((run.corpus, role(run) or "other"), []).append(run)
-    lines = [f"{corpus}, {name}: {len(part)} planned runs absent; the next: {command(part[0])}" for (corpus, name), part in lacking.items()]
+            place = (run.corpus, role(run) or "other", file)
+            lacking[place] = lacking.get(place, 0) + 1
+    lines = [
+        f"{corpus}, {name}: {count} planned run{'s' if count > 1 else ''} absent; made by: python -m attn_core sweep {file}"
+        for (corpus, name, file), count in lacking.items()
+    ]
     return table(stored), lines

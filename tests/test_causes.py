@@ -10,7 +10,7 @@ from scorecard_runs import PUBLIC, result_of, row_for, seeds_of, whole
 from attn_core import causes, scorecard
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.reported import reported
-from attn_core.runs import SEEDS, Run
+from attn_core.runs import SEEDS, Run, as_dict
 
 PLACE = {
     "item": "web appendix",
@@ -136,6 +136,15 @@ def test_the_authors_other_run_and_corrected_slips():
     found = causes.causes(results=[result_of("imdb")])
     slips = found[(found["item"] == "Table 1") & (found["cause"] == "corrected")]
     assert set(slips["measure"]) == {"train_size"} and slips["sentence"].str.startswith("Corrected: 10").all()
+
+
+def test_runs_kept_by_their_record_alone_are_no_causes():
+    """Guided networks that read places differ from a standard run in one field, and have no summary."""
+    runs = seeds_of(values={"tau_attention_gradient": 0.9}, count=3)
+    record = runs[0].record | {"run": as_dict(Run("sst", "average", "uniform", words="position")), "key": "alone"}
+    alone = dataclasses.replace(runs[0], record=record, summary=None)
+    rows = scorecard.scorecard(runs, "jain")
+    assert causes.causes(rows, [*runs, alone]).equals(causes.causes(rows, runs))
 
 
 def test_every_differing_row_has_a_sentence_and_others_none():

@@ -8,11 +8,11 @@ from conftest import toy_traces
 from scorecard_runs import row_for
 from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of, uniform_test
 
-from attn_core import wiegreffe_runs, wiegreffe_scores
+from attn_core import across, scorecard, wiegreffe_runs, wiegreffe_scores
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.guides import SOURCES
 from attn_core.reported import reported
-from attn_core.runs import SEEDS, Run
+from attn_core.runs import SEEDS, Run, from_dict
 
 RULES = reported("tolerances", paper="wiegreffe")
 
@@ -79,6 +79,15 @@ def test_roles():
         assert role(run) == "", run
     small = Run("planted", hidden=32, options=(("cues", 3),))
     assert role(small) == "base" and role(replace(small, base=small, divergence=0.1)) == "adversary", "generated sets have knobs"
+
+
+def test_guided_runs_and_adversaries_are_no_standard_runs():
+    """And no variant of one field either, by which causes are looked for."""
+    for result in [*guided(count=1), *curve(count=1)]:
+        run = result.record["run"]
+        wanted = run["base"] is None and run["words"] == "text"
+        assert scorecard.standard(result) == across.is_standard(result) == wanted
+        assert wanted or run["words"] == "position" and run["base"] is None or len(scorecard.difference(from_dict(run))) > 1
 
 
 def test_the_best_adversary_is_the_highest_f1_from_a_jsd_of_0_4():

@@ -147,12 +147,13 @@ def test_frontiers_need_traces():
 
 def test_absent_planned_runs_are_named(monkeypatch):
     plan = [Run("sst", attention="uniform", seed=seed) for seed in SEEDS[:3]] + [adversary_of("sst", 2, 0.5), Run("imdb", seed=2)]
-    monkeypatch.setattr(wiegreffe_runs, "planned", lambda: plan)
+    monkeypatch.setattr(wiegreffe_runs, "planned", lambda: dict.fromkeys(plan, "data/sweeps/x.yml"))
     monkeypatch.setattr(wiegreffe_runs.archive, "keys", lambda store: [plan[0].key])
     monkeypatch.setattr(wiegreffe_runs.archive, "read_record", lambda store, key: result_of(plan[0]).record)
     runs, lines = wiegreffe_runs.gather(["sst"])
     assert len(runs) == 1 and len(lines) == 2
-    assert lines[0].startswith("sst, uniform model: 2 planned runs absent; the next: python -m attn_core run --corpus sst") and "adversary: 1" in lines[1]
+    assert lines[0] == "sst, uniform model: 2 planned runs absent; made by: python -m attn_core sweep data/sweeps/x.yml"
+    assert lines[1].startswith("sst, adversary: 1 planned run absent")
 
 
 def test_the_sweep_files_plan_every_test():
