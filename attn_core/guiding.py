@@ -59,7 +59,7 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
 
 
 def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool) -> Traces:
-    """Traces of the test set under the given weights; neither gradient nor leave-one-out, which would move these too."""
+    """Traces of the test set under the given weights; no gradient or leave-one-out, which would move these."""
     scores = guide_scores(run, data, "test", device, progress)
     model = classifier.from_arrays("average", "uniform", arrays).to(device)
     documents = seen(run, data.splits["test"], scores, data)
@@ -103,12 +103,13 @@ def base_arrays(base: Run, progress: bool = True) -> dict[str, np.ndarray]:
     if weights.read_weights(store, weights_key(base)) is None:
         if progress:
             print(f"the weights of {base.key} are not cached; training it", file=sys.stderr)
-        compute(base, progress)
+        with torch.random.fork_rng(devices=[]):  # what trains next starts from its own seed alone
+            compute(base, progress)
     return weights.read_weights(store, weights_key(base))[0][base.selection]
 
 
 def model_of(base: Run, arrays: dict[str, np.ndarray]) -> classifier.Classifier:
-    """The base's model. It draws no random numbers from the training at hand, whose start depends on its seed alone."""
+    """The base's model; as in `base_arrays`, no random numbers are taken from the training at hand."""
     with torch.random.fork_rng(devices=[]):
         return classifier.from_arrays(base.encoder, base.attention, arrays)
 

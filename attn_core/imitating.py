@@ -62,7 +62,7 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
                 sums += step(model, training, rows, *targets, factor[rows].sum(), run.divergence, optimiser)
                 bar.update()
             if not np.isfinite(sums).all():
-                raise AttnError(f"{run.key}: the loss is not finite in epoch {epoch}; lower learning_rate or divergence")
+                raise AttnError(f"{run.key}: loss is not finite in epoch {epoch}; lower learning_rate or divergence")
             model.eval()
             row = dict(zip(("loss", "tvd", "kl", "jsd"), (sums / len(training)).tolist(), strict=True))
             for split in ("dev", "test"):

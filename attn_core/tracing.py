@@ -100,7 +100,7 @@ def trace(
         label=documents.labels,
         offsets=np.concatenate([[0], np.cumsum(documents.lengths - 2)]).astype(np.int64),
         allowed=documents.allowed(len(decoder.bias)),
-        **{name: None if value is None else value.float().cpu().numpy() for name, value in constants.items()},
+        **{name: None if value is None else value.float().cpu().numpy().copy() for name, value in constants.items()},
         **found,
     )
     if not leave_one_out:

@@ -1,0 +1,284 @@
+"""Guided networks: whose weights they get, that training honours them, and what is left without words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_guiding import attention, guided_logits, words
+from plain_network import random_documents
+from scipy.special import rel_entr
+
+from attn_core import archive, computing, guiding, runs, standard, weights
+from attn_core.corpora import encode
+from attn_core.corpora.vectors import vectors
+from attn_core.errors import AttnError
+from attn_core.models.classifier import build, to_arrays
+from attn_core.runs import Run, obtain
+from attn_core.tracing import trace
+from attn_core.training import inputs, placed, train
+
+TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
+CPU = torch.device("cpu")
+
+
+def base(seed=10, **fields) -> Run:
+    return Run("planted", "average", seed=seed, epochs=2, options=TINY, **fields)
+
+
+def guided(guide="own", seed=10, **fields) -> Run:
+    fields = {"base": base(), "attention": "given", "epochs": 2, "options": TINY} | fields
+    return Run("planted", "average", guide=guide, seed=seed, **fields)
+
+
+@pytest.fixture
+def data():
+    return encode("planted", **dict(TINY))
+
+
+@pytest.fixture
+def matrix(data):
+    return vectors(base().vectors, data.vocabulary)[0]
+
+
+def own_scores(run: Run, data, split: str) -> np.ndarray:
+    """What a base's own traces say."""
+    model = guiding.model_of(run, guiding.base_arrays(run, False))
+    return trace(model, data.splits[split], gradient=False, leave_one_out=False, progress=False).score
+
+
+def scores_of(run: Run, data, split: str) -> np.ndarray:
+    return guiding.guide_scores(run, data, split, "cpu", False)
+
+
+def split_up(values, documents):
+    return np.split(values, guiding.word_offsets(documents)[1:-1])
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=7), st.data())
+@settings(max_examples=40)
+def test_weights_stand_at_their_words(lengths, draw):
+    documents = random_documents(np.array(lengths), 12)
+    values = np.random.default_rng(0).random(sum(lengths)).astype(np.float32)
+    rows = np.array(draw.draw(st.lists(st.integers(0, len(lengths) - 1), min_size=1, unique=True)))
+    found = placed(values, documents, rows)
+    assert found.shape == inputs(documents, rows, CPU, 1)["ids"].shape
+    parts = split_up(values, documents)
+    for line, row in zip(found, rows, strict=True):
+        expected = np.zeros(found.shape[1], np.float32)
+        expected[1 : 1 + lengths[row]] = parts[row]
+        np.testing.assert_array_equal(line, expected)
+
+
+def test_the_given_attention_is_the_one_used_from_first_batch_to_traces(data):
+    result = obtain(guided(), progress=False)
+    documents = data.splits["test"]
+    scores = own_scores(base(), data, "test")
+    np.testing.assert_array_equal(scores, scores_of(guided(), data, "test"))
+    held = attention(scores, guiding.word_offsets(documents))
+    for mine, theirs in zip(np.split(result.traces.attention, result.traces.offsets[1:-1]), held, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-3)  # the store's 12-bit mantissas
+    arrays = weights.read_weights(archive.cache_store(), guided().key)[0]["dev"]
+    assert not [name for name in arrays if name.startswith("attention")]
+    exact = guiding.read(guided(), arrays, data, "cpu", False)
+    np.testing.assert_allclose(exact.logits[:, 0], guided_logits(arrays, documents, held), atol=1e-4)
+    assert exact.gradient is None and exact.leave_one_out is None
+    assert obtain(guided()).source == "cache" and result.record["run"]["guide"] == "own"
+
+
+def test_uniform_weights_given_train_the_uniform_network(data, matrix):
+    """Two ways to the same numbers: the attention 'uniform', and 1 / n given."""
+    even = {}
+    for split, documents in data.splits.items():
+        n = documents.lengths - 2
+        even[split] = np.repeat(1 / n, n)
+    trained = []
+    for weights_given in (None, even):
+        torch.manual_seed(3)
+        model = build("average", "uniform", matrix)
+        trained.append(train(model, data, seed=3, epochs=2, given=weights_given, progress=False))
+    for name, array in trained[0].weights["dev"].items():
+        np.testing.assert_allclose(array, trained[1].weights["dev"][name], atol=2e-4, err_msg=name)
+    for one, other in zip(trained[0].history, trained[1].history, strict=True):
+        assert one == pytest.approx(other, abs=1e-4)
+
+
+def test_uniform_attention_leaves_the_attention_layer_out(data, matrix):
+    """Wiegreffe & Pinter 3.2: no attention layer to update, 1 / n over the real tokens, in training and test."""
+    fitted = standard.fit(base(attention="uniform"), data, matrix, "cpu", False)
+    assert not [name for name in fitted.weights["dev"] if "attention" in name]
+    traces = standard.read(base(attention="uniform"), fitted.weights["dev"], data, "cpu", False)
+    np.testing.assert_allclose(traces.attention, np.repeat(1 / traces.lengths, traces.lengths))
+    held = np.split(traces.attention, traces.offsets[1:-1])
+    expected = guided_logits(fitted.weights["dev"], data.splits["test"], held)
+    np.testing.assert_allclose(traces.logits[:, 0], expected, atol=1e-4)
+
+
+def test_start_and_batches_depend_on_the_seed_alone(data, matrix, monkeypatch):
+    """Controls differ from each other in the weights given, in nothing else."""
+    seen = []
+
+    def watched(model, *_, **__):
+        seen.append(to_arrays(model))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(guiding, "train", watched)
+    without = guided("", attention="uniform", base=None, words="position")
+    for run in (guided(), guided("permuted"), guided("untrained"), guided("swapped"), without):
+        torch.manual_seed(run.seed)
+        with pytest.raises(KeyboardInterrupt):
+            guiding.fit(run, data, matrix, "cpu", False)
+    torch.manual_seed(10)
+    fresh = to_arrays(build("average", "uniform", matrix))
+    for arrays in seen:
+        for name in ("encoder.project.weight", "encoder.project.bias", "decoder.weight", "decoder.bias"):
+            np.testing.assert_array_equal(arrays[name], fresh[name], err_msg=name)
+
+
+def test_permuted_weights_are_the_same_within_each_document_whatever_else_there_is(data):
+    documents = data.splits["train"]
+    own, shuffled = own_scores(base(), data, "train"), scores_of(guided("permuted"), data, "train")
+    moved = 0
+    for mine, theirs in zip(split_up(own, documents), split_up(shuffled, documents), strict=True):
+        np.testing.assert_array_equal(np.sort(mine), np.sort(theirs))
+        moved += not np.array_equal(mine, theirs)
+    assert moved > 0.9 * len(documents)
+    np.testing.assert_array_equal(shuffled, scores_of(guided("permuted", seed=50), data, "train"))
+    few = replace(data, splits={"train": documents.take([7, 3])})
+    parts = split_up(shuffled, documents)
+    found = scores_of(guided("permuted"), few, "train")
+    np.testing.assert_allclose(np.concatenate([parts[7], parts[3]]), found, atol=1e-5)
+
+
+def test_swapped_takes_the_next_seed_in_the_test_alone(data):
+    run = guided("swapped", base=base(2))
+    assert runs.other_seed(base(2)) == base(10) and runs.other_seed(base(10)) == base(50)
+    for split, theirs in (("train", base(2)), ("dev", base(2)), ("test", base(10))):
+        np.testing.assert_array_equal(scores_of(run, data, split), own_scores(theirs, data, split))
+    with pytest.raises(AttnError, match="swapped.*got 3"):
+        runs.other_seed(base(3))
+
+
+def test_untrained_is_what_the_base_started_from(data, matrix, monkeypatch):
+    started = {}
+
+    def watched(model, *_, **__):
+        started.update(to_arrays(model))
+        raise KeyboardInterrupt
+
+    for run in (base(50), Run("planted", seed=50, options=TINY)):
+        monkeypatch.setattr(standard, "train", watched)
+        with pytest.raises(KeyboardInterrupt):
+            computing.compute(run, progress=False)
+        found = guiding.initial(run, data)
+        assert set(found) == set(started)
+        for name, array in started.items():
+            np.testing.assert_array_equal(array, found[name], err_msg=name)
+        started.clear()
+    scores_of(guided("untrained"), data, "train")
+    assert not list((archive.cache_store().parent / "weights").glob("*")), "nothing was trained for it"
+
+
+def test_searched_weights_move_far_and_leave_the_output(data):
+    documents = data.splits["dev"].take(np.arange(12))
+    few = replace(data, splits={"dev": documents})
+    found = guiding.softmax(scores_of(guided("searched"), few, "dev"), guiding.word_offsets(documents))
+    model = guiding.model_of(base(), guiding.base_arrays(base(), False))
+    traces = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    logits = traces.logits_under(found)[:, 0]
+    change = np.abs(1 / (1 + np.exp(-logits)) - traces.p)
+    assert change.max() <= guiding.EPSILON + 1e-6
+    jsd = []
+    for own, theirs in zip(split_up(found, documents), split_up(traces.attention, documents), strict=True):
+        assert own.sum() == pytest.approx(1)
+        middle = (own + theirs) / 2
+        jsd.append(0.5 * (rel_entr(own, middle).sum() + rel_entr(theirs, middle).sum()))
+    assert np.median(jsd) > 0.2
+    best = guiding.select(traces, guiding.search(traces), guiding.EPSILON)["jsd"]
+    np.testing.assert_allclose(jsd, best, atol=1e-5)
+
+
+def test_words_taken_away_leave_places_and_ranks(data):
+    documents = data.splits["train"].take(np.arange(20))
+    rng = np.random.default_rng(0)
+    scores = rng.integers(-3, 1, guiding.word_offsets(documents)[-1]).astype(np.float32)  # with ties
+    last = guiding.longest(data) - 1
+    by_place = words(guiding.seen(guided(words="position"), documents, scores, data))
+    by_rank = words(guiding.seen(guided(words="rank"), documents, scores, data))
+    for own, places, ranks in zip(split_up(scores, documents), by_place, by_rank, strict=True):
+        assert places.tolist() == [4 + min(t, last) for t in range(len(own))]
+        order = sorted(range(len(own)), key=lambda t: (-own[t], t))
+        assert ranks.tolist() == [4 + order.index(t) for t in range(len(own))]
+    assert guiding.seen(guided(), documents, scores, data) is documents
+    short = replace(data, splits={"train": random_documents(np.array([2, 3]), 9)})
+    assert max(map(max, words(guiding.seen(guided(words="position"), documents, scores, short)))) == 4 + 2
+
+
+@pytest.mark.parametrize("mode", ["position", "rank"])
+def test_without_words_only_the_weights_are_read(mode, data, matrix):
+    """Other words under the same weights change nothing; one vector for all places gives one output for all texts."""
+    run = guided(words=mode)
+    fitted = guiding.fit(run, data, matrix, "cpu", False)
+    arrays = fitted.weights["dev"]
+    np.testing.assert_array_equal(
+        arrays["encoder.embedding.weight"], guiding.place_vectors(guiding.longest(data), matrix.shape[1])
+    )
+    traces = guiding.read(run, arrays, data, "cpu", False)
+    assert np.ptp(traces.p) > 1e-6
+    scores = scores_of(run, data, "test")
+    others = replace(data.splits["test"], ids=np.full_like(data.splits["test"].ids, 5))
+    same = guiding.seen(run, others, scores, data)
+    np.testing.assert_array_equal(words(same)[3], words(guiding.seen(run, data.splits["test"], scores, data))[3])
+    table = arrays["encoder.embedding.weight"]
+    constant = {**arrays, "encoder.embedding.weight": np.tile(table[2], (len(table), 1))}
+    assert np.ptp(guiding.read(run, constant, data, "cpu", False).p) < 1e-6
+
+
+def test_the_control_of_the_control_knows_a_text_by_its_length_alone(data, matrix):
+    run = guided("", attention="uniform", base=None, words="position")
+    assert run.family == "guided"
+    traces = guiding.read(run, guiding.fit(run, data, matrix, "cpu", False).weights["dev"], data, "cpu", False)
+    by_length = {}
+    for n, p in zip(traces.lengths, traces.p, strict=True):
+        assert by_length.setdefault(n, p) == pytest.approx(p, abs=1e-6)
+    assert np.ptp(list(by_length.values())) > 1e-6
+    ranks = obtain(guided("", attention="uniform", base=None, words="rank"), progress=False)
+    assert ranks.record["auc"] == obtain(run, progress=False).record["auc"], "equal weights keep the text's order"
+
+
+def test_an_adversary_may_be_the_guide(data):
+    adversary = Run("planted", "average", epochs=2, options=TINY, base=base(), divergence=0.01)
+    result = obtain(guided(base=adversary), progress=False)
+    theirs = obtain(adversary).traces
+    np.testing.assert_allclose(result.traces.attention, theirs.attention, rtol=1e-3)
+
+
+def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, tmp_path, monkeypatch, capsys):
+    (tmp_path / "archive").mkdir()
+    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
+    before = own_scores(base(), data, "test")
+    archive.pack(base().key, None, "further")
+    (archive.cache_store().parent / "weights" / f"{base().key}.safetensors").unlink()
+    assert obtain(base()).source == "archive"
+    capsys.readouterr()
+    obtain(guided(), progress=True)
+    said = [line for line in capsys.readouterr().err.splitlines() if "not cached" in line]
+    assert said == [f"the weights of {base().key} are not cached; training it"]
+    np.testing.assert_array_equal(own_scores(base(), data, "test"), before)
+
+
+@pytest.mark.parametrize(
+    "run, message",
+    [
+        (lambda: guided(base=Run("planted", "average", epochs=2)), "same data"),
+        (lambda: guided(base=guided()), "text model or an adversary"),
+        (lambda: Run("planted", "lstm", "given", guide="own", base=base(), options=TINY), "average encoder, got lstm"),
+        (lambda: Run("planted", "average", "tanh", words="rank", options=TINY), "'given' or 'uniform', got tanh"),
+    ],
+)
+def test_what_cannot_be_guided_is_refused_in_one_line(run, message):
+    with pytest.raises(AttnError, match=message) as error:
+        obtain(run(), progress=False)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,249 @@
+"""Trained adversaries: the loss and its gradient, extreme attention, patience, and what divergence does."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from plain_guiding import adversary_loss, attention, average_model
+from plain_network import random_documents
+
+from attn_core import archive, guiding, imitating, weights
+from attn_core.corpora import encode
+from attn_core.corpora.vectors import vectors
+from attn_core.errors import AttnError
+from attn_core.measures import jsd_ragged
+from attn_core.models.classifier import build
+from attn_core.runs import Run, obtain
+from attn_core.tracing import trace
+from attn_core.training import inputs, placed
+
+TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
+CPU = torch.device("cpu")
+
+
+def base(**fields) -> Run:
+    return Run("planted", "average", epochs=4, options=TINY, **fields)
+
+
+def adversary(divergence=0.0, **fields) -> Run:
+    fields = {"epochs": 3, "options": TINY, "base": base(), "divergence": divergence} | fields
+    return Run("planted", "average", **fields)
+
+
+@pytest.fixture
+def data():
+    return encode("planted", **dict(TINY))
+
+
+@pytest.fixture
+def matrix(data):
+    return vectors(base().vectors, data.vocabulary)[0]
+
+
+def models(vocabulary=12, scale=3.0):
+    """An adversary and a base of few numbers, and texts of unlike length, all in double precision."""
+    found = []
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        table = np.random.default_rng(seed).normal(size=(vocabulary, 5)).astype(np.float32)
+        model = build("average", "tanh", table, hidden=4).double().eval()
+        with torch.no_grad():
+            model.attention.v.weight.mul_(scale)
+            model.decoder.weight.mul_(scale)
+        found.append(model)
+    return *found, random_documents(np.array([1, 6, 2, 4, 9]), vocabulary)
+
+
+def value(model, guide, documents, divergence, factor):
+    """The loss as `imitating.step` forms it, kept in double precision."""
+    rows = np.arange(len(documents))
+    own = imitating.attend(model, **inputs(documents, rows, CPU, 1))
+    with torch.no_grad():
+        theirs = imitating.attend(guide, **inputs(documents, rows, CPU, 1))
+    return imitating.loss(*imitating.apart(own[0], own[1], theirs[0], theirs[1]), divergence, factor)
+
+
+@pytest.mark.parametrize("divergence", [0.0, 5e-4, 0.3])
+def test_the_loss_is_that_of_a_plain_loop(divergence):
+    model, guide, documents = models()
+    gold, weight = np.array([1, 0, 1, 1, 0]), 1.7
+    both = *average_model(model, documents), *average_model(guide, documents)
+    expected = adversary_loss(*both, gold, weight, divergence)
+    found = value(model, guide, documents, divergence, np.where(gold == 1, weight, 1.0).sum())
+    assert found.item() == pytest.approx(expected, rel=1e-6)
+    p, a = average_model(model, documents)
+    assert found.item() != pytest.approx(0) and len(set(p)) == len(p) and len(a[0]) == 1
+
+
+def test_the_gradient_is_that_of_finite_differences():
+    model, guide, documents = models()
+    divergence, factor, step = 0.3, 2.5, 1e-6
+    value(model, guide, documents, divergence, factor).backward()
+    rng = np.random.default_rng(0)
+    for name, parameter in model.named_parameters():
+        flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
+        for place in rng.choice(len(flat), min(6, len(flat)), replace=False):
+            there = flat[place].item()
+            around = []
+            for moved in (there + step, there - step):
+                flat[place] = moved
+                around.append(value(model, guide, documents, divergence, factor).item())
+            flat[place] = there
+            expected = (around[0] - around[1]) / (2 * step)
+            assert gradient[place].item() == pytest.approx(expected, rel=1e-5, abs=1e-7), name
+
+
+def test_one_step_returns_the_sums_it_trains_on_and_moves_against_the_gradient(data, matrix):
+    torch.manual_seed(0)
+    model, guide = build("average", "tanh", matrix), build("average", "tanh", matrix)
+    documents, rows = data.splits["train"], np.arange(20)
+    theirs = trace(guide, documents, gradient=False, leave_one_out=False, progress=False)
+    own = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    tokens = slice(0, theirs.offsets[20])
+    logs = imitating.log_attention(theirs)
+    arguments = (theirs.p.astype(np.float32), logs, 30.0, 0.01)
+    optimiser = torch.optim.SGD(model.parameters(), lr=1e-6)
+    sums = imitating.step(model, documents, rows, *arguments, optimiser)
+    change = np.abs(own.p - theirs.p)[:20].sum()
+    kl = (own.attention * (np.log(own.attention) - np.log(theirs.attention)))[tokens].sum()
+    jsd = jsd_ragged(own.attention, theirs.attention, own.offsets)[:20].sum()
+    np.testing.assert_allclose(sums, [(0.5 * change - 0.01 * kl) * 30, change, kl, jsd], rtol=1e-3, atol=1e-5)
+    again = imitating.step(model, documents, rows, *arguments, optimiser)
+    assert again[0] < sums[0]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e5])
+def test_extreme_attention_gives_no_nan(scale):
+    """Weights that underflow on either side, beside pads and texts of one word."""
+    model, guide, documents = models(scale=scale)
+    model, guide = model.float(), guide.float()
+    theirs = trace(guide, documents, gradient=False, leave_one_out=False, progress=False)
+    logs = imitating.log_attention(theirs)
+    assert np.isfinite(logs).all()
+    if scale == 1e3:
+        assert theirs.attention.astype(np.float32).min() == 0.0, "what is tested here does not happen"
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, amsgrad=True)
+    for _ in range(3):
+        sums = imitating.step(
+            model, documents, np.arange(len(documents)), theirs.p.astype(np.float32), logs, 5.0, 0.01, optimiser
+        )
+        assert np.isfinite(sums).all()
+    assert all(parameter.isfinite().all() for parameter in model.parameters())
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+    assert 0 <= sums[3] <= len(documents) * math.log(2) + 1e-4
+
+
+def test_logarithms_of_attention_are_those_of_the_weights():
+    _, guide, documents = models()
+    traces = trace(guide.float(), documents, gradient=False, leave_one_out=False, progress=False)
+    expected = np.log(np.concatenate(attention(traces.score, traces.offsets)))
+    np.testing.assert_allclose(imitating.log_attention(traces), expected, atol=1e-6)
+    table = placed(imitating.log_attention(traces), documents, np.arange(len(documents)))
+    own = imitating.attend(guide, **inputs(documents, np.arange(len(documents)), CPU, 1))[1]
+    np.testing.assert_allclose(own.detach(), table, atol=1e-5)
+
+
+def test_gold_labels_are_a_factor_and_nothing_else(data, matrix):
+    """With equal class weights, other labels give the same training to the last bit."""
+    from dataclasses import replace
+
+    run = adversary(1e-3, class_weights=False)
+    guiding.base_arrays(base(), False)
+    flipped = {s: replace(d, labels=np.roll(d.labels, 1)) for s, d in data.splits.items()}
+    fitted = []
+    for splits in (data.splits, flipped):
+        torch.manual_seed(run.seed)
+        fitted.append(imitating.fit(run, replace(data, splits=splits), matrix, "cpu", False))
+    assert fitted[0].history == fitted[1].history
+    for name, array in fitted[0].weights["test"].items():
+        np.testing.assert_array_equal(array, fitted[1].weights["test"][name])
+        assert fitted[0].weights["dev"][name] is array, "one checkpoint, whatever the selection"
+
+
+def test_a_larger_divergence_moves_attention_further_at_a_price():
+    runs = [adversary(value, epochs=12, learning_rate=5e-3) for value in (0.0, 2e-2, 1e-1)]
+    records = [obtain(run, progress=False).record for run in runs]
+    jsd = [record["history"][-1]["test_jsd"] for record in records]
+    assert jsd[0] < 0.05 < 0.1 < jsd[1] < jsd[2] and jsd[2] > 0.4
+    assert records[0]["history"][-1]["test_tvd"] < records[2]["history"][-1]["test_tvd"]
+    for record in records:
+        assert len(record["history"]) == 12
+        for row in record["history"]:
+            expected = {f"{split}_{name}" for split in ("dev", "test") for name in ("jsd", "tvd")}
+            assert set(row) == {"epoch", "loss", "tvd", "kl", "jsd", *expected}
+            assert all(np.isfinite(number) for number in row.values()) and 0 <= row["jsd"] <= math.log(2)
+
+
+def test_the_record_is_of_the_epoch_with_the_lowest_training_loss(data):
+    run = adversary(1e-3, epochs=4)
+    result = obtain(run, progress=False)
+    assert result.traces.gradient is None and result.traces.leave_one_out is None
+    best = min(result.record["history"], key=lambda row: row["loss"])
+    other = obtain(base()).traces
+    jsd = jsd_ragged(result.traces.attention, other.attention, other.offsets).mean()
+    assert jsd == pytest.approx(best["test_jsd"], abs=1e-3)
+    assert np.abs(result.traces.p - other.p).mean() == pytest.approx(best["test_tvd"], abs=1e-3)
+    arrays = weights.read_weights(archive.cache_store(), run.key)[0]
+    assert all(np.array_equal(arrays["dev"][name], arrays["test"][name]) for name in arrays["dev"])
+
+
+@pytest.mark.parametrize(
+    "losses, epochs, kept",
+    [
+        ([5, 4, *range(6, 30)], 12, 1),  # ten in a row that are not below 4
+        ([5, 4, 4, *[9] * 8, 4, 3], 12, 1),  # equal is not below
+        ([5, *[6] * 9, 4, *[7] * 20], 21, 10),  # an improvement in the tenth starts the count anew
+        ([9, 8, 7], 3, 2),  # all epochs are run out
+    ],
+)
+def test_patience_and_checkpoint(losses, epochs, kept, data, matrix, monkeypatch):
+    left = iter(enumerate(losses))
+
+    def scripted(model, *_):
+        epoch, found = next(left)
+        with torch.no_grad():
+            model.decoder.bias.fill_(float(epoch))
+        return np.array([found, 0.0, 0.0, 0.0])
+
+    monkeypatch.setattr(imitating, "step", scripted)
+    fitted = imitating.fit(adversary(batch=90, epochs=min(len(losses), 40)), data, matrix, "cpu", False)
+    assert len(fitted.history) == epochs and fitted.weights["dev"]["decoder.bias"] == [kept]
+
+
+def test_a_loss_that_is_not_finite_is_named(data, matrix, monkeypatch):
+    monkeypatch.setattr(imitating, "step", lambda *_: np.array([np.nan, 0, 0, 0]))
+    with pytest.raises(AttnError, match=f"{adversary().key}: loss is not finite in epoch 0"):
+        imitating.fit(adversary(), data, matrix, "cpu", False)
+
+
+def test_seed_and_base_each_count_and_the_start_is_the_bases_own(data, matrix, monkeypatch):
+    """From the base's seed the adversary starts where the base started, as in the authors' code."""
+    started = []
+
+    def watched(model, *_):
+        started.append(imitating.to_arrays(model)["decoder.weight"].copy())
+        return np.zeros(4)
+
+    monkeypatch.setattr(imitating, "step", watched)
+    guiding.base_arrays(base(), False)
+    for seed in (10, 50):
+        torch.manual_seed(seed)
+        imitating.fit(adversary(seed=seed, epochs=1, batch=90), data, matrix, "cpu", False)
+    np.testing.assert_array_equal(started[0], guiding.initial(base(), data)["decoder.weight"])
+    assert (started[0] != started[1]).any()
+    assert adversary().key != adversary(base=base(seed=50)).key
+
+
+@pytest.mark.parametrize(
+    "run, message",
+    [
+        (lambda: adversary(attention="uniform"), "learns its attention"),
+        (lambda: adversary(base=adversary()), "text models|single texts"),
+        (lambda: adversary(base=Run("planted", "average")), "same data"),
+    ],
+)
+def test_what_cannot_imitate_is_refused_in_one_line(run, message):
+    with pytest.raises(AttnError, match=message) as error:
+        obtain(run(), progress=False)
+    assert "\n" not in str(error.value)
