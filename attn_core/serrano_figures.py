@@ -89,10 +89,44 @@ def negatives(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "c
         part = tables[name][tables[name]["n"] > 1]
         gaps = part.loc[part[f"delta_js@{rule}"] < 0, f"delta_alpha@{rule}"].to_numpy(float)
         if len(gaps):
-            bins = min(50, len(np.histogram_bin_edges(gaps, "fd")) - 1) if np.ptp(gaps) > 0 else 1
-            ax.hist(np.clip(gaps, 0, 1), bins=bins, color=COLOURS[name], alpha=0.7)
+            ax.hist(np.clip(gaps, 0, 1), bins=edges(gaps), color=COLOURS[name], alpha=0.7)
         ax.set(title=f"{name}, {len(gaps):,} of {len(part):,}", xlim=(0, 1), xticks=np.arange(0, 1.01, 0.2))
     label_edges(figure, axes, "Δα where ΔJS < 0", "documents")
+
+
+def many(tables: dict[tuple[str, str], pd.DataFrame], encoders: list[str], corpora: list[str], kind: str, rule: str = "coded") -> None:
+    """Figures 3 or 4 of several models at once: a row a model, a column a data set; kind: 'scatter' or 'negatives'.
+
+    tables: (data set, model) -> documents. Points are thinned as in `scatter`, bins are those of `negatives`; no means.
+    """
+    figure, axes = plt.subplots(len(encoders), len(corpora), figsize=(WIDTH, 0.6 + 1.45 * len(encoders)), squeeze=False, sharex=True,
+                                sharey=kind == "scatter", layout="constrained")  # fmt: skip
+    for line, encoder in zip(axes, encoders, strict=True):
+        for ax, corpus in zip(line, corpora, strict=True):
+            ax.tick_params(labelsize=8)
+            ax.set(xlim=(0, 1), xticks=[0, 0.5, 1])
+            part = tables.get((corpus, encoder))
+            if part is None:
+                ax.text(0.5, 0.5, "no run stored", ha="center", va="center", transform=ax.transAxes, color=PAPER, fontsize=8)
+                continue
+            part = part[part["n"] > 1]
+            alpha, js = (part[f"delta_{name}@{rule}"].to_numpy(float) for name in ("alpha", "js"))
+            if kind == "scatter":
+                rows = thinned(alpha, js)
+                ax.plot(alpha[rows], js[rows], ".", color=COLOURS[corpus], alpha=0.3, markersize=3, markeredgewidth=0, rasterized=True)
+                ax.axhline(0, color="black", linewidth=0.4)
+                ax.set_ylim(*LIMITS)
+            elif (js < 0).any():
+                ax.hist(np.clip(alpha[js < 0], 0, 1), bins=edges(alpha[js < 0]), color=COLOURS[corpus], alpha=0.7)
+        line[0].set_ylabel(f"{ENCODER_NAMES[encoder]}s", fontsize=9)
+    for ax, corpus in zip(axes[0], corpora, strict=True):
+        ax.set_title(corpus, fontsize=10)
+    figure.supxlabel("Δα" if kind == "scatter" else "Δα where ΔJS < 0", fontsize=11)
+
+
+def edges(gaps: np.ndarray) -> int:
+    """Number of bins by Freedman and Diaconis, at most 50."""
+    return min(50, len(np.histogram_bin_edges(gaps, "fd")) - 1) if np.ptp(gaps) > 0 else 1
 
 
 def label_edges(figure: plt.Figure, axes: dict[str, plt.Axes], x: str, y: str) -> None:
