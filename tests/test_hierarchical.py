@@ -256,6 +256,16 @@ def test_traces_do_not_depend_on_order_chunks_or_threads(name, monkeypatch):
         np.testing.assert_array_equal(getattr(threaded, field), getattr(small, field))
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("name", SIX)
+def test_gpu_equals_cpu(name):
+    documents, model = plain.documents(LENGTHS), plain.random_model(name)
+    expected = trace(model, documents, np.arange(len(documents)), progress=False)
+    found = trace(model.cuda(), documents, np.arange(len(documents)), progress=False)
+    for field in TOKENS:
+        np.testing.assert_allclose(getattr(found, field), getattr(expected, field), atol=1e-4, err_msg=field)
+
+
 def test_tracing_leaves_the_model_as_it_was():
     model = plain.random_model("han_rnn")
     before = {name: array.copy() for name, array in to_arrays(model).items()}
