@@ -76,6 +76,9 @@ class Run:
         for name, own in defaults(entry, self.encoder).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, own)
+        for name in ("divergence", "fraction", "learning_rate", "decay"):  # 0 and 0.0 are one run
+            if isinstance(getattr(self, name), int):
+                object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "options", tuple(sorted((str(k), v) for k, v in self.options)))
         known_names = {"encoder": ENCODERS + HIERARCHICAL, "attention": ATTENTIONS, "selection": SELECTIONS}
         for name, known in (known_names | {"guide": GUIDES, "words": WORDS}).items():

@@ -31,6 +31,7 @@ def test_key_reads_every_field_and_no_default():
     assert len(keys | {Run("sst").key}) == len(changes) + 1
     assert runs.from_dict(runs.as_dict(Run("planted", options=TINY))) == Run("planted", options=TINY)
     assert Run("planted", options=TINY).key == Run("planted", options=TINY[::-1]).key
+    assert Run("sst", decay=0).key == Run("sst", decay=0.0).key
 
 
 @pytest.mark.parametrize(
