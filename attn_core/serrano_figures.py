@@ -183,17 +183,18 @@ def seeds_mark(ax: plt.Axes, x: float, values: np.ndarray) -> None:
     ax.plot(x, values.mean(), "D", markerfacecolor="white", markeredgecolor="black", markersize=4, zorder=5)
 
 
-def dots(rows: pd.DataFrame, xlabel: str, reference: float | None = None, weak: dict | None = None, zero: bool = False, groups: str = "corpus") -> None:
+def dots(rows: pd.DataFrame, xlabel: str, reference: float | None = None, weak: dict | None = None, zero: bool = False, groups: str = "corpus", fewest: int = HEADLINE_SEEDS) -> None:
     """One line per data set and model: mean over seeds with interval; planted in its own colour, weak models grey.
 
     rows: corpus, encoder (a model or a pair), mean, low, high, n_seeds; optional target (an open diamond), line (the label).
+    Fewer than `fewest` seeds: an open point without interval (1: intervals over documents are drawn).
     """
     rows = rows.reset_index(drop=True)
     _, ax = plt.subplots(figsize=(WIDTH, 1.0 + 0.27 * max(len(rows), 2)), layout="constrained")
     for y, row in enumerate(rows.itertuples()):
         grey = any((row.corpus, name) in (weak or {}) for name in row.encoder.split("-"))
         colour = PAPER if grey else CONTROL if row.corpus == "planted" else COLOURS.get(row.corpus, OURS)
-        few = row.n_seeds < HEADLINE_SEEDS
+        few = row.n_seeds < fewest
         if np.isfinite(row.low) and not few:
             ax.plot([row.low, row.high], [y, y], color=colour, linewidth=2.4, solid_capstyle="round")
         ax.plot(row.mean, y, "o", color=colour, markerfacecolor="white" if few else colour, markersize=6)
