@@ -29,3 +29,33 @@ def absent_runs(corpora: Iterable[str], kinds: Iterable[str], wanted: list[Run] 
             told = ", ".join(f"{count} of '{kind}'" for kind, count in counts.items())
             lines.append(f"{name}: {sum(counts.values())} planned runs are absent ({told}); make them: python -m attn_core sweep --pack {grids}")
     return lines
+
+
+def sentence_under(run: Run, text: str):
+    """Traces of one sentence under a run whose weights lie in the local cache: (tokens, Traces); None without weights or data.
+
+    The archive holds the weights of one model alone (attn_core/reader.py); others are at hand where they were trained.
+    """
+    import numpy as np
+
+    from attn_core import weights
+    from attn_core.corpora import encode
+    from attn_core.corpora.batches import Documents
+    from attn_core.corpora.text import END, START, UNKNOWN, clean_sst
+    from attn_core.errors import AttnError
+    from attn_core.models.classifier import from_arrays
+    from attn_core.runs import weights_key
+    from attn_core.tracing import trace
+
+    cached = weights.read_weights(archive.cache_store(), weights_key(run))
+    if cached is None:
+        return None
+    try:
+        vocabulary = encode(run.corpus, **dict(run.options)).vocabulary
+    except AttnError:
+        return None
+    index, tokens = {word: i for i, word in enumerate(vocabulary)}, clean_sst(text)
+    ids = np.array([START, *(index.get(token, UNKNOWN) for token in tokens), END], dtype=np.int32)
+    document = Documents(ids, np.array([0, len(ids)]), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    model = from_arrays(run.encoder, run.attention, cached[0][run.selection])
+    return tokens, trace(model, document, gradient=False, leave_one_out=False, progress=False)
