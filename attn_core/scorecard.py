@@ -63,7 +63,7 @@ CLAIM = {
 RANGES = {
     "sig_frac": (0, 1), "share_above_0.4": (0, 1), "median": (0, 1), "q25": (0, 1), "q75": (0, 1), "F1": (0, 1),
     "accuracy": (0, 1), "micro-F1": (0, 1), "mean": (-1, 1), "std": (0, 1), "mean_binned": (0, np.log(2)),
-    "mean difference": (-2, 2),
+    "mean difference": (-2, 2), "test-chosen": (0, 1), "dev-chosen": (0, 1),
 }  # fmt: skip
 """Values that a statistic can take at all (those of the data have no intervals)."""
 

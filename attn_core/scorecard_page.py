@@ -55,14 +55,14 @@ def paper_rows(
 
 def part_of(item: str) -> str:
     """Where in the paper an item stands, without bins and without the wording of claims: 'Figure 6', 'claims'."""
-    return "claims" if item.startswith("claim") else item.split(" [")[0]
+    return "claims" if item.startswith("claim") else "bands" if item.startswith("band") else item.split(" [")[0]
 
 
 def source_of(item: str) -> str:
     """Where the reported value comes from; only the two tables are printed numbers."""
-    if item.startswith("claim"):
+    if item.startswith(("claim", "band")):
         return "threshold of the rule"
-    return "printed" if item in ("Table 1", "Table 2") else "read off the authors' figures or files"
+    return "printed" if item in ("Table 1", "Table 2", "Table 3") else "read off the authors' figures or files"
 
 
 def threshold_side(row) -> str:
@@ -72,7 +72,8 @@ def threshold_side(row) -> str:
     above, below = row.low > row.reported, row.high < row.reported
     if not above and not below:
         return "contains"
-    return "clears" if above == (CLAIM[row.item][1] == "above") else "opposite"
+    asked = CLAIM[row.item][1] if row.item in CLAIM else "above" if row.rule.startswith("lower end") else "below"
+    return "clears" if above == (asked == "above") else "opposite"
 
 
 def seeds_in_words(row) -> str:
@@ -125,7 +126,7 @@ def counts_by_rule(rows: pd.DataFrame) -> dict[str, int]:
     """
     judged = rows[rows["verdict"] != "not rerun"]
     same, late, good = judged["data"] == "same", added_after(judged), judged["verdict"] == "reproduced"
-    claims = judged[judged["item"].isin(CLAIM)]
+    claims = judged[judged["item"].str.startswith("claim")]
     chosen = {
         "reproduced": same & ~late & good, "differs": same & ~late & ~good,
         "late_reproduced": same & late & good, "late_differs": same & late & ~good,
@@ -139,8 +140,8 @@ def counts_by_rule(rows: pd.DataFrame) -> dict[str, int]:
 def counts_by_part(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
     """Reproduced of judged rows ('12/18'), one line per part of the paper and one column per data set."""
     parts = sorted(
-        rows["part"].unique(), key=lambda part: ("TFwc".index(part[0]), part)
-    )  # tables, figures, web, claims
+        rows["part"].unique(), key=lambda part: ("TFwcb".find(part[0]), part)
+    )  # tables, figures, web, claims, bands; what is of no such kind comes first
     table = pd.DataFrame("", index=parts, columns=corpora)
     judged = rows[(rows["verdict"] != "not rerun") & rows["corpus"].isin(corpora)]
     for (part, corpus), mine in judged.groupby(["part", "corpus"]):
@@ -277,9 +278,9 @@ def cells_of(row) -> dict[str, str]:
     """A row of the long tables, as HTML."""
     digits = 0 if row.statistic == "count" else 3
     interval = f"{row.low:.3f} to {row.high:.3f}{' †' if row.cut else ''}" if np.isfinite(row.low) else "–"
-    claim = row.item.startswith("claim")
+    claim = row.item.startswith(("claim", "band"))
     words = {
-        "item": row.item.removeprefix("claim: "), "group": row.group, "model": model_of(row) or "–",
+        "item": row.item.removeprefix("claim: ").removeprefix("band: "), "group": row.group, "model": model_of(row) or "–",
         "measure": in_words(row.measure), "statistic": "–" if claim else in_words(row.statistic),
         "reported": f"{row.reported:.{digits}f}", "ours": f"{row.ours:.{digits}f}", "95 % interval": interval,
         "seeds": seeds_in_words(row), "tolerance": "–" if claim else f"{row.tolerance:.2f}", "verdict": row.verdict,

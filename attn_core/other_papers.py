@@ -1,0 +1,38 @@
+"""The scorecard's rows of Serrano & Smith and of Wiegreffe & Pinter, as the scorecard page shows them below those of Jain & Wallace."""
+
+import pandas as pd
+
+from attn_core.archive import Result
+from attn_core.causes_page import folded
+from attn_core.reported import reported
+from attn_core.runs import AbsentRun
+from attn_core.scorecard_page import counts_by_part, paper_rows, rows_html, scrolled, verdicts
+
+TITLES = {"serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
+
+
+def shown(paper: str, results: list[Result]) -> tuple[str, str]:
+    """One paper in a sentence and as boxes to open: counts by part and data set, then every row that has a verdict.
+
+    Data sets come in the order of the rules. Without any run the sentence says so and there are no boxes.
+    """
+    corpora = list(dict.fromkeys(reported("tolerances", paper=paper)["corpus"]))
+    try:
+        rows, rerun = paper_rows(paper, corpora, results)
+    except AbsentRun:
+        return f"{TITLES[paper]}: no scored row has a run yet.", ""
+    table = counts_by_part(rows, corpora).rename_axis("part").reset_index()
+    boxes = folded("Reproduced of judged rows, by part and data set", scrolled(table)) + rows_html(rerun)
+    return sentence(paper, rows), boxes
+
+
+def sentence(paper: str, rows: pd.DataFrame) -> str:
+    """Counts of one paper's rows: verdicts on its own data and on other data, and why the rest has none."""
+    same = rows["data"] == "same"
+    own, others = verdicts(rows[same]), verdicts(rows[~same])
+    parts = [f"on the paper's own data {own['reproduced']} are reproduced and {own['differs']} differ"]
+    if others["reproduced"] + others["differs"]:
+        parts.append(f"on other data {others['reproduced']} hold and {others['differs']} do not")
+    lacks = {name: int((rows["unjudged"] == name).sum()) for name in rows["unjudged"].unique() if name}
+    parts += [f"{count} have no verdict ({name})" for name, count in sorted(lacks.items())]
+    return f"{TITLES[paper]}: of {len(rows)} rows {'; '.join(parts)}."
