@@ -18,10 +18,10 @@ from attn_core.corpora.catalogue import CATALOGUE, SERRANO
 from attn_core.experiments import frontier
 from attn_core.measures import seed_interval
 from attn_core.reported import reported
-from attn_core.runs import HIERARCHICAL
-from attn_core.scorecard import data_of, standard
+from attn_core.runs import HIERARCHICAL, SEEDS, from_dict
+from attn_core.scorecard import data_of, difference, standard
 from attn_core.seeds import HEADLINE_SEEDS, stored_summaries
-from attn_core.wiegreffe_runs import PAPER_SETS, adversaries, table
+from attn_core.wiegreffe_runs import KNOBS, PAPER_SETS, adversaries, table
 from attn_core.wiegreffe_scores import Evidence, beside, gap, mean_of
 
 VERDICTS = ("for", "against", "undecided", "few seeds", "weak model", "no run", "not rerun")
@@ -138,13 +138,20 @@ def summary_values(result: Result) -> dict[tuple[str, str], float]:
     return dict(zip(zip(rows["statistic"], rows["measure"], strict=True), rows["value"].astype(float), strict=True))
 
 
+def comparable(result: Result) -> bool:
+    """Whether a run is standard, or one on generated documents that differs in KNOBS alone."""
+    run = from_dict(result.record["run"])
+    generated = CATALOGUE[run.corpus].generated and run.family == "text"
+    return standard(result) or (generated and run.seed in SEEDS and {name for name, _ in difference(run)} <= set(KNOBS))
+
+
 def jain_rows(found: list[Result]) -> list[dict]:
     """Cells of Jain & Wallace's tests: additive attention, twelve data sets, every encoder that was run."""
     tables: dict[tuple[str, str], dict[int, dict]] = {}
     records = {}
     for result in found:
         run = result.record["run"]
-        if standard(result) and run["attention"] == "tanh" and run["encoder"] in ("lstm", "cnn", "average") and result.summary is not None:
+        if comparable(result) and run["attention"] == "tanh" and run["encoder"] in ("lstm", "cnn", "average") and result.summary is not None:
             tables.setdefault((run["corpus"], run["encoder"]), {})[run["seed"]] = summary_values(result)
             records[run["corpus"]] = result.record
     rows = []

@@ -29,11 +29,15 @@ BEST_FROM = 0.4
 """Mean JSD from which an adversary may be the best of its data set (the paper's Table 4, by a public note)."""
 
 
+KNOBS = ("options", "hidden", "batch", "learning_rate", "epochs")
+"""What may differ between runs on generated sets: their documents, and a size and a training that fit these."""
+
+
 def role(run: Run) -> str:
     """'base', 'uniform model', 'adversary', 'guide: ' and a source of `experiments.guides.SOURCES`, or '' for other runs.
 
     Data sets of single texts and two classes, seeds of the book's list and default settings only, apart from the
-    checkpoint's choice, adversaries' epochs, and the knobs and widths of generated sets.
+    checkpoint's choice, adversaries' epochs, and KNOBS on generated sets.
     """
     if (entry := catalogue.corpus(run.corpus)).task != "text" or len(entry.classes) != 2:
         return ""
@@ -42,9 +46,9 @@ def role(run: Run) -> str:
         run = replace(run, options=(), batch=own.batch, hidden=own.hidden, learning_rate=own.learning_rate, epochs=own.epochs)
     plain = replace(
         run, base=None, guide="", words="text", divergence=None, attention="tanh", selection="dev",
-        epochs=None if run.divergence is not None else run.epochs,
+        epochs=None if run.divergence is not None and not entry.generated else run.epochs,
     )  # fmt: skip
-    free = {"options": run.options, "hidden": run.hidden} if entry.generated else {}
+    free = {name: getattr(run, name) for name in KNOBS} if entry.generated else {}
     if plain != Run(run.corpus, run.encoder, seed=run.seed, **free) or run.seed not in SEEDS:
         return ""
     if run.divergence is not None:

@@ -190,5 +190,20 @@ def test_capacity_is_open_without_widths():
     assert answer_of(matrix_of(), "Does capacity", few)["state"] == "open"
 
 
+def test_generated_documents_have_cells_of_their_own_and_count_nowhere():
+    """Whatever their knobs: the regime of long documents with few decisive words goes through all tests."""
+    knobs = {"options": (("longest", 2000),), "hidden": 32, "batch": 8, "learning_rate": 0.003}
+    made = []
+    for i, result in enumerate(jain(tau_attention_gradient=0.3)):
+        run = Run("planted", seed=SEEDS[i], **knobs)
+        made.append(Result(result.record | {"run": as_dict(run), "key": run.key}, None, None, result.summary, "archive"))
+        twin = Run("planted", attention="uniform", seed=SEEDS[i], **knobs)
+        made.append(Result(result.record | {"run": as_dict(twin), "key": twin.key, "f1_1": 0.6}, None, None, None, "archive"))
+    matrix = matrix_of(made)
+    assert cell(matrix, "gradient", "planted")["data"] == "generated" and cell(matrix, "gradient", "planted")["n_seeds"] == 5
+    assert cell(matrix, "uniform", "planted")["value"] == pytest.approx(0.2) and cell(matrix, "uniform", "planted")["verdict"] == "for"
+    assert "planted" not in answer_of(matrix, "Which tasks")["answer"]
+
+
 def test_a_run_without_summary_is_passed_over():
     assert cell(matrix_of([result_of(Run("sst"))]), "gradient")["verdict"] == "no run"

@@ -77,7 +77,7 @@ def test_roles():
     others += [Run("sst", "average", "given", base=Run("sst"), guide="permuted", words="rank"), Run("sst", hidden=64)]
     for run in others:
         assert role(run) == "", run
-    small = Run("planted", hidden=32, options=(("cues", 3),))
+    small = Run("planted", hidden=32, batch=8, options=(("cues", 3),))
     assert role(small) == "base" and role(replace(small, base=small, divergence=0.1)) == "adversary", "generated sets have knobs"
 
 
