@@ -1,0 +1,207 @@
+"""The verdict matrix of the three papers: tests by data sets and encoders, each cell a number with its interval.
+
+A cell says whether attention *passes* a test, that is, whether it behaves as one would ask of an explanation there: the 95 %
+interval over seeds lies on the test's good side of its threshold. 'fails': on the other side; 'open': around it; 'few': fewer than
+five seeds, which decide nothing. Thresholds are those of data/reported/tolerances.csv. Reported values of data sets that
+were not rerun, and generated documents, stand beside and are never counted.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from attn_core.across import listed, number, told
+from attn_core.archive import ENCODER_NAMES, Result
+from attn_core.experiments import frontier
+from attn_core.measures import seed_interval
+from attn_core.reported import FINAL_RUN, reported
+from attn_core.runs import from_dict
+from attn_core.scorecard import difference
+from attn_core.seeds import HEADLINE_SEEDS, summary_of
+from attn_core.wiegreffe_runs import GATED, adversaries, f1_by_seed, guided_scores, of_role
+
+PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
+
+
+@dataclass(frozen=True)
+class Test:
+    """One test: what attention is asked, in words and as a number; good: the side of the threshold on which it passes."""
+
+    key: str
+    paper: str
+    asks: str
+    number: str
+    threshold: float
+    good: str
+    page: str
+    form: str = ".2f"
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+
+
+TESTS = (
+    Test("gradients", "jain", "rank words like gradients", "mean τ with gradients", 0.5, "above", "jain-correlation", bounds=(-1, 1)),
+    Test("permutation", "jain", "matter: shuffling them changes outputs", "share of documents whose median change is below 0.1", 0.5, "below", "jain-permutation", ".0%", (0, 1)),
+    Test("adversaries", "jain", "be pinned down by the output", "share with a searched ε-max JSD above 0.4 (ε 0.05)", 0.7, "below", "jain-adversarial", ".0%", (0, 1)),
+    Test("top item", "serrano", "put the item that matters on top", "share where only the top item's removal flips, minus only a random one's", 0.0, "above", "serrano-single", "+.2f", (-1, 1)),
+    Test("order", "serrano", "order items no worse than gradients", "share of items removed by attention minus by gradient", 0.0, "below", "serrano-sets", "+.2f", (-1, 1)),
+    Test("necessary", "wiegreffe", "be needed for the score", "F1 minus F1 with uniform weights", 0.01, "above", "wiegreffe-uniform", "+.3f", (-1, 1)),
+    Test("stable", "wiegreffe", "survive another seed", "mean JSD between seeds", 0.11, "below", "wiegreffe-variance", ".3f", (0, np.log(2))),
+    Test("hard to move", "wiegreffe", "cost predictions when moved by training", "halved TVD at JSD 0.6 minus at 0.2", 0.01, "above", "wiegreffe-adversary", "+.3f", (-1, 1)),
+    Test("guide", "wiegreffe", "help another model, word by word", "F1 under its weights minus under the same weights permuted", 0.0, "above", "wiegreffe-guides", "+.3f", (-1, 1)),
+)  # fmt: skip
+BY_KEY = {test.key: test for test in TESTS}
+
+SYMBOLS = {"passes": "✓", "fails": "✗", "open": "○", "few": "·", "reported": "", "planted": ""}
+COLUMNS = ["test", "corpus", "encoder", "mean", "low", "high", "n_seeds", "kind"]
+
+SUMMARY = {
+    "gradients": ("tau_attention_gradient", "mean"), "permutation": ("median_change", "share_below_0.1"), "adversaries": ("jsd_search@0.05", "share_above_0.4"),
+}  # fmt: skip
+"""Test of Jain & Wallace -> statistic and measure of the summaries."""
+
+CLAIMS = {"top item": "claim: 3b", "order": "claim: 4b"}
+"""Test of Serrano & Smith -> beginning of the scored claim that holds its number."""
+
+
+def cell(test: str, corpus: str, encoder: str, values: Iterable[float], kind: str = "ours") -> list:
+    """One row of COLUMNS from one number per seed."""
+    known = np.array([value for value in values if np.isfinite(value)], float)
+    low, high = seed_interval(known)
+    return [test, corpus, encoder, known.mean() if len(known) else np.nan, low, high, len(known), kind]
+
+
+def lies(row) -> str:
+    """Whether attention passes in a cell: a key of SYMBOLS."""
+    if row.kind != "ours":
+        return row.kind
+    if row.n_seeds < HEADLINE_SEEDS or not np.isfinite(row.low):
+        return "few"
+    test = BY_KEY[row.test]
+    above, below = row.low > test.threshold, row.high < test.threshold
+    if not above and not below:
+        return "open"
+    return "passes" if above == (test.good == "above") else "fails"
+
+
+# ---- cells -----------------------------------------------------------------------------------------------------------
+
+
+def jain_cells(results: Iterable[Result]) -> list[list]:
+    """Jain & Wallace's three tests on every encoder with additive attention and standard settings; results: with summaries."""
+    values: dict[tuple, list[float]] = {}
+    for result in results:
+        run = from_dict(result.record["run"])
+        if result.summary is None or difference(run) or run.attention != "tanh" or run.encoder not in ENCODER_NAMES:
+            continue
+        rows = summary_of(result)
+        rows = rows[(rows["predicted"] == "all") & (rows["bin"] == "all")].set_index(["statistic", "measure"])["value"]
+        for test, place in SUMMARY.items():
+            if place in rows.index:
+                values.setdefault((test, run.corpus, run.encoder), []).append(float(rows[place]))
+    return [cell(*place, numbers) for place, numbers in values.items()]
+
+
+def serrano_cells(scored: pd.DataFrame) -> list[list]:
+    """Two of Serrano & Smith's claims as the scorecard has them, by data set and model."""
+    rows = []
+    for test, start in CLAIMS.items():
+        part = scored[(scored["paper"] == "serrano") & scored["item"].str.startswith(start) & scored["ours"].notna()]
+        rows += [[test, r.corpus, r.encoder, r.ours, r.low, r.high, r.n_seeds, "ours"] for r in part.itertuples()]
+    return rows
+
+
+def wiegreffe_cells(runs: pd.DataFrame, corpora: Iterable[str], kind: str = "ours") -> list[list]:
+    """Wiegreffe & Pinter's four demands on the BiLSTM; runs: of `wiegreffe_runs.table`."""
+    rows = []
+    for corpus in corpora:
+        gap = (f1_by_seed(runs, corpus, "base") - f1_by_seed(runs, corpus, "uniform model")).dropna()
+        scores = guided_scores(runs, [corpus])
+        own, permuted = (scores[scores["source"] == source].set_index("seed")["f1"] for source in ("own", "permuted"))
+        climbs = [
+            frontier.HALVED * (frontier.tvd_at(curve["jsd"], curve["tvd"], 0.6) - frontier.tvd_at(curve["jsd"], curve["tvd"], 0.2))
+            for _, curve in adversaries(runs, corpus).groupby("seed", sort=False)
+        ]  # fmt: skip
+        seeds = of_role(runs, corpus, "base")["jsd"].dropna()
+        for test, values in (("necessary", gap), ("stable", seeds), ("hard to move", climbs), ("guide", (own - permuted).dropna())):
+            rows.append(cell(test, corpus, "lstm", values, kind))
+    return [row for row in rows if row[6]]
+
+
+def reported_cells(corpora: Iterable[str] = GATED) -> list[list]:
+    """What the papers report of data sets that need credentials: one number a test, 'not rerun'."""
+    rows = []
+    for corpus in corpora:
+        for encoder in ("lstm", "average"):
+            tau = reported("jain_repo_correlations", corpus=corpus, encoder=encoder, attention="tanh", snapshot=FINAL_RUN, measure="tau_gradient", statistic="mean")
+            overall = tau[tau["class"] == "Overall"]["value"] if len(tau) else []
+            rows.append(["gradients", corpus, encoder, overall])
+        bins = reported("jain_repo_svg_histogram_bins", corpus=corpus, encoder="lstm", attention="tanh", measure="eps_max_jsd", snapshot=FINAL_RUN)
+        shares = [part.loc[part["bin_left"] >= 0.4 - 1e-9, "share"].sum() for _, part in bins.groupby("class")]
+        rows.append(["adversaries", corpus, "lstm", [np.mean(shares)] if shares else []])
+        table2 = reported("wiegreffe_table2_f1_uniform", corpus=corpus).set_index("model")["value"]
+        rows.append(["necessary", corpus, "lstm", [table2["bilstm_attention_reproduced"] - table2["bilstm_uniform_frozen"]]])
+        figure5 = reported("wiegreffe_figure5_digitised", corpus=corpus)
+        seeds = figure5[(figure5["model"] == "random_seed") & (figure5["measure"] == "JSD_attention_vs_base")]["value"]
+        rows.append(["stable", corpus, "lstm", [seeds.mean()]])
+        curve = figure5[figure5["model"].str.startswith("trained")].pivot(index="statistic", columns="measure", values="value").sort_values("JSD_attention_vs_base")
+        at = [frontier.tvd_at(curve["JSD_attention_vs_base"], curve["TVD_prediction_vs_base"], jsd) for jsd in (0.2, 0.6)]
+        rows.append(["hard to move", corpus, "lstm", [at[1] - at[0]]])
+    return [[test, corpus, encoder, float(np.mean(list(values))), np.nan, np.nan, 0, "reported"] for test, corpus, encoder, values in rows if len(values)]
+
+
+def matrix(results: Iterable[Result], scored: pd.DataFrame, runs: pd.DataFrame, corpora: Iterable[str], planted: list[list] = ()) -> pd.DataFrame:
+    """All cells: COLUMNS and `lies`. results: stored summaries; scored: the scorecard; runs: of `wiegreffe_runs.gather`.
+
+    corpora: of Wiegreffe & Pinter's tests. planted: rows of COLUMNS of generated documents, kind 'planted'.
+    """
+    rows = [*jain_cells(results), *serrano_cells(scored), *wiegreffe_cells(runs, [c for c in corpora if c not in GATED]), *reported_cells(), *planted]
+    found = pd.DataFrame(rows, columns=COLUMNS)
+    return found.assign(lies=[lies(row) for row in found.itertuples()])
+
+
+# ---- words -----------------------------------------------------------------------------------------------------------
+
+
+def told_cell(row) -> str:
+    """A cell as the table shows it: symbol, number, interval, seeds; reported values and generated documents say so."""
+    test = BY_KEY[row.test]
+    if row.kind == "reported":
+        return f"{number(row.mean, test.form)} (reported)"
+    seeds = f"{row.n_seeds} seed{'s' if row.n_seeds != 1 else ''}"
+    return f"{SYMBOLS[row.lies]} {told(row.mean, row.low, row.high, test.form, test.bounds)}, {seeds}".strip()
+
+
+def counts(cells: pd.DataFrame) -> dict[str, int]:
+    """Counted cells by verdict: passes, fails, open, few; decided: the first three. Reported and generated ones are left out."""
+    own = cells[cells["kind"] == "ours"]
+    found = {name: int((own["lies"] == name).sum()) for name in ("passes", "fails", "open", "few")}
+    return found | {"decided": found["passes"] + found["fails"] + found["open"]}
+
+
+def tallied(cells: pd.DataFrame) -> str:
+    """'2 of 5 pass, 2 fail, 1 open' of the cells that can be decided; 'no cell has five seeds' for none."""
+    count = counts(cells)
+    if not count["decided"]:
+        return "no cell has five seeds"
+    return f"{count['passes']} of {count['decided']} pass, {count['fails']} fail, {count['open']} open"
+
+
+def sentences(cells: pd.DataFrame, answers: dict[str, str]) -> list[str]:
+    """Five sentences on the whole matrix, from its numbers alone. answers: of `verdict.open_questions`, key 'capacity' and others."""
+    own = cells[cells["kind"] == "ours"]
+    total = counts(cells)
+    sets = own["corpus"].nunique()
+    first = (
+        f"Over {sets} data set{'s' if sets != 1 else ''}, {len(TESTS)} tests and {own['encoder'].nunique()} kinds of model, attention passes {total['passes']} of the {total['decided']} cells that five seeds decide, "
+        f"fails {total['fails']} and leaves {total['open']} open; {total['few']} more have too few seeds."
+    )
+    jain = own[own["test"].isin(SUMMARY)]
+    by_encoder = "; ".join(f"{ENCODER_NAMES[name]}: {tallied(part)}" for name, part in jain.groupby("encoder", sort=False))
+    second = f"Jain & Wallace's three tests depend on the encoder – {by_encoder or 'no run'}." if jain["encoder"].nunique() > 1 else f"Jain & Wallace's three tests: {by_encoder or 'no run'}."
+    third = "Wiegreffe & Pinter's demands on the BiLSTM – " + "; ".join(f"{BY_KEY[key].asks}: {tallied(own[own['test'] == key])}" for key in ("necessary", "stable", "hard to move", "guide")) + "."
+    fourth = "Serrano & Smith's two – " + "; ".join(f"{BY_KEY[key].asks}: {tallied(own[own['test'] == key])}" for key in ("top item", "order")) + "."
+    undecided = [name for name, answer in answers.items() if answer.startswith("open")]
+    fifth = f"Diabetes and Anemia, which carry much of the argument on both sides, were not rerun; of the debate's {len(answers)} open questions {len(answers) - len(undecided)} have a computed answer here and stay open: {listed(undecided)}."
+    return [first, second, third, fourth, fifth]
