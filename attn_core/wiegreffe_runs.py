@@ -5,6 +5,7 @@ What a run is follows from its fields (`role`); what ought to be there, from the
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ import pandas as pd
 from attn_core import archive
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
+from attn_core.experiments import frontier
 from attn_core.experiments.guides import SOURCES
+from attn_core.experiments.search import search
 from attn_core.experiments.variance import against
 from attn_core.runs import SEEDS, Run, compared_with, from_dict
 
@@ -171,6 +174,30 @@ def seed_tables(runs: pd.DataFrame, corpus: str, name: str = "base", selection: 
             if base is not None and result.source != "archive":
                 found[row.seed] = against(base, result.traces)
     return found
+
+
+def searched(runs: pd.DataFrame, corpus: str) -> pd.DataFrame | None:
+    """One row per document of the trace sample of the dev-chosen base of seed 10: the per-document search (`frontier.searched`).
+
+    None without its traces. The search of an archived run is made once in a process: some seconds.
+    """
+    first = of_role(runs, corpus, "base")
+    first = first[first["seed"] == SEEDS[0]]["result"]
+    if not len(first):
+        return None
+    result = whole(first.iloc[0])
+    if result.traces is None:
+        return None
+    if result.source != "archive" or "traces.parquet" not in result.record.get("files", ()):
+        return frontier.searched(result.traces, search(result.traces))
+    return searched_once(result.key)
+
+
+@lru_cache(maxsize=None)
+def searched_once(key: str) -> pd.DataFrame:
+    """`frontier.searched` of an archived run; not to be changed in place."""
+    traces = archive.read(archive.archive_folder(), key).traces
+    return frontier.searched(traces, search(traces))
 
 
 # ---- what ought to be there ------------------------------------------------------------------------------------------

@@ -13,10 +13,8 @@ import pandas as pd
 
 from attn_core.archive import Result
 from attn_core.experiments import frontier, variance
-from attn_core.experiments.search import search
 from attn_core.measures import bootstrap_interval
 from attn_core.reported import class_label, reported
-from attn_core.runs import SEEDS
 from attn_core.scorecard import COLUMNS, FEWEST_IN_BIN, NAMES, data_of, over_seeds_of
 from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.wiegreffe_runs import (
@@ -25,9 +23,9 @@ from attn_core.wiegreffe_runs import (
     f1_by_seed,
     guided_scores,
     of_role,
+    searched,
     seed_tables,
     table,
-    whole,
 )
 
 GUIDES = {"uniform weights": "uniform", "its own, trained": "trained", "base LSTM": "own", "adversary": "adversary"}
@@ -67,14 +65,7 @@ class Evidence:
 
     def searched(self, corpus: str) -> pd.DataFrame | None:
         """One row per document of the trace sample of the base of seed 10: the per-document search; None without traces."""
-
-        def make():
-            first = of_role(self.runs, corpus, "base")
-            first = first[first["seed"] == SEEDS[0]]["result"]
-            traces = whole(first.iloc[0]).traces if len(first) else None
-            return None if traces is None else frontier.searched(traces, search(traces))
-
-        return self.once("searched", corpus, make)
+        return self.once("searched", corpus, lambda: searched(self.runs, corpus))
 
     def scores(self, corpus: str) -> pd.DataFrame:
         """F1 of guided networks, see `guided_scores`."""

@@ -12,7 +12,6 @@ import pandas as pd
 from attn_core.across import told
 from attn_core.corpora import catalogue
 from attn_core.experiments import ATTENTION_BINS, frontier, guides, variance
-from attn_core.experiments.search import search
 from attn_core.measures import seed_interval
 from attn_core.reported import reported
 from attn_core.runs import SEEDS
@@ -27,6 +26,7 @@ from attn_core.wiegreffe_runs import (
     f1_by_seed,
     guided_scores,
     of_role,
+    searched,
     seed_tables,
     whole,
 )
@@ -161,8 +161,7 @@ def figure_3_documents(runs: pd.DataFrame, corpus: str, kind: str) -> pd.DataFra
     if kind == "seeds":
         tables = list(seed_tables(runs, corpus).values())
         return variance.per_instance(tables) if tables else None
-    traces = base_traces(runs, corpus)
-    return None if traces is None else frontier.searched(traces, search(traces))
+    return searched(runs, corpus)
 
 
 def base_traces(runs: pd.DataFrame, corpus: str):

@@ -1,5 +1,7 @@
 """The closing matrix: every cell a number and a verdict by rule; sentences that change with the numbers."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from scorecard_runs import result_of as jain_result
 from scorecard_runs import seeds_of, whole
 from wiegreffe_results import curve, guided, result_of, uniform_test
 
-from attn_core import debate, verdicts
+from attn_core import debate, notebook, verdicts
 from attn_core.archive import Result
 from attn_core.measures import seed_interval
 from attn_core.runs import HIERARCHICAL, SEEDS, Run, as_dict
@@ -41,6 +43,13 @@ def cell(matrix, test, corpus="sst", encoder="lstm"):
 
 
 # ---- cells -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_test_has_a_page_and_two_sides():
+    pages = set(notebook.pages(Path(__file__).parents[1]))
+    for test in verdicts.TESTS:
+        assert test.page in pages and test.above in ("for", "against"), test.name
+        assert {verdicts.verdict_of(test, *ends, 5) for ends in ((2, 1.5, 3), (-2, -3, -1.5), (0, -9, 9))} == {"for", "against", "undecided"}
 
 
 def test_without_runs_every_planned_cell_is_a_named_gap():

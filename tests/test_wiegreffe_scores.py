@@ -1,6 +1,7 @@
 """Roles of runs, and verdicts on Wiegreffe & Pinter's numbers, claims and bands that follow the numbers."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,13 +9,14 @@ from conftest import toy_traces
 from scorecard_runs import row_for
 from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of, uniform_test
 
-from attn_core import across, scorecard, wiegreffe_runs, wiegreffe_scores
+from attn_core import across, notebook, scorecard, wiegreffe_runs, wiegreffe_scores
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.guides import SOURCES
 from attn_core.reported import reported
 from attn_core.runs import SEEDS, Run, from_dict
 
 RULES = reported("tolerances", paper="wiegreffe")
+PAGES = set(notebook.pages(Path(__file__).parents[1]))
 
 
 def scored(*results):
@@ -52,7 +54,7 @@ def test_no_unverified_number_is_scored():
 def test_every_rule_has_a_place_and_a_side():
     for rule in RULES.itertuples():
         assert rule.corpus in CATALOGUE and (rule.group == "all" or rule.group in CATALOGUE[rule.corpus].classes)
-        assert "added" in rule.reason and wiegreffe_scores.page_of(rule.item).startswith("wiegreffe/")
+        assert "added" in rule.reason and wiegreffe_scores.page_of(rule.item) in PAGES, rule.item
         if rule.item.startswith("claim"):
             assert rule.rule.startswith(("lower end", "upper end"))
         elif rule.item.startswith("band"):
