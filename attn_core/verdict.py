@@ -1,0 +1,194 @@
+"""The closing page's answers: the debate's open questions, and Jain & Wallace's explanation of Diabetes on generated documents."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from attn_core import wiegreffe_tables as tables
+from attn_core.across import listed, told
+from attn_core.archive import Result
+from attn_core.experiments import guides
+from attn_core.measures import seed_interval
+from attn_core.reported import FINAL_RUN, reported
+from attn_core.runs import Run, from_dict
+from attn_core.scorecard import difference
+from attn_core.seeds import HEADLINE_SEEDS, summary_of
+from attn_core.wiegreffe_runs import guided_scores, of_role, seed_tables, table
+
+QUESTIONS = {
+    "tasks": "Which tasks need attention?",
+    "encoders": "What do encoders do to attention?",
+    "transfer": "Do weights that are handed to another model carry information on words?",
+    "capacity": "Does capacity ease adversaries?",
+}
+
+LONG = {"shortest": 1000, "silent": 1}
+"""Knobs by which the runs of data/sweeps/planted-diabetes.yml are known."""
+
+
+def statistic_by_seed(results: Iterable[Result], corpus: str, encoder: str, statistic: str, measure: str, hidden: int | None = None) -> pd.Series:
+    """seed -> one number of the summaries, of a model with additive attention and standard settings but for its width."""
+    found = {}
+    for result in results:
+        run = from_dict(result.record["run"])
+        other = {name for name, _ in difference(run)} - {"hidden"}
+        if result.summary is None or other or (run.corpus, run.encoder, run.attention, run.hidden) != (corpus, encoder, "tanh", hidden if hidden else Run(corpus, encoder).hidden):
+            continue
+        rows = summary_of(result)
+        rows = rows[(rows["statistic"] == statistic) & (rows["measure"] == measure) & (rows["predicted"] == "all") & (rows["bin"] == "all")]
+        if len(rows):
+            found[run.seed] = float(rows["value"].iloc[0])
+    return pd.Series(found, dtype=float)
+
+
+def side(values: pd.Series) -> str:
+    """Where the interval over seeds of differences lies: 'above', 'below' or 'contains' zero, '' with fewer than five."""
+    if len(values) < HEADLINE_SEEDS:
+        return ""
+    low, high = seed_interval(values.to_numpy(float))
+    return "above" if low > 0 else "below" if high < 0 else "contains"
+
+
+def open_questions(results: list[Result], runs: pd.DataFrame, corpora: Iterable[str]) -> dict[str, str]:
+    """Key of QUESTIONS -> the computed answer in words, or 'open: ' and what is missing.
+
+    results: stored summaries; runs: of `wiegreffe_runs.gather`; corpora: Wiegreffe & Pinter's that can be rerun.
+    """
+    corpora = list(corpora)
+    return {
+        "tasks": tasks(tables.gaps(runs, corpora)),
+        "encoders": encoders(results),
+        "transfer": transfer(guides.differences(guided_scores(runs, corpora)), corpora),
+        "capacity": capacity(results),
+    }
+
+
+def tasks(rows: pd.DataFrame) -> str:
+    """From rows of `wiegreffe_tables.gaps`."""
+    return tables.told_needs(rows, "dev") if (rows["answer"] != "").any() else "open: no data set has five seeds of both models."
+
+
+def encoders(results: list[Result]) -> str:
+    """Agreement of attention with gradients, average minus BiLSTM, paired by seed, for every data set with five seeds."""
+    sets = list(dict.fromkeys(result.record["run"]["corpus"] for result in results))
+    where: dict[str, list[str]] = {"above": [], "below": [], "contains": []}
+    for corpus in sets:
+        average, lstm = (statistic_by_seed(results, corpus, encoder, "tau_attention_gradient", "mean") for encoder in ("average", "lstm"))
+        gap = (average - lstm).dropna()
+        if where_it_lies := side(gap):
+            where[where_it_lies].append(f"{corpus} {told(gap.mean(), *seed_interval(gap.to_numpy()), '+.2f')}")
+    if not any(where.values()):
+        return "open: no data set has five seeds of both encoders."
+    return (
+        "τ between attention and gradients, encoder without context minus BiLSTM. "
+        f"Above zero: {listed(where['above'])}. Below: {listed(where['below'])}. Around: {listed(where['contains'])}."
+    )
+
+
+def transfer(gaps: pd.DataFrame, corpora: list[str]) -> str:
+    """From `guides.differences`."""
+    verdicts = [guides.leakage(gaps, corpus) for corpus in corpora if corpus in set(gaps["corpus"])]
+    decided = [sentence for verdict, sentence in verdicts if verdict != "open"]
+    return " ".join(decided) if decided else "open: no data set has five seeds of the guided networks and their controls."
+
+
+def capacity(results: list[Result], corpus: str = "sst") -> str:
+    """The exact optimum's distance at ε = 0.01, widest minus narrowest BiLSTM of one data set, paired by seed."""
+    widths = {}
+    for result in results:
+        run = from_dict(result.record["run"])
+        if (run.corpus, run.encoder, run.attention) == (corpus, "lstm", "tanh") and {name for name, _ in difference(run)} <= {"hidden"}:
+            widths[run.hidden or 128] = run.hidden
+    if len(widths) < 2:
+        return f"open: {corpus} has no stored run of another width; python -m attn_core sweep data/sweeps/capacity.yml --pack makes them."
+    low, high = min(widths), max(widths)
+    values = {width: statistic_by_seed(results, corpus, "lstm", "jsd_exact@0.01", "mean", widths[width]) for width in (low, high)}
+    gap = (values[high] - values[low]).dropna()
+    if not (lies := side(gap)):
+        return f"open: {corpus} with {low} and {high} units has {len(gap)} shared seeds; five decide."
+    words = {"above": "a wider encoder eases adversaries", "below": "a wider encoder hampers adversaries", "contains": "no effect of width is shown"}[lies]
+    return f"On {corpus} {words}: exact JSD at ε 0.01, {high} minus {low} units per direction, {told(gap.mean(), *seed_interval(gap.to_numpy()), '+.3f')}, {len(gap)} seeds."
+
+
+# ---- Jain & Wallace's explanation of Diabetes ------------------------------------------------------------------------
+
+
+def is_long(run: Run) -> bool:
+    """Whether a run belongs to the long generated documents with few decisive words."""
+    return run.corpus == "planted" and LONG.items() <= dict(run.options).items()
+
+
+def long_runs(results: Iterable[Result]) -> pd.DataFrame:
+    """The `wiegreffe_runs.table` of those runs, under the name 'planted'."""
+    return table(result for result in results if is_long(from_dict(result.record["run"]))).assign(corpus="planted")
+
+
+def explanation(results: list[Result], runs: pd.DataFrame) -> pd.DataFrame:
+    """What should differ between the classes if few decisive words made Diabetes special: one row per statistic.
+
+    Columns statistic; positive, negative (mean over seeds with interval, in words); lies ('above', 'below', 'contains', '': positive minus negative,
+    paired by seed); expected (the side that the explanation expects); reported_positive, reported_negative: of Diabetes.
+    """
+    own = [r for r in results if is_long(from_dict(r.record["run"])) and r.summary is not None and (r.record["run"]["encoder"], r.record["run"]["attention"]) == ("lstm", "tanh")]
+    where = {"median change under permutation": ("median_change", "mean", "above"), "searched ε-max JSD (ε 0.05)": ("jsd_search@0.05", "mean", "below"), "largest weight": ("max_attention", "mean", "above")}
+    rows = []
+    for name, (statistic, measure, expected) in where.items():
+        values = {"0": {}, "1": {}}
+        for result in own:
+            part = result.summary
+            part = part[(part["statistic"] == statistic) & (part["measure"] == measure) & (part["bin"] == "all")].set_index("predicted")["value"]
+            for group in values:
+                if group in part.index:
+                    values[group][result.record["run"]["seed"]] = float(part[group])
+        rows.append((name, expected, pd.Series(values["1"], dtype=float), pd.Series(values["0"], dtype=float)))
+    apart = {"0": {}, "1": {}}
+    for seed, beside in seed_tables(runs, "planted").items():
+        for group in apart:
+            part = beside.loc[beside["predicted"] == int(group), "jsd"]
+            if len(part):
+                apart[group][seed] = float(part.median())
+    rows.append(("median JSD between seeds", "below", pd.Series(apart["1"], dtype=float), pd.Series(apart["0"], dtype=float)))
+    theirs = diabetes()
+    return pd.DataFrame([
+        {"statistic": name, "positive": in_words(positive), "negative": in_words(negative), "n_seeds": len((positive - negative).dropna()),
+         "lies": side((positive - negative).dropna()), "expected": expected, "reported_positive": theirs[name][0], "reported_negative": theirs[name][1]}
+        for name, expected, positive, negative in rows
+    ])  # fmt: skip
+
+
+def in_words(values: pd.Series) -> str:
+    """Mean over seeds with interval; '–' for none."""
+    return told(values.mean(), *seed_interval(values.to_numpy(float)), ".3f", (0, 1)) if len(values) else "–"
+
+
+def diabetes() -> dict[str, tuple[float, float]]:
+    """What was reported of Diabetes, (positive, negative): means over the bins of Figures 6 and 7 of Jain & Wallace and of Figure 3 of Wiegreffe & Pinter."""
+    found = {"largest weight": (np.nan, np.nan)}
+    for name, measure in (("median change under permutation", "median_output_change"), ("searched ε-max JSD (ε 0.05)", "eps_max_jsd")):
+        rows = reported("jain_repo_svg_summaries", corpus="diabetes", encoder="lstm", attention="tanh", measure=measure, snapshot=FINAL_RUN)
+        wanted = rows[rows["statistic"] == ("mean_binned" if measure == "eps_max_jsd" else "median")]
+        by_class = wanted.groupby("class_name")["value"].mean()
+        found[name] = float(by_class.get("diabetes", np.nan)), float(by_class.get("no diabetes", np.nan))
+    seeds = reported("wiegreffe_figure3_digitised", corpus="diabetes", model="random_seeds", statistic="median")
+    positive = seeds["measure"].str.endswith("pos")
+    found["median JSD between seeds"] = float(seeds[positive]["value"].mean()), float(seeds[~positive]["value"].mean())
+    return found
+
+
+def explanation_sentence(rows: pd.DataFrame) -> str:
+    """Whether the generated documents behave as the explanation expects, from rows of `explanation`."""
+    met = rows[(rows["lies"] != "") & (rows["lies"] == rows["expected"])]["statistic"]
+    missed = rows[(rows["lies"] != "") & (rows["lies"] != rows["expected"])]["statistic"]
+    waiting = rows[rows["lies"] == ""]["statistic"]
+    if not len(met) and not len(missed):
+        return "The generated documents do not decide it: fewer than five seeds are stored."
+    words = f"On generated documents the classes differ as the explanation expects in: {listed(met)}. They do not in: {listed(missed)}."
+    return words + (f" Too few seeds: {listed(waiting)}." if len(waiting) else "")
+
+
+def seeds_of(runs: pd.DataFrame) -> int:
+    """Seeds of the base model in a table of runs."""
+    return of_role(runs, "planted", "base")["seed"].nunique()
+
+
