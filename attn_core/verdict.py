@@ -1,6 +1,7 @@
 """The closing page's answers: the debate's open questions, and Jain & Wallace's explanation of Diabetes on generated documents."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from attn_core.archive import Result
 from attn_core.experiments import guides
 from attn_core.measures import seed_interval
 from attn_core.reported import FINAL_RUN, reported
-from attn_core.runs import Run, from_dict
+from attn_core.runs import Run, as_dict, from_dict
 from attn_core.scorecard import difference
 from attn_core.seeds import HEADLINE_SEEDS, summary_of
 from attn_core.wiegreffe_runs import guided_scores, of_role, seed_tables, table
@@ -117,6 +118,18 @@ def capacity(results: list[Result], corpus: str = "sst") -> str:
 def is_long(run: Run) -> bool:
     """Whether a run belongs to the long generated documents with few decisive words."""
     return run.corpus == "planted" and LONG.items() <= dict(run.options).items()
+
+
+def is_long_result(result: Result) -> bool:
+    """The same of a stored result."""
+    return is_long(from_dict(result.record["run"]))
+
+
+def plain(result: Result) -> Result:
+    """The result as if its run had standard settings, so that tables take it; only for the long generated documents."""
+    run = result.record["run"]
+    own = as_dict(Run(run["corpus"], run["encoder"], run["attention"], run["seed"]))
+    return replace(result, record={**result.record, "run": own if run["base"] is None and not run["guide"] else run})
 
 
 def long_runs(results: Iterable[Result]) -> pd.DataFrame:
