@@ -1,0 +1,152 @@
+"""The verdict matrix and the closing page's sentences: numbers are flipped, and the words follow."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attn_core import matrix, verdict
+from attn_core.measures import seed_interval
+from attn_core.reported import reported
+
+
+def cells(*rows) -> pd.DataFrame:
+    """Cells with their verdicts from (test, corpus, encoder, values, kind)."""
+    made = [matrix.cell(*row[:4], *row[4:]) for row in rows]
+    found = pd.DataFrame(made, columns=matrix.COLUMNS)
+    return found.assign(lies=[matrix.lies(row) for row in found.itertuples()])
+
+
+HIGH, LOW, WIDE = [0.8, 0.81, 0.79, 0.8, 0.8], [0.2, 0.21, 0.19, 0.2, 0.2], [0.1, 0.9, 0.5, 0.2, 0.8]
+ANSWERS = {"tasks": "Attention is needed on sst.", "encoders": "open: x", "transfer": "open: y", "capacity": "On sst …"}
+
+
+@pytest.mark.parametrize(
+    ("test", "values", "expected"),
+    [
+        ("gradients", HIGH, "passes"), ("gradients", LOW, "fails"), ("gradients", WIDE, "open"), ("gradients", HIGH[:4], "few"),
+        ("permutation", HIGH, "fails"), ("permutation", LOW, "passes"), ("adversaries", HIGH, "fails"), ("stable", HIGH, "fails"),
+        ("necessary", HIGH, "passes"), ("guide", [-v for v in LOW], "fails"), ("order", [-v for v in LOW], "passes"), ("top item", LOW, "passes"),
+    ],
+)  # fmt: skip
+def test_a_cell_passes_on_the_good_side_of_its_threshold(test, values, expected):
+    found = cells((test, "sst", "lstm", values))
+    assert found["lies"].tolist() == [expected]
+    told = matrix.told_cell(next(found.itertuples()))
+    assert told.startswith(matrix.SYMBOLS[expected]) and f"{len(values)} seeds" in told
+
+
+@given(st.lists(st.floats(-1, 1), min_size=5, max_size=9), st.sampled_from(matrix.TESTS))
+def test_mirrored_values_mirror_the_verdict(values, test):
+    """Values reflected at the threshold lie on the other side; open stays open."""
+    mirrored = [2 * test.threshold - value for value in values]
+    low, high = seed_interval(np.array(values))
+    if min(abs(low - test.threshold), abs(high - test.threshold)) < 1e-9:
+        return  # rounding decides at the threshold itself
+    first, second = (cells((test.key, "sst", "lstm", v))["lies"][0] for v in (values, mirrored))
+    assert second == {"passes": "fails", "fails": "passes"}.get(first, first)
+
+
+def test_sentences_follow_the_numbers():
+    every = [("gradients", "sst", "lstm", LOW), ("gradients", "sst", "average", HIGH), ("necessary", "sst", "lstm", HIGH), ("stable", "imdb", "lstm", HIGH[:2])]
+    told = matrix.sentences(cells(*every), ANSWERS)
+    assert len(told) == 5
+    assert "Over 2 data sets" in told[0] and "passes 2 of the 3 cells" in told[0] and "fails 1" in told[0] and "1 more have too few" in told[0]
+    assert "BiLSTM: 0 of 1 pass, 1 fail" in told[1] and "Average: 1 of 1 pass" in told[1]
+    assert "be needed for the score: 1 of 1 pass" in told[2] and "survive another seed: no cell has five seeds" in told[2]
+    assert "2 have a computed answer here and stay open: encoders, transfer" in told[4]
+    flipped = matrix.sentences(cells(("gradients", "sst", "lstm", HIGH), ("gradients", "sst", "average", LOW), ("necessary", "sst", "lstm", [0.0] * 5)), {"tasks": "open: z"})
+    assert "BiLSTM: 1 of 1 pass" in flipped[1] and "Average: 0 of 1 pass, 1 fail" in flipped[1]
+    assert "be needed for the score: 0 of 1 pass, 1 fail" in flipped[2] and "stay open: tasks" in flipped[4]
+
+
+def test_reported_and_generated_cells_are_never_counted():
+    own = cells(("gradients", "sst", "lstm", LOW))
+    more = pd.concat([own, cells(("gradients", "planted", "lstm", HIGH, "planted"), ("gradients", "diabetes", "lstm", [0.6], "reported"))])
+    assert matrix.counts(more) == matrix.counts(own)
+    assert matrix.sentences(more, ANSWERS) == matrix.sentences(own, ANSWERS)
+    assert matrix.told_cell(list(more.itertuples())[2]).endswith("(reported)")
+
+
+def test_thresholds_are_those_of_the_rules():
+    rules = reported("tolerances")
+    items = {
+        "gradients": "claim: attention correlates only weakly with gradient", "permutation": "claim: permutation often changes little",
+        "adversaries": "claim: adversaries are easy to find", "necessary": "claim: attention is needed", "stable": "claim: seeds agree in attention",
+        "top item": "claim: 3b only the top flips more often than only r", "order": "claim: 4b attention needs more removals than gradient",
+    }  # fmt: skip
+    for key, item in items.items():
+        part = rules[rules["item"] == item]
+        assert set(part["reference"]) == {matrix.BY_KEY[key].threshold}, key
+    assert rules[rules["item"] == "band: the curve is flat"]["reference"].tolist() == [matrix.BY_KEY["hard to move"].threshold]
+
+
+def test_reported_cells_of_the_gated_sets():
+    rows = pd.DataFrame(matrix.reported_cells(), columns=matrix.COLUMNS)
+    assert set(rows["corpus"]) == {"diabetes", "anemia"} and rows["mean"].notna().all() and set(rows["kind"]) == {"reported"}
+    table2 = rows[(rows["test"] == "necessary")].set_index("corpus")["mean"].round(3)
+    assert table2.to_dict() == {"diabetes": 0.069, "anemia": 0.039}
+
+
+# ---- open questions --------------------------------------------------------------------------------------------------
+
+
+def gaps(mean, low, high, seeds, corpus="sst") -> pd.DataFrame:
+    from attn_core.wiegreffe_tables import answer
+
+    return pd.DataFrame([{"corpus": corpus, "chosen": "dev", "gap": mean, "low": low, "high": high, "n_seeds": seeds, "answer": answer(low, high, seeds)}])
+
+
+def test_which_tasks_need_attention():
+    assert "needed on sst" in verdict.tasks(gaps(0.05, 0.04, 0.06, 8))
+    assert "not needed on sst" in verdict.tasks(gaps(0.001, -0.002, 0.004, 8))
+    assert verdict.tasks(gaps(0.05, 0.04, 0.06, 4)).startswith("open: ")
+
+
+def test_whether_transferred_weights_carry_information():
+    from attn_core.experiments import guides
+
+    def differences(own, permuted, alone):
+        rows = [
+            {"corpus": "sst", "source": source, "seed": seed, "f1": value + 0.001 * seed, "positives": 0.5}
+            for source, value in {"own": own, "uniform": 0.6, "trained": 0.6, "permuted": permuted, "own, position": alone, "uniform, position": 0.5, "own, rank": 0.5}.items()
+            for seed in range(5)
+        ]  # fmt: skip
+        rows = [row | {"f1": row["f1"] + 0.002 * np.random.default_rng([row["seed"], len(row["source"])]).normal()} for row in rows]
+        return guides.differences(pd.DataFrame(rows))
+
+    tokens = verdict.transfer(differences(0.9, 0.5, 0.5), ["sst"])
+    assert guides.VERDICTS["tokens"] in tokens
+    assert guides.VERDICTS["both"] in verdict.transfer(differences(0.9, 0.5, 0.8), ["sst"])
+    assert guides.VERDICTS["no gain"] in verdict.transfer(differences(0.6, 0.6, 0.5), ["sst"])
+    assert verdict.transfer(differences(0.9, 0.5, 0.5).iloc[:0], ["sst"]).startswith("open: ")
+
+
+def test_sides_of_paired_differences():
+    assert verdict.side(pd.Series(LOW)) == "above" and verdict.side(-pd.Series(LOW)) == "below"
+    assert verdict.side(pd.Series([-1.0, 1.0, -1.0, 1.0, 0.0])) == "contains" and verdict.side(pd.Series(LOW[:4])) == ""
+
+
+def pattern(*lies) -> pd.DataFrame:
+    names = ["median change under permutation", "searched ε-max JSD (ε 0.05)", "median JSD between seeds"]
+    return pd.DataFrame({"statistic": names, "lies": lies, "expected": ["above", "below", "below"]})
+
+
+def test_the_explanation_of_diabetes_in_words():
+    met = verdict.explanation_sentence(pattern("above", "below", "below"))
+    assert "They do not in: none" in met and "median JSD between seeds" in met.split("They")[0]
+    mixed = verdict.explanation_sentence(pattern("below", "contains", ""))
+    assert "expects in: none." in mixed and "Too few seeds: median JSD between seeds" in mixed
+    assert verdict.explanation_sentence(pattern("", "", "")).startswith("The generated documents do not decide it")
+
+
+def test_what_was_reported_of_diabetes_shows_the_pattern():
+    """The pattern that the generated documents are held against: reported, so it must be in the files."""
+    reported_of = verdict.diabetes()
+    positive, negative = reported_of["median change under permutation"]
+    assert positive > negative
+    positive, negative = reported_of["median JSD between seeds"]
+    assert positive < 0.15 < negative
+    positive, negative = reported_of["searched ε-max JSD (ε 0.05)"]
+    assert positive < negative
