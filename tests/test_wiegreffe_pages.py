@@ -1,0 +1,85 @@
+"""What the Wiegreffe & Pinter pages call: named gaps, live models on generated documents, drawings, sentences under a cached model."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from attn_core import diagrams, wiegreffe_live, wiegreffe_pages, wiegreffe_runs
+from attn_core.corpora import encode
+from attn_core.errors import AttnError
+from attn_core.runs import Run, compared_with
+
+
+def test_absent_runs_have_one_line_a_data_set():
+    wanted = [Run("agnews", seed=999, attention="uniform"), Run("sst", seed=2, attention="uniform", selection="test"), Run("sst", seed=2, attention="uniform")]
+    lines = wiegreffe_pages.absent_runs(["diabetes", "sst", "agnews"], ("uniform",), wanted[:1])
+    assert len(lines) == 1 and lines[0].startswith("diabetes: not rerun"), "seed 999 is none of the book's"
+    stored = {run.key for run in wanted if wiegreffe_pages.archive.has(wiegreffe_pages.archive.archive_folder(), run.key)}
+    lines = wiegreffe_pages.absent_runs(["sst"], ("uniform", "base"), wanted)
+    expected = len([run for run in wanted[1:] if run.key not in stored])
+    assert lines == ([] if not expected else [
+        f"sst: {expected} planned runs are absent ({expected} of 'uniform model'); make them: python -m attn_core sweep --pack "
+        "data/sweeps/wiegreffe-uniform.yml and data/sweeps/wiegreffe-seeds.yml"
+    ])  # fmt: skip
+    assert wiegreffe_pages.absent_runs(["sst"], ("guide",), wanted) == [], "another kind"
+
+
+def test_every_live_run_has_a_role_and_its_bases():
+    roles = {"base": {"base"}, "uniform": {"base", "uniform model"}, "adversaries": {"base", "uniform model", "adversary"},
+             "guides": {"base", "guide: trained", "guide: uniform", "guide: own", "guide: permuted", "guide: untrained"}}  # fmt: skip
+    for part, expected in roles.items():
+        runs = wiegreffe_live.runs_of(part, 2)
+        assert {wiegreffe_runs.role(run) for run in runs} == expected
+        assert all(run.base is None or run.base in runs for run in runs)
+        assert all(compared_with(run) in (None, *runs) for run in runs)
+
+
+@pytest.mark.slow
+def test_live_tables_have_distances(monkeypatch):
+    small = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
+    monkeypatch.setattr(wiegreffe_live, "OPTIONS", small)
+    monkeypatch.setattr(wiegreffe_live, "BASE", Run("planted", options=small, hidden=8, epochs=2))
+    monkeypatch.setattr(wiegreffe_live, "WEIGHTS", (0.0, 0.01))
+    monkeypatch.setattr(wiegreffe_live, "IMITATION_EPOCHS", 2)
+    runs = wiegreffe_live.live("adversaries", 2)
+    assert set(runs["corpus"]) == {"planted"}
+    beside = runs.set_index("role")["jsd"]
+    assert beside["adversary"].between(0, np.log(2)).all() and beside["uniform model"].notna().all()
+    assert runs[(runs["role"] == "base") & (runs["seed"] == 10)]["jsd"].isna().all(), "the base is compared with nothing"
+
+
+def test_drawings_name_every_experiment():
+    for draw, words in ((diagrams.classifier, ("J&W", "3.2", "3.3, 4", "3.4")), (diagrams.guided, ("weights, imposed",))):
+        draw()
+        texts = [text.get_text() for text in plt.gca().texts]
+        plt.close("all")
+        assert set(words) <= set(texts) and "film" in texts
+
+
+def test_silent_documents_of_class_0_hold_no_cue():
+    data = encode("planted", silent=1, evidence=3, n_train=50, n_dev=10, n_test=20, shortest=20, longest=40)
+    for split, documents in data.splits.items():
+        per_document = np.add.reduceat(data.evidence[split].astype(int), documents.offsets[:-1])
+        assert (per_document == np.where(documents.labels == 1, 3, 0)).all()
+    assert encode("planted").fingerprint == encode("planted", silent=0).fingerprint
+    with pytest.raises(AttnError, match="silent must be 0 or 1"):
+        encode("planted", silent=2)
+
+
+def test_long_generated_documents_are_traced_without_deletions():
+    from attn_core import standard
+    from attn_core.models import classifier
+
+    data = encode("planted", n_train=4, n_dev=4, n_test=2, shortest=standard.LONGEST_DELETED + 1, longest=standard.LONGEST_DELETED + 1)
+    vectors = np.random.default_rng(0).normal(size=(len(data.vocabulary), 6)).astype(np.float32)
+    arrays = classifier.to_arrays(classifier.build("average", "tanh", vectors))
+    traces = standard.read(Run("planted", "average"), arrays, data, "cpu", False)
+    assert traces.leave_one_out is None and traces.gradient is not None
+    short = encode("planted", n_train=4, n_dev=4, n_test=2)
+    vectors = np.random.default_rng(0).normal(size=(len(short.vocabulary), 6)).astype(np.float32)
+    arrays = classifier.to_arrays(classifier.build("average", "tanh", vectors))
+    assert standard.read(Run("planted", "average"), arrays, short, "cpu", False).leave_one_out is not None
+
+
+def test_a_sentence_under_a_model_that_is_not_at_hand():
+    assert wiegreffe_pages.sentence_under(Run("sst", seed=999), "a quiet film") is None
