@@ -20,7 +20,10 @@ from attn_core.seeds import HEADLINE_SEEDS, book_seeds, obtain_all, over_seeds, 
 PAPER = ("yahoo", "imdb_stars", "amazon", "yelp")
 """The paper's four data sets in the order of its figures, as far as this book has them."""
 
-CORPORA = ("imdb_stars", "amazon", "20news_all", "yelp", "yahoo", "planted")
+CORPORA = ("imdb_stars", "amazon", "20news_all", "yelp", "yahoo", "agnews_all", "planted")
+NO_SENTENCES = ("agnews_all",)
+"""Data sets whose documents are mostly one sentence: no HAN is trained on them."""
+
 FIVE_SEEDS = ("imdb_stars", "20news_all")
 """Data sets of which five seeds are run; three of the others, which decide no claim."""
 
@@ -40,7 +43,7 @@ CELLS = ("both", "only_top", "only_random", "neither")
 """Cells of the 2x2 table: which of the two erasures flips the decision."""
 
 KINDS = {"same": "the paper's data", "subset": "a subset", "other classes": "other classes", "other data": "not in the paper", "generated": "generated"}
-COLOURS = {"imdb_stars": "#1f4e79", "amazon": "#d95f02", "20news_all": "#1b9e77", "yelp": "#7570b3", "yahoo": "#a6761d", "planted": "#b8860b"}
+COLOURS = {"imdb_stars": "#1f4e79", "amazon": "#d95f02", "20news_all": "#1b9e77", "yelp": "#7570b3", "yahoo": "#a6761d", "agnews_all": "#666666", "planted": "#b8860b"}
 """One colour a data set; `planted` has that of controls."""
 
 
@@ -52,6 +55,11 @@ def run_of(corpus: str, encoder: str, seed: int = SEEDS[0]) -> Run:
 def live(run: Run) -> Result:
     """A run of the generated set, trained without progress bars where it is not stored."""
     return obtain(run, progress=False)
+
+
+def models_of(corpus: str, encoders: Iterable[str]) -> list[str]:
+    """Those of the models that are trained on a data set at all."""
+    return [name for name in encoders if corpus not in NO_SENTENCES or name.startswith("flan")]
 
 
 def check(corpora: Iterable[str], encoders: Iterable[str] = ()) -> None:
@@ -78,8 +86,8 @@ def gather(corpora: Iterable[str], encoders: Iterable[str] = HIERARCHICAL, seeds
     check(corpora, encoders)
     found, lines = [], []
     for corpus in corpora:
-        few, following = [], None
-        for encoder in encoders:
+        few, following, mine = [], None, models_of(corpus, encoders)
+        for encoder in mine:
             runs = [run_of(corpus, encoder, seed) for seed in book_seeds(corpus, seeds)]
             stored = [live(run) for run in runs] if CATALOGUE[corpus].generated else across.stored_runs(runs)
             found += stored
@@ -89,7 +97,7 @@ def gather(corpora: Iterable[str], encoders: Iterable[str] = HIERARCHICAL, seeds
                 following = following or next(run for run in runs if run.key not in have)
         if following:
             none = not any(result.record["run"]["corpus"] == corpus for result in found)
-            told = f"no run of {len(encoders)} models" if none and len(encoders) > 1 else ", ".join(few)
+            told = f"no run of {len(mine)} models" if none and len(mine) > 1 else ", ".join(few)
             lines.append(f"{corpus}: {told}; the next: {command(following)}")
     return found, lines
 
@@ -102,6 +110,8 @@ def firsts(corpora: Iterable[str], encoder: str, seed: int = SEEDS[0]) -> tuple[
     check(corpora, [encoder])
     found, lines = {}, []
     for corpus in corpora:
+        if not models_of(corpus, [encoder]):
+            continue
         run = run_of(corpus, encoder, SEEDS[0] if CATALOGUE[corpus].generated else seed)
         results = [live(run)] if CATALOGUE[corpus].generated else obtain_all([run])[0]
         for result in results:
@@ -177,7 +187,7 @@ def verdicts(rows: pd.DataFrame) -> pd.DataFrame:
     """Claims as a table to show: claim, data set, model, asked, ours with interval, seeds, verdict."""
     shown = rows[rows["ours"].notna()]
     lines = [
-        {"claim": row.item.removeprefix("claim: "), "data set": row.corpus, "model": model_name(row.encoder), "asked": asked(row),
+        {"claim": claim_name(row.item).removeprefix("Statement "), "data set": row.corpus, "model": model_name(row.encoder), "asked": asked(row),
          "ours": across.told(row.ours, row.low, row.high, ".3f"), "seeds": row.n_seeds, "verdict": verdict(row)}
         for row in shown.itertuples()
     ]  # fmt: skip
@@ -185,9 +195,9 @@ def verdicts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def asked(row) -> str:
-    """'> 0.5', or the reported value with its tolerance."""
+    """'above 0.5', or the reported value with its tolerance."""
     if row.item.startswith("claim"):
-        return f"{'>' if serrano_scores.asks_above(row.rule) else '<'} {row.reported:g}"
+        return f"{'above' if serrano_scores.asks_above(row.rule) else 'below'} {row.reported:g}"
     return f"{row.reported:.3f} ± {row.tolerance:g}"
 
 
@@ -207,13 +217,22 @@ def told_claims(rows: pd.DataFrame) -> str:
         return "no run of this paper's models is stored for these data sets, so nothing is decided."
     lines = []
     for item, part in rows[rows["ours"].notna()].groupby("item", sort=False):
-        groups: dict[str, list[str]] = {}
+        groups: dict[str, dict[str, list[str]]] = {}
         for row in part.itertuples():
-            name = row.corpus if "-" not in row.encoder and part["encoder"].nunique() == 1 else f"{row.corpus} ({model_name(row.encoder)})"
-            groups.setdefault(verdict(row), []).append(name)
-        told = "; ".join(f"{what} on {', '.join(names)}" for what, names in groups.items())
-        lines.append(f"{item.removeprefix('claim: ')}: {told}")
+            groups.setdefault(verdict(row), {}).setdefault(row.corpus, []).append(model_name(row.encoder))
+        several = part["encoder"].nunique() > 1
+        told = []
+        for what, sets in groups.items():
+            bare = what.startswith("no verdict: few seeds") or not several
+            told.append(f"{what} on {', '.join(name if bare else f'{name} ({chr(44).join(models)})'.replace(',', ', ') for name, models in sets.items())}")
+        lines.append(f"{claim_name(item)}: {'; '.join(told)}")
     return ". ".join(lines) + "."
+
+
+def claim_name(item: str) -> str:
+    """'Statement 4a, random order needs more removals than attention'."""
+    number, _, words = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
+    return f"Statement {number}, {words}"
 
 
 def flip_cells(every: pd.DataFrame, corpora: Iterable[str], encoder: str, choice: str = "attention", rule: str = "coded") -> dict[str, dict[str, str]]:
