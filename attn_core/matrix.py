@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from attn_core import scorecard, serrano_scores
 from attn_core.across import listed, number, told
 from attn_core.archive import ENCODER_NAMES, Result
 from attn_core.experiments import frontier
@@ -152,13 +153,24 @@ def reported_cells(corpora: Iterable[str] = GATED) -> list[list]:
 
 
 def matrix(results: Iterable[Result], scored: pd.DataFrame, runs: pd.DataFrame, corpora: Iterable[str], planted: list[list] = ()) -> pd.DataFrame:
-    """All cells: COLUMNS and `lies`. results: stored summaries; scored: the scorecard; runs: of `wiegreffe_runs.gather`.
+    """All cells: COLUMNS, `lies` and `data` (`data_marks`; '' where not ours). results: stored summaries; scored: the scorecard; runs: of `wiegreffe_runs.gather`.
 
     corpora: of Wiegreffe & Pinter's tests. planted: rows of COLUMNS of generated documents, kind 'planted'.
     """
+    results = list(results)
     rows = [*jain_cells(results), *serrano_cells(scored), *wiegreffe_cells(runs, [c for c in corpora if c not in GATED]), *reported_cells(), *planted]
     found = pd.DataFrame(rows, columns=COLUMNS)
-    return found.assign(lies=[lies(row) for row in found.itertuples()])
+    data = found["corpus"].map(data_marks([*results, *runs["result"]])).where(found["kind"] == "ours").fillna("")
+    return found.assign(lies=[lies(row) for row in found.itertuples()], data=data)
+
+
+def data_marks(results: Iterable[Result]) -> dict[str, str]:
+    """Data set -> 'same', 'subset', 'other classes', 'other data' or 'generated', as the scorecard says of its runs."""
+    marks = {}
+    for result in results:
+        run = from_dict(result.record["run"])
+        marks.setdefault(run.corpus, (serrano_scores if run.family == "hierarchical" else scorecard).data_of(result.record))
+    return marks
 
 
 # ---- words -----------------------------------------------------------------------------------------------------------
@@ -170,12 +182,20 @@ def told_cell(row) -> str:
     if row.kind == "reported":
         return f"{number(row.mean, test.form)} (reported)"
     seeds = f"{row.n_seeds} seed{'s' if row.n_seeds != 1 else ''}"
-    return f"{SYMBOLS[row.lies]} {told(row.mean, row.low, row.high, test.form, test.bounds)}, {seeds}".strip()
+    mark = getattr(row, "data", "")
+    mark = f", {mark}" if mark not in ("", "same") else ""
+    return f"{SYMBOLS[row.lies]} {told(row.mean, row.low, row.high, test.form, test.bounds)}, {seeds}{mark}".strip()
+
+
+def counted(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells that count: ours, on real documents."""
+    generated = cells["data"] == "generated" if "data" in cells else np.zeros(len(cells), bool)
+    return cells[(cells["kind"] == "ours") & ~generated]
 
 
 def counts(cells: pd.DataFrame) -> dict[str, int]:
     """Counted cells by verdict: passes, fails, open, few; decided: the first three. Reported and generated ones are left out."""
-    own = cells[cells["kind"] == "ours"]
+    own = counted(cells)
     found = {name: int((own["lies"] == name).sum()) for name in ("passes", "fails", "open", "few")}
     return found | {"decided": found["passes"] + found["fails"] + found["open"]}
 
@@ -190,7 +210,7 @@ def tallied(cells: pd.DataFrame) -> str:
 
 def sentences(cells: pd.DataFrame, answers: dict[str, str]) -> list[str]:
     """Five sentences on the whole matrix, from its numbers alone. answers: of `verdict.open_questions`, key 'capacity' and others."""
-    own = cells[cells["kind"] == "ours"]
+    own = counted(cells)
     total = counts(cells)
     sets = own["corpus"].nunique()
     first = (

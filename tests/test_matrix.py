@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scorecard_runs import result_of as scorecard_result
+from scorecard_runs import whole
 
-from attn_core import matrix, verdict
+from attn_core import matrix, verdict, wiegreffe_runs
 from attn_core.measures import seed_interval
 from attn_core.reported import reported
 
@@ -67,6 +69,23 @@ def test_reported_and_generated_cells_are_never_counted():
     assert matrix.counts(more) == matrix.counts(own)
     assert matrix.sentences(more, ANSWERS) == matrix.sentences(own, ANSWERS)
     assert matrix.told_cell(list(more.itertuples())[2]).endswith("(reported)")
+
+
+def test_other_data_are_marked_and_generated_sets_are_in_no_count():
+    found = cells(("gradients", "sst", "lstm", LOW), ("gradients", "agnews", "lstm", LOW), ("gradients", "babi_3", "lstm", HIGH))
+    found = found.assign(data=["same", "subset", "generated"])
+    told = [matrix.told_cell(row) for row in found.itertuples()]
+    assert told[0].endswith("5 seeds") and told[1].endswith("5 seeds, subset") and told[2].endswith("5 seeds, generated")
+    assert matrix.counts(found)["passes"] == 0 and matrix.counts(found)["fails"] == 2 and "2 data sets" in matrix.sentences(found, ANSWERS)[0]
+    assert matrix.counts(found.assign(data="same"))["passes"] == 1
+
+
+def test_marks_of_the_matrix_are_the_scorecards():
+    runs = [scorecard_result("sst"), scorecard_result("agnews", statistics=whole("agnews", 0.1)), scorecard_result("babi_3", statistics=whole("babi_3", train_source="generated"))]
+    assert matrix.data_marks(runs) == {"sst": "same", "agnews": "subset", "babi_3": "generated"}
+    none = wiegreffe_runs.table([])
+    found = matrix.matrix(iter(runs), pd.DataFrame(columns=["paper", "item", "ours"]), none, [])
+    assert found[found["corpus"] == "agnews"]["data"].unique().tolist() == ["subset"] and set(found[found["kind"] == "reported"]["data"]) == {""}
 
 
 def test_thresholds_are_those_of_the_rules():
