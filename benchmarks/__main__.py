@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from attn_core import cost
-from benchmarks import bench_erasure, bench_experiments, bench_lengths, bench_network, bench_training
+from benchmarks import bench_erasure, bench_experiments, bench_lengths, bench_network, bench_sweep, bench_training
 
 COLUMNS = ("name", "seconds", "plain", "ratio", "floor", "distance")
 
@@ -21,7 +21,7 @@ def main() -> None:
         return
     long = "--long" in sys.argv[1:]
     print(f"{'':44} {'seconds':>9} {'plain':>9} {'ratio':>8} {'floor':>8} {'x floor':>8}  note")
-    for module in (bench_network, bench_lengths, bench_experiments, bench_erasure, bench_training):
+    for module in (bench_network, bench_lengths, bench_experiments, bench_erasure, bench_training, bench_sweep):
         for row in module.rows(long=long):
             cells = [f"{row[key]:>{width}.3g}" if row.get(key) is not None else " " * (width - 1) + "–"
                      for key, width in zip(COLUMNS[1:], (9, 9, 8, 8, 8), strict=True)]  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attn_core.cost import operations
-from benchmarks import bench_erasure, bench_lengths
+from benchmarks import bench_erasure, bench_lengths, bench_sweep
 
 
 def test_cost_by_length_counts_and_times(tmp_path):
@@ -35,3 +35,13 @@ def test_removal_orders_against_one_forward_per_removal():
     assert found["decoder"] > 15 * found["fast"] and found["network"] > 25 * found["fast"]
     taken, _ = bench_erasure.by_length(lengths=(45, 720))
     assert taken[1] < 3 * 16 * taken[0]
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_a_sweep_times_both_ways():
+    small = {"n_train": 60, "n_dev": 20, "n_test": 20}
+    (row,) = bench_sweep.rows(runs=2, epochs=1, options=small)
+    assert row["seconds"] > 0 and row["ratio"] == pytest.approx(row["plain"] / row["seconds"])
+    assert row["name"].startswith("sweep, 2 seeds")
+    with pytest.raises(RuntimeError, match="failed"):
+        bench_sweep.seconds([], 1, 1, 1, {"shortest": 0})
