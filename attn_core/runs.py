@@ -211,7 +211,12 @@ def obtain(run: Run, train: str = "never", progress: bool = True) -> Result:
 
 
 def command(run: Run) -> str:
-    """The command line that makes a run; options of generated corpora and rarer fields go through a sweep file."""
+    """The command line that makes a run; options of generated corpora and rarer fields go through a sweep file.
+
+    Runs with a base have no command of their own: the book's sweep of their kind is named.
+    """
+    if run.family in ("guided", "adversary"):
+        return f"python -m attn_core sweep data/sweeps/wiegreffe-{'guides' if run.family == 'guided' else 'adversaries'}.yml"
     words = [f"--corpus {run.corpus} --encoder {run.encoder} --attention {run.attention} --seed {run.seed}"]
     if run.vectors != catalogue.corpus(run.corpus).vectors:
         words.append(f"--vectors {run.vectors}")

@@ -1,6 +1,6 @@
 """Several seeds of one data set: two processes of one thread each against one after another with two threads.
 
-Whole commands are timed, start of the processes, reading of the data and storing included, each with a cache of its own.
+Whole commands are timed, starts of processes, reading of data and storing included, each with a cache of its own.
 """
 
 import json
@@ -39,6 +39,7 @@ def rows(
     sizes = runs, epochs, options
     times = [(seconds(["--jobs", "2"], 1, *sizes), seconds([], 2, *sizes)) for _ in range(repeats)]
     side_by_side, in_turn = (min(column) for column in zip(*times, strict=True))
+    machine = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    note = f"{epochs} epochs of {options['n_train']} texts, BiLSTM; plain: one after another, two threads; {machine}"
     yield {"name": f"sweep, {runs} seeds, --jobs 2", "seconds": side_by_side, "plain": in_turn,
-           "ratio": in_turn / side_by_side, "note": f"{epochs} epochs of {options['n_train']} texts, BiLSTM; plain: one after "
-           f"another, two threads; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"}  # fmt: skip
+           "ratio": in_turn / side_by_side, "note": note}  # fmt: skip

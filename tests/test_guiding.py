@@ -248,6 +248,14 @@ def test_the_control_of_the_control_knows_a_text_by_its_length_alone(data, matri
     assert ranks.record["auc"] == obtain(run, progress=False).record["auc"], "equal weights keep the text's order"
 
 
+def test_an_absent_run_names_the_sweep_that_makes_it():
+    own = Run("sst", "average", "given", guide="own", base=Run("sst"), epochs=39)
+    adversary = Run("sst", base=Run("sst"), divergence=1e-3, epochs=39)
+    for run, name in ((own, "guides"), (adversary, "adversaries")):
+        with pytest.raises(runs.AbsentRun, match=f"sweep data/sweeps/wiegreffe-{name}.yml"):
+            obtain(run)
+
+
 def test_an_adversary_may_be_the_guide(data):
     adversary = Run("planted", "average", epochs=2, options=TINY, base=base(), divergence=0.01)
     result = obtain(guided(base=adversary), progress=False)
