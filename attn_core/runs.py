@@ -216,7 +216,8 @@ def command(run: Run) -> str:
     Runs with a base have no command of their own: the book's sweep of their kind is named.
     """
     if run.family in ("guided", "adversary"):
-        return f"python -m attn_core sweep data/sweeps/wiegreffe-{'guides' if run.family == 'guided' else 'adversaries'}.yml"
+        grid = "guides" if run.family == "guided" else "adversaries"
+        return f"python -m attn_core sweep data/sweeps/wiegreffe-{grid}.yml"
     words = [f"--corpus {run.corpus} --encoder {run.encoder} --attention {run.attention} --seed {run.seed}"]
     if run.vectors != catalogue.corpus(run.corpus).vectors:
         words.append(f"--vectors {run.vectors}")
