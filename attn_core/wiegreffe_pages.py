@@ -22,12 +22,12 @@ def absent_runs(corpora: Iterable[str], kinds: Iterable[str], wanted: list[Run] 
     for run in planned() if wanted is None else wanted:
         kind = role(run).split(":")[0].split(" ")[0]
         if run.corpus in lacking and kind in kinds and not archive.has(store, run.key):
-            lacking[run.corpus][role(run).removeprefix("guide: ")] += 1
+            lacking[run.corpus][kind] += 1
     for name, counts in lacking.items():
         if counts:
             grids = " and ".join(f"data/sweeps/wiegreffe-{GRIDS[kind]}.yml" for kind in kinds)
-            told = ", ".join(f"{count} of '{kind}'" for kind, count in counts.items())
-            lines.append(f"{name}: {sum(counts.values())} planned runs are absent ({told}); make them: python -m attn_core sweep --pack {grids}")
+            told = ", ".join(f"{kind} {count}" for kind, count in counts.items())
+            lines.append(f"{name}: {sum(counts.values())} planned runs are absent ({told}); make them: python -m attn_core sweep --pack with {grids}")
     return lines
 
 

@@ -54,13 +54,13 @@ def test_sentences_follow_the_numbers():
     every = [("gradients", "sst", "lstm", LOW), ("gradients", "sst", "average", HIGH), ("necessary", "sst", "lstm", HIGH), ("stable", "imdb", "lstm", HIGH[:2])]
     told = matrix.sentences(cells(*every), ANSWERS)
     assert len(told) == 5
-    assert "Over 2 data sets" in told[0] and "passes 2 of the 3 cells" in told[0] and "fails 1" in told[0] and "1 more have too few" in told[0]
-    assert "BiLSTM: 0 of 1 pass, 1 fail" in told[1] and "Average: 1 of 1 pass" in told[1]
-    assert "be needed for the score: 1 of 1 pass" in told[2] and "survive another seed: no cell has five seeds" in told[2]
-    assert "2 have a computed answer here and stay open: encoders, transfer" in told[4]
+    assert "on 2 data sets" in told[0] and "of 3 cells" in told[0] and "passes 2, fails 1" in told[0] and "1 cells have too few" in told[0]
+    assert "BiLSTM 0 of 1 (1 fail" in told[1] and "Average 1 of 1 (0 fail" in told[1]
+    assert "be needed for the score 1 of 1 (" in told[2] and "survive another seed none with five seeds" in told[2]
+    assert "2 have a computed answer here, and these stay open: encoders, transfer" in told[4]
     flipped = matrix.sentences(cells(("gradients", "sst", "lstm", HIGH), ("gradients", "sst", "average", LOW), ("necessary", "sst", "lstm", [0.0] * 5)), {"tasks": "open: z"})
-    assert "BiLSTM: 1 of 1 pass" in flipped[1] and "Average: 0 of 1 pass, 1 fail" in flipped[1]
-    assert "be needed for the score: 0 of 1 pass, 1 fail" in flipped[2] and "stay open: tasks" in flipped[4]
+    assert "BiLSTM 1 of 1 (0 fail" in flipped[1] and "Average 0 of 1 (1 fail" in flipped[1]
+    assert "be needed for the score 0 of 1 (1 fail" in flipped[2] and "stay open: tasks" in flipped[4]
 
 
 def test_reported_and_generated_cells_are_never_counted():

@@ -18,7 +18,7 @@ def test_absent_runs_have_one_line_a_data_set():
     lines = wiegreffe_pages.absent_runs(["sst"], ("uniform", "base"), wanted)
     expected = len([run for run in wanted[1:] if run.key not in stored])
     assert lines == ([] if not expected else [
-        f"sst: {expected} planned runs are absent ({expected} of 'uniform model'); make them: python -m attn_core sweep --pack "
+        f"sst: {expected} planned runs are absent (uniform {expected}); make them: python -m attn_core sweep --pack with "
         "data/sweeps/wiegreffe-uniform.yml and data/sweeps/wiegreffe-seeds.yml"
     ])  # fmt: skip
     assert wiegreffe_pages.absent_runs(["sst"], ("guide",), wanted) == [], "another kind"
