@@ -214,7 +214,7 @@ def verdict(row) -> str:
 def told_claims(rows: pd.DataFrame) -> str:
     """What became of the claims, one clause each: the data sets on which each holds, is not decided, does not hold, or waits."""
     if rows["ours"].isna().all():
-        return "no run of this paper's models is stored for these data sets, so nothing is decided."
+        return "No run of this paper's models is stored for these data sets, so nothing is decided."
     lines = []
     for item, part in rows[rows["ours"].notna()].groupby("item", sort=False):
         groups: dict[str, dict[str, list[str]]] = {}

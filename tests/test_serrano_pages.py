@@ -1,0 +1,111 @@
+"""What the Serrano & Smith pages ask for: names, words, numbers within seeds, thinning, and figures that draw."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from test_serrano_scores import SUMMARIES, made_up, result_of, six_models
+
+from attn_core import baselines, serrano_figures, serrano_pages, serrano_scores
+from attn_core.errors import AttnError
+from attn_core.experiments import erasure
+from attn_core.runs import SEEDS
+
+
+@pytest.fixture(autouse=True)
+def bar(monkeypatch):
+    table = pd.DataFrame([{"corpus": "imdb_stars", "majority": 0.2, "regression": 0.45}])
+    monkeypatch.setattr(baselines, "stored", lambda: table)
+
+
+@pytest.fixture
+def every():
+    return serrano_pages.summaries(six_models())
+
+
+def test_planted_runs_have_the_pages_knobs_and_others_are_standard():
+    assert dict(serrano_pages.run_of("planted", "han_rnn").options) == serrano_pages.LIVE
+    assert serrano_pages.run_of("amazon", "flan_conv", 50).options == ()
+    assert serrano_pages.models_of("agnews_all", ["han_rnn", "flan_rnn"]) == ["flan_rnn"]
+    with pytest.raises(AttnError, match="no data set 'sst'"):
+        serrano_pages.gather(["sst"])
+    with pytest.raises(AttnError, match="no model 'lstm'"):
+        serrano_pages.gather(["amazon"], ["lstm"])
+
+
+def test_absent_runs_are_named_lines(monkeypatch):
+    monkeypatch.setattr(serrano_pages.across, "stored_runs", lambda runs: [])
+    found, lines = serrano_pages.gather(["imdb_stars", "agnews_all"], ["han_rnn", "flan_rnn"])
+    assert not found and len(lines) == 2
+    assert lines[0].startswith("imdb_stars: no run of 2 models; the next: python -m attn_core run --corpus imdb_stars --encoder han_rnn")
+    assert lines[1].startswith("agnews_all: FLANrnn (0 of 3 seeds)"), "no HAN is expected there"
+
+
+def test_numbers_over_seeds_by_hand(every):
+    found = serrano_pages.over_models(every, "gradient_first")
+    own = [SUMMARIES[seed].set_index(["statistic", "bin", "measure"])["value"]["gradient_first", "all", "mean"] for seed in SEEDS[:5]]
+    assert len(found) == 6 and found["mean"].iloc[0] == pytest.approx(np.mean(own)) and (found["n_seeds"] == 5).all()
+    cells = serrano_pages.flip_cells(every, ["imdb_stars"], "han_rnn")
+    assert set(cells) == {"imdb_stars, %"} and set(cells["imdb_stars, %"]) == set(serrano_pages.CELLS)
+
+
+def test_never_and_differences_by_hand(every):
+    out = serrano_pages.never(every)
+    gap = serrano_pages.differences(every, "random", "attention").set_index("encoder")["mean"]
+    shares, gaps = [], []
+    for seed in SEEDS[:5]:
+        table = erasure.derived(erasure.document_table(made_up(seed)))
+        table = table[table["n"] > 1]
+        shares.append(table["fraction_attention"].isna().mean())
+        common = table[table["common"]]
+        gaps.append((common["fraction_random"] - common["fraction_attention"]).mean())
+    assert out.loc[out["encoder"] == "han_rnn", "value"].tolist() == pytest.approx(shares)
+    assert gap["han_rnn"] == pytest.approx(np.mean(gaps))
+
+
+def test_statements_follow_their_verdicts():
+    cells = {("flips_attention@coded", "all", name): value for name, value in (("only_top", 9.0), ("only_random", 0.1), ("neither", 89.0))}
+    rows = serrano_pages.claim_rows(serrano_scores.scored(six_models(changes=cells)), "3", ["imdb_stars", "amazon"])
+    told = serrano_pages.told_claims(rows)
+    assert "Statement 3a, mostly neither erasure flips: holds on imdb_stars" in told
+    assert "Statement 3c, only r flips in more than one document in a hundred (some sets): does not hold on imdb_stars" in told
+    shown = serrano_pages.verdicts(rows).set_index("claim")
+    assert shown.loc["3b, only the top flips more often than only r", ["asked", "verdict"]].tolist() == ["above 0", "holds"]
+    assert serrano_pages.told_claims(rows[rows["corpus"] == "amazon"]).startswith("No run")
+    few = serrano_pages.claim_rows(serrano_scores.scored(six_models(count=3)), "4a", ["imdb_stars"])
+    assert serrano_pages.told_claims(few) == "Statement 4a, random order needs more removals than attention: no verdict: few seeds on imdb_stars."
+    four = serrano_pages.claim_rows(serrano_scores.scored(six_models()), "4a", ["imdb_stars"])
+    assert "imdb_stars (HANrnn, FLANrnn, FLANconv)" in serrano_pages.told_claims(four)
+
+
+def test_weak_models_are_named_with_the_reason():
+    runs = [*six_models(), *(result_of(encoder="han_conv", seed=seed, accuracy=0.3) for seed in SEEDS[:5])]
+    reasons = serrano_pages.weak(runs)
+    assert list(reasons) == [("imdb_stars", "han_conv")]
+    assert serrano_pages.told_weak(reasons) == "imdb_stars, HANconv (15 points below the regression)"
+    assert serrano_pages.told_weak({}) == "none"
+
+
+def test_thinning_keeps_at_most_ten_a_bin_and_drops_the_largest():
+    rng = np.random.default_rng(0)
+    alpha, js = rng.random(5000), rng.random(5000)
+    js[:3] = 2.0  # three tied at the largest
+    alpha[3:400] = 0.5025
+    rows = serrano_figures.thinned(alpha, js)
+    assert not {0, 1, 2} & set(rows) and len(set(rows)) == len(rows)
+    counts = np.bincount((alpha[rows] * serrano_figures.BINS).astype(int))
+    assert counts.max() <= serrano_figures.FEWEST and (counts > 0).sum() > 190
+    assert len(serrano_figures.thinned(np.array([0.5]), np.array([np.nan]))) == 0
+
+
+def test_figures_draw_what_is_there(every):
+    documents = erasure.document_table(made_up(1))
+    serrano_figures.scatter({"imdb_stars": documents}, ["imdb_stars", "amazon"])
+    assert [ax.get_title() for ax in plt.gcf().axes[:2]] == [f"imdb_stars, n = {(documents['n'] > 1).sum():,}", "amazon"]
+    serrano_figures.negatives({"imdb_stars": documents}, ["imdb_stars"])
+    serrano_figures.many({("imdb_stars", "han_conv"): documents}, ["han_conv"], ["imdb_stars", "amazon"], "negatives")
+    serrano_figures.boxes(every, ["imdb_stars"], ["han_rnn"], weak={("imdb_stars", "han_rnn"): "weak"})
+    assert len(plt.gcf().axes[0].patches) == 4, "one box an order"
+    serrano_figures.dots(serrano_pages.over_models(every, "gradient_first"), "share")
+    assert [text.get_text() for text in plt.gcf().axes[0].get_yticklabels()][0] == "imdb_stars, HANrnn"
+    plt.close("all")
