@@ -17,7 +17,7 @@ from attn_core.errors import AttnError
 from attn_core.measures import seed_interval
 from attn_core.reported import class_label, reported
 from attn_core.runs import SEEDS, Run, from_dict
-from attn_core.seeds import HEADLINE_SEEDS, stored_summaries, summary_of
+from attn_core.seeds import FAMILIES, HEADLINE_SEEDS, stored_summaries, summary_of
 
 NAMES = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
 """The columns that name a row."""
@@ -96,7 +96,7 @@ def scorecard(results: list[Result] | None = None, paper: str | None = None) -> 
     'few seeds', 'weak model'), '' where it has one. Rows without a verdict may still have a value of ours. `data`: 'same',
     'subset', 'other classes', 'other data', 'generated' or 'absent'; only 'same' counts as replication.
     """
-    every = stored_summaries() if results is None else results
+    every = stored_summaries(FAMILIES) if results is None else results
     found = [result for result in every if standard(result)]
     table = cells(found if paper in (None, "jain") else [])
     records = {result.record["run"]["corpus"]: result.record for result in found}

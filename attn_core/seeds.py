@@ -33,7 +33,11 @@ def obtain_all(runs: Iterable[Run]) -> tuple[list[Result], list[str]]:
     return results, absent
 
 
-def stored_summaries(families: tuple[str, ...] = ("text", "pair")) -> list[Result]:
+FAMILIES = ("text", "pair", "hierarchical", "guided", "adversary")
+"""All families of runs, see `Run.family`; Jain & Wallace's are the first two."""
+
+
+def stored_summaries(families: tuple[str, ...] = FAMILIES[:2]) -> list[Result]:
     """Every archived run of some families (`Run.family`) by its record and summary alone, which is quick."""
     store = archive.archive_folder()
     found = [archive.read(store, key, whole=False) for key in archive.keys(store)]
