@@ -105,10 +105,10 @@ def jain_cells(results: Iterable[Result]) -> list[list]:
 
 
 def serrano_cells(scored: pd.DataFrame) -> list[list]:
-    """Two of Serrano & Smith's claims as the scorecard has them, by data set and model."""
-    rows = []
+    """Two of Serrano & Smith's claims as the scorecard has them, by data set and model; weak models enter no claim, so no cell."""
+    rows, scored = [], scored[(scored["paper"] == "serrano") & scored["ours"].notna() & (scored["unjudged"] != "weak model")]
     for test, start in CLAIMS.items():
-        part = scored[(scored["paper"] == "serrano") & scored["item"].str.startswith(start) & scored["ours"].notna()]
+        part = scored[scored["item"].str.startswith(start)]
         rows += [[test, r.corpus, r.encoder, r.ours, r.low, r.high, r.n_seeds, "ours"] for r in part.itertuples()]
     return rows
 
@@ -152,22 +152,25 @@ def reported_cells(corpora: Iterable[str] = GATED) -> list[list]:
     return [[test, corpus, encoder, float(np.mean(list(values))), np.nan, np.nan, 0, "reported"] for test, corpus, encoder, values in rows if len(values)]
 
 
-def matrix(results: Iterable[Result], scored: pd.DataFrame, runs: pd.DataFrame, corpora: Iterable[str], planted: list[list] = ()) -> pd.DataFrame:
-    """All cells: COLUMNS, `lies` and `data` (`data_marks`; '' where not ours). results: stored summaries; scored: the scorecard; runs: of `wiegreffe_runs.gather`.
+def matrix(results: Iterable[Result], scored: pd.DataFrame | None, runs: pd.DataFrame, corpora: Iterable[str], planted: list[list] = ()) -> pd.DataFrame:
+    """All cells: COLUMNS, `lies` and `data` (`data_marks`; '' where not ours). results: stored summaries; scored: the scorecard, None leaves Serrano & Smith out; runs: of `wiegreffe_runs.gather`.
 
     corpora: of Wiegreffe & Pinter's tests. planted: rows of COLUMNS of generated documents, kind 'planted'.
     """
-    results = list(results)
-    rows = [*jain_cells(results), *serrano_cells(scored), *wiegreffe_cells(runs, [c for c in corpora if c not in GATED]), *reported_cells(), *planted]
+    results, serrano = list(results), [] if scored is None else serrano_cells(scored)
+    rows = [*jain_cells(results), *serrano, *wiegreffe_cells(runs, [c for c in corpora if c not in GATED]), *reported_cells(), *planted]
     found = pd.DataFrame(rows, columns=COLUMNS)
-    data = found["corpus"].map(data_marks([*results, *runs["result"]])).where(found["kind"] == "ours").fillna("")
+    marks = data_marks([*results, *runs["result"]])
+    if scored is not None:  # its data sets are none of the results'
+        marks |= scored[scored["ours"].notna()].set_index("corpus")["data"].to_dict()
+    data = found["corpus"].map(marks).where(found["kind"] == "ours").fillna("")
     return found.assign(lies=[lies(row) for row in found.itertuples()], data=data)
 
 
 def data_marks(results: Iterable[Result]) -> dict[str, str]:
-    """Data set -> 'same', 'subset', 'other classes', 'other data' or 'generated', as the scorecard says of its runs."""
+    """Data set -> 'same', 'subset', 'other classes', 'other data' or 'generated', as the scorecard says of its runs, of standard ones first."""
     marks = {}
-    for result in results:
+    for result in sorted(results, key=lambda result: bool(difference(from_dict(result.record["run"])))):
         run = from_dict(result.record["run"])
         marks.setdefault(run.corpus, (serrano_scores if run.family == "hierarchical" else scorecard).data_of(result.record))
     return marks

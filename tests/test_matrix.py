@@ -83,9 +83,19 @@ def test_other_data_are_marked_and_generated_sets_are_in_no_count():
 def test_marks_of_the_matrix_are_the_scorecards():
     runs = [scorecard_result("sst"), scorecard_result("agnews", statistics=whole("agnews", 0.1)), scorecard_result("babi_3", statistics=whole("babi_3", train_source="generated"))]
     assert matrix.data_marks(runs) == {"sst": "same", "agnews": "subset", "babi_3": "generated"}
+    part = scorecard_result("sst", fraction=0.5)
+    assert matrix.data_marks([part, *runs])["sst"] == "same" and matrix.data_marks([part])["sst"] == "subset", "variants mark nothing that has a standard run"
     none = wiegreffe_runs.table([])
-    found = matrix.matrix(iter(runs), pd.DataFrame(columns=["paper", "item", "ours"]), none, [])
+    found = matrix.matrix(iter(runs), None, none, [])
     assert found[found["corpus"] == "agnews"]["data"].unique().tolist() == ["subset"] and set(found[found["kind"] == "reported"]["data"]) == {""}
+
+
+def test_cells_of_serrano_have_their_data_and_no_weak_models():
+    row = {"paper": "serrano", "item": "claim: 3b x", "corpus": "amazon", "encoder": "han_rnn", "ours": 0.1, "low": 0.05, "high": 0.15, "n_seeds": 5, "data": "subset", "unjudged": ""}
+    scored = pd.DataFrame([row, row | {"encoder": "flan_rnn", "unjudged": "weak model"}, row | {"encoder": "han_conv", "ours": np.nan, "unjudged": "no run"}])
+    found = matrix.matrix([], scored, wiegreffe_runs.table([]), [])
+    own = found[found["kind"] == "ours"]
+    assert own[["test", "encoder", "lies", "data"]].to_numpy().tolist() == [["top item", "han_rnn", "passes", "subset"]]
 
 
 def test_thresholds_are_those_of_the_rules():
