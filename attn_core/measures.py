@@ -278,6 +278,19 @@ def seed_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, 
     return float(values.mean() - half), float(values.mean() + half)
 
 
+def seed_p(values: np.ndarray) -> float:
+    """Two-sided p of Student's t that the mean of one number per trained seed is 0; NaN with fewer than two seeds."""
+    from scipy.stats import t
+
+    values = np.asarray(values, np.float64)
+    if len(values) < 2:
+        return math.nan
+    if np.ptp(values) == 0:
+        return float(values[0] == 0)
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    return float(2 * t.sf(abs(values.mean()) / error, len(values) - 1))
+
+
 def holm(p: np.ndarray) -> np.ndarray:
     """Holm's correction: the i-th smallest of m values times m - i + 1, never falling, at most 1."""
     order, m = np.argsort(p), len(p)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from attn_core import across, serrano_scores
 from attn_core.archive import ENCODER_NAMES, Result
-from attn_core.corpora.catalogue import CATALOGUE, SERRANO
+from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
 from attn_core.experiments import erasure
 from attn_core.runs import HIERARCHICAL, SEEDS, AbsentRun, Run, command, obtain
@@ -224,7 +224,8 @@ def told_claims(rows: pd.DataFrame) -> str:
         told = []
         for what, sets in groups.items():
             bare = what.startswith("no verdict: few seeds") or not several
-            told.append(f"{what} on {', '.join(name if bare else f'{name} ({chr(44).join(models)})'.replace(',', ', ') for name, models in sets.items())}")
+            names = [name if bare else f"{name} ({', '.join(models)})" for name, models in sets.items()]
+            told.append(f"{what} on {', '.join(names)}")
         lines.append(f"{claim_name(item)}: {'; '.join(told)}")
     return ". ".join(lines) + "."
 
@@ -279,11 +280,6 @@ def races(scored: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
 def share(values: pd.DataFrame, form: str = ".0%") -> str:
     """Rows of `over_models` in words: 'imdb_stars 12% (10% to 14%)'."""
     return "; ".join(f"{row.corpus} {across.told(row.mean, row.low, row.high, form, (0, 1))}" for row in values.itertuples()) or "no run"
-
-
-def paper_name(corpus: str) -> str | None:
-    """The name of a data set in the authors' files, None for one that the paper does not have."""
-    return next((name for paper, name in CATALOGUE[corpus].reported if paper == SERRANO), None)
 
 
 def finite(*values: float) -> bool:

@@ -12,7 +12,7 @@ import pandas as pd
 from attn_core.across import told
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.erasure import RANKINGS, derived
-from attn_core.measures import bootstrap_interval, holm
+from attn_core.measures import bootstrap_interval, holm, seed_p
 from attn_core.reported import reported
 from attn_core.runs import HIERARCHICAL
 from attn_core.seeds import HEADLINE_SEEDS, over_seeds
@@ -199,8 +199,6 @@ def hypothesis(runs: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd
     'not decided', or why it is not judged: 'few seeds', 'weak model', 'generated'. An interval that excludes 0 while the corrected p
     does not is 'not decided'.
     """
-    from scipy.stats import ttest_1samp
-
     lines = []
     for (corpus, unit), part in runs.groupby(["corpus", "unit"]):
         names = [f"{unit.lower()}_{kind}" for kind in (NOT_MIXED, *MIXED)]
@@ -218,10 +216,8 @@ def hypothesis(runs: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd
             if not len(values):
                 continue
             row = over_seeds(pd.DataFrame({"corpus": corpus, "value": values}), "corpus").iloc[0]
-            spread = len(values) > 1 and np.ptp(values) > 0
-            p = float(ttest_1samp(values, 0).pvalue) if spread else float(values[0] == 0) if len(values) > 1 else np.nan
             why = reason or ("few seeds" if len(values) < HEADLINE_SEEDS else "")
-            lines.append({"corpus": corpus, "unit": unit, "test": test, **row[["mean", "low", "high", "n_seeds"]], "p": p, "verdict": why})
+            lines.append({"corpus": corpus, "unit": unit, "test": test, **row[["mean", "low", "high", "n_seeds"]], "p": seed_p(values), "verdict": why})
     rows = pd.DataFrame(lines, columns=["corpus", "unit", "test", "mean", "low", "high", "n_seeds", "p", "verdict"])
     judged = (rows["verdict"] == "") & rows["p"].notna()
     rows.insert(8, "holm", np.nan)

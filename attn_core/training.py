@@ -153,12 +153,12 @@ def inputs(
     return {name: torch.as_tensor(array, device=device) for name, array in arrays.items()}
 
 
-def placed(values: np.ndarray, documents: Documents, rows: np.ndarray, fill: float = 0.0) -> np.ndarray:
-    """Numbers of words (T,), start and end not counted, on the rows' positions: (B, L) float32, `fill` elsewhere."""
+def placed(values: np.ndarray, documents: Documents, rows: np.ndarray) -> np.ndarray:
+    """Numbers of words (T,), start and end not counted, on the rows' positions: (B, L) float32, 0 elsewhere."""
     lengths = documents.lengths[rows]
     position = np.arange(lengths.max(initial=0))
     real = (position > 0) & (position < lengths[:, None] - 1)  # (B, L), as models.classifier.real_tokens
-    array = np.full(real.shape, fill, np.float32)
+    array = np.zeros(real.shape, np.float32)
     array[real] = take_ragged(values, documents.offsets - 2 * np.arange(len(documents.offsets)), rows)[0]
     return array
 

@@ -25,9 +25,9 @@ def absent_runs(corpora: Iterable[str], kinds: Iterable[str], wanted: list[Run] 
             lacking[run.corpus][kind] += 1
     for name, counts in lacking.items():
         if counts:
-            grids = " and ".join(f"data/sweeps/wiegreffe-{GRIDS[kind]}.yml" for kind in kinds)
+            commands = " and ".join(f"python -m attn_core sweep data/sweeps/wiegreffe-{GRIDS[kind]}.yml --pack" for kind in kinds if kind in counts)
             told = ", ".join(f"{kind} {count}" for kind, count in counts.items())
-            lines.append(f"{name}: {sum(counts.values())} planned runs are absent ({told}); make them: python -m attn_core sweep --pack with {grids}")
+            lines.append(f"{name}: {sum(counts.values())} planned runs are absent ({told}); make them: {commands}")
     return lines
 
 

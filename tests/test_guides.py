@@ -102,7 +102,3 @@ def test_sources_over_seeds():
     row = table[(table["corpus"] == "sst") & (table["source"] == "uniform")].iloc[0]
     assert row["mean"] == pytest.approx(0.8) and row["low"] < 0.8 < row["high"] and row["n_seeds"] == 5
     assert guides.always_positive(0.5) == pytest.approx(2 / 3) and guides.always_positive(1.0) == 1
-
-
-def test_equal_runs_have_a_p():
-    assert guides.p_of(np.zeros(5)) == 1 and guides.p_of(np.full(5, 0.1)) == 0 and np.isnan(guides.p_of(np.ones(1)))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, ttest_1samp
 
 from attn_core.measures import (
     LN2,
@@ -21,6 +21,7 @@ from attn_core.measures import (
     kendall,
     kendall_ragged,
     seed_interval,
+    seed_p,
     share_significant,
     tvd,
 )
@@ -188,6 +189,12 @@ def test_bootstrap_interval():
     assert high - low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.1)
     assert bootstrap_interval(values, np.std)[0] < values.std() < bootstrap_interval(values, np.std)[1]
     assert np.isnan(bootstrap_interval([1.0, np.nan])).all()
+
+
+def test_p_over_seeds_is_scipys_and_defined_for_equal_seeds():
+    values = np.random.default_rng(0).normal(0.3, 1, 5)
+    assert seed_p(values) == pytest.approx(ttest_1samp(values, 0).pvalue)
+    assert seed_p(np.zeros(5)) == 1 and seed_p(np.full(5, 0.1)) == 0 and np.isnan(seed_p(np.ones(1)))
 
 
 def test_seed_interval_by_hand():

@@ -10,18 +10,18 @@ from attn_core.errors import AttnError
 from attn_core.runs import Run, compared_with
 
 
-def test_absent_runs_have_one_line_a_data_set():
-    wanted = [Run("agnews", seed=999, attention="uniform"), Run("sst", seed=2, attention="uniform", selection="test"), Run("sst", seed=2, attention="uniform")]
+def test_absent_runs_have_one_line_a_data_set(monkeypatch):
+    monkeypatch.setattr(wiegreffe_pages.archive, "has", lambda store, key: key == held.key)
+    held = Run("sst", seed=50, attention="uniform")
+    wanted = [Run("agnews", seed=999, attention="uniform"), Run("sst", seed=2, attention="uniform", selection="test"), Run("sst", seed=2, attention="uniform"), held]
     lines = wiegreffe_pages.absent_runs(["diabetes", "sst", "agnews"], ("uniform",), wanted[:1])
     assert len(lines) == 1 and lines[0].startswith("diabetes: not rerun"), "seed 999 is none of the book's"
-    stored = {run.key for run in wanted if wiegreffe_pages.archive.has(wiegreffe_pages.archive.archive_folder(), run.key)}
-    lines = wiegreffe_pages.absent_runs(["sst"], ("uniform", "base"), wanted)
-    expected = len([run for run in wanted[1:] if run.key not in stored])
-    assert lines == ([] if not expected else [
-        f"sst: {expected} planned runs are absent (uniform {expected}); make them: python -m attn_core sweep --pack with "
-        "data/sweeps/wiegreffe-uniform.yml and data/sweeps/wiegreffe-seeds.yml"
-    ])  # fmt: skip
+    command = "python -m attn_core sweep data/sweeps/wiegreffe-{}.yml --pack"
+    assert wiegreffe_pages.absent_runs(["sst"], ("uniform", "base"), wanted) == [f"sst: 2 planned runs are absent (uniform 2); make them: {command.format('uniform')}"]
+    (line,) = wiegreffe_pages.absent_runs(["sst"], ("uniform", "base"), [*wanted, Run("sst", seed=2)])
+    assert line.endswith(f"(uniform 2, base 1); make them: {command.format('uniform')} and {command.format('seeds')}")
     assert wiegreffe_pages.absent_runs(["sst"], ("guide",), wanted) == [], "another kind"
+    assert wiegreffe_pages.absent_runs(["sst"], ("uniform",), [held]) == [], "stored"
 
 
 def test_every_live_run_has_a_role_and_its_bases():

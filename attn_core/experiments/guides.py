@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from attn_core.measures import holm, seed_interval
+from attn_core.measures import holm, seed_interval, seed_p
 
 SOURCES = {
     "uniform": "uniform",
@@ -98,25 +98,13 @@ def differences(scores: pd.DataFrame) -> pd.DataFrame:
                 continue
             gap = (first - second).dropna().to_numpy(float)
             if len(gap):
-                rows.append([corpus, name, asks, gap.mean(), *seed_interval(gap), len(gap), p_of(gap)])
+                rows.append([corpus, name, asks, gap.mean(), *seed_interval(gap), len(gap), seed_p(gap)])
     found = pd.DataFrame(rows, columns=["corpus", "contrast", "asks", "mean", "low", "high", "n_seeds", "p"])
     judged = (found["n_seeds"] >= FEWEST).to_numpy()
     corrected = np.full(len(found), np.nan)
     corrected[judged] = holm(found["p"].to_numpy()[judged])
     side = np.where(found["mean"] > 0, "above", "below")
     return found.assign(holm=corrected, lies=np.where(judged, np.where(corrected < LEVEL, side, "contains"), ""))
-
-
-def p_of(gap: np.ndarray) -> float:
-    """Two-sided p of Student's t that the mean of one difference per seed is 0; NaN for one seed."""
-    from scipy.stats import t
-
-    if len(gap) < 2:
-        return np.nan
-    error = gap.std(ddof=1) / np.sqrt(len(gap))
-    if error == 0:
-        return 1.0 if gap.mean() == 0 else 0.0
-    return float(2 * t.sf(abs(gap.mean()) / error, len(gap) - 1))
 
 
 # ---- the verdict -----------------------------------------------------------------------------------------------------
