@@ -17,7 +17,7 @@ def cells(*rows) -> pd.DataFrame:
     """Cells with their verdicts from (test, corpus, encoder, values, kind)."""
     made = [matrix.cell(*row[:4], *row[4:]) for row in rows]
     found = pd.DataFrame(made, columns=matrix.COLUMNS)
-    return found.assign(lies=[matrix.lies(row) for row in found.itertuples()])
+    return found.assign(lies=[matrix.lies(row) for row in found.itertuples()], data=np.where(found["kind"] == "ours", "same", ""))
 
 
 HIGH, LOW, WIDE = [0.8, 0.81, 0.79, 0.8, 0.8], [0.2, 0.21, 0.19, 0.2, 0.2], [0.1, 0.9, 0.5, 0.2, 0.8]
@@ -54,13 +54,13 @@ def test_sentences_follow_the_numbers():
     every = [("gradients", "sst", "lstm", LOW), ("gradients", "sst", "average", HIGH), ("necessary", "sst", "lstm", HIGH), ("stable", "imdb", "lstm", HIGH[:2])]
     told = matrix.sentences(cells(*every), ANSWERS)
     assert len(told) == 5
-    assert "on 2 data sets" in told[0] and "of 3 cells" in told[0] and "passes 2, fails 1" in told[0] and "1 cells have too few" in told[0]
+    assert "3 have runs of ours" in told[0] and "2 the five seeds" in told[0] and "needs, on sst: of 3 such cells attention passes 2, fails 1" in told[0] and "1 cells have too few" in told[0]
     assert "BiLSTM 0 of 1 (1 fail" in told[1] and "Average 1 of 1 (0 fail" in told[1]
-    assert "be needed for the score 1 of 1 (" in told[2] and "survive another seed none with five seeds" in told[2]
-    assert "2 have a computed answer here, and these stay open: encoders, transfer" in told[4]
+    assert "be needed for the score 1 of 1 (" in told[2] and "3 without a cell of five seeds (survive another seed, " in told[2]
+    assert "2 have a computed answer here, in part at least (tasks, capacity), and 2 wait for runs (encoders, transfer)" in told[4]
     flipped = matrix.sentences(cells(("gradients", "sst", "lstm", HIGH), ("gradients", "sst", "average", LOW), ("necessary", "sst", "lstm", [0.0] * 5)), {"tasks": "open: z"})
     assert "BiLSTM 1 of 1 (0 fail" in flipped[1] and "Average 0 of 1 (1 fail" in flipped[1]
-    assert "be needed for the score 0 of 1 (1 fail" in flipped[2] and "stay open: tasks" in flipped[4]
+    assert "be needed for the score 0 of 1 (1 fail" in flipped[2] and "0 have a computed answer" in flipped[4] and "wait for runs (tasks)" in flipped[4]
 
 
 def test_reported_and_generated_cells_are_never_counted():
@@ -71,13 +71,16 @@ def test_reported_and_generated_cells_are_never_counted():
     assert matrix.told_cell(list(more.itertuples())[2]).endswith("(reported)")
 
 
-def test_other_data_are_marked_and_generated_sets_are_in_no_count():
+def test_other_data_are_marked_and_in_no_count():
     found = cells(("gradients", "sst", "lstm", LOW), ("gradients", "agnews", "lstm", LOW), ("gradients", "babi_3", "lstm", HIGH))
     found = found.assign(data=["same", "subset", "generated"])
     told = [matrix.told_cell(row) for row in found.itertuples()]
     assert told[0].endswith("5 seeds") and told[1].endswith("5 seeds, subset") and told[2].endswith("5 seeds, generated")
-    assert matrix.counts(found)["passes"] == 0 and matrix.counts(found)["fails"] == 2 and "2 data sets" in matrix.sentences(found, ANSWERS)[0]
+    assert matrix.counts(found)["passes"] == 0 and matrix.counts(found)["fails"] == 1 and matrix.counts(found, own=False)["fails"] == 1
+    assert "fails 1 and leaves" in matrix.sentences(found, ANSWERS)[0] and "0 pass, 1 fail, 0 undecided" in matrix.sentences(found, ANSWERS)[0]
     assert matrix.counts(found.assign(data="same"))["passes"] == 1
+    amazon = cells(("order", "amazon", "han_rnn", [-v for v in LOW])).assign(data="subset")
+    assert "order items no worse than gradients 1 of 1 (0 fail" in matrix.sentences(amazon, ANSWERS)[3]
 
 
 def test_marks_of_the_matrix_are_the_scorecards():
