@@ -78,7 +78,7 @@ def accuracies(found: list[Result]) -> pd.DataFrame:
         bars = {name: float(stored.loc[corpus, name]) if corpus in stored.index else np.nan for name in ("majority", "regression")}
         record = next(iter(runs.values())).record
         lines.append({"corpus": corpus, "encoder": encoder, "mean": values.mean(), "low": low, "high": high, "n_seeds": len(values),
-                      "n_train": record["n_train"], **bars, "why": weakness(corpus, encoder, list(runs.values()))})  # fmt: skip
+                      "n_train": record["n_train"], **bars, "why": weakness(corpus, list(runs.values()))})  # fmt: skip
     return pd.DataFrame(lines, columns=["corpus", "encoder", "mean", "low", "high", "n_seeds", "n_train", "majority", "regression", "why"])
 
 

@@ -73,7 +73,7 @@ def scatter(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "cod
                 ax.plot(0.1 * k + 0.05, values.mean(), "_", color="black", markersize=9)
         ax.axhline(0, color="black", linewidth=0.5)
         ax.set(title=f"{name}, n = {len(part):,}", xlim=(0, 1), ylim=LIMITS, xticks=np.arange(0, 1.01, 0.2))
-    label_edges(figure, axes, "Δα", "ΔJS")
+    label_edges(figure, "Δα", "ΔJS")
 
 
 def negatives(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "coded") -> None:
@@ -91,7 +91,7 @@ def negatives(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "c
         if len(gaps):
             ax.hist(np.clip(gaps, 0, 1), bins=edges(gaps), color=COLOURS[name], alpha=0.7)
         ax.set(title=f"{name}, {len(gaps):,} of {len(part):,}", xlim=(0, 1), xticks=np.arange(0, 1.01, 0.2))
-    label_edges(figure, axes, "Δα where ΔJS < 0", "documents")
+    label_edges(figure, "Δα where ΔJS < 0", "documents")
 
 
 def many(tables: dict[tuple[str, str], pd.DataFrame], encoders: list[str], corpora: list[str], kind: str, rule: str = "coded") -> None:
@@ -129,7 +129,7 @@ def edges(gaps: np.ndarray) -> int:
     return min(50, len(np.histogram_bin_edges(gaps, "fd")) - 1) if np.ptp(gaps) > 0 else 1
 
 
-def label_edges(figure: plt.Figure, axes: dict[str, plt.Axes], x: str, y: str) -> None:
+def label_edges(figure: plt.Figure, x: str, y: str) -> None:
     """Axis labels for the whole figure."""
     figure.supxlabel(x, fontsize=11)
     figure.supylabel(y, fontsize=11)

@@ -148,7 +148,7 @@ def over_models(every: pd.DataFrame, statistic: str, measure: str = "mean", bin:
 def weak(found: list[Result]) -> dict[tuple[str, str], str]:
     """(corpus, encoder) -> why its runs enter no claim; models that do their task are left out."""
     groups = serrano_scores.by_model(found)
-    reasons = {model: serrano_scores.weakness(*model, list(runs.values())) for model, runs in groups.items()}
+    reasons = {model: serrano_scores.weakness(model[0], list(runs.values())) for model, runs in groups.items()}
     return {model: reason for model, reason in reasons.items() if reason}
 
 

@@ -116,11 +116,11 @@ def judged(rules: Iterable, results: Iterable[Result]) -> list[dict]:
     """One row per rule, with the columns of the scorecard; results: standard runs, of all papers."""
     models = by_model(results)
     tables = {model: {seed: numbers(result) for seed, result in runs.items()} for model, runs in models.items()}
-    weak = {model: weakness(*model, list(runs.values())) for model, runs in models.items()}
+    weak = {model: weakness(model[0], list(runs.values())) for model, runs in models.items()}
     return [judge(rule, models, tables, weak) for rule in rules]
 
 
-def weakness(corpus: str, encoder: str, runs: list[Result]) -> str:
+def weakness(corpus: str, runs: list[Result]) -> str:
     """Why the runs of a model enter no claim, in words; '' where they do. Generated sets have no bar to pass."""
     if CATALOGUE[corpus].generated:
         return ""
