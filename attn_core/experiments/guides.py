@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core.measures import holm, seed_interval, seed_p
+from attn_core.seeds import HEADLINE_SEEDS
 
 SOURCES = {
     "uniform": "uniform",
@@ -30,9 +31,6 @@ SOURCES = {
 
 LEVEL = 0.05
 """Two-sided; after Holm's correction over all contrasts of all data sets that are judged together."""
-
-FEWEST = 5
-"""Seeds below which nothing is decided."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ def differences(scores: pd.DataFrame) -> pd.DataFrame:
     """CONTRASTS of each data set over the seeds that both sources have, and the ranks' lead over a rule that looks at nothing.
 
     scores: corpus, source, seed, f1, and positives (share of class 1 in the test set). Columns corpus, contrast, asks,
-    mean, low, high, n_seeds, p (Student t, two-sided, against 0), holm (over all rows with FEWEST seeds or more, of all
+    mean, low, high, n_seeds, p (Student t, two-sided, against 0), holm (over all rows with HEADLINE_SEEDS or more, of all
     data sets), lies: 'above', 'below' or 'contains' zero after Holm, '' with fewer seeds. Contrasts without a common seed
     are left out.
     """
@@ -100,7 +98,7 @@ def differences(scores: pd.DataFrame) -> pd.DataFrame:
             if len(gap):
                 rows.append([corpus, name, asks, gap.mean(), *seed_interval(gap), len(gap), seed_p(gap)])
     found = pd.DataFrame(rows, columns=["corpus", "contrast", "asks", "mean", "low", "high", "n_seeds", "p"])
-    judged = (found["n_seeds"] >= FEWEST).to_numpy()
+    judged = (found["n_seeds"] >= HEADLINE_SEEDS).to_numpy()
     corrected = np.full(len(found), np.nan)
     corrected[judged] = holm(found["p"].to_numpy()[judged])
     side = np.where(found["mean"] > 0, "above", "below")
