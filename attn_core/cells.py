@@ -22,7 +22,7 @@ def gap(*lines: str) -> None:
     """Show a gap box: what is not there and what would fill it. The build lists all gap boxes at its end.
 
     Call it once per cell with all that is missing (`gap(*absent)`; nothing missing shows nothing). AttnErrors may be
-    passed as they are.
+    passed as they are. What follows a line break in a text is folded away under its first line.
     """
     from IPython.display import display
 
@@ -33,7 +33,11 @@ def gap(*lines: str) -> None:
 
 def gap_box(texts: list[str]) -> dict:
     """A gap box as a display: its data in two forms, and its lines in the metadata, from which builds list them."""
-    body = "".join(f"<p>{html.escape(text)}</p>" for text in texts)
+    parts = [text.partition("\n") for text in texts]
+    body = "".join(
+        f"<details><summary>{html.escape(first)}</summary>{html.escape(rest)}</details>" if rest else f"<p>{html.escape(first)}</p>" for first, _, rest in parts
+    )
+    texts = [f"{first}; {rest}" if rest else first for first, _, rest in parts]
     box = f'<div class="admonition attn-gap"><p class="admonition-title">Not in the archive</p>{body}</div>'
     data = {"text/html": box, "text/plain": "\n".join(f"[gap] {text}" for text in texts)}
     return {"data": data, "metadata": {"attn": {"gap": texts}}}

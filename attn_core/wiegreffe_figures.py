@@ -9,10 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from attn_core.across import seeds_in_words
 from attn_core.experiments import ATTENTION_BINS, attention_bin
 from attn_core.figures import CLASS_COLOURS, CONTROL, OURS, PAPER, author_handle
 from attn_core.panels import violin
 from attn_core.seeds import HEADLINE_SEEDS
+from attn_core.wiegreffe_runs import GATED
 
 ATTENTION, UNIFORM = "#8fb8de", "#1f4e79"
 """Paired bars: light for attention, dark for uniform weights, as in the authors' slides."""
@@ -45,7 +47,8 @@ def paired_bars(ax: Axes, rows: pd.DataFrame, bottom: float = 0.6) -> None:
                 if not few and np.isfinite(low):
                     ax.plot([i + shift] * 2, [low, high], color="black", linewidth=1.6)
             ax.plot(i + shift, theirs, "D", markerfacecolor="white", markeredgecolor="black", markersize=5, zorder=5)
-    names = [f"{row.corpus}\n{row.n_seeds} seeds" if row.n_seeds else f"{row.corpus}\nnot rerun" for row in rows.itertuples()]
+    absent = {row.corpus: "not rerun" if row.corpus in GATED else "no run" for row in rows.itertuples()}
+    names = [f"{row.corpus}\n{seeds_in_words(row.n_seeds) if row.n_seeds else absent[row.corpus]}" for row in rows.itertuples()]
     ax.set_xticks(range(len(rows)), names, fontsize=9.5)
     ax.set_ylim(bottom, 1.0)
     ax.set_ylabel("F1 of class 1")

@@ -1,10 +1,11 @@
 """What the pages on Wiegreffe & Pinter share: which planned runs are absent, in one line a data set."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from attn_core import archive
-from attn_core.runs import Run
+from attn_core.across import seeds_in_words
+from attn_core.runs import Run, compared_with
 from attn_core.wiegreffe_runs import GATED, planned, role
 
 GRIDS = {"base": "seeds", "uniform": "uniform", "guide": "guides", "adversary": "adversaries"}
@@ -12,22 +13,35 @@ GRIDS = {"base": "seeds", "uniform": "uniform", "guide": "guides", "adversary": 
 
 
 def absent_runs(corpora: Iterable[str], kinds: Iterable[str], wanted: list[Run] | None = None) -> list[str]:
-    """One line for each data set that lacks planned runs of some kinds (first words of roles, keys of GRIDS), with what makes them.
+    """One line for each data set that lacks planned runs of some kinds (first words of roles, keys of GRIDS).
 
-    wanted: the planned runs; None reads them from data/sweeps. Sets that need credentials have a line of their own.
+    What is lacking in detail, and what makes it, follows in the same text behind a line break, which gap boxes fold away.
+    wanted: the planned runs; None reads them from data/sweeps. Sets that need credentials share a line of their own, and
+    stored base runs without their documents beside seed 10 (`against`) have one for each data set.
     """
     corpora, kinds, store = list(corpora), tuple(kinds), archive.archive_folder()
-    lines = [f"{name}: not rerun, for its texts need personal credentials; only the paper's numbers are shown" for name in corpora if name in GATED]
-    lacking = {name: Counter() for name in corpora}
+    gated = [name for name in corpora if name in GATED]
+    lines = [f"{', '.join(gated)}: not rerun; only the paper's numbers are shown\ntheir texts need personal credentials"] if gated else []
+    lacking, unread, count = {name: Counter() for name in corpora}, defaultdict(list), Counter()
     for run in planned() if wanted is None else wanted:
         kind = role(run).split(":")[0].split(" ")[0]
-        if run.corpus in lacking and kind in kinds and not archive.has(store, run.key):
+        if run.corpus not in lacking or kind not in kinds:
+            continue
+        count[run.corpus] += 1
+        if not archive.has(store, run.key):
             lacking[run.corpus][kind] += 1
+        elif kind == "base" and run.selection == "dev" and compared_with(run) and "against.parquet" not in archive.read_record(store, run.key).get("files", ()):
+            unread[run.corpus].append(run.seed)
     for name, counts in lacking.items():
         if counts:
             commands = " and ".join(f"python -m attn_core sweep data/sweeps/wiegreffe-{GRIDS[kind]}.yml --pack" for kind in kinds if kind in counts)
-            told = ", ".join(f"{kind} {count}" for kind, count in counts.items())
-            lines.append(f"{name}: {sum(counts.values())} planned runs are absent ({told}); make them: {commands}")
+            told = ", ".join(f"{kind} {absent}" for kind, absent in counts.items())
+            lines.append(f"{name}: {sum(counts.values())} of {count[name]} planned runs absent\n{told}; make them: {commands}")
+        if seeds := unread[name]:
+            lines.append(
+                f"{name}: {seeds_in_words(len(seeds))} of the base without documents beside seed 10, so in no figure by document\n"
+                f"stored without against.parquet: {', '.join(map(str, seeds))}; trained again and packed they have it"
+            )
     return lines
 
 

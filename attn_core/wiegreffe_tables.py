@@ -1,7 +1,7 @@
 """The tables of Wiegreffe & Pinter's pages: ours beside the paper's, for whatever runs there are.
 
 All take `runs`, the tidy table of `wiegreffe_runs`, and return a DataFrame to show or to draw. The medical data sets stay
-in the tables with the authors' numbers alone, 'not rerun'.
+in the tables with the authors' numbers alone, 'not rerun'; other sets without runs say 'no run'.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,8 @@ from attn_core.wiegreffe_runs import (
     whole,
 )
 
-NOT_RERUN = "not rerun"
+NOT_RERUN, NO_RUN = "not rerun", "no run"
+"""Of data sets that need credentials; of all others."""
 
 MARGIN = 0.01
 """F1 by which attention must beat uniform weights to count as needed: no gap of the three sets exceeds it that the paper
@@ -39,6 +40,12 @@ calls unfit or borderline (SST, AG News, 20 Newsgroups). The rule was committed 
 
 ANSWERS = {"needed": "attention is needed", "not needed": "attention is not needed", "undecided": "undecided"}
 """Interval of the gap above MARGIN; below it; around it. Fewer than five seeds decide nothing."""
+
+OPEN = "open"
+"""The answer while planned pairs of seeds are missing: which of them are made first must not decide."""
+
+FAR_OFF = 5.0
+"""Standard deviations of the other seeds from which a training is told apart as far off them."""
 
 COLUMNS_2 = {
     "bilstm_attention_reported_by_jain_wallace_2019": "jain", "bilstm_attention_reproduced": "paper_base", "bilstm_uniform_frozen": "paper_uniform",
@@ -48,12 +55,15 @@ COLUMNS_2 = {
 # ---- Table 2 ---------------------------------------------------------------------------------------------------------
 
 
-def gaps(runs: pd.DataFrame, corpora: Iterable[str] = PAPER_SETS) -> pd.DataFrame:
-    """Base and uniform model over seeds, one row per data set and choice of checkpoint ('test' as the authors, 'dev').
+def gaps(runs: pd.DataFrame, corpora: Iterable[str] = PAPER_SETS, planned: dict[str, int] | None = None) -> pd.DataFrame:
+    """Base and uniform model over the seeds that both have, one row per data set and choice of checkpoint ('test' as the authors, 'dev').
+
+    planned: corpus -> pairs of seeds that ought to be there; by default as many as one of the two models has seeds.
 
     Columns corpus, chosen; jain, paper_base, paper_uniform, paper_gap (Table 2); base, base_low, base_high, uniform,
-    uniform_low, uniform_high (F1 of class 1, 95 % Student t); gap, low, high, n_seeds (differences within seeds), answer: a
-    key of ANSWERS, '' with fewer than five seeds or no run.
+    uniform_low, uniform_high (F1 of class 1, 95 % Student t over the pairs' seeds; a model without any partner over its own);
+    gap, low, high, n_seeds (differences within seeds), n_planned, answer: a key of ANSWERS, OPEN while pairs are missing, ''
+    with fewer than five seeds or no run.
     """
     printed = reported("wiegreffe_table2_f1_uniform").pivot(index="corpus", columns="model", values="value").rename(columns=COLUMNS_2)
     rows = []
@@ -62,14 +72,18 @@ def gaps(runs: pd.DataFrame, corpora: Iterable[str] = PAPER_SETS) -> pd.DataFram
         for chosen in ("test", "dev"):
             base, uniform = (f1_by_seed(runs, corpus, name, chosen) for name in ("base", "uniform model"))
             gap = (base - uniform).dropna()
+            wanted = max((planned or {}).get(corpus, 0), len(base.index.union(uniform.index)))
+            if len(gap):
+                base, uniform = base[gap.index], uniform[gap.index]
             row = {"corpus": corpus, "chosen": chosen, **theirs, "paper_gap": theirs["paper_base"] - theirs["paper_uniform"]}
             for name, values in (("base", base), ("uniform", uniform), ("gap", gap)):
                 low, high = seed_interval(values.to_numpy(float))
                 ends = ("low", "high") if name == "gap" else (f"{name}_low", f"{name}_high")
                 row |= {name: values.mean(), ends[0]: low, ends[1]: high}
-            rows.append(row | {"n_seeds": len(gap)})
+            rows.append(row | {"n_seeds": len(gap), "n_planned": wanted})
     found = pd.DataFrame(rows)
-    return found.assign(answer=[answer(row.low, row.high, row.n_seeds) for row in found.itertuples()])
+    decided = [answer(row.low, row.high, row.n_seeds) for row in found.itertuples()]
+    return found.assign(answer=[OPEN if key and row.n_seeds < row.n_planned else key for key, row in zip(decided, found.itertuples(), strict=True)])
 
 
 def answer(low: float, high: float, n_seeds: int, margin: float = MARGIN) -> str:
@@ -87,6 +101,10 @@ def told_needs(rows: pd.DataFrame, chosen: str = "dev") -> str:
         if len(mine):
             cells = [f"{r.corpus} (gap {told(r.gap, r.low, r.high, '.3f')}, {r.n_seeds} seeds)" for r in mine.itertuples()]
             parts.append(f"{words[0].upper()}{words[1:]} on {', '.join(cells)}.")
+    waiting = rows[rows["answer"] == OPEN]
+    if len(waiting):
+        cells = [f"{r.corpus} ({r.n_seeds} of {r.n_planned} pairs, gap so far {told(r.gap, r.low, r.high, '.3f')})" for r in waiting.itertuples()]
+        parts.append(f"Open, for planned pairs are missing: {', '.join(cells)}.")
     few = rows[(rows["answer"] == "") & rows["n_seeds"].gt(0)]
     if len(few):
         parts.append(f"Too few seeds: {', '.join(f'{r.corpus} ({r.n_seeds})' for r in few.itertuples())}.")
@@ -98,24 +116,74 @@ def told_needs(rows: pd.DataFrame, chosen: str = "dev") -> str:
     return " ".join(parts)
 
 
+def far_off(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
+    """Trainings of a pair's models whose F1 lies far off all others of their model: FAR_OFF standard deviations of these, and MARGIN.
+
+    One row per training and choice of checkpoint. Columns corpus, role, seed, chosen, f1, others (mean F1 of the other seeds),
+    elsewhere (F1 of the same training's other checkpoint), auc, auc_elsewhere (on the test set), low, high (of the gap with this
+    pair), low_without, high_without (of the gap without it).
+    """
+    rows = []
+    for corpus in corpora:
+        for chosen, other in (("dev", "test"), ("test", "dev")):
+            f1 = {name: f1_by_seed(runs, corpus, name, chosen) for name in ("base", "uniform model")}
+            gap = (f1["base"] - f1["uniform model"]).dropna()
+            for name, values in f1.items():
+                values = values[values.index.isin(gap.index)]
+                for seed in values.index if len(values) >= HEADLINE_SEEDS else ():
+                    rest, own = values.drop(seed), values[seed]
+                    if abs(own - rest.mean()) <= max(MARGIN, FAR_OFF * rest.std(ddof=1)):
+                        continue
+                    auc = {key: of_role(runs, corpus, name, key).set_index("seed")["result"].get(seed) for key in (chosen, other)}
+                    auc = {key: np.nan if result is None else result.record.get("auc", np.nan) for key, result in auc.items()}
+                    rows.append([corpus, name, seed, chosen, own, rest.mean(), f1_by_seed(runs, corpus, name, other).get(seed, np.nan),
+                                 auc[chosen], auc[other], *seed_interval(gap.to_numpy(float)), *seed_interval(gap.drop(seed).to_numpy(float))])  # fmt: skip
+    columns = ["corpus", "role", "seed", "chosen", "f1", "others", "elsewhere", "auc", "auc_elsewhere", "low", "high", "low_without", "high_without"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def told_far_off(rows: pd.DataFrame) -> str:
+    """Rows of `far_off` in a sentence each; says so where there is none."""
+    words = {"dev": "development data", "test": "the test set"}
+    parts = []
+    for r in rows.itertuples():
+        side = "widens" if r.high - r.low > r.high_without - r.low_without else "narrows"
+        text = (
+            f"On {r.corpus} one training is far off the others: seed {r.seed} of the {r.role.removesuffix(' model')} model has F1 {r.f1:.3f} "
+            f"with the checkpoint chosen on {words[r.chosen]}, the other seeds {r.others:.3f} on average."
+        )
+        if np.isfinite(r.elsewhere):
+            text += f" Its checkpoint chosen on {words['test' if r.chosen == 'dev' else 'dev']} has {r.elsewhere:.3f}"
+            text += f" (ROC AUC on the test set {r.auc:.3f} and {r.auc_elsewhere:.3f})" if np.isfinite([r.auc, r.auc_elsewhere]).all() else ""
+            text += ": checkpoints are chosen by ROC AUC, which takes no threshold, while F1 depends on the threshold 0.5."
+        parts.append(f"{text} It {side} the interval of the gap: {r.low:.3f} to {r.high:.3f} with it, {r.low_without:.3f} to {r.high_without:.3f} without.")
+    return " ".join(parts) or "No training is far off the others of its model."
+
+
 def table_2(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of `gaps` as the page shows them, one line per data set and checkpoint."""
     lines = []
     for row in rows.itertuples():
-        absent = NOT_RERUN if row.corpus in GATED else "no run"
+        absent = NOT_RERUN if row.corpus in GATED else NO_RUN
         ours = {
-            name: told(value, low, high, ".3f") if np.isfinite(value) else absent
-            for name, value, low, high in (
-                ("base", row.base, row.base_low, row.base_high), ("uniform", row.uniform, row.uniform_low, row.uniform_high), ("gap", row.gap, row.low, row.high),
+            name: told(value, low, high, ".3f", bounds) if np.isfinite(value) else absent
+            for name, value, low, high, bounds in (
+                ("base", row.base, row.base_low, row.base_high, (0, 1)), ("uniform", row.uniform, row.uniform_low, row.uniform_high, (0, 1)),
+                ("gap", row.gap, row.low, row.high, (-1, 1)),
             )
         }  # fmt: skip
         lines.append({
             "data": row.corpus, "checkpoint": "test (as the authors)" if row.chosen == "test" else "dev",
             "J&W": number(row.jain), "paper: base": number(row.paper_base, 3), "paper: uniform": number(row.paper_uniform, 3),
             "paper: gap": number(row.paper_gap, 3), "our base": ours["base"], "our uniform": ours["uniform"],
-            "our gap, 95 %": ours["gap"], "seeds": row.n_seeds or "–", "answer": ANSWERS.get(row.answer, "few seeds" if row.n_seeds else "–"),
+            "our gap, 95 %": ours["gap"], "pairs of seeds": pairs_in_words(row), "answer": {**ANSWERS, OPEN: OPEN}.get(row.answer, "few seeds" if row.n_seeds else "–"),
         })  # fmt: skip
     return pd.DataFrame(lines)
+
+
+def pairs_in_words(row) -> str:
+    """'9', '7 of 9' where planned pairs are missing, '–' without any; row: of `gaps`."""
+    return "–" if not row.n_seeds else str(row.n_seeds) if row.n_seeds >= row.n_planned else f"{row.n_seeds} of {row.n_planned}"
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -270,8 +338,8 @@ def unconverged(rows: pd.DataFrame, last: int = 5, move: float = 0.02) -> pd.Dat
 def table_4(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
     """The best adversary of each data set (mean JSD at least 0.4, highest F1; chosen on the test set, as in the paper).
 
-    Columns corpus, divergence, f1, low, high, base_f1, jsd, tvd_halved, n_seeds. The paper's own table was not seen. Data sets
-    without an adversary of that JSD have NaN, gated ones n_seeds 0.
+    Columns corpus, divergence, f1, low, high, base_f1, jsd, tvd_halved, n_seeds, state. The paper's own table was not seen. Data
+    sets without an adversary of that JSD have NaN and n_seeds 0; their state says why.
     """
     rows = []
     for corpus in corpora:
@@ -283,6 +351,6 @@ def table_4(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
             "corpus": corpus, "divergence": best["divergence"].mean(), "f1": best["f1"].mean(), "low": low, "high": high,
             "base_f1": np.mean([base.get(seed, np.nan) for seed in best["base_seed"]]) if len(best) else np.nan,
             "jsd": best["jsd"].mean(), "tvd_halved": frontier.HALVED * best["tvd"].mean(), "n_seeds": len(best),
-            "state": "" if len(best) else NOT_RERUN if corpus in GATED or not len(found) else f"no adversary of JSD {BEST_FROM:g}",
+            "state": "" if len(best) else NOT_RERUN if corpus in GATED else NO_RUN if not len(found) else f"no adversary of JSD {BEST_FROM:g}",
         })  # fmt: skip
     return pd.DataFrame(rows)

@@ -4,24 +4,36 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from attn_core import diagrams, wiegreffe_live, wiegreffe_pages, wiegreffe_runs
+from attn_core import cells, diagrams, wiegreffe_live, wiegreffe_pages, wiegreffe_runs
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
 from attn_core.runs import Run, compared_with
 
 
 def test_absent_runs_have_one_line_a_data_set(monkeypatch):
-    monkeypatch.setattr(wiegreffe_pages.archive, "has", lambda store, key: key == held.key)
-    held = Run("sst", seed=50, attention="uniform")
+    held, beside = Run("sst", seed=50, attention="uniform"), Run("sst", seed=50)
+    monkeypatch.setattr(wiegreffe_pages.archive, "has", lambda store, key: key in (held.key, beside.key))
+    files = {"traces.parquet": "", "against.parquet": ""}
+    monkeypatch.setattr(wiegreffe_pages.archive, "read_record", lambda store, key: {"files": files})
     wanted = [Run("agnews", seed=999, attention="uniform"), Run("sst", seed=2, attention="uniform", selection="test"), Run("sst", seed=2, attention="uniform"), held]
-    lines = wiegreffe_pages.absent_runs(["diabetes", "sst", "agnews"], ("uniform",), wanted[:1])
-    assert len(lines) == 1 and lines[0].startswith("diabetes: not rerun"), "seed 999 is none of the book's"
+    lines = wiegreffe_pages.absent_runs(["diabetes", "anemia", "sst", "agnews"], ("uniform",), wanted[:1])
+    assert len(lines) == 1 and lines[0].startswith("diabetes, anemia: not rerun"), "seed 999 is none of the book's"
     command = "python -m attn_core sweep data/sweeps/wiegreffe-{}.yml --pack"
-    assert wiegreffe_pages.absent_runs(["sst"], ("uniform", "base"), wanted) == [f"sst: 2 planned runs are absent (uniform 2); make them: {command.format('uniform')}"]
+    told = wiegreffe_pages.absent_runs(["sst"], ("uniform", "base"), wanted)
+    assert told == [f"sst: 2 of 3 planned runs absent\nuniform 2; make them: {command.format('uniform')}"]
     (line,) = wiegreffe_pages.absent_runs(["sst"], ("uniform", "base"), [*wanted, Run("sst", seed=2)])
-    assert line.endswith(f"(uniform 2, base 1); make them: {command.format('uniform')} and {command.format('seeds')}")
+    assert line.endswith(f"\nuniform 2, base 1; make them: {command.format('uniform')} and {command.format('seeds')}")
     assert wiegreffe_pages.absent_runs(["sst"], ("guide",), wanted) == [], "another kind"
-    assert wiegreffe_pages.absent_runs(["sst"], ("uniform",), [held]) == [], "stored"
+    assert wiegreffe_pages.absent_runs(["sst"], ("uniform", "base"), [held, beside]) == [], "stored"
+    del files["against.parquet"]
+    (line,) = wiegreffe_pages.absent_runs(["sst"], ("uniform", "base"), [held, beside])
+    assert line.startswith("sst: 1 seed of the base without documents beside seed 10") and "against.parquet: 50;" in line
+
+
+def test_details_of_a_gap_are_folded_away():
+    box = cells.gap_box(["sst: 2 < 3\nuniform & base", "plain"])
+    assert "<details><summary>sst: 2 &lt; 3</summary>uniform &amp; base</details><p>plain</p>" in box["data"]["text/html"]
+    assert box["metadata"]["attn"]["gap"] == ["sst: 2 < 3; uniform & base", "plain"]
 
 
 def test_every_live_run_has_a_role_and_its_bases():
