@@ -183,14 +183,21 @@ def claim_rows(scored: pd.DataFrame, numbers: str, corpora: Iterable[str]) -> pd
     return scored[chosen].assign(number=number[chosen])
 
 
-def verdicts(rows: pd.DataFrame) -> pd.DataFrame:
-    """Claims as a table to show: claim, data set, model, asked, ours with interval, seeds, verdict."""
-    shown = rows[rows["ours"].notna()]
-    lines = [
-        {"claim": claim_name(row.item).removeprefix("Statement "), "data set": row.corpus, "model": model_name(row.encoder), "asked": asked(row),
-         "ours": across.told(row.ours, row.low, row.high, ".3f"), "seeds": row.n_seeds, "verdict": verdict(row)}
-        for row in shown.itertuples()
-    ]  # fmt: skip
+def verdicts(rows: pd.DataFrame, wanted: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Claims as a table to show: claim, data set, model, asked, ours with interval, seeds, verdict.
+
+    wanted: rows whose statements all appear (default: `rows`); one without a number of ours has a single line, 'no run'.
+    """
+    lines = []
+    for item, part in (rows if wanted is None else wanted).groupby("item", sort=False):
+        claim, mine = claim_name(item).removeprefix("Statement "), rows[(rows["item"] == item) & rows["ours"].notna()]
+        lines += [
+            {"claim": claim, "data set": row.corpus, "model": model_name(row.encoder), "asked": asked(row),
+             "ours": across.told(row.ours, row.low, row.high, ".3f"), "seeds": row.n_seeds, "verdict": verdict(row)}
+            for row in mine.itertuples()
+        ]  # fmt: skip
+        if mine.empty:
+            lines.append({"claim": claim, "data set": "–", "model": "–", "asked": asked(next(part.itertuples())), "ours": "–", "seeds": 0, "verdict": "no run"})
     return pd.DataFrame(lines, columns=["claim", "data set", "model", "asked", "ours", "seeds", "verdict"])
 
 

@@ -72,6 +72,8 @@ def test_statements_follow_their_verdicts():
     shown = serrano_pages.verdicts(rows).set_index("claim")
     assert shown.loc["3b, only the top flips more often than only r", ["asked", "verdict"]].tolist() == ["above 0", "holds"]
     assert serrano_pages.told_claims(rows[rows["corpus"] == "amazon"]).startswith("No run")
+    bare = serrano_pages.verdicts(rows.iloc[:0], rows)
+    assert bare["claim"].str[:2].tolist() == ["3a", "3b", "3c", "3d"] and (bare["verdict"] == "no run").all() and bare["asked"].iloc[1] == "above 0"
     few = serrano_pages.claim_rows(serrano_scores.scored(six_models(count=3)), "4a", ["imdb_stars"])
     assert serrano_pages.told_claims(few) == "Statement 4a, random order needs more removals than attention: no verdict: few seeds on imdb_stars."
     four = serrano_pages.claim_rows(serrano_scores.scored(six_models()), "4a", ["imdb_stars"])
