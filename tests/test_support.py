@@ -15,7 +15,7 @@ def made_up(classes: int, documents: int = 60) -> Traces:
 
 
 def plain(traces: Traces, d: int):
-    """(fall of each class's probability when the top item goes, predicted class)."""
+    """(fall of each class's probability when the top item goes, predicted class before, after)."""
     rows = slice(traces.offsets[d], traces.offsets[d + 1])
     alpha, c, b = traces.attention[rows], traces.contribution[rows], traces.bias
 
@@ -25,7 +25,7 @@ def plain(traces: Traces, d: int):
         return np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
 
     kept = np.where(np.arange(len(alpha)) == alpha.argmax(), 0.0, alpha)
-    return outputs(alpha) - outputs(kept), outputs(alpha).argmax()
+    return outputs(alpha) - outputs(kept), outputs(alpha).argmax(), outputs(kept).argmax()
 
 
 @pytest.mark.parametrize("classes", [1, 2, 5])
@@ -34,10 +34,10 @@ def test_support_equals_a_loop(classes):
     found = support(traces)
     for d, row in enumerate(found.itertuples()):
         if row.n == 1:
-            assert row.supported == -1 and not row.other and np.isnan(row.tvd)
+            assert row.supported == -1 and not row.other and not row.flips and np.isnan(row.tvd)
             continue
-        fall, own = plain(traces, d)
-        assert row.supported == fall.argmax() and row.other == (fall.argmax() != own)
+        fall, own, after = plain(traces, d)
+        assert row.supported == fall.argmax() and row.other == (fall.argmax() != own) and row.flips == (after != own)
         assert row.fall_own == pytest.approx(fall[own]) and row.tvd == pytest.approx(np.abs(fall).sum() / 2)
     assert found["other"].any() and not found["other"].all()
 

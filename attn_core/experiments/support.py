@@ -12,7 +12,7 @@ def support(traces: Traces) -> pd.DataFrame:
     """What erasing the item with the largest weight takes from each class, one row per document.
 
     Columns supported: the class whose probability falls most (the first of several); other = whether that is not the
-    predicted class; fall_own, the fall of the predicted class's probability (negative: it rises); tvd, half the sum of all
+    predicted class; flips = whether another class is predicted without the item; fall_own, the fall of the predicted class's probability (negative: it rises); tvd, half the sum of all
     changes. n = 1: NaN and False, for nothing is left to decide by.
     """
     top = top_items(traces)["attention"]
@@ -23,6 +23,7 @@ def support(traces: Traces) -> pd.DataFrame:
         traces,
         supported=np.where(several, supported, -1),
         other=several & (supported != own),
+        flips=several & (q.argmax(axis=1) != own),
         fall_own=np.where(several, fall[np.arange(len(p)), own], np.nan),
         tvd=np.where(several, 0.5 * np.abs(fall).sum(axis=1), np.nan),
     )
