@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from attn_core import archive
 from attn_core import wiegreffe_tables as tables
 from attn_core.across import listed, told
 from attn_core.archive import Result
@@ -132,9 +133,12 @@ def plain(result: Result) -> Result:
     return replace(result, record={**result.record, "run": own if run["base"] is None and not run["guide"] else run})
 
 
-def long_runs(results: Iterable[Result]) -> pd.DataFrame:
-    """The `wiegreffe_runs.table` of those runs, under the name 'planted'."""
-    return table(result for result in results if is_long(from_dict(result.record["run"]))).assign(corpus="planted")
+def long_runs() -> pd.DataFrame:
+    """The `wiegreffe_runs.table` of those archived runs, guided and adversarial ones too, under the name 'planted'."""
+    store = archive.archive_folder()
+    records = [archive.read_record(store, key) for key in archive.keys(store) if key.startswith("planted-")]
+    chosen = [Result(record, None, None, None, "archive") for record in records if is_long(from_dict(record["run"]))]
+    return table(chosen).assign(corpus="planted")
 
 
 def explanation(results: list[Result], runs: pd.DataFrame) -> pd.DataFrame:
