@@ -92,7 +92,7 @@ def scorecard(results: list[Result] | None = None, paper: str | None = None) -> 
     """One row per scored number or claim; verdict 'reproduced', 'differs' or 'not rerun'.
 
     results: the runs to judge by; None takes the whole archive. paper: its rows alone ('Table 2' is an item of two), None
-    takes all three. Columns COLUMNS; `unjudged` says why a row has no verdict ('no run', 'no document', 'few documents',
+    takes all three. Columns COLUMNS; `unjudged` says why a row has no verdict ('no run', 'no document', 'incomplete curve', 'few documents',
     'few seeds', 'weak model'), '' where it has one. Rows without a verdict may still have a value of ours. `data`: 'same',
     'subset', 'other classes', 'other data', 'generated' or 'absent'; only 'same' counts as replication.
     """

@@ -112,7 +112,7 @@ def counts_by_corpus(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
 def verdicts(rows: pd.DataFrame) -> dict[str, int]:
     """Rows by verdict, those without one by what they lack."""
     found = {name: int((rows["verdict"] == name).sum()) for name in ("reproduced", "differs")}
-    lacks = {"few seeds": ("few seeds",), "few documents": ("few documents", "no document"), "no run": ("no run",)}
+    lacks = {"few seeds": ("few seeds",), "few documents": ("few documents", "no document"), "no run": ("no run", "incomplete curve")}
     return found | {name: int(rows["unjudged"].isin(reasons).sum()) for name, reasons in lacks.items()}
 
 

@@ -114,6 +114,14 @@ def adversaries(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
     return rows[np.array(dev, bool)].drop_duplicates(["seed", "base_seed", "divergence"]).sort_values(["seed", "divergence"], kind="stable")
 
 
+def whole_curves(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
+    """`adversaries` of the seeds that have every planned divergence of the data set: from part of a curve nothing is read off."""
+    rows = adversaries(runs, corpus)
+    wanted = {run.divergence for run in planned() if run.corpus == corpus and run.divergence is not None}
+    whole = [seed for seed, curve in rows.groupby("seed") if wanted <= set(curve["divergence"])]
+    return rows[rows["seed"].isin(whole)]
+
+
 def best_divergence(rows: pd.DataFrame) -> float:
     """The divergence of the best adversary: among those whose mean JSD (over seeds) is at least BEST_FROM the one with the
     highest mean F1; NaN where none is. rows: of `adversaries`. The choice is made on the test set, as in the paper."""

@@ -26,6 +26,7 @@ from attn_core.wiegreffe_runs import (
     searched,
     seed_tables,
     table,
+    whole_curves,
 )
 
 GUIDES = {"uniform weights": "uniform", "its own, trained": "trained", "base LSTM": "own", "adversary": "adversary"}
@@ -97,7 +98,8 @@ def judge(rule, evidence: Evidence) -> dict:
     mine = evidence.runs[evidence.runs["corpus"] == rule.corpus]
     ours = value_of(rule, evidence) if len(mine) else None
     if ours is None:
-        return row
+        part = rule.item.startswith("band") and len(adversaries(evidence.runs, rule.corpus)) > 0
+        return row | ({"unjudged": "incomplete curve"} if part else {})
     documents = ours.pop("documents", None)
     record = mine["result"].iloc[0].record
     row |= ours | {"data": data_of(record), "n_train": record["n_train"], "unjudged": ""}
@@ -182,9 +184,9 @@ def beside(runs: pd.DataFrame, corpus: str, name: str, column: str) -> dict[int,
 
 
 def on_curves(rule, evidence: Evidence) -> dict[int, float]:
-    """Seed of a trained curve -> what a band asks of it; TVD halved."""
+    """Seed of a whole trained curve -> what a band asks of it; TVD halved."""
     runs, corpus, measure = evidence.runs, rule.corpus, rule.measure
-    rows = adversaries(runs, corpus)
+    rows = whole_curves(runs, corpus)
     if measure.startswith("F1 of the base"):
         best, base = rows[rows["divergence"] == best_divergence(rows)], f1_by_seed(runs, corpus, "base")
         return {r.seed: base.get(r.base_seed, np.nan) - r.f1 for r in best.itertuples()}

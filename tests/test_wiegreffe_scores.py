@@ -107,6 +107,21 @@ def test_the_best_adversary_is_the_highest_f1_from_a_jsd_of_0_4():
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def planned(monkeypatch):
+    """The made-up curves are whole."""
+    runs = {adversary_of(corpus, 10, divergence): "" for corpus in ("sst", "imdb") for divergence in CURVE}
+    monkeypatch.setattr(wiegreffe_runs, "planned", lambda: runs)
+
+
+def test_from_part_of_a_curve_nothing_is_read_off():
+    part = {divergence: point for divergence, point in CURVE.items() if divergence != 5e-4}
+    rows = scored(uniform_test(), curve(points=part))
+    bands = rows[rows["item"].str.startswith("band") & (rows["corpus"] == "sst")]
+    assert set(bands["verdict"]) == {"not rerun"} and set(bands["unjudged"]) == {"incomplete curve"} and bands["ours"].isna().all()
+    assert len(wiegreffe_runs.whole_curves(wiegreffe_runs.table([*curve(count=1), *curve(points=part)[3:]]), "sst")["seed"].unique()) == 1
+
+
 def test_without_runs_nothing_is_rerun():
     rows = scored([])
     assert len(rows) == len(RULES) and set(rows["verdict"]) == {"not rerun"} and set(rows["data"]) == {"absent"}
