@@ -53,7 +53,7 @@ def nan_vectors(place: Path) -> None:
 
 
 def short_vectors(place: Path) -> None:
-    (place / "words.vec").write_text("word 0.1 0.2\n")
+    (place / "words.vec").write_text("word 0.1 0.2\nnext 0.1\n")
 
 
 def toy_archive(place: Path) -> Path:
