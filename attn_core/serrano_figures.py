@@ -55,7 +55,7 @@ def scatter(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "cod
     Points as the authors thin them. Ours: means by weight gap over *all* documents with 95 % bootstrap intervals, for
     bins of at least ten.
     """
-    figure, axes = grid(panels)
+    figure, axes = grid([name for name in panels if name in tables] or panels[:1])
     for name, ax in axes.items():
         if name not in tables:
             absent(ax, name)
@@ -81,7 +81,7 @@ def negatives(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "c
 
     Bins as the authors choose them (Freedman & Diaconis, at most 50).
     """
-    figure, axes = grid(panels, height=2.2)
+    figure, axes = grid([name for name in panels if name in tables] or panels[:1], height=2.2)
     for name, ax in axes.items():
         if name not in tables:
             absent(ax, name)
@@ -98,7 +98,10 @@ def many(tables: dict[tuple[str, str], pd.DataFrame], encoders: list[str], corpo
     """Figures 3 or 4 of several models at once: a row a model, a column a data set; kind: 'scatter' or 'negatives'.
 
     tables: (data set, model) -> documents. Points are thinned as in `scatter`, bins are those of `negatives`; no means.
+    Models and data sets without any documents have no row and no column.
     """
+    encoders = [name for name in encoders if any(model == name for _, model in tables)] or encoders[:1]
+    corpora = [name for name in corpora if any(corpus == name for corpus, _ in tables)] or corpora[:1]
     figure, axes = plt.subplots(len(encoders), len(corpora), figsize=(WIDTH, 0.6 + 1.45 * len(encoders)), squeeze=False, sharex=True,
                                 sharey=kind == "scatter", layout="constrained")  # fmt: skip
     for line, encoder in zip(axes, encoders, strict=True):
@@ -120,7 +123,7 @@ def many(tables: dict[tuple[str, str], pd.DataFrame], encoders: list[str], corpo
                 ax.hist(np.clip(alpha[js < 0], 0, 1), bins=edges(alpha[js < 0]), color=COLOURS[corpus], alpha=0.7)
         line[0].set_ylabel(f"{ENCODER_NAMES[encoder]}s", fontsize=9)
     for ax, corpus in zip(axes[0], corpora, strict=True):
-        ax.set_title(corpus, fontsize=10)
+        ax.set_title(corpus, fontsize=10, color=CONTROL if corpus == "planted" else "black")
     figure.supxlabel("Δα" if kind == "scatter" else "Δα where ΔJS < 0", fontsize=11)
 
 
@@ -140,8 +143,11 @@ def boxes(every: pd.DataFrame, corpora: list[str], encoders: list[str], kind: st
     """Fraction (or attention mass) removed until the first flip, box plots in the paper's form, one panel a model.
 
     every: summaries; boxes (quartiles, median, whiskers) are those of the first seed over its whole test set, outliers are
-    not stored. Ours: medians over seeds, mean with 95 % Student t interval, as diamonds. Hatched: models that enter no claim.
+    not stored. Ours: medians over seeds, mean with 95 % Student t interval, as diamonds. Hatched: models that
+    enter no claim; amber edges and crossed hatching: generated data. Models without any run have no panel.
     """
+    encoders = [name for name in encoders if (every["encoder"] == name).any()] or encoders[:1]
+    several = False
     figure, axes = plt.subplots(len(encoders), 1, figsize=(WIDTH, 0.5 + 2.3 * len(encoders)), squeeze=False, sharex=True, layout="constrained")
     width = 0.8 / len(orders)
     for ax, encoder in zip(axes[:, 0], encoders, strict=True):
@@ -159,13 +165,21 @@ def boxes(every: pd.DataFrame, corpora: list[str], encoders: list[str], kind: st
                 drawn = ax.bxp([stats], positions=[x], widths=0.85 * width, patch_artist=True, showfliers=False, manage_ticks=False,
                                medianprops={"color": "black", "linewidth": 1.6})  # fmt: skip
                 drawn["boxes"][0].set(facecolor=ORDER_COLOURS[order], linewidth=0.7, hatch="////" if (corpus, encoder) in (weak or {}) else None)
+                if corpus == "planted":
+                    drawn["boxes"][0].set(edgecolor=CONTROL, hatch="xx")
                 medians = rows.loc[rows["measure"] == "median", "value"].to_numpy()
                 seeds_mark(ax, x, medians)
+                several |= len(medians) > 1
         ax.set(title=f"{ENCODER_NAMES[encoder]}s", ylim=(-0.03, 1.05), yticks=np.arange(0, 1.01, 0.25), xlim=(-0.6, len(corpora) - 0.4))
         ax.set_xticks(range(len(corpora)), corpora)
+        for label in ax.get_xticklabels():
+            label.set_color(CONTROL if label.get_text() == "planted" else "black")
     figure.supylabel({"fraction": "fraction removed at the first flip", "mass": "attention mass removed"}[kind], fontsize=11)
     handles = [Patch(facecolor=ORDER_COLOURS[order], edgecolor="black", label=ORDERS[order]) for order in orders]
-    handles.append(Line2D([], [], color="black", marker="D", markerfacecolor="white", linestyle="none", label="median, mean of seeds"))
+    if several:
+        handles.append(Line2D([], [], color="black", marker="D", markerfacecolor="white", linestyle="none", label="median, mean of seeds"))
+    if "planted" in corpora:
+        handles.append(Patch(facecolor="white", edgecolor=CONTROL, hatch="xx", label="generated"))
     if weak:
         handles.append(Patch(facecolor="white", edgecolor="black", hatch="////", label="enters no claim"))
     figure.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=9)

@@ -250,7 +250,7 @@ def flip_cells(every: pd.DataFrame, corpora: Iterable[str], encoder: str, choice
         mine = every[(every["corpus"] == corpus) & (every["encoder"] == encoder)]
         cells = {name: over_models(mine, f"flips_{choice}@{rule}", name) for name in CELLS}
         if not any(rows.empty for rows in cells.values()):
-            found[f"{corpus}, %"] = {name: across.told(*rows.loc[0, ["mean", "low", "high"]], ".1f", (0, 100)).replace(" (no interval)", "") for name, rows in cells.items()}
+            found[f"{corpus}{' (generated)' * CATALOGUE[corpus].generated}, %"] = {name: across.told(*rows.loc[0, ["mean", "low", "high"]], ".1f", (0, 100)).replace(" (no interval)", "") for name, rows in cells.items()}
     return found
 
 

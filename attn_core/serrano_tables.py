@@ -59,7 +59,8 @@ def rankings(
     Columns corpus, encoder, ranking, quantity (a key of QUANTITIES), mean, low, high, n_seeds, over, counts. Documents of
     more than one item; fraction and regret: those that flip under the ranking; equals: those that flip at all. The
     interval is Student's t over seeds (over = 'seeds'); a model of one seed whose document table is given in
-    `documents` has a bootstrap over its documents ('documents'), others none. item_left: a flip that comes with the
+    `documents` has a bootstrap over its documents ('documents'), others none. Where all documents have the same value a
+    bootstrap says nothing: a share then has Wilson's interval, the others have none. item_left: a flip that comes with the
     zero vector counts as none. The optimum has no regret.
     """
     suffix, parts = "@left" if item_left else "", []
@@ -75,12 +76,25 @@ def rankings(
         found = derived(table, item_left)
         for row in mine.itertuples():
             values = found[f"{row.quantity}_{row.ranking}"].to_numpy(float)
-            interval = bootstrap_interval(values, QUANTITIES[row.quantity][2])
-            rows.loc[row.Index, ["low", "high", "over"]] = [*interval, "documents"]
+            interval = over_documents(values, row.quantity)
+            rows.loc[row.Index, ["low", "high", "over"]] = [*interval, "documents" if np.isfinite(interval[0]) else ""]
     rows["counts"] = [counts(*model, weak) for model in zip(rows["corpus"], rows["encoder"], strict=True)]
     places = {encoder: i for i, encoder in enumerate(HIERARCHICAL)}
     rows = rows.sort_values("encoder", key=lambda names: names.map(places), kind="stable")
     return rows[["corpus", "encoder", "ranking", "quantity", "mean", "low", "high", "n_seeds", "over", "counts"]].reset_index(drop=True)
+
+
+def over_documents(values: np.ndarray, quantity: str) -> tuple[float, float]:
+    """95 % interval over documents: bootstrap; all values alike: Wilson's for a share, else NaN."""
+    from scipy.stats import binomtest
+
+    values = values[np.isfinite(values)]
+    if len(values) and np.ptp(values) > 0:
+        return bootstrap_interval(values, QUANTITIES[quantity][2])
+    if len(values) and quantity == "equals":
+        interval = binomtest(int(values.sum()), len(values)).proportion_ci(method="wilson")
+        return float(interval.low), float(interval.high)
+    return np.nan, np.nan
 
 
 def ranking_table(rows: pd.DataFrame, quantity: str, names: Mapping[str, str]) -> pd.DataFrame:

@@ -103,11 +103,17 @@ def test_thinning_keeps_at_most_ten_a_bin_and_drops_the_largest():
 def test_figures_draw_what_is_there(every):
     documents = erasure.document_table(made_up(1))
     serrano_figures.scatter({"imdb_stars": documents}, ["imdb_stars", "amazon"])
-    assert [ax.get_title() for ax in plt.gcf().axes[:2]] == [f"imdb_stars, n = {(documents['n'] > 1).sum():,}", "amazon"]
+    assert [ax.get_title() for ax in plt.gcf().axes] == [f"imdb_stars, n = {(documents['n'] > 1).sum():,}", ""], "no panel for a set that is not stored"
     serrano_figures.negatives({"imdb_stars": documents}, ["imdb_stars"])
     serrano_figures.many({("imdb_stars", "han_conv"): documents}, ["han_conv"], ["imdb_stars", "amazon"], "negatives")
+    assert len(plt.gcf().axes) == 1
     serrano_figures.boxes(every, ["imdb_stars"], ["han_rnn"], weak={("imdb_stars", "han_rnn"): "weak"})
     assert len(plt.gcf().axes[0].patches) == 4, "one box an order"
+    words = [text.get_text() for text in plt.gcf().legends[0].get_texts()]
+    assert "median, mean of seeds" in words and "enters no claim" in words and "generated" not in words
+    serrano_figures.boxes(every[every["seed"] == SEEDS[0]].replace({"corpus": {"imdb_stars": "planted"}}), ["planted"], ["han_rnn"])
+    words = [text.get_text() for text in plt.gcf().legends[0].get_texts()]
+    assert "median, mean of seeds" not in words and "generated" in words and plt.gcf().axes[0].patches[0].get_hatch() == "xx"
     serrano_figures.dots(serrano_pages.over_models(every, "gradient_first"), "share")
     assert [text.get_text() for text in plt.gcf().axes[0].get_yticklabels()][0] == "imdb_stars, HANrnn"
     plt.close("all")

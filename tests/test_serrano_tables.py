@@ -64,6 +64,15 @@ def test_one_seed_has_an_interval_over_its_documents():
     assert (row["low"], row["high"]) == pytest.approx(bootstrap_interval(values)) and row["low"] < row["mean"] < row["high"]
 
 
+def test_documents_that_are_all_alike_have_no_interval_of_width_zero():
+    low, high = serrano_tables.over_documents(np.ones(50), "equals")
+    z = 1.959964
+    assert low == pytest.approx(1 / (1 + z**2 / 50), abs=1e-5) and high == pytest.approx(1)  # Wilson at n of n
+    assert np.isnan(serrano_tables.over_documents(np.zeros(50), "regret_fraction")).all()
+    mixed = np.arange(50) % 5 == 0
+    assert serrano_tables.over_documents(mixed.astype(float), "equals") == pytest.approx(bootstrap_interval(mixed.astype(float), np.mean))
+
+
 def test_ranking_table_shows_what_does_not_count(every):
     table = ranking_table(rankings(every, WEAK), "regret_fraction", ENCODER_NAMES)
     assert table["model"].tolist() == ["HANrnn", "HANconv", "HANnoenc", "FLANrnn", "FLANconv", "FLANnoenc *"]
