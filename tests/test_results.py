@@ -8,11 +8,15 @@ from attn_core.experiments import derived, summary_table
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.permutation import permutation
+from attn_core.experiments.erasure import document_table as erasure_table
 from attn_core.measures import classification
+from attn_core.runs import from_dict
 
 STORE = archive.archive_folder(required=False)
 KEYS = archive.keys(STORE) if STORE else []
-FIRST = [key for key in KEYS if "documents.parquet" in archive.read_record(STORE, key)["files"]]
+TABLES = [key for key in KEYS if "documents.parquet" in archive.read_record(STORE, key)["files"]]
+ERASURE = [key for key in TABLES if from_dict(archive.read_record(STORE, key)["run"]).family == "hierarchical"]
+FIRST = [key for key in TABLES if key not in ERASURE]
 pytestmark = pytest.mark.skipif(not FIRST, reason="no archive")
 
 
@@ -69,6 +73,20 @@ def test_summary_and_record_follow_from_the_documents(key):
     scores = classification(result.documents["label"].to_numpy(), result.documents["p"].to_numpy())
     for name, value in scores.items():
         assert value == pytest.approx(result.record[name], abs=1e-4)
+
+
+@pytest.mark.parametrize("key", ERASURE)
+def test_erasure_tables_are_what_the_traces_give_and_keep_to_the_optimum(key):
+    result = archive.read(STORE, key)
+    stored = result.documents.set_index("doc_id")
+    few = result.traces.take(np.flatnonzero(np.isin(result.traces.doc_id, stored.index))[:60])
+    fresh, kept = erasure_table(few).set_index("doc_id"), stored.loc[few.doc_id]
+    removed = list(fresh.filter(like="removed_"))
+    np.testing.assert_allclose(fresh[removed], kept[removed], rtol=4e-6)
+    np.testing.assert_allclose(fresh["delta_js@coded"], kept["delta_js@coded"], atol=2e-6)
+    for name in ("random", "attention", "gradient", "product", "first_order"):
+        flips = stored[(stored[f"removed_{name}"] > 0) & ~stored[f"zero_{name}"].astype(bool)]
+        assert (flips["removed_optimum"] <= flips[f"removed_{name}"]).all() and (flips["removed_optimum"] > 0).all()
 
 
 def test_every_document_is_counted_once():
