@@ -59,7 +59,7 @@ def rankings(
     Columns corpus, encoder, ranking, quantity (a key of QUANTITIES), mean, low, high, n_seeds, over, counts. Documents of
     more than one item; fraction and regret: those that flip under the ranking; equals: those that flip at all. The
     interval is Student's t over seeds (over = 'seeds'); a model of one seed whose document table is given in
-    `documents` has a bootstrap over its documents ('documents'), others none. Where all documents have the same value a
+    `documents` has a bootstrap over its documents ('documents'), others none. Where no resampling moves the number a
     bootstrap says nothing: a share then has Wilson's interval, the others have none. item_left: a flip that comes with the
     zero vector counts as none. The optimum has no regret.
     """
@@ -85,12 +85,13 @@ def rankings(
 
 
 def over_documents(values: np.ndarray, quantity: str) -> tuple[float, float]:
-    """95 % interval over documents: bootstrap; all values alike: Wilson's for a share, else NaN."""
+    """95 % interval over documents: bootstrap; where that has no width, Wilson's for a share, else NaN."""
     from scipy.stats import binomtest
 
     values = values[np.isfinite(values)]
-    if len(values) and np.ptp(values) > 0:
-        return bootstrap_interval(values, QUANTITIES[quantity][2])
+    low, high = bootstrap_interval(values, QUANTITIES[quantity][2]) if len(values) else (np.nan, np.nan)
+    if low < high:
+        return low, high
     if len(values) and quantity == "equals":
         interval = binomtest(int(values.sum()), len(values)).proportion_ci(method="wilson")
         return float(interval.low), float(interval.high)
