@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from attn_core import archive
 from attn_core.across import seeds_in_words
 from attn_core.runs import Run, compared_with
+from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.wiegreffe_runs import GATED, planned, role
 
 GRIDS = {"base": "seeds", "uniform": "uniform", "guide": "guides", "adversary": "adversaries"}
@@ -43,6 +44,11 @@ def absent_runs(corpora: Iterable[str], kinds: Iterable[str], wanted: list[Run] 
                 f"stored without against.parquet: {', '.join(map(str, seeds))}; trained again and packed they have it"
             )
     return lines
+
+
+def counted(seeds: int) -> str:
+    """'9 seeds'; '3 seeds, not decided' where a finding has fewer than decide one."""
+    return seeds_in_words(seeds) + (", not decided" if seeds < HEADLINE_SEEDS else "")
 
 
 def sentence_under(run: Run, text: str):

@@ -86,7 +86,7 @@ def test_the_verdict_follows_the_numbers(levels, verdict):
 def test_few_seeds_decide_nothing():
     gaps = guides.differences(scores_of(seeds=SEEDS[:4]))
     assert guides.leakage(gaps, "sst")[0] == "open" and set(gaps["lies"]) == {""}
-    assert guides.leakage(gaps, "imdb") == ("open", "imdb: the runs do not decide.")
+    assert guides.leakage(gaps, "imdb") == ("open", "imdb: no run of what decides it.")
 
 
 def test_sentences_hold_the_numbers():

@@ -55,7 +55,7 @@ def test_evidence_table_and_pages_agree():
     """Every statement that a page refers to stands in the table; marks and evidence fit."""
     table = reported("evidence")
     assert table.id.is_unique and not table.isna().any().any()
-    kinds = {"printed number": "P2", "second-hand": "P2", "recollection": "R", "paper's text": "T"}
+    kinds = {"printed number": "P2", "second-hand": "P2", "recollection": "R", "paper's text": "T", "deduced": "D"}
     assert set(table.evidence) <= {*kinds, "authors' code", "slides"}
     assert all(kinds.get(row.evidence, row.mark) == row.mark for row in table.itertuples())
     texts = [path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]]

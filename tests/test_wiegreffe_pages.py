@@ -30,6 +30,10 @@ def test_absent_runs_have_one_line_a_data_set(monkeypatch):
     assert line.startswith("sst: 1 seed of the base without documents beside seed 10") and "against.parquet: 50;" in line
 
 
+def test_few_seeds_are_told_with_a_finding():
+    assert [wiegreffe_pages.counted(n) for n in (1, 4, 5)] == ["1 seed, not decided", "4 seeds, not decided", "5 seeds"]
+
+
 def test_details_of_a_gap_are_folded_away():
     box = cells.gap_box(["sst: 2 < 3\nuniform & base", "plain"])
     assert "<details><summary>sst: 2 &lt; 3</summary>uniform &amp; base</details><p>plain</p>" in box["data"]["text/html"]

@@ -122,7 +122,8 @@ def leakage(gaps: pd.DataFrame, corpus: str) -> tuple[str, str]:
 
     gaps: of `differences`. Verdict, a key of VERDICTS: 'no gain' unless own - uniform lies above zero; else by whether
     own - permuted ('tokens') and weights without words - places alone, or ranks alone against a constant answer
-    ('weights'), lie above zero. 'open' where one that is needed lacks seeds or runs.
+    ('weights'), lie above zero. 'open' where one that is needed lacks seeds or runs; the sentence says 'no run' where none of
+    them has any.
     """
     rows = gaps[gaps["corpus"] == corpus].set_index("contrast")
     lies = rows["lies"].to_dict()
@@ -136,9 +137,12 @@ def leakage(gaps: pd.DataFrame, corpus: str) -> tuple[str, str]:
         verdict = "both" if token == "above" else "weights"
     else:
         verdict = "tokens" if token == "above" else "unexplained"
+    needed = ("own − uniform", "own − permuted", "weights alone − places alone", "ranks alone − always class 1")
+    if not any(name in rows.index for name in needed):
+        return verdict, f"{corpus}: no run of what decides it."
     told = [
         f"{name} {rows.loc[name, 'mean']:+.3f} ({rows.loc[name, 'low']:+.3f} to {rows.loc[name, 'high']:+.3f}, {rows.loc[name, 'n_seeds']} seeds)"
-        for name in ("own − uniform", "own − permuted", "weights alone − places alone", "ranks alone − always class 1")
+        for name in needed
         if name in rows.index and np.isfinite(rows.loc[name, "low"])
     ]
     return verdict, f"{corpus}: {VERDICTS[verdict]}" + (f" ({'; '.join(told)})." if told else ".")
