@@ -14,15 +14,12 @@ from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.corpora import catalogue
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, check_printed, reported
-from attn_core.runs import Run, command, from_dict
+from attn_core.runs import Run, from_dict
 from attn_core.scorecard import printed_sizes
-from attn_core.seeds import HEADLINE_SEEDS, book_seeds, obtain_all, over_seeds
+from attn_core.seeds import HEADLINE_SEEDS, book_seeds, lacking, obtain_all, over_seeds
 
 RUNS_OF_THE_AUTHORS = {APRIL_RUN: "april", FINAL_RUN: "final"}
 """Snapshots of the authors' repository, and the columns that hold their values in the tables of this module."""
-
-FIVE_SEEDS = ("sst", "20news", "agnews", "babi_1")
-"""Data sets of which five seeds of every model are run; three of the others, which decide no claim."""
 
 
 def paper_sets() -> list[str]:
@@ -45,20 +42,11 @@ def gather(
     check_printed(corpora)
     found, lines = [], []
     for corpus in corpora:
-        few, following = [], None
-        for model in models:
-            runs = [Run(corpus, *model, seed=seed) for seed in book_seeds(corpus, seeds)]
-            stored = stored_runs(runs)
-            found += [without_histograms(result) for result in stored]
-            if len(stored) < planned(corpus, seeds):
-                few.append(f"{model_name(*model)} ({len(stored)} of {planned(corpus, seeds)} seeds)")
-                have = {result.key for result in stored}
-                following = following or next(run for run in runs if run.key not in have)
-        if following:
-            none = not any(result.record["run"]["corpus"] == corpus for result in found)
-            told = f"no run of {len(models)} models" if none and len(models) > 2 else ", ".join(few)
-            lines.append(f"{corpus}: {told}; the next: {command(following)}")
-    return found, lines
+        runs = {model_name(*model): [Run(corpus, *model, seed=seed) for seed in book_seeds(corpus, seeds)] for model in models}
+        stored = [result for of_model in runs.values() for result in stored_runs(of_model)]
+        found += [without_histograms(result) for result in stored]
+        lines.append(lacking(corpus, runs, stored, seeds, most_named=2))
+    return found, [line for line in lines if line]
 
 
 def stored_runs(runs: list[Run]) -> list[Result]:
@@ -66,11 +54,6 @@ def stored_runs(runs: list[Run]) -> list[Result]:
     store = archive.archive_folder(required=False)
     quick = [run for run in runs if store is not None and archive.has(store, run.key)]
     return [archive.read(store, run.key, whole=False) for run in quick] + obtain_all(run for run in runs if run not in quick)[0]
-
-
-def planned(corpus: str, seeds: int) -> int:
-    """Seeds that a model of a data set should have when `seeds` are asked for: large data sets have fewer."""
-    return seeds if corpus in FIVE_SEEDS or seeds > HEADLINE_SEEDS else min(seeds, 3)
 
 
 def is_standard(result: Result) -> bool:

@@ -17,13 +17,10 @@ from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import Run, command
 from attn_core.scorecard import data_of
-from attn_core.seeds import book_seeds, summaries
+from attn_core.seeds import FIVE_SEEDS, book_seeds, summaries
 
 CORPORA = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
 MODELS = tuple((encoder, attention) for encoder in ("lstm", "cnn", "average") for attention in ("tanh", "dot"))
-
-FIVE_SEEDS = ("sst", "20news", "agnews", "babi_1")
-"""Data sets of which five seeds of every model are run; three of the others."""
 
 EPSILONS = (0.05, 0.01)
 

@@ -9,10 +9,41 @@ from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.measures import seed_interval
-from attn_core.runs import SEEDS, AbsentRun, Run, from_dict, obtain
+from attn_core.runs import SEEDS, AbsentRun, Run, command, from_dict, obtain
 
 HEADLINE_SEEDS = 5
 """Cells with fewer seeds are drawn as points and decide no claim."""
+
+
+FIVE_SEEDS = ("sst", "20news", "agnews", "babi_1", "imdb_stars", "20news_all")
+"""Data sets of which five seeds of every model are run; three of the others, which decide no claim."""
+
+
+def planned(corpus: str, seeds: int) -> int:
+    """Seeds that a model of a data set should have when `seeds` are asked for: large data sets have fewer, generated one."""
+    if catalogue.corpus(corpus).generated:
+        return 1
+    return seeds if corpus in FIVE_SEEDS or seeds > HEADLINE_SEEDS else min(seeds, 3)
+
+
+def lacking(corpus: str, models: dict[str, list[Run]], stored: list[Result], seeds: int, most_named: int) -> str | None:
+    """One line naming the models of a data set that lack planned seeds and the next run to make; None where none does.
+
+    models: name -> its runs. stored: those of all models that are there. Where none is and there are more than
+    `most_named` models, they are counted, not named.
+    """
+    have = {result.key for result in stored}
+    few, following = [], None
+    for name, runs in models.items():
+        absent = [run for run in runs if run.key not in have]
+        if len(runs) - len(absent) < planned(corpus, seeds):
+            few.append(f"{name} ({len(runs) - len(absent)} of {planned(corpus, seeds)} seeds)")
+            following = following or absent[0]
+    if following is None:
+        return None
+    none = not any(run.key in have for runs in models.values() for run in runs)
+    told = f"no run of {len(models)} models" if none and len(models) > most_named else ", ".join(few)
+    return f"{corpus}: {told}; the next: {command(following)}"
 
 
 def book_seeds(corpus: str, count: int) -> tuple[int, ...]:

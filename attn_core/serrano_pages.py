@@ -14,8 +14,8 @@ from attn_core.archive import ENCODER_NAMES, Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
 from attn_core.experiments import erasure
-from attn_core.runs import HIERARCHICAL, SEEDS, AbsentRun, Run, command, obtain
-from attn_core.seeds import HEADLINE_SEEDS, book_seeds, obtain_all, over_seeds, summary_of
+from attn_core.runs import HIERARCHICAL, SEEDS, AbsentRun, Run, obtain
+from attn_core.seeds import book_seeds, lacking, obtain_all, over_seeds, summary_of
 
 PAPER = ("yahoo", "imdb_stars", "amazon", "yelp")
 """The paper's four data sets in the order of its figures, as far as this book has them."""
@@ -23,9 +23,6 @@ PAPER = ("yahoo", "imdb_stars", "amazon", "yelp")
 CORPORA = ("imdb_stars", "amazon", "20news_all", "yelp", "yahoo", "agnews_all", "planted")
 NO_SENTENCES = ("agnews_all",)
 """Data sets whose documents are mostly one sentence: no HAN is trained on them."""
-
-FIVE_SEEDS = ("imdb_stars", "20news_all")
-"""Data sets of which five seeds are run; three of the others, which decide no claim."""
 
 LIVE = {
     "n_train": 1000, "n_dev": 200, "n_test": 300, "shortest": 24, "longest": 60, "evidence": 3, "distractors": 2, "cues": 6,
@@ -72,11 +69,6 @@ def check(corpora: Iterable[str], encoders: Iterable[str] = ()) -> None:
             raise AttnError(f"no model '{name}' in this paper; encoder takes: {', '.join(HIERARCHICAL)}")
 
 
-def planned(corpus: str, seeds: int) -> int:
-    """Seeds that a model of a data set should have when `seeds` are asked for."""
-    return 1 if CATALOGUE[corpus].generated else seeds if corpus in FIVE_SEEDS or seeds > HEADLINE_SEEDS else min(seeds, 3)
-
-
 def gather(corpora: Iterable[str], encoders: Iterable[str] = HIERARCHICAL, seeds: int = 5) -> tuple[list[Result], list[str]]:
     """The stored runs of some models by record and summary, and a line for each data set whose models lack seeds.
 
@@ -86,20 +78,15 @@ def gather(corpora: Iterable[str], encoders: Iterable[str] = HIERARCHICAL, seeds
     check(corpora, encoders)
     found, lines = [], []
     for corpus in corpora:
-        few, following, mine = [], None, models_of(corpus, encoders)
-        for encoder in mine:
-            runs = [run_of(corpus, encoder, seed) for seed in book_seeds(corpus, seeds)]
-            stored = [live(run) for run in runs] if CATALOGUE[corpus].generated else across.stored_runs(runs)
-            found += stored
-            if len(stored) < planned(corpus, seeds):
-                few.append(f"{ENCODER_NAMES[encoder]} ({len(stored)} of {planned(corpus, seeds)} seeds)")
-                have = {result.key for result in stored}
-                following = following or next(run for run in runs if run.key not in have)
-        if following:
-            none = not any(result.record["run"]["corpus"] == corpus for result in found)
-            told = f"no run of {len(mine)} models" if none and len(mine) > 1 else ", ".join(few)
-            lines.append(f"{corpus}: {told}; the next: {command(following)}")
-    return found, lines
+        runs = {
+            ENCODER_NAMES[encoder]: [run_of(corpus, encoder, seed) for seed in book_seeds(corpus, seeds)]
+            for encoder in models_of(corpus, encoders)
+        }
+        of_set = [run for of_model in runs.values() for run in of_model]
+        stored = [live(run) for run in of_set] if CATALOGUE[corpus].generated else across.stored_runs(of_set)
+        found += stored
+        lines.append(lacking(corpus, runs, stored, seeds, most_named=1))
+    return found, [line for line in lines if line]
 
 
 def firsts(corpora: Iterable[str], encoder: str, seed: int = SEEDS[0]) -> tuple[dict[str, Result], list[str]]:

@@ -219,18 +219,8 @@ def planned() -> dict[Run, str]:
     return {run: f"data/sweeps/{path.name}" for path in sorted(folder.glob("wiegreffe-*.yml")) for run in read_grid(path)}
 
 
-def gather(corpora: Iterable[str]) -> tuple[pd.DataFrame, list[str]]:
-    """The `table` of all stored runs on some data sets, by record alone, and one line for each group of planned runs that lacks some."""
+def gather(corpora: Iterable[str]) -> pd.DataFrame:
+    """The `table` of all stored runs on some data sets, by record alone; what is absent: `wiegreffe_pages.absent_runs`."""
     corpora, store = list(corpora), archive.archive_folder()
     keys = [key for key in archive.keys(store) if key.split("-")[0] in corpora]
-    stored = [Result(archive.read_record(store, key), None, None, None, "archive") for key in keys]
-    lacking: dict[tuple[str, str, str], int] = {}
-    for run, file in planned().items():
-        if run.corpus in corpora and run.key not in keys:
-            place = (run.corpus, role(run) or "other", file)
-            lacking[place] = lacking.get(place, 0) + 1
-    lines = [
-        f"{corpus}, {name}: {count} planned run{'s' if count > 1 else ''} absent; made by: python -m attn_core sweep {file}"
-        for (corpus, name, file), count in lacking.items()
-    ]
-    return table(stored), lines
+    return table([Result(archive.read_record(store, key), None, None, None, "archive") for key in keys])

@@ -182,15 +182,13 @@ def test_frontiers_need_traces():
 # ---- what ought to be there ------------------------------------------------------------------------------------------
 
 
-def test_absent_planned_runs_are_named(monkeypatch):
-    plan = [Run("sst", attention="uniform", seed=seed) for seed in SEEDS[:3]] + [adversary_of("sst", 2, 0.5), Run("imdb", seed=2)]
-    monkeypatch.setattr(wiegreffe_runs, "planned", lambda: dict.fromkeys(plan, "data/sweeps/x.yml"))
-    monkeypatch.setattr(wiegreffe_runs.archive, "keys", lambda store: [plan[0].key])
-    monkeypatch.setattr(wiegreffe_runs.archive, "read_record", lambda store, key: result_of(plan[0]).record)
-    runs, lines = wiegreffe_runs.gather(["sst"])
-    assert len(runs) == 1 and len(lines) == 2
-    assert lines[0] == "sst, uniform model: 2 planned runs absent; made by: python -m attn_core sweep data/sweeps/x.yml"
-    assert lines[1].startswith("sst, adversary: 1 planned run absent")
+def test_gather_reads_the_runs_of_the_named_sets(monkeypatch):
+    there = [Run("sst", attention="uniform"), Run("imdb", seed=2)]
+    records = {run.key: result_of(run).record for run in there}
+    monkeypatch.setattr(wiegreffe_runs.archive, "keys", lambda store: list(records))
+    monkeypatch.setattr(wiegreffe_runs.archive, "read_record", lambda store, key: records[key])
+    assert wiegreffe_runs.gather(["sst"])[["corpus", "role"]].to_numpy().tolist() == [["sst", "uniform model"]]
+    assert sorted(wiegreffe_runs.gather(["imdb", "sst"])["corpus"]) == ["imdb", "sst"] and not len(wiegreffe_runs.gather(["agnews"]))
 
 
 def test_the_sweep_files_plan_every_test():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attn_core.corpora.text import PAD
+from attn_core.corpora.text import PAD, UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,21 @@ class Documents:
         mask = np.zeros((len(self), outputs), dtype=bool)
         mask[np.repeat(np.arange(len(self)), np.diff(self.answer_offsets)), self.answer_ids] = True
         return mask
+
+
+def counts(documents: Documents, classes) -> dict:
+    """What the statistics page says of every split: texts by class, words per text, unknown words, texts of one word."""
+    words = documents.lengths - 2
+    return {
+        "documents": len(documents),
+        "per_class": np.bincount(documents.labels, minlength=len(classes)).tolist(),
+        "mean_length": float(words.mean()),
+        "min_length": int(words.min()),
+        "max_length": int(words.max()),
+        "tokens": int(words.sum()),
+        "unknown_tokens": int((documents.ids == UNKNOWN).sum()),
+        "one_token": int((words == 1).sum()),
+    }
 
 
 def take_ragged(values: np.ndarray | None, offsets: np.ndarray | None, rows: np.ndarray):

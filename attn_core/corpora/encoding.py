@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attn_core.corpora import catalogue, load, pairs, prepare, private, ratings, sentences, text
+from attn_core.corpora import batches, catalogue, load, pairs, prepare, private, ratings, sentences, text
 from attn_core.corpora.batches import FIELDS, Documents, Encoded, fingerprint
 from attn_core.errors import AttnError
 
@@ -94,16 +94,7 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
             )
         texts = texts.take(np.flatnonzero(keep & answerable))
         splits[split] = made = _documents(texts, words)
-        kept = made.lengths - 2
-        counts[split] = {
-            "documents": len(made),
-            "per_class": np.bincount(made.labels, minlength=len(classes)).tolist(),
-            "mean_length": float(kept.mean()),
-            "min_length": int(kept.min()),
-            "max_length": int(kept.max()),
-            "tokens": int(kept.sum()),
-            "unknown_tokens": int((made.ids == text.UNKNOWN).sum()),
-            "one_token": int((kept == 1).sum()),
+        counts[split] = batches.counts(made, classes) | {
             "dropped_empty": int((lengths == 0).sum()),
             "dropped_length": int((lengths > 0).sum() - keep.sum()),
         }

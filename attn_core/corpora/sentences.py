@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attn_core.corpora import text
-from attn_core.corpora.batches import Documents, Encoded, fingerprint, take_ragged
+from attn_core.corpora.batches import Documents, Encoded, counts, fingerprint, take_ragged
 from attn_core.corpora.catalogue import Corpus
 from attn_core.errors import AttnError
 
@@ -213,20 +213,12 @@ def documents(cut: Cut, number: np.ndarray) -> Documents:
 
 
 def count(made: Documents, classes) -> dict:
-    """What the statistics page says of a split: texts, words and sentences per text (population standard deviation)."""
+    """What the statistics page says of a split: `batches.counts`, and sentences per text (population standard deviation)."""
     words, sentences = made.lengths - 2, np.diff(made.sentence_offsets)
-    per_class = np.bincount(made.labels, minlength=len(classes))
-    return {
-        "documents": len(made),
-        "per_class": per_class.tolist(),
-        "absent_classes": [name for name, n in zip(classes, per_class, strict=True) if n == 0],
-        "mean_length": float(words.mean()),
+    own = counts(made, classes)
+    return own | {
+        "absent_classes": [name for name, n in zip(classes, own["per_class"], strict=True) if n == 0],
         "sd_length": float(words.std()),
-        "min_length": int(words.min()),
-        "max_length": int(words.max()),
-        "tokens": int(words.sum()),
-        "unknown_tokens": int((made.ids == text.UNKNOWN).sum()),
-        "one_token": int((words == 1).sum()),
         "sentences": int(sentences.sum()),
         "mean_sentences": float(sentences.mean()),
         "sd_sentences": float(sentences.std()),
