@@ -65,7 +65,7 @@ class Documents:
         return mask
 
 
-def counts(documents: Documents, classes) -> dict:
+def word_counts(documents: Documents, classes) -> dict:
     """What the statistics page says of every split: texts by class, words per text, unknown words, texts of one word."""
     words = documents.lengths - 2
     return {

@@ -94,7 +94,7 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
             )
         texts = texts.take(np.flatnonzero(keep & answerable))
         splits[split] = made = _documents(texts, words)
-        counts[split] = batches.counts(made, classes) | {
+        counts[split] = batches.word_counts(made, classes) | {
             "dropped_empty": int((lengths == 0).sum()),
             "dropped_length": int((lengths > 0).sum() - keep.sum()),
         }

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attn_core.corpora import text
-from attn_core.corpora.batches import Documents, Encoded, counts, fingerprint, take_ragged
+from attn_core.corpora.batches import Documents, Encoded, fingerprint, take_ragged, word_counts
 from attn_core.corpora.catalogue import Corpus
 from attn_core.errors import AttnError
 
@@ -213,9 +213,9 @@ def documents(cut: Cut, number: np.ndarray) -> Documents:
 
 
 def count(made: Documents, classes) -> dict:
-    """What the statistics page says of a split: `batches.counts`, and sentences per text (population standard deviation)."""
+    """What the statistics page says of a split: `batches.word_counts`, and sentences per text (population standard deviation)."""
     words, sentences = made.lengths - 2, np.diff(made.sentence_offsets)
-    own = counts(made, classes)
+    own = word_counts(made, classes)
     return own | {
         "absent_classes": [name for name, n in zip(classes, own["per_class"], strict=True) if n == 0],
         "sd_length": float(words.std()),
