@@ -12,10 +12,10 @@ import pandas as pd
 from attn_core import archive
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.corpora import catalogue
+from attn_core.data_counts import printed_sizes
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, check_printed, reported
 from attn_core.runs import Run, from_dict
-from attn_core.scorecard import printed_sizes
 from attn_core.seeds import HEADLINE_SEEDS, book_seeds, lacking, obtain_all, over_seeds
 
 RUNS_OF_THE_AUTHORS = {APRIL_RUN: "april", FINAL_RUN: "final"}

@@ -27,31 +27,11 @@ from attn_core.errors import AttnError
 from attn_core.trace_files import read_traces, write_traces
 from attn_core.traces import Traces, round_mantissa
 
-LAYERS = ("main", "first seed", "further")
-"""How much of a run is kept: the paper's main model, other models' first seeds, further seeds and variants."""
-
-TOKENS_KEPT = {
-    "text": (24_000, 6_000, 2_000),
-    "question": (2_000, 500, 250),
-    "inference": (1_000, 300, 150),
-}
-"""Tokens of a run's traces by task and layer; those of pairs hold 8 to 128 numbers a token."""
-
-ITEMS_KEPT = (6_000, 6_000, 2_000)
-"""The same for models cut into sentences (HAN) or read flat (FLAN), in sentences and words."""
-
-NOT_PASSED_ON = ("yelp", "yahoo")
-"""Data sets of whose documents nothing is archived, by licence: runs keep record and summary."""
-
 MACHINE = platform.node().replace(".", "-")
 """Stands in the names of staging folders: a store may be shared by machines, each with processes of its own."""
 
-DOCUMENTS_KEPT = (3_000, 1_000, 0)
-"""Rows of the per-document table by layer."""
-
 DOCUMENT_BITS = 18
 """Mantissa of per-document statistics: 1e-7 of a probability near 0.05, so thresholds survive rounding."""
-
 
 ENCODER_NAMES = {
     "lstm": "BiLSTM", "cnn": "CNN", "average": "Average", "none": "no encoder",
@@ -276,36 +256,3 @@ def sample(doc_ids: np.ndarray, corpus: str) -> np.ndarray:
     """A fixed order of documents that depends on the corpus alone: row numbers sorted by a hash of the doc_id."""
     ranks = [hashlib.sha256(f"{corpus}/{doc_id}".encode()).digest() for doc_id in doc_ids]
     return np.array(sorted(range(len(doc_ids)), key=ranks.__getitem__))
-
-
-def pack(
-    key: str,
-    tables: tuple[pd.DataFrame, pd.DataFrame] | None,
-    layer: str,
-    kept_items: int = 0,
-    against: pd.DataFrame | None = None,
-    notes: dict | None = None,
-) -> None:
-    """Move a cached run into the archive: a sample of its traces, its document table (not of layer 'further'), summary.
-
-    tables: (document table, summary) computed from the traces of the whole test set; None keeps the record alone.
-    layer: one of LAYERS. kept_items: tokens or sentences of the sample. against: see `Result`. notes: further entries of
-    the record. Of data sets in NOT_PASSED_ON only record and summary are kept.
-    """
-    result = read(cache_store(), key)
-    corpus = result.record["run"]["corpus"]
-    record = {name: value for name, value in result.record.items() if name != "files"} | (notes or {})
-    files = {}
-    if tables is not None:
-        documents, summary = tables
-        files["summary.parquet"] = summary
-        if corpus not in NOT_PASSED_ON:
-            order = sample(result.traces.doc_id, corpus)
-            within = np.cumsum(result.traces.lengths[order]) <= kept_items
-            files["traces.parquet"] = result.traces.take(np.sort(order[: max(1, int(within.sum()))]))
-            if layer != "further":
-                rows = np.sort(order[: DOCUMENTS_KEPT[LAYERS.index(layer)]])
-                files["documents.parquet"] = documents.iloc[rows].reset_index(drop=True)
-    if against is not None and corpus not in NOT_PASSED_ON:
-        files["against.parquet"] = against.iloc[np.sort(sample(against["doc_id"].to_numpy(), corpus)[: DOCUMENTS_KEPT[0]])]
-    write(archive_folder(), key, record, files)

@@ -14,10 +14,10 @@ import pandas as pd
 
 from attn_core.archive import Result
 from attn_core.corpora.vectors import KNOWN_FILES
+from attn_core.data_counts import COUNTED, printed_sizes
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import SEEDS, from_dict
 from attn_core.scorecard import (
-    COUNTED,
     NAMES,
     Cells,
     bin_of,
@@ -26,7 +26,6 @@ from attn_core.scorecard import (
     encoders_of,
     holds,
     over_seeds_of,
-    printed_sizes,
     scorecard,
     seed_values,
 )  # fmt: skip

@@ -8,7 +8,8 @@ import pandas as pd
 
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.causes import in_words, with_sentences
-from attn_core.scorecard import COUNTED, clipped, digits_beside
+from attn_core.data_counts import COUNTED
+from attn_core.scorecard import clipped, digits_beside
 from attn_core.seeds import stored_summaries
 
 

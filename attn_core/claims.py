@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from attn_core import measures
 from attn_core.jain_tables import ordered
-from attn_core.measures import holm
 from attn_core.scorecard import CLAIM, added_after, digits_beside
 from attn_core.seeds import HEADLINE_SEEDS
 
-LEVEL = 0.025
+LEVEL = measures.LEVEL / 2
 """One-sided; the same as a two-sided 95 % interval that clears the threshold."""
 
 
@@ -62,7 +62,7 @@ def claims(scored: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
     far = np.where(side > 0, rows["high"], -rows["low"]) - side * threshold
     rows = rows.assign(lies=np.select([~judged, near > 0, far < 0], ["", "clears", "opposite"], "contains"), p=np.nan, holm=np.nan)
     rows.loc[judged, "p"] = one_sided(rows[judged])
-    rows.loc[judged, "holm"] = holm(rows.loc[judged, "p"].to_numpy())
+    rows.loc[judged, "holm"] = measures.holm(rows.loc[judged, "p"].to_numpy())
     return ordered(rows).sort_values("number", key=lambda n: n.where(n > 0, len(CLAIMS) + 1), kind="stable").reset_index(drop=True)
 
 

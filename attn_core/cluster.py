@@ -12,8 +12,9 @@ from tqdm import tqdm
 
 from attn_core import archive
 from attn_core.errors import AttnError
+from attn_core.packing import pack_run
 from attn_core.runs import Run, bases, weights_key
-from attn_core.sweep import lost_base, make, note, one_line, pack_run, stored, with_bases
+from attn_core.sweep import lost_base, make, note, one_line, stored, with_bases
 
 CONNECT_SECONDS = 5
 """How long an unreachable scheduler is tried."""

@@ -11,12 +11,12 @@ from attn_core import archive
 from attn_core.across import seeds_in_words, told
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.corpora import catalogue
+from attn_core.data_counts import data_of
 from attn_core.errors import AttnError
 from attn_core.experiments import derived, edges
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import Run, command
-from attn_core.scorecard import data_of
 from attn_core.seeds import FIVE_SEEDS, book_seeds, summaries
 
 CORPORA = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")

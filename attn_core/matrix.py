@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from attn_core import scorecard, serrano_scores
+from attn_core import data_counts, serrano_scores
 from attn_core.across import listed, number, told
 from attn_core.archive import ENCODER_NAMES, Result
 from attn_core.experiments import frontier
@@ -48,7 +48,7 @@ TESTS = (
     Test("top item", "serrano", "put the item that matters on top", "share where only the top item's removal flips, minus only a random one's", 0.0, "above", "serrano-flips", "+.2f", (-1, 1)),
     Test("order", "serrano", "order items no worse than gradients", "share of items removed by attention minus by gradient", 0.0, "below", "serrano-sets", "+.2f", (-1, 1)),
     Test("necessary", "wiegreffe", "be needed for the score", "F1 minus F1 with uniform weights", 0.01, "above", "wiegreffe-uniform", "+.3f", (-1, 1)),
-    Test("stable", "wiegreffe", "survive another seed", "mean JSD between seeds", 0.11, "below", "wiegreffe-variance", ".3f", (0, np.log(2))),
+    Test("stable", "wiegreffe", "stay near the base's under further seeds", "mean JSD of further seeds to the base", 0.11, "below", "wiegreffe-variance", ".3f", (0, np.log(2))),
     Test("hard to move", "wiegreffe", "cost predictions when moved by training", "halved TVD at JSD 0.6 minus at 0.2", 0.01, "above", "wiegreffe-adversary", "+.3f", (-1, 1)),
     Test("guide", "wiegreffe", "help another model, word by word", "F1 under its weights minus under uniform weights", 0.0, "above", "wiegreffe-guides", "+.3f", (-1, 1)),
 )  # fmt: skip
@@ -172,7 +172,7 @@ def data_marks(results: Iterable[Result]) -> dict[str, str]:
     marks = {}
     for result in sorted(results, key=lambda result: bool(difference(from_dict(result.record["run"])))):
         run = from_dict(result.record["run"])
-        marks.setdefault(run.corpus, (serrano_scores if run.family == "hierarchical" else scorecard).data_of(result.record))
+        marks.setdefault(run.corpus, (serrano_scores if run.family == "hierarchical" else data_counts).data_of(result.record))
     return marks
 
 
@@ -231,7 +231,7 @@ def sentences(cells: pd.DataFrame, answers: dict[str, str]) -> list[str]:
     unanswered = [name for name, answer in answers.items() if answer.startswith("open")]
     answered = [name for name in answers if name not in unanswered]
     fifth = (
-        f"Diabetes and Anemia, which carry much of the argument on both sides, were not rerun; of the debate's {len(answers)} open questions {len(answered)} have a computed answer here, "
+        f"{' and '.join(name.capitalize() for name in GATED)}, which carry much of the argument on both sides, were not rerun; of the debate's {len(answers)} open questions {len(answered)} have a computed answer here, "
         f"in part at least ({listed(answered)}), and {len(unanswered)} wait for runs ({listed(unanswered)})."
     )
     return [first, second, third, fourth, fifth]

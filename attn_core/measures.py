@@ -13,6 +13,9 @@ from scipy.special import ndtr, rel_entr
 LN2 = math.log(2.0)
 """Largest possible Jensen-Shannon divergence (printed as 0.69 in the papers)."""
 
+LEVEL = 0.05
+"""Two-sided level of every test that decides something; the same as a 95 % interval that leaves out the threshold."""
+
 EXACT_LENGTH = 33
 """Up to this length Kendall p values without ties come from the exact distribution, as in SciPy."""
 

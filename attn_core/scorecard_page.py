@@ -8,8 +8,9 @@ import pandas as pd
 from attn_core.archive import Result
 from attn_core.causes import in_words
 from attn_core.causes_page import folded, model_of
+from attn_core.data_counts import COUNTED
 from attn_core.runs import AbsentRun
-from attn_core.scorecard import CLAIM, COUNTED, added_after, clipped, scorecard
+from attn_core.scorecard import CLAIM, added_after, clipped, scorecard
 from attn_core.seeds import HEADLINE_SEEDS
 
 LINES = (

@@ -12,9 +12,10 @@ import pandas as pd
 from attn_core import baselines
 from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE, SERRANO
+from attn_core.data_counts import WHOLE
 from attn_core.reported import reported
 from attn_core.runs import from_dict
-from attn_core.scorecard import COLUMNS, NAMES, WHOLE, holds, over_seeds_of
+from attn_core.scorecard import COLUMNS, NAMES, holds, over_seeds_of
 from attn_core.seeds import HEADLINE_SEEDS, summary_of
 
 Numbers = dict[tuple[str, str, str], float]

@@ -12,7 +12,7 @@ import pandas as pd
 from attn_core.across import told
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.erasure import RANKINGS, derived
-from attn_core.measures import bootstrap_interval, holm, seed_p
+from attn_core.measures import LEVEL, bootstrap_interval, holm, seed_p
 from attn_core.reported import reported
 from attn_core.runs import HIERARCHICAL
 from attn_core.seeds import HEADLINE_SEEDS, over_seeds
@@ -36,8 +36,6 @@ PAPERS_ORDER = ("product", "gradient", "attention", "random")
 
 NOT_MIXED, MIXED = "none", ("rnn", "conv")
 """Encoders of a unit (HAN or FLAN) without and with contextualisation."""
-
-LEVEL = 0.05
 
 
 def counts(corpus: str, encoder: str, weak: Collection[tuple[str, str]]) -> bool:

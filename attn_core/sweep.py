@@ -5,15 +5,13 @@ from collections import Counter
 from itertools import product
 from pathlib import Path
 
-import pandas as pd
 import yaml
 from tqdm import tqdm
 
 from attn_core import archive
-from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
-from attn_core.runs import SEEDS, Run, bases, compared_with, from_dict, obtain, weights_key
-from attn_core.traces import Traces
+from attn_core.packing import pack_run
+from attn_core.runs import SEEDS, Run, bases, from_dict, obtain, weights_key
 
 
 def read_grid(path: Path) -> list[Run]:
@@ -198,53 +196,3 @@ def note(failures: dict[str, str], run: Run, reason: str) -> None:
     """Keep and print why a run failed."""
     failures[run.key] = reason
     tqdm.write(f"{run.key} failed: {failures[run.key]}")
-
-
-def pack_run(run: Run) -> None:
-    """Compute a cached run's tables from the traces of the whole test set and put it into the archive."""
-    store = archive.cache_store()
-    if not archive.has(store, run.key):
-        raise AttnError(f"run {run.key} is not in the local cache, only its archived sample is; train it: --fresh")
-    if run.family == "guided":  # its attention is another run's; what counts are its scores
-        return archive.pack(run.key, None, "further")
-    traces = archive.read(store, run.key).traces
-    layer = layer_of(run)
-    against, notes = beside(run, traces)
-    if traces.gradient is None:  # adversaries: only their attention and outputs are of interest
-        return archive.pack(run.key, None, layer, against=against, notes=notes)
-    if run.family == "hierarchical":
-        from attn_core.experiments.erasure import document_table, summary_table
-
-        documents = document_table(traces)
-        tables, kept = (documents, summary_table(documents)), archive.ITEMS_KEPT
-    else:
-        from attn_core.experiments import document_table, summary_table
-
-        documents = document_table(traces)
-        tables = documents, summary_table(documents, traces.classes)
-        kept = archive.TOKENS_KEPT[catalogue.corpus(run.corpus).task]
-    archive.pack(run.key, tables, layer, kept[archive.LAYERS.index(layer)], against, notes)
-
-
-def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
-    """The run's attention and output beside those of the run it is compared with: per document, and means for the record.
-
-    Both are read from the local cache, which holds the whole test set; without the other run there it is obtained.
-    """
-    other = compared_with(run)
-    if other is None:
-        return None, {}
-    from attn_core.computing import compute
-    from attn_core.experiments.variance import against
-
-    store = archive.cache_store()
-    base = archive.read(store, other.key).traces if archive.has(store, other.key) else compute(other).traces
-    table = against(base, traces)
-    return table, {"against": {"base": other.key, "jsd": float(table["jsd"].mean()), "tvd": float(table["tvd"].mean())}}
-
-
-def layer_of(run: Run) -> str:
-    """How much of a run the archive keeps, one of archive.LAYERS: less of further seeds and of variants."""
-    if run != Run(run.corpus, run.encoder, run.attention, SEEDS[0]):
-        return "further"
-    return "main" if run.encoder == "lstm" and run.attention == "tanh" else "first seed"

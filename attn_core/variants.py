@@ -11,10 +11,10 @@ import pandas as pd
 from attn_core import archive
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
+from attn_core.data_counts import data_of, documents, printed_sizes
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import Run, changed, command, obtain
-from attn_core.scorecard import data_of, documents, printed_sizes
 from attn_core.seeds import book_seeds, summary_of
 
 FIRST_RUN = "2019-02-25"

@@ -89,7 +89,7 @@ def violins(ax: Axes, documents: pd.DataFrame | None, column: str, medians: pd.D
 def trade_off(ax: Axes, points: pd.DataFrame, frontiers: dict[str, pd.DataFrame], theirs: pd.DataFrame, top: float = 0.1) -> None:
     """Mean JSD to the base against mean TVD, halved (form of Figure 5): adversaries joined by λ for each seed, other models as points.
 
-    points: of `wiegreffe_tables.figure_5`; frontiers: of `frontiers`, of the frozen base; theirs: of `figure_5_read`, drawn
+    points: of `wiegreffe_curves.figure_5`; frontiers: of `frontiers`, of the frozen base; theirs: of `figure_5_read`, drawn
     in grey with the same forms.
     """
     for kind, (_, marker, _) in KINDS.items():
@@ -124,7 +124,7 @@ def trade_off_legend(figure, frontiers: bool = True, theirs: bool = True) -> Non
 def by_epoch(ax: Axes, rows: pd.DataFrame) -> None:
     """JSD on the test set after each epoch, one line per λ (shades from light to dark as it grows), over all seeds; a ring marks the kept epoch.
 
-    rows: of `wiegreffe_tables.epochs`.
+    rows: of `wiegreffe_curves.epochs`.
     """
     divergences = sorted(rows["divergence"].unique())
     for i, divergence in enumerate(divergences):

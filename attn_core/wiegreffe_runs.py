@@ -108,10 +108,14 @@ def f1_by_seed(runs: pd.DataFrame, corpus: str, name: str, selection: str = "dev
 
 
 def adversaries(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
-    """Trained adversaries of the dev-chosen base, by seed and divergence; an adversary's own checkpoint has no selection."""
+    """Trained adversaries of the dev-chosen base, by seed and divergence; an adversary's own checkpoint has no selection.
+
+    Of runs that differ in nothing but their epochs, the one trained for most counts.
+    """
     rows = runs[(runs["corpus"] == corpus) & (runs["role"] == "adversary")]
     dev = [result.record["run"]["base"]["selection"] == "dev" for result in rows["result"]]
-    return rows[np.array(dev, bool)].drop_duplicates(["seed", "base_seed", "divergence"]).sort_values(["seed", "divergence"], kind="stable")
+    longest = rows[np.array(dev, bool)].sort_values("epochs", ascending=False, kind="stable")
+    return longest.drop_duplicates(["seed", "base_seed", "divergence"]).sort_values(["seed", "divergence"], kind="stable")
 
 
 def whole_curves(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from attn_core.archive import Result
+from attn_core.data_counts import data_of
 from attn_core.experiments import frontier, variance
 from attn_core.measures import bootstrap_interval
 from attn_core.reported import class_label, reported
-from attn_core.scorecard import COLUMNS, FEWEST_IN_BIN, NAMES, data_of, over_seeds_of
+from attn_core.scorecard import COLUMNS, FEWEST_IN_BIN, NAMES, over_seeds_of
 from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.wiegreffe_runs import (
     adversaries,

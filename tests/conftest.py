@@ -1,5 +1,6 @@
 """Shared fixtures: toy traces, a private cache, one thread."""
 
+import hashlib
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -10,6 +11,8 @@ import hypothesis
 import numpy as np
 import pytest
 
+from attn_core.corpora import official
+from attn_core.corpora.sources import Source
 from attn_core.traces import Traces
 
 # The same examples on every machine: a rare one found elsewhere must not decide whether a build passes. To look for
@@ -23,6 +26,27 @@ hypothesis.settings.load_profile("fixed")
 def private_cache(tmp_path, monkeypatch):
     """No test reads or writes the user's cache."""
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def no_data_at_hand(monkeypatch):
+    monkeypatch.delenv("ATTN_DATA", raising=False)
+
+
+@pytest.fixture
+def offer(tmp_path, monkeypatch):
+    """Puts bytes at a local address and lets a source point there; the checksum fits unless one is given."""
+
+    def put(name: str, data: bytes, checksum: str | None = None) -> Source:
+        path = tmp_path / "official" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+        checksum = checksum or "sha256:" + hashlib.sha256(data).hexdigest()
+        source = Source(official.SOURCES[name].file, path.as_uri(), checksum)
+        monkeypatch.setitem(official.SOURCES, name, source)
+        return source
+
+    return put
 
 
 def toy_traces(lengths=(1, 2, 3, 5, 5, 8), seed=0, classes=1, doc_ids=None) -> Traces:

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from attn_core import scorecard
+from attn_core import data_counts, scorecard
 from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.runs import SEEDS, Run, as_dict
@@ -54,7 +54,7 @@ def result_of(
 
 def whole(corpus: str, share: float = 1.0, **more) -> dict:
     """Data statistics of the paper's own sizes, or of a share of its training documents, with dev cut from them."""
-    entry, sizes = CATALOGUE[corpus], scorecard.printed_sizes()[corpus]
+    entry, sizes = CATALOGUE[corpus], data_counts.printed_sizes()[corpus]
     classes = max(len(entry.classes), 1)
 
     def split(n):

@@ -7,7 +7,7 @@ import pytest
 from conftest import toy_pairs, toy_traces
 from plain import documents, output, output_under
 
-from attn_core import across, claims, figures, jain_tables, measures, table1
+from attn_core import across, claims, figures, jain_heights, jain_tables, measures, table1
 from attn_core.archive import Result
 from attn_core.errors import AttnError
 from attn_core.experiments.reach import one_token_outputs
@@ -165,9 +165,9 @@ def test_what_the_own_contributions_cost_is_held_against_the_control_of_the_same
     values = [("sst", "jsd_shuffled@0.01", 0.6), ("sst", "jsd_exact@0.01", 0.5), ("snli", "jsd_shuffled@0.01", 0.6), ("snli", "jsd_sparse@0.01", 0.3),
               ("snli", "jsd_lower@0.01", 0.65)]  # fmt: skip
     every = pd.DataFrame([{**place, "corpus": c, "statistic": s, "value": v, "seed": seed} for c, s, v in values for seed in (1, 2)])
-    found = jain_tables.resistance(every, 0.01).set_index("corpus")["ours"]
+    found = jain_heights.resistance(every, 0.01).set_index("corpus")["ours"]
     assert found.round(9).to_dict() == {"sst": 0.1, "snli": 0.3}
-    assert jain_tables.resistance(every[:0], 0.01).empty
+    assert jain_heights.resistance(every[:0], 0.01).empty
 
 
 def test_the_slips_of_table_1_as_the_specification_lists_them():

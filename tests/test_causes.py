@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scorecard_runs import PUBLIC, result_of, row_for, seeds_of, whole
 
-from attn_core import causes, scorecard
+from attn_core import causes, data_counts, scorecard
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.reported import reported
 from attn_core.runs import SEEDS, Run, as_dict
@@ -155,7 +155,7 @@ def test_every_differing_row_has_a_sentence_and_others_none():
     assert (told.loc[told["verdict"] != "differs", "tried"] == "").all()
     counts = told[(told["verdict"] == "differs") & (told["corpus"] == "sst") & (told["measure"] == "train_size")]
     assert (counts["tried"] == "Nothing was tried yet.").all() and len(counts) == 2
-    measured = told[(told["verdict"] == "differs") & ~told["measure"].isin(scorecard.COUNTED)]
+    measured = told[(told["verdict"] == "differs") & ~told["measure"].isin(data_counts.COUNTED)]
     assert len(measured) and measured["tried"].str.contains("`").all(), "a run key is named"
 
 

@@ -11,7 +11,7 @@ from plain_guiding import attention, guided_logits, words
 from plain_network import random_documents
 from scipy.special import rel_entr
 
-from attn_core import archive, computing, guiding, runs, standard, weights
+from attn_core import archive, computing, guiding, packing, runs, standard, weights
 from attn_core.corpora import encode
 from attn_core.corpora.vectors import vectors
 from attn_core.errors import AttnError
@@ -267,7 +267,7 @@ def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, tmp_
     (tmp_path / "archive").mkdir()
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
     before = own_scores(base(), data, "test")
-    archive.pack(base().key, None, "further")
+    packing.pack(base().key, None, "further")
     (archive.cache_store().parent / "weights" / f"{base().key}.safetensors").unlink()
     assert obtain(base()).source == "archive"
     capsys.readouterr()

@@ -56,7 +56,7 @@ def test_sentences_follow_the_numbers():
     assert len(told) == 5
     assert "3 have runs of ours" in told[0] and "2 the five seeds" in told[0] and "needs, on sst: of 3 such cells attention passes 2, fails 1" in told[0] and "1 cells have too few" in told[0]
     assert "BiLSTM 0 of 1 (1 fail" in told[1] and "Average 1 of 1 (0 fail" in told[1]
-    assert "be needed for the score 1 of 1 (" in told[2] and "3 without a cell of five seeds (survive another seed, " in told[2]
+    assert "be needed for the score 1 of 1 (" in told[2] and "3 without a cell of five seeds (stay near the base's under further seeds, " in told[2]
     assert "2 have a computed answer here, in part at least (tasks, capacity), and 2 wait for runs (encoders, transfer)" in told[4]
     flipped = matrix.sentences(cells(("gradients", "sst", "lstm", HIGH), ("gradients", "sst", "average", LOW), ("necessary", "sst", "lstm", [0.0] * 5)), {"tasks": "open: z"})
     assert "BiLSTM 1 of 1 (0 fail" in flipped[1] and "Average 0 of 1 (1 fail" in flipped[1]

@@ -1,65 +1,18 @@
-"""Readers of the official archives, each on a small archive in the official layout; download, checksum, resume."""
+"""Readers of the official archives of documents, each on a small archive in the official layout; download, checksum, resume."""
 
 import hashlib
-import io
-import json
-import tarfile
 import threading
-import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from official_archives import CLOZE, STORIES, pair, reviews, snli, tar, trees
 
 from attn_core.corpora import archives, encode, load, official, read
 from attn_core.corpora.sources import Source
 from attn_core.errors import AttnError
 
-
-@pytest.fixture(autouse=True)
-def no_data_at_hand(monkeypatch):
-    monkeypatch.delenv("ATTN_DATA", raising=False)
-
-
-@pytest.fixture
-def offer(tmp_path, monkeypatch):
-    """Puts bytes at a local address and lets a source point there; the checksum fits unless one is given."""
-
-    def put(name: str, data: bytes, checksum: str | None = None) -> Source:
-        path = tmp_path / "official" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(data)
-        checksum = checksum or "sha256:" + hashlib.sha256(data).hexdigest()
-        source = Source(official.SOURCES[name].file, path.as_uri(), checksum)
-        monkeypatch.setitem(official.SOURCES, name, source)
-        return source
-
-    return put
-
-
-def tar(members: dict[str, str | bytes]) -> bytes:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name, content in members.items():
-            data = content if isinstance(content, bytes) else content.encode()
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return packed.getvalue()
-
-
-def trees() -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        train = (
-            "(3 (2 It) (4 (2 's) (3 (3 lovely) (2 .))))\n"
-            "(2 (2 So) (2 so))\n"
-            "(0 (1 Bad) (2 (2 -LRB-) (2 (2 1\\/2) (2 -RRB-))))\n"
-        )
-        archive.writestr("trees/train.txt", train)
-        archive.writestr("trees/dev.txt", "(4 (3 Fine) (2 .))\n")
-        archive.writestr("trees/test.txt", "(1 (1 Poor) (2 .))\n")
-    return packed.getvalue()
+pytestmark = pytest.mark.usefixtures("no_data_at_hand")
 
 
 def test_sst_trees(offer):
@@ -142,18 +95,6 @@ SETS = [
 ]
 
 
-def reviews(folder: str, classes: int, columns: int, train: list[bytes] = (), rows: int = 60) -> bytes:
-    """An archive in the layout of Zhang et al., with the text columns 'part 1', 'part 2', ... and lines of its own."""
-    lines = [
-        ",".join([f'"{1 + i % classes}"', *(f'"Part {c}. A ""word"".\\n"' for c in range(columns))]).encode() + b"\n"
-        for i in range(rows)
-    ]
-    members = {f"{folder}/readme.txt": "about", f"{folder}/train.csv": b"".join([*lines, *train])}
-    if folder.startswith("yahoo"):
-        members[f"{folder}/classes.txt"] = "Society & Culture\n"
-    return tar({**members, f"{folder}/test.csv": b"".join(lines[: 2 * classes])})
-
-
 @pytest.mark.parametrize(("name", "corpus", "folder", "classes", "columns"), SETS)
 def test_review_archives_become_tables_and_arrays(offer, name, corpus, folder, classes, columns):
     offer(name, reviews(folder, classes, columns))
@@ -208,117 +149,6 @@ def test_official_imdb_has_stars(offer):
     offer("imdb", tar(reviews))
     counts = encode("imdb_stars").statistics["splits"]
     assert counts["test"]["per_class"] == [5] * 8 and counts["test"]["mean_sentences"] == 2
-
-
-STORIES = """1 Mary moved to the bathroom.
-2 John got the milk there.
-3 Where is Mary? \tbathroom\t1
-4 John went to the hall.
-5 Where is the milk? \thall\t2 4
-1 Sandra moved to the garden.
-2 Where is Sandra? \tgarden\t1
-"""
-
-
-def test_babi(offer):
-    names = {1: "qa1_single-supporting-fact", 2: "qa2_two-supporting-facts", 3: "qa3_three-supporting-facts"}
-    files = {f"tasks_1-20_v1-2/en-10k/{n}_{s}.txt": STORIES for n in names.values() for s in ("train", "test")}
-    offer("babi", tar(files))
-    for task in names:
-        table = read(f"babi_{task}", "train")
-        assert table["passage"].tolist() == [
-            "Mary moved to the bathroom.\nJohn got the milk there.",
-            "Mary moved to the bathroom.\nJohn got the milk there.\nJohn went to the hall.",
-            "Sandra moved to the garden.",
-        ]
-        assert table["question"].tolist() == ["Where is Mary?", "Where is the milk?", "Where is Sandra?"]
-        # Line 4 of the story is the third statement: questions are counted in the file but are no part of the passage.
-        assert table["support"].tolist() == ["0", "1,2", "0"]
-        assert table["story"].tolist() == [0, 0, 1] and set(table["source"]) == {"en-10k"}
-
-
-def snli(**files: str) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("snli_1.0/README.txt", "about")
-        archive.writestr("__MACOSX/snli_1.0/._snli_1.0_dev.jsonl", "\0")
-        for split, lines in files.items():
-            archive.writestr(f"snli_1.0/snli_1.0_{split}.jsonl", lines)
-    return packed.getvalue()
-
-
-def pair(premise, hypothesis, label) -> str:
-    """One line as the archive has it; its own further keys included."""
-    keys = {"annotator_labels": [label], "captionID": "1.jpg#0", "gold_label": label, "pairID": "1.jpg#0r1n"}
-    trees = {"sentence1_binary_parse": "( a )", "sentence1_parse": "(ROOT a)", "sentence2_parse": "(ROOT b)"}
-    return json.dumps({**keys, **trees, "sentence1": premise, "sentence2": hypothesis}) + "\n"
-
-
-def test_snli_drops_pairs_without_a_gold_label(offer):
-    train = pair("A man runs.", "He moves.", "entailment") + pair("A man.", "A dog.", "-")
-    train += pair("A cat.", "x", "neutral")
-    offer("snli", snli(train=train, dev=pair("Café", "Bar", "contradiction"), test=pair("A", "B", "neutral")))
-    table = read("snli", "train")
-    assert table.columns.tolist() == ["premise", "hypothesis", "label"]
-    assert table.values.tolist() == [["A man runs.", "He moves.", "entailment"], ["A cat.", "x", "neutral"]]
-    assert read("snli", "dev").values.tolist() == [["Café", "Bar", "contradiction"]]
-    encoded = encode("snli")
-    assert encoded.splits["train"].labels.tolist() == [2, 0] and len(encoded.splits["test"].queries) == 1
-
-
-def test_malformed_lines_of_snli_are_reported_with_their_numbers(offer):
-    good = pair("A", "B", "neutral")
-    offer("snli", snli(train=good + "{broken\n" + good + '{"sentence1": "A"}\n' + "7\n", dev=good, test=good))
-    with pytest.raises(AttnError) as caught:
-        read("snli", "train")
-    message = str(caught.value)
-    assert "snli_1.0/snli_1.0_train.jsonl is malformed; line 2: no JSON object" in message and "\n" not in message
-    assert "; lines 4, 5: lacks sentence1, sentence2 or gold_label" in message
-
-
-CLOZE = """@placeholder met @entity1 in @entity4
-@entity7
-( @entity7 ) @entity1 came to @entity4 , 1,000 people saw @entity7 .
-@entity1:Ann B.
-@entity7:Cee
-
-who saw @placeholder ?
-@entity2
-nobody saw @entity2 but @entity4
-@entity2:Dee
-"""
-
-
-def test_cnn_blocks(offer):
-    other = "where is @placeholder\n@entity9\n@entity9 is near @entity4\n@entity9:Ef\n"
-    offer("cnn", tar({"cnn/train.txt": CLOZE, "cnn/dev.txt": CLOZE, "cnn/test.txt": other + "\n\n" + CLOZE + "\n"}))
-    table = read("cnn", "train")
-    assert table.values.tolist() == [
-        ["( @entity7 ) @entity1 came to @entity4 , 1,000 people saw @entity7 .",
-         "@placeholder met @entity1 in @entity4", "@entity7"],
-        ["nobody saw @entity2 but @entity4", "who saw @placeholder ?", "@entity2"],
-    ]  # fmt: skip
-    encoded = encode("cnn")
-    assert encoded.statistics["classes"] == ["@entity1", "@entity2", "@entity4", "@entity7"]
-    assert encoded.vocabulary[4:] == ("@entity1", "@entity2", "@entity4", "@entity7")  # no word is in 8 texts
-    test = encoded.splits["test"]
-    assert test.doc_ids.tolist() == [1, 2] and test.labels.tolist() == [3, 1]  # @entity9 is in no training passage
-    assert test.allowed(4).tolist() == [[True, False, True, True], [False, True, True, False]]
-    counts = encoded.statistics["splits"]
-    assert (counts["test"]["dropped_answer"], counts["train"]["dropped_answer"]) == (1, 0)
-
-
-def test_malformed_blocks_of_cnn_are_reported_with_their_lines(offer):
-    offer("cnn", tar({f"cnn/{s}.txt": CLOZE + "\nalone\n\nq\nnobody\np\n" for s in ("train", "dev", "test")}))
-    with pytest.raises(AttnError, match="line 12: a block of fewer than three lines; line 15: the answer is no @ent"):
-        read("cnn", "train")
-    assert not (load.cache_folder() / "tables" / "cnn").exists()
-
-
-def test_cnn_without_a_part_is_named(offer):
-    offer("cnn", tar({"cnn/train.txt": CLOZE, "cnn/test.txt": CLOZE}))
-    with pytest.raises(AttnError, match="lacks the member cnn/dev.txt"):
-        read("cnn", "train")
 
 
 def test_official_ag_news_becomes_arrays(offer):

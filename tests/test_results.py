@@ -7,8 +7,8 @@ from attn_core import archive
 from attn_core.experiments import derived, summary_table
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.correlation import correlation
-from attn_core.experiments.permutation import permutation
 from attn_core.experiments.erasure import document_table as erasure_table
+from attn_core.experiments.permutation import permutation
 from attn_core.measures import classification
 from attn_core.runs import from_dict
 

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scorecard_runs import PUBLIC, result_of, row_for, seeds_of, whole
+from scorecard_runs import PUBLIC, result_of, row_for, seeds_of
 
-from attn_core import experiments, scorecard, scorecard_page
+from attn_core import data_counts, experiments, scorecard
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
 from attn_core.reported import FINAL_RUN, class_label, reported, value
@@ -83,7 +83,7 @@ def test_every_rule_resolves_to_corpus_class_model_and_measure():
         assert rule.corpus in CATALOGUE
         assert rule.group == "all" or rule.group in CATALOGUE[rule.corpus].classes, rule
         assert np.isfinite(rule.reference) and (rule.tolerance >= 0 or rule.item in scorecard.CLAIM), rule
-        if rule.measure in scorecard.COUNTED:
+        if rule.measure in data_counts.COUNTED:
             continue
         assert set(scorecard.encoders_of(rule)) <= set(ENCODERS) and rule.attention in ATTENTIONS, rule
         wanted = (
@@ -250,54 +250,6 @@ def test_variants_are_not_scored():
     ]
     row = row_for(scorecard.scorecard(runs), item="web appendix", corpus="sst", encoder="lstm", attention="tanh")
     assert row["ours"] == pytest.approx(0.4) and row["n_seeds"] == 5
-
-
-# ---- data ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("corpus", PUBLIC)
-def test_subset_never_counts_as_same(corpus):
-    assert scorecard.data_of(result_of(corpus).record) == "same"
-    assert scorecard.data_of(result_of(corpus, statistics=whole(corpus, 0.9)).record) == "subset"
-    assert scorecard.data_of(result_of(corpus, fraction=0.5).record) == "subset"
-    rows = scorecard.scorecard([result_of(corpus, statistics=whole(corpus, 0.1))])
-    rows = rows[rows["ours"].notna()]
-    assert set(rows["corpus"]) == {corpus} and set(rows["data"]) == {"subset"}
-    counts = scorecard_page.counts_by_corpus(rows, [corpus]).set_index("data set")
-    assert "paper's own" not in counts.index and counts.loc["other", "reproduced"] + counts.loc["other", "differs"] > 0
-
-
-def test_generated_questions_never_count_as_same():
-    for split in ("train_source", "test_source"):
-        assert (
-            scorecard.data_of(result_of("babi_3", statistics=whole("babi_3", **{split: "generated"})).record)
-            == "generated"
-        )
-    assert scorecard.data_of(result_of("babi_3", statistics=whole("babi_3", train_source="en-10k")).record) == "same"
-    assert scorecard.data_of(result_of("babi_3", statistics=whole("babi_3", 0.1, train_source="en")).record) == "subset"
-
-
-def test_counts_of_table_1_by_hand():
-    splits = {
-        "train": {"documents": 6, "per_class": [2, 4], "mean_length": 10.0},
-        "dev": {"documents": 2, "per_class": [1, 1], "mean_length": 20.0},
-        "test": {"documents": 3, "per_class": [1, 2], "mean_length": 7.0},
-    }
-    statistics = {"splits": splits, "classes": ["a", "b"], "vocabulary": 5, "vocabulary_all_splits": 9}
-
-    def ours(corpus, group, measure, **more):
-        record = {"run": {"corpus": corpus}, "statistics": statistics | more}
-        rule = next(r for r in RULES if (r.corpus, r.group, r.measure, r.item) == (corpus, group, measure, "Table 1"))
-        return scorecard.counted(rule, record)["ours"]
-
-    assert ours("imdb", "positive", "train_size") == 5, "dev is cut from train, and the paper counts before that"
-    assert ours("imdb", "all", "average_length_tokens") == 12.5
-    assert ours("sst", "positive", "train_size") == 4, "SST has a dev split of its own"
-    assert ours("sst", "all", "average_length_tokens") == 10 and ours("sst", "negative", "test_size") == 1
-    assert (
-        ours("babi_2", "all", "train_size") == 8 and ours("babi_2", "all", "vocabulary_size", classes=["w"] * 36) == 40
-    )
-    assert ours("snli", "all", "vocabulary_size") == 5 and ours("sst", "all", "vocabulary_size") == 9
 
 
 def test_every_public_row_gets_a_value():

@@ -12,7 +12,16 @@ from attn_core.experiments import erasure
 from attn_core.measures import bootstrap_interval, seed_interval
 from attn_core.runs import SEEDS
 from attn_core.serrano_pages import summaries
-from attn_core.serrano_tables import gaps, hypothesis, hypothesis_verdict, panels, races, ranking_table, rankings, sentence
+from attn_core.serrano_tables import (
+    gaps,
+    hypothesis,
+    hypothesis_verdict,
+    panels,
+    races,
+    ranking_table,
+    rankings,
+    sentence,
+)
 
 matplotlib.use("agg")
 

@@ -9,7 +9,7 @@ import pytest
 from conftest import toy_traces
 from wiegreffe_results import BASE_F1, CURVE, adversary_of, curve, guided, result_of, uniform_test
 
-from attn_core import figures, wiegreffe_figures, wiegreffe_runs
+from attn_core import figures, wiegreffe_curves, wiegreffe_figures, wiegreffe_runs
 from attn_core import wiegreffe_tables as tables
 from attn_core.measures import LN2, seed_interval
 from attn_core.runs import SEEDS, Run
@@ -138,24 +138,24 @@ def test_a_live_run_is_compared_by_its_traces():
 def test_points_of_figure_5():
     runs = runs_of(uniform_test(), curve())
     searched = pd.DataFrame({"jsd": [0.3, 0.5], "tvd": [0.004, 0.006]})
-    points = tables.figure_5(runs, "sst", searched)
+    points = wiegreffe_curves.figure_5(runs, "sst", searched)
     assert points["kind"].value_counts().to_dict() == {"adversary": 15, "uniform": 5, "seed": 4, "search": 1}
     plus = points[points["kind"] == "search"].iloc[0]
     assert (plus["jsd"], plus["tvd_halved"]) == pytest.approx((0.4, 0.0025))
     np.testing.assert_allclose(points["tvd_halved"] * 2, points["tvd"])
-    theirs = tables.figure_5_read("sst")
+    theirs = wiegreffe_curves.figure_5_read("sst")
     assert theirs["kind"].value_counts().to_dict() == {"adversary": 16, "seed": 8, "uniform": 1, "search": 1}
     assert theirs[theirs["kind"] == "search"][["jsd", "tvd_halved"]].iloc[0].tolist() == [0.382, 0.0036]
-    assert len(tables.figure_5_read("agnews")) == 0
+    assert len(wiegreffe_curves.figure_5_read("agnews")) == 0
 
 
 def test_table_4_chooses_and_names_what_lacks():
-    rows = tables.table_4(runs_of(uniform_test(), curve(), curve("imdb", 1, {1e-4: (0.1, 0.02)})), wiegreffe_runs.CONTINUED).set_index("corpus")
+    rows = wiegreffe_curves.table_4(runs_of(uniform_test(), curve(), curve("imdb", 1, {1e-4: (0.1, 0.02)})), wiegreffe_runs.CONTINUED).set_index("corpus")
     best = rows.loc["sst"]
     assert best["divergence"] == 5e-4 and best["n_seeds"] == 3 and best["f1"] == pytest.approx(BASE_F1["sst"] - 5 * 5e-4)
     assert best["jsd"] == pytest.approx(CURVE[5e-4][0]) and best["tvd_halved"] == pytest.approx(CURVE[5e-4][1] / 2) and best["state"] == ""
     assert rows.loc["imdb", "state"] == "no adversary of JSD 0.4" and rows.loc["diabetes", "state"] == "not rerun"
-    assert tables.table_4(runs_of(), ["sst"])["state"].item() == "no run"
+    assert wiegreffe_curves.table_4(runs_of(), ["sst"])["state"].item() == "no run"
 
 
 def test_epochs_show_what_has_not_settled():
@@ -165,18 +165,18 @@ def test_epochs_show_what_has_not_settled():
     still, settled = (result_of(adversary_of("sst", 10, divergence), jsd=0.5, tvd=0.1) for divergence in (1e-3, 1e-4))
     still.record["history"] = history([0.1 * i for i in range(7)])
     settled.record["history"] = history([0.0, 0.2, 0.3, 0.3, 0.31, 0.31, 0.31, 0.31])
-    rows = tables.epochs(runs_of([still, settled]), "sst")
+    rows = wiegreffe_curves.epochs(runs_of([still, settled]), "sst")
     assert len(rows) == 15 and rows[rows["kept"].astype(bool)]["epoch"].tolist() == [7, 6] and rows["jsd"].max() == pytest.approx(0.6)
-    moving = tables.unconverged(rows)
+    moving = wiegreffe_curves.unconverged(rows)
     assert moving["divergence"].tolist() == [1e-3] and moving["moved"].iloc[0] == pytest.approx(0.5) and moving["epochs"].iloc[0] == 7
-    assert len(tables.unconverged(tables.epochs(runs_of([]), "sst"))) == 0
+    assert len(wiegreffe_curves.unconverged(wiegreffe_curves.epochs(runs_of([]), "sst"))) == 0
 
 
 def test_frontiers_need_traces():
     live = [replace(result_of(Run("sst")), traces=toy_traces(np.full(30, 6), 1))]
-    found = tables.frontiers(runs_of(live), "sst")
+    found = wiegreffe_curves.frontiers(runs_of(live), "sst")
     assert set(found) == {"same epsilon", "best sharing"} and found["same epsilon"]["n"].eq(30).all()
-    assert tables.frontiers(runs_of(curve()), "sst") == {}
+    assert wiegreffe_curves.frontiers(runs_of(curve()), "sst") == {}
 
 
 # ---- what ought to be there ------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_the_trade_off_and_epochs():
     runs = runs_of(uniform_test(), curve())
     figure, axes = figures.canvas(columns=2)
     frontier = {"same epsilon": pd.DataFrame({"jsd": [0.5, 0.6], "tvd_halved": [0.0, 0.05]})}
-    wiegreffe_figures.trade_off(axes[0, 0], tables.figure_5(runs, "sst"), frontier, tables.figure_5_read("sst"))
+    wiegreffe_figures.trade_off(axes[0, 0], wiegreffe_curves.figure_5(runs, "sst"), frontier, wiegreffe_curves.figure_5_read("sst"))
     wiegreffe_figures.trade_off_legend(figure)
     curves = [line for line in axes[0, 0].lines if line.get_marker() == "o" and line.get_linestyle() == "-"]
     assert len(curves) == 3 and all(len(line.get_xdata()) == len(CURVE) for line in curves)

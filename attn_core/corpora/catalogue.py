@@ -177,8 +177,7 @@ _ENTRIES = (
         "none stated; text of CNN", "hermann2015", folder="cnn", files=("train", "dev", "test"),
         columns=("passage", "question", "answer"), cleaning="split at blanks", filtered=False, min_df=8,
         epochs=25, batch=90,
-        reported=((JAIN,
-        "cnn"),),
+        reported=((JAIN, "cnn"),),
         expected={"vocabulary": 70187}, sources=(SOURCES["cnn"],), whole_train=380_298,
         note="results of this set are the authors' own, not rerun; entities of training passages too rare for the "
         "vocabulary (3 in the authors' run) come on top of it",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from attn_core.measures import holm, seed_interval, seed_p
+from attn_core.measures import LEVEL, holm, seed_interval, seed_p
 from attn_core.seeds import HEADLINE_SEEDS
 
 SOURCES = {
@@ -28,9 +28,6 @@ SOURCES = {
     "uniform, position": "uniform, places instead of words",
 }
 """Source of the weights (and what the network reads, where not words) -> in words. The first four are Table 3's."""
-
-LEVEL = 0.05
-"""Two-sided; after Holm's correction over all contrasts of all data sets that are judged together."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,122 @@
+"""What of a run goes into the archive, and how much: budgets by layer, tables from the traces of the whole test set."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from attn_core import archive
+from attn_core.corpora import catalogue
+from attn_core.errors import AttnError
+from attn_core.runs import SEEDS, Run, compared_with
+from attn_core.traces import Traces
+
+LAYERS = ("main", "first seed", "further")
+"""How much of a run is kept: the paper's main model, other models' first seeds, further seeds and variants."""
+
+TOKENS_KEPT = {
+    "text": (24_000, 6_000, 2_000),
+    "question": (2_000, 500, 250),
+    "inference": (1_000, 300, 150),
+}
+"""Tokens of a run's traces by task and layer; those of pairs hold 8 to 128 numbers a token."""
+
+ITEMS_KEPT = (6_000, 6_000, 2_000)
+"""The same for models cut into sentences (HAN) or read flat (FLAN), in sentences and words."""
+
+NOT_PASSED_ON = ("yelp", "yahoo")
+"""Data sets of whose documents nothing is archived, by licence: runs keep record and summary."""
+
+DOCUMENTS_KEPT = (3_000, 1_000, 0)
+"""Rows of the per-document table by layer."""
+
+
+def pack_run(run: Run) -> None:
+    """Compute a cached run's tables from the traces of the whole test set and put it into the archive."""
+    store = archive.cache_store()
+    if not archive.has(store, run.key):
+        raise AttnError(f"run {run.key} is not in the local cache, only its archived sample is; train it: --fresh")
+    if run.family == "guided":  # its attention is another run's; what counts are its scores
+        return pack(run.key, None, "further")
+    traces = archive.read(store, run.key).traces
+    layer = layer_of(run)
+    against, notes = beside(run, traces)
+    if traces.gradient is None:  # adversaries: only their attention and outputs are of interest
+        return pack(run.key, None, layer, against=against, notes=notes)
+    if run.family == "hierarchical":
+        from attn_core.experiments.erasure import document_table, summary_table
+
+        documents = document_table(traces)
+        tables, kept = (documents, summary_table(documents)), ITEMS_KEPT
+    else:
+        from attn_core.experiments import document_table, summary_table
+
+        documents = document_table(traces)
+        tables = documents, summary_table(documents, traces.classes)
+        kept = TOKENS_KEPT[catalogue.corpus(run.corpus).task]
+    pack(run.key, tables, layer, kept[LAYERS.index(layer)], against, notes)
+
+
+def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
+    """The run's attention and output beside those of the run it is compared with: per document, and means for the record.
+
+    Both are read from the local cache, which holds the whole test set; without the other run there it is made again,
+    with one line on standard error.
+    """
+    other = compared_with(run)
+    if other is None:
+        return None, {}
+    from attn_core.computing import compute
+    from attn_core.experiments.variance import against
+
+    store = archive.cache_store()
+    if archive.has(store, other.key):
+        base = archive.read(store, other.key).traces
+    else:  # the archive has a sample of it at most
+        line = f"{run.key} is compared with {other.key}, which is not in the local cache; making it again"
+        tqdm.write(f"{line}, which takes as long as its training where its weights are absent too", file=sys.stderr)
+        base = compute(other).traces
+    table = against(base, traces)
+    return table, {"against": {"base": other.key, "jsd": float(table["jsd"].mean()), "tvd": float(table["tvd"].mean())}}
+
+
+def layer_of(run: Run) -> str:
+    """How much of a run the archive keeps, one of LAYERS: less of further seeds and of variants."""
+    if run != Run(run.corpus, run.encoder, run.attention, SEEDS[0]):
+        return "further"
+    return "main" if run.encoder == "lstm" and run.attention == "tanh" else "first seed"
+
+
+def pack(
+    key: str,
+    tables: tuple[pd.DataFrame, pd.DataFrame] | None,
+    layer: str,
+    kept_items: int = 0,
+    against: pd.DataFrame | None = None,
+    notes: dict | None = None,
+) -> None:
+    """Move a cached run into the archive: a sample of its traces, its document table (not of layer 'further'), summary.
+
+    tables: (document table, summary) computed from the traces of the whole test set; None keeps the record alone.
+    layer: one of LAYERS. kept_items: tokens or sentences of the sample. against: see `archive.Result`. notes: further
+    entries of the record. Of data sets in NOT_PASSED_ON only record and summary are kept.
+    """
+    result = archive.read(archive.cache_store(), key)
+    corpus = result.record["run"]["corpus"]
+    record = {name: value for name, value in result.record.items() if name != "files"} | (notes or {})
+    files = {}
+    if tables is not None:
+        documents, summary = tables
+        files["summary.parquet"] = summary
+        if corpus not in NOT_PASSED_ON:
+            order = archive.sample(result.traces.doc_id, corpus)
+            within = np.cumsum(result.traces.lengths[order]) <= kept_items
+            files["traces.parquet"] = result.traces.take(np.sort(order[: max(1, int(within.sum()))]))
+            if layer != "further":
+                rows = np.sort(order[: DOCUMENTS_KEPT[LAYERS.index(layer)]])
+                files["documents.parquet"] = documents.iloc[rows].reset_index(drop=True)
+    if against is not None and corpus not in NOT_PASSED_ON:
+        order = archive.sample(against["doc_id"].to_numpy(), corpus)
+        files["against.parquet"] = against.iloc[np.sort(order[: DOCUMENTS_KEPT[0]])]
+    archive.write(archive.archive_folder(), key, record, files)

@@ -1,0 +1,101 @@
+"""Figure 5 and Table 4 of Wiegreffe & Pinter: the trade-off of trained adversaries, and the best of them.
+
+All take `runs`, the tidy table of `wiegreffe_runs`. What differs by data set without runs is as in `wiegreffe_tables`.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from attn_core.experiments import frontier
+from attn_core.measures import seed_interval
+from attn_core.reported import reported
+from attn_core.runs import SEEDS
+from attn_core.wiegreffe_runs import BEST_FROM, GATED, adversaries, best_divergence, f1_by_seed, of_role
+from attn_core.wiegreffe_tables import NO_RUN, NOT_RERUN, base_traces
+
+KINDS = {"adversary": "trained adversaries", "seed": "other seeds", "uniform": "uniform model", "search": "per-document search"}
+MODELS_5 = {"trained_adversary_lambda_unknown": "adversary", "random_seed": "seed", "uniform_frozen": "uniform", "jain_wallace_2019_per_instance_adversary": "search"}
+
+
+def figure_5(runs: pd.DataFrame, corpus: str, searched: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Our points of one panel: kind (of KINDS), seed, divergence, jsd, tvd, tvd_halved, f1.
+
+    searched: `figure_3_documents(runs, corpus, 'search')`, of which the means over documents are the plus.
+    """
+    rows = []
+    for r in adversaries(runs, corpus).itertuples():
+        rows.append(["adversary", r.seed, r.divergence, r.jsd, r.tvd, r.f1])
+    for kind, name in (("seed", "base"), ("uniform", "uniform model")):
+        rows += [[kind, r.seed, np.nan, r.jsd, r.tvd, r.f1] for r in of_role(runs, corpus, name).dropna(subset="jsd").itertuples()]
+    if searched is not None:
+        rows.append(["search", SEEDS[0], np.nan, searched["jsd"].mean(), searched["tvd"].mean(), np.nan])
+    found = pd.DataFrame(rows, columns=["kind", "seed", "divergence", "jsd", "tvd", "f1"])
+    return found.assign(tvd_halved=frontier.HALVED * found["tvd"])
+
+
+def figure_5_read(corpus: str) -> pd.DataFrame:
+    """The paper's points of one panel, as read off: kind, point, jsd, tvd_halved; adversaries in the order of their curve."""
+    read = reported("wiegreffe_figure5_digitised", corpus=corpus)
+    if not len(read):
+        return pd.DataFrame(columns=["kind", "point", "jsd", "tvd_halved"])
+    read = read.assign(kind=read["model"].map(MODELS_5), point=read["statistic"].str.extract(r"point=(\d+)")[0].astype(int))
+    wide = read.pivot(index=["kind", "point"], columns="measure", values="value").reset_index().rename_axis(columns=None)
+    return wide.rename(columns={"JSD_attention_vs_base": "jsd", "TVD_prediction_vs_base": "tvd_halved"})
+
+
+def frontiers(runs: pd.DataFrame, corpus: str) -> dict[str, pd.DataFrame]:
+    """Both frontiers of the frozen base of seed 10 on its trace sample: 'same epsilon', 'best sharing'; {} without traces."""
+    traces = base_traces(runs, corpus)
+    if traces is None:
+        return {}
+    jsd, tvd = frontier.optima(traces)
+    return {"same epsilon": frontier.same_epsilon(jsd, tvd), "best sharing": frontier.best_sharing(jsd, tvd)}
+
+
+def epochs(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
+    """JSD and TVD on the test set after each epoch of the adversaries: seed, divergence, epoch, jsd, tvd, loss, kept.
+
+    kept: the epoch whose weights count, the lowest training loss.
+    """
+    parts = [pd.DataFrame(columns=["seed", "divergence", "epoch", "jsd", "tvd", "loss", "kept"])]
+    for r in adversaries(runs, corpus).itertuples():
+        history = pd.DataFrame(r.result.record["history"]).rename(columns={"jsd": "train_jsd", "tvd": "train_tvd"})
+        history = history.rename(columns={"test_jsd": "jsd", "test_tvd": "tvd"})
+        if {"jsd", "tvd", "loss"} <= set(history):
+            kept = np.arange(len(history)) == history["loss"].to_numpy().argmin()
+            parts.append(history[["epoch", "jsd", "tvd", "loss"]].assign(seed=r.seed, divergence=r.divergence, kept=kept))
+    return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+
+
+def unconverged(rows: pd.DataFrame, last: int = 5, move: float = 0.02) -> pd.DataFrame:
+    """Adversaries whose JSD still moved by more than `move` over the `last` epochs: seed, divergence, epochs, moved."""
+    found = []
+    for (seed, divergence), part in rows.groupby(["seed", "divergence"], sort=False):
+        tail = part.sort_values("epoch")["jsd"].to_numpy()[-last - 1 :]
+        moved = float(np.ptp(tail))
+        if moved > move:
+            found.append([seed, divergence, len(part), moved])
+    return pd.DataFrame(found, columns=["seed", "divergence", "epochs", "moved"])
+
+
+def table_4(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
+    """The best adversary of each data set (mean JSD at least 0.4, highest F1; chosen on the test set, as in the paper).
+
+    Columns corpus, divergence, f1, low, high, base_f1, jsd, tvd_halved, n_seeds, state. The paper's own table was not seen. Data
+    sets without an adversary of that JSD have NaN and n_seeds 0; their state says why.
+    """
+    rows = []
+    for corpus in corpora:
+        found = adversaries(runs, corpus)
+        best = found[found["divergence"] == best_divergence(found)]
+        low, high = seed_interval(best["f1"].to_numpy(float))
+        base = f1_by_seed(runs, corpus, "base")
+        rows.append({
+            "corpus": corpus, "divergence": best["divergence"].mean(), "f1": best["f1"].mean(), "low": low, "high": high,
+            "base_f1": np.mean([base.get(seed, np.nan) for seed in best["base_seed"]]) if len(best) else np.nan,
+            "jsd": best["jsd"].mean(), "tvd_halved": frontier.HALVED * best["tvd"].mean(), "n_seeds": len(best),
+            "state": "" if len(best) else NOT_RERUN if corpus in GATED else NO_RUN if not len(found) else f"no adversary of JSD {BEST_FROM:g}",
+        })  # fmt: skip
+    return pd.DataFrame(rows)

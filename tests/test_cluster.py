@@ -1,0 +1,232 @@
+"""Sweeps on a Dask cluster of loopback workers."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from tiny_runs import called, grid, tiny, whole_store
+
+from attn_core import archive, sweep
+from attn_core import cluster as cluster_module
+from attn_core.cluster import demanded, sweep_cluster
+from attn_core.errors import AttnError
+from attn_core.runs import obtain
+
+distributed = pytest.importorskip("distributed")
+
+PATIENCE = 180
+"""Seconds after which a wait has failed; none is meant to last so long, on however busy a machine."""
+
+PRELOAD = """
+# Imported by a worker of the tests before its first task.
+import os, pathlib, time
+from attn_core import archive
+
+place = pathlib.Path(os.environ["TEST_PLACE"])
+whole = archive.__dict__.setdefault("whole_write", archive.write_traces)  # Dask imports a preload more than once
+
+def half(path, traces):
+    # Writes half a file, says so, and never ends: the worst moment to be killed at.
+    whole(path, traces)
+    path.write_bytes(path.read_bytes()[:200])
+    (place / "halfway").touch()
+    time.sleep(3600)
+
+def never(*_, **__):
+    (place / "halfway").touch()
+    time.sleep(3600)
+
+if os.environ["TEST_HANGS"] == "writing":
+    archive.write_traces = half
+if os.environ["TEST_HANGS"] == "training":
+    from attn_core import cluster
+
+    cluster.make = never
+"""
+
+
+def until(condition, what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"waited {PATIENCE} s for {what}"
+        time.sleep(0.05)
+
+
+class Cluster:
+    """A scheduler in this process and workers that are processes of their own, all on the loopback device."""
+
+    def __init__(self, place):
+        self.place, self.workers = place, []
+        self.inner = distributed.LocalCluster(
+            n_workers=0, protocol="tcp://", host="127.0.0.1", dashboard_address=None, silence_logs=False
+        )
+        self.address = self.inner.scheduler_address
+        (place / "preload.py").write_text(PRELOAD)
+
+    def start(self, *words: str, hangs: str = "", cache=None) -> subprocess.Popen:
+        """A worker; it stores its runs in this test's cache."""
+        command = [sys.executable, "-m", "dask", "worker", self.address, "--no-nanny", "--nthreads", "2", *words]
+        command += ["--no-dashboard", "--local-directory", str(self.place), "--preload", str(self.place / "preload.py")]
+        environment = {**os.environ, "TEST_PLACE": str(self.place), "TEST_HANGS": hangs}
+        environment["ATTN_CACHE"] = str(cache or os.environ["ATTN_CACHE"])
+        with (self.place / f"worker{len(self.workers)}.log").open("w") as log:
+            self.workers.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
+        return self.workers[-1]
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+            worker.wait()
+        self.inner.close()
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    made = Cluster(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.slow
+def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tmp_path, monkeypatch):
+    (tmp_path / "archive").mkdir()
+    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
+    victim = cluster.start("--resources", "GPU=1", hangs="writing")
+    runs = [tiny(seed) for seed in range(4)]
+    failing = tiny(5, shortest=0)
+    found = {}
+
+    def work_off():
+        found["failures"] = sweep_cluster(
+            [*runs, failing], cluster.address, True, {"GPU": 1.0}, no_workers_timeout=PATIENCE, progress=False
+        )
+
+    client = threading.Thread(target=work_off, daemon=True)
+    client.start()
+    until((tmp_path / "halfway").exists, "the first worker to be in the middle of writing")
+    assert archive.keys(archive.cache_store()) == []
+    cluster.start("--resources", "GPU=1")
+    until(lambda: len(archive.keys(archive.cache_store())) >= 1, "the second worker to take runs while the first hangs")
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
+    client.join(PATIENCE)
+    assert not client.is_alive(), "the sweep hangs"
+    assert list(found["failures"]) == [failing.key]
+    assert found["failures"][failing.key].startswith("AttnError: ") and "\n" not in found["failures"][failing.key]
+    assert found["failures"] == sweep.sweep([failing], progress=False), "here and on a cluster, the same words"
+    assert whole_store() == {run.key for run in runs}
+    for run in runs:
+        archive.verify(tmp_path / "archive", run.key)
+        assert obtain(run).record["n_test"] == 40
+    assert set(os.listdir(tmp_path / "archive")) == {run.key for run in runs}
+    # Nothing is left to do: no worker is needed, and a demand that none can meet is no obstacle.
+    assert sweep_cluster(runs, cluster.address, True, {"NONE": 1.0}, no_workers_timeout=0, progress=False) == {}
+
+
+def test_an_error_that_no_pickle_can_hold_reaches_the_client(monkeypatch, capsys):
+    """As pickled by a worker: Dask's client waits for ever for an error whose traceback it cannot read."""
+    import pickle
+
+    from distributed.core import clean_exception, error_message
+
+    def deep(*_, **__):
+        return deep()
+
+    monkeypatch.setattr(cluster_module, "make", deep)
+    beacon = archive.staging(archive.cache_store(), "sweep")
+    try:
+        cluster_module.work(tiny(0), tiny(0).key, beacon.name)
+    except cluster_module.RunFailed as error:
+        message = error_message(error)
+    kind, error, _ = clean_exception(message["exception"].data, message["traceback"].data)
+    assert kind is cluster_module.RunFailed and str(error).startswith("RecursionError: maximum recursion depth")
+    assert isinstance(pickle.loads(message["traceback"].data), type(error.__traceback__))
+    assert "in deep" in capsys.readouterr().err, "the worker's log names the place"
+
+
+@pytest.mark.slow
+def test_a_demand_that_no_worker_meets_and_a_worker_with_another_store(cluster, tmp_path, monkeypatch, capsys):
+    command = ["sweep", grid(tmp_path), "--scheduler", cluster.address]
+    start = time.monotonic()
+    status, _, errors = called(monkeypatch, capsys, *command, "--no-workers-timeout", "0.5")
+    assert status == 2 and len(errors) == 1, errors
+    assert errors[0].startswith(f"attn_core: no worker for 0.5 s at {cluster.address} (workers there: none); start one")
+    cluster.start("--resources", "GPU=1", cache=tmp_path / "elsewhere")
+    until(lambda: len(cluster.inner.scheduler.workers) == 1, "the worker")
+    status, _, errors = called(monkeypatch, capsys, *command, "--resources", "GPU=2", "--no-workers-timeout", "1")
+    assert status == 2 and len(errors) == 1, errors
+    assert "no worker that offers GPU=2 for 1 s" in errors[0] and "workers there: 1 with GPU=1" in errors[0]
+    assert not archive.cache_store().exists(), "a refused sweep left something behind"
+    status, out, _ = called(monkeypatch, capsys, *command, "--resources", "GPU=1")
+    assert status == 1 and "2 runs, 2 failed" in out
+    assert out.count("set ATTN_CACHE to one shared folder for both") == 4  # each as it fails and at the end
+    assert whole_store() == set() and not list((tmp_path / "elsewhere").glob("runs/*"))
+    assert time.monotonic() - start < PATIENCE
+
+
+def test_when_the_last_worker_is_lost_the_rest_fails_by_name(cluster, tmp_path):
+    victim, found = cluster.start(hangs="training"), {}
+    runs = [tiny(seed) for seed in range(3)]
+    client = threading.Thread(
+        target=lambda: found.update(sweep_cluster(runs, cluster.address, no_workers_timeout=2, progress=False)),
+        daemon=True,
+    )
+    until(lambda: len(cluster.inner.scheduler.workers) == 1, "the worker")
+    client.start()
+    until((tmp_path / "halfway").exists, "the worker to be in the middle of a run")
+    victim.kill()
+    victim.wait()
+    client.join(PATIENCE)
+    assert not client.is_alive(), "the sweep hangs"
+    assert set(found) == {run.key for run in runs}
+    assert all(reason.startswith("AttnError: no worker for 2 s") for reason in found.values())
+    assert whole_store() == set()
+
+
+def test_a_lost_scheduler_ends_the_sweep(tmp_path, cluster):
+    cluster.start(hangs="training")
+    found = []
+
+    def work_off():
+        try:
+            runs = [tiny(seed) for seed in range(4)]
+            sweep_cluster(runs, cluster.address, no_workers_timeout=PATIENCE, progress=False)
+        except AttnError as error:
+            found.append(str(error))
+
+    client = threading.Thread(target=work_off, daemon=True)
+    client.start()
+    until((tmp_path / "halfway").exists, "the worker to be in the middle of a run")
+    cluster.inner.close()
+    client.join(PATIENCE)
+    assert not client.is_alive(), "the sweep hangs"
+    assert found and "no longer answers" in found[0]
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "127.0.0.1:9", "no/address"])
+def test_a_scheduler_that_does_not_answer_is_one_line(address, tmp_path, monkeypatch, capsys):
+    status, _, errors = called(monkeypatch, capsys, "sweep", grid(tmp_path), "--scheduler", address)
+    assert status == 2 and len(errors) == 1, errors
+    assert errors[0].startswith(f"attn_core: no Dask scheduler answers at '{address}'")
+    assert not archive.cache_store().exists()
+
+
+def test_without_dask_it_says_what_to_install(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    status, _, errors = called(monkeypatch, capsys, "sweep", grid(tmp_path), "--scheduler", "tcp://127.0.0.1:9")
+    assert status == 2 and len(errors) == 1 and "pip install 'dask[distributed]'" in errors[0]
+
+
+def test_resources_are_those_of_dask_worker(tmp_path, monkeypatch, capsys):
+    assert demanded("") is None
+    assert demanded("GPU=1") == {"GPU": 1.0}
+    assert demanded("GPU=1 MEMORY=8e9,DISK=.5") == {"GPU": 1.0, "MEMORY": 8e9, "DISK": 0.5}
+    for wrong in ("GPU", "GPU=0", "GPU=-1", "=1", "GPU=many", "GPU=inf", "GPU=nan"):
+        with pytest.raises(AttnError, match=f"such as GPU=1, got '{wrong}'"):
+            demanded(wrong)
+    status, _, errors = called(monkeypatch, capsys, "sweep", grid(tmp_path), "--resources", "GPU=1")
+    assert status == 2 and len(errors) == 1 and "--scheduler" in errors[0]

@@ -1,0 +1,116 @@
+"""Training models of text pairs: the question is used, the optimiser is Adam, checkpoints, storing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from attn_core import archive, runs
+from attn_core.corpora.batches import Documents, Encoded
+from attn_core.models import paired
+from attn_core.models.classifier import to_arrays
+from attn_core.tracing import trace
+from attn_core.training import accuracy, inputs, train
+
+
+def places(n: int, seed: int) -> Documents:
+    """Three people, each in one of four places; the question names a person, the answer is the place."""
+    rng = np.random.default_rng(seed)
+    where = rng.integers(0, 4, (n, 3))
+    order = np.argsort(rng.random((n, 3)), axis=1)
+    words = np.stack([4 + order, 7 + np.take_along_axis(where, order, 1)], axis=2).reshape(n, 6)
+    asked = rng.integers(0, 3, n)
+    ids = np.pad(words, ((0, 0), (1, 1)), constant_values=((0, 0), (2, 3))).astype(np.int32)
+    query = np.stack([np.full(n, 2), 4 + asked, np.full(n, 3)], axis=1).astype(np.int32)
+    offsets = np.arange(n + 1)
+    return Documents(
+        ids.reshape(-1), offsets * 8, where[np.arange(n), asked], np.arange(n), query.reshape(-1), offsets * 3
+    )
+
+
+def encoded() -> Encoded:
+    splits = {"train": places(1000, 1), "dev": places(200, 2), "test": places(200, 3)}
+    return Encoded("places", splits, tuple("0123456789a"), "", {})
+
+
+def fresh(encoder="cnn", attention="dot") -> paired.Paired:
+    torch.manual_seed(0)
+    vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
+    vectors[0] = 0.0
+    return paired.build(encoder, attention, vectors, 4, 8)
+
+
+@pytest.mark.parametrize("attention", ["tanh", "dot"])
+def test_training_learns_what_only_the_query_tells(attention):
+    model, data = fresh(attention=attention), encoded()
+    trained = train(model, data, seed=1, epochs=20, batch=50, learning_rate=3e-3, progress=False)
+    best = paired.from_arrays("cnn", attention, trained.weights["dev"])
+    traces = trace(best, data.splits["test"], progress=False)
+    assert (traces.predicted == traces.label).mean() == accuracy(best, data.splits["test"]) > 0.95
+    # The story has three places; a model that did not read the question could not beat the share of its best guess.
+    other = data.splits["test"].take(np.arange(200))
+    shuffled = Documents(*(getattr(other, name) for name in ("ids", "offsets", "labels", "doc_ids")),
+                         np.roll(other.query_ids, 3), other.query_offsets)  # fmt: skip
+    assert accuracy(best, shuffled) < 0.7
+
+
+def test_training_is_one_adam_on_mean_cross_entropy():
+    """One batch of one epoch against torch's single-tensor Adam with decay on everything, attention included."""
+    data = encoded()
+    data = replace(data, splits={name: part.take(np.arange(40)) for name, part in data.splits.items()})
+    model, twin = fresh("lstm", "tanh"), fresh("lstm", "tanh")
+    trained = train(model, data, seed=0, epochs=1, batch=40, decay=0.1, progress=False)
+    optimiser = torch.optim.Adam(twin.parameters(), lr=1e-3, amsgrad=True, weight_decay=0.1, foreach=False)
+    logits = twin(**inputs(data.splits["train"], np.arange(40), torch.device("cpu"), 4))
+    loss = nn.functional.cross_entropy(logits, torch.as_tensor(data.splits["train"].labels))
+    loss.backward()
+    optimiser.step()
+    assert trained.history[0]["loss"] == pytest.approx(loss.item(), rel=1e-5)
+    for name, expected in to_arrays(twin).items():
+        # Adam's first step is the sign of the gradient where it is not tiny: compare where it is clear.
+        clear = np.abs(dict(twin.named_parameters())[name].grad.numpy()) > 1e-6
+        np.testing.assert_allclose(trained.weights["dev"][name][clear], expected[clear], atol=2e-6, err_msg=name)
+
+
+def test_checkpoints_follow_accuracy_and_never_the_first_epoch():
+    data = encoded()
+    trained = train(fresh(), data, seed=1, epochs=6, batch=50, learning_rate=3e-3, progress=False)
+    for selection in ("dev", "test"):
+        values = [row[f"{selection}_accuracy"] for row in trained.history]
+        model = paired.from_arrays("cnn", "dot", trained.weights[selection])
+        assert accuracy(model, data.splits[selection]) == max(values[1:])
+    assert set(trained.history[0]) == {"epoch", "loss", "dev_accuracy", "test_accuracy"}
+
+
+def test_same_seed_same_weights():
+    data = encoded()
+    first, second = (train(fresh(), data, seed=1, epochs=2, batch=50, progress=False).weights["dev"] for _ in range(2))
+    other = train(fresh(), data, seed=2, epochs=2, batch=50, progress=False).weights["dev"]
+    assert all(np.array_equal(first[name], second[name]) for name in first)
+    assert not np.array_equal(first["decoder.output.weight"], other["decoder.output.weight"])
+
+
+@pytest.mark.parametrize(("corpus", "encoder"), [("babi_1", "cnn"), ("snli", "lstm")])
+def test_a_run_of_pairs_is_trained_traced_and_stored(corpus, encoder, monkeypatch, tmp_path):
+    data = encoded()
+    data = replace(data, name=corpus, statistics={"classes": ["a", "b", "c", "d"]})
+    monkeypatch.setattr("attn_core.corpora.encode", lambda name, **options: data)
+    vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
+    monkeypatch.setattr("attn_core.corpora.vectors.vectors", lambda recipe, vocabulary: (vectors, "made up"))
+    run = runs.Run(corpus, encoder=encoder, epochs=2, hidden=8)
+    result = runs.obtain(run, train="auto", progress=False)
+    metrics = {"accuracy", "macro_f1", "f1_0", "f1_1", "f1_2", "f1_3"}
+    assert metrics <= set(result.record) and "auc" not in result.record
+    again = archive.read(archive.cache_store(), run.key)
+    archive.verify(archive.cache_store(), run.key)
+    assert again.traces.classes == 4 and again.traces.contribution.shape[1] == {"cnn": 16, "lstm": 8}[encoder]
+    np.testing.assert_array_equal(again.traces.outputs, result.traces.outputs)
+    assert result.record["accuracy"] == (again.traces.predicted == again.traces.label).mean()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_training_on_a_gpu_stays_finite():
+    trained = train(fresh().cuda(), encoded(), seed=1, epochs=2, batch=50, progress=False)
+    assert np.isfinite(trained.history[-1]["loss"])

@@ -1,0 +1,41 @@
+"""The small runs that sweeps are tested with, and calling the command."""
+
+import json
+
+import pytest
+
+from attn_core import archive
+from attn_core.__main__ import main
+from attn_core.runs import Run
+
+TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
+
+
+def tiny(seed, **options) -> Run:
+    return Run("planted", encoder="average", seed=seed, epochs=1, options=(*TINY, *options.items()))
+
+
+def grid(tmp_path, seeds="[0, 1]"):
+    path = tmp_path / "grid.yml"
+    options = json.dumps([[list(pair) for pair in TINY]])
+    path.write_text(f"- corpus: planted\n  encoder: average\n  epochs: 1\n  seed: {seeds}\n  options: {options}\n")
+    return str(path)
+
+
+def whole_store() -> set[str]:
+    """The keys of the store, every run read and checked; nothing else lies there once the dead are swept away."""
+    store = archive.cache_store()
+    for key in archive.keys(store):
+        archive.verify(store, key)
+    archive.sweep_away(store)
+    assert {path.name for path in store.iterdir()} == set(archive.keys(store))
+    return set(archive.keys(store))
+
+
+def called(monkeypatch, capsys, *words: str) -> tuple[int, str, list[str]]:
+    """Exit status, output and error lines of a command."""
+    monkeypatch.setattr("sys.argv", ["attn_core", *words])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    said = capsys.readouterr()
+    return stop.value.code, said.out, [line for line in said.err.splitlines() if "it/s" not in line and line.strip()]
