@@ -216,23 +216,23 @@ def sentences(cells: pd.DataFrame, answers: dict[str, str]) -> list[str]:
     own, total, others = counted(cells), counts(cells), counts(cells, own=False)
     judged = own[own["lies"].isin(["passes", "fails", "open"])]
     first = (
-        f"{len(TESTS)} tests are defined, {own['test'].nunique()} have runs of ours on the papers' own data and {judged['test'].nunique()} the five seeds that a verdict "
-        f"needs, on {listed(dict.fromkeys(judged['corpus']))}: of {total['decided']} such cells attention passes {total['passes']}, fails {total['fails']} and leaves {total['open']} "
-        f"undecided, and {total['few']} cells have too few seeds. (On parts of the data and on stand-ins, in no count: {others['passes']} pass, {others['fails']} fail, {others['open']} undecided.)"
+        f"Of the {total['decided']} cells that can be judged (one test, one data set and one model with at least five seeds, on the papers' own data: {listed(dict.fromkeys(judged['corpus']))}), "
+        f"attention passes {total['passes']}, fails {total['fails']} and leaves {total['open']} undecided; {total["few"]} wait for seeds, and {judged['test'].nunique()} of the {len(TESTS)} tests "
+        f"have a cell that can be judged. On parts of the data and on stand-ins, which never count, {others['passes']} pass, {others['fails']} fail and {others['open']} are undecided."
     )
     jain = own[own["test"].isin(SUMMARY)]
     asked = ", ".join(BY_KEY[key].asks for key in SUMMARY)
     per_encoder = {name: part for name, part in jain.groupby("encoder", sort=False)}
     told_encoders = "; ".join(f"{ENCODER_NAMES[name]} {tallied(part)}" for name, part in per_encoder.items()) or "no run"
-    second = f"Jain & Wallace's three tests (weights should {asked}), passed by encoder: {told_encoders}."
-    third = f"Wiegreffe & Pinter's four on the BiLSTM, passed: {by_test(own, ('necessary', 'stable', 'hard to move', 'guide'))}."
+    second = f"Jain & Wallace's three tests ask the weights to {asked}; cells passed, by encoder: {told_encoders}."
+    third = f"Wiegreffe & Pinter's four, of the BiLSTM's attention; cells passed: {by_test(own, ('necessary', 'stable', 'hard to move', 'guide'))}."
     stand_ins = cells[cells["data"] != "same"]
-    fourth = f"Two of Serrano & Smith's, on stand-ins for data that could not be had, in no count: {by_test(stand_ins, CLAIMS, own=False)}."
+    fourth = f"Two of Serrano & Smith's, on stand-ins for data that could not be had, in no count; cells passed: {by_test(stand_ins, CLAIMS, own=False)}."
     unanswered = [name for name, answer in answers.items() if answer.startswith("open")]
     answered = [name for name in answers if name not in unanswered]
     fifth = (
         f"{' and '.join(name.capitalize() for name in GATED)}, which carry much of the argument on both sides, were not rerun; of the debate's {len(answers)} open questions {len(answered)} have a computed answer here, "
-        f"in part at least ({listed(answered)}), and {len(unanswered)} wait for runs ({listed(unanswered)})."
+        f"in part at least ({listed(answered)}), and " + (f"{len(unanswered)} wait for runs ({listed(unanswered)})." if unanswered else "none waits for runs.")
     )
     return [first, second, third, fourth, fifth]
 

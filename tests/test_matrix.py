@@ -54,7 +54,7 @@ def test_sentences_follow_the_numbers():
     every = [("gradients", "sst", "lstm", LOW), ("gradients", "sst", "average", HIGH), ("necessary", "sst", "lstm", HIGH), ("stable", "imdb", "lstm", HIGH[:2])]
     told = matrix.sentences(cells(*every), ANSWERS)
     assert len(told) == 5
-    assert "3 have runs of ours" in told[0] and "2 the five seeds" in told[0] and "needs, on sst: of 3 such cells attention passes 2, fails 1" in told[0] and "1 cells have too few" in told[0]
+    assert "Of the 3 cells that can be judged" in told[0] and "own data: sst), attention passes 2, fails 1" in told[0] and "1 wait for seeds, and 2 of the 9 tests" in told[0]
     assert "BiLSTM 0 of 1 (1 fail" in told[1] and "Average 1 of 1 (0 fail" in told[1]
     assert "be needed for the score 1 of 1 (" in told[2] and "3 without a cell of five seeds (stay near the base's under further seeds, " in told[2]
     assert "2 have a computed answer here, in part at least (tasks, capacity), and 2 wait for runs (encoders, transfer)" in told[4]
@@ -77,7 +77,7 @@ def test_other_data_are_marked_and_in_no_count():
     told = [matrix.told_cell(row) for row in found.itertuples()]
     assert told[0].endswith("5 seeds") and told[1].endswith("5 seeds, subset") and told[2].endswith("5 seeds, generated")
     assert matrix.counts(found)["passes"] == 0 and matrix.counts(found)["fails"] == 1 and matrix.counts(found, own=False)["fails"] == 1
-    assert "fails 1 and leaves" in matrix.sentences(found, ANSWERS)[0] and "0 pass, 1 fail, 0 undecided" in matrix.sentences(found, ANSWERS)[0]
+    assert "fails 1 and leaves" in matrix.sentences(found, ANSWERS)[0] and "0 pass, 1 fail and 0 are undecided" in matrix.sentences(found, ANSWERS)[0]
     assert matrix.counts(found.assign(data="same"))["passes"] == 1
     amazon = cells(("order", "amazon", "han_rnn", [-v for v in LOW])).assign(data="subset")
     assert "order items no worse than gradients 1 of 1 (0 fail" in matrix.sentences(amazon, ANSWERS)[3]
