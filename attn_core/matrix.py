@@ -217,7 +217,7 @@ def sentences(cells: pd.DataFrame, answers: dict[str, str]) -> list[str]:
     judged = own[own["lies"].isin(["passes", "fails", "open"])]
     first = (
         f"Of the {total['decided']} cells that can be judged (one test, one data set and one model with at least five seeds, on the papers' own data: {listed(dict.fromkeys(judged['corpus']))}), "
-        f"attention passes {total['passes']}, fails {total['fails']} and leaves {total['open']} undecided; {total["few"]} wait for seeds, and {judged['test'].nunique()} of the {len(TESTS)} tests "
+        f"attention passes {total['passes']}, fails {total['fails']} and leaves {total['open']} undecided; {total['few']} wait for seeds, and {judged['test'].nunique()} of the {len(TESTS)} tests "
         f"have a cell that can be judged. On parts of the data and on stand-ins, which never count, {others['passes']} pass, {others['fails']} fail and {others['open']} are undecided."
     )
     jain = own[own["test"].isin(SUMMARY)]
