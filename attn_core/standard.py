@@ -28,8 +28,12 @@ LONGEST_DELETED = 500
 
 
 def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool) -> Traces:
-    """Traces of the test set with gradient and leave-one-out (long generated documents: without the latter)."""
+    """Traces of the test set with gradient and leave-one-out.
+
+    Without the latter, the dearest part, where no test reads it: uniform weights rank no words, and long generated
+    documents.
+    """
     model = MODELS[run.family].from_arrays(run.encoder, run.attention, arrays).to(device)
     test = data.splits["test"]
-    short = not catalogue.corpus(run.corpus).generated or int(test.lengths.max()) - 2 <= LONGEST_DELETED
-    return trace(model, test, leave_one_out=short, progress=progress)
+    long = catalogue.corpus(run.corpus).generated and int(test.lengths.max()) - 2 > LONGEST_DELETED
+    return trace(model, test, leave_one_out=not long and run.attention != "uniform", progress=progress)

@@ -82,7 +82,7 @@ def test_silent_documents_of_class_0_hold_no_cue():
         encode("planted", silent=2)
 
 
-def test_long_generated_documents_are_traced_without_deletions():
+def test_long_generated_documents_and_uniform_weights_are_traced_without_deletions():
     from attn_core import standard
     from attn_core.models import classifier
 
@@ -95,6 +95,8 @@ def test_long_generated_documents_are_traced_without_deletions():
     vectors = np.random.default_rng(0).normal(size=(len(short.vocabulary), 6)).astype(np.float32)
     arrays = classifier.to_arrays(classifier.build("average", "tanh", vectors))
     assert standard.read(Run("planted", "average"), arrays, short, "cpu", False).leave_one_out is not None
+    arrays = classifier.to_arrays(classifier.build("average", "uniform", vectors))
+    assert standard.read(Run("planted", "average", "uniform"), arrays, short, "cpu", False).leave_one_out is None, "equal weights rank nothing"
 
 
 def test_a_sentence_under_a_model_that_is_not_at_hand():
