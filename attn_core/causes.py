@@ -54,7 +54,7 @@ WORDS = {
 }  # fmt: skip
 """Measures and statistics of the rules in words, where underscores to spaces do not do."""
 
-COLUMNS = (*NAMES, "cause", "why", "key", "n_seeds", "value", "shift", "low", "high", "within", "sentence")
+COLUMNS = (*NAMES, "cause", "in_words", "why", "key", "n_seeds", "value", "shift", "low", "high", "within", "sentence")
 
 
 def causes(rows: pd.DataFrame | None = None, results: list[Result] | None = None) -> pd.DataFrame:
@@ -63,7 +63,8 @@ def causes(rows: pd.DataFrame | None = None, results: list[Result] | None = None
     rows: of `scorecard`, None takes those of `results`; rows of other verdicts are passed over. results: runs, standard
     ones and variants; None takes the whole archive. key: of the first run that tested the cause, '' where no run did.
     value, shift, low, high: what the variant gives, and by how much it moves the number: mean over the seeds that both
-    have, 95 % Student t interval. within: whether the row would hold with the variant. why: the declared reason.
+    have, 95 % Student t interval. within: whether the row would hold with the variant. why: the declared reason. cause: of a
+    variant "field=value", in_words the same for readers.
     """
     results = stored_summaries() if results is None else results
     rows = scorecard(results, "jain") if rows is None else rows
@@ -134,7 +135,7 @@ def declared_causes() -> list:
 def told(sentence: str, **numbers) -> dict:
     """One cause: its sentence, and numbers where a run gave them."""
     empty = {name: np.nan for name in ("value", "shift", "low", "high")}
-    return {"cause": "", "why": "", "key": "", "n_seeds": 0, "within": False, **empty, **numbers, "sentence": sentence}
+    return {"cause": "", "in_words": "", "why": "", "key": "", "n_seeds": 0, "within": False, **empty, **numbers, "sentence": sentence}
 
 
 def speaks_to(cause, row) -> bool:
@@ -172,7 +173,7 @@ def moved(
     else:
         sentence = f"{start}, gives {value['ours']:.2f}, {'which holds' if within else 'still differs'}{chance}."
     numbers = {"value": value["ours"], "shift": shift["ours"], "low": shift["low"], "high": shift["high"]}
-    variant_told = {"cause": f"{field}={named(setting)}", "why": why, "key": key, "n_seeds": len(shared)}
+    variant_told = {"cause": f"{field}={named(setting)}", "in_words": words(field, setting), "why": why, "key": key, "n_seeds": len(shared)}
     return [told(minus(sentence), within=within, **variant_told, **numbers)]
 
 

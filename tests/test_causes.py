@@ -71,6 +71,7 @@ def test_a_shift_around_zero_is_called_chance():
         for seed, value in zip(SEEDS[:3], (0.1, 0.4, 0.9), strict=True)
     ]
     row = row_for(causes.causes(results=runs), cause="vectors=random", **PLACE)
+    assert row["in_words"] == "random word vectors"
     assert row["low"] < 0 < row["high"] and "; the shift itself is within chance." in row["sentence"]
 
 
