@@ -45,7 +45,9 @@ def run(
     vectors: Annotated[
         str, typer.Option(help="Word vectors: indomain-300, random, or a text file; empty: the corpus's own.")
     ] = "",
-    epochs: Annotated[int | None, typer.Option(help="Epochs of training; by default the paper's for the corpus.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Epochs of training; by default the paper's for the corpus.")
+    ] = None,
     fraction: Annotated[float, typer.Option(help="Share of the training documents to use.")] = 1.0,
     fresh: Annotated[bool, typer.Option("--fresh", help="Train anew, whatever is stored.")] = False,
     as_json: Json = False,
@@ -155,7 +157,19 @@ def scorecard(as_json: Json = False) -> None:
     if as_json:
         print(rows.to_json(orient="records", indent=1, force_ascii=False))
         return
-    columns = ["item", "corpus", "group", "encoder", "attention", "measure", "statistic", "reported", "ours", "low", "high"]
+    columns = [
+        "item",
+        "corpus",
+        "group",
+        "encoder",
+        "attention",
+        "measure",
+        "statistic",
+        "reported",
+        "ours",
+        "low",
+        "high",
+    ]
     columns += ["n_seeds", "data", "verdict"]
     print(rows[columns].to_string(index=False, float_format="{:.3f}".format, na_rep="–"))
 

@@ -42,7 +42,10 @@ def gather(
     check_printed(corpora)
     found, lines = [], []
     for corpus in corpora:
-        runs = {model_name(*model): [Run(corpus, *model, seed=seed) for seed in book_seeds(corpus, seeds)] for model in models}
+        runs = {
+            model_name(*model): [Run(corpus, *model, seed=seed) for seed in book_seeds(corpus, seeds)]
+            for model in models
+        }
         stored = [result for of_model in runs.values() for result in stored_runs(of_model)]
         found += [without_histograms(result) for result in stored]
         lines.append(lacking(corpus, runs, stored, seeds, most_named=2))
@@ -53,7 +56,9 @@ def stored_runs(runs: list[Run]) -> list[Result]:
     """Those of the runs that are there: archived ones by record and summary alone, which is quick."""
     store = archive.archive_folder(required=False)
     quick = [run for run in runs if store is not None and archive.has(store, run.key)]
-    return [archive.read(store, run.key, whole=False) for run in quick] + obtain_all(run for run in runs if run not in quick)[0]
+    return [archive.read(store, run.key, whole=False) for run in quick] + obtain_all(
+        run for run in runs if run not in quick
+    )[0]
 
 
 def is_standard(result: Result) -> bool:
@@ -105,7 +110,10 @@ def told_coverage(rows: pd.DataFrame) -> str:
     parts = []
     for row in rows.itertuples():
         of = f", {printed_sizes()[row.corpus]['train']:,.0f} in the paper" if row.corpus in printed_sizes() else ""
-        kind = {"subset": f", trained on {row.n_train:,} and {row.n_dev:,} for development{of}", "generated": ", generated"}.get(row.data, "")
+        kind = {
+            "subset": f", trained on {row.n_train:,} and {row.n_dev:,} for development{of}",
+            "generated": ", generated",
+        }.get(row.data, "")
         parts.append(f"{row.corpus} {row.n_test:,} ({seeds_in_words(row.n_seeds)}{kind})")
     return "; ".join(parts) or "no run"
 
@@ -180,10 +188,19 @@ def mean_of_sets(values: pd.DataFrame) -> dict[str, float]:
     means = shared.mean(axis=1).to_numpy()
     low, high = seed_interval(means) if len(means) else (np.nan, np.nan)
     mean = float(means.mean()) if len(means) else float(wide.mean().mean())
-    return {"mean": mean, "low": low, "high": high, "n_seeds": len(means), "seeds": tuple(shared.index), "sets": wide.shape[1]}
+    return {
+        "mean": mean,
+        "low": low,
+        "high": high,
+        "n_seeds": len(means),
+        "seeds": tuple(shared.index),
+        "sets": wide.shape[1],
+    }
 
 
-def told(mean: float, low: float, high: float, form: str = ".2f", bounds: tuple[float, float] = (-np.inf, np.inf)) -> str:
+def told(
+    mean: float, low: float, high: float, form: str = ".2f", bounds: tuple[float, float] = (-np.inf, np.inf)
+) -> str:
     """'0.42 (0.37 to 0.48)', the interval cut at the values that are possible; '–' for no value."""
     if not np.isfinite(mean):
         return "–"

@@ -17,11 +17,16 @@ ROWS = 256
 """Shortened texts that are encoded at once."""
 
 
-def trace_any(model: Classifier, documents: Documents, gradient: bool = True, leave_one_out: bool = True, progress: bool = False) -> Traces:
+def trace_any(
+    model: Classifier, documents: Documents, gradient: bool = True, leave_one_out: bool = True, progress: bool = False
+) -> Traces:
     """Traces of the documents in their order, unrounded, as `tracing.trace` makes them."""
     device = model.decoder.weight.device
     found: dict[str, list[np.ndarray]] = {"score": [], "contribution": [], "gradient": [], "leave_one_out": []}
-    rows = [torch.as_tensor(ids, dtype=torch.long, device=device) for ids in np.split(documents.ids, documents.offsets[1:-1])]
+    rows = [
+        torch.as_tensor(ids, dtype=torch.long, device=device)
+        for ids in np.split(documents.ids, documents.offsets[1:-1])
+    ]
     for ids in tqdm(rows, desc="tracing", delay=2, disable=not progress):
         score, contribution, slope, chosen, p = one_text(model, ids, gradient)
         found["score"].append(score - score.max())
@@ -36,7 +41,9 @@ def trace_any(model: Classifier, documents: Documents, gradient: bool = True, le
     return Traces(doc_id=documents.doc_ids, label=documents.labels, offsets=offsets, bias=bias, **arrays)
 
 
-def one_text(model: Classifier, ids: Tensor, gradient: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int, float]:
+def one_text(
+    model: Classifier, ids: Tensor, gradient: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int, float]:
     """Scores (n,), contributions (n, K), gradients (n,) or None, the class whose p counts, and p of one text (n + 2,)."""
     held: list[Tensor] = []
     hook = model.encoder.embedding.register_forward_hook(lambda module, inputs, e: held.append(e.requires_grad_()))

@@ -208,7 +208,9 @@ def verify(store: Path, key: str) -> None:
                 f"{key}: the record says accuracy {result.record['accuracy']:.4f}, its traces give {accuracy:.4f}"
             )
     if result.documents is not None:
-        stored = result.documents.set_index("doc_id")["p"].reindex(result.traces.doc_id)  # NaN where the table is the shorter
+        stored = result.documents.set_index("doc_id")["p"].reindex(
+            result.traces.doc_id
+        )  # NaN where the table is the shorter
         worst = float(np.abs(stored.to_numpy() - result.traces.p)[stored.notna()].max())
         if worst > 1e-5:
             raise AttnError(

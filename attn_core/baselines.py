@@ -30,7 +30,9 @@ def bags(documents: Documents, vocabulary: int):
     rows = np.repeat(np.arange(len(documents)), documents.lengths)
     word = documents.ids >= len(SPECIALS)
     ones = np.ones(int(word.sum()))
-    return csr_array((ones, (rows[word], documents.ids[word] - len(SPECIALS))), (len(documents), vocabulary - len(SPECIALS)))
+    return csr_array(
+        (ones, (rows[word], documents.ids[word] - len(SPECIALS))), (len(documents), vocabulary - len(SPECIALS))
+    )
 
 
 def bag_of_words(data: Encoded) -> dict:

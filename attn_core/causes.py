@@ -109,7 +109,9 @@ def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dic
         found.append(told(f"Suspected, not tested on this data set: {differs[row.data]}."))
     elif row.data in differs and row.measure == "train_size":
         found.append(told(f"{capital(differs[row.data])}."))  # what is counted, not a suspicion
-    if row.paper != "jain":  # the variants of one field are runs of Jain & Wallace's models; other papers' pages look further
+    if (
+        row.paper != "jain"
+    ):  # the variants of one field are runs of Jain & Wallace's models; other papers' pages look further
         return [cause for cause in found if cause["sentence"] != "Suspected, not tested on this data set: ."]
     if row.measure in COUNTED:
         return found + corrected(row)
@@ -135,7 +137,17 @@ def declared_causes() -> list:
 def told(sentence: str, **numbers) -> dict:
     """One cause: its sentence, and numbers where a run gave them."""
     empty = {name: np.nan for name in ("value", "shift", "low", "high")}
-    return {"cause": "", "in_words": "", "why": "", "key": "", "n_seeds": 0, "within": False, **empty, **numbers, "sentence": sentence}
+    return {
+        "cause": "",
+        "in_words": "",
+        "why": "",
+        "key": "",
+        "n_seeds": 0,
+        "within": False,
+        **empty,
+        **numbers,
+        "sentence": sentence,
+    }
 
 
 def speaks_to(cause, row) -> bool:
@@ -167,13 +179,17 @@ def moved(
     else:
         chance = "; the shift itself is within chance" if shift["low"] <= 0 <= shift["high"] else ""
     if elsewhere:
-        sentence = (
-            f"{start} on the same number of {corpus}; ours is {row.ours - row.reported:+.2f} from the reported one{chance}."
-        )
+        sentence = f"{start} on the same number of {corpus}; ours is {row.ours - row.reported:+.2f} from the reported one{chance}."
     else:
         sentence = f"{start}, gives {value['ours']:.2f}, {'which holds' if within else 'still differs'}{chance}."
     numbers = {"value": value["ours"], "shift": shift["ours"], "low": shift["low"], "high": shift["high"]}
-    variant_told = {"cause": f"{field}={named(setting)}", "in_words": words(field, setting), "why": why, "key": key, "n_seeds": len(shared)}
+    variant_told = {
+        "cause": f"{field}={named(setting)}",
+        "in_words": words(field, setting),
+        "why": why,
+        "key": key,
+        "n_seeds": len(shared),
+    }
     return [told(minus(sentence), within=within, **variant_told, **numbers)]
 
 

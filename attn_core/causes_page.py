@@ -36,7 +36,9 @@ def told_row(row, digits: int = 2) -> str:
     undecided = ""
     if row.item.startswith("claim") and np.isfinite(row.low):
         digits = digits_beside(row.reported, row.ours, row.low, row.high)
-        undecided = "; its interval contains the threshold and decides nothing" if row.low <= row.reported <= row.high else ""
+        undecided = (
+            "; its interval contains the threshold and decides nothing" if row.low <= row.reported <= row.high else ""
+        )
     if row.measure in COUNTED:
         digits = 0 if row.statistic == "count" else 1
     interval = f" ({row.low:.{digits}f} to {row.high:.{digits}f})" if np.isfinite(row.low) else ""

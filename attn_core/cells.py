@@ -35,7 +35,10 @@ def gap_box(texts: list[str]) -> dict:
     """A gap box as a display: its data in two forms, and its lines in the metadata, from which builds list them."""
     parts = [text.partition("\n") for text in texts]
     body = "".join(
-        f"<details><summary>{html.escape(first)}</summary>{html.escape(rest)}</details>" if rest else f"<p>{html.escape(first)}</p>" for first, _, rest in parts
+        f"<details><summary>{html.escape(first)}</summary>{html.escape(rest)}</details>"
+        if rest
+        else f"<p>{html.escape(first)}</p>"
+        for first, _, rest in parts
     )
     texts = [f"{first}; {rest}" if rest else first for first, _, rest in parts]
     box = f'<div class="admonition attn-gap"><p class="admonition-title">Not in the archive</p>{body}</div>'

@@ -27,8 +27,18 @@ class Claim:
 CLAIMS = (
     Claim("claim: attention correlates only weakly with gradient", "tau_gradient", "τ with gradient", "Table 2"),
     Claim("claim: average above BiLSTM", "tau_gradient", "τ: Average − BiLSTM", "Table 2"),
-    Claim("claim: gradient and leave-one-out agree better", "tau(gradient,LOO)-tau(attention,LOO)", "grad–LOO − att–LOO", "Figure 3"),
-    Claim("claim: gradient and leave-one-out agree better", "tau(gradient,LOO)-tau(attention,gradient)", "grad–LOO − att–grad", "Figure 4"),
+    Claim(
+        "claim: gradient and leave-one-out agree better",
+        "tau(gradient,LOO)-tau(attention,LOO)",
+        "grad–LOO − att–LOO",
+        "Figure 3",
+    ),
+    Claim(
+        "claim: gradient and leave-one-out agree better",
+        "tau(gradient,LOO)-tau(attention,gradient)",
+        "grad–LOO − att–grad",
+        "Figure 4",
+    ),
     Claim("claim: average above BiLSTM (leave-one-out)", "tau_loo", "τ LOO: Av. − BiLSTM", "Figure 5"),
     Claim("claim: permutation often changes little", "median_output_change", "share, change < 0.1", "Figure 6"),
     Claim("claim: adversaries are easy to find", "eps_max_jsd", "share, JSD > 0.4", "Figure 7"),
@@ -60,10 +70,16 @@ def claims(scored: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
     side, threshold = rows["side"], rows["reported"]
     near = np.where(side > 0, rows["low"], -rows["high"]) - side * threshold
     far = np.where(side > 0, rows["high"], -rows["low"]) - side * threshold
-    rows = rows.assign(lies=np.select([~judged, near > 0, far < 0], ["", "clears", "opposite"], "contains"), p=np.nan, holm=np.nan)
+    rows = rows.assign(
+        lies=np.select([~judged, near > 0, far < 0], ["", "clears", "opposite"], "contains"), p=np.nan, holm=np.nan
+    )
     rows.loc[judged, "p"] = one_sided(rows[judged])
     rows.loc[judged, "holm"] = measures.holm(rows.loc[judged, "p"].to_numpy())
-    return ordered(rows).sort_values("number", key=lambda n: n.where(n > 0, len(CLAIMS) + 1), kind="stable").reset_index(drop=True)
+    return (
+        ordered(rows)
+        .sort_values("number", key=lambda n: n.where(n > 0, len(CLAIMS) + 1), kind="stable")
+        .reset_index(drop=True)
+    )
 
 
 def counted(rows: pd.DataFrame) -> dict[str, int]:
@@ -114,4 +130,8 @@ def matrix(rows: pd.DataFrame) -> pd.DataFrame:
     cells["cell"] += np.where(added_after(cells) & (cells["lies"] != ""), "†", "")
     wide = cells.pivot(index="corpus", columns="number", values="cell").reset_index()
     wide = ordered(wide).rename(columns={i: str(i) for i in range(1, len(CLAIMS) + 1)})
-    return wide.assign(corpus=[name + kind.get(name, "") for name in wide["corpus"]]).rename(columns={"corpus": "data"}).rename_axis(columns=None)
+    return (
+        wide.assign(corpus=[name + kind.get(name, "") for name in wide["corpus"]])
+        .rename(columns={"corpus": "data"})
+        .rename_axis(columns=None)
+    )

@@ -17,18 +17,35 @@ def classifier(words: tuple[str, ...] = ("the", "film", "was", "good")) -> None:
     the weights; 3.3 and 4 train everything anew; 3.4 replaces the encoder and gives the weights.
     """
     figure, ax = blank(3.9)
-    layers = (("words", "words"), ("embedding", "embeddings"), ("encoder", "BiLSTM states"), ("attention", "attention weights"))
+    layers = (
+        ("words", "words"),
+        ("embedding", "embeddings"),
+        ("encoder", "BiLSTM states"),
+        ("attention", "attention weights"),
+    )
     left, right = 2.6, 9.4
     for row, (kind, title) in enumerate(layers):
-        columns(ax, row, words if kind == "words" else ("",) * len(words), FILLS[kind], left, right, across=kind == "encoder")
+        columns(
+            ax,
+            row,
+            words if kind == "words" else ("",) * len(words),
+            FILLS[kind],
+            left,
+            right,
+            across=kind == "encoder",
+        )
         ax.text(left - 0.2, row + 0.3, title, ha="right", va="center", fontsize=10)
         if row:
             arrows(ax, row, len(words), left, right)
     box(ax, (left + right) / 2 - 1.2, 4, 2.4, "p(positive)", FILLS["output"])
     ax.text(left - 0.2, 4.3, "prediction", ha="right", va="center", fontsize=10)
     for x in centres(len(words), left, right):
-        ax.annotate("", ((left + right) / 2, 4.0), (x, 3.62), arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.8})
-    for i, (name, low, high, colour) in enumerate((("J&W", 3, 4.6, FREE), ("3.2", 3, 3.6, FIXED), ("3.3, 4", 1, 4.6, FREE), ("3.4", 2, 3.6, FIXED))):
+        ax.annotate(
+            "", ((left + right) / 2, 4.0), (x, 3.62), arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.8}
+        )
+    for i, (name, low, high, colour) in enumerate(
+        (("J&W", 3, 4.6, FREE), ("3.2", 3, 3.6, FIXED), ("3.3, 4", 1, 4.6, FREE), ("3.4", 2, 3.6, FIXED))
+    ):
         x = right + 0.7 + 1.05 * i
         ax.plot([x - 0.15, x, x, x - 0.15], [low, low, high, high], color=colour, linewidth=2.5)
         ax.text(x, 4.85, name, ha="center", va="bottom", fontsize=10, color=colour, fontweight="bold")
@@ -40,7 +57,11 @@ def guided(words: tuple[str, ...] = ("the", "film", "was", "good")) -> None:
     """The guided model: every word alone through one affine layer, weights imposed from outside (form of Figure 4)."""
     figure, ax = blank(3.9)
     left, right = 3.0, 9.8
-    rows = (("words", "words", words), ("embedding", "embeddings", ()), ("encoder", "affine, tanh\n(each word alone)", ()))
+    rows = (
+        ("words", "words", words),
+        ("embedding", "embeddings", ()),
+        ("encoder", "affine, tanh\n(each word alone)", ()),
+    )
     for row, (kind, title, texts) in enumerate(rows):
         columns(ax, row, texts or ("",) * len(words), FILLS[kind], left, right)
         ax.text(left - 0.2, row + 0.3, title, ha="right", va="center", fontsize=10)
@@ -49,7 +70,9 @@ def guided(words: tuple[str, ...] = ("the", "film", "was", "good")) -> None:
     for i, x in enumerate(centres(len(words), left, right)):
         box(ax, x - 0.45, 3, 0.9, f"α{'₁₂₃₄₅₆₇₈₉'[i % 9]}", "#dddddd")
         ax.annotate("", (x, 3.0), (x, 2.62), arrowprops={"arrowstyle": "->", "color": "0.5"})
-        ax.annotate("", ((left + right) / 2, 4.0), (x, 3.62), arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.8})
+        ax.annotate(
+            "", ((left + right) / 2, 4.0), (x, 3.62), arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.8}
+        )
     box(ax, (left + right) / 2 - 1.2, 4, 2.4, "p(positive)", FILLS["output"])
     ax.text(left - 0.2, 3.3, "weights, imposed", ha="right", va="center", fontsize=10)
     ax.text(left - 0.2, 4.3, "prediction", ha="right", va="center", fontsize=10)
@@ -75,11 +98,17 @@ def centres(count: int, left: float, right: float) -> list[float]:
 
 def box(ax: Axes, x: float, y: float, width: float, text: str, fill: str) -> None:
     """A rounded box 0.6 high with a text in it."""
-    ax.add_patch(FancyBboxPatch((x, y), width, 0.6, boxstyle="round,pad=0.02,rounding_size=0.08", facecolor=fill, edgecolor="0.4"))
+    ax.add_patch(
+        FancyBboxPatch(
+            (x, y), width, 0.6, boxstyle="round,pad=0.02,rounding_size=0.08", facecolor=fill, edgecolor="0.4"
+        )
+    )
     ax.text(x + width / 2, y + 0.3, text, ha="center", va="center", fontsize=10)
 
 
-def columns(ax: Axes, row: int, texts: tuple[str, ...], fill: str, left: float, right: float, across: bool = False) -> None:
+def columns(
+    ax: Axes, row: int, texts: tuple[str, ...], fill: str, left: float, right: float, across: bool = False
+) -> None:
     """One box a word; across: arrows both ways between neighbours, as a BiLSTM reads."""
     middles = centres(len(texts), left, right)
     for x, text in zip(middles, texts, strict=True):

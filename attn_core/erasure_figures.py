@@ -42,8 +42,26 @@ def dispersions(ax: Axes, runs: pd.DataFrame, names: dict[str, str]) -> None:
             ends = np.array([part["dispersion"].min(), part["dispersion"].max()])
             ax.plot(ends, start + slope * ends, color=PAPER, linewidth=0.8, zorder=1)
     for encoder, part in runs.groupby("encoder"):
-        ax.plot(part["dispersion"], part["gap"], markers[encoder], color=shades[encoder], markeredgecolor="black", markersize=6)
+        ax.plot(
+            part["dispersion"],
+            part["gap"],
+            markers[encoder],
+            color=shades[encoder],
+            markeredgecolor="black",
+            markersize=6,
+        )
     there = [name for name in names if (runs["encoder"] == name).any()]
-    handles = [Line2D([], [], linestyle="none", marker=markers[name], color=shades[name], markeredgecolor="black", label=names[name]) for name in there]
+    handles = [
+        Line2D(
+            [],
+            [],
+            linestyle="none",
+            marker=markers[name],
+            color=shades[name],
+            markeredgecolor="black",
+            label=names[name],
+        )
+        for name in there
+    ]
     ax.legend(handles=handles, loc="best")
     ax.set(xlabel="dispersion of contributions (0: all alike)", ylabel="attention − optimum, share of items")

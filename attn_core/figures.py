@@ -67,7 +67,9 @@ def histogram(
             continue
         share = np.histogram(values, bins=edges)[0] / len(values)
         colour = CLASS_COLOURS[label]
-        ax.bar(edges[:-1], share, np.diff(edges), align="edge", color=colour, alpha=0.45, edgecolor="black", linewidth=0.3)
+        ax.bar(
+            edges[:-1], share, np.diff(edges), align="edge", color=colour, alpha=0.45, edgecolor="black", linewidth=0.3
+        )
         handles.append(Patch(facecolor=colour, alpha=0.55, edgecolor="black", label=f"{name}, n = {len(values):,}"))
     if reported is not None and len(reported):
         for (snapshot, label), rows in reported.groupby(["snapshot", "label"]):
@@ -75,7 +77,9 @@ def histogram(
             ends = [*rows["bin_left"], rows["bin_right"].iloc[-1]]
             ax.stairs(rows["share"], ends, color=CLASS_COLOURS[label], linestyle=style, linewidth=1.3)
         drawn = reported["snapshot"].unique()
-        handles += [Line2D([], [], color="black", linestyle=s, label=t) for k, (_, s, t) in AUTHORS.items() if k in drawn]
+        handles += [
+            Line2D([], [], color="black", linestyle=s, label=t) for k, (_, s, t) in AUTHORS.items() if k in drawn
+        ]
     ax.set_ylabel("share of the class")
     ax.legend(handles=handles, loc="best", fontsize=8.5)
 
@@ -102,7 +106,9 @@ def violins(
             y = position + (label - (len(names) - 1) / 2) * step
             colour = CLASS_COLOURS[label]
             if len(values) >= fewest and np.ptp(values) > 0:
-                body = ax.violinplot(values, positions=[y], orientation="horizontal", widths=0.95 * step, showextrema=False)
+                body = ax.violinplot(
+                    values, positions=[y], orientation="horizontal", widths=0.95 * step, showextrema=False
+                )
                 body["bodies"][0].set(facecolor=colour, alpha=0.45, edgecolor=colour)
                 low, high = bootstrap_interval(values, statistic=np.median)
                 ax.fill_betweenx([y - 0.45 * step, y + 0.45 * step], low, high, color=colour, alpha=0.35, linewidth=0)
@@ -158,13 +164,19 @@ def interval_panels(
             y = labels.index(row.label) + (list(series).index(kind) - (len(series) - 1) / 2) * step
             if np.isfinite(row.mean):
                 if row.n_seeds >= fewest:
-                    ax.plot([row.low, row.high], [y + lift, y + lift], color=colour, linewidth=2.2, solid_capstyle="round")
+                    ax.plot(
+                        [row.low, row.high], [y + lift, y + lift], color=colour, linewidth=2.2, solid_capstyle="round"
+                    )
                 face = colour if row.n_seeds >= fewest else "white"
                 ax.plot(row.mean, y + lift, marker, color=colour, markerfacecolor=face, markersize=5.5)
             for column, (shape, _) in (theirs or {}).items():
-                ax.plot(getattr(row, column), y - lift, shape, markerfacecolor="none", markeredgecolor="black", markersize=5)
+                ax.plot(
+                    getattr(row, column), y - lift, shape, markerfacecolor="none", markeredgecolor="black", markersize=5
+                )
         ax.set_title(panel)
-        ax.hlines(np.arange(len(labels) - 1) + 0.5, 0, 1, transform=ax.get_yaxis_transform(), color="0.9", linewidth=0.7)
+        ax.hlines(
+            np.arange(len(labels) - 1) + 0.5, 0, 1, transform=ax.get_yaxis_transform(), color="0.9", linewidth=0.7
+        )
         ax.tick_params(axis="y", length=0)
         ax.set_yticks(range(len(labels)), labels if ax is axes[0] else [""] * len(labels))
         ax.set_ylim(len(labels) - 0.4, -0.6)
@@ -173,7 +185,17 @@ def interval_panels(
     names = {kind: kind or "ours, mean and 95 % interval" for kind in series}
     handles = [Line2D([], [], color=c, marker=m, markersize=5.5, label=names[kind]) for kind, (c, m) in series.items()]
     if (rows["n_seeds"].between(1, fewest - 1) & rows["mean"].notna()).any():
-        handles.append(Line2D([], [], linestyle="none", marker="o", color=OURS, markerfacecolor="white", label=f"fewer than {fewest} seeds"))
+        handles.append(
+            Line2D(
+                [],
+                [],
+                linestyle="none",
+                marker="o",
+                color=OURS,
+                markerfacecolor="white",
+                label=f"fewer than {fewest} seeds",
+            )
+        )
     handles += [author_handle(shape, text) for shape, text in (theirs or {}).values()]
     axes[0].get_figure().legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9)
 

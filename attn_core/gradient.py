@@ -17,9 +17,7 @@ def importance(network: Network, chunk: Chunk, states: States, attention: Tensor
     if isinstance(network, Recurrent):
         (ahead, back), (pass_ahead, pass_back) = network.directions, states
         result = through_time(ahead, pass_ahead, attention, slope @ ahead.value.t())
-        return result + chunk.mirrored(
-            through_time(back, pass_back, chunk.mirrored(attention), slope @ back.value.t())
-        )
+        return result + chunk.mirrored(through_time(back, pass_back, chunk.mirrored(attention), slope @ back.value.t()))
     if isinstance(network, Convolutional):
         return convolutional(network, chunk, states, attention, slope)
     return attention * (network.slope[chunk.words] * slope).sum(-1)  # a word acts through itself alone

@@ -65,18 +65,28 @@ def height_table(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01)
     lines = []
     for epsilon in epsilons:
         shares = {key: row for key, row in heights(every, epsilon).set_index(["corpus", "series"]).iterrows()}
-        ratios = pd.concat([across.over_models(every, f"ratio_{kind}@{epsilon:g}", "mean") for kind in ("exact", "lower")])
+        ratios = pd.concat(
+            [across.over_models(every, f"ratio_{kind}@{epsilon:g}", "mean") for kind in ("exact", "lower")]
+        )
         ratios = ratios.set_index("corpus")
         for corpus in dict.fromkeys(corpus for corpus, _ in shares):
             lower = (corpus, "optimum") not in shares
             row = {"data": corpus, "ε": f"{epsilon:g}"}
-            for name in ("searched", "optimum, lower end" if lower else "optimum", "ceiling", "shuffled contributions", "permutations only"):
+            for name in (
+                "searched",
+                "optimum, lower end" if lower else "optimum",
+                "ceiling",
+                "shuffled contributions",
+                "permutations only",
+            ):
                 found = shares.get((corpus, name))
                 text = "–" if found is None else across.told(found["mean"], found["low"], found["high"], ".0%", (0, 1))
                 row[name.split(",")[0].split(" ")[0]] = f"at least {text}" if name.startswith("optimum,") else text
             if corpus in ratios.index:
                 found = ratios.loc[corpus]
-                row["optimum / ceiling"] = ("at least " if lower else "") + across.told(found["mean"], found["low"], found["high"], ".0%", (0, 1))
+                row["optimum / ceiling"] = ("at least " if lower else "") + across.told(
+                    found["mean"], found["low"], found["high"], ".0%", (0, 1)
+                )
             lines.append(row)
     lines = pd.DataFrame(lines)
     return ordered(lines.rename(columns={"data": "corpus"})).rename(columns={"corpus": "data"}) if len(lines) else lines
@@ -90,7 +100,9 @@ def resistance(every: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     """
     rows = every[(every["measure"] == "mean") & (every["predicted"] == "all") & (every["bin"] == "all")]
     wide = rows.pivot_table(index=["corpus", "encoder", "attention", "seed"], columns="statistic", values="value")
-    wide = wide.reindex(columns=[f"jsd_{kind}@{epsilon:g}" for kind in ("shuffled", "exact", "sparse")]).set_axis(["shuffled", "exact", "sparse"], axis=1)
+    wide = wide.reindex(columns=[f"jsd_{kind}@{epsilon:g}" for kind in ("shuffled", "exact", "sparse")]).set_axis(
+        ["shuffled", "exact", "sparse"], axis=1
+    )
     lost = (wide["shuffled"] - wide["exact"].fillna(wide["sparse"])).dropna().rename("value").reset_index()
     return ordered(across.over_seeds(lost, "corpus").rename(columns={"mean": "ours"}))
 

@@ -54,7 +54,10 @@ def interval(low: float, high: float, bounds: tuple[float, float] = (-np.inf, np
 def tolerances(rows: pd.DataFrame) -> str:
     """The tolerances of scored rows in words: one number, or one for single texts and one for questions and inference."""
     text = rows["corpus"].map(lambda name: catalogue.corpus(name).task == "text")
-    found = ["/".join(f"{value:g}" for value in sorted(rows.loc[chosen, "tolerance"].dropna().unique())) for chosen in (text, ~text)]
+    found = [
+        "/".join(f"{value:g}" for value in sorted(rows.loc[chosen, "tolerance"].dropna().unique()))
+        for chosen in (text, ~text)
+    ]
     return found[0] if found[0] == found[1] else f"{found[0]} (single texts) or {found[1]} (questions and inference)"
 
 
@@ -113,6 +116,7 @@ def bar_means(scored: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
     Columns mean, low, high, n_seeds and seeds (those that all sets have), sets, told (sets and seeds in words); same and twelve: the authors' means over the same
     sets and over all twelve; above and below: sets whose interval of five or more seeds lies on that side of zero.
     """
+
     def of_seeds(statistic: str, encoder: str = "lstm") -> pd.Series:
         rows = every[(every["statistic"] == statistic) & (every["measure"] == "mean") & (every["encoder"] == encoder)]
         rows = rows[(rows["predicted"] == "all") & (rows["bin"] == "all")]
@@ -138,7 +142,9 @@ def bar_means(scored: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
 
 def told_seeds(seeds: tuple[int, ...]) -> str:
     """'5 seeds', 'seed 10 only', or that no seed is shared."""
-    return f"seed {seeds[0]} only" if len(seeds) == 1 else f"{len(seeds)} seeds" if seeds else "no seed that all sets have"
+    return (
+        f"seed {seeds[0]} only" if len(seeds) == 1 else f"{len(seeds)} seeds" if seeds else "no seed that all sets have"
+    )
 
 
 def untrained(found: list[Result], margin: float = 0.05) -> str:
@@ -147,14 +153,22 @@ def untrained(found: list[Result], margin: float = 0.05) -> str:
     for result in found:
         run, parts = result.record["run"], parts_of(result.record, "test")
         classes = np.sum([part["per_class"] for part in parts], axis=0)
-        groups.setdefault((run["corpus"], run["encoder"], run["attention"]), []).append((result.record["accuracy"], classes.max() / classes.sum()))
+        groups.setdefault((run["corpus"], run["encoder"], run["attention"]), []).append(
+            (result.record["accuracy"], classes.max() / classes.sum())
+        )
     told = []
     for (corpus, *model), pairs in groups.items():
         accuracy, majority = np.array(pairs).T
         low = int((accuracy <= majority + margin).sum())
         if low:
-            ran = f"accuracy {accuracy.min():.2f} to {accuracy.max():.2f}" if len(pairs) > 1 else f"accuracy {accuracy[0]:.2f}"
-            told.append(f"{corpus}, {across.model_name(*model)} ({low} of {across.seeds_in_words(len(pairs))}, {ran}; largest class {majority.mean():.2f})")
+            ran = (
+                f"accuracy {accuracy.min():.2f} to {accuracy.max():.2f}"
+                if len(pairs) > 1
+                else f"accuracy {accuracy[0]:.2f}"
+            )
+            told.append(
+                f"{corpus}, {across.model_name(*model)} ({low} of {across.seeds_in_words(len(pairs))}, {ran}; largest class {majority.mean():.2f})"
+            )
     return "; ".join(told) or "none"
 
 
@@ -172,24 +186,40 @@ def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = N
     """
     measure = {"Figure 6": "median_output_change", "Figure 8": "eps_max_jsd"}[figure]
     keys = ["corpus", "class_name", "max_attention_bin"]
-    theirs = across.both_runs("jain_repo_svg_summaries", keys, encoder="lstm", attention="tanh", measure=measure, statistic="median")
+    theirs = across.both_runs(
+        "jain_repo_svg_summaries", keys, encoder="lstm", attention="tanh", measure=measure, statistic="median"
+    )
     rows = scored[scored["item"].str.startswith(f"{figure} [") & (scored["statistic"] == "median")]
     rows = rows.assign(max_attention_bin=rows["item"].str.split(" ").str[-1], class_name=rows["group"])
     rows = rows[["corpus", "class_name", "max_attention_bin", "ours", "low", "high", "n_seeds", "verdict", "reported"]]
     rows = theirs[theirs["corpus"].isin(across.paper_sets())].merge(rows, on=keys, how="left")
     if every is not None:
         rows = filled(rows, every, {"Figure 6": "median_change", "Figure 8": "jsd_search@0.05"}[figure])
-    rows = rows.assign(panel=rows["max_attention_bin"], group=rows["class_name"], mean=rows["ours"], n_seeds=rows["n_seeds"].fillna(0).astype(int))
+    rows = rows.assign(
+        panel=rows["max_attention_bin"],
+        group=rows["class_name"],
+        mean=rows["ours"],
+        n_seeds=rows["n_seeds"].fillna(0).astype(int),
+    )
     order = {name: i for i, name in enumerate(BINS)}
-    classes = {(name, label): k for name in across.paper_sets() for k, label in enumerate(catalogue.corpus(name).classes)}
+    classes = {
+        (name, label): k for name in across.paper_sets() for k, label in enumerate(catalogue.corpus(name).classes)
+    }
     place = [classes.get(pair, 0) for pair in zip(rows["corpus"], rows["group"], strict=True)]
-    rows = rows.assign(place=place)[rows["panel"].isin(BINS)].sort_values(["panel", "place"], kind="stable", key=lambda values: values.replace(order))
+    rows = rows.assign(place=place)[rows["panel"].isin(BINS)].sort_values(
+        ["panel", "place"], kind="stable", key=lambda values: values.replace(order)
+    )
     return ordered(within(rows, 0, 1).assign(label=label(rows)))
 
 
 def filled(rows: pd.DataFrame, every: pd.DataFrame, statistic: str) -> pd.DataFrame:
     """Rows of `bin_panels` whose value of ours is missing, with the median over seeds' summaries where these have one."""
-    chosen = (every["statistic"] == statistic) & (every["measure"] == "median") & (every["encoder"] == "lstm") & (every["attention"] == "tanh")
+    chosen = (
+        (every["statistic"] == statistic)
+        & (every["measure"] == "median")
+        & (every["encoder"] == "lstm")
+        & (every["attention"] == "tanh")
+    )
     part = every[chosen & (every["bin"] != "all") & every["value"].notna()]
     found = across.over_seeds(part.assign(bin=part["bin"].str[:5]), "corpus", "predicted", "bin")
     places = {(r.corpus, r.predicted, r.bin): (r.mean, r.low, r.high, r.n_seeds) for r in found.itertuples()}
@@ -204,15 +234,20 @@ def filled(rows: pd.DataFrame, every: pd.DataFrame, statistic: str) -> pd.DataFr
 
 def bin_table(rows: pd.DataFrame) -> pd.DataFrame:
     """`bin_panels` as a table: one line per data set and class, one column per bin, 'ours (April, final)' in a cell."""
+
     def number(value: float) -> str:
         return f"{value:.2f}" if np.isfinite(value) else "–"
 
     cells = [f"{number(r.mean)} ({number(r.april)}, {number(r.final)})" for r in rows.itertuples()]
-    table = rows.assign(cell=cells).pivot_table(index="label", columns="panel", values="cell", aggfunc="first", sort=False)
+    table = rows.assign(cell=cells).pivot_table(
+        index="label", columns="panel", values="cell", aggfunc="first", sort=False
+    )
     return table.reindex(columns=list(BINS)).fillna("–").rename_axis(index="data, class", columns=None).reset_index()
 
 
-def sides(rows: pd.DataFrame, threshold: float, form: str = ".0%", bounds: tuple[float, float] = (0, 1)) -> dict[str, str]:
+def sides(
+    rows: pd.DataFrame, threshold: float, form: str = ".0%", bounds: tuple[float, float] = (0, 1)
+) -> dict[str, str]:
     """Data sets whose interval lies above, below or on a threshold, and those with too few seeds, each with its numbers.
 
     rows: corpus, ours, low, high, n_seeds; those without our value are left out. Keys above, below, contains, few.

@@ -106,7 +106,10 @@ def jain_cells(results: Iterable[Result]) -> list[list]:
 
 def serrano_cells(scored: pd.DataFrame) -> list[list]:
     """Two of Serrano & Smith's claims as the scorecard has them, by data set and model; weak models enter no claim, so no cell."""
-    rows, scored = [], scored[(scored["paper"] == "serrano") & scored["ours"].notna() & (scored["unjudged"] != "weak model")]
+    rows, scored = (
+        [],
+        scored[(scored["paper"] == "serrano") & scored["ours"].notna() & (scored["unjudged"] != "weak model")],
+    )
     for test, start in CLAIMS.items():
         part = scored[scored["item"].str.startswith(start)]
         rows += [[test, r.corpus, r.encoder, r.ours, r.low, r.high, r.n_seeds, "ours"] for r in part.itertuples()]
@@ -119,13 +122,20 @@ def wiegreffe_cells(runs: pd.DataFrame, corpora: Iterable[str], kind: str = "our
     for corpus in corpora:
         gap = (f1_by_seed(runs, corpus, "base") - f1_by_seed(runs, corpus, "uniform model")).dropna()
         scores = guided_scores(runs, [corpus])
-        own, plain = (scores[scores["source"] == source].set_index("seed")["f1"] for source in ("own", "uniform"))  # as in the paper: permuted weights are worse than none
+        own, plain = (
+            scores[scores["source"] == source].set_index("seed")["f1"] for source in ("own", "uniform")
+        )  # as in the paper: permuted weights are worse than none
         climbs = [
             frontier.HALVED * (frontier.tvd_at(curve["jsd"], curve["tvd"], 0.6) - frontier.tvd_at(curve["jsd"], curve["tvd"], 0.2))
             for _, curve in adversaries(runs, corpus).groupby("seed", sort=False)
         ]  # fmt: skip
         seeds = of_role(runs, corpus, "base")["jsd"].dropna()
-        for test, values in (("necessary", gap), ("stable", seeds), ("hard to move", climbs), ("guide", (own - plain).dropna())):
+        for test, values in (
+            ("necessary", gap),
+            ("stable", seeds),
+            ("hard to move", climbs),
+            ("guide", (own - plain).dropna()),
+        ):
             rows.append(cell(test, corpus, "lstm", values, kind))
     return [row for row in rows if row[6]]
 
@@ -135,30 +145,69 @@ def reported_cells(corpora: Iterable[str] = GATED) -> list[list]:
     rows = []
     for corpus in corpora:
         for encoder in ("lstm", "average"):
-            tau = reported("jain_repo_correlations", corpus=corpus, encoder=encoder, attention="tanh", snapshot=FINAL_RUN, measure="tau_gradient", statistic="mean")
+            tau = reported(
+                "jain_repo_correlations",
+                corpus=corpus,
+                encoder=encoder,
+                attention="tanh",
+                snapshot=FINAL_RUN,
+                measure="tau_gradient",
+                statistic="mean",
+            )
             overall = tau[tau["class"] == "Overall"]["value"] if len(tau) else []
             rows.append(["gradients", corpus, encoder, overall])
-        bins = reported("jain_repo_svg_histogram_bins", corpus=corpus, encoder="lstm", attention="tanh", measure="eps_max_jsd", snapshot=FINAL_RUN)
+        bins = reported(
+            "jain_repo_svg_histogram_bins",
+            corpus=corpus,
+            encoder="lstm",
+            attention="tanh",
+            measure="eps_max_jsd",
+            snapshot=FINAL_RUN,
+        )
         shares = [part.loc[part["bin_left"] >= 0.4 - 1e-9, "share"].sum() for _, part in bins.groupby("class")]
         rows.append(["adversaries", corpus, "lstm", [np.mean(shares)] if shares else []])
         table2 = reported("wiegreffe_table2_f1_uniform", corpus=corpus).set_index("model")["value"]
-        rows.append(["necessary", corpus, "lstm", [table2["bilstm_attention_reproduced"] - table2["bilstm_uniform_frozen"]]])
+        rows.append(
+            ["necessary", corpus, "lstm", [table2["bilstm_attention_reproduced"] - table2["bilstm_uniform_frozen"]]]
+        )
         figure5 = reported("wiegreffe_figure5_digitised", corpus=corpus)
         seeds = figure5[(figure5["model"] == "random_seed") & (figure5["measure"] == "JSD_attention_vs_base")]["value"]
         rows.append(["stable", corpus, "lstm", [seeds.mean()]])
-        curve = figure5[figure5["model"].str.startswith("trained")].pivot(index="statistic", columns="measure", values="value").sort_values("JSD_attention_vs_base")
-        at = [frontier.tvd_at(curve["JSD_attention_vs_base"], curve["TVD_prediction_vs_base"], jsd) for jsd in (0.2, 0.6)]
+        curve = (
+            figure5[figure5["model"].str.startswith("trained")]
+            .pivot(index="statistic", columns="measure", values="value")
+            .sort_values("JSD_attention_vs_base")
+        )
+        at = [
+            frontier.tvd_at(curve["JSD_attention_vs_base"], curve["TVD_prediction_vs_base"], jsd) for jsd in (0.2, 0.6)
+        ]
         rows.append(["hard to move", corpus, "lstm", [at[1] - at[0]]])
-    return [[test, corpus, encoder, float(np.mean(list(values))), np.nan, np.nan, 0, "reported"] for test, corpus, encoder, values in rows if len(values)]
+    return [
+        [test, corpus, encoder, float(np.mean(list(values))), np.nan, np.nan, 0, "reported"]
+        for test, corpus, encoder, values in rows
+        if len(values)
+    ]
 
 
-def matrix(results: Iterable[Result], scored: pd.DataFrame | None, runs: pd.DataFrame, corpora: Iterable[str], planted: list[list] = ()) -> pd.DataFrame:
+def matrix(
+    results: Iterable[Result],
+    scored: pd.DataFrame | None,
+    runs: pd.DataFrame,
+    corpora: Iterable[str],
+    planted: list[list] = (),
+) -> pd.DataFrame:
     """All cells: COLUMNS, `lies` and `data` (`data_marks`; '' where not ours). results: stored summaries; scored: the scorecard, None leaves Serrano & Smith out; runs: of `wiegreffe_runs.gather`.
 
     corpora: of Wiegreffe & Pinter's tests. planted: rows of COLUMNS of generated documents, kind 'planted'.
     """
     results, serrano = list(results), [] if scored is None else serrano_cells(scored)
-    rows = [*jain_cells(results), *serrano, *wiegreffe_cells(runs, [c for c in corpora if c not in GATED]), *reported_cells(), *planted]
+    rows = [
+        *jain_cells(results),
+        *serrano,
+        *wiegreffe_cells(runs, [c for c in corpora if c not in GATED]),
+        *reported_cells(),
+        *planted,
+    ]
     found = pd.DataFrame(rows, columns=COLUMNS)
     marks = data_marks([*results, *runs["result"]])
     if scored is not None:  # its data sets are none of the results'
@@ -172,7 +221,9 @@ def data_marks(results: Iterable[Result]) -> dict[str, str]:
     marks = {}
     for result in sorted(results, key=lambda result: bool(difference(from_dict(result.record["run"])))):
         run = from_dict(result.record["run"])
-        marks.setdefault(run.corpus, (serrano_scores if run.family == "hierarchical" else data_counts).data_of(result.record))
+        marks.setdefault(
+            run.corpus, (serrano_scores if run.family == "hierarchical" else data_counts).data_of(result.record)
+        )
     return marks
 
 
@@ -223,7 +274,9 @@ def sentences(cells: pd.DataFrame, answers: dict[str, str]) -> list[str]:
     jain = own[own["test"].isin(SUMMARY)]
     asked = ", ".join(BY_KEY[key].asks for key in SUMMARY)
     per_encoder = {name: part for name, part in jain.groupby("encoder", sort=False)}
-    told_encoders = "; ".join(f"{ENCODER_NAMES[name]} {tallied(part)}" for name, part in per_encoder.items()) or "no run"
+    told_encoders = (
+        "; ".join(f"{ENCODER_NAMES[name]} {tallied(part)}" for name, part in per_encoder.items()) or "no run"
+    )
     second = f"Jain & Wallace's three tests ask the weights to {asked}; cells passed, by encoder: {told_encoders}."
     third = f"Wiegreffe & Pinter's four, of the BiLSTM's attention; cells passed: {by_test(own, ('necessary', 'stable', 'hard to move', 'guide'))}."
     stand_ins = cells[cells["data"] != "same"]
@@ -232,7 +285,8 @@ def sentences(cells: pd.DataFrame, answers: dict[str, str]) -> list[str]:
     answered = [name for name in answers if name not in unanswered]
     fifth = (
         f"{' and '.join(name.capitalize() for name in GATED)}, which carry much of the argument on both sides, were not rerun; of the debate's {len(answers)} open questions {len(answered)} have a computed answer here, "
-        f"in part at least ({listed(answered)}), and " + (f"{len(unanswered)} wait for runs ({listed(unanswered)})." if unanswered else "none waits for runs.")
+        f"in part at least ({listed(answered)}), and "
+        + (f"{len(unanswered)} wait for runs ({listed(unanswered)})." if unanswered else "none waits for runs.")
     )
     return [first, second, third, fourth, fifth]
 

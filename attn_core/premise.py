@@ -30,7 +30,9 @@ def control(corpus: str = "snli", encoders: tuple[str, ...] = ("lstm", "average"
         own, other = (np.array([found[name][seed]["accuracy"] for seed in shared]) for name in ("own", "shuffled"))
         low, high = seed_interval(own - other)
         counts = found["own"][shared[0]]["statistics"]["splits"]["test"]["per_class"]
-        rows.append([encoder, own.mean(), other.mean(), (own - other).mean(), low, high, len(shared), max(counts) / sum(counts)])
+        rows.append(
+            [encoder, own.mean(), other.mean(), (own - other).mean(), low, high, len(shared), max(counts) / sum(counts)]
+        )
     names = ["encoder", "own", "shuffled", "difference", "low", "high", "n_seeds", "majority"]
     return pd.DataFrame(rows, columns=names)
 

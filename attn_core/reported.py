@@ -38,7 +38,11 @@ def _read(name: str) -> pd.DataFrame:
     if "dataset" in table:
         ours = {pair: entry.name for entry in CATALOGUE.values() for pair in entry.reported}
         # tables collected for Wiegreffe & Pinter spell data sets their way, whoever's numbers they hold
-        spelt = {title: name for (paper, title), name in ours.items() if paper == WIEGREFFE and path.stem.startswith("wiegreffe_")}
+        spelt = {
+            title: name
+            for (paper, title), name in ours.items()
+            if paper == WIEGREFFE and path.stem.startswith("wiegreffe_")
+        }
         pairs = zip(table["paper"], table["dataset"], strict=True)
         table["corpus"] = [ours.get(pair, spelt.get(pair[1], pair[1])) for pair in pairs]
     return table

@@ -221,7 +221,9 @@ def command(run: Run) -> str:
     words = [f"--corpus {run.corpus} --encoder {run.encoder} --attention {run.attention} --seed {run.seed}"]
     if run.vectors != catalogue.corpus(run.corpus).vectors:
         words.append(f"--vectors {run.vectors}")
-    words += [f"--{name} {value}" for name, value in changed(run).items() if name in ("selection", "epochs", "fraction")]
+    words += [
+        f"--{name} {value}" for name, value in changed(run).items() if name in ("selection", "epochs", "fraction")
+    ]
     return " ".join(["python -m attn_core run", *words])
 
 

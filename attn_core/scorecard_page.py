@@ -113,7 +113,11 @@ def counts_by_corpus(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
 def verdicts(rows: pd.DataFrame) -> dict[str, int]:
     """Rows by verdict, those without one by what they lack."""
     found = {name: int((rows["verdict"] == name).sum()) for name in ("reproduced", "differs")}
-    lacks = {"few seeds": ("few seeds",), "few documents": ("few documents", "no document"), "no run": ("no run", "incomplete curve")}
+    lacks = {
+        "few seeds": ("few seeds",),
+        "few documents": ("few documents", "no document"),
+        "no run": ("no run", "incomplete curve"),
+    }
     return found | {name: int(rows["unjudged"].isin(reasons).sum()) for name, reasons in lacks.items()}
 
 
@@ -135,7 +139,10 @@ def counts_by_rule(rows: pd.DataFrame) -> dict[str, int]:
         "few": (judged["n_seeds"] < HEADLINE_SEEDS) & ~judged["measure"].isin(COUNTED),
     }  # fmt: skip
     found = {name: int(mask.sum()) for name, mask in chosen.items()}
-    return found | {"judged": len(judged), "undecided": sum(threshold_side(row) == "contains" for row in claims.itertuples())}
+    return found | {
+        "judged": len(judged),
+        "undecided": sum(threshold_side(row) == "contains" for row in claims.itertuples()),
+    }
 
 
 def counts_by_part(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:

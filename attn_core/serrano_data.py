@@ -44,14 +44,19 @@ def table_1(found: list[Result]) -> pd.DataFrame:
     lines = []
     for corpus, record in records(found).items():
         statistics, cells = record["statistics"], {}
-        for name, mean, spread in (("words", "mean_length", "sd_length"), ("sentences", "mean_sentences", "sd_sentences")):
+        for name, mean, spread in (
+            ("words", "mean_length", "sd_length"),
+            ("sentences", "mean_sentences", "sd_sentences"),
+        ):
             middle, sd = pooled(statistics["splits"], mean, spread)
             cells[name] = f"{middle:.1f} ({sd:.1f})" if np.isfinite(middle) else "–"
         lines.append({
             "data set": corpus, "train + dev": record["n_train"] + record["n_dev"], "test": record["n_test"], **cells,
             "vocabulary": statistics["vocabulary"], "classes": len(statistics["classes"]), "data": data_of(record),
         })  # fmt: skip
-    return pd.DataFrame(lines, columns=["data set", "train + dev", "test", "words", "sentences", "vocabulary", "classes", "data"])
+    return pd.DataFrame(
+        lines, columns=["data set", "train + dev", "test", "words", "sentences", "vocabulary", "classes", "data"]
+    )
 
 
 def oddities(found: list[Result]) -> pd.DataFrame:
@@ -61,7 +66,10 @@ def oddities(found: list[Result]) -> pd.DataFrame:
         splits = record["statistics"]["splits"]
         for key, name in ODDITIES.items():
             cells = {split: splits[split].get(key, 0) for split in SPLITS}
-            cells = {split: ", ".join(map(str, value)) if isinstance(value, list) else value for split, value in cells.items()}
+            cells = {
+                split: ", ".join(map(str, value)) if isinstance(value, list) else value
+                for split, value in cells.items()
+            }
             if any(cells.values()):
                 lines.append({"data set": corpus, "what": name, **{split: f"{value:,}" if value and not isinstance(value, str) else str(value or "–")
                                                                    for split, value in cells.items()}})  # fmt: skip
@@ -75,20 +83,38 @@ def accuracies(found: list[Result]) -> pd.DataFrame:
     for (corpus, encoder), runs in by_model(found).items():
         values = np.array([run.record["accuracy"] for run in runs.values()])
         low, high = seed_interval(values)
-        bars = {name: float(stored.loc[corpus, name]) if corpus in stored.index else np.nan for name in ("majority", "regression")}
+        bars = {
+            name: float(stored.loc[corpus, name]) if corpus in stored.index else np.nan
+            for name in ("majority", "regression")
+        }
         record = next(iter(runs.values())).record
         lines.append({"corpus": corpus, "encoder": encoder, "mean": values.mean(), "low": low, "high": high, "n_seeds": len(values),
                       "n_train": record["n_train"], **bars, "why": weakness(corpus, list(runs.values()))})  # fmt: skip
-    return pd.DataFrame(lines, columns=["corpus", "encoder", "mean", "low", "high", "n_seeds", "n_train", "majority", "regression", "why"])
+    return pd.DataFrame(
+        lines,
+        columns=["corpus", "encoder", "mean", "low", "high", "n_seeds", "n_train", "majority", "regression", "why"],
+    )
 
 
 def accuracy_table(rows: pd.DataFrame):
     """`accuracies` to show, a line a data set and a column a model; models that enter no claim are grey and have an asterisk."""
     lines, grey = {}, set()
     for row in rows.itertuples():
-        line = lines.setdefault(row.corpus, {"data set": row.corpus, "trained on": f"{row.n_train:,}", "majority": row.majority, "regression": row.regression})
+        line = lines.setdefault(
+            row.corpus,
+            {
+                "data set": row.corpus,
+                "trained on": f"{row.n_train:,}",
+                "majority": row.majority,
+                "regression": row.regression,
+            },
+        )
         name = ENCODER_NAMES[row.encoder]
-        line[name] = told(row.mean, row.low, row.high, ".3f", (0, 1)).replace(" (no interval)", "") + f", {row.n_seeds} s." + " *" * bool(row.why)
+        line[name] = (
+            told(row.mean, row.low, row.high, ".3f", (0, 1)).replace(" (no interval)", "")
+            + f", {row.n_seeds} s."
+            + " *" * bool(row.why)
+        )
         if row.why:
             grey.add((row.corpus, name))
     table = pd.DataFrame(list(lines.values()))

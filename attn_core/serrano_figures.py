@@ -45,7 +45,10 @@ def thinned(alpha: np.ndarray, js: np.ndarray, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     rows = np.flatnonzero(np.isfinite(js) & (js < np.nanmax(js, initial=-np.inf)) & (alpha >= 0) & (alpha < 1))
     place = (alpha[rows] * BINS).astype(int)
-    chosen = [rows[place == k] if (place == k).sum() <= FEWEST else rng.choice(rows[place == k], FEWEST) for k in np.unique(place)]
+    chosen = [
+        rows[place == k] if (place == k).sum() <= FEWEST else rng.choice(rows[place == k], FEWEST)
+        for k in np.unique(place)
+    ]
     return np.unique(np.concatenate(chosen)) if chosen else rows
 
 
@@ -63,7 +66,16 @@ def scatter(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "cod
         part = tables[name][tables[name]["n"] > 1]
         alpha, js = (part[f"delta_{kind}@{rule}"].to_numpy(float) for kind in ("alpha", "js"))
         rows = thinned(alpha, js)
-        ax.plot(alpha[rows], js[rows], ".", color=COLOURS[name], alpha=0.35, markersize=5, markeredgewidth=0, rasterized=True)
+        ax.plot(
+            alpha[rows],
+            js[rows],
+            ".",
+            color=COLOURS[name],
+            alpha=0.35,
+            markersize=5,
+            markeredgewidth=0,
+            rasterized=True,
+        )
         place = np.clip(np.digitize(alpha, ALPHA_BINS[::2]) - 1, 0, 9)
         for k in range(10):
             values = js[place == k]
@@ -94,7 +106,9 @@ def negatives(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "c
     label_edges(figure, "Δα where ΔJS < 0", "documents")
 
 
-def many(tables: dict[tuple[str, str], pd.DataFrame], encoders: list[str], corpora: list[str], kind: str, rule: str = "coded") -> None:
+def many(
+    tables: dict[tuple[str, str], pd.DataFrame], encoders: list[str], corpora: list[str], kind: str, rule: str = "coded"
+) -> None:
     """Figures 3 or 4 of several models at once: a row a model, a column a data set; kind: 'scatter' or 'negatives'.
 
     tables: (data set, model) -> documents. Points are thinned as in `scatter`, bins are those of `negatives`; no means.
@@ -110,13 +124,24 @@ def many(tables: dict[tuple[str, str], pd.DataFrame], encoders: list[str], corpo
             ax.set(xlim=(0, 1), xticks=[0, 0.5, 1])
             part = tables.get((corpus, encoder))
             if part is None:
-                ax.text(0.5, 0.5, "no run stored", ha="center", va="center", transform=ax.transAxes, color=PAPER, fontsize=8)
+                ax.text(
+                    0.5, 0.5, "no run stored", ha="center", va="center", transform=ax.transAxes, color=PAPER, fontsize=8
+                )
                 continue
             part = part[part["n"] > 1]
             alpha, js = (part[f"delta_{name}@{rule}"].to_numpy(float) for name in ("alpha", "js"))
             if kind == "scatter":
                 rows = thinned(alpha, js)
-                ax.plot(alpha[rows], js[rows], ".", color=COLOURS[corpus], alpha=0.3, markersize=3, markeredgewidth=0, rasterized=True)
+                ax.plot(
+                    alpha[rows],
+                    js[rows],
+                    ".",
+                    color=COLOURS[corpus],
+                    alpha=0.3,
+                    markersize=3,
+                    markeredgewidth=0,
+                    rasterized=True,
+                )
                 ax.axhline(0, color="black", linewidth=0.4)
                 ax.set_ylim(*LIMITS)
             elif (js < 0).any():
@@ -148,7 +173,9 @@ def boxes(every: pd.DataFrame, corpora: list[str], encoders: list[str], kind: st
     """
     encoders = [name for name in encoders if (every["encoder"] == name).any()] or encoders[:1]
     several = False
-    figure, axes = plt.subplots(len(encoders), 1, figsize=(WIDTH, 0.5 + 2.3 * len(encoders)), squeeze=False, sharex=True, layout="constrained")
+    figure, axes = plt.subplots(
+        len(encoders), 1, figsize=(WIDTH, 0.5 + 2.3 * len(encoders)), squeeze=False, sharex=True, layout="constrained"
+    )
     width = 0.8 / len(orders)
     for ax, encoder in zip(axes[:, 0], encoders, strict=True):
         mine = every[(every["encoder"] == encoder) & (every["bin"] == group)]
@@ -161,23 +188,51 @@ def boxes(every: pd.DataFrame, corpora: list[str], encoders: list[str], kind: st
                 if "median" not in first:
                     continue
                 x = i + (j - (len(orders) - 1) / 2) * width
-                stats = {"med": first["median"], "q1": first["q25"], "q3": first["q75"], "whislo": first["whisker_low"], "whishi": first["whisker_high"], "fliers": []}
+                stats = {
+                    "med": first["median"],
+                    "q1": first["q25"],
+                    "q3": first["q75"],
+                    "whislo": first["whisker_low"],
+                    "whishi": first["whisker_high"],
+                    "fliers": [],
+                }
                 drawn = ax.bxp([stats], positions=[x], widths=0.85 * width, patch_artist=True, showfliers=False, manage_ticks=False,
                                medianprops={"color": "black", "linewidth": 1.6})  # fmt: skip
-                drawn["boxes"][0].set(facecolor=ORDER_COLOURS[order], linewidth=0.7, hatch="////" if (corpus, encoder) in (weak or {}) else None)
+                drawn["boxes"][0].set(
+                    facecolor=ORDER_COLOURS[order],
+                    linewidth=0.7,
+                    hatch="////" if (corpus, encoder) in (weak or {}) else None,
+                )
                 if corpus == "planted":
                     drawn["boxes"][0].set(edgecolor=CONTROL, hatch="xx")
                 medians = rows.loc[rows["measure"] == "median", "value"].to_numpy()
                 seeds_mark(ax, x, medians)
                 several |= len(medians) > 1
-        ax.set(title=f"{ENCODER_NAMES[encoder]}s", ylim=(-0.03, 1.05), yticks=np.arange(0, 1.01, 0.25), xlim=(-0.6, len(corpora) - 0.4))
+        ax.set(
+            title=f"{ENCODER_NAMES[encoder]}s",
+            ylim=(-0.03, 1.05),
+            yticks=np.arange(0, 1.01, 0.25),
+            xlim=(-0.6, len(corpora) - 0.4),
+        )
         ax.set_xticks(range(len(corpora)), corpora)
         for label in ax.get_xticklabels():
             label.set_color(CONTROL if label.get_text() == "planted" else "black")
-    figure.supylabel({"fraction": "fraction removed at the first flip", "mass": "attention mass removed"}[kind], fontsize=11)
+    figure.supylabel(
+        {"fraction": "fraction removed at the first flip", "mass": "attention mass removed"}[kind], fontsize=11
+    )
     handles = [Patch(facecolor=ORDER_COLOURS[order], edgecolor="black", label=ORDERS[order]) for order in orders]
     if several:
-        handles.append(Line2D([], [], color="black", marker="D", markerfacecolor="white", linestyle="none", label="median, mean of seeds"))
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color="black",
+                marker="D",
+                markerfacecolor="white",
+                linestyle="none",
+                label="median, mean of seeds",
+            )
+        )
     if "planted" in corpora:
         handles.append(Patch(facecolor="white", edgecolor=CONTROL, hatch="xx", label="generated"))
     if weak:
@@ -197,7 +252,15 @@ def seeds_mark(ax: plt.Axes, x: float, values: np.ndarray) -> None:
     ax.plot(x, values.mean(), "D", markerfacecolor="white", markeredgecolor="black", markersize=4, zorder=5)
 
 
-def dots(rows: pd.DataFrame, xlabel: str, reference: float | None = None, weak: dict | None = None, zero: bool = False, groups: str = "corpus", fewest: int = HEADLINE_SEEDS) -> None:
+def dots(
+    rows: pd.DataFrame,
+    xlabel: str,
+    reference: float | None = None,
+    weak: dict | None = None,
+    zero: bool = False,
+    groups: str = "corpus",
+    fewest: int = HEADLINE_SEEDS,
+) -> None:
     """One line per data set and model: mean over seeds with interval; planted in its own colour, weak models grey.
 
     rows: corpus, encoder (a model or a pair), mean, low, high, n_seeds; optional target (an open diamond), line (the label).
@@ -218,7 +281,14 @@ def dots(rows: pd.DataFrame, xlabel: str, reference: float | None = None, weak: 
         ax.axvline(reference, color="black", linestyle="--", linewidth=0.9)
     if zero:
         ax.axvline(0, color="black", linewidth=0.6)
-    labels = rows["line"] if "line" in rows else [f"{row.corpus}, {' − '.join(ENCODER_NAMES[name] for name in row.encoder.split('-'))}" for row in rows.itertuples()]
+    labels = (
+        rows["line"]
+        if "line" in rows
+        else [
+            f"{row.corpus}, {' − '.join(ENCODER_NAMES[name] for name in row.encoder.split('-'))}"
+            for row in rows.itertuples()
+        ]
+    )
     ax.set_yticks(range(len(rows)), labels, fontsize=9.5)
     for y in np.flatnonzero(rows[groups].ne(rows[groups].shift()).to_numpy())[1:]:
         ax.axhline(y - 0.5, color="0.85", linewidth=0.8)
@@ -245,16 +315,30 @@ def by_gap(every: pd.DataFrame, corpora: list[str], encoder: str, rules: dict[st
     """
     figure, axes = plt.subplots(2, 1, figsize=(WIDTH, 4.6), sharex=True, layout="constrained")
     middle = (ALPHA_BINS[:-1] + ALPHA_BINS[1:]) / 2
-    for ax, measure, label in zip(axes, ("median", "share_negative"), ("median ΔJS", "share with ΔJS < 0"), strict=True):
+    for ax, measure, label in zip(
+        axes, ("median", "share_negative"), ("median ΔJS", "share with ΔJS < 0"), strict=True
+    ):
         for corpus in corpora:
             for rule, style in rules.items():
-                rows = every[(every["encoder"] == encoder) & (every["corpus"] == corpus) & (every["statistic"] == f"delta_js@{rule}") & (every["measure"] == measure) & (every["bin"] != "all")]
+                rows = every[
+                    (every["encoder"] == encoder)
+                    & (every["corpus"] == corpus)
+                    & (every["statistic"] == f"delta_js@{rule}")
+                    & (every["measure"] == measure)
+                    & (every["bin"] != "all")
+                ]
                 means = rows.groupby("bin")["value"].mean()
                 places = [np.argmin(np.abs(ALPHA_BINS - float(name[1:5]))) for name in means.index]
-                ax.plot(middle[places], means, style, color=COLOURS[corpus], marker=".", markersize=4, label=f"{corpus}, r as {rule}")
+                ax.plot(
+                    middle[places],
+                    means,
+                    style,
+                    color=COLOURS[corpus],
+                    marker=".",
+                    markersize=4,
+                    label=f"{corpus}, r as {rule}",
+                )
         ax.set_ylabel(label)
         ax.axhline(0, color="black", linewidth=0.5)
     axes[1].set(xlabel="Δα", xlim=(0, 1))
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9)
-
-

@@ -39,8 +39,22 @@ ORDERS = {
 CELLS = ("both", "only_top", "only_random", "neither")
 """Cells of the 2x2 table: which of the two erasures flips the decision."""
 
-KINDS = {"same": "the paper's data", "subset": "a subset", "other classes": "other classes", "other data": "not in the paper", "generated": "generated"}
-COLOURS = {"imdb_stars": "#1f4e79", "amazon": "#d95f02", "20news_all": "#1b9e77", "yelp": "#7570b3", "yahoo": "#a6761d", "agnews_all": "#666666", "planted": "#b8860b"}
+KINDS = {
+    "same": "the paper's data",
+    "subset": "a subset",
+    "other classes": "other classes",
+    "other data": "not in the paper",
+    "generated": "generated",
+}
+COLOURS = {
+    "imdb_stars": "#1f4e79",
+    "amazon": "#d95f02",
+    "20news_all": "#1b9e77",
+    "yelp": "#7570b3",
+    "yahoo": "#a6761d",
+    "agnews_all": "#666666",
+    "planted": "#b8860b",
+}
 """One colour a data set; `planted` has that of controls."""
 
 
@@ -69,7 +83,9 @@ def check(corpora: Iterable[str], encoders: Iterable[str] = ()) -> None:
             raise AttnError(f"no model '{name}' in this paper; encoder takes: {', '.join(HIERARCHICAL)}")
 
 
-def gather(corpora: Iterable[str], encoders: Iterable[str] = HIERARCHICAL, seeds: int = 5) -> tuple[list[Result], list[str]]:
+def gather(
+    corpora: Iterable[str], encoders: Iterable[str] = HIERARCHICAL, seeds: int = 5
+) -> tuple[list[Result], list[str]]:
     """The stored runs of some models by record and summary, and a line for each data set whose models lack seeds.
 
     The runs of `planted` are trained where they are not stored.
@@ -103,7 +119,9 @@ def firsts(corpora: Iterable[str], encoder: str, seed: int = SEEDS[0]) -> tuple[
         results = [live(run)] if CATALOGUE[corpus].generated else obtain_all([run])[0]
         for result in results:
             if result.traces is None and result.documents is None:
-                lines.append(f"{corpus}: only summaries are stored, its licence keeps every document out of the archive")
+                lines.append(
+                    f"{corpus}: only summaries are stored, its licence keeps every document out of the archive"
+                )
             else:
                 found[corpus] = result
     return found, lines
@@ -141,7 +159,9 @@ def weak(found: list[Result]) -> dict[tuple[str, str], str]:
 
 def told_weak(reasons: dict[tuple[str, str], str]) -> str:
     """The greyed models in words."""
-    return "; ".join(f"{corpus}, {ENCODER_NAMES[encoder]} ({why})" for (corpus, encoder), why in reasons.items()) or "none"
+    return (
+        "; ".join(f"{corpus}, {ENCODER_NAMES[encoder]} ({why})" for (corpus, encoder), why in reasons.items()) or "none"
+    )
 
 
 def coverage(found: list[Result]) -> pd.DataFrame:
@@ -184,7 +204,17 @@ def verdicts(rows: pd.DataFrame, wanted: pd.DataFrame | None = None) -> pd.DataF
             for row in mine.itertuples()
         ]  # fmt: skip
         if mine.empty:
-            lines.append({"claim": claim, "data set": "–", "model": "–", "asked": asked(next(part.itertuples())), "ours": "–", "seeds": 0, "verdict": "no run"})
+            lines.append(
+                {
+                    "claim": claim,
+                    "data set": "–",
+                    "model": "–",
+                    "asked": asked(next(part.itertuples())),
+                    "ours": "–",
+                    "seeds": 0,
+                    "verdict": "no run",
+                }
+            )
     return pd.DataFrame(lines, columns=["claim", "data set", "model", "asked", "ours", "seeds", "verdict"])
 
 
@@ -230,14 +260,19 @@ def claim_name(item: str) -> str:
     return f"Statement {number}, {words}"
 
 
-def flip_cells(every: pd.DataFrame, corpora: Iterable[str], encoder: str, choice: str = "attention", rule: str = "coded") -> dict[str, dict[str, str]]:
+def flip_cells(
+    every: pd.DataFrame, corpora: Iterable[str], encoder: str, choice: str = "attention", rule: str = "coded"
+) -> dict[str, dict[str, str]]:
     """Data set -> cell -> percentage of documents in words, mean over seeds with interval: what `erasure_figures.flip_tables` shows."""
     found = {}
     for corpus in corpora:
         mine = every[(every["corpus"] == corpus) & (every["encoder"] == encoder)]
         cells = {name: over_models(mine, f"flips_{choice}@{rule}", name) for name in CELLS}
         if not any(rows.empty for rows in cells.values()):
-            found[f"{corpus}{' (generated)' * CATALOGUE[corpus].generated}, %"] = {name: across.told(*rows.loc[0, ["mean", "low", "high"]], ".1f", (0, 100)).replace(" (no interval)", "") for name, rows in cells.items()}
+            found[f"{corpus}{' (generated)' * CATALOGUE[corpus].generated}, %"] = {
+                name: across.told(*rows.loc[0, ["mean", "low", "high"]], ".1f", (0, 100)).replace(" (no interval)", "")
+                for name, rows in cells.items()
+            }
     return found
 
 
@@ -248,12 +283,20 @@ def model_name(encoder: str) -> str:
 
 def never(every: pd.DataFrame, order: str = "attention") -> pd.DataFrame:
     """Share of documents that never flip under an order, the zero vector included; one row per corpus, encoder and seed."""
-    rows = every[(every["statistic"] == f"fraction_{order}") & (every["bin"] == "all") & every["measure"].isin(["n", "n_flipped"])]
-    wide = rows.pivot_table(index=["corpus", "encoder", "seed"], columns="measure", values="value", sort=False).reset_index()
+    rows = every[
+        (every["statistic"] == f"fraction_{order}")
+        & (every["bin"] == "all")
+        & every["measure"].isin(["n", "n_flipped"])
+    ]
+    wide = rows.pivot_table(
+        index=["corpus", "encoder", "seed"], columns="measure", values="value", sort=False
+    ).reset_index()
     return wide.assign(value=1 - wide["n_flipped"] / wide["n"])
 
 
-def differences(every: pd.DataFrame, first: str, second: str, bin: str = "common", measure: str = "mean") -> pd.DataFrame:
+def differences(
+    every: pd.DataFrame, first: str, second: str, bin: str = "common", measure: str = "mean"
+) -> pd.DataFrame:
     """Fraction removed under one order minus another, within seeds; rows corpus, encoder, mean, low, high, n_seeds, std.
 
     bin 'common': over the documents that flip under every order, so that both means are of the same documents.
@@ -273,7 +316,12 @@ def races(scored: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
 
 def share(values: pd.DataFrame, form: str = ".0%") -> str:
     """Rows of `over_models` in words: 'imdb_stars 12% (10% to 14%)'."""
-    return "; ".join(f"{row.corpus} {across.told(row.mean, row.low, row.high, form, (0, 1))}" for row in values.itertuples()) or "no run"
+    return (
+        "; ".join(
+            f"{row.corpus} {across.told(row.mean, row.low, row.high, form, (0, 1))}" for row in values.itertuples()
+        )
+        or "no run"
+    )
 
 
 def finite(*values: float) -> bool:

@@ -100,7 +100,9 @@ def asks_above(rule: str) -> bool:
 def numbers(result: Result) -> Numbers:
     """The summary of a run as a dictionary."""
     rows = summary_of(result)
-    return dict(zip(zip(rows["statistic"], rows["bin"], rows["measure"], strict=True), rows["value"].astype(float), strict=True))
+    return dict(
+        zip(zip(rows["statistic"], rows["bin"], rows["measure"], strict=True), rows["value"].astype(float), strict=True)
+    )
 
 
 def by_model(results: Iterable[Result]) -> dict[tuple[str, str], dict[int, Result]]:

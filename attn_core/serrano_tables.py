@@ -64,7 +64,11 @@ def rankings(
     suffix, parts = "@left" if item_left else "", []
     for ranking in RANKINGS:
         for quantity, (_, measure, _) in QUANTITIES.items():
-            chosen = (every["statistic"] == f"{quantity}_{ranking}{suffix}") & (every["measure"] == measure) & (every["bin"] == "all")
+            chosen = (
+                (every["statistic"] == f"{quantity}_{ranking}{suffix}")
+                & (every["measure"] == measure)
+                & (every["bin"] == "all")
+            )
             part = every[chosen & every["value"].notna()]
             parts.append(over_seeds(part, "corpus", "encoder").assign(ranking=ranking, quantity=quantity))
     rows = pd.concat(parts, ignore_index=True)
@@ -79,7 +83,9 @@ def rankings(
     rows["counts"] = [counts(*model, weak) for model in zip(rows["corpus"], rows["encoder"], strict=True)]
     places = {encoder: i for i, encoder in enumerate(HIERARCHICAL)}
     rows = rows.sort_values("encoder", key=lambda names: names.map(places), kind="stable")
-    return rows[["corpus", "encoder", "ranking", "quantity", "mean", "low", "high", "n_seeds", "over", "counts"]].reset_index(drop=True)
+    return rows[
+        ["corpus", "encoder", "ranking", "quantity", "mean", "low", "high", "n_seeds", "over", "counts"]
+    ].reset_index(drop=True)
 
 
 def over_documents(values: np.ndarray, quantity: str) -> tuple[float, float]:
@@ -101,23 +107,37 @@ def ranking_table(rows: pd.DataFrame, quantity: str, names: Mapping[str, str]) -
 
     names: encoder -> name.
     """
-    form, bounds = (".2f", (0, np.inf)) if quantity == "regret" else (".3f" if quantity == "regret_fraction" else ".2f", (0, 1))
+    form, bounds = (
+        (".2f", (0, np.inf)) if quantity == "regret" else (".3f" if quantity == "regret_fraction" else ".2f", (0, 1))
+    )
     part, lines = rows[rows["quantity"] == quantity], []
     for (corpus, encoder), found in part.groupby(["corpus", "encoder"], sort=False):
         cells = {NAMES[row.ranking]: told(row.mean, row.low, row.high, form, bounds) for row in found.itertuples()}
         mark = "" if found["counts"].iloc[0] else " *"
-        lines.append({"data set": corpus, "model": names[encoder] + mark, **cells, "seeds": int(found["n_seeds"].max())})
+        lines.append(
+            {"data set": corpus, "model": names[encoder] + mark, **cells, "seeds": int(found["n_seeds"].max())}
+        )
     there = [NAMES[ranking] for ranking in RANKINGS if (part["ranking"] == ranking).any()]
     return pd.DataFrame(lines, columns=["data set", "model", *there, "seeds"])
 
 
-def panels(rows: pd.DataFrame, names: Mapping[str, str], quantities: tuple[str, ...] = ("fraction", "equals", "regret_fraction")) -> pd.DataFrame:
+def panels(
+    rows: pd.DataFrame,
+    names: Mapping[str, str],
+    quantities: tuple[str, ...] = ("fraction", "equals", "regret_fraction"),
+) -> pd.DataFrame:
     """Quantities of `rankings` as rows of `figures.interval_panels`: a panel a quantity, a line a model, a series a ranking."""
     part = rows[rows["quantity"].isin(quantities)]
-    part = part.sort_values("quantity", key=lambda values: values.map({name: i for i, name in enumerate(quantities)}), kind="stable")
+    part = part.sort_values(
+        "quantity", key=lambda values: values.map({name: i for i, name in enumerate(quantities)}), kind="stable"
+    )
     marks = np.where(part["counts"], "", " *")
     label = part["corpus"] + ", " + part["encoder"].map(names) + marks
-    return part.assign(panel=part["quantity"].map(lambda name: QUANTITIES[name][0].replace(", ", ",\n")), label=label, series=part["ranking"])
+    return part.assign(
+        panel=part["quantity"].map(lambda name: QUANTITIES[name][0].replace(", ", ",\n")),
+        label=label,
+        series=part["ranking"],
+    )
 
 
 def sentence(rows: pd.DataFrame) -> str:
@@ -139,9 +159,16 @@ def sentence(rows: pd.DataFrame) -> str:
     order = beyond.mean().sort_values().index.tolist()
     best = beyond.idxmin(axis=1).value_counts()
     wins = ", ".join(f"{NAMES[name]} on {best[name]}" for name in order if name in best)
-    clauses = [f"{NAMES[name]} ({beyond[name].mean():.1%} of the items too many; the smallest set in {wide['equals'][name].mean():.0%} of documents)" for name in order]
+    clauses = [
+        f"{NAMES[name]} ({beyond[name].mean():.1%} of the items too many; the smallest set in {wide['equals'][name].mean():.0%} of documents)"
+        for name in order
+    ]
     paper = [name for name in order if name in PAPERS_ORDER]
-    same = "the order reported of the paper" if paper == list(PAPERS_ORDER) else "not the order reported of the paper, which is " + ", ".join(map(NAMES.get, PAPERS_ORDER))
+    same = (
+        "the order reported of the paper"
+        if paper == list(PAPERS_ORDER)
+        else "not the order reported of the paper, which is " + ", ".join(map(NAMES.get, PAPERS_ORDER))
+    )
     return (
         f"Over {len(beyond)} model{'' if len(beyond) == 1 else 's'} that count{'s' if len(beyond) == 1 else ''}{told_seeds}, the rankings from the closest to the smallest flip set are: "
         f"{'; '.join(clauses)}. Closest on single models: {wins}. "
@@ -167,7 +194,9 @@ def races(every: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd.Dat
     rows["counts"] = [counts(*model, weak) for model in zip(rows["corpus"], rows["encoder"], strict=True)]
     rows["counts"] &= rows["n_seeds"] > 0
     places = {encoder: i for i, encoder in enumerate(HIERARCHICAL)}
-    return rows.sort_values(["corpus", "encoder"], key=lambda names: names.map(places) if names.name == "encoder" else names).reset_index(drop=True)
+    return rows.sort_values(
+        ["corpus", "encoder"], key=lambda names: names.map(places) if names.name == "encoder" else names
+    ).reset_index(drop=True)
 
 
 # ---- is attention better without contextualisation? ------------------------------------------------------------------
@@ -185,11 +214,19 @@ def gaps(every: pd.DataFrame) -> pd.DataFrame:
         ("slope_gap", "value"): "slope",
     }  # fmt: skip
     part = every[(every["bin"] == "all") & every["encoder"].isin(HIERARCHICAL)]
-    part = part.assign(name=[wanted.get(pair) for pair in zip(part["statistic"], part["measure"], strict=True)]).dropna(subset="name")
-    runs = part.pivot_table(index=["corpus", "encoder", "seed"], columns="name", values="value").reindex(columns=list(wanted.values())).reset_index()
+    part = part.assign(name=[wanted.get(pair) for pair in zip(part["statistic"], part["measure"], strict=True)]).dropna(
+        subset="name"
+    )
+    runs = (
+        part.pivot_table(index=["corpus", "encoder", "seed"], columns="name", values="value")
+        .reindex(columns=list(wanted.values()))
+        .reset_index()
+    )
     runs["relative"] = runs["gap"] / runs["by_random"].where(runs["by_random"] > 0)
     runs["unit"] = runs["encoder"].str.split("_").str[0].str.upper()
-    return runs[["corpus", "unit", "encoder", "seed", "dispersion", "gap", "relative", "slope"]].rename_axis(columns=None)
+    return runs[["corpus", "unit", "encoder", "seed", "dispersion", "gap", "relative", "slope"]].rename_axis(
+        columns=None
+    )
 
 
 TESTS = {
@@ -219,24 +256,44 @@ def hypothesis(runs: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd
         if not set(names) <= set(part["encoder"]):
             continue
         wide = wide[wide["gap"][names].notna().all(axis=1)]
-        tests = {kind: wide[kind][names[0]] - wide[kind][names[1:]].mean(axis=1, skipna=False) for kind in ("gap", "relative")}
+        tests = {
+            kind: wide[kind][names[0]] - wide[kind][names[1:]].mean(axis=1, skipna=False)
+            for kind in ("gap", "relative")
+        }
         x, y = (wide[kind][names].sub(wide[kind][names].mean(axis=1), axis=0) for kind in ("dispersion", "gap"))
         tests["between"] = (x * y).sum(axis=1, skipna=False) / (x**2).sum(axis=1, skipna=False).replace(0, np.nan)
         tests["within"] = wide["slope"][names].mean(axis=1, skipna=False)
-        reason = "generated" if CATALOGUE[corpus].generated else "weak model" if any((corpus, name) in weak for name in names) else ""
+        reason = (
+            "generated"
+            if CATALOGUE[corpus].generated
+            else "weak model"
+            if any((corpus, name) in weak for name in names)
+            else ""
+        )
         for test, values in tests.items():
             values = values.dropna().to_numpy()
             if not len(values):
                 continue
             row = over_seeds(pd.DataFrame({"corpus": corpus, "value": values}), "corpus").iloc[0]
             why = reason or ("few seeds" if len(values) < HEADLINE_SEEDS else "")
-            lines.append({"corpus": corpus, "unit": unit, "test": test, **row[["mean", "low", "high", "n_seeds"]], "p": seed_p(values), "verdict": why})
+            lines.append(
+                {
+                    "corpus": corpus,
+                    "unit": unit,
+                    "test": test,
+                    **row[["mean", "low", "high", "n_seeds"]],
+                    "p": seed_p(values),
+                    "verdict": why,
+                }
+            )
     rows = pd.DataFrame(lines, columns=["corpus", "unit", "test", "mean", "low", "high", "n_seeds", "p", "verdict"])
     judged = (rows["verdict"] == "") & rows["p"].notna()
     rows.insert(8, "holm", np.nan)
     rows.loc[judged, "holm"] = holm(rows.loc[judged, "p"].to_numpy(float))
     sure = rows["holm"] < LEVEL
-    rows.loc[rows["verdict"] == "", "verdict"] = np.select([sure & (rows["high"] < 0), sure & (rows["low"] > 0)], ["supported", "contradicted"], "not decided")[rows["verdict"] == ""]
+    rows.loc[rows["verdict"] == "", "verdict"] = np.select(
+        [sure & (rows["high"] < 0), sure & (rows["low"] > 0)], ["supported", "contradicted"], "not decided"
+    )[rows["verdict"] == ""]
     return rows
 
 
@@ -244,8 +301,12 @@ def hypothesis_verdict(rows: pd.DataFrame) -> str:
     """`hypothesis` in words: what each test says of each data set and unit, and what that comes to."""
     judged = rows[rows["verdict"].isin(["supported", "contradicted", "not decided"])]
     if judged.empty:
-        reasons = "; ".join(f"{row.corpus} {row.unit}: {row.verdict}" for row in rows.drop_duplicates(["corpus", "unit"]).itertuples())
-        return f"Not decided: no data set has all three models with {HEADLINE_SEEDS} seeds that do their task" + (f" ({reasons})." if reasons else ".")
+        reasons = "; ".join(
+            f"{row.corpus} {row.unit}: {row.verdict}" for row in rows.drop_duplicates(["corpus", "unit"]).itertuples()
+        )
+        return f"Not decided: no data set has all three models with {HEADLINE_SEEDS} seeds that do their task" + (
+            f" ({reasons})." if reasons else "."
+        )
     lines = []
     for test, part in judged.groupby("test", sort=False):
         places = [f"{row.corpus} {row.unit} {told(row.mean, row.low, row.high, '.3f')}" for row in part.itertuples()]

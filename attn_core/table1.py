@@ -8,7 +8,12 @@ from attn_core.corpora import catalogue
 from attn_core.jain_tables import NOT_RERUN, ordered
 from attn_core.reported import reported
 
-COUNTS = {"vocabulary_size": "words", "average_length_tokens": "mean length", "train_size": "train", "test_size": "test"}
+COUNTS = {
+    "vocabulary_size": "words",
+    "average_length_tokens": "mean length",
+    "train_size": "train",
+    "test_size": "test",
+}
 SIZES = ("train_size", "test_size")
 
 
@@ -18,9 +23,17 @@ def table_1(scored: pd.DataFrame) -> pd.DataFrame:
     lines = []
     for corpus, part in rows.groupby("corpus", sort=False):
         printed, files = part[part["item"] == "Table 1"], part[part["item"] != "Table 1"]
-        for whose, column, chosen in (("paper", "reported", printed), ("corrected", "reported", files), ("ours", "ours", printed)):
+        for whose, column, chosen in (
+            ("paper", "reported", printed),
+            ("corrected", "reported", files),
+            ("ours", "ours", printed),
+        ):
             if len(chosen) and chosen[column].notna().any():
-                cells = {name: cell(printed, chosen, measure, column) for measure, name in COUNTS.items() if measure in set(chosen["measure"])}
+                cells = {
+                    name: cell(printed, chosen, measure, column)
+                    for measure, name in COUNTS.items()
+                    if measure in set(chosen["measure"])
+                }
                 lines.append({"data": corpus, "whose": whose, **cells})
         if part["ours"].isna().all():
             lines.append({"data": corpus, "whose": NOT_RERUN})
@@ -43,18 +56,35 @@ def slips() -> pd.DataFrame:
     all printed counts that the files have.
     """
     files = reported("jain_repo_datastats", snapshot="2018-11-18")
-    files = files.assign(measure=files["measure"].replace({"vocab_size": "vocabulary_size", "mean_length": "average_length_tokens"}))
+    files = files.assign(
+        measure=files["measure"].replace({"vocab_size": "vocabulary_size", "mean_length": "average_length_tokens"})
+    )
     keys = ["corpus", "class_name", "measure"]
-    both = [rows.assign(class_name=rows["class_name"].fillna("all")) for rows in (reported("jain_table1_datasets"), files)]
+    both = [
+        rows.assign(class_name=rows["class_name"].fillna("all")) for rows in (reported("jain_table1_datasets"), files)
+    ]
     rows = both[0].merge(both[1][[*keys, "value"]], on=keys, suffixes=("", "_files"))
     ends = files[files["measure"].isin(["min_length", "max_length"])]
-    ends = {value: f"{measure.split('_')[0]}imum of {corpus}" for corpus, measure, value in zip(ends["corpus"], ends["measure"], ends["value"], strict=True)}
+    ends = {
+        value: f"{measure.split('_')[0]}imum of {corpus}"
+        for corpus, measure, value in zip(ends["corpus"], ends["measure"], ends["value"], strict=True)
+    }
     off = (rows["value"] - rows["value_files"]).abs() >= np.where(rows["measure"].isin(SIZES), 0.5, 1)
     found = rows[off]
     lengths = found["measure"] == "average_length_tokens"
-    found = found.assign(count=found["measure"].map(COUNTS), taken_from=found["value"].map(ends).where(lengths, "").fillna(""))
-    found = ordered(found.rename(columns={"class_name": "class", "value": "printed", "value_files": "files"}).loc[:, lambda t: ~t.columns.duplicated(keep="last")])
-    found = found[["corpus", "class", "count", "printed", "files", "taken_from", "note"]].fillna({"note": ""}).reset_index(drop=True)
+    found = found.assign(
+        count=found["measure"].map(COUNTS), taken_from=found["value"].map(ends).where(lengths, "").fillna("")
+    )
+    found = ordered(
+        found.rename(columns={"class_name": "class", "value": "printed", "value_files": "files"}).loc[
+            :, lambda t: ~t.columns.duplicated(keep="last")
+        ]
+    )
+    found = (
+        found[["corpus", "class", "count", "printed", "files", "taken_from", "note"]]
+        .fillna({"note": ""})
+        .reset_index(drop=True)
+    )
     found.attrs["compared"] = len(rows)
     return found
 
@@ -74,7 +104,9 @@ def authors_scores() -> dict[tuple, float]:
     return {(run, *place): value for run, *place, value in zip(runs, *columns, strict=True)}
 
 
-def scores(every: pd.DataFrame, models: tuple[tuple[str, str], ...] = (("lstm", "tanh"),), macro: bool = True) -> pd.DataFrame:
+def scores(
+    every: pd.DataFrame, models: tuple[tuple[str, str], ...] = (("lstm", "tanh"),), macro: bool = True
+) -> pd.DataFrame:
     """Test scores of some models: Table 1 (BiLSTM, additive), the authors' two runs, ours; a row per data set and metric.
 
     Texts: F1 of class 1 and, where `macro`, macro F1; questions and inference: accuracy (for one label a document also the
@@ -82,7 +114,10 @@ def scores(every: pd.DataFrame, models: tuple[tuple[str, str], ...] = (("lstm", 
     """
     files, lines = authors_scores(), []
     printed = reported("jain_table1_datasets", measure="test_performance").set_index("corpus")["value"]
-    ours = {metric: across.over_models(every, metric, "value").set_index(["corpus", "encoder", "attention"]) for metric in ("f1_1", "macro_f1", "accuracy")}
+    ours = {
+        metric: across.over_models(every, metric, "value").set_index(["corpus", "encoder", "attention"])
+        for metric in ("f1_1", "macro_f1", "accuracy")
+    }
     nothing = pd.Series({"mean": np.nan, "low": np.nan, "high": np.nan, "n_seeds": 0})
     for corpus in across.paper_sets():
         metrics = [main_metric(corpus)]

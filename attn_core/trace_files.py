@@ -14,7 +14,9 @@ def write_traces(path: Path, traces: Traces) -> None:
     import pyarrow.parquet as pq
 
     columns = {"doc_id": pa.array(traces.doc_id), "label": pa.array(traces.label)}
-    lists = {name: traces.offsets for name in TOKEN_ARRAYS} | {name: np.arange(len(traces) + 1) for name in PER_DOCUMENT}
+    lists = {name: traces.offsets for name in TOKEN_ARRAYS} | {
+        name: np.arange(len(traces) + 1) for name in PER_DOCUMENT
+    }
     for name, offsets in lists.items():
         values = getattr(traces, name)
         if values is not None:

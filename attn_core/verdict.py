@@ -29,16 +29,28 @@ LONG = {"shortest": 1000, "silent": 1}
 """Knobs by which the runs of data/sweeps/planted-diabetes.yml are known."""
 
 
-def statistic_by_seed(results: Iterable[Result], corpus: str, encoder: str, statistic: str, measure: str, hidden: int | None = None) -> pd.Series:
+def statistic_by_seed(
+    results: Iterable[Result], corpus: str, encoder: str, statistic: str, measure: str, hidden: int | None = None
+) -> pd.Series:
     """seed -> one number of the summaries, of a model with additive attention and standard settings but for its width."""
     found = {}
     for result in results:
         run = from_dict(result.record["run"])
         other = {name for name, _ in difference(run)} - {"hidden"}
-        if result.summary is None or other or (run.corpus, run.encoder, run.attention, run.hidden) != (corpus, encoder, "tanh", hidden if hidden else Run(corpus, encoder).hidden):
+        if (
+            result.summary is None
+            or other
+            or (run.corpus, run.encoder, run.attention, run.hidden)
+            != (corpus, encoder, "tanh", hidden if hidden else Run(corpus, encoder).hidden)
+        ):
             continue
         rows = summary_of(result)
-        rows = rows[(rows["statistic"] == statistic) & (rows["measure"] == measure) & (rows["predicted"] == "all") & (rows["bin"] == "all")]
+        rows = rows[
+            (rows["statistic"] == statistic)
+            & (rows["measure"] == measure)
+            & (rows["predicted"] == "all")
+            & (rows["bin"] == "all")
+        ]
         if len(rows):
             found[run.seed] = float(rows["value"].iloc[0])
     return pd.Series(found, dtype=float)
@@ -68,7 +80,11 @@ def open_questions(results: list[Result], runs: pd.DataFrame, corpora: Iterable[
 
 def tasks(rows: pd.DataFrame) -> str:
     """From rows of `wiegreffe_tables.gaps`."""
-    return tables.told_needs(rows, "dev") if (rows["answer"] != "").any() else "open: no data set has five seeds of both models."
+    return (
+        tables.told_needs(rows, "dev")
+        if (rows["answer"] != "").any()
+        else "open: no data set has five seeds of both models."
+    )
 
 
 def encoders(results: list[Result]) -> str:
@@ -76,7 +92,10 @@ def encoders(results: list[Result]) -> str:
     sets = list(dict.fromkeys(result.record["run"]["corpus"] for result in results))
     where: dict[str, list[str]] = {"above": [], "below": [], "contains": []}
     for corpus in sets:
-        average, lstm = (statistic_by_seed(results, corpus, encoder, "tau_attention_gradient", "mean") for encoder in ("average", "lstm"))
+        average, lstm = (
+            statistic_by_seed(results, corpus, encoder, "tau_attention_gradient", "mean")
+            for encoder in ("average", "lstm")
+        )
         gap = (average - lstm).dropna()
         if where_it_lies := side(gap):
             where[where_it_lies].append(f"{corpus} {told(gap.mean(), *seed_interval(gap.to_numpy()), '+.2f')}")
@@ -92,7 +111,9 @@ def transfer(gaps: pd.DataFrame, corpora: list[str]) -> str:
     """From `guides.differences`."""
     verdicts = [guides.leakage(gaps, corpus) for corpus in corpora if corpus in set(gaps["corpus"])]
     decided = [sentence for verdict, sentence in verdicts if verdict != "open"]
-    return " ".join(decided) if decided else "open: no data set has five seeds of the guided networks and their controls."
+    return (
+        " ".join(decided) if decided else "open: no data set has five seeds of the guided networks and their controls."
+    )
 
 
 def capacity(results: list[Result], corpus: str = "sst") -> str:
@@ -100,16 +121,25 @@ def capacity(results: list[Result], corpus: str = "sst") -> str:
     widths = {}
     for result in results:
         run = from_dict(result.record["run"])
-        if (run.corpus, run.encoder, run.attention) == (corpus, "lstm", "tanh") and {name for name, _ in difference(run)} <= {"hidden"}:
+        if (run.corpus, run.encoder, run.attention) == (corpus, "lstm", "tanh") and {
+            name for name, _ in difference(run)
+        } <= {"hidden"}:
             widths[run.hidden or 128] = run.hidden
     if len(widths) < 2:
         return f"open: {corpus} has no stored run of another width; python -m attn_core sweep data/sweeps/capacity.yml --pack makes them."
     low, high = min(widths), max(widths)
-    values = {width: statistic_by_seed(results, corpus, "lstm", "jsd_exact@0.01", "mean", widths[width]) for width in (low, high)}
+    values = {
+        width: statistic_by_seed(results, corpus, "lstm", "jsd_exact@0.01", "mean", widths[width])
+        for width in (low, high)
+    }
     gap = (values[high] - values[low]).dropna()
     if not (lies := side(gap)):
         return f"open: {corpus} with {low} and {high} units has {len(gap)} shared seeds; five decide."
-    words = {"above": "a wider encoder eases adversaries", "below": "a wider encoder hampers adversaries", "contains": "no effect of width is shown"}[lies]
+    words = {
+        "above": "a wider encoder eases adversaries",
+        "below": "a wider encoder hampers adversaries",
+        "contains": "no effect of width is shown",
+    }[lies]
     return f"On {corpus} {words}: exact JSD at ε 0.01, {high} minus {low} units per direction, {told(gap.mean(), *seed_interval(gap.to_numpy()), '+.3f')}, {len(gap)} seeds."
 
 
@@ -147,14 +177,26 @@ def explanation(results: list[Result], runs: pd.DataFrame) -> pd.DataFrame:
     Columns statistic; positive, negative (mean over seeds with interval, in words); lies ('above', 'below', 'contains', '': positive minus negative,
     paired by seed); expected (the side that the explanation expects); reported_positive, reported_negative: of Diabetes.
     """
-    own = [r for r in results if is_long(from_dict(r.record["run"])) and r.summary is not None and (r.record["run"]["encoder"], r.record["run"]["attention"]) == ("lstm", "tanh")]
-    where = {"median change under permutation": ("median_change", "mean", "above"), "searched ε-max JSD (ε 0.05)": ("jsd_search@0.05", "mean", "below"), "largest weight": ("max_attention", "mean", "above")}
+    own = [
+        r
+        for r in results
+        if is_long(from_dict(r.record["run"]))
+        and r.summary is not None
+        and (r.record["run"]["encoder"], r.record["run"]["attention"]) == ("lstm", "tanh")
+    ]
+    where = {
+        "median change under permutation": ("median_change", "mean", "above"),
+        "searched ε-max JSD (ε 0.05)": ("jsd_search@0.05", "mean", "below"),
+        "largest weight": ("max_attention", "mean", "above"),
+    }
     rows = []
     for name, (statistic, measure, expected) in where.items():
         values = {"0": {}, "1": {}}
         for result in own:
             part = result.summary
-            part = part[(part["statistic"] == statistic) & (part["measure"] == measure) & (part["bin"] == "all")].set_index("predicted")["value"]
+            part = part[
+                (part["statistic"] == statistic) & (part["measure"] == measure) & (part["bin"] == "all")
+            ].set_index("predicted")["value"]
             for group in values:
                 if group in part.index:
                     values[group][result.record["run"]["seed"]] = float(part[group])
@@ -165,7 +207,9 @@ def explanation(results: list[Result], runs: pd.DataFrame) -> pd.DataFrame:
             part = beside.loc[beside["predicted"] == int(group), "jsd"]
             if len(part):
                 apart[group][seed] = float(part.median())
-    rows.append(("median JSD between seeds", "below", pd.Series(apart["1"], dtype=float), pd.Series(apart["0"], dtype=float)))
+    rows.append(
+        ("median JSD between seeds", "below", pd.Series(apart["1"], dtype=float), pd.Series(apart["0"], dtype=float))
+    )
     theirs = diabetes()
     return pd.DataFrame([
         {"statistic": name, "positive": in_words(positive), "negative": in_words(negative), "n_seeds": len((positive - negative).dropna()),
@@ -182,8 +226,18 @@ def in_words(values: pd.Series) -> str:
 def diabetes() -> dict[str, tuple[float, float]]:
     """What was reported of Diabetes, (positive, negative): means over the bins of Figures 6 and 7 of Jain & Wallace and of Figure 3 of Wiegreffe & Pinter."""
     found = {"largest weight": (np.nan, np.nan)}
-    for name, measure in (("median change under permutation", "median_output_change"), ("searched ε-max JSD (ε 0.05)", "eps_max_jsd")):
-        rows = reported("jain_repo_svg_summaries", corpus="diabetes", encoder="lstm", attention="tanh", measure=measure, snapshot=FINAL_RUN)
+    for name, measure in (
+        ("median change under permutation", "median_output_change"),
+        ("searched ε-max JSD (ε 0.05)", "eps_max_jsd"),
+    ):
+        rows = reported(
+            "jain_repo_svg_summaries",
+            corpus="diabetes",
+            encoder="lstm",
+            attention="tanh",
+            measure=measure,
+            snapshot=FINAL_RUN,
+        )
         wanted = rows[rows["statistic"] == ("mean_binned" if measure == "eps_max_jsd" else "median")]
         by_class = wanted.groupby("class_name")["value"].mean()
         found[name] = float(by_class.get("diabetes", np.nan)), float(by_class.get("no diabetes", np.nan))
@@ -207,5 +261,3 @@ def explanation_sentence(rows: pd.DataFrame) -> str:
 def seeds_of(runs: pd.DataFrame) -> int:
     """Seeds of the base model in a table of runs."""
     return of_role(runs, "planted", "base")["seed"].nunique()
-
-

@@ -15,8 +15,18 @@ from attn_core.runs import SEEDS
 from attn_core.wiegreffe_runs import BEST_FROM, GATED, adversaries, best_divergence, f1_by_seed, of_role
 from attn_core.wiegreffe_tables import NO_RUN, NOT_RERUN, base_traces
 
-KINDS = {"adversary": "trained adversaries", "seed": "other seeds", "uniform": "uniform model", "search": "per-document search"}
-MODELS_5 = {"trained_adversary_lambda_unknown": "adversary", "random_seed": "seed", "uniform_frozen": "uniform", "jain_wallace_2019_per_instance_adversary": "search"}
+KINDS = {
+    "adversary": "trained adversaries",
+    "seed": "other seeds",
+    "uniform": "uniform model",
+    "search": "per-document search",
+}
+MODELS_5 = {
+    "trained_adversary_lambda_unknown": "adversary",
+    "random_seed": "seed",
+    "uniform_frozen": "uniform",
+    "jain_wallace_2019_per_instance_adversary": "search",
+}
 
 
 def figure_5(runs: pd.DataFrame, corpus: str, searched: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -28,7 +38,10 @@ def figure_5(runs: pd.DataFrame, corpus: str, searched: pd.DataFrame | None = No
     for r in adversaries(runs, corpus).itertuples():
         rows.append(["adversary", r.seed, r.divergence, r.jsd, r.tvd, r.f1])
     for kind, name in (("seed", "base"), ("uniform", "uniform model")):
-        rows += [[kind, r.seed, np.nan, r.jsd, r.tvd, r.f1] for r in of_role(runs, corpus, name).dropna(subset="jsd").itertuples()]
+        rows += [
+            [kind, r.seed, np.nan, r.jsd, r.tvd, r.f1]
+            for r in of_role(runs, corpus, name).dropna(subset="jsd").itertuples()
+        ]
     if searched is not None:
         rows.append(["search", SEEDS[0], np.nan, searched["jsd"].mean(), searched["tvd"].mean(), np.nan])
     found = pd.DataFrame(rows, columns=["kind", "seed", "divergence", "jsd", "tvd", "f1"])
@@ -40,8 +53,12 @@ def figure_5_read(corpus: str) -> pd.DataFrame:
     read = reported("wiegreffe_figure5_digitised", corpus=corpus)
     if not len(read):
         return pd.DataFrame(columns=["kind", "point", "jsd", "tvd_halved"])
-    read = read.assign(kind=read["model"].map(MODELS_5), point=read["statistic"].str.extract(r"point=(\d+)")[0].astype(int))
-    wide = read.pivot(index=["kind", "point"], columns="measure", values="value").reset_index().rename_axis(columns=None)
+    read = read.assign(
+        kind=read["model"].map(MODELS_5), point=read["statistic"].str.extract(r"point=(\d+)")[0].astype(int)
+    )
+    wide = (
+        read.pivot(index=["kind", "point"], columns="measure", values="value").reset_index().rename_axis(columns=None)
+    )
     return wide.rename(columns={"JSD_attention_vs_base": "jsd", "TVD_prediction_vs_base": "tvd_halved"})
 
 
@@ -65,7 +82,9 @@ def epochs(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
         history = history.rename(columns={"test_jsd": "jsd", "test_tvd": "tvd"})
         if {"jsd", "tvd", "loss"} <= set(history):
             kept = np.arange(len(history)) == history["loss"].to_numpy().argmin()
-            parts.append(history[["epoch", "jsd", "tvd", "loss"]].assign(seed=r.seed, divergence=r.divergence, kept=kept))
+            parts.append(
+                history[["epoch", "jsd", "tvd", "loss"]].assign(seed=r.seed, divergence=r.divergence, kept=kept)
+            )
     return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
 
 

@@ -43,20 +43,44 @@ def paired_bars(ax: Axes, rows: pd.DataFrame, bottom: float = 0.6) -> None:
         ):
             if np.isfinite(mean):
                 few = row.n_seeds < HEADLINE_SEEDS
-                ax.bar(i + shift, mean - bottom, 0.38, bottom, color=colour, hatch="//" if few else None, edgecolor="white", linewidth=0)
+                ax.bar(
+                    i + shift,
+                    mean - bottom,
+                    0.38,
+                    bottom,
+                    color=colour,
+                    hatch="//" if few else None,
+                    edgecolor="white",
+                    linewidth=0,
+                )
                 if not few and np.isfinite(low):
                     ax.plot([i + shift] * 2, [low, high], color="black", linewidth=1.6)
             ax.plot(i + shift, theirs, "D", markerfacecolor="white", markeredgecolor="black", markersize=5, zorder=5)
     absent = {row.corpus: "not rerun" if row.corpus in GATED else "no run" for row in rows.itertuples()}
-    names = [f"{row.corpus}\n{seeds_in_words(row.n_seeds) if row.n_seeds else absent[row.corpus]}" for row in rows.itertuples()]
+    names = [
+        f"{row.corpus}\n{seeds_in_words(row.n_seeds) if row.n_seeds else absent[row.corpus]}"
+        for row in rows.itertuples()
+    ]
     ax.set_xticks(range(len(rows)), names, fontsize=9.5)
     ax.set_ylim(bottom, 1.0)
     ax.set_ylabel("F1 of class 1")
-    handles = [Patch(color=ATTENTION, label="attention"), Patch(color=UNIFORM, label="uniform weights"), author_handle("D", "the paper")]
+    handles = [
+        Patch(color=ATTENTION, label="attention"),
+        Patch(color=UNIFORM, label="uniform weights"),
+        author_handle("D", "the paper"),
+    ]
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
 
-def violins(ax: Axes, documents: pd.DataFrame | None, column: str, medians: pd.DataFrame, names: dict[int, str], limits: tuple[float, float] = (0, 0.72), legend: bool = True) -> None:
+def violins(
+    ax: Axes,
+    documents: pd.DataFrame | None,
+    column: str,
+    medians: pd.DataFrame,
+    names: dict[int, str],
+    limits: tuple[float, float] = (0, 0.72),
+    legend: bool = True,
+) -> None:
     """A column by bin of the largest weight and predicted class (form of Figure 3); lowest bin on top, class 0 above class 1.
 
     documents: predicted, max_attention, column; None draws the paper's medians alone. medians: rows of
@@ -86,7 +110,9 @@ def violins(ax: Axes, documents: pd.DataFrame | None, column: str, medians: pd.D
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=9)
 
 
-def trade_off(ax: Axes, points: pd.DataFrame, frontiers: dict[str, pd.DataFrame], theirs: pd.DataFrame, top: float = 0.1) -> None:
+def trade_off(
+    ax: Axes, points: pd.DataFrame, frontiers: dict[str, pd.DataFrame], theirs: pd.DataFrame, top: float = 0.1
+) -> None:
     """Mean JSD to the base against mean TVD, halved (form of Figure 5): adversaries joined by λ for each seed, other models as points.
 
     points: of `wiegreffe_curves.figure_5`; frontiers: of `frontiers`, of the frozen base; theirs: of `figure_5_read`, drawn
@@ -95,7 +121,9 @@ def trade_off(ax: Axes, points: pd.DataFrame, frontiers: dict[str, pd.DataFrame]
     for kind, (_, marker, _) in KINDS.items():
         part = theirs[theirs["kind"] == kind]
         line = {"linestyle": ":", "linewidth": 0.9} if kind == "adversary" else {"linestyle": "none"}
-        ax.plot(part["jsd"], part["tvd_halved"], marker=marker, color=PAPER, markerfacecolor="none", markersize=5, **line)
+        ax.plot(
+            part["jsd"], part["tvd_halved"], marker=marker, color=PAPER, markerfacecolor="none", markersize=5, **line
+        )
     for name, (colour, style) in FRONTIERS.items():
         if name in frontiers:
             ax.plot(frontiers[name]["jsd"], frontiers[name]["tvd_halved"], linestyle=style, color=colour, linewidth=1.4)
@@ -104,20 +132,39 @@ def trade_off(ax: Axes, points: pd.DataFrame, frontiers: dict[str, pd.DataFrame]
         if kind == "adversary":
             for _, curve in part.groupby("seed", sort=False):
                 curve = curve.sort_values("divergence")
-                ax.plot(curve["jsd"], curve["tvd_halved"], linestyle="-", linewidth=1.0, marker=marker, color=colour, markersize=5)
+                ax.plot(
+                    curve["jsd"],
+                    curve["tvd_halved"],
+                    linestyle="-",
+                    linewidth=1.0,
+                    marker=marker,
+                    color=colour,
+                    markersize=5,
+                )
         else:
-            ax.plot(part["jsd"], part["tvd_halved"], marker, color=colour, markersize=7 if kind != "seed" else 6, zorder=4)
+            ax.plot(
+                part["jsd"], part["tvd_halved"], marker, color=colour, markersize=7 if kind != "seed" else 6, zorder=4
+            )
     ax.set_xlim(0, 0.72)
     ax.set_ylim(0, top)
 
 
 def trade_off_legend(figure, frontiers: bool = True, theirs: bool = True) -> None:
     """One legend above the whole figure."""
-    handles = [Line2D([], [], linestyle="-" if kind == "adversary" else "none", marker=m, color=c, label=name) for kind, (c, m, name) in KINDS.items()]
+    handles = [
+        Line2D([], [], linestyle="-" if kind == "adversary" else "none", marker=m, color=c, label=name)
+        for kind, (c, m, name) in KINDS.items()
+    ]
     if frontiers:
-        handles += [Line2D([], [], color=c, linestyle=s, label=f"frozen base: {name}") for name, (c, s) in FRONTIERS.items()]
+        handles += [
+            Line2D([], [], color=c, linestyle=s, label=f"frozen base: {name}") for name, (c, s) in FRONTIERS.items()
+        ]
     if theirs:
-        handles.append(Line2D([], [], linestyle=":", color=PAPER, marker="o", markerfacecolor="none", label="the paper, same forms"))
+        handles.append(
+            Line2D(
+                [], [], linestyle=":", color=PAPER, marker="o", markerfacecolor="none", label="the paper, same forms"
+            )
+        )
     figure.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9)
 
 
@@ -135,7 +182,14 @@ def by_epoch(ax: Axes, rows: pd.DataFrame) -> None:
             kept = part[part["kept"].astype(bool)]
             ax.plot(kept["epoch"] + 1, kept["jsd"], "o", markerfacecolor="none", color=OURS, markersize=6)
         last = rows[rows["divergence"] == divergence].sort_values("epoch").iloc[-1]
-        ax.annotate(f"{divergence:g}", (last["epoch"] + 1, last["jsd"]), xytext=(4, 0), textcoords="offset points", fontsize=8.5, va="center")
+        ax.annotate(
+            f"{divergence:g}",
+            (last["epoch"] + 1, last["jsd"]),
+            xytext=(4, 0),
+            textcoords="offset points",
+            fontsize=8.5,
+            va="center",
+        )
     ax.set_xlabel("epoch")
     ax.set_ylabel("mean JSD to the base")
     ax.set_ylim(0, 0.72)

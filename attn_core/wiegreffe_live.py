@@ -32,7 +32,11 @@ IMITATION_EPOCHS = 12
 def runs_of(part: str, seeds: int = 2) -> list[Run]:
     """The runs of one page: 'base', 'uniform', 'guides' or 'adversaries', each with its bases, seeds of the book's list."""
     first = [replace(BASE, seed=seed) for seed in SEEDS[:seeds]]
-    word_by_word = [Run("planted", "average", kind, seed=seed, options=OPTIONS) for kind in ("tanh", "uniform") for seed in SEEDS[:seeds]]
+    word_by_word = [
+        Run("planted", "average", kind, seed=seed, options=OPTIONS)
+        for kind in ("tanh", "uniform")
+        for seed in SEEDS[:seeds]
+    ]
     guided = [
         Run("planted", "average", "given", seed=base.seed, options=OPTIONS, base=base, guide=guide)
         for guide in ("own", "permuted", "untrained") for base in first

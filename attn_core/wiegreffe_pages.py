@@ -22,7 +22,11 @@ def absent_runs(corpora: Iterable[str], kinds: Iterable[str], wanted: list[Run] 
     """
     corpora, kinds, store = list(corpora), tuple(kinds), archive.archive_folder()
     gated = [name for name in corpora if name in GATED]
-    lines = [f"{', '.join(gated)}: not rerun; only the paper's numbers are shown\ntheir texts need personal credentials"] if gated else []
+    lines = (
+        [f"{', '.join(gated)}: not rerun; only the paper's numbers are shown\ntheir texts need personal credentials"]
+        if gated
+        else []
+    )
     lacking, unread, count = {name: Counter() for name in corpora}, defaultdict(list), Counter()
     for run in planned() if wanted is None else wanted:
         kind = role(run).split(":")[0].split(" ")[0]
@@ -31,13 +35,24 @@ def absent_runs(corpora: Iterable[str], kinds: Iterable[str], wanted: list[Run] 
         count[run.corpus] += 1
         if not archive.has(store, run.key):
             lacking[run.corpus][kind] += 1
-        elif kind == "base" and run.selection == "dev" and compared_with(run) and "against.parquet" not in archive.read_record(store, run.key).get("files", ()):
+        elif (
+            kind == "base"
+            and run.selection == "dev"
+            and compared_with(run)
+            and "against.parquet" not in archive.read_record(store, run.key).get("files", ())
+        ):
             unread[run.corpus].append(run.seed)
     for name, counts in lacking.items():
         if counts:
-            commands = " and ".join(f"python -m attn_core sweep data/sweeps/wiegreffe-{GRIDS[kind]}.yml --pack" for kind in kinds if kind in counts)
+            commands = " and ".join(
+                f"python -m attn_core sweep data/sweeps/wiegreffe-{GRIDS[kind]}.yml --pack"
+                for kind in kinds
+                if kind in counts
+            )
             told = ", ".join(f"{kind} {absent}" for kind, absent in counts.items())
-            lines.append(f"{name}: {sum(counts.values())} of {count[name]} planned runs absent\n{told}; make them: {commands}")
+            lines.append(
+                f"{name}: {sum(counts.values())} of {count[name]} planned runs absent\n{told}; make them: {commands}"
+            )
         if seeds := unread[name]:
             lines.append(
                 f"{name}: {seeds_in_words(len(seeds))} of the base without documents beside seed 10, so in no figure by document\n"

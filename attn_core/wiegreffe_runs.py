@@ -46,7 +46,9 @@ def role(run: Run) -> str:
         return ""
     if entry.generated:  # its knobs, and the training that fits them, are not the papers'
         own = Run(run.corpus, run.encoder)
-        run = replace(run, options=(), batch=own.batch, hidden=own.hidden, learning_rate=own.learning_rate, epochs=own.epochs)
+        run = replace(
+            run, options=(), batch=own.batch, hidden=own.hidden, learning_rate=own.learning_rate, epochs=own.epochs
+        )
     plain = replace(
         run, base=None, guide="", words="text", divergence=None, attention="tanh", selection="dev",
         epochs=None if run.divergence is not None and not entry.generated else run.epochs,
@@ -91,7 +93,19 @@ def table(results: Iterable[Result]) -> pd.DataFrame:
             "jsd": beside.get("jsd", np.nan), "tvd": beside.get("tvd", np.nan), "positives": per_class[1] / sum(per_class),
             "n_train": record["n_train"], "n_test": record["n_test"], "epochs": len(record.get("history", ())), "result": result,
         })  # fmt: skip
-    columns = ["corpus", "role", "seed", "selection", "divergence", "base_seed", "f1", "accuracy", "jsd", "tvd", "positives"]
+    columns = [
+        "corpus",
+        "role",
+        "seed",
+        "selection",
+        "divergence",
+        "base_seed",
+        "f1",
+        "accuracy",
+        "jsd",
+        "tvd",
+        "positives",
+    ]
     found = pd.DataFrame(rows, columns=[*columns, "n_train", "n_test", "epochs", "result"])
     place = {seed: i for i, seed in enumerate(SEEDS)}
     return found.sort_values("seed", key=lambda seeds: seeds.map(place), kind="stable").reset_index(drop=True)
@@ -115,7 +129,9 @@ def adversaries(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
     rows = runs[(runs["corpus"] == corpus) & (runs["role"] == "adversary")]
     dev = [result.record["run"]["base"]["selection"] == "dev" for result in rows["result"]]
     longest = rows[np.array(dev, bool)].sort_values("epochs", ascending=False, kind="stable")
-    return longest.drop_duplicates(["seed", "base_seed", "divergence"]).sort_values(["seed", "divergence"], kind="stable")
+    return longest.drop_duplicates(["seed", "base_seed", "divergence"]).sort_values(
+        ["seed", "divergence"], kind="stable"
+    )
 
 
 def whole_curves(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
@@ -220,7 +236,9 @@ def planned() -> dict[Run, str]:
     from attn_core.sweep import read_grid
 
     folder = archive.archive_folder().parent / "sweeps"
-    return {run: f"data/sweeps/{path.name}" for path in sorted(folder.glob("wiegreffe-*.yml")) for run in read_grid(path)}
+    return {
+        run: f"data/sweeps/{path.name}" for path in sorted(folder.glob("wiegreffe-*.yml")) for run in read_grid(path)
+    }
 
 
 def gather(corpora: Iterable[str]) -> pd.DataFrame:

@@ -114,7 +114,9 @@ def judge(rule, evidence: Evidence) -> dict:
 def holds(rule, ours: dict) -> bool:
     """Whether a number, a claim or a band is met; the side is in the rule's words."""
     if rule.item.startswith("claim"):
-        return bool(ours["low"] > rule.reference if rule.rule.startswith("lower end") else ours["high"] < rule.reference)
+        return bool(
+            ours["low"] > rule.reference if rule.rule.startswith("lower end") else ours["high"] < rule.reference
+        )
     if rule.item.startswith("band"):
         above = "at least" in rule.rule.split(";")[0]
         return bool(ours["ours"] >= rule.reference if above else ours["ours"] <= rule.reference)
@@ -208,7 +210,9 @@ def on_curves(rule, evidence: Evidence) -> dict[int, float]:
             found[seed] = tvd - at(jsd)
         else:  # further seeds against the left end, the smallest divergence above 0
             left = curve[curve["divergence"] > 0].head(1)["tvd"]
-            found[seed] = mean_of(beside(runs, corpus, "base", "tvd")) - (frontier.HALVED * left.iloc[0] if len(left) else np.nan)
+            found[seed] = mean_of(beside(runs, corpus, "base", "tvd")) - (
+                frontier.HALVED * left.iloc[0] if len(left) else np.nan
+            )
     return found
 
 

@@ -52,7 +52,9 @@ COLUMNS_2 = {
 # ---- Table 2 ---------------------------------------------------------------------------------------------------------
 
 
-def gaps(runs: pd.DataFrame, corpora: Iterable[str] = PAPER_SETS, planned: dict[str, int] | None = None) -> pd.DataFrame:
+def gaps(
+    runs: pd.DataFrame, corpora: Iterable[str] = PAPER_SETS, planned: dict[str, int] | None = None
+) -> pd.DataFrame:
     """Base and uniform model over the seeds that both have, one row per data set and choice of checkpoint ('test' as the authors, 'dev').
 
     planned: corpus -> pairs of seeds that ought to be there; by default as many as one of the two models has seeds.
@@ -62,7 +64,11 @@ def gaps(runs: pd.DataFrame, corpora: Iterable[str] = PAPER_SETS, planned: dict[
     gap, low, high, n_seeds (differences within seeds), n_planned, answer: a key of ANSWERS, OPEN while pairs are missing, ''
     with fewer than five seeds or no run.
     """
-    printed = reported("wiegreffe_table2_f1_uniform").pivot(index="corpus", columns="model", values="value").rename(columns=COLUMNS_2)
+    printed = (
+        reported("wiegreffe_table2_f1_uniform")
+        .pivot(index="corpus", columns="model", values="value")
+        .rename(columns=COLUMNS_2)
+    )
     rows = []
     for corpus in corpora:
         theirs = printed.loc[corpus].to_dict() if corpus in printed.index else dict.fromkeys(COLUMNS_2.values(), np.nan)
@@ -72,7 +78,12 @@ def gaps(runs: pd.DataFrame, corpora: Iterable[str] = PAPER_SETS, planned: dict[
             wanted = max((planned or {}).get(corpus, 0), len(base.index.union(uniform.index)))
             if len(gap):
                 base, uniform = base[gap.index], uniform[gap.index]
-            row = {"corpus": corpus, "chosen": chosen, **theirs, "paper_gap": theirs["paper_base"] - theirs["paper_uniform"]}
+            row = {
+                "corpus": corpus,
+                "chosen": chosen,
+                **theirs,
+                "paper_gap": theirs["paper_base"] - theirs["paper_uniform"],
+            }
             for name, values in (("base", base), ("uniform", uniform), ("gap", gap)):
                 low, high = seed_interval(values.to_numpy(float))
                 ends = ("low", "high") if name == "gap" else (f"{name}_low", f"{name}_high")
@@ -80,7 +91,12 @@ def gaps(runs: pd.DataFrame, corpora: Iterable[str] = PAPER_SETS, planned: dict[
             rows.append(row | {"n_seeds": len(gap), "n_planned": wanted})
     found = pd.DataFrame(rows)
     decided = [answer(row.low, row.high, row.n_seeds) for row in found.itertuples()]
-    return found.assign(answer=[OPEN if key and row.n_seeds < row.n_planned else key for key, row in zip(decided, found.itertuples(), strict=True)])
+    return found.assign(
+        answer=[
+            OPEN if key and row.n_seeds < row.n_planned else key
+            for key, row in zip(decided, found.itertuples(), strict=True)
+        ]
+    )
 
 
 def answer(low: float, high: float, n_seeds: int, margin: float = MARGIN) -> str:
@@ -96,11 +112,16 @@ def told_needs(rows: pd.DataFrame, chosen: str = "dev") -> str:
     for key, words in ANSWERS.items():
         mine = rows[rows["answer"] == key]
         if len(mine):
-            cells = [f"{r.corpus} (gap {told(r.gap, r.low, r.high, '.3f')}, {r.n_seeds} seeds)" for r in mine.itertuples()]
+            cells = [
+                f"{r.corpus} (gap {told(r.gap, r.low, r.high, '.3f')}, {r.n_seeds} seeds)" for r in mine.itertuples()
+            ]
             parts.append(f"{words[0].upper()}{words[1:]} on {', '.join(cells)}.")
     waiting = rows[rows["answer"] == OPEN]
     if len(waiting):
-        cells = [f"{r.corpus} ({r.n_seeds} of {r.n_planned} pairs, gap so far {told(r.gap, r.low, r.high, '.3f')})" for r in waiting.itertuples()]
+        cells = [
+            f"{r.corpus} ({r.n_seeds} of {r.n_planned} pairs, gap so far {told(r.gap, r.low, r.high, '.3f')})"
+            for r in waiting.itertuples()
+        ]
         parts.append(f"Open, for planned pairs are missing: {', '.join(cells)}.")
     few = rows[(rows["answer"] == "") & rows["n_seeds"].gt(0)]
     if len(few):
@@ -131,11 +152,31 @@ def far_off(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
                     rest, own = values.drop(seed), values[seed]
                     if abs(own - rest.mean()) <= max(MARGIN, FAR_OFF * rest.std(ddof=1)):
                         continue
-                    auc = {key: of_role(runs, corpus, name, key).set_index("seed")["result"].get(seed) for key in (chosen, other)}
-                    auc = {key: np.nan if result is None else result.record.get("auc", np.nan) for key, result in auc.items()}
+                    auc = {
+                        key: of_role(runs, corpus, name, key).set_index("seed")["result"].get(seed)
+                        for key in (chosen, other)
+                    }
+                    auc = {
+                        key: np.nan if result is None else result.record.get("auc", np.nan)
+                        for key, result in auc.items()
+                    }
                     rows.append([corpus, name, seed, chosen, own, rest.mean(), f1_by_seed(runs, corpus, name, other).get(seed, np.nan),
                                  auc[chosen], auc[other], *seed_interval(gap.to_numpy(float)), *seed_interval(gap.drop(seed).to_numpy(float))])  # fmt: skip
-    columns = ["corpus", "role", "seed", "chosen", "f1", "others", "elsewhere", "auc", "auc_elsewhere", "low", "high", "low_without", "high_without"]
+    columns = [
+        "corpus",
+        "role",
+        "seed",
+        "chosen",
+        "f1",
+        "others",
+        "elsewhere",
+        "auc",
+        "auc_elsewhere",
+        "low",
+        "high",
+        "low_without",
+        "high_without",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -151,9 +192,17 @@ def told_far_off(rows: pd.DataFrame) -> str:
         )
         if np.isfinite(r.elsewhere):
             text += f" Its checkpoint chosen on {words['test' if r.chosen == 'dev' else 'dev']} has {r.elsewhere:.3f}"
-            text += f" (ROC AUC on the test set {r.auc:.3f} and {r.auc_elsewhere:.3f})" if np.isfinite([r.auc, r.auc_elsewhere]).all() else ""
-            text += ": checkpoints are chosen by ROC AUC, which takes no threshold, while F1 depends on the threshold 0.5."
-        parts.append(f"{text} It {side} the interval of the gap: {r.low:.3f} to {r.high:.3f} with it, {r.low_without:.3f} to {r.high_without:.3f} without.")
+            text += (
+                f" (ROC AUC on the test set {r.auc:.3f} and {r.auc_elsewhere:.3f})"
+                if np.isfinite([r.auc, r.auc_elsewhere]).all()
+                else ""
+            )
+            text += (
+                ": checkpoints are chosen by ROC AUC, which takes no threshold, while F1 depends on the threshold 0.5."
+            )
+        parts.append(
+            f"{text} It {side} the interval of the gap: {r.low:.3f} to {r.high:.3f} with it, {r.low_without:.3f} to {r.high_without:.3f} without."
+        )
     return " ".join(parts) or "No training is far off the others of its model."
 
 
@@ -180,7 +229,13 @@ def table_2(rows: pd.DataFrame) -> pd.DataFrame:
 
 def pairs_in_words(row) -> str:
     """'9', '7 of 9' where planned pairs are missing, '–' without any; row: of `gaps`."""
-    return "–" if not row.n_seeds else str(row.n_seeds) if row.n_seeds >= row.n_planned else f"{row.n_seeds} of {row.n_planned}"
+    return (
+        "–"
+        if not row.n_seeds
+        else str(row.n_seeds)
+        if row.n_seeds >= row.n_planned
+        else f"{row.n_seeds} of {row.n_planned}"
+    )
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -190,7 +245,12 @@ def number(value: float, digits: int = 2) -> str:
 
 # ---- Table 3 ---------------------------------------------------------------------------------------------------------
 
-TABLE_3 = {"uniform": "guided_mlp:uniform", "trained": "guided_mlp:trained_mlp", "own": "guided_mlp:base_lstm", "adversary": "guided_mlp:adversary_sec4"}
+TABLE_3 = {
+    "uniform": "guided_mlp:uniform",
+    "trained": "guided_mlp:trained_mlp",
+    "own": "guided_mlp:base_lstm",
+    "adversary": "guided_mlp:adversary_sec4",
+}
 """Source -> model in the reported table."""
 
 
@@ -212,8 +272,22 @@ def table_3(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
                 row = {"mean": np.nan, "low": np.nan, "high": np.nan, "n_seeds": 0}
             else:
                 continue
-            rows.append({"corpus": corpus, "source": source, "words": words, "paper": theirs, **row, "label": words, "panel": corpus})
-    return pd.DataFrame(rows).astype({"n_seeds": int}) if rows else pd.DataFrame(columns=["corpus", "source", "paper", "mean", "low", "high", "n_seeds"])
+            rows.append(
+                {
+                    "corpus": corpus,
+                    "source": source,
+                    "words": words,
+                    "paper": theirs,
+                    **row,
+                    "label": words,
+                    "panel": corpus,
+                }
+            )
+    return (
+        pd.DataFrame(rows).astype({"n_seeds": int})
+        if rows
+        else pd.DataFrame(columns=["corpus", "source", "paper", "mean", "low", "high", "n_seeds"])
+    )
 
 
 # ---- Figure 3 --------------------------------------------------------------------------------------------------------
@@ -244,7 +318,9 @@ def figure_3(documents: dict[tuple[str, str], pd.DataFrame | None], corpora: Ite
     """
     read = reported("wiegreffe_figure3_digitised", statistic="median")
     read = read.assign(
-        kind=read["model"].map(MODELS_3), predicted=read["measure"].str.endswith("pos").astype(int), bin=read["measure"].str.extract(r"=(\[[^;]*)")[0].str[:5]
+        kind=read["model"].map(MODELS_3),
+        predicted=read["measure"].str.endswith("pos").astype(int),
+        bin=read["measure"].str.extract(r"=(\[[^;]*)")[0].str[:5],
     )
     theirs = read.set_index(["corpus", "kind", "predicted", "bin"])["value"]
     rows = []
@@ -261,5 +337,15 @@ def figure_3(documents: dict[tuple[str, str], pd.DataFrame | None], corpora: Ite
                         row = {"n": 0, **dict.fromkeys(("q25", "median", "q75", "low", "high"), np.nan)}
                     else:
                         continue
-                    rows.append({"corpus": corpus, "kind": kind, "predicted": predicted, "class_name": name, "bin": label, "theirs": value, **row})
+                    rows.append(
+                        {
+                            "corpus": corpus,
+                            "kind": kind,
+                            "predicted": predicted,
+                            "class_name": name,
+                            "bin": label,
+                            "theirs": value,
+                            **row,
+                        }
+                    )
     return pd.DataFrame(rows)

@@ -125,6 +125,10 @@ def rows(long: bool = False) -> Iterator[dict]:
     lengths = LENGTHS if long else LENGTHS[:5]
     taken, grown = by_length(lengths=lengths)
     told = ", ".join(f"{length}: {1e3 * each:.2f} ms" for length, each in zip(lengths, taken, strict=True))
-    yield {"name": "removal orders by length, 5 classes", "seconds": taken[-1], "note": f"{told}; grows as n^{grown:.2f}"}
+    yield {
+        "name": "removal orders by length, 5 classes",
+        "seconds": taken[-1],
+        "note": f"{told}; grows as n^{grown:.2f}",
+    }
     traces = leaning(180, 400, 5)
     yield {"name": "erasure table, 400 x 180, 5 classes", "seconds": seconds(lambda: document_table(traces), 2)}

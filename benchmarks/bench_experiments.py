@@ -128,7 +128,9 @@ def searched(name: str, traces: Traces, two: Traces) -> dict:
     starts = 3 * random.normals(0, "starts", two.doc_id, two.offsets, 5)
     twin = seconds(lambda: plain.search(two, starts, steps=steps), 2)
     work = 20 * tokens + 5 * len(traces) * (0 if traces.query is None else traces.query.shape[1])
-    note = "15 logarithms and 5 exponentials a token and step" + (", 5 tanh a hidden number" * (traces.query is not None))
+    note = "15 logarithms and 5 exponentials a token and step" + (
+        ", 5 tanh a hidden number" * (traces.query is not None)
+    )
     return row(
         f"search, 5 adversaries x 500 steps, {name}",
         seconds(lambda: search(traces, progress=False), 3),

@@ -1,6 +1,6 @@
 """Leave-one-out against length: seconds a document, the fitted exponent, and the counted floor.
 
-    python -m benchmarks --lengths      measures 20 to 2,000 words and writes data/measured/leave_one_out_by_length.csv
+python -m benchmarks --lengths      measures 20 to 2,000 words and writes data/measured/leave_one_out_by_length.csv
 """
 
 import datetime

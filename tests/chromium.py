@@ -58,7 +58,11 @@ def look(address: str, page: str, width: int, picture: Path, height: int = 1400)
     window = f"--window-size={max(width, 500)},{height}"
     with tempfile.TemporaryDirectory(prefix="chromium-") as profile:
         command = [CHROMIUM, *FLAGS, NO_NETWORK, window, f"--user-data-dir={profile}"]
-        command += [f"--screenshot={picture}", "--dump-dom", f"{address}/frame?page={page}&width={width}&height={height}"]
+        command += [
+            f"--screenshot={picture}",
+            "--dump-dom",
+            f"{address}/frame?page={page}&width={width}&height={height}",
+        ]
         run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     found = re.search(r'data-width="(\d+)"', run.stdout)
     assert found, f"no page was measured: {run.stderr[-300:]}"

@@ -26,6 +26,7 @@ nobody saw @entity2 but @entity4
 @entity2:Dee
 """
 
+
 def tar(members: dict[str, str | bytes]) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:

@@ -16,7 +16,13 @@ def words(documents: Documents) -> list[np.ndarray]:
 
 def guided_logits(arrays: dict[str, np.ndarray], documents: Documents, weights: list[np.ndarray]) -> np.ndarray:
     """b + w . sum_t weights_t tanh(W e_t + c), (D,)."""
-    names = "encoder.embedding.weight", "encoder.project.weight", "encoder.project.bias", "decoder.weight", "decoder.bias"
+    names = (
+        "encoder.embedding.weight",
+        "encoder.project.weight",
+        "encoder.project.bias",
+        "decoder.weight",
+        "decoder.bias",
+    )
     table, project, shift, w, b = (arrays[name].astype(float) for name in names)
     logits = []
     for ids, own in zip(words(documents), weights, strict=True):

@@ -17,7 +17,16 @@ def against(base, other, top=5):
         p = output(attention @ contribution + base.bias.astype(np.float64))
         q = output(second @ weights + other.bias.astype(np.float64))
         predicted = int(round(p[1])) if len(base.bias) == 1 else int(np.argmax(p))
-        found.append((doc_id, predicted, max(attention), jsd(attention, second), 0.5 * sum(abs(p - q)), overlap(attention, second, top)))
+        found.append(
+            (
+                doc_id,
+                predicted,
+                max(attention),
+                jsd(attention, second),
+                0.5 * sum(abs(p - q)),
+                overlap(attention, second, top),
+            )
+        )
     return found
 
 

@@ -73,16 +73,25 @@ def test_coverage_counts_the_seeds_of_the_model_with_fewest():
     assert rows.to_dict("records") == [
         {"corpus": "snli", "n_seeds": 1, "n_train": 20_000, "n_dev": 100, "n_test": 9_824, "data": "subset"}
     ]
-    assert across.told_coverage(rows) == "snli 9,824 (1 seed, trained on 20,000 and 100 for development, 549,367 in the paper)"
+    assert (
+        across.told_coverage(rows)
+        == "snli 9,824 (1 seed, trained on 20,000 and 100 for development, 549,367 in the paper)"
+    )
     assert across.few(rows) == "snli (1)"
     assert across.told_coverage(across.coverage([], scored)) == "no run"
 
 
 def test_the_mean_over_data_sets_is_taken_within_seeds_that_all_have():
-    values = pd.DataFrame({"corpus": ["a", "a", "a", "b", "b"], "seed": [1, 2, 3, 1, 2], "value": [0.0, 0.2, 9.0, 1.0, 0.8]})
+    values = pd.DataFrame(
+        {"corpus": ["a", "a", "a", "b", "b"], "seed": [1, 2, 3, 1, 2], "value": [0.0, 0.2, 9.0, 1.0, 0.8]}
+    )
     found = across.mean_of_sets(values)
     assert found["mean"] == 0.5 and found["n_seeds"] == 2 and found["sets"] == 2
-    assert found["seeds"] == (1, 2) and jain_tables.told_seeds(found["seeds"]) == "2 seeds" and jain_tables.told_seeds((10,)) == "seed 10 only"
+    assert (
+        found["seeds"] == (1, 2)
+        and jain_tables.told_seeds(found["seeds"]) == "2 seeds"
+        and jain_tables.told_seeds((10,)) == "seed 10 only"
+    )
     assert found["low"] == pytest.approx(0.5) and found["high"] == pytest.approx(0.5)
 
 
@@ -97,12 +106,20 @@ def test_models_no_better_than_the_largest_class_are_named():
     def run(encoder, accuracy):
         names = {"corpus": "sst", "encoder": encoder, "attention": "tanh", "seed": 10}
         part = {"documents": 10, "mean_length": 5.0, "per_class": [4, 6]}
-        record = {"run": names, "accuracy": accuracy, "statistics": {"splits": {name: part for name in ("train", "dev", "test")}}}
+        record = {
+            "run": names,
+            "accuracy": accuracy,
+            "statistics": {"splits": {name: part for name in ("train", "dev", "test")}},
+        }
         return Result(record=record, traces=None, documents=None, summary=None, source="archive")
 
     assert jain_tables.untrained([run("lstm", 0.9)]) == "none"
     told = jain_tables.untrained([run("lstm", 0.9), run("average", 0.9), run("average", 0.62)])
-    assert "1 of 2 seeds, accuracy 0.62 to 0.90; largest class 0.60" in told and told.startswith("sst") and ";" not in told.split("largest")[1]
+    assert (
+        "1 of 2 seeds, accuracy 0.62 to 0.90; largest class 0.60" in told
+        and told.startswith("sst")
+        and ";" not in told.split("largest")[1]
+    )
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
@@ -131,17 +148,35 @@ def test_a_cell_of_table_2_that_was_not_rerun_keeps_the_printed_value():
     rows = scored_rows(item=["Table 2"] * 6, corpus=["sst"] * 3 + ["adr"] * 3, group=["negative"] * 3 + ["ADR"] * 3,
                        statistic=["mean", "std", "sig_frac"] * 2, reported=[0.4, 0.21, 0.59, 0.45, 0.16, 0.77], ours=[0.42, 0.2, 0.63] + [np.nan] * 3,
                        verdict=["reproduced", "differs", "reproduced"] + ["not rerun"] * 3)  # fmt: skip
-    place = {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "statistic": "accuracy", "measure": "value", "predicted": "all", "bin": "all"}
+    place = {
+        "corpus": "sst",
+        "encoder": "lstm",
+        "attention": "tanh",
+        "statistic": "accuracy",
+        "measure": "value",
+        "predicted": "all",
+        "bin": "all",
+    }
     every = pd.DataFrame([{**place, "seed": seed, "value": value} for seed, value in ((10, 0.8), (50, 0.9))])
     first, second = jain_tables.table_2(rows, "lstm", "tau_gradient", every).to_dict("records")
     assert first["our accuracy"] == "0.85" and second["our accuracy"] == "–"
-    assert first["data, class"] == "sst negative" and first["within"] == "2 of 3" and first["our mean, 95 %"] == "0.10–0.30"
+    assert (
+        first["data, class"] == "sst negative"
+        and first["within"] == "2 of 3"
+        and first["our mean, 95 %"] == "0.10–0.30"
+    )
     assert first["paper"].replace("\u00a0", " ") == "0.40 ± 0.21 (0.59)" and first["final run"] == "0.34"
     assert second["ours"] == "not rerun" and second["paper"].replace("\u00a0", " ") == "0.45 ± 0.16 (0.77)"
 
 
 def test_medians_by_bin_keep_the_authors_where_nothing_was_rerun():
-    rows = scored_rows(item=["Figure 6 [0.00,0.25)"], group=["negative"], statistic=["median"], measure=["median_output_change"], ours=[0.05])
+    rows = scored_rows(
+        item=["Figure 6 [0.00,0.25)"],
+        group=["negative"],
+        statistic=["median"],
+        measure=["median_output_change"],
+        ours=[0.05],
+    )
     panels = jain_tables.bin_panels(rows, "Figure 6")
     assert panels["corpus"].nunique() == 12 and panels["mean"].notna().sum() == 1
     table = jain_tables.bin_table(panels).set_index("data, class")
@@ -150,7 +185,13 @@ def test_medians_by_bin_keep_the_authors_where_nothing_was_rerun():
 
 
 def test_a_bin_without_a_judged_row_shows_the_median_of_the_summaries():
-    rows = scored_rows(item=["Figure 6 [0.00,0.25)"], group=["negative"], statistic=["median"], measure=["median_output_change"], ours=[0.05])
+    rows = scored_rows(
+        item=["Figure 6 [0.00,0.25)"],
+        group=["negative"],
+        statistic=["median"],
+        measure=["median_output_change"],
+        ours=[0.05],
+    )
     place = {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "statistic": "median_change", "measure": "median"}
     every = pd.DataFrame([{**place, "predicted": "1", "bin": "[0.75,1.00]", "seed": seed, "value": value} for seed, value in ((10, 0.1), (50, 0.3))]
                          + [{**place, "predicted": "0", "bin": "[0.00,0.25)", "seed": 10, "value": 0.9}])  # fmt: skip
@@ -164,7 +205,9 @@ def test_what_the_own_contributions_cost_is_held_against_the_control_of_the_same
     place = {"encoder": "lstm", "attention": "tanh", "predicted": "all", "bin": "all", "measure": "mean"}
     values = [("sst", "jsd_shuffled@0.01", 0.6), ("sst", "jsd_exact@0.01", 0.5), ("snli", "jsd_shuffled@0.01", 0.6), ("snli", "jsd_sparse@0.01", 0.3),
               ("snli", "jsd_lower@0.01", 0.65)]  # fmt: skip
-    every = pd.DataFrame([{**place, "corpus": c, "statistic": s, "value": v, "seed": seed} for c, s, v in values for seed in (1, 2)])
+    every = pd.DataFrame(
+        [{**place, "corpus": c, "statistic": s, "value": v, "seed": seed} for c, s, v in values for seed in (1, 2)]
+    )
     found = jain_heights.resistance(every, 0.01).set_index("corpus")["ours"]
     assert found.round(9).to_dict() == {"sst": 0.1, "snli": 0.3}
     assert jain_heights.resistance(every[:0], 0.01).empty
@@ -172,8 +215,15 @@ def test_what_the_own_contributions_cost_is_held_against_the_control_of_the_same
 
 def test_the_slips_of_table_1_as_the_specification_lists_them():
     slips = table1.slips()
-    told = {(row.corpus, row["class"], row["count"]): (row.printed, round(row.files, 1), row["taken_from"]) for _, row in slips.iterrows()}
-    assert told["20news", "baseball", "test"] == (151, 171, "") and told["diabetes", "no diabetes", "test"] == (1295, 1296, "")
+    told = {
+        (row.corpus, row["class"], row["count"]): (row.printed, round(row.files, 1), row["taken_from"])
+        for _, row in slips.iterrows()
+    }
+    assert told["20news", "baseball", "test"] == (151, 171, "") and told["diabetes", "no diabetes", "test"] == (
+        1295,
+        1296,
+        "",
+    )
     assert told["babi_1", "all", "mean length"] == (8, 36.2, "minimum of cnn")
     assert told["babi_3", "all", "mean length"] == (421, 307.0, "maximum of babi_2")
     assert ("anemia", "acute", "test") not in told and len(slips) == 10 and slips.attrs["compared"] == 66
@@ -183,7 +233,11 @@ def test_a_corrected_class_leaves_the_others_as_printed():
     rows = scored_rows(item=["Table 1", "Table 1", "Table 1 (corrected)"], corpus=["20news"] * 3, group=["baseball", "hockey", "baseball"],
                        measure=["test_size"] * 3, reported=[151.0, 183.0, 171.0], ours=[179.0, 178.0, 179.0])  # fmt: skip
     table = table1.table_1(rows)
-    assert list(table["whose"]) == ["paper", "corrected", "ours"] and list(table["test"]) == ["151 / 183", "171 / 183", "179 / 178"]
+    assert list(table["whose"]) == ["paper", "corrected", "ours"] and list(table["test"]) == [
+        "151 / 183",
+        "171 / 183",
+        "179 / 178",
+    ]
 
 
 # ---- claims ----------------------------------------------------------------------------------------------------------
@@ -198,9 +252,15 @@ def test_claims_lie_on_a_side_only_with_five_seeds():
     assert (found["holm"] >= found["p"])[found["p"].notna()].all()
     shown = claims.matrix(found.reset_index()).set_index("data")["2"].to_dict()
     assert shown == {"sst": "✓", "imdb": "·", "20news": "○", "agnews": "✗"}
-    late = claims.matrix(found.reset_index().assign(reason="added after the runs of this model and data set")).set_index("data")["2"].to_dict()
+    late = (
+        claims.matrix(found.reset_index().assign(reason="added after the runs of this model and data set"))
+        .set_index("data")["2"]
+        .to_dict()
+    )
     assert late == {"sst": "✓†", "imdb": "·", "20news": "○†", "agnews": "✗†"}, "a rule that came after runs is marked"
-    counts = claims.counted(found.reset_index().assign(data=["subset", "same", "same", "same"], ours=[0.2, np.nan, 0.2, -0.2]))
+    counts = claims.counted(
+        found.reset_index().assign(data=["subset", "same", "same", "same"], ours=[0.2, np.nan, 0.2, -0.2])
+    )
     assert (counts["with_run"], counts["judged"], counts["open"], counts["no_run"]) == (3, 3, 0, 1)
     assert counts["shown"] == 1 and counts["contains"] == 1 and counts["opposite"] == 1 and counts["holm"] == 1
 
@@ -217,7 +277,9 @@ def test_the_one_sided_p_takes_its_error_from_the_interval():
 
     values = np.array([0.1, 0.3, 0.2, 0.25, 0.4])
     half = ttest_1samp(values, 0).confidence_interval(0.95)
-    rows = scored_rows(ours=[values.mean()] * 2, low=[half.low] * 2, high=[half.high] * 2, reported=[0.05, 0.05]).assign(side=[1, -1])
+    rows = scored_rows(
+        ours=[values.mean()] * 2, low=[half.low] * 2, high=[half.high] * 2, reported=[0.05, 0.05]
+    ).assign(side=[1, -1])
     expected = ttest_1samp(values, 0.05, alternative="greater").pvalue
     assert claims.one_sided(rows) == pytest.approx([expected, 1 - expected])
 
@@ -234,15 +296,22 @@ def test_holm_by_hand():
 def test_outputs_under_single_tokens_equal_a_plain_loop(traces):
     p, lowest, highest, other = one_token_outputs(traces)
     for row, _, attention, _ in documents(traces):
+
         def under(weights, row=row):
-            return output_under(traces, row, weights) if traces.readout is not None else output(traces.bias.astype(float) + weights @ contribution)
+            return (
+                output_under(traces, row, weights)
+                if traces.readout is not None
+                else output(traces.bias.astype(float) + weights @ contribution)
+            )
 
         contribution = traces.contribution[traces.offsets[row] : traces.offsets[row + 1]].astype(float)
         own = under(attention)
         shown = 1 if traces.classes == 1 else own.argmax()
         reached = np.array([under(weights) for weights in np.eye(len(attention))])
         assert p[row] == pytest.approx(own[shown])
-        assert lowest[row] == pytest.approx(reached[:, shown].min()) and highest[row] == pytest.approx(reached[:, shown].max())
+        assert lowest[row] == pytest.approx(reached[:, shown].min()) and highest[row] == pytest.approx(
+            reached[:, shown].max()
+        )
         assert other[row] == (reached.argmax(axis=1) != own.argmax()).any()
 
 
@@ -256,12 +325,18 @@ def test_panels_draw_what_is_there_and_nothing_else():
     })  # fmt: skip
     canvas, axes = figures.canvas(2)
     figures.interval_panels(axes[0], rows, theirs={"final": ("D", "authors, final")})
-    points = [[line for line in ax.lines if len(line.get_xdata()) == 1 and np.isfinite(line.get_xdata()[0])] for ax in axes[0]]
+    points = [
+        [line for line in ax.lines if len(line.get_xdata()) == 1 and np.isfinite(line.get_xdata()[0])] for ax in axes[0]
+    ]
     assert sorted(line.get_xdata()[0] for line in points[0]) == [0.2, 0.45, 0.5]
     assert [line.get_xdata()[0] for line in points[1]] == [0.4]
     assert points[1][0].get_markerfacecolor() == "white"  # three seeds: an open point ...
     assert not [line for line in axes[0, 1].lines if len(line.get_xdata()) == 2]  # ... without an interval
-    assert [text.get_text() for text in canvas.legends[0].get_texts()] == ["ours, mean and 95 % interval", "fewer than 5 seeds", "authors, final"]
+    assert [text.get_text() for text in canvas.legends[0].get_texts()] == [
+        "ours, mean and 95 % interval",
+        "fewer than 5 seeds",
+        "authors, final",
+    ]
 
 
 def test_three_classes_do_not_overlap_in_violins():
@@ -269,6 +344,10 @@ def test_three_classes_do_not_overlap_in_violins():
     table = pd.DataFrame({"predicted": np.repeat([0, 1, 2], 30), "max_attention": 0.3, "value": rng.random(90)})
     _, axes = figures.canvas()
     figures.violins(axes[0, 0], table, "value", {0: "a", 1: "b", 2: "c"})
-    spans = sorted((path.vertices[:, 1].min(), path.vertices[:, 1].max()) for body in axes[0, 0].collections for path in body.get_paths())
+    spans = sorted(
+        (path.vertices[:, 1].min(), path.vertices[:, 1].max())
+        for body in axes[0, 0].collections
+        for path in body.get_paths()
+    )
     bodies = [span for span in spans if span[1] - span[0] > 0.1]
     assert len(bodies) >= 3 and max(high for _, high in bodies) < 1.5 and min(low for low, _ in bodies) > 0.5

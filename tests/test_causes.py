@@ -104,7 +104,10 @@ def test_training_size_is_tested_on_another_data_set():
         "less data explain no full set"
     )
     sizes = found[(found["corpus"] == "agnews") & found["sentence"].str.contains("e train on")]
-    assert (sizes["sentence"].str.startswith("Suspected, not tested on this data set: we train") == (sizes["measure"] != "train_size")).all()
+    assert (
+        sizes["sentence"].str.startswith("Suspected, not tested on this data set: we train")
+        == (sizes["measure"] != "train_size")
+    ).all()
     assert (
         sizes["sentence"].str.contains("59,998").all() and "test_size" not in set(sizes["measure"]) and len(sizes) > 2
     )
@@ -115,7 +118,9 @@ def test_generated_questions_are_named():
     found = causes.causes(
         results=seeds_of("babi_3", ("lstm",), values={"accuracy": 0.2}, statistics=generated, count=3)
     )
-    told = found[found["sentence"] == "Suspected, not tested on this data set: we train on questions of our own generator."]
+    told = found[
+        found["sentence"] == "Suspected, not tested on this data set: we train on questions of our own generator."
+    ]
     assert {"test_performance", "average_length_tokens"} <= set(told["measure"]) and "test_size" not in set(
         told["measure"]
     )

@@ -28,7 +28,9 @@ def test_generated_questions_never_count_as_same():
             == "generated"
         )
     assert data_counts.data_of(result_of("babi_3", statistics=whole("babi_3", train_source="en-10k")).record) == "same"
-    assert data_counts.data_of(result_of("babi_3", statistics=whole("babi_3", 0.1, train_source="en")).record) == "subset"
+    assert (
+        data_counts.data_of(result_of("babi_3", statistics=whole("babi_3", 0.1, train_source="en")).record) == "subset"
+    )
 
 
 def test_counts_of_table_1_by_hand():

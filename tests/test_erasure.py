@@ -69,7 +69,9 @@ def test_by_hand():
     one = single(by_hand(), draws=np.zeros((3, 1))).iloc[0]
     change = jsd(np.array([p[0], 1 - p[0]]), np.array([p[1], 1 - p[1]]))
     other = 1 / (1 + np.exp(-(0.5 + 1.5 / 0.75)))  # r is the second item
-    assert one["delta_js@described"] == pytest.approx(change - jsd(np.array([p[0], 1 - p[0]]), np.array([other, 1 - other])), abs=1e-7)
+    assert one["delta_js@described"] == pytest.approx(
+        change - jsd(np.array([p[0], 1 - p[0]]), np.array([other, 1 - other])), abs=1e-7
+    )
     assert one["delta_alpha@described"] == pytest.approx(0.25, abs=1e-7)
     assert one["flips_attention"] and not one["flips_r_attention@described"]
 
@@ -275,5 +277,9 @@ def test_one_logit_is_two_classes():
 def test_a_class_that_is_never_predicted_changes_nothing():
     traces = toy_traces((2, 5, 9, 13, 4), classes=3)
     hopeless = np.full((len(traces.score), 1), -50, np.float32)
-    more = replace(traces, contribution=np.concatenate([traces.contribution, hopeless], axis=1), bias=np.append(traces.bias, np.float32(-50)))
+    more = replace(
+        traces,
+        contribution=np.concatenate([traces.contribution, hopeless], axis=1),
+        bias=np.append(traces.bias, np.float32(-50)),
+    )
     pd.testing.assert_frame_equal(removals(traces), removals(more), rtol=1e-12)

@@ -69,8 +69,16 @@ def test_two_by_two_sums_to_100_over_documents_of_several_items():
         for rule in RULES:
             cells = two_by_two(table, choice, rule)
             assert cells.pop("n") == 60 and sum(cells.values()) == pytest.approx(100)
-    flags = pd.DataFrame({"n": [1, 2, 2, 2, 2], "flips_product": [0, 1, 1, 0, 0], "flips_r_product@coded": [0, 1, 0, 1, 0]})
-    assert two_by_two(flags, "product", "coded") == {"both": 25, "only_top": 25, "only_random": 25, "neither": 25, "n": 4}
+    flags = pd.DataFrame(
+        {"n": [1, 2, 2, 2, 2], "flips_product": [0, 1, 1, 0, 0], "flips_r_product@coded": [0, 1, 0, 1, 0]}
+    )
+    assert two_by_two(flags, "product", "coded") == {
+        "both": 25,
+        "only_top": 25,
+        "only_random": 25,
+        "neither": 25,
+        "n": 4,
+    }
 
 
 @given(p=arrays(float, 4, elements=st.floats(0.01, 1)), q=arrays(float, 4, elements=st.floats(0.01, 1)))
@@ -100,7 +108,9 @@ def test_dispersion_by_loop_and_its_invariances(classes):
                 assert table[name][row] == pytest.approx(expected) and 0 <= expected <= 1
     moved = replace(traces, contribution=4 * traces.contribution + (8 if classes > 1 else 0), bias=traces.bias + 1)
     pd.testing.assert_frame_equal(dispersion(moved).iloc[:, 4:], table.iloc[:, 4:], rtol=1e-4)
-    alike = replace(traces, contribution=np.ones_like(traces.contribution) * np.arange(1, classes + 1, dtype=np.float32))
+    alike = replace(
+        traces, contribution=np.ones_like(traces.contribution) * np.arange(1, classes + 1, dtype=np.float32)
+    )
     np.testing.assert_allclose(dispersion(alike)["dispersion"].dropna(), 0, atol=1e-12)
 
 
@@ -170,7 +180,9 @@ def test_summary_says_what_the_documents_say(table):
     assert value["delta_js@coded", "all", "share_negative"] == (several["delta_js@coded"] < 0).mean()
     assert value["delta_js@coded", "all"].filter(like="hist:").sum() == (several["delta_js@coded"] < 0).sum()
     bins = [name for name in set(rows["bin"]) if name.startswith("[")]
-    counts = sum(value["delta_js@described", name, "n"] for name in bins if ("delta_js@described", name, "n") in value.index)
+    counts = sum(
+        value["delta_js@described", name, "n"] for name in bins if ("delta_js@described", name, "n") in value.index
+    )
     assert counts == len(several)
 
 
@@ -180,5 +192,3 @@ def test_whiskers_reach_the_last_value_within_one_and_a_half_boxes():
     found = box(np.array([0.0, 4, 5, 6, 7, 8, 20]))
     assert (found["q25"], found["median"], found["q75"]) == (4.5, 6, 7.5)
     assert (found["whisker_low"], found["whisker_high"], found["n_outside"]) == (0, 8, 1)
-
-

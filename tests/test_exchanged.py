@@ -30,7 +30,9 @@ def test_every_test_has_a_value_in_its_range(classes):
     for name in ("adversary", "adversary_upper", "fraction", "regret"):
         assert table[name].dropna().between(0, 1 + 1e-9).all(), name
     assert (table["adversary"] <= table["adversary_upper"] + 1e-9).all()
-    assert (classes > 2) != np.allclose(table["adversary"], table["adversary_upper"]), "exact up to two logits, else a bracket"
+    assert (classes > 2) != np.allclose(table["adversary"], table["adversary_upper"]), (
+        "exact up to two logits, else a bracket"
+    )
     assert ceiling(traces).max() <= LN2 + 1e-12
 
 

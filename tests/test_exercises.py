@@ -39,7 +39,9 @@ def test_every_page_has_exercises_one_of_them_checked_by_code(path):
     assert set(labels) == set(solved) and len(labels) == len(set(labels))
     assert all(":class: dropdown" in solution for solution in solved.values()), "solutions are folded"
     language = "python" if path in PROSE else r"\{code-cell\}"
-    assert any(checked(solution, language) for solution in solved.values()), f"{path.name}: no solution is checked by code"
+    assert any(checked(solution, language) for solution in solved.values()), (
+        f"{path.name}: no solution is checked by code"
+    )
 
 
 @pytest.mark.parametrize("path", PROSE, ids=lambda path: path.name)

@@ -45,11 +45,19 @@ def test_each_example_runs(name, tmp_path):
     before = own["corpus"].split("\n\n\ndef ")[0] if name != "corpus" else ""  # its imports
     code = "\n".join(["seed, epochs = 10, 2", before, own[name], EXPECTED[name]])
     environment = {**os.environ, "ATTN_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", "-c", code],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0 and done.stdout.endswith("checked\n"), done.stderr[-1500:]
 
 
-@pytest.mark.parametrize(("encoder", "attention", "outputs"), [("lstm", "tanh", 1), ("cnn", "dot", 1), ("average", "tanh", 3)])
+@pytest.mark.parametrize(
+    ("encoder", "attention", "outputs"), [("lstm", "tanh", 1), ("cnn", "dot", 1), ("average", "tanh", 3)]
+)
 def test_the_general_tracer_equals_the_fast_one(encoder, attention, outputs):
     documents = random_documents(np.array([1, 2, 5, 9, 9]), 40)
     model = random_model(encoder, attention, 40, outputs, width=20)

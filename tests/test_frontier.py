@@ -82,7 +82,9 @@ def test_reading_off_a_curve():
     assert frontier.tvd_at([0.1, 0.3, 0.5], [0.0, 0.2, 0.3], 0.2) == pytest.approx(0.1)
     assert frontier.tvd_at([0.1, 0.3, 0.5], [0.0, 0.2, 0.3], 0.5) == pytest.approx(0.3)
     assert np.isnan(frontier.tvd_at([0.1, 0.3, 0.5], [0.0, 0.2, 0.3], 0.6))
-    assert frontier.tvd_at([0.1, 0.5, 0.1], [0.0, 0.4, 0.2], 0.3) == pytest.approx((0.2 + 0.3) / 2), "passes twice: the mean"
+    assert frontier.tvd_at([0.1, 0.5, 0.1], [0.0, 0.4, 0.2], 0.3) == pytest.approx((0.2 + 0.3) / 2), (
+        "passes twice: the mean"
+    )
     assert frontier.tvd_at([0.2], [0.7], 0.2) == 0.7 and np.isnan(frontier.tvd_at([0.2], [0.7], 0.3))
 
 

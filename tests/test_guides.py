@@ -34,7 +34,9 @@ def test_differences_are_taken_within_seeds():
         row, (first, second) = found.loc[contrast.name], (f1[contrast.first], f1[contrast.second])
         test = ttest_rel(first, second)
         low, high = test.confidence_interval(0.95)
-        assert (row["mean"], row["low"], row["high"], row["p"]) == pytest.approx((np.mean(first - second), low, high, test.pvalue))
+        assert (row["mean"], row["low"], row["high"], row["p"]) == pytest.approx(
+            (np.mean(first - second), low, high, test.pvalue)
+        )
         assert row["n_seeds"] == 5
     ranks = found.loc["ranks alone − always class 1"]
     assert ranks["mean"] == pytest.approx(0.667 - 2 / 3, abs=1e-12), "half the documents positive: F1 2/3"

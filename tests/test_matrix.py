@@ -17,7 +17,9 @@ def cells(*rows) -> pd.DataFrame:
     """Cells with their verdicts from (test, corpus, encoder, values, kind)."""
     made = [matrix.cell(*row[:4], *row[4:]) for row in rows]
     found = pd.DataFrame(made, columns=matrix.COLUMNS)
-    return found.assign(lies=[matrix.lies(row) for row in found.itertuples()], data=np.where(found["kind"] == "ours", "same", ""))
+    return found.assign(
+        lies=[matrix.lies(row) for row in found.itertuples()], data=np.where(found["kind"] == "ours", "same", "")
+    )
 
 
 HIGH, LOW, WIDE = [0.8, 0.81, 0.79, 0.8, 0.8], [0.2, 0.21, 0.19, 0.2, 0.2], [0.1, 0.9, 0.5, 0.2, 0.8]
@@ -51,51 +53,120 @@ def test_mirrored_values_mirror_the_verdict(values, test):
 
 
 def test_sentences_follow_the_numbers():
-    every = [("gradients", "sst", "lstm", LOW), ("gradients", "sst", "average", HIGH), ("necessary", "sst", "lstm", HIGH), ("stable", "imdb", "lstm", HIGH[:2])]
+    every = [
+        ("gradients", "sst", "lstm", LOW),
+        ("gradients", "sst", "average", HIGH),
+        ("necessary", "sst", "lstm", HIGH),
+        ("stable", "imdb", "lstm", HIGH[:2]),
+    ]
     told = matrix.sentences(cells(*every), ANSWERS)
     assert len(told) == 5
-    assert "Of the 3 cells that can be judged" in told[0] and "own data: sst), attention passes 2, fails 1" in told[0] and "1 wait for seeds, and 2 of the 9 tests" in told[0]
+    assert (
+        "Of the 3 cells that can be judged" in told[0]
+        and "own data: sst), attention passes 2, fails 1" in told[0]
+        and "1 wait for seeds, and 2 of the 9 tests" in told[0]
+    )
     assert "BiLSTM 0 of 1 (1 fail" in told[1] and "Average 1 of 1 (0 fail" in told[1]
-    assert "be needed for the score 1 of 1 (" in told[2] and "3 without a cell of five seeds (stay near the base's under further seeds, " in told[2]
-    assert "2 have a computed answer here, in part at least (tasks, capacity), and 2 wait for runs (encoders, transfer)" in told[4]
-    flipped = matrix.sentences(cells(("gradients", "sst", "lstm", HIGH), ("gradients", "sst", "average", LOW), ("necessary", "sst", "lstm", [0.0] * 5)), {"tasks": "open: z"})
+    assert (
+        "be needed for the score 1 of 1 (" in told[2]
+        and "3 without a cell of five seeds (stay near the base's under further seeds, " in told[2]
+    )
+    assert (
+        "2 have a computed answer here, in part at least (tasks, capacity), and 2 wait for runs (encoders, transfer)"
+        in told[4]
+    )
+    flipped = matrix.sentences(
+        cells(
+            ("gradients", "sst", "lstm", HIGH),
+            ("gradients", "sst", "average", LOW),
+            ("necessary", "sst", "lstm", [0.0] * 5),
+        ),
+        {"tasks": "open: z"},
+    )
     assert "BiLSTM 1 of 1 (0 fail" in flipped[1] and "Average 0 of 1 (1 fail" in flipped[1]
-    assert "be needed for the score 0 of 1 (1 fail" in flipped[2] and "0 have a computed answer" in flipped[4] and "wait for runs (tasks)" in flipped[4]
+    assert (
+        "be needed for the score 0 of 1 (1 fail" in flipped[2]
+        and "0 have a computed answer" in flipped[4]
+        and "wait for runs (tasks)" in flipped[4]
+    )
 
 
 def test_reported_and_generated_cells_are_never_counted():
     own = cells(("gradients", "sst", "lstm", LOW))
-    more = pd.concat([own, cells(("gradients", "planted", "lstm", HIGH, "planted"), ("gradients", "diabetes", "lstm", [0.6], "reported"))])
+    more = pd.concat(
+        [
+            own,
+            cells(
+                ("gradients", "planted", "lstm", HIGH, "planted"), ("gradients", "diabetes", "lstm", [0.6], "reported")
+            ),
+        ]
+    )
     assert matrix.counts(more) == matrix.counts(own)
     assert matrix.sentences(more, ANSWERS) == matrix.sentences(own, ANSWERS)
     assert matrix.told_cell(list(more.itertuples())[2]).endswith("(reported)")
 
 
 def test_other_data_are_marked_and_in_no_count():
-    found = cells(("gradients", "sst", "lstm", LOW), ("gradients", "agnews", "lstm", LOW), ("gradients", "babi_3", "lstm", HIGH))
+    found = cells(
+        ("gradients", "sst", "lstm", LOW), ("gradients", "agnews", "lstm", LOW), ("gradients", "babi_3", "lstm", HIGH)
+    )
     found = found.assign(data=["same", "subset", "generated"])
     told = [matrix.told_cell(row) for row in found.itertuples()]
-    assert told[0].endswith("5 seeds") and told[1].endswith("5 seeds, subset") and told[2].endswith("5 seeds, generated")
-    assert matrix.counts(found)["passes"] == 0 and matrix.counts(found)["fails"] == 1 and matrix.counts(found, own=False)["fails"] == 1
-    assert "fails 1 and leaves" in matrix.sentences(found, ANSWERS)[0] and "0 pass, 1 fail and 0 are undecided" in matrix.sentences(found, ANSWERS)[0]
+    assert (
+        told[0].endswith("5 seeds") and told[1].endswith("5 seeds, subset") and told[2].endswith("5 seeds, generated")
+    )
+    assert (
+        matrix.counts(found)["passes"] == 0
+        and matrix.counts(found)["fails"] == 1
+        and matrix.counts(found, own=False)["fails"] == 1
+    )
+    assert (
+        "fails 1 and leaves" in matrix.sentences(found, ANSWERS)[0]
+        and "0 pass, 1 fail and 0 are undecided" in matrix.sentences(found, ANSWERS)[0]
+    )
     assert matrix.counts(found.assign(data="same"))["passes"] == 1
     amazon = cells(("order", "amazon", "han_rnn", [-v for v in LOW])).assign(data="subset")
     assert "order items no worse than gradients 1 of 1 (0 fail" in matrix.sentences(amazon, ANSWERS)[3]
 
 
 def test_marks_of_the_matrix_are_the_scorecards():
-    runs = [scorecard_result("sst"), scorecard_result("agnews", statistics=whole("agnews", 0.1)), scorecard_result("babi_3", statistics=whole("babi_3", train_source="generated"))]
+    runs = [
+        scorecard_result("sst"),
+        scorecard_result("agnews", statistics=whole("agnews", 0.1)),
+        scorecard_result("babi_3", statistics=whole("babi_3", train_source="generated")),
+    ]
     assert matrix.data_marks(runs) == {"sst": "same", "agnews": "subset", "babi_3": "generated"}
     part = scorecard_result("sst", fraction=0.5)
-    assert matrix.data_marks([part, *runs])["sst"] == "same" and matrix.data_marks([part])["sst"] == "subset", "variants mark nothing that has a standard run"
+    assert matrix.data_marks([part, *runs])["sst"] == "same" and matrix.data_marks([part])["sst"] == "subset", (
+        "variants mark nothing that has a standard run"
+    )
     none = wiegreffe_runs.table([])
     found = matrix.matrix(iter(runs), None, none, [])
-    assert found[found["corpus"] == "agnews"]["data"].unique().tolist() == ["subset"] and set(found[found["kind"] == "reported"]["data"]) == {""}
+    assert found[found["corpus"] == "agnews"]["data"].unique().tolist() == ["subset"] and set(
+        found[found["kind"] == "reported"]["data"]
+    ) == {""}
 
 
 def test_cells_of_serrano_have_their_data_and_no_weak_models():
-    row = {"paper": "serrano", "item": "claim: 3b x", "corpus": "amazon", "encoder": "han_rnn", "ours": 0.1, "low": 0.05, "high": 0.15, "n_seeds": 5, "data": "subset", "unjudged": ""}
-    scored = pd.DataFrame([row, row | {"encoder": "flan_rnn", "unjudged": "weak model"}, row | {"encoder": "han_conv", "ours": np.nan, "unjudged": "no run"}])
+    row = {
+        "paper": "serrano",
+        "item": "claim: 3b x",
+        "corpus": "amazon",
+        "encoder": "han_rnn",
+        "ours": 0.1,
+        "low": 0.05,
+        "high": 0.15,
+        "n_seeds": 5,
+        "data": "subset",
+        "unjudged": "",
+    }
+    scored = pd.DataFrame(
+        [
+            row,
+            row | {"encoder": "flan_rnn", "unjudged": "weak model"},
+            row | {"encoder": "han_conv", "ours": np.nan, "unjudged": "no run"},
+        ]
+    )
     found = matrix.matrix([], scored, wiegreffe_runs.table([]), [])
     own = found[found["kind"] == "ours"]
     assert own[["test", "encoder", "lies", "data"]].to_numpy().tolist() == [["top item", "han_rnn", "passes", "subset"]]
@@ -111,12 +182,18 @@ def test_thresholds_are_those_of_the_rules():
     for key, item in items.items():
         part = rules[rules["item"] == item]
         assert set(part["reference"]) == {matrix.BY_KEY[key].threshold}, key
-    assert rules[rules["item"] == "band: the curve is flat"]["reference"].tolist() == [matrix.BY_KEY["hard to move"].threshold]
+    assert rules[rules["item"] == "band: the curve is flat"]["reference"].tolist() == [
+        matrix.BY_KEY["hard to move"].threshold
+    ]
 
 
 def test_reported_cells_of_the_gated_sets():
     rows = pd.DataFrame(matrix.reported_cells(), columns=matrix.COLUMNS)
-    assert set(rows["corpus"]) == {"diabetes", "anemia"} and rows["mean"].notna().all() and set(rows["kind"]) == {"reported"}
+    assert (
+        set(rows["corpus"]) == {"diabetes", "anemia"}
+        and rows["mean"].notna().all()
+        and set(rows["kind"]) == {"reported"}
+    )
     table2 = rows[(rows["test"] == "necessary")].set_index("corpus")["mean"].round(3)
     assert table2.to_dict() == {"diabetes": 0.069, "anemia": 0.039}
 
@@ -127,7 +204,19 @@ def test_reported_cells_of_the_gated_sets():
 def gaps(mean, low, high, seeds, corpus="sst") -> pd.DataFrame:
     from attn_core.wiegreffe_tables import answer
 
-    return pd.DataFrame([{"corpus": corpus, "chosen": "dev", "gap": mean, "low": low, "high": high, "n_seeds": seeds, "answer": answer(low, high, seeds)}])
+    return pd.DataFrame(
+        [
+            {
+                "corpus": corpus,
+                "chosen": "dev",
+                "gap": mean,
+                "low": low,
+                "high": high,
+                "n_seeds": seeds,
+                "answer": answer(low, high, seeds),
+            }
+        ]
+    )
 
 
 def test_which_tasks_need_attention():
@@ -145,7 +234,10 @@ def test_whether_transferred_weights_carry_information():
             for source, value in {"own": own, "uniform": 0.6, "trained": 0.6, "permuted": permuted, "own, position": alone, "uniform, position": 0.5, "own, rank": 0.5}.items()
             for seed in range(5)
         ]  # fmt: skip
-        rows = [row | {"f1": row["f1"] + 0.002 * np.random.default_rng([row["seed"], len(row["source"])]).normal()} for row in rows]
+        rows = [
+            row | {"f1": row["f1"] + 0.002 * np.random.default_rng([row["seed"], len(row["source"])]).normal()}
+            for row in rows
+        ]
         return guides.differences(pd.DataFrame(rows))
 
     tokens = verdict.transfer(differences(0.9, 0.5, 0.5), ["sst"])

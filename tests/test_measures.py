@@ -30,8 +30,10 @@ positive = st.floats(0, 1, allow_subnormal=False)
 
 
 def distributions(n):
-    return arrays(np.float64, (2, n), elements=positive).map(lambda x: (x + 1e-9 * (x.sum(1, keepdims=True) == 0))).map(
-        lambda x: x / x.sum(1, keepdims=True)
+    return (
+        arrays(np.float64, (2, n), elements=positive)
+        .map(lambda x: x + 1e-9 * (x.sum(1, keepdims=True) == 0))
+        .map(lambda x: x / x.sum(1, keepdims=True))
     )
 
 

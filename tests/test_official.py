@@ -114,7 +114,14 @@ def test_malformed_lines_of_review_archives_are_reported_with_their_numbers(
 ):
     texts = b',"t"' * columns
     bad = [first + texts for first in (b'"0"', b'"1"', b'"%d"' % (classes + 1), b'"one"')]
-    bad += [b'"2"' + texts + b',"x"', b'"1"' + b',"caf\xe9"' * columns, b'"1"' + b',"two\nlines"' * columns, b'"3"x' + texts, b"", b'"1",']
+    bad += [
+        b'"2"' + texts + b',"x"',
+        b'"1"' + b',"caf\xe9"' * columns,
+        b'"1"' + b',"two\nlines"' * columns,
+        b'"3"x' + texts,
+        b"",
+        b'"1",',
+    ]
     offer(name, reviews(folder, classes, columns, [line + b"\n" for line in bad], rows=10))
     with pytest.raises(AttnError) as caught:
         read(corpus, "train")

@@ -18,14 +18,25 @@ def test_counts_follow_the_rows():
     sentence, boxes = other_papers.shown("wiegreffe", runs)
     good, bad = ((rows["verdict"] == name).sum() for name in ("reproduced", "differs"))
     assert f"of {len(rows)} rows on the paper's own data {good} are reproduced and {bad} differ" in sentence
-    assert f"{(rows['unjudged'] == 'no run').sum()} have no verdict (no run)" in sentence and "on other data" not in sentence
-    assert boxes.count("<details>") == 2 and f"sst: {good + bad} rows" in boxes and "wiegreffe/03-2-uniform.html" in boxes
+    assert (
+        f"{(rows['unjudged'] == 'no run').sum()} have no verdict (no run)" in sentence
+        and "on other data" not in sentence
+    )
+    assert (
+        boxes.count("<details>") == 2 and f"sst: {good + bad} rows" in boxes and "wiegreffe/03-2-uniform.html" in boxes
+    )
     flipped, _ = other_papers.shown("wiegreffe", uniform_test(f1=0.5))
     assert flipped != sentence and "0 are reproduced" not in sentence
 
 
 def test_other_data_are_counted_apart():
-    rows = pd.DataFrame({"data": ["same", "subset", "subset", "absent"], "verdict": ["reproduced", "reproduced", "differs", "not rerun"], "unjudged": ["", "", "", "no run"]})
+    rows = pd.DataFrame(
+        {
+            "data": ["same", "subset", "subset", "absent"],
+            "verdict": ["reproduced", "reproduced", "differs", "not rerun"],
+            "unjudged": ["", "", "", "no run"],
+        }
+    )
     told = other_papers.sentence("serrano", rows)
     assert told == (
         "Serrano & Smith: of 4 rows on the paper's own data 1 are reproduced and 0 differ; on other data 1 hold and 1 do not; "

@@ -15,7 +15,27 @@ from attn_core.corpora import catalogue, encode, load, ratings, sentences, text
 from attn_core.errors import AttnError
 
 needs_data = pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
-PIECES = ["A", "film", "isn't", "U.S.", "3.5", "<s>", " ", "  ", "\n", ".", "...", "…", "!", "?", "!?", ")", '"', ",", "。"]
+PIECES = [
+    "A",
+    "film",
+    "isn't",
+    "U.S.",
+    "3.5",
+    "<s>",
+    " ",
+    "  ",
+    "\n",
+    ".",
+    "...",
+    "…",
+    "!",
+    "?",
+    "!?",
+    ")",
+    '"',
+    ",",
+    "。",
+]
 pieces = st.sampled_from(PIECES)
 raw_texts = st.lists(pieces, max_size=25).map(lambda parts: " ".join(parts)) | st.text(" ab.!?)\n'\"", max_size=40)
 

@@ -62,7 +62,9 @@ def test_summary_and_record_follow_from_the_documents(key):
     result = archive.read(STORE, key)
     if len(result.documents) < result.record["n_test"]:
         pytest.skip("the document layer is a sample")
-    again = summary_table(result.documents, result.traces.classes).set_index(["statistic", "predicted", "bin", "measure"])["value"]
+    again = summary_table(result.documents, result.traces.classes).set_index(
+        ["statistic", "predicted", "bin", "measure"]
+    )["value"]
     kept = result.summary.set_index(["statistic", "predicted", "bin", "measure"])["value"]
     means = again.index[again.index.get_level_values("measure") == "mean"]
     np.testing.assert_allclose(again[means], kept[means], atol=2e-5)
@@ -99,5 +101,7 @@ def test_runs_of_a_corpus_saw_the_same_data():
     seen: dict[str, set] = {}
     for key in KEYS:
         record = archive.read_record(STORE, key)
-        seen.setdefault((record["run"]["corpus"], str(record["run"]["options"])), set()).add((record["fingerprints"]["data"], record["n_test"]))
+        seen.setdefault((record["run"]["corpus"], str(record["run"]["options"])), set()).add(
+            (record["fingerprints"]["data"], record["n_test"])
+        )
     assert all(len(kinds) == 1 for kinds in seen.values()), seen

@@ -35,7 +35,15 @@ def test_key_reads_every_field_and_no_default():
 
 
 @pytest.mark.parametrize(
-    "fields", [{"encoder": "lstn"}, {"attention": "additive"}, {"seed": -1}, {"epochs": 0}, {"fraction": 0.0}, {"selection": "train"}]
+    "fields",
+    [
+        {"encoder": "lstn"},
+        {"attention": "additive"},
+        {"seed": -1},
+        {"epochs": 0},
+        {"fraction": 0.0},
+        {"selection": "train"},
+    ],
 )
 def test_wrong_fields_are_refused(fields):
     with pytest.raises(AttnError, match=next(iter(fields))):

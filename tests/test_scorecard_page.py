@@ -221,13 +221,37 @@ def test_lists_name_rows_and_runs():
 
 def test_rows_of_the_other_papers_have_sides_parts_and_sources():
     """Their claims are asked by the words of the rule; bands are bounds on a mean."""
-    low = row_of(item="claim: attention is needed", low=0.02, high=0.03, reported=0.01, rule="lower end of the interval above 0.01")
+    low = row_of(
+        item="claim: attention is needed",
+        low=0.02,
+        high=0.03,
+        reported=0.01,
+        rule="lower end of the interval above 0.01",
+    )
     high = low.assign(rule="upper end of the interval below 0.01")
     assert [scorecard_page.threshold_side(next(rows.itertuples())) for rows in (low, high)] == ["clears", "opposite"]
-    assert [scorecard_page.part_of(item) for item in ("band: the curve is low", "Figure 3 [0.25,0.50)", "Table 3")] == ["bands", "Figure 3", "Table 3"]
-    assert scorecard_page.source_of("band: the curve is low") == "threshold of the rule" and scorecard_page.source_of("Table 3") == "printed"
-    rows = pd.concat([row_of(item=item) for item in ("band: x", "claim: average above BiLSTM", "Figure 3", "Table 3", "repository share")])
-    assert list(scorecard_page.counts_by_part(rows, ["sst"]).index) == ["repository share", "Table 3", "Figure 3", "claims", "bands"]
+    assert [scorecard_page.part_of(item) for item in ("band: the curve is low", "Figure 3 [0.25,0.50)", "Table 3")] == [
+        "bands",
+        "Figure 3",
+        "Table 3",
+    ]
+    assert (
+        scorecard_page.source_of("band: the curve is low") == "threshold of the rule"
+        and scorecard_page.source_of("Table 3") == "printed"
+    )
+    rows = pd.concat(
+        [
+            row_of(item=item)
+            for item in ("band: x", "claim: average above BiLSTM", "Figure 3", "Table 3", "repository share")
+        ]
+    )
+    assert list(scorecard_page.counts_by_part(rows, ["sst"]).index) == [
+        "repository share",
+        "Table 3",
+        "Figure 3",
+        "claims",
+        "bands",
+    ]
 
 
 def test_words_of_the_scorecard():

@@ -10,17 +10,32 @@ from attn_core.seeds import lacking, planned
 
 @pytest.mark.parametrize(
     ("corpus", "seeds", "expected"),
-    [("sst", 5, 5), ("imdb", 5, 3), ("imdb", 2, 2), ("imdb", 9, 9), ("imdb_stars", 5, 5), ("amazon", 5, 3), ("planted", 5, 1)],
+    [
+        ("sst", 5, 5),
+        ("imdb", 5, 3),
+        ("imdb", 2, 2),
+        ("imdb", 9, 9),
+        ("imdb_stars", 5, 5),
+        ("amazon", 5, 3),
+        ("planted", 5, 1),
+    ],
 )
 def test_planned_seeds(corpus, seeds, expected):
     assert planned(corpus, seeds) == expected
 
 
 def test_models_that_lack_seeds_are_named_with_the_next_run():
-    models = {name: [Run("imdb", encoder, seed=seed) for seed in SEEDS[:5]] for name, encoder in (("A", "lstm"), ("B", "average"))}
+    models = {
+        name: [Run("imdb", encoder, seed=seed) for seed in SEEDS[:5]]
+        for name, encoder in (("A", "lstm"), ("B", "average"))
+    }
     stored = [SimpleNamespace(key=run.key) for run in [*models["A"][:3], *models["B"][1:2]]]
     told = lacking("imdb", models, stored, 5, most_named=1)
-    assert told.startswith("imdb: B (1 of 3 seeds); the next: ") and told.endswith("--corpus imdb --encoder average --attention tanh --seed 10")
+    assert told.startswith("imdb: B (1 of 3 seeds); the next: ") and told.endswith(
+        "--corpus imdb --encoder average --attention tanh --seed 10"
+    )
     assert lacking("imdb", {"A": models["A"]}, stored, 5, most_named=1) is None
     assert lacking("imdb", models, [], 5, most_named=1).startswith("imdb: no run of 2 models; the next: ")
-    assert lacking("imdb", models, [], 5, most_named=2).startswith("imdb: A (0 of 3 seeds), B (0 of 3 seeds); the next: ")
+    assert lacking("imdb", models, [], 5, most_named=2).startswith(
+        "imdb: A (0 of 3 seeds), B (0 of 3 seeds); the next: "
+    )

@@ -22,7 +22,10 @@ def runs():
     found = [result_of("imdb_stars", encoder, seed, accuracy) for encoder, accuracies in (("han_rnn", (0.44, 0.45, 0.46)), ("flan_none", (0.30, 0.31, 0.32)))
              for seed, accuracy in zip(SEEDS[:3], accuracies, strict=True)]  # fmt: skip
     statistics = {"splits": SPLITS, "vocabulary": 12345, "classes": ["2", "3"], "train_share": 1.0}
-    return [replace(result, record={**result.record, "statistics": statistics, "n_train": 3, "n_dev": 1, "n_test": 2}) for result in found]
+    return [
+        replace(result, record={**result.record, "statistics": statistics, "n_train": 3, "n_dev": 1, "n_test": 2})
+        for result in found
+    ]
 
 
 def test_table_1_pools_the_splits():
@@ -50,10 +53,16 @@ def test_accuracies_beside_their_yardsticks():
     assert "below the regression" in rows.loc["flan_none", "why"]
     shown = data.accuracy_table(data.accuracies(runs()))
     page = shown.to_html()
-    assert page.count("#767676") == 1 and shown.data["FLANnoenc"][0].endswith("3 s. *") and shown.data["HANrnn"][0].endswith("3 s.")
+    assert (
+        page.count("#767676") == 1
+        and shown.data["FLANnoenc"][0].endswith("3 s. *")
+        and shown.data["HANrnn"][0].endswith("3 s.")
+    )
 
 
 def test_a_set_without_baseline_is_said_so(monkeypatch):
-    monkeypatch.setattr(data.baselines, "stored", lambda: pd.DataFrame({"corpus": [], "majority": [], "regression": []}))
+    monkeypatch.setattr(
+        data.baselines, "stored", lambda: pd.DataFrame({"corpus": [], "majority": [], "regression": []})
+    )
     rows = data.accuracies(runs())
     assert rows["majority"].isna().all() and (rows["why"] == "no baseline was measured").all()

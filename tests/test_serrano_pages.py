@@ -37,13 +37,18 @@ def test_absent_runs_are_named_lines(monkeypatch):
     monkeypatch.setattr(serrano_pages.across, "stored_runs", lambda runs: [])
     found, lines = serrano_pages.gather(["imdb_stars", "agnews_all"], ["han_rnn", "flan_rnn"])
     assert not found and len(lines) == 2
-    assert lines[0].startswith("imdb_stars: no run of 2 models; the next: python -m attn_core run --corpus imdb_stars --encoder han_rnn")
+    assert lines[0].startswith(
+        "imdb_stars: no run of 2 models; the next: python -m attn_core run --corpus imdb_stars --encoder han_rnn"
+    )
     assert lines[1].startswith("agnews_all: FLANrnn (0 of 3 seeds)"), "no HAN is expected there"
 
 
 def test_numbers_over_seeds_by_hand(every):
     found = serrano_pages.over_models(every, "gradient_first")
-    own = [SUMMARIES[seed].set_index(["statistic", "bin", "measure"])["value"]["gradient_first", "all", "mean"] for seed in SEEDS[:5]]
+    own = [
+        SUMMARIES[seed].set_index(["statistic", "bin", "measure"])["value"]["gradient_first", "all", "mean"]
+        for seed in SEEDS[:5]
+    ]
     assert len(found) == 6 and found["mean"].iloc[0] == pytest.approx(np.mean(own)) and (found["n_seeds"] == 5).all()
     cells = serrano_pages.flip_cells(every, ["imdb_stars"], "han_rnn")
     assert set(cells) == {"imdb_stars, %"} and set(cells["imdb_stars, %"]) == set(serrano_pages.CELLS)
@@ -64,18 +69,34 @@ def test_never_and_differences_by_hand(every):
 
 
 def test_statements_follow_their_verdicts():
-    cells = {("flips_attention@coded", "all", name): value for name, value in (("only_top", 9.0), ("only_random", 0.1), ("neither", 89.0))}
+    cells = {
+        ("flips_attention@coded", "all", name): value
+        for name, value in (("only_top", 9.0), ("only_random", 0.1), ("neither", 89.0))
+    }
     rows = serrano_pages.claim_rows(serrano_scores.scored(six_models(changes=cells)), "3", ["imdb_stars", "amazon"])
     told = serrano_pages.told_claims(rows)
     assert "Statement 3a, mostly neither erasure flips: holds on imdb_stars" in told
-    assert "Statement 3c, only r flips in more than one document in a hundred (some sets): does not hold on imdb_stars" in told
+    assert (
+        "Statement 3c, only r flips in more than one document in a hundred (some sets): does not hold on imdb_stars"
+        in told
+    )
     shown = serrano_pages.verdicts(rows).set_index("claim")
-    assert shown.loc["3b, only the top flips more often than only r", ["asked", "verdict"]].tolist() == ["above 0", "holds"]
+    assert shown.loc["3b, only the top flips more often than only r", ["asked", "verdict"]].tolist() == [
+        "above 0",
+        "holds",
+    ]
     assert serrano_pages.told_claims(rows[rows["corpus"] == "amazon"]).startswith("No run")
     bare = serrano_pages.verdicts(rows.iloc[:0], rows)
-    assert bare["claim"].str[:2].tolist() == ["3a", "3b", "3c", "3d"] and (bare["verdict"] == "no run").all() and bare["asked"].iloc[1] == "above 0"
+    assert (
+        bare["claim"].str[:2].tolist() == ["3a", "3b", "3c", "3d"]
+        and (bare["verdict"] == "no run").all()
+        and bare["asked"].iloc[1] == "above 0"
+    )
     few = serrano_pages.claim_rows(serrano_scores.scored(six_models(count=3)), "4a", ["imdb_stars"])
-    assert serrano_pages.told_claims(few) == "Statement 4a, random order needs more removals than attention: no verdict: few seeds on imdb_stars."
+    assert (
+        serrano_pages.told_claims(few)
+        == "Statement 4a, random order needs more removals than attention: no verdict: few seeds on imdb_stars."
+    )
     four = serrano_pages.claim_rows(serrano_scores.scored(six_models()), "4a", ["imdb_stars"])
     assert "imdb_stars (HANrnn, FLANrnn, FLANconv)" in serrano_pages.told_claims(four)
 
@@ -103,7 +124,9 @@ def test_thinning_keeps_at_most_ten_a_bin_and_drops_the_largest():
 def test_figures_draw_what_is_there(every):
     documents = erasure.document_table(made_up(1))
     serrano_figures.scatter({"imdb_stars": documents}, ["imdb_stars", "amazon"])
-    assert [ax.get_title() for ax in plt.gcf().axes] == [f"imdb_stars, n = {(documents['n'] > 1).sum():,}", ""], "no panel for a set that is not stored"
+    assert [ax.get_title() for ax in plt.gcf().axes] == [f"imdb_stars, n = {(documents['n'] > 1).sum():,}", ""], (
+        "no panel for a set that is not stored"
+    )
     serrano_figures.negatives({"imdb_stars": documents}, ["imdb_stars"])
     serrano_figures.many({("imdb_stars", "han_conv"): documents}, ["han_conv"], ["imdb_stars", "amazon"], "negatives")
     assert len(plt.gcf().axes) == 1
@@ -111,9 +134,15 @@ def test_figures_draw_what_is_there(every):
     assert len(plt.gcf().axes[0].patches) == 4, "one box an order"
     words = [text.get_text() for text in plt.gcf().legends[0].get_texts()]
     assert "median, mean of seeds" in words and "enters no claim" in words and "generated" not in words
-    serrano_figures.boxes(every[every["seed"] == SEEDS[0]].replace({"corpus": {"imdb_stars": "planted"}}), ["planted"], ["han_rnn"])
+    serrano_figures.boxes(
+        every[every["seed"] == SEEDS[0]].replace({"corpus": {"imdb_stars": "planted"}}), ["planted"], ["han_rnn"]
+    )
     words = [text.get_text() for text in plt.gcf().legends[0].get_texts()]
-    assert "median, mean of seeds" not in words and "generated" in words and plt.gcf().axes[0].patches[0].get_hatch() == "xx"
+    assert (
+        "median, mean of seeds" not in words
+        and "generated" in words
+        and plt.gcf().axes[0].patches[0].get_hatch() == "xx"
+    )
     serrano_figures.dots(serrano_pages.over_models(every, "gradient_first"), "share")
     assert [text.get_text() for text in plt.gcf().axes[0].get_yticklabels()][0] == "imdb_stars, HANrnn"
     plt.close("all")

@@ -40,7 +40,13 @@ def result_of(corpus="imdb_stars", encoder="han_rnn", seed=10, accuracy=0.5, cha
         summary.loc[chosen, "value"] = value
     per_class = [10] * len(CATALOGUE[corpus].classes)
     statistics = {"splits": {"train": {"per_class": per_class}}, "train_share": 0.01}
-    record = {"key": "made-up", "run": as_dict(Run(corpus, encoder, seed=seed)), "accuracy": accuracy, "n_train": 80, "statistics": statistics}
+    record = {
+        "key": "made-up",
+        "run": as_dict(Run(corpus, encoder, seed=seed)),
+        "accuracy": accuracy,
+        "n_train": 80,
+        "statistics": statistics,
+    }
     return Result(record=record, traces=None, documents=None, summary=summary, source="archive")
 
 
@@ -87,29 +93,53 @@ def test_every_rule_of_a_run_set_gets_its_number_by_hand():
     for seed in SEEDS[:5]:
         documents = erasure.document_table(made_up(seed))
         documents = documents[documents["n"] > 1]
-        first, second = (documents[f"removed_{name}"].replace(erasure.NEVER, 10**6) for name in ("gradient", "attention"))
+        first, second = (
+            documents[f"removed_{name}"].replace(erasure.NEVER, 10**6) for name in ("gradient", "attention")
+        )
         shares.append(float((first < second).mean()))
     assert row_for(rows, "repository share")["ours"] == pytest.approx(np.mean(shares))
-    negative = np.mean([(erasure.document_table(made_up(seed))["delta_js@coded"].dropna() < 0).mean() for seed in SEEDS[:5]])
-    assert row_for(rows, "claim: 2a")["ours"] == pytest.approx(negative) == pytest.approx(1 - row_for(rows, "claim: 1a")["ours"])
+    negative = np.mean(
+        [(erasure.document_table(made_up(seed))["delta_js@coded"].dropna() < 0).mean() for seed in SEEDS[:5]]
+    )
+    assert (
+        row_for(rows, "claim: 2a")["ours"]
+        == pytest.approx(negative)
+        == pytest.approx(1 - row_for(rows, "claim: 1a")["ours"])
+    )
     assert row_for(rows, "claim: 8", "flan_rnn-han_rnn")["ours"] == 0, "the same summaries under two names"
 
 
 def test_verdicts_follow_the_numbers():
     key = ("gradient_first", "all", "mean")
     near, far = (serrano_scores.scored(six_models(changes={key: value})) for value in (0.46, 0.9))
-    assert row_for(near, "repository share")[["verdict", "n_seeds", "data"]].tolist() == ["reproduced", 5, "other classes"]
+    assert row_for(near, "repository share")[["verdict", "n_seeds", "data"]].tolist() == [
+        "reproduced",
+        5,
+        "other classes",
+    ]
     assert row_for(far, "repository share")["verdict"] == "differs"
-    cells = {("flips_attention@coded", "all", name): value for name, value in (("only_top", 9.0), ("only_random", 2.0), ("neither", 89.0))}
+    cells = {
+        ("flips_attention@coded", "all", name): value
+        for name, value in (("only_top", 9.0), ("only_random", 2.0), ("neither", 89.0))
+    }
     rows = serrano_scores.scored(six_models(changes=cells))
     assert [row_for(rows, f"claim: 3{letter}")["verdict"] for letter in "abc"] == ["reproduced"] * 3
     assert row_for(rows, "claim: 3b")["ours"] == pytest.approx(0.07)
-    assert row_for(serrano_scores.scored(six_models(changes=cells | {("flips_attention@coded", "all", "only_random"): 9.5})), "claim: 3b")["verdict"] == "differs"
+    assert (
+        row_for(
+            serrano_scores.scored(six_models(changes=cells | {("flips_attention@coded", "all", "only_random"): 9.5})),
+            "claim: 3b",
+        )["verdict"]
+        == "differs"
+    )
 
 
 def test_few_seeds_and_weak_models_decide_nothing():
     rows = serrano_scores.scored(six_models(count=4))
-    assert row_for(rows, "claim: 3a")["unjudged"] == "few seeds" and row_for(rows, "repository share")["verdict"] != "not rerun"
+    assert (
+        row_for(rows, "claim: 3a")["unjudged"] == "few seeds"
+        and row_for(rows, "repository share")["verdict"] != "not rerun"
+    )
     rows = serrano_scores.scored([*six_models(), *(result_of(seed=seed, accuracy=0.41) for seed in SEEDS[:5])])
     assert row_for(rows, "claim: 3a")["unjudged"] == "weak model", "4 points below the regression"
     assert row_for(rows, "claim: 8", "flan_rnn-han_rnn")["unjudged"] == "weak model", "one of the two is"

@@ -44,7 +44,9 @@ def changed(every, statistic, measure, value, encoder=None):
 
 def test_rankings_are_the_summaries_over_seeds(every):
     rows = rankings(every, WEAK)
-    row = rows[(rows["encoder"] == "han_conv") & (rows["ranking"] == "gradient") & (rows["quantity"] == "equals")].iloc[0]
+    row = rows[(rows["encoder"] == "han_conv") & (rows["ranking"] == "gradient") & (rows["quantity"] == "equals")].iloc[
+        0
+    ]
     values = []
     for seed in SEEDS[:5]:
         table = erasure.derived(erasure.document_table(made_up(seed)))
@@ -68,11 +70,17 @@ def test_one_seed_has_an_interval_over_its_documents():
     rows = rankings(summaries(six_models(1)), documents=documents)
     mine, others = rows[rows["encoder"] == "han_rnn"], rows[rows["encoder"] != "han_rnn"]
     still = mine["low"].isna()  # medians that no resampling moves
-    assert (mine["over"] == np.where(still, "", "documents")).all() and (mine.loc[still, "quantity"] == "fraction").all() and still.mean() < 0.2
+    assert (
+        (mine["over"] == np.where(still, "", "documents")).all()
+        and (mine.loc[still, "quantity"] == "fraction").all()
+        and still.mean() < 0.2
+    )
     assert (others["over"] == "").all() and others["low"].isna().all()
     row = mine[(mine["ranking"] == "attention") & (mine["quantity"] == "regret")].iloc[0]
     values = erasure.derived(documents["imdb_stars", "han_rnn"])["regret_attention"].to_numpy()
-    assert (row["low"], row["high"]) == pytest.approx(bootstrap_interval(values)) and row["low"] < row["mean"] < row["high"]
+    assert (row["low"], row["high"]) == pytest.approx(bootstrap_interval(values)) and row["low"] < row["mean"] < row[
+        "high"
+    ]
 
 
 def test_documents_that_are_all_alike_have_no_interval_of_width_zero():
@@ -80,22 +88,39 @@ def test_documents_that_are_all_alike_have_no_interval_of_width_zero():
     z = 1.959964
     assert low == pytest.approx(1 / (1 + z**2 / 50), abs=1e-5) and high == pytest.approx(1)  # Wilson at n of n
     assert np.isnan(serrano_tables.over_documents(np.zeros(50), "regret_fraction")).all()
-    assert np.isnan(serrano_tables.over_documents(np.where(np.arange(500) < 10, 0.5, 1.0), "fraction")).all(), "a median at the edge"
+    assert np.isnan(serrano_tables.over_documents(np.where(np.arange(500) < 10, 0.5, 1.0), "fraction")).all(), (
+        "a median at the edge"
+    )
     mixed = np.arange(50) % 5 == 0
-    assert serrano_tables.over_documents(mixed.astype(float), "equals") == pytest.approx(bootstrap_interval(mixed.astype(float), np.mean))
+    assert serrano_tables.over_documents(mixed.astype(float), "equals") == pytest.approx(
+        bootstrap_interval(mixed.astype(float), np.mean)
+    )
 
 
 def test_ranking_table_shows_what_does_not_count(every):
     table = ranking_table(rankings(every, WEAK), "regret_fraction", ENCODER_NAMES)
     assert table["model"].tolist() == ["HANrnn", "HANconv", "HANnoenc", "FLANrnn", "FLANconv", "FLANnoenc *"]
-    assert list(table) == ["data set", "model", "random", "attention", "gradient", "gradient × attention", "first order", "seeds"]
+    assert list(table) == [
+        "data set",
+        "model",
+        "random",
+        "attention",
+        "gradient",
+        "gradient × attention",
+        "first order",
+        "seeds",
+    ]
     rows = panels(rankings(every, WEAK), ENCODER_NAMES)
     assert rows["panel"].nunique() == 3 and rows["label"].nunique() == 6
 
 
 def test_the_sentence_follows_the_numbers(every):
     told = sentence(rankings(every, WEAK))
-    assert told.startswith("Over 5 models that count, ") and "are: gradient × attention (" in told and told.count("%") == 10
+    assert (
+        told.startswith("Over 5 models that count, ")
+        and "are: gradient × attention (" in told
+        and told.count("%") == 10
+    )
     assert "gradient × attention, attention, gradient, random: not the order reported" in told
     better = changed(every, "regret_fraction_random", "mean", 0.0)
     assert "flip set are: random (0.0% of the items too many" in sentence(rankings(better, WEAK))
@@ -103,13 +128,19 @@ def test_the_sentence_follows_the_numbers(every):
     one = changed(every, "regret_fraction_random", "mean", 0.0, "han_rnn")
     assert "gradient × attention on 4, random on 1" in sentence(rankings(one, WEAK))
     papers = changed(every, "regret_fraction_gradient", "mean", 0.045)
-    assert "gradient × attention, gradient, attention, random: the order reported of the paper" in sentence(rankings(papers, WEAK))
-    assert "the smallest set in 12% of documents" in sentence(rankings(changed(every, "equals_attention", "mean", 0.12), WEAK))
+    assert "gradient × attention, gradient, attention, random: the order reported of the paper" in sentence(
+        rankings(papers, WEAK)
+    )
+    assert "the smallest set in 12% of documents" in sentence(
+        rankings(changed(every, "equals_attention", "mean", 0.12), WEAK)
+    )
 
 
 def test_the_sentence_of_too_little(every):
     assert "none of 5 seeds, so this decides nothing" in sentence(rankings(summaries(six_models(2))))
-    assert sentence(rankings(every, dict.fromkeys({("imdb_stars", name) for name in every["encoder"]}))).startswith("No model that counts")
+    assert sentence(rankings(every, dict.fromkeys({("imdb_stars", name) for name in every["encoder"]}))).startswith(
+        "No model that counts"
+    )
 
 
 def test_races_stand_beside_the_sixteen_shares(every):
@@ -117,9 +148,15 @@ def test_races_stand_beside_the_sixteen_shares(every):
     assert rows["reported"].notna().sum() == 16 and len(rows) == 18
     row = rows[(rows["corpus"] == "imdb_stars") & (rows["encoder"] == "flan_conv")].iloc[0]
     assert row["reported"] == pytest.approx(0.547, abs=5e-4)
-    shares = [float(table.loc[(table["statistic"] == "gradient_first") & (table["measure"] == "mean"), "value"].iloc[0]) for table in SUMMARIES.values()]
+    shares = [
+        float(table.loc[(table["statistic"] == "gradient_first") & (table["measure"] == "mean"), "value"].iloc[0])
+        for table in SUMMARIES.values()
+    ]
     assert row["mean"] == pytest.approx(np.mean(shares)) and row["counts"]
-    assert not rows.loc[rows["corpus"] == "yelp", "counts"].any() and rows.loc[rows["corpus"] == "yelp", "mean"].isna().all()
+    assert (
+        not rows.loc[rows["corpus"] == "yelp", "counts"].any()
+        and rows.loc[rows["corpus"] == "yelp", "mean"].isna().all()
+    )
 
 
 def runs_by_hand(shift: float, noise: float = 0.01, corpus: str = "20news_all", seeds: int = 5) -> pd.DataFrame:
@@ -149,7 +186,9 @@ def test_the_hypothesis_is_decided_by_the_numbers():
     assert (holds["verdict"] == "supported").all() and (fails["verdict"] == "contradicted").all()
     assert (open_["verdict"] == "not decided").all()
     found = holds.set_index("test")
-    assert found["mean"]["gap"] == pytest.approx(-0.1, abs=0.02) and found["mean"]["relative"] == pytest.approx(-0.2, abs=0.04)
+    assert found["mean"]["gap"] == pytest.approx(-0.1, abs=0.02) and found["mean"]["relative"] == pytest.approx(
+        -0.2, abs=0.04
+    )
     runs = runs_by_hand(0.1)
     slopes = [np.polyfit(part["dispersion"], part["gap"], 1)[0] for _, part in runs.groupby("seed")]
     assert found["mean"]["between"] == pytest.approx(np.mean(slopes))
@@ -168,7 +207,9 @@ def test_the_hypothesis_needs_five_seeds_of_models_that_do_their_task():
     assert (hypothesis(runs_by_hand(0.1, corpus="planted"))["verdict"] == "generated").all()
     weak = hypothesis(runs_by_hand(0.1), {("20news_all", "han_conv"): "why"})
     assert (weak["verdict"] == "weak model").all()
-    assert hypothesis_verdict(weak).endswith("(20news_all HAN: weak model).") and hypothesis_verdict(weak).startswith("Not decided")
+    assert hypothesis_verdict(weak).endswith("(20news_all HAN: weak model).") and hypothesis_verdict(weak).startswith(
+        "Not decided"
+    )
     runs = runs_by_hand(0.1)
     assert hypothesis(runs[runs["encoder"] != "han_rnn"]).empty
     assert hypothesis_verdict(hypothesis(runs[runs["encoder"] != "han_rnn"])).startswith("Not decided")
@@ -187,13 +228,17 @@ def test_correction_counts_all_tests_that_are_judged():
 
 
 def test_flip_tables_say_without_colour_which_is_which():
-    page = erasure_figures.flip_tables({"a < b": {"both": "1.0", "only_top": "7.5", "only_random": "2.5", "neither": "89.0"}})
+    page = erasure_figures.flip_tables(
+        {"a < b": {"both": "1.0", "only_top": "7.5", "only_random": "2.5", "neither": "89.0"}}
+    )
     assert "▲ 7.5" in page and "▼ 2.5" in page and "a &lt; b" in page and page.count('scope="row"') == 2
 
 
 def test_dispersions_draw_a_point_a_run_and_a_line_a_seed():
     _, ax = matplotlib.pyplot.subplots()
-    erasure_figures.dispersions(ax, runs_by_hand(0.1), {"han_rnn": "HANrnn", "han_conv": "HANconv", "han_none": "HANnoenc"})
+    erasure_figures.dispersions(
+        ax, runs_by_hand(0.1), {"han_rnn": "HANrnn", "han_conv": "HANconv", "han_none": "HANnoenc"}
+    )
     lines = [line for line in ax.lines if line.get_linestyle() == "-" and line.get_marker() == "None"]
     points = sum(len(line.get_xdata()) for line in ax.lines if line.get_marker() != "None")
     assert len(lines) == 5 and points == 15 and len({line.get_marker() for line in ax.lines}) == 4

@@ -11,7 +11,14 @@ def made_up(classes: int, documents: int = 60) -> Traces:
     rng = np.random.default_rng(classes)
     offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 7, documents))])
     items = int(offsets[-1])
-    return Traces(np.arange(documents), rng.integers(0, 2, documents), offsets, 2 * rng.normal(size=items), 2 * rng.normal(size=(items, classes)), rng.normal(size=classes))
+    return Traces(
+        np.arange(documents),
+        rng.integers(0, 2, documents),
+        offsets,
+        2 * rng.normal(size=items),
+        2 * rng.normal(size=(items, classes)),
+        rng.normal(size=classes),
+    )
 
 
 def plain(traces: Traces, d: int):
@@ -44,6 +51,13 @@ def test_support_equals_a_loop(classes):
 
 def test_an_item_that_speaks_for_another_class():
     """The most attended item speaks for class 1, the two others for class 0, which wins."""
-    one = Traces(np.array([0]), np.array([0]), np.array([0, 3]), np.log([0.4, 0.3, 0.3]), np.array([[0.0, 1.0], [3.0, 0.0], [3.0, 0.0]]), np.zeros(2))
+    one = Traces(
+        np.array([0]),
+        np.array([0]),
+        np.array([0, 3]),
+        np.log([0.4, 0.3, 0.3]),
+        np.array([[0.0, 1.0], [3.0, 0.0], [3.0, 0.0]]),
+        np.zeros(2),
+    )
     row = support(one).iloc[0]
     assert row["predicted"] == 0 and row["supported"] == 1 and row["other"] and row["fall_own"] < 0

@@ -15,7 +15,12 @@ def test_absent_runs_have_one_line_a_data_set(monkeypatch):
     monkeypatch.setattr(wiegreffe_pages.archive, "has", lambda store, key: key in (held.key, beside.key))
     files = {"traces.parquet": "", "against.parquet": ""}
     monkeypatch.setattr(wiegreffe_pages.archive, "read_record", lambda store, key: {"files": files})
-    wanted = [Run("agnews", seed=999, attention="uniform"), Run("sst", seed=2, attention="uniform", selection="test"), Run("sst", seed=2, attention="uniform"), held]
+    wanted = [
+        Run("agnews", seed=999, attention="uniform"),
+        Run("sst", seed=2, attention="uniform", selection="test"),
+        Run("sst", seed=2, attention="uniform"),
+        held,
+    ]
     lines = wiegreffe_pages.absent_runs(["diabetes", "anemia", "sst", "agnews"], ("uniform",), wanted[:1])
     assert len(lines) == 1 and lines[0].startswith("diabetes, anemia: not rerun"), "seed 999 is none of the book's"
     command = "python -m attn_core sweep data/sweeps/wiegreffe-{}.yml --pack"
@@ -27,7 +32,9 @@ def test_absent_runs_have_one_line_a_data_set(monkeypatch):
     assert wiegreffe_pages.absent_runs(["sst"], ("uniform", "base"), [held, beside]) == [], "stored"
     del files["against.parquet"]
     (line,) = wiegreffe_pages.absent_runs(["sst"], ("uniform", "base"), [held, beside])
-    assert line.startswith("sst: 1 seed of the base without documents beside seed 10") and "against.parquet: 50;" in line
+    assert (
+        line.startswith("sst: 1 seed of the base without documents beside seed 10") and "against.parquet: 50;" in line
+    )
 
 
 def test_few_seeds_are_told_with_a_finding():
@@ -36,7 +43,9 @@ def test_few_seeds_are_told_with_a_finding():
 
 def test_details_of_a_gap_are_folded_away():
     box = cells.gap_box(["sst: 2 < 3\nuniform & base", "plain"])
-    assert "<details><summary>sst: 2 &lt; 3</summary>uniform &amp; base</details><p>plain</p>" in box["data"]["text/html"]
+    assert (
+        "<details><summary>sst: 2 &lt; 3</summary>uniform &amp; base</details><p>plain</p>" in box["data"]["text/html"]
+    )
     assert box["metadata"]["attn"]["gap"] == ["sst: 2 < 3; uniform & base", "plain"]
 
 
@@ -61,11 +70,16 @@ def test_live_tables_have_distances(monkeypatch):
     assert set(runs["corpus"]) == {"planted"}
     beside = runs.set_index("role")["jsd"]
     assert beside["adversary"].between(0, np.log(2)).all() and beside["uniform model"].notna().all()
-    assert runs[(runs["role"] == "base") & (runs["seed"] == 10)]["jsd"].isna().all(), "the base is compared with nothing"
+    assert runs[(runs["role"] == "base") & (runs["seed"] == 10)]["jsd"].isna().all(), (
+        "the base is compared with nothing"
+    )
 
 
 def test_drawings_name_every_experiment():
-    for draw, words in ((diagrams.classifier, ("J&W", "3.2", "3.3, 4", "3.4")), (diagrams.guided, ("weights, imposed",))):
+    for draw, words in (
+        (diagrams.classifier, ("J&W", "3.2", "3.3, 4", "3.4")),
+        (diagrams.guided, ("weights, imposed",)),
+    ):
         draw()
         texts = [text.get_text() for text in plt.gca().texts]
         plt.close("all")
@@ -86,7 +100,14 @@ def test_long_generated_documents_and_uniform_weights_are_traced_without_deletio
     from attn_core import standard
     from attn_core.models import classifier
 
-    data = encode("planted", n_train=4, n_dev=4, n_test=2, shortest=standard.LONGEST_DELETED + 1, longest=standard.LONGEST_DELETED + 1)
+    data = encode(
+        "planted",
+        n_train=4,
+        n_dev=4,
+        n_test=2,
+        shortest=standard.LONGEST_DELETED + 1,
+        longest=standard.LONGEST_DELETED + 1,
+    )
     vectors = np.random.default_rng(0).normal(size=(len(data.vocabulary), 6)).astype(np.float32)
     arrays = classifier.to_arrays(classifier.build("average", "tanh", vectors))
     traces = standard.read(Run("planted", "average"), arrays, data, "cpu", False)
@@ -96,7 +117,9 @@ def test_long_generated_documents_and_uniform_weights_are_traced_without_deletio
     arrays = classifier.to_arrays(classifier.build("average", "tanh", vectors))
     assert standard.read(Run("planted", "average"), arrays, short, "cpu", False).leave_one_out is not None
     arrays = classifier.to_arrays(classifier.build("average", "uniform", vectors))
-    assert standard.read(Run("planted", "average", "uniform"), arrays, short, "cpu", False).leave_one_out is None, "equal weights rank nothing"
+    assert standard.read(Run("planted", "average", "uniform"), arrays, short, "cpu", False).leave_one_out is None, (
+        "equal weights rank nothing"
+    )
 
 
 def test_a_sentence_under_a_model_that_is_not_at_hand():

@@ -33,12 +33,19 @@ def test_rules_hold_the_printed_and_the_read_numbers():
     table_2 = table_2[table_2["model"] != "bilstm_attention_reported_by_jain_wallace_2019"]
     mine = RULES[RULES["item"] == "Table 2"]
     for chosen in ("test-chosen", "dev-chosen"):
-        pairs = zip(mine[mine["statistic"] == chosen]["corpus"], mine[mine["statistic"] == chosen]["reference"], strict=True)
+        pairs = zip(
+            mine[mine["statistic"] == chosen]["corpus"], mine[mine["statistic"] == chosen]["reference"], strict=True
+        )
         assert sorted(pairs) == sorted(zip(table_2["corpus"], table_2["value"], strict=True))
     table_3, mine = reported("wiegreffe_table3_guides"), RULES[RULES["item"] == "Table 3"]
-    assert sorted(zip(mine["corpus"], mine["reference"], strict=True)) == sorted(zip(table_3["corpus"], table_3["value"], strict=True))
+    assert sorted(zip(mine["corpus"], mine["reference"], strict=True)) == sorted(
+        zip(table_3["corpus"], table_3["value"], strict=True)
+    )
     read = reported("wiegreffe_figure3_digitised", statistic="median")
-    read, mine = read[~read["status"].str.contains("single_instance")], RULES[RULES["item"].str.startswith("Figure 3 [")]
+    read, mine = (
+        read[~read["status"].str.contains("single_instance")],
+        RULES[RULES["item"].str.startswith("Figure 3 [")],
+    )
     assert len(read) == len(mine) == 42 and sorted(read["value"]) == sorted(mine["reference"])
     points = reported("wiegreffe_figure5_digitised")
     points = points[~points["model"].str.startswith("trained")].groupby(["corpus", "model", "measure"])["value"].mean()
@@ -48,7 +55,9 @@ def test_rules_hold_the_printed_and_the_read_numbers():
 
 def test_no_unverified_number_is_scored():
     """Table 4 was not seen: its F1 and lambdas, remembered alone, stand in no rule."""
-    assert not RULES["item"].str.startswith("Table 4").any() and not RULES["reference"].isin([0.823, 0.906, 0.00052]).any()
+    assert (
+        not RULES["item"].str.startswith("Table 4").any() and not RULES["reference"].isin([0.823, 0.906, 0.00052]).any()
+    )
 
 
 def test_every_rule_has_a_place_and_a_side():
@@ -71,16 +80,28 @@ def test_every_rule_has_a_place_and_a_side():
 def test_roles():
     role = wiegreffe_runs.role
     assert role(Run("sst")) == role(Run("sst", seed=2, selection="test")) == "base"
-    assert role(Run("sst", attention="uniform")) == "uniform model" and role(adversary_of("sst", 50, 1e-3)) == "adversary"
+    assert (
+        role(Run("sst", attention="uniform")) == "uniform model" and role(adversary_of("sst", 50, 1e-3)) == "adversary"
+    )
     for source in SOURCES:
         assert role(guide_run("sst", source, 50)) == f"guide: {source}"
-    others = [Run("sst", seed=7), Run("sst", "cnn"), Run("sst", attention="dot"), Run("sst", epochs=4), Run("snli"), Run("babi_1"), Run("20news_all")]
+    others = [
+        Run("sst", seed=7),
+        Run("sst", "cnn"),
+        Run("sst", attention="dot"),
+        Run("sst", epochs=4),
+        Run("snli"),
+        Run("babi_1"),
+        Run("20news_all"),
+    ]
     others += [Run("sst", "average", "given", base=Run("sst", "cnn"), guide="own"), Run("sst", "average", words="rank")]
     others += [Run("sst", "average", "given", base=Run("sst"), guide="permuted", words="rank"), Run("sst", hidden=64)]
     for run in others:
         assert role(run) == "", run
     small = Run("planted", hidden=32, batch=8, options=(("cues", 3),))
-    assert role(small) == "base" and role(replace(small, base=small, divergence=0.1)) == "adversary", "generated sets have knobs"
+    assert role(small) == "base" and role(replace(small, base=small, divergence=0.1)) == "adversary", (
+        "generated sets have knobs"
+    )
 
 
 def test_guided_runs_and_adversaries_are_no_standard_runs():
@@ -89,7 +110,12 @@ def test_guided_runs_and_adversaries_are_no_standard_runs():
         run = result.record["run"]
         wanted = run["base"] is None and run["words"] == "text"
         assert scorecard.standard(result) == across.is_standard(result) == wanted
-        assert wanted or run["words"] == "position" and run["base"] is None or len(scorecard.difference(from_dict(run))) > 1
+        assert (
+            wanted
+            or run["words"] == "position"
+            and run["base"] is None
+            or len(scorecard.difference(from_dict(run))) > 1
+        )
 
 
 def test_the_best_adversary_is_the_highest_f1_from_a_jsd_of_0_4():
@@ -97,7 +123,9 @@ def test_the_best_adversary_is_the_highest_f1_from_a_jsd_of_0_4():
     rows = wiegreffe_runs.adversaries(runs, "sst")
     assert len(rows) == 3 * len(CURVE) and wiegreffe_runs.best_divergence(rows) == 5e-4
     assert np.isnan(wiegreffe_runs.best_divergence(rows[rows["jsd"] < 0.4]))
-    two = [result_of(guide_run("sst", "adversary", 10, divergence), f1) for divergence, f1 in ((2e-3, 0.7), (5e-4, 0.6))]
+    two = [
+        result_of(guide_run("sst", "adversary", 10, divergence), f1) for divergence, f1 in ((2e-3, 0.7), (5e-4, 0.6))
+    ]
     scores = wiegreffe_runs.guided_scores(wiegreffe_runs.table([*curve(), *two]), ["sst"])
     assert scores["f1"].tolist() == [0.6], "the guide of the best adversary"
     scores = wiegreffe_runs.guided_scores(wiegreffe_runs.table([*curve(), two[0]]), ["sst"])
@@ -118,8 +146,19 @@ def test_from_part_of_a_curve_nothing_is_read_off():
     part = {divergence: point for divergence, point in CURVE.items() if divergence != 5e-4}
     rows = scored(uniform_test(), curve(points=part))
     bands = rows[rows["item"].str.startswith("band") & (rows["corpus"] == "sst")]
-    assert set(bands["verdict"]) == {"not rerun"} and set(bands["unjudged"]) == {"incomplete curve"} and bands["ours"].isna().all()
-    assert len(wiegreffe_runs.whole_curves(wiegreffe_runs.table([*curve(count=1), *curve(points=part)[3:]]), "sst")["seed"].unique()) == 1
+    assert (
+        set(bands["verdict"]) == {"not rerun"}
+        and set(bands["unjudged"]) == {"incomplete curve"}
+        and bands["ours"].isna().all()
+    )
+    assert (
+        len(
+            wiegreffe_runs.whole_curves(wiegreffe_runs.table([*curve(count=1), *curve(points=part)[3:]]), "sst")[
+                "seed"
+            ].unique()
+        )
+        == 1
+    )
 
 
 def test_without_runs_nothing_is_rerun():
@@ -133,8 +172,12 @@ def test_table_2_of_both_checkpoints():
     dev, test = (row_for(rows, **place, statistic=f"{chosen}-chosen") for chosen in ("dev", "test"))
     assert (dev["ours"], dev["n_seeds"], dev["verdict"]) == (pytest.approx(0.831), 5, "reproduced")
     assert (test["n_seeds"], test["ours"]) == (6, pytest.approx((5 * 0.831 + 0.9) / 6)) and dev["data"] == "same"
-    assert row_for(rows, item="Table 2", corpus="sst", attention="uniform", statistic="dev-chosen")["ours"] == pytest.approx(0.829)
-    assert row_for(rows, item="Table 2", corpus="imdb", attention="tanh", statistic="dev-chosen")["unjudged"] == "no run"
+    assert row_for(rows, item="Table 2", corpus="sst", attention="uniform", statistic="dev-chosen")[
+        "ours"
+    ] == pytest.approx(0.829)
+    assert (
+        row_for(rows, item="Table 2", corpus="imdb", attention="tanh", statistic="dev-chosen")["unjudged"] == "no run"
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,7 +204,9 @@ def test_gaps_decide_by_their_interval(corpus, gap, item, verdict):
 
 def test_the_order_of_gaps():
     rows = scored(uniform_test("imdb"), uniform_test("agnews"), uniform_test("20news", gap=0.05))
-    order = rows[(rows["item"] == "claim: IMDB needs attention more") & rows["statistic"].str.contains("dev")].set_index("corpus")
+    order = rows[
+        (rows["item"] == "claim: IMDB needs attention more") & rows["statistic"].str.contains("dev")
+    ].set_index("corpus")
     assert order["verdict"].to_dict() == {"sst": "not rerun", "agnews": "reproduced", "20news": "differs"}
 
 
@@ -172,17 +217,23 @@ def test_guides():
     claims = rows[(rows["measure"] == "F1 gap of guides") & (rows["corpus"] == "sst")].set_index("item")["verdict"]
     assert len(claims) == 4 and set(claims) == {"reproduced"}
     flipped = scored(uniform_test(), guided(own=0.78, trained=0.79, adversary=0.85), curve())
-    claims = flipped[(flipped["measure"] == "F1 gap of guides") & (flipped["corpus"] == "sst")].set_index("item")["verdict"]
+    claims = flipped[(flipped["measure"] == "F1 gap of guides") & (flipped["corpus"] == "sst")].set_index("item")[
+        "verdict"
+    ]
     assert set(claims) == {"differs"}
 
 
 def test_medians_of_figure_3_are_over_seeds_then_documents():
     rows = scored(uniform_test(count=9, seeds_jsd=0.045))
-    part = rows[rows["item"].str.startswith("Figure 3 [") & (rows["corpus"] == "sst") & (rows["measure"] == "JSD of seeds")]
+    part = rows[
+        rows["item"].str.startswith("Figure 3 [") & (rows["corpus"] == "sst") & (rows["measure"] == "JSD of seeds")
+    ]
     assert len(part) == 8 and part["n_seeds"].eq(8).all() and part["ours"].round(6).nunique() == 1
     middle = 0.045 + 0.002 * np.median([i - 4 for i in range(1, 9)])
     assert part["ours"].iloc[0] == pytest.approx(middle)
-    assert part["verdict"].tolist() == ["reproduced" if abs(middle - value) <= 0.04 else "differs" for value in part["reported"]]
+    assert part["verdict"].tolist() == [
+        "reproduced" if abs(middle - value) <= 0.04 else "differs" for value in part["reported"]
+    ]
     whole = row_for(rows, item="Figure 3", corpus="sst")
     assert whole["verdict"] == "reproduced" and whole["ours"] == pytest.approx(middle)
     far = scored(uniform_test(count=9, seeds_jsd=0.3))
@@ -194,7 +245,9 @@ def test_medians_of_figure_3_are_over_seeds_then_documents():
 def test_bins_of_few_documents_are_not_judged():
     runs = [r if r.against is None else replace(r, against=r.against.iloc[:100]) for r in uniform_test(count=9)]
     part = scored(runs)
-    part = part[part["item"].str.startswith("Figure 3 [") & (part["corpus"] == "sst") & (part["measure"] == "JSD of seeds")]
+    part = part[
+        part["item"].str.startswith("Figure 3 [") & (part["corpus"] == "sst") & (part["measure"] == "JSD of seeds")
+    ]
     assert set(part["unjudged"]) == {"few documents"} and part["ours"].notna().all()
 
 
@@ -202,7 +255,9 @@ def test_the_search_is_read_from_the_traces_of_seed_10():
     traces = toy_traces(np.full(240, 6), 1)
     runs = [replace(result_of(Run("sst")), traces=traces), *curve()]
     rows = scored(runs)
-    point = rows[(rows["item"] == "Figure 5") & (rows["corpus"] == "sst") & rows["measure"].str.startswith("Jain")].set_index("measure")
+    point = rows[
+        (rows["item"] == "Figure 5") & (rows["corpus"] == "sst") & rows["measure"].str.startswith("Jain")
+    ].set_index("measure")
     assert point["ours"].notna().all() and point["n_seeds"].eq(1).all() and (point["low"] < point["high"]).all()
     bins = rows[rows["measure"].eq("JSD of Jain & Wallace's adversary") & (rows["corpus"] == "sst")]
     assert bins["ours"].notna().any()
@@ -216,7 +271,9 @@ def test_the_search_is_read_from_the_traces_of_seed_10():
 def test_points_and_curves_are_on_the_halved_scale():
     rows = scored(uniform_test(), curve())
     points = rows[(rows["item"] == "Figure 5") & (rows["corpus"] == "sst")].set_index("measure")["ours"]
-    assert points["seeds: TVD, halved"] == pytest.approx(0.04) and points["uniform model: TVD, halved"] == pytest.approx(0.03)
+    assert points["seeds: TVD, halved"] == pytest.approx(0.04) and points[
+        "uniform model: TVD, halved"
+    ] == pytest.approx(0.03)
     low = rows[(rows["item"] == "band: the curve is low") & (rows["corpus"] == "sst")].set_index("measure")
     third = low.loc["trained adversaries: TVD, halved, at JSD 0.3"]
     assert third["ours"] == pytest.approx(0.03) and third["n_seeds"] == 3 and third["verdict"] == "reproduced"
@@ -225,7 +282,10 @@ def test_points_and_curves_are_on_the_halved_scale():
     left = row_for(rows, item="band: seeds move outputs more than imitators", corpus="sst")
     assert left["ours"] == pytest.approx(0.04 - 0.025) and left["verdict"] == "reproduced"
     under = row_for(rows, item="band: uniform is below the curve", corpus="sst")
-    assert under["ours"] == pytest.approx(0.03 - np.interp(0.11, [0.05, 0.25], [0.05, 0.06]) / 2) and under["verdict"] == "differs"
+    assert (
+        under["ours"] == pytest.approx(0.03 - np.interp(0.11, [0.05, 0.25], [0.05, 0.06]) / 2)
+        and under["verdict"] == "differs"
+    )
     best = row_for(rows, item="band: the best adversary scores like its base", corpus="sst")
     assert best["ours"] == pytest.approx(BASE_MEAN - (0.831 - 5 * 5e-4), abs=0.01) and best["verdict"] == "reproduced"
 
@@ -237,7 +297,11 @@ def test_bands_flip_with_the_numbers():
     steep = {divergence: (jsd, tvd * 3) for divergence, (jsd, tvd) in CURVE.items()}
     rows = scored(uniform_test(uniform=(0.11, 0.2)), curve(points=steep))
     assert set(rows[(rows["item"] == "band: the curve is low") & (rows["corpus"] == "sst")]["verdict"]) == {"differs"}
-    for item in ("band: the curve is flat", "band: seeds move outputs more than imitators", "band: uniform is below the curve"):
+    for item in (
+        "band: the curve is flat",
+        "band: seeds move outputs more than imitators",
+        "band: uniform is below the curve",
+    ):
         assert row_for(rows, item=item, corpus="sst")["verdict"] == "differs"
     imdb = scored(uniform_test("imdb", uniform=(0.11, 0.2)), curve("imdb", 1, points=steep))
     assert row_for(imdb, item="band: uniform is above the curve", corpus="imdb")["verdict"] == "reproduced"

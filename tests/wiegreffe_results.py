@@ -36,16 +36,26 @@ def beside_table(jsd: float, n: int = 200, seed: int = 0) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def uniform_test(corpus="sst", count=5, f1=None, gap=None, seeds_jsd=0.06, seeds_tvd=0.08, uniform=(0.11, 0.06)) -> list[Result]:
+def uniform_test(
+    corpus="sst", count=5, f1=None, gap=None, seeds_jsd=0.06, seeds_tvd=0.08, uniform=(0.11, 0.06)
+) -> list[Result]:
     """Base and uniform models of several seeds, both checkpoints; the further seeds have tables beside seed 10."""
     f1, gap, found = f1 or BASE_F1[corpus], GAPS[corpus] if gap is None else gap, []
     for i, seed in enumerate(SEEDS[:count]):
         for chosen in ("dev", "test"):
             own = f1 + spread(i, count)
-            base = {} if i == 0 else {"jsd": seeds_jsd, "tvd": seeds_tvd, "against": beside_table(seeds_jsd + spread(i, count))}
+            base = (
+                {}
+                if i == 0
+                else {"jsd": seeds_jsd, "tvd": seeds_tvd, "against": beside_table(seeds_jsd + spread(i, count))}
+            )
             found.append(result_of(Run(corpus, seed=seed, selection=chosen), own, **base))
             twin = Run(corpus, attention="uniform", seed=seed, selection=chosen)
-            found.append(result_of(twin, own - gap + spread(i * i % count, count, 0.0005), *uniform, against=beside_table(uniform[0])))
+            found.append(
+                result_of(
+                    twin, own - gap + spread(i * i % count, count, 0.0005), *uniform, against=beside_table(uniform[0])
+                )
+            )
     return found
 
 
@@ -90,5 +100,7 @@ def guided(corpus="sst", count=5, **levels) -> list[Result]:
     for source, level in (GUIDE_F1 | levels).items():
         noise = 0.001 * rng.normal(size=count)
         if level is not None:
-            found += [result_of(guide_run(corpus, source, seed), level + e) for seed, e in zip(SEEDS, noise, strict=False)]
+            found += [
+                result_of(guide_run(corpus, source, seed), level + e) for seed, e in zip(SEEDS, noise, strict=False)
+            ]
     return found

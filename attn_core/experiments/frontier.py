@@ -47,7 +47,9 @@ def same_epsilon(jsd: np.ndarray, tvd: np.ndarray, epsilons: tuple[float, ...] =
     jsd, tvd (D, E) of `optima`; means over the D documents (n).
     """
     mean = tvd.mean(axis=0)
-    return pd.DataFrame({"epsilon": epsilons, "tvd": mean, "tvd_halved": HALVED * mean, "jsd": jsd.mean(axis=0), "n": len(jsd)})
+    return pd.DataFrame(
+        {"epsilon": epsilons, "tvd": mean, "tvd_halved": HALVED * mean, "jsd": jsd.mean(axis=0), "n": len(jsd)}
+    )
 
 
 def best_sharing(jsd: np.ndarray, tvd: np.ndarray, points: int = POINTS) -> pd.DataFrame:
@@ -68,8 +70,12 @@ def best_sharing(jsd: np.ndarray, tvd: np.ndarray, points: int = POINTS) -> pd.D
     y = np.concatenate([[0.0], np.cumsum(height[order])]) / documents + jsd[:, 0].mean()
     price = np.append(slope[order], 0.0)
     wanted = np.interp(np.linspace(0, 1, points), np.linspace(0, 1, len(x)), np.arange(len(x)))
-    kept = np.unique(np.concatenate([wanted.astype(int), np.searchsorted(x, np.linspace(x[0], x[-1], points)).clip(0, len(x) - 1)]))
-    return pd.DataFrame({"price": price[kept], "tvd": x[kept], "tvd_halved": HALVED * x[kept], "jsd": y[kept], "n": documents})
+    kept = np.unique(
+        np.concatenate([wanted.astype(int), np.searchsorted(x, np.linspace(x[0], x[-1], points)).clip(0, len(x) - 1)])
+    )
+    return pd.DataFrame(
+        {"price": price[kept], "tvd": x[kept], "tvd_halved": HALVED * x[kept], "jsd": y[kept], "n": documents}
+    )
 
 
 def hull(jsd: np.ndarray, tvd: np.ndarray) -> np.ndarray:

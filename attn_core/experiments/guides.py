@@ -48,7 +48,9 @@ CONTRASTS = (
     Contrast("own − untrained", "own", "untrained", "must the guide be trained"),
     Contrast("own − searched", "own", "searched", "are weights of the same output as good"),
     Contrast("adversary − uniform", "adversary", "uniform", "is a trained adversary worse than no guide"),
-    Contrast("weights alone − places alone", "own, position", "uniform, position", "do weights tell the label without words"),
+    Contrast(
+        "weights alone − places alone", "own, position", "uniform, position", "do weights tell the label without words"
+    ),
 )
 """The family of contrasts."""
 

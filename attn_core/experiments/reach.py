@@ -19,6 +19,14 @@ def one_token_outputs(traces: Traces) -> tuple[np.ndarray, np.ndarray, np.ndarra
         reached, own = outputs[:, 0], traces.outputs[:, 0]
         differs = np.round(reached) != traces.predicted[rows]
     else:
-        reached, own = outputs[np.arange(len(rows)), traces.predicted[rows]], traces.outputs[np.arange(len(traces)), traces.predicted]
+        reached, own = (
+            outputs[np.arange(len(rows)), traces.predicted[rows]],
+            traces.outputs[np.arange(len(traces)), traces.predicted],
+        )
         differs = outputs.argmax(axis=1) != traces.predicted[rows]
-    return own, np.minimum.reduceat(reached, start), np.maximum.reduceat(reached, start), np.logical_or.reduceat(differs, start)
+    return (
+        own,
+        np.minimum.reduceat(reached, start),
+        np.maximum.reduceat(reached, start),
+        np.logical_or.reduceat(differs, start),
+    )

@@ -51,7 +51,9 @@ class Items:
 def as_classes(traces: Traces) -> tuple[int, np.ndarray]:
     """Number of classes and their biases (K,) float64; one logit o is two classes with logits (0, o)."""
     if traces.readout is not None:
-        raise AttnError("erasure takes affine decoders, these traces are of text pairs (see Serrano & Smith, section 3)")
+        raise AttnError(
+            "erasure takes affine decoders, these traces are of text pairs (see Serrano & Smith, section 3)"
+        )
     bias = traces.bias.astype(np.float64)
     return (2, np.array([0.0, bias[0]])) if traces.classes == 1 else (traces.classes, bias)
 
@@ -189,7 +191,9 @@ def removals(
     named = [(name, 0) for name in rankings]
     if "random" in rankings:
         named += [(f"random_{i + 1}", i) for i in range(1, len(draws))]
-    found = {name: (np.empty(len(traces), np.int32), np.empty(len(traces)), np.empty(len(traces), bool)) for name, _ in named}
+    found = {
+        name: (np.empty(len(traces), np.int32), np.empty(len(traces)), np.empty(len(traces), bool)) for name, _ in named
+    }
     for rows, part in blocks_of(traces):
         index = np.where(part.real, traces.offsets[rows, None] + np.arange(part.real.shape[1]), 0)
         for name, i in named:

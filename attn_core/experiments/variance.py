@@ -100,7 +100,9 @@ def by_bin(table: pd.DataFrame, column: str, interval: bool = True) -> pd.DataFr
     bootstrap interval of the median over documents. Groups without documents have no row.
     """
     bins, rows = attention_bin(table["max_attention"]), []
-    classes = {-1: np.ones(len(table), bool)} | {int(c): (table["predicted"] == c).to_numpy() for c in sorted(table["predicted"].unique())}
+    classes = {-1: np.ones(len(table), bool)} | {
+        int(c): (table["predicted"] == c).to_numpy() for c in sorted(table["predicted"].unique())
+    }
     for predicted, of_class in classes.items():
         for label in ("all", *dict.fromkeys(sorted(bins))):
             values = table.loc[of_class & ((bins == label) | (label == "all")), column].dropna().to_numpy(np.float64)
