@@ -1,4 +1,4 @@
-"""Two of Serrano & Smith's forms that are no plot of serrano_figures.py: 2x2 tables, and the test of the paper's hypothesis."""
+"""Two of Serrano & Smith's forms that are no plot of serrano_figures.py or single_figures.py: 2x2 tables, and the test of the paper's hypothesis."""
 
 import html
 

@@ -182,84 +182,6 @@ def told_coverage(rows: pd.DataFrame) -> str:
     return "; ".join(parts) or "no run"
 
 
-def claim_rows(scored: pd.DataFrame, numbers: str, corpora: Iterable[str]) -> pd.DataFrame:
-    """Scored rows of some claims ('1 2', 'share'), in the order of the rules, with column number; of `corpora` alone."""
-    number = scored["item"].map(serrano_scores.number_of)
-    wanted = tuple(numbers.split())
-    chosen = number.map(lambda name: name in wanted or name[0] in wanted) & scored["corpus"].isin(list(corpora))
-    return scored[chosen].assign(number=number[chosen])
-
-
-def verdicts(rows: pd.DataFrame, wanted: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Claims as a table to show: claim, data set, model, asked, ours with interval, seeds, verdict.
-
-    wanted: rows whose statements all appear (default: `rows`); one without a number of ours has a single line, 'no run'.
-    """
-    lines = []
-    for item, part in (rows if wanted is None else wanted).groupby("item", sort=False):
-        claim, mine = claim_name(item).removeprefix("Statement "), rows[(rows["item"] == item) & rows["ours"].notna()]
-        lines += [
-            {"claim": claim, "data set": row.corpus, "model": model_name(row.encoder), "asked": asked(row),
-             "ours": across.told(row.ours, row.low, row.high, ".3f"), "seeds": row.n_seeds, "verdict": verdict(row)}
-            for row in mine.itertuples()
-        ]  # fmt: skip
-        if mine.empty:
-            lines.append(
-                {
-                    "claim": claim,
-                    "data set": "–",
-                    "model": "–",
-                    "asked": asked(next(part.itertuples())),
-                    "ours": "–",
-                    "seeds": 0,
-                    "verdict": "no run",
-                }
-            )
-    return pd.DataFrame(lines, columns=["claim", "data set", "model", "asked", "ours", "seeds", "verdict"])
-
-
-def asked(row) -> str:
-    """'above 0.5', or the reported value with its tolerance."""
-    if row.item.startswith("claim"):
-        return f"{'above' if serrano_scores.asks_above(row.rule) else 'below'} {row.reported:g}"
-    return f"{row.reported:.3f} ± {row.tolerance:g}"
-
-
-def verdict(row) -> str:
-    """The verdict in words, or why there is none; a claim whose interval contains the threshold is 'not decided'."""
-    if row.verdict == "not rerun":
-        return f"no verdict: {row.unjudged}"
-    if row.item.startswith("claim"):
-        contains = row.low <= row.reported <= row.high
-        return "holds" if row.verdict == "reproduced" else "not decided" if contains else "does not hold"
-    return "within" if row.verdict == "reproduced" else "outside"
-
-
-def told_claims(rows: pd.DataFrame) -> str:
-    """What became of the claims, one clause each: the data sets on which each holds, is not decided, does not hold, or waits."""
-    if rows["ours"].isna().all():
-        return "No run of this paper's models is stored for these data sets, so nothing is decided."
-    lines = []
-    for item, part in rows[rows["ours"].notna()].groupby("item", sort=False):
-        groups: dict[str, dict[str, list[str]]] = {}
-        for row in part.itertuples():
-            groups.setdefault(verdict(row), {}).setdefault(row.corpus, []).append(model_name(row.encoder))
-        several = part["encoder"].nunique() > 1
-        told = []
-        for what, sets in groups.items():
-            bare = what.startswith("no verdict: few seeds") or not several
-            names = [name if bare else f"{name} ({', '.join(models)})" for name, models in sets.items()]
-            told.append(f"{what} on {', '.join(names)}")
-        lines.append(f"{claim_name(item)}: {'; '.join(told)}")
-    return ". ".join(lines) + "."
-
-
-def claim_name(item: str) -> str:
-    """'Statement 4a, random order needs more removals than attention'."""
-    number, _, words = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
-    return f"Statement {number}, {words}"
-
-
 def flip_cells(
     every: pd.DataFrame, corpora: Iterable[str], encoder: str, choice: str = "attention", rule: str = "coded"
 ) -> dict[str, dict[str, str]]:
@@ -306,12 +228,6 @@ def differences(
     )
     gap = (wide[f"fraction_{first}"] - wide[f"fraction_{second}"]).dropna().rename("value").reset_index()
     return over_seeds(gap, "corpus", "encoder")
-
-
-def races(scored: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
-    """The 16 shares of the authors' scripts beside ours, for `serrano_figures.dots`: column target; sets without theirs below."""
-    rows = claim_rows(scored, "share", corpora)
-    return rows.rename(columns={"ours": "mean", "reported": "target"})
 
 
 def share(values: pd.DataFrame, form: str = ".0%") -> str:

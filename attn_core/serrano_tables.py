@@ -1,4 +1,4 @@
-"""What exactness shows of Serrano & Smith's rankings, and the hypothesis that the paper states and does not test.
+"""What exactness shows of Serrano & Smith's rankings, and the race of section 6.
 
 All take summaries (`serrano_pages.summaries`: corpus, encoder, seed, statistic, bin, measure, value) and the models that
 enter no claim (`serrano_pages.weak`), and return tables or words; every word follows from the numbers.
@@ -12,7 +12,7 @@ import pandas as pd
 from attn_core.across import told
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.erasure import RANKINGS, derived
-from attn_core.measures import LEVEL, bootstrap_interval, holm, seed_p
+from attn_core.measures import bootstrap_interval
 from attn_core.reported import reported
 from attn_core.runs import HIERARCHICAL
 from attn_core.seeds import HEADLINE_SEEDS, over_seeds
@@ -33,9 +33,6 @@ QUANTITIES = {
 
 PAPERS_ORDER = ("product", "gradient", "attention", "random")
 """The paper's four rankings from few removals to many, as it is reported to find them (specification, section 5, target 4)."""
-
-NOT_MIXED, MIXED = "none", ("rnn", "conv")
-"""Encoders of a unit (HAN or FLAN) without and with contextualisation."""
 
 
 def counts(corpus: str, encoder: str, weak: Collection[tuple[str, str]]) -> bool:
@@ -197,130 +194,3 @@ def races(every: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd.Dat
     return rows.sort_values(
         ["corpus", "encoder"], key=lambda names: names.map(places) if names.name == "encoder" else names
     ).reset_index(drop=True)
-
-
-# ---- is attention better without contextualisation? ------------------------------------------------------------------
-
-
-def gaps(every: pd.DataFrame) -> pd.DataFrame:
-    """One row per trained run: corpus, unit ('HAN' or 'FLAN'), encoder, seed, dispersion, gap, relative, slope.
-
-    gap: mean share of items that attention removes beyond the smallest flip set, documents that flip under attention.
-    relative: gap divided by the same of a random order, which does not depend on how easily a model's decisions flip.
-    dispersion: mean of dispersion_weighted. slope: of gap on dispersion over the run's documents.
-    """
-    wanted = {
-        ("dispersion_weighted", "mean"): "dispersion", ("gap", "mean"): "gap", ("regret_fraction_random", "mean"): "by_random",
-        ("slope_gap", "value"): "slope",
-    }  # fmt: skip
-    part = every[(every["bin"] == "all") & every["encoder"].isin(HIERARCHICAL)]
-    part = part.assign(name=[wanted.get(pair) for pair in zip(part["statistic"], part["measure"], strict=True)]).dropna(
-        subset="name"
-    )
-    runs = (
-        part.pivot_table(index=["corpus", "encoder", "seed"], columns="name", values="value")
-        .reindex(columns=list(wanted.values()))
-        .reset_index()
-    )
-    runs["relative"] = runs["gap"] / runs["by_random"].where(runs["by_random"] > 0)
-    runs["unit"] = runs["encoder"].str.split("_").str[0].str.upper()
-    return runs[["corpus", "unit", "encoder", "seed", "dispersion", "gap", "relative", "slope"]].rename_axis(
-        columns=None
-    )
-
-
-TESTS = {
-    "gap": "gap without encoder minus with one",
-    "relative": "the same, relative to a random order",
-    "between": "slope of gap on dispersion, between models",
-    "within": "slope of gap on dispersion, within documents of a model",
-}
-"""Tests of the hypothesis; negative values speak for it."""
-
-
-def hypothesis(runs: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd.DataFrame:
-    """The paper's untested statement: attention is a better ranking where items are not contextualised.
-
-    runs: `gaps`. One row per data set, unit (HAN or FLAN) and test of TESTS, each a number per seed and its Student t
-    interval over seeds: the gap of the model without encoder minus the mean of the two with one; the same of `relative`;
-    the least-squares slope of gap on dispersion over a seed's three models; the mean over them of the slope over
-    documents. Only seeds of which all three models are stored. Columns corpus, unit, test, mean, low, high, n_seeds, p
-    (two-sided), holm (corrected for all rows that are judged), verdict: 'supported' (interval below 0), 'contradicted' (above),
-    'not decided', or why it is not judged: 'few seeds', 'weak model', 'generated'. An interval that excludes 0 while the corrected p
-    does not is 'not decided'.
-    """
-    lines = []
-    for (corpus, unit), part in runs.groupby(["corpus", "unit"]):
-        names = [f"{unit.lower()}_{kind}" for kind in (NOT_MIXED, *MIXED)]
-        wide = part.pivot(index="seed", columns="encoder", values=["gap", "relative", "dispersion", "slope"])
-        if not set(names) <= set(part["encoder"]):
-            continue
-        wide = wide[wide["gap"][names].notna().all(axis=1)]
-        tests = {
-            kind: wide[kind][names[0]] - wide[kind][names[1:]].mean(axis=1, skipna=False)
-            for kind in ("gap", "relative")
-        }
-        x, y = (wide[kind][names].sub(wide[kind][names].mean(axis=1), axis=0) for kind in ("dispersion", "gap"))
-        tests["between"] = (x * y).sum(axis=1, skipna=False) / (x**2).sum(axis=1, skipna=False).replace(0, np.nan)
-        tests["within"] = wide["slope"][names].mean(axis=1, skipna=False)
-        reason = (
-            "generated"
-            if CATALOGUE[corpus].generated
-            else "weak model"
-            if any((corpus, name) in weak for name in names)
-            else ""
-        )
-        for test, values in tests.items():
-            values = values.dropna().to_numpy()
-            if not len(values):
-                continue
-            row = over_seeds(pd.DataFrame({"corpus": corpus, "value": values}), "corpus").iloc[0]
-            why = reason or ("few seeds" if len(values) < HEADLINE_SEEDS else "")
-            lines.append(
-                {
-                    "corpus": corpus,
-                    "unit": unit,
-                    "test": test,
-                    **row[["mean", "low", "high", "n_seeds"]],
-                    "p": seed_p(values),
-                    "verdict": why,
-                }
-            )
-    rows = pd.DataFrame(lines, columns=["corpus", "unit", "test", "mean", "low", "high", "n_seeds", "p", "verdict"])
-    judged = (rows["verdict"] == "") & rows["p"].notna()
-    rows.insert(8, "holm", np.nan)
-    rows.loc[judged, "holm"] = holm(rows.loc[judged, "p"].to_numpy(float))
-    sure = rows["holm"] < LEVEL
-    rows.loc[rows["verdict"] == "", "verdict"] = np.select(
-        [sure & (rows["high"] < 0), sure & (rows["low"] > 0)], ["supported", "contradicted"], "not decided"
-    )[rows["verdict"] == ""]
-    return rows
-
-
-def hypothesis_verdict(rows: pd.DataFrame) -> str:
-    """`hypothesis` in words: what each test says of each data set and unit, and what that comes to."""
-    judged = rows[rows["verdict"].isin(["supported", "contradicted", "not decided"])]
-    if judged.empty:
-        reasons = "; ".join(
-            f"{row.corpus} {row.unit}: {row.verdict}" for row in rows.drop_duplicates(["corpus", "unit"]).itertuples()
-        )
-        return f"Not decided: no data set has all three models with {HEADLINE_SEEDS} seeds that do their task" + (
-            f" ({reasons})." if reasons else "."
-        )
-    lines = []
-    for test, part in judged.groupby("test", sort=False):
-        places = [f"{row.corpus} {row.unit} {told(row.mean, row.low, row.high, '.3f')}" for row in part.itertuples()]
-        groups = pd.Series(places).groupby(part["verdict"].to_numpy(), sort=False)
-        clauses = [f"{verdict} on {', '.join(some)}" for verdict, some in groups]
-        lines.append(f"{TESTS[test]}: {'; '.join(clauses)}")
-    found = {word: int((judged["verdict"] == word).sum()) for word in ("supported", "contradicted", "not decided")}
-    summary = (
-        "the statement holds" if found["supported"] == len(judged)
-        else "the statement fails" if found["contradicted"] == len(judged)
-        else "the statement depends on the model and the test" if found["supported"] and found["contradicted"]
-        else "the statement is supported in part" if found["supported"]
-        else "the statement is contradicted in part" if found["contradicted"]
-        else "nothing is decided"
-    )  # fmt: skip
-    counted = f"{found['supported']} tests support it, {found['contradicted']} contradict it, {found['not decided']} do not decide, Holm-corrected for {len(judged)}"
-    return f"{summary[0].upper()}{summary[1:]} ({counted}). {'. '.join(line[0].upper() + line[1:] for line in lines)}."

@@ -84,7 +84,7 @@ def violins(
     """A column by bin of the largest weight and predicted class (form of Figure 3); lowest bin on top, class 0 above class 1.
 
     documents: predicted, max_attention, column; None draws the paper's medians alone. medians: rows of
-    `wiegreffe_tables.figure_3` of this panel: our median on its bootstrap interval as a thick line, the paper's as diamonds. legend: above the panel.
+    `wiegreffe_curves.figure_3` of this panel: our median on its bootstrap interval as a thick line, the paper's as diamonds. legend: above the panel.
     """
     step = 0.84 / len(names)
     for place, label in enumerate(ATTENTION_BINS):

@@ -10,22 +10,16 @@ import numpy as np
 import pandas as pd
 
 from attn_core.across import told
-from attn_core.corpora import catalogue
-from attn_core.experiments import ATTENTION_BINS, guides, variance
+from attn_core.experiments import guides
 from attn_core.measures import seed_interval
 from attn_core.reported import reported
-from attn_core.runs import SEEDS
 from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.wiegreffe_runs import (
-    CONTINUED,
     GATED,
     PAPER_SETS,
     f1_by_seed,
     guided_scores,
     of_role,
-    searched,
-    seed_tables,
-    whole,
 )
 
 NOT_RERUN, NO_RUN = "not rerun", "no run"
@@ -288,64 +282,3 @@ def table_3(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
         if rows
         else pd.DataFrame(columns=["corpus", "source", "paper", "mean", "low", "high", "n_seeds"])
     )
-
-
-# ---- Figure 3 --------------------------------------------------------------------------------------------------------
-
-MODELS_3 = {"random_seeds": "seeds", "jain_wallace_2019_per_instance_adversary": "search"}
-
-
-def figure_3_documents(runs: pd.DataFrame, corpus: str, kind: str) -> pd.DataFrame | None:
-    """One row per document: kind 'seeds' (`variance.per_instance`) or 'search' (`frontier.searched`, seed 10); None without runs."""
-    if kind == "seeds":
-        tables = list(seed_tables(runs, corpus).values())
-        return variance.per_instance(tables) if tables else None
-    return searched(runs, corpus)
-
-
-def base_traces(runs: pd.DataFrame, corpus: str):
-    """Traces of the dev-chosen base of seed 10: the archive's sample; None without."""
-    first = of_role(runs, corpus, "base")
-    first = first[first["seed"] == SEEDS[0]]["result"]
-    return whole(first.iloc[0]).traces if len(first) else None
-
-
-def figure_3(documents: dict[tuple[str, str], pd.DataFrame | None], corpora: Iterable[str] = CONTINUED) -> pd.DataFrame:
-    """Medians by bin and predicted class beside those read off Figure 3: one row per data set, kind, class and bin.
-
-    documents: (corpus, kind) -> `figure_3_documents`. Columns corpus, kind, predicted, class_name, bin, theirs; n, q25, median, q75,
-    low, high (bootstrap over documents) of ours, NaN where none.
-    """
-    read = reported("wiegreffe_figure3_digitised", statistic="median")
-    read = read.assign(
-        kind=read["model"].map(MODELS_3),
-        predicted=read["measure"].str.endswith("pos").astype(int),
-        bin=read["measure"].str.extract(r"=(\[[^;]*)")[0].str[:5],
-    )
-    theirs = read.set_index(["corpus", "kind", "predicted", "bin"])["value"]
-    rows = []
-    for corpus in corpora:
-        for kind, column in (("seeds", "median"), ("search", "two")):
-            table = documents.get((corpus, kind))
-            ours = pd.DataFrame() if table is None else variance.by_bin(table, column).set_index(["predicted", "bin"])
-            for predicted, name in enumerate(catalogue.corpus(corpus).classes):
-                for label in ATTENTION_BINS:
-                    value = theirs.get((corpus, kind, predicted, label[:5]), np.nan)
-                    if (predicted, label) in ours.index:
-                        row = ours.loc[(predicted, label)].to_dict()
-                    elif np.isfinite(value):
-                        row = {"n": 0, **dict.fromkeys(("q25", "median", "q75", "low", "high"), np.nan)}
-                    else:
-                        continue
-                    rows.append(
-                        {
-                            "corpus": corpus,
-                            "kind": kind,
-                            "predicted": predicted,
-                            "class_name": name,
-                            "bin": label,
-                            "theirs": value,
-                            **row,
-                        }
-                    )
-    return pd.DataFrame(rows)

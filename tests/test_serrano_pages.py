@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from test_serrano_scores import SUMMARIES, made_up, result_of, six_models
 
-from attn_core import baselines, serrano_figures, serrano_pages, serrano_scores
+from attn_core import baselines, serrano_claims, serrano_figures, serrano_pages, serrano_scores, single_figures
 from attn_core.errors import AttnError
 from attn_core.experiments import erasure
 from attn_core.runs import SEEDS
@@ -73,32 +73,32 @@ def test_statements_follow_their_verdicts():
         ("flips_attention@coded", "all", name): value
         for name, value in (("only_top", 9.0), ("only_random", 0.1), ("neither", 89.0))
     }
-    rows = serrano_pages.claim_rows(serrano_scores.scored(six_models(changes=cells)), "3", ["imdb_stars", "amazon"])
-    told = serrano_pages.told_claims(rows)
+    rows = serrano_claims.claim_rows(serrano_scores.scored(six_models(changes=cells)), "3", ["imdb_stars", "amazon"])
+    told = serrano_claims.told_claims(rows)
     assert "Statement 3a, mostly neither erasure flips: holds on imdb_stars" in told
     assert (
         "Statement 3c, only r flips in more than one document in a hundred (some sets): does not hold on imdb_stars"
         in told
     )
-    shown = serrano_pages.verdicts(rows).set_index("claim")
+    shown = serrano_claims.verdicts(rows).set_index("claim")
     assert shown.loc["3b, only the top flips more often than only r", ["asked", "verdict"]].tolist() == [
         "above 0",
         "holds",
     ]
-    assert serrano_pages.told_claims(rows[rows["corpus"] == "amazon"]).startswith("No run")
-    bare = serrano_pages.verdicts(rows.iloc[:0], rows)
+    assert serrano_claims.told_claims(rows[rows["corpus"] == "amazon"]).startswith("No run")
+    bare = serrano_claims.verdicts(rows.iloc[:0], rows)
     assert (
         bare["claim"].str[:2].tolist() == ["3a", "3b", "3c", "3d"]
         and (bare["verdict"] == "no run").all()
         and bare["asked"].iloc[1] == "above 0"
     )
-    few = serrano_pages.claim_rows(serrano_scores.scored(six_models(count=3)), "4a", ["imdb_stars"])
+    few = serrano_claims.claim_rows(serrano_scores.scored(six_models(count=3)), "4a", ["imdb_stars"])
     assert (
-        serrano_pages.told_claims(few)
+        serrano_claims.told_claims(few)
         == "Statement 4a, random order needs more removals than attention: no verdict: few seeds on imdb_stars."
     )
-    four = serrano_pages.claim_rows(serrano_scores.scored(six_models()), "4a", ["imdb_stars"])
-    assert "imdb_stars (HANrnn, FLANrnn, FLANconv)" in serrano_pages.told_claims(four)
+    four = serrano_claims.claim_rows(serrano_scores.scored(six_models()), "4a", ["imdb_stars"])
+    assert "imdb_stars (HANrnn, FLANrnn, FLANconv)" in serrano_claims.told_claims(four)
 
 
 def test_weak_models_are_named_with_the_reason():
@@ -114,21 +114,21 @@ def test_thinning_keeps_at_most_ten_a_bin_and_drops_the_largest():
     alpha, js = rng.random(5000), rng.random(5000)
     js[:3] = 2.0  # three tied at the largest
     alpha[3:400] = 0.5025
-    rows = serrano_figures.thinned(alpha, js)
+    rows = single_figures.thinned(alpha, js)
     assert not {0, 1, 2} & set(rows) and len(set(rows)) == len(rows)
-    counts = np.bincount((alpha[rows] * serrano_figures.BINS).astype(int))
-    assert counts.max() <= serrano_figures.FEWEST and (counts > 0).sum() > 190
-    assert len(serrano_figures.thinned(np.array([0.5]), np.array([np.nan]))) == 0
+    counts = np.bincount((alpha[rows] * single_figures.BINS).astype(int))
+    assert counts.max() <= single_figures.FEWEST and (counts > 0).sum() > 190
+    assert len(single_figures.thinned(np.array([0.5]), np.array([np.nan]))) == 0
 
 
 def test_figures_draw_what_is_there(every):
     documents = erasure.document_table(made_up(1))
-    serrano_figures.scatter({"imdb_stars": documents}, ["imdb_stars", "amazon"])
+    single_figures.scatter({"imdb_stars": documents}, ["imdb_stars", "amazon"])
     assert [ax.get_title() for ax in plt.gcf().axes] == [f"imdb_stars, n = {(documents['n'] > 1).sum():,}", ""], (
         "no panel for a set that is not stored"
     )
-    serrano_figures.negatives({"imdb_stars": documents}, ["imdb_stars"])
-    serrano_figures.many({("imdb_stars", "han_conv"): documents}, ["han_conv"], ["imdb_stars", "amazon"], "negatives")
+    single_figures.negatives({"imdb_stars": documents}, ["imdb_stars"])
+    single_figures.many({("imdb_stars", "han_conv"): documents}, ["han_conv"], ["imdb_stars", "amazon"], "negatives")
     assert len(plt.gcf().axes) == 1
     serrano_figures.boxes(every, ["imdb_stars"], ["han_rnn"], weak={("imdb_stars", "han_rnn"): "weak"})
     assert len(plt.gcf().axes[0].patches) == 4, "one box an order"

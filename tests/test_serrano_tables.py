@@ -11,17 +11,9 @@ from attn_core.archive import ENCODER_NAMES
 from attn_core.experiments import erasure
 from attn_core.measures import bootstrap_interval, seed_interval
 from attn_core.runs import SEEDS
+from attn_core.serrano_hypothesis import gaps, hypothesis, hypothesis_verdict
 from attn_core.serrano_pages import summaries
-from attn_core.serrano_tables import (
-    gaps,
-    hypothesis,
-    hypothesis_verdict,
-    panels,
-    races,
-    ranking_table,
-    rankings,
-    sentence,
-)
+from attn_core.serrano_tables import panels, races, ranking_table, rankings, sentence
 
 matplotlib.use("agg")
 

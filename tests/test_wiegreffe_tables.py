@@ -169,11 +169,11 @@ def test_table_3_keeps_the_papers_numbers_where_nothing_ran():
 def test_figure_3_beside_the_figure():
     runs = runs_of(uniform_test(count=9))
     documents = {
-        ("sst", "seeds"): tables.figure_3_documents(runs, "sst", "seeds"),
-        ("sst", "search"): tables.figure_3_documents(runs, "sst", "search"),
+        ("sst", "seeds"): wiegreffe_curves.figure_3_documents(runs, "sst", "seeds"),
+        ("sst", "search"): wiegreffe_curves.figure_3_documents(runs, "sst", "search"),
     }
     assert documents["sst", "search"] is None and documents["sst", "seeds"]["n_tables"].eq(8).all()
-    rows = tables.figure_3(documents)
+    rows = wiegreffe_curves.figure_3(documents)
     place = rows.set_index(["corpus", "kind", "predicted", "bin"])
     cell = place.loc[("sst", "seeds", 1, "[0.50,0.75)")]
     assert cell["theirs"] == 0.050 and cell["n"] == 25 and np.isfinite(cell["median"])
@@ -192,8 +192,8 @@ def test_a_live_run_is_compared_by_its_traces():
     found = wiegreffe_runs.seed_tables(runs_of(live), "sst")
     assert list(found) == [50] and len(found[50]) == 30 and found[50]["jsd"].between(0, LN2).all()
     assert (
-        tables.base_traces(runs_of(live), "sst") is base
-        and len(tables.figure_3_documents(runs_of(live), "sst", "search")) == 30
+        wiegreffe_curves.base_traces(runs_of(live), "sst") is base
+        and len(wiegreffe_curves.figure_3_documents(runs_of(live), "sst", "search")) == 30
     )
 
 
@@ -308,9 +308,9 @@ def test_paired_bars():
 
 def test_violins_and_the_papers_medians():
     runs = runs_of(uniform_test(count=9))
-    documents = tables.figure_3_documents(runs, "sst", "seeds")
+    documents = wiegreffe_curves.figure_3_documents(runs, "sst", "seeds")
     documents["median"] += np.random.default_rng(0).normal(0, 0.01, len(documents))
-    rows = tables.figure_3({("sst", "seeds"): documents})
+    rows = wiegreffe_curves.figure_3({("sst", "seeds"): documents})
     part = rows[(rows["corpus"] == "sst") & (rows["kind"] == "seeds")]
     figure, axes = figures.canvas(columns=2)
     wiegreffe_figures.violins(axes[0, 0], documents, "median", part, {0: "negative", 1: "positive"})
