@@ -1,0 +1,53 @@
+"""Jain & Wallace's claims: which side of a threshold, with how many seeds, corrected together."""
+
+import numpy as np
+import pytest
+from scorecard_runs import scored_rows
+
+from attn_core import claims, measures
+
+
+def test_claims_lie_on_a_side_only_with_five_seeds():
+    rows = scored_rows(corpus=["sst", "20news", "agnews", "imdb"], ours=[0.2, 0.2, -0.2, 0.2], low=[0.1, -0.1, -0.3, 0.1], high=[0.3, 0.5, -0.1, 0.3],
+                       n_seeds=[5, 5, 5, 4], verdict=["reproduced", "differs", "differs", "not rerun"])  # fmt: skip
+    found = claims.claims(rows, ["sst", "20news", "agnews", "imdb"]).set_index("corpus")
+    assert found["lies"].to_dict() == {"sst": "clears", "imdb": "", "20news": "contains", "agnews": "opposite"}
+    assert found["p"].notna().sum() == 3 and np.isnan(found.loc["imdb", "holm"])
+    assert (found["holm"] >= found["p"])[found["p"].notna()].all()
+    shown = claims.matrix(found.reset_index()).set_index("data")["2"].to_dict()
+    assert shown == {"sst": "✓", "imdb": "·", "20news": "○", "agnews": "✗"}
+    late = (
+        claims.matrix(found.reset_index().assign(reason="added after the runs of this model and data set"))
+        .set_index("data")["2"]
+        .to_dict()
+    )
+    assert late == {"sst": "✓†", "imdb": "·", "20news": "○†", "agnews": "✗†"}, "a rule that came after runs is marked"
+    counts = claims.counted(
+        found.reset_index().assign(data=["subset", "same", "same", "same"], ours=[0.2, np.nan, 0.2, -0.2])
+    )
+    assert (counts["with_run"], counts["judged"], counts["open"], counts["no_run"]) == (3, 3, 0, 1)
+    assert counts["shown"] == 1 and counts["contains"] == 1 and counts["opposite"] == 1 and counts["holm"] == 1
+
+
+def test_claims_near_a_threshold_have_one_more_digit():
+    row = scored_rows(reported=[0.5], ours=[0.61], low=[0.4952], high=[0.72]).assign(side=1)
+    assert claims.told(next(row.itertuples())) == "0.610 (0.495 to 0.720; asked > 0.5)"
+    row = row.assign(low=0.45, side=-1)
+    assert claims.told(next(row.itertuples())) == "0.61 (0.45 to 0.72; asked < 0.5)"
+
+
+def test_the_one_sided_p_takes_its_error_from_the_interval():
+    from scipy.stats import ttest_1samp
+
+    values = np.array([0.1, 0.3, 0.2, 0.25, 0.4])
+    half = ttest_1samp(values, 0).confidence_interval(0.95)
+    rows = scored_rows(
+        ours=[values.mean()] * 2, low=[half.low] * 2, high=[half.high] * 2, reported=[0.05, 0.05]
+    ).assign(side=[1, -1])
+    expected = ttest_1samp(values, 0.05, alternative="greater").pvalue
+    assert claims.one_sided(rows) == pytest.approx([expected, 1 - expected])
+
+
+def test_holm_by_hand():
+    assert measures.holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
+    assert measures.holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0]) and len(measures.holm(np.array([]))) == 0
