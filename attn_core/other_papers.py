@@ -34,5 +34,5 @@ def sentence(paper: str, rows: pd.DataFrame) -> str:
     if others["reproduced"] + others["differs"]:
         parts.append(f"on other data {others['reproduced']} hold and {others['differs']} do not")
     lacks = {name: int((rows["unjudged"] == name).sum()) for name in rows["unjudged"].unique() if name}
-    parts += [f"{count} have no verdict ({name})" for name, count in sorted(lacks.items())]
+    parts += [f"no verdict for {count} ({name})" for name, count in sorted(lacks.items())]
     return f"{TITLES[paper]}: of {len(rows)} rows {'; '.join(parts)}."

@@ -19,7 +19,7 @@ def test_counts_follow_the_rows():
     good, bad = ((rows["verdict"] == name).sum() for name in ("reproduced", "differs"))
     assert f"of {len(rows)} rows on the paper's own data {good} are reproduced and {bad} differ" in sentence
     assert (
-        f"{(rows['unjudged'] == 'no run').sum()} have no verdict (no run)" in sentence
+        f"no verdict for {(rows['unjudged'] == 'no run').sum()} (no run)" in sentence
         and "on other data" not in sentence
     )
     assert (
@@ -40,5 +40,5 @@ def test_other_data_are_counted_apart():
     told = other_papers.sentence("serrano", rows)
     assert told == (
         "Serrano & Smith: of 4 rows on the paper's own data 1 are reproduced and 0 differ; on other data 1 hold and 1 do not; "
-        "1 have no verdict (no run)."
+        "no verdict for 1 (no run)."
     )
