@@ -42,7 +42,8 @@ def pack_run(run: Run) -> None:
     traces = archive.read(store, run.key).traces
     layer = layer_of(run)
     against, notes = beside(run, traces)
-    if traces.gradient is None or run.attention == "uniform":  # of adversaries and twins only attention and outputs are of interest
+    if traces.gradient is None or run.attention == "uniform":
+        # Of adversaries and uniform twins only what lies beside the base is of interest.
         return pack(run.key, None, layer, against=against, notes=notes)
     if run.family == "hierarchical":
         from attn_core.experiments.erasure import document_table, summary_table
