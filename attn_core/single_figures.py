@@ -28,6 +28,13 @@ def thinned(alpha: np.ndarray, js: np.ndarray, seed: int = 0) -> np.ndarray:
     return np.unique(np.concatenate(chosen)) if chosen else rows
 
 
+def thin_points(ax: plt.Axes, x: np.ndarray, js: np.ndarray, colour: str, size: float, alpha: float) -> None:
+    """The documents of a scatter plot that `thinned` leaves."""
+    rows = thinned(x, js)
+    look = {"alpha": alpha, "markersize": size, "markeredgewidth": 0, "rasterized": True}
+    ax.plot(x[rows], js[rows], ".", color=colour, **look)
+
+
 def scatter(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "coded") -> None:
     """Difference of JS against difference of weights, Figure 3; tables: data set -> documents.
 
@@ -41,17 +48,7 @@ def scatter(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "cod
             continue
         part = tables[name][tables[name]["n"] > 1]
         alpha, js = (part[f"delta_{kind}@{rule}"].to_numpy(float) for kind in ("alpha", "js"))
-        rows = thinned(alpha, js)
-        ax.plot(
-            alpha[rows],
-            js[rows],
-            ".",
-            color=COLOURS[name],
-            alpha=0.35,
-            markersize=5,
-            markeredgewidth=0,
-            rasterized=True,
-        )
+        thin_points(ax, alpha, js, COLOURS[name], size=5, alpha=0.35)
         place = np.clip(np.digitize(alpha, ALPHA_BINS[::2]) - 1, 0, 9)
         for k in range(10):
             values = js[place == k]
@@ -107,17 +104,7 @@ def many(
             part = part[part["n"] > 1]
             alpha, js = (part[f"delta_{name}@{rule}"].to_numpy(float) for name in ("alpha", "js"))
             if kind == "scatter":
-                rows = thinned(alpha, js)
-                ax.plot(
-                    alpha[rows],
-                    js[rows],
-                    ".",
-                    color=COLOURS[corpus],
-                    alpha=0.3,
-                    markersize=3,
-                    markeredgewidth=0,
-                    rasterized=True,
-                )
+                thin_points(ax, alpha, js, COLOURS[corpus], size=3, alpha=0.3)
                 ax.axhline(0, color="black", linewidth=0.4)
                 ax.set_ylim(*LIMITS)
             elif (js < 0).any():

@@ -159,14 +159,19 @@ def test_a_cell_of_table_2_that_was_not_rerun_keeps_the_printed_value():
     assert second["ours"] == "not rerun" and second["paper"].replace("\u00a0", " ") == "0.45 ± 0.16 (0.77)"
 
 
-def test_medians_by_bin_keep_the_authors_where_nothing_was_rerun():
-    rows = scored_rows(
+def one_bin() -> pd.DataFrame:
+    """The scored median of SST's negative documents in the lowest bin of Figure 6."""
+    return scored_rows(
         item=["Figure 6 [0.00,0.25)"],
         group=["negative"],
         statistic=["median"],
         measure=["median_output_change"],
         ours=[0.05],
     )
+
+
+def test_medians_by_bin_keep_the_authors_where_nothing_was_rerun():
+    rows = one_bin()
     panels = jain_tables.bin_panels(rows, "Figure 6")
     assert panels["corpus"].nunique() == 12 and panels["mean"].notna().sum() == 1
     table = jain_tables.bin_table(panels).set_index("data, class")
@@ -175,13 +180,7 @@ def test_medians_by_bin_keep_the_authors_where_nothing_was_rerun():
 
 
 def test_a_bin_without_a_judged_row_shows_the_median_of_the_summaries():
-    rows = scored_rows(
-        item=["Figure 6 [0.00,0.25)"],
-        group=["negative"],
-        statistic=["median"],
-        measure=["median_output_change"],
-        ours=[0.05],
-    )
+    rows = one_bin()
     place = {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "statistic": "median_change", "measure": "median"}
     every = pd.DataFrame([{**place, "predicted": "1", "bin": "[0.75,1.00]", "seed": seed, "value": value} for seed, value in ((10, 0.1), (50, 0.3))]
                          + [{**place, "predicted": "0", "bin": "[0.00,0.25)", "seed": 10, "value": 0.9}])  # fmt: skip
