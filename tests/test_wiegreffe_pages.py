@@ -124,3 +124,14 @@ def test_long_generated_documents_and_uniform_weights_are_traced_without_deletio
 
 def test_a_sentence_under_a_model_that_is_not_at_hand():
     assert wiegreffe_pages.sentence_under(Run("sst", seed=999), "a quiet film") is None
+
+
+def test_captions_say_what_was_trained_on_a_part_of_the_data():
+    from scorecard_runs import result_of, whole
+
+    records = [result_of("sst").record, result_of("agnews", statistics=whole("agnews", 0.1)).record]
+    assert "a subset; 59,998 in the paper" in wiegreffe_pages.told_tests(records).split("; sst ")[0]
+    assert wiegreffe_pages.told_subsets(records).startswith("agnews (trained on ")
+    assert wiegreffe_pages.told_subsets(records[:1]) == "none" and "subset" not in wiegreffe_pages.told_tests(
+        records[:1]
+    )
