@@ -58,7 +58,7 @@ def run(
     wanted = Run(
         corpus, encoder, attention, seed, vectors=vectors, selection=selection, epochs=epochs, fraction=fraction
     )
-    result = obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json)
+    result = obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json, traces=False)
     warn_if_data_differ(result)
     record = {**result.record, "source": result.source}
     if as_json:

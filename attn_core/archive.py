@@ -4,7 +4,7 @@ data/archive/<key>/     record.json     parameters, metrics, device, versions, S
                         documents.parquet   every per-document statistic at default parameters (first seeds only)
                         summary.parquet     the same by class and bin (every seed)
                         against.parquet     attention and output beside those of another run (seeds, uniform, adversaries)
-                        traces.parquet      traces of the corpus's fixed sample of test documents
+                        traces.parquet      traces of the corpus's fixed sample of test documents (the first five seeds)
 <cache>/runs/<key>/     record.json and the traces of the whole test set; weights: see weights.py
 """
 
@@ -46,7 +46,8 @@ class Result:
     """A run as stored: its record, its traces (whole test set or the corpus's sample), and what the archive adds.
 
     source: 'archive', 'cache' or 'trained'. documents and summary are None outside the archive; documents also for
-    further seeds; traces where `read` was asked for the summary alone and for runs of which only scores are kept.
+    further seeds; traces where `read` was asked for the summary alone and for seeds beyond the fifth and variants, of
+    which the archive keeps record and summary (see packing.py).
     against: one row per document, the run beside the one it is compared with (`runs.compared_with`), or None.
     """
 
@@ -175,7 +176,7 @@ def write(store: Path, key: str, record: dict, files: dict) -> None:
             else:
                 write_table(stage / name, content)
         sums = {name: hashlib.sha256((stage / name).read_bytes()).hexdigest() for name in files}
-        (stage / "record.json").write_text(json.dumps({**record, "files": sums}, indent=1, default=float) + "\n")
+        (stage / "record.json").write_text(lines({**record, "files": sums}))
         stage.chmod(0o755)
         if (store / key).exists():
             os.rename(store / key, stage.with_suffix(".old"))
@@ -183,6 +184,12 @@ def write(store: Path, key: str, record: dict, files: dict) -> None:
     finally:
         shutil.rmtree(stage, ignore_errors=True)
         shutil.rmtree(stage.with_suffix(".old"), ignore_errors=True)
+
+
+def lines(record: dict) -> str:
+    """A record as JSON, one entry a line: half the size of one number a line, and still read by eye."""
+    entries = (f"{json.dumps(name)}: {json.dumps(value, default=float)}" for name, value in record.items())
+    return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
 def staging(store: Path, key: str) -> Path:

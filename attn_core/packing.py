@@ -10,26 +10,31 @@ from attn_core import archive
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.runs import SEEDS, Run, compared_with
+from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.traces import Traces
 
-LAYERS = ("main", "first seed", "further")
-"""How much of a run is kept: the paper's main model, other models' first seeds, further seeds and variants."""
+LAYERS = ("main", "first seed", "further", "summary")
+"""How much of a run is kept: the paper's main model, other models' first seeds, their further seeds, all else (seeds beyond
+the fifth, variants), of which no page reads single documents."""
 
 TOKENS_KEPT = {
-    "text": (24_000, 6_000, 2_000),
-    "question": (2_000, 500, 250),
-    "inference": (1_000, 300, 150),
+    "text": (24_000, 6_000, 1_000, 0),
+    "question": (2_000, 500, 125, 0),
+    "inference": (1_000, 300, 75, 0),
 }
 """Tokens of a run's traces by task and layer; those of pairs hold 8 to 128 numbers a token."""
 
-ITEMS_KEPT = (6_000, 6_000, 2_000)
+ITEMS_KEPT = (6_000, 6_000, 500, 0)
 """The same for models cut into sentences (HAN) or read flat (FLAN), in sentences and words."""
 
 NOT_PASSED_ON = ("yelp", "yahoo")
 """Data sets of whose documents nothing is archived, by licence: runs keep record and summary."""
 
-DOCUMENTS_KEPT = (3_000, 1_000, 0)
+DOCUMENTS_KEPT = (3_000, 1_000, 0, 0)
 """Rows of the per-document table by layer."""
+
+AGAINST_KEPT = 1_000
+"""Rows of the table beside another run; means over the whole test set are in the record."""
 
 
 def pack_run(run: Run) -> None:
@@ -38,7 +43,7 @@ def pack_run(run: Run) -> None:
     if not archive.has(store, run.key):
         raise AttnError(f"run {run.key} is not in the local cache, only its archived sample is; train it: --fresh")
     if run.family == "guided":  # its attention is another run's; what counts are its scores
-        return pack(run.key, None, "further")
+        return pack(run.key, None, "summary")
     traces = archive.read(store, run.key).traces
     layer = layer_of(run)
     against, notes = beside(run, traces)
@@ -83,7 +88,10 @@ def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
 
 
 def layer_of(run: Run) -> str:
-    """How much of a run the archive keeps, one of LAYERS: less of further seeds and of variants."""
+    """How much of a run the archive keeps, one of LAYERS; runs of generated corpora are the pages' live ones, whatever differs."""
+    standard = run == Run(run.corpus, run.encoder, run.attention, run.seed) or catalogue.corpus(run.corpus).generated
+    if not standard or run.seed not in SEEDS[:HEADLINE_SEEDS]:
+        return "summary"
     if run != Run(run.corpus, run.encoder, run.attention, SEEDS[0]):
         return "further"
     return "main" if run.encoder == "lstm" and run.attention == "tanh" else "first seed"
@@ -97,10 +105,10 @@ def pack(
     against: pd.DataFrame | None = None,
     notes: dict | None = None,
 ) -> None:
-    """Move a cached run into the archive: a sample of its traces, its document table (not of layer 'further'), summary.
+    """Move a cached run into the archive: a sample of its traces, its document table (of first seeds), summary.
 
     tables: (document table, summary) computed from the traces of the whole test set; None keeps the record alone.
-    layer: one of LAYERS. kept_items: tokens or sentences of the sample. against: see `archive.Result`. notes: further
+    layer: one of LAYERS. kept_items: tokens or sentences of the sample; 0 keeps no traces. against: see `archive.Result`. notes: further
     entries of the record. Of data sets in NOT_PASSED_ON only record and summary are kept.
     """
     result = archive.read(archive.cache_store(), key)
@@ -110,14 +118,13 @@ def pack(
     if tables is not None:
         documents, summary = tables
         files["summary.parquet"] = summary
-        if corpus not in NOT_PASSED_ON:
+        if corpus not in NOT_PASSED_ON and kept_items:
             order = archive.sample(result.traces.doc_id, corpus)
             within = np.cumsum(result.traces.lengths[order]) <= kept_items
             files["traces.parquet"] = result.traces.take(np.sort(order[: max(1, int(within.sum()))]))
-            if layer != "further":
-                rows = np.sort(order[: DOCUMENTS_KEPT[LAYERS.index(layer)]])
-                files["documents.parquet"] = documents.iloc[rows].reset_index(drop=True)
+            if rows := DOCUMENTS_KEPT[LAYERS.index(layer)]:
+                files["documents.parquet"] = documents.iloc[np.sort(order[:rows])].reset_index(drop=True)
     if against is not None and corpus not in NOT_PASSED_ON:
         order = archive.sample(against["doc_id"].to_numpy(), corpus)
-        files["against.parquet"] = against.iloc[np.sort(order[: DOCUMENTS_KEPT[0]])]
+        files["against.parquet"] = against.iloc[np.sort(order[:AGAINST_KEPT])]
     archive.write(archive.archive_folder(), key, record, files)

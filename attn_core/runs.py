@@ -191,19 +191,29 @@ def from_dict(values: dict) -> Run:
     return Run(**{**values, "options": options, "base": from_dict(base) if isinstance(base, dict) else base})
 
 
-def obtain(run: Run, train: str = "never", progress: bool = True) -> Result:
+def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool = True) -> Result:
     """The stored result of a run: from the archive, else the local cache, else computed.
+
+    traces False: record and summary are enough, all that the archive has of variants and of seeds beyond the fifth.
 
     train: 'never' (an absent run raises AbsentRun, except on generated corpora, which are trained live),
     'auto' (train what is absent) or 'fresh' (train anew, whatever is stored).
     """
     if train not in ("never", "auto", "fresh"):
         raise AttnError(f"unknown train mode '{train}'; known: never, auto, fresh")
+    kept = False
     if train != "fresh":
         for store in (archive.archive_folder(required=False), archive.cache_store()):
             if store is not None and archive.has(store, run.key):
-                return archive.read(store, run.key)
+                result = archive.read(store, run.key)
+                if result.traces is not None or not traces:
+                    return result
+                kept = True
     if train == "never" and not catalogue.corpus(run.corpus).generated:
+        if kept:
+            raise AbsentRun(
+                f"the archive keeps no single documents of run {run.key}; make them with: {command(run)} --fresh"
+            )
         raise AbsentRun(f"run {run.key} is not in the archive; make it with: {command(run)}")
     from attn_core import computing
 

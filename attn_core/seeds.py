@@ -58,7 +58,7 @@ def obtain_all(runs: Iterable[Run]) -> tuple[list[Result], list[str]]:
     results, absent = [], []
     for run in runs:
         try:
-            results.append(obtain(run))
+            results.append(obtain(run, traces=False))
         except AbsentRun as error:
             absent.append(str(error))
     return results, absent

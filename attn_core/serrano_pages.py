@@ -65,7 +65,7 @@ def run_of(corpus: str, encoder: str, seed: int = SEEDS[0]) -> Run:
 
 def live(run: Run) -> Result:
     """A run of the generated set, trained without progress bars where it is not stored."""
-    return obtain(run, progress=False)
+    return obtain(run, progress=False, traces=False)
 
 
 def models_of(corpus: str, encoders: Iterable[str]) -> list[str]:

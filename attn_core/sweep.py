@@ -151,7 +151,7 @@ def make(run: Run, weights: bool, progress: bool = False) -> None:
 
         computing.compute(run, progress)
     else:
-        obtain(run, train="auto", progress=progress)
+        obtain(run, train="auto", progress=progress, traces=False)
 
 
 def lost_base(run: Run, failures: dict[str, str]) -> None:

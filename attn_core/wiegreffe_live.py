@@ -51,7 +51,7 @@ def runs_of(part: str, seeds: int = 2) -> list[Run]:
 
 def live(part: str, seeds: int = 2) -> pd.DataFrame:
     """The table of the runs of one page, trained where the local cache has none; jsd and tvd filled where a run is compared."""
-    made = table([obtain(run, progress=False) for run in runs_of(part, min(seeds, HEADLINE_SEEDS))])
+    made = table([obtain(run, progress=False, traces=False) for run in runs_of(part, min(seeds, HEADLINE_SEEDS))])
     return with_distances(made).assign(corpus="planted")
 
 

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from attn_core import archive, computing, runs
+from attn_core import archive, computing, packing, runs
 from attn_core.errors import AttnError
 from attn_core.runs import AbsentRun, Run, obtain
 from attn_core.sweep import read_grid, sweep
@@ -53,6 +53,23 @@ def test_wrong_fields_are_refused(fields):
 def test_absent_run_names_the_command_that_makes_it():
     with pytest.raises(AbsentRun, match="python -m attn_core run --corpus sst"):
         obtain(Run("sst", seed=123456))
+
+
+def test_runs_without_archived_documents_have_their_record_and_name_the_way_to_the_rest():
+    late = Run("sst", seed=runs.SEEDS[5])
+    result = obtain(late, traces=False)
+    assert result.source == "archive" and result.traces is None and result.summary is not None
+    with pytest.raises(AbsentRun, match=f"no single documents of run {late.key}.*--seed 12504 --fresh"):
+        obtain(late)
+
+
+def test_how_much_of_a_run_is_kept():
+    kept = {
+        Run("sst"): "main", Run("sst", "average"): "first seed", Run("sst", seed=runs.SEEDS[4]): "further",
+        Run("sst", seed=runs.SEEDS[5]): "summary", Run("sst", selection="test"): "summary", Run("sst", epochs=3): "summary",
+        Run("amazon", "han_rnn"): "first seed", tiny(50): "further", tiny(): "further",
+    }  # fmt: skip
+    assert {run: packing.layer_of(run) for run in kept} == kept
 
 
 def test_a_record_names_a_vector_file_by_its_content(tmp_path):
