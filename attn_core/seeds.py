@@ -16,7 +16,7 @@ HEADLINE_SEEDS = 5
 
 
 FIVE_SEEDS = ("sst", "20news", "agnews", "babi_1", "imdb_stars", "20news_all")
-"""Data sets of which five seeds of every model are run; three of the others, which decide no claim."""
+"""Data sets of which five seeds of every model are run; of the others three, five of the models that claims are about."""
 
 
 def planned(corpus: str, seeds: int) -> int:

@@ -1,6 +1,7 @@
 """Several seeds of one data set: two processes of one thread each against one after another with two threads.
 
-Whole commands are timed, starts of processes, reading of data and storing included, each with a cache of its own.
+Whole commands are timed, starts of processes, reading of data and storing included; each has a store of runs of its own.
+A run of a second shows what a second process costs to start, `--long` with the real SST ($ATTN_DATA) what it saves later.
 """
 
 import json
@@ -12,34 +13,42 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-RUNS, EPOCHS = 6, 2
-OPTIONS = {"n_train": 1000, "n_dev": 100, "n_test": 100}
+from attn_core.corpora.load import cache_folder
+
+SHORT = {
+    "corpus": "planted",
+    "seed": "6 seeds",
+    "epochs": 2,
+    "options": [[["n_train", 1000], ["n_dev", 100], ["n_test", 100]]],
+}
+REAL = {"corpus": "sst", "seed": "4 seeds"}
+"""Grid blocks: runs of about a second and of about half a minute."""
 
 
-def seconds(words: list[str], threads: int, runs: int, epochs: int, options: dict) -> float:
-    """Time of `python -m attn_core sweep` over `runs` seeds of the planted corpus, BiLSTM with additive attention."""
+def seconds(block: dict, words: list[str], threads: int) -> float:
+    """Time of `python -m attn_core sweep` over a grid block, with the data and vectors that this machine has prepared."""
     with tempfile.TemporaryDirectory() as folder:
-        grid = Path(folder) / "grid.yml"
-        pairs = json.dumps([list(pair) for pair in options.items()])
-        grid.write_text(f"- corpus: planted\n  epochs: {epochs}\n  seed: {runs} seeds\n  options: [{pairs}]\n")
-        environment = {**os.environ, "ATTN_CACHE": folder, "OMP_NUM_THREADS": str(threads)}
+        for prepared in ("corpora", "vectors"):
+            if (cache_folder() / prepared).is_dir():
+                (Path(folder) / prepared).symlink_to((cache_folder() / prepared).resolve())
+        grid, archive = Path(folder) / "grid.yml", Path(folder) / "archive"
+        grid.write_text(json.dumps([block]))  # JSON is YAML
+        archive.mkdir()  # empty: nothing is taken from the book's
+        places = {"ATTN_CACHE": folder, "ATTN_ARCHIVE": str(archive), "OMP_NUM_THREADS": str(threads)}
         command = [sys.executable, "-m", "attn_core", "sweep", str(grid), *words]
         start = perf_counter()
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        done = subprocess.run(command, env={**os.environ, **places}, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)} failed: {done.stdout[-300:]} {done.stderr[-300:]}")
         return perf_counter() - start
 
 
-def rows(
-    long: bool = False, runs: int = RUNS, epochs: int = EPOCHS, options: dict | None = None, repeats: int = 1
-) -> Iterator[dict]:
-    """The row of `make bench`: minimum over repeats of each, in turn, so that both meet the same machine."""
-    options = OPTIONS if options is None else options
-    sizes = runs, epochs, options
-    times = [(seconds(["--jobs", "2"], 1, *sizes), seconds([], 2, *sizes)) for _ in range(repeats)]
-    side_by_side, in_turn = (min(column) for column in zip(*times, strict=True))
-    machine = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
-    note = f"{epochs} epochs of {options['n_train']} texts, BiLSTM; plain: one after another, two threads; {machine}"
-    yield {"name": f"sweep, {runs} seeds, --jobs 2", "seconds": side_by_side, "plain": in_turn,
-           "ratio": in_turn / side_by_side, "note": note}  # fmt: skip
+def rows(long: bool = False, blocks: list[dict] | None = None, repeats: int = 1) -> Iterator[dict]:
+    """The rows of `make bench`: minimum over repeats of each, in turn, so that both meet the same machine."""
+    for block in blocks or ([SHORT, REAL] if long and os.environ.get("ATTN_DATA") else [SHORT]):
+        times = [(seconds(block, ["--jobs", "2"], 1), seconds(block, [], 2)) for _ in range(repeats)]
+        side_by_side, in_turn = (min(column) for column in zip(*times, strict=True))
+        machine = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+        note = f"BiLSTM, additive attention; plain: one after another, two threads; {machine}"
+        yield {"name": f"sweep, {block['corpus']}, {block['seed']}, --jobs 2", "seconds": side_by_side, "plain": in_turn,
+               "ratio": in_turn / side_by_side, "note": note}  # fmt: skip

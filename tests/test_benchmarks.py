@@ -39,9 +39,10 @@ def test_removal_orders_against_one_forward_per_removal():
 
 @pytest.mark.slow
 def test_the_benchmark_of_a_sweep_times_both_ways():
-    small = {"n_train": 60, "n_dev": 20, "n_test": 20}
-    (row,) = bench_sweep.rows(runs=2, epochs=1, options=small)
+    small = [["n_train", 60], ["n_dev", 20], ["n_test", 20]]
+    block = {"corpus": "planted", "seed": "2 seeds", "epochs": 1, "options": [small]}
+    (row,) = bench_sweep.rows(blocks=[block])
     assert row["seconds"] > 0 and row["ratio"] == pytest.approx(row["plain"] / row["seconds"])
-    assert row["name"].startswith("sweep, 2 seeds")
+    assert row["name"].startswith("sweep, planted, 2 seeds")
     with pytest.raises(RuntimeError, match="failed"):
-        bench_sweep.seconds([], 1, 1, 1, {"shortest": 0})
+        bench_sweep.seconds({**block, "options": [[["shortest", 0]]]}, [], 1)
