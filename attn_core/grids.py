@@ -17,7 +17,7 @@ from attn_core.experiments import derived, edges
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import Run, command
-from attn_core.seeds import FIVE_SEEDS, book_seeds, summaries
+from attn_core.seeds import book_seeds, planned, summaries
 
 CORPORA = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
 MODELS = tuple((encoder, attention) for encoder in ("lstm", "cnn", "average") for attention in ("tanh", "dot"))
@@ -148,7 +148,7 @@ def collect(corpora: list[str], seeds: int = 5) -> dict[str, Grid]:
                     {"measure": object, "predicted": object, "bin": object}
                 )
                 tables[model] = dict(list(table.groupby("statistic")))
-        grids[corpus] = Grid(corpus, results, tables, first if corpus in FIVE_SEEDS else first[:3])
+        grids[corpus] = Grid(corpus, results, tables, first[: planned(corpus, seeds)])
     return grids
 
 

@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from attn_core import archive
+from attn_core.across import seeds_in_words
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.data_counts import data_of, documents, printed_sizes
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import Run, changed, command, obtain
-from attn_core.seeds import book_seeds, summary_of
+from attn_core.seeds import book_seeds, planned, summary_of
 
 FIRST_RUN = "2019-02-25"
 """Snapshot of the authors' first version; it holds the classification sets, BiLSTM with additive attention."""
@@ -37,7 +38,7 @@ def stored(runs: Iterable[Run]) -> tuple[list[Result], list[Run]]:
     return found, absent
 
 
-def gap_lines(absent: dict[str, list[Run]], wanted: int, what: str = "runs") -> list[str]:
+def gap_lines(absent: dict[str, list[Run]], what: str = "runs") -> list[str]:
     """One line for all named groups of absent runs, with the command of the first; none where nothing is absent.
 
     Widths have no word on the command line: they go through a sweep file.
@@ -45,7 +46,7 @@ def gap_lines(absent: dict[str, list[Run]], wanted: int, what: str = "runs") -> 
     lacking = {title: runs for title, runs in absent.items() if runs}
     if not lacking:
         return []
-    told = ", ".join(f"{title} ({wanted - len(runs)} of {wanted} seeds stored)" for title, runs in lacking.items())
+    told = ", ".join(f"{title} ({seeds_in_words(len(runs))})" for title, runs in lacking.items())
     first = next(iter(lacking.values()))[0]
     make = "python -m attn_core sweep data/sweeps/jain-widths.yml" if "hidden" in changed(first) else command(first)
     return [f"{what} absent: {told}; the next: {make}"]
@@ -88,7 +89,7 @@ def by_fraction(
             found, absent = stored(Run(corpus, encoder, attention, seed=seed, fraction=fraction) for seed in first)
             frames.append(values(found, statistics, fraction=fraction))
             lacking[f"{corpus} {fraction:.0%}"] = absent
-    return pd.concat(frames, ignore_index=True), gap_lines(lacking, seeds, "runs on shares of the training documents")
+    return pd.concat(frames, ignore_index=True), gap_lines(lacking, "runs on shares of the training documents")
 
 
 def authors_of_whole_set(corpora: list[str], encoder: str, attention: str) -> dict[tuple[str, str], dict[str, float]]:
@@ -147,7 +148,7 @@ def paired(
             found, absent = stored(Run(corpus, encoder, seed=seed, **changed) for seed in first)
             plain, _ = stored(Run(corpus, encoder, seed=result.record["run"]["seed"]) for result in found)
             if not found:
-                lacking[f"{corpus} {encoder}"] = absent
+                lacking[f"{corpus} {encoder}"] = absent[: planned(corpus, seeds)]
             both = values(found, statistics).merge(
                 values(plain, statistics), on=["corpus", "encoder", "seed", "measure"]
             )
@@ -157,7 +158,7 @@ def paired(
                 means = part["value_y"].mean(), part["value_x"].mean(), difference.mean()
                 rows.append((corpus, encoder, measure, len(part), *means, low, high))
     columns = ["corpus", "encoder", "measure", "n_seeds", "standard", "variant", "difference", "low", "high"]
-    return pd.DataFrame(rows, columns=columns), gap_lines(lacking, seeds, f"runs with {told}")
+    return pd.DataFrame(rows, columns=columns), gap_lines(lacking, f"runs with {told}")
 
 
 # ---- the authors' runs -----------------------------------------------------------------------------------------------
