@@ -16,11 +16,11 @@ HEADLINE_SEEDS = 5
 
 
 FIVE_SEEDS = ("sst", "20news", "agnews", "babi_1", "imdb_stars", "20news_all")
-"""Data sets of which five seeds of every model are run; of the others three, five of the models that claims are about."""
+"""Data sets of which every model has five seeds; of the others three, five of the models that claims are about."""
 
 
 def planned(corpus: str, seeds: int) -> int:
-    """Seeds that a model of a data set should have when `seeds` are asked for: large data sets have fewer, generated one."""
+    """Seeds that a model should have when `seeds` are asked for: large data sets have fewer, generated ones one."""
     if catalogue.corpus(corpus).generated:
         return 1
     return seeds if corpus in FIVE_SEEDS or seeds > HEADLINE_SEEDS else min(seeds, 3)
