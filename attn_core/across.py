@@ -1,4 +1,4 @@
-"""Numbers across Jain & Wallace's data sets, for pages: which runs are stored, groups of documents, the authors' values.
+"""Numbers across Jain & Wallace's data sets, for pages: stored runs, groups of documents, the authors' values.
 
 A model is a data set, an encoder and a kind of attention; each is trained from several seeds.
 """
@@ -182,7 +182,7 @@ def over_models(every: pd.DataFrame, statistic: str, measure: str, predicted: st
 
 
 def mean_of_sets(values: pd.DataFrame) -> dict[str, float]:
-    """Mean over data sets of `value` (columns corpus, seed, value), with its interval over the seeds that all sets have."""
+    """Mean over data sets of `value` (columns corpus, seed, value); its interval over the seeds that all sets have."""
     wide = values.pivot_table(index="seed", columns="corpus", values="value")
     shared = wide.dropna()
     means = shared.mean(axis=1).to_numpy()

@@ -1,7 +1,8 @@
-"""Traces of a text classifier whose encoder or attention `tracing` has no fast form for: autograd, every deletion encoded anew.
+"""Traces of a text classifier whose encoder or attention `tracing` has no fast form for.
 
-Slow (n + 2 forward passes for a text of n words) and general: any module with an `embedding` and the calling form of
-models/encoders.py will do. Jain & Wallace 2019, Algorithm 1, with signs kept, as in `tracing.trace`.
+By autograd, every deletion encoded anew. Slow (n + 2 forward passes for a text of n words) and general: any module with
+an `embedding` and the calling form of models/encoders.py will do. Jain & Wallace 2019, Algorithm 1, with signs kept, as
+in `tracing.trace`.
 """
 
 import numpy as np
@@ -44,7 +45,7 @@ def trace_any(
 def one_text(
     model: Classifier, ids: Tensor, gradient: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int, float]:
-    """Scores (n,), contributions (n, K), gradients (n,) or None, the class whose p counts, and p of one text (n + 2,)."""
+    """Scores (n,), contributions (n, K), gradients (n,) or None, the class whose p counts, p of one text (n + 2,)."""
     held: list[Tensor] = []
     hook = model.encoder.embedding.register_forward_hook(lambda module, inputs, e: held.append(e.requires_grad_()))
     try:

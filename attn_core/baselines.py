@@ -89,8 +89,8 @@ def stored() -> pd.DataFrame:
 def fit_to_count(corpus: str, accuracies: list[float]) -> tuple[bool, str]:
     """Whether the runs of one model did their task, and why not, in words.
 
-    accuracies: one per seed. Not where their 95 % interval (one seed: its accuracy) reaches the majority rate, nor where
-    their mean lies more than BELOW under the regression. A data set without stored baselines is an AttnError.
+    accuracies: one per seed. Not where their 95 % interval (one seed: its accuracy) reaches the majority rate, nor
+    where their mean lies more than BELOW under the regression. A data set without stored baselines is an AttnError.
     """
     from attn_core.measures import seed_interval
 

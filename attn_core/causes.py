@@ -45,12 +45,14 @@ CONTROLS = ("premise",)
 """Options that make a control of a data set, not a cause of anything."""
 
 WORDS = {
-    "tau_gradient": "τ of attention and gradient", "tau_loo": "τ of attention and leave-one-out", "sig_frac": "share significant",
+    "tau_gradient": "τ of attention and gradient", "tau_loo": "τ of attention and leave-one-out",
+    "sig_frac": "share significant",
     "tau(gradient,LOO)-tau(attention,LOO)": "τ of gradient and leave-one-out minus τ of attention and leave-one-out",
     "tau(gradient,LOO)-tau(attention,gradient)": "τ of gradient and leave-one-out minus τ of attention and gradient",
     "tau(attention,LOO): average minus lstm": "τ of attention and leave-one-out, Average minus BiLSTM",
     "tau(attention,gradient): average minus lstm": "τ of attention and gradient, Average minus BiLSTM",
-    "eps_max_jsd": "ε-max JSD", "mean_binned": "mean", "std": "standard deviation", "q25": "lower quartile", "q75": "upper quartile",
+    "eps_max_jsd": "ε-max JSD", "mean_binned": "mean", "std": "standard deviation",
+    "q25": "lower quartile", "q75": "upper quartile",
 }  # fmt: skip
 """Measures and statistics of the rules in words, where underscores to spaces do not do."""
 
@@ -63,8 +65,8 @@ def causes(rows: pd.DataFrame | None = None, results: list[Result] | None = None
     rows: of `scorecard`, None takes those of `results`; rows of other verdicts are passed over. results: runs, standard
     ones and variants; None takes the whole archive. key: of the first run that tested the cause, '' where no run did.
     value, shift, low, high: what the variant gives, and by how much it moves the number: mean over the seeds that both
-    have, 95 % Student t interval. within: whether the row would hold with the variant. why: the declared reason. cause: of a
-    variant "field=value", in_words the same for readers.
+    have, 95 % Student t interval. within: whether the row would hold with the variant. why: the declared reason. cause:
+    of a variant "field=value", in_words the same for readers.
     """
     results = stored_summaries() if results is None else results
     rows = scorecard(results, "jain") if rows is None else rows
@@ -109,9 +111,8 @@ def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dic
         found.append(told(f"Suspected, not tested on this data set: {differs[row.data]}."))
     elif row.data in differs and row.measure == "train_size":
         found.append(told(f"{capital(differs[row.data])}."))  # what is counted, not a suspicion
-    if (
-        row.paper != "jain"
-    ):  # the variants of one field are runs of Jain & Wallace's models; other papers' pages look further
+    # the variants of one field are runs of Jain & Wallace's models; other papers' pages look further
+    if row.paper != "jain":
         return [cause for cause in found if cause["sentence"] != "Suspected, not tested on this data set: ."]
     if row.measure in COUNTED:
         return found + corrected(row)
@@ -136,18 +137,9 @@ def declared_causes() -> list:
 
 def told(sentence: str, **numbers) -> dict:
     """One cause: its sentence, and numbers where a run gave them."""
-    empty = {name: np.nan for name in ("value", "shift", "low", "high")}
-    return {
-        "cause": "",
-        "in_words": "",
-        "why": "",
-        "key": "",
-        "n_seeds": 0,
-        "within": False,
-        **empty,
-        **numbers,
-        "sentence": sentence,
-    }
+    numbers = dict.fromkeys(("value", "shift", "low", "high"), np.nan) | numbers
+    texts = dict.fromkeys(("cause", "in_words", "why", "key"), "")
+    return texts | {"n_seeds": 0, "within": False} | numbers | {"sentence": sentence}
 
 
 def speaks_to(cause, row) -> bool:
@@ -179,18 +171,15 @@ def moved(
     else:
         chance = "; the shift itself is within chance" if shift["low"] <= 0 <= shift["high"] else ""
     if elsewhere:
-        sentence = f"{start} on the same number of {corpus}; ours is {row.ours - row.reported:+.2f} from the reported one{chance}."
+        sentence = (
+            f"{start} on the same number of {corpus}; "
+            f"ours is {row.ours - row.reported:+.2f} from the reported one{chance}."
+        )
     else:
         sentence = f"{start}, gives {value['ours']:.2f}, {'which holds' if within else 'still differs'}{chance}."
     numbers = {"value": value["ours"], "shift": shift["ours"], "low": shift["low"], "high": shift["high"]}
-    variant_told = {
-        "cause": f"{field}={named(setting)}",
-        "in_words": words(field, setting),
-        "why": why,
-        "key": key,
-        "n_seeds": len(shared),
-    }
-    return [told(minus(sentence), within=within, **variant_told, **numbers)]
+    variant_told = {"cause": f"{field}={named(setting)}", "in_words": words(field, setting), "why": why, "key": key}
+    return [told(minus(sentence), within=within, n_seeds=len(shared), **variant_told, **numbers)]
 
 
 def over_the_seeds(row, table: Cells, keys: dict[tuple, str]) -> list[dict]:

@@ -1,4 +1,4 @@
-"""Jain & Wallace's qualitative claims, each decided by the rule in data/reported/tolerances.csv, and corrected together."""
+"""Jain & Wallace's qualitative claims, each decided by its rule in data/reported/tolerances.csv, corrected together."""
 
 from dataclasses import dataclass
 
@@ -43,11 +43,11 @@ CLAIMS = (
     Claim("claim: permutation often changes little", "median_output_change", "share, change < 0.1", "Figure 6"),
     Claim("claim: adversaries are easy to find", "eps_max_jsd", "share, JSD > 0.4", "Figure 7"),
 )
-"""The claims about all data sets; those about single ones (the paper's exceptions, and the authors' own figures') follow them."""
+"""The claims about all data sets; those about single ones (the paper's exceptions, the authors' figures') follow."""
 
 WORDS = {"clears": "shown", "contains": "not shown", "opposite": "not shown", "": "undecided"}
 SYMBOLS = {"clears": "✓", "contains": "○", "opposite": "✗", "": "·"}
-"""Where an interval lies against the threshold: on the side that the claim names, around it, wholly on the other side."""
+"""Where an interval lies against the threshold: on the claim's side, around it, wholly on the other side."""
 
 
 def claims(scored: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
@@ -86,7 +86,8 @@ def counted(rows: pd.DataFrame) -> dict[str, int]:
     """Counts of `claims` rows, the same on every page: of those with a run of ours (with_run), how many are judged.
 
     shown, contains, opposite: of the judged, where the interval lies; open: not judged, for want of seeds or documents;
-    holm: of the judged, still shown after Holm's correction; shown_same, holm_same, judged_same: on the paper's own data.
+    holm: of the judged, still shown after Holm's correction; shown_same, holm_same, judged_same: on the paper's own
+    data.
     """
     run, judged, same = rows["ours"].notna(), rows["lies"] != "", rows["data"] == "same"
     shown, corrected = rows["lies"] == "clears", rows["holm"] < LEVEL
@@ -113,7 +114,7 @@ def one_sided(rows: pd.DataFrame) -> np.ndarray:
 
 
 def told(row) -> str:
-    """'0.61 (0.50 to 0.72; asked > 0.4)', with as many decimals as keep the interval's ends apart from the threshold."""
+    """'0.61 (0.50 to 0.72; asked > 0.4)', with as many decimals as keep the interval's ends off the threshold."""
     form = f".{digits_beside(row.reported, row.low, row.high, row.ours)}f"
     ends = f"{row.low:{form}} to {row.high:{form}}; " if np.isfinite(row.low) else ""
     return f"{row.ours:{form}} ({ends}asked {'>' if row.side > 0 else '<'} {row.reported:g})"

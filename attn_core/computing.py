@@ -73,7 +73,7 @@ def outputs_of(run: Run, data) -> int:
 
 
 def reduced(data, fraction: float):
-    """An Encoded with only a share of its training documents: the first of a fixed order that depends on the corpus alone.
+    """An Encoded with a share of its training documents: the first of a fixed order that depends on the corpus alone.
 
     Smaller shares lie within larger ones. Vocabulary, word vectors, dev and test stay those of the whole.
     """

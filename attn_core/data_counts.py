@@ -1,4 +1,4 @@
-"""What counts the data of a run's record: documents beside the paper's Table 1, and whether they are the paper's own."""
+"""What counts the data of a run's record: documents beside the paper's Table 1, whether they are the paper's own."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""The two schematic drawings of Wiegreffe & Pinter (their Figures 1 and 4), drawn anew from the description of the models."""
+"""The two schematic drawings of Wiegreffe & Pinter (Figures 1 and 4), drawn anew from the description of the models."""
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -13,8 +13,8 @@ FIXED, FREE = "#5f6368", OURS
 def classifier(words: tuple[str, ...] = ("the", "film", "was", "good")) -> None:
     """The classifier from words to prediction, with a bracket for what each experiment replaces (form of Figure 1).
 
-    Brackets span what an experiment touches: Jain & Wallace edit weights and read the output off frozen states; 3.2 fixes
-    the weights; 3.3 and 4 train everything anew; 3.4 replaces the encoder and gives the weights.
+    Brackets span what an experiment touches: Jain & Wallace edit weights and read the output off frozen states; 3.2
+    fixes the weights; 3.3 and 4 train everything anew; 3.4 replaces the encoder and gives the weights.
     """
     figure, ax = blank(3.9)
     layers = (

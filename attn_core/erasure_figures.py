@@ -1,4 +1,7 @@
-"""Two of Serrano & Smith's forms that are no plot of serrano_figures.py or single_figures.py: 2x2 tables, and the test of the paper's hypothesis."""
+"""Two of Serrano & Smith's forms: 2x2 tables, and the test of the paper's hypothesis.
+
+Neither is a plot of serrano_figures.py or single_figures.py.
+"""
 
 import html
 
@@ -11,9 +14,10 @@ from attn_core.figures import PAPER
 
 
 def flip_tables(cells: dict[str, dict[str, str]]) -> str:
-    """2x2 tables of decision flips side by side, HTML (form of Table 2); cells: data set -> both, only_top, only_random, neither in words.
+    """2x2 tables of decision flips side by side, HTML (form of Table 2).
 
-    Only i* flips: blue with an upward mark; only r: orange with a downward mark, so that no reader needs the colours.
+    cells: data set -> both, only_top, only_random, neither in words. Only i* flips: blue with an upward mark; only r:
+    orange with a downward mark, so that no reader needs the colours.
     """
     parts = []
     for name, cell in cells.items():
@@ -31,8 +35,9 @@ def flip_tables(cells: dict[str, dict[str, str]]) -> str:
 def dispersions(ax: Axes, runs: pd.DataFrame, names: dict[str, str]) -> None:
     """Mean gap between attention and optimum against mean dispersion, a point each trained run, a line each seed.
 
-    runs: corpus, encoder, seed, dispersion, gap (see `serrano_tables.gaps`), of one data set and one unit of attention; names: encoder ->
-    name. The lines are least squares over a seed's models: what the interval of the slope is computed from.
+    runs: corpus, encoder, seed, dispersion, gap (see `serrano_tables.gaps`), of one data set and one unit of attention;
+    names: encoder -> name. The lines are least squares over a seed's models: what the interval of the slope is computed
+    from.
     """
     markers = dict(zip(names, ("o", "^", "s"), strict=True))
     shades = dict(zip(names, ("#0072b2", "#e69f00", "#009e73"), strict=True))  # Okabe and Ito's

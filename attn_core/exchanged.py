@@ -39,8 +39,8 @@ def per_document(traces: Traces, epsilon: float = 0.05) -> pd.DataFrame:
 
     tau_*: Kendall's tau between attention and the importance. little: whether the median change of output over 100
     permutations is below 0.1 (total variation). adversary: JSD of the farthest attention within epsilon, divided by the
-    ceiling; exact for one or two logits, else the best on one or two items, a lower bound; adversary_upper: the same, an
-    upper bound. one_sided: 1 where erasing the top item alone flips, -1 where erasing r alone does (r as described),
+    ceiling; exact for one or two logits, else the best on one or two items, a lower bound; adversary_upper: the same,
+    an upper bound. one_sided: 1 where erasing the top item alone flips, -1 where erasing r alone does (r as described),
     else 0. fraction: items removed under attention at the first flip / n; equals: whether that is the smallest number;
     regret: items beyond it / n.
     """
@@ -58,12 +58,13 @@ def per_document(traces: Traces, epsilon: float = 0.05) -> pd.DataFrame:
         "little": (permutation(traces)["median_change"] < 0.1).to_numpy(float),
         "adversary": best / top, "adversary_upper": np.minimum(bound / top, 1.0),
         "one_sided": removed["flips_attention"].astype(float) - removed["flips_r_attention@described"].astype(float),
-        "fraction": removed["fraction_attention"], "equals": removed["equals_attention"], "regret": removed["regret_fraction_attention"],
+        "fraction": removed["fraction_attention"], "equals": removed["equals_attention"],
+        "regret": removed["regret_fraction_attention"],
     })  # fmt: skip
 
 
 def line(table: pd.DataFrame, tests: dict[str, tuple[str, str, Callable]] = TESTS) -> pd.DataFrame:
-    """The statistics of one model: test, paper, name, mean (or median), low, high (95 % bootstrap over documents), n."""
+    """Statistics of one model: test, paper, name, mean (or median), low, high (95 % bootstrap over documents), n."""
     rows = []
     for test, (paper, name, statistic) in tests.items():
         values = table[test].dropna().to_numpy(float)

@@ -58,7 +58,8 @@ def histogram(
 ) -> None:
     """Share of each predicted class per bin, classes overlaid (form of Figures 2 and 7 of Jain & Wallace).
 
-    reported: rows bin_left, bin_right, share, label, snapshot of the authors' own runs, drawn as outlines in AUTHORS' styles.
+    reported: rows bin_left, bin_right, share, label, snapshot of the authors' own runs, drawn as outlines in AUTHORS'
+    styles.
     """
     handles = []
     for label, name in names.items():
@@ -148,9 +149,9 @@ def interval_panels(
 ) -> None:
     """Means with intervals in panels side by side that share their lines: a table with one column per panel.
 
-    rows: panel, label, mean, low, high, n_seeds, and a column for each key of `theirs`; NaN is not drawn, so that a line
-    may hold the authors' values alone. axes: as many as there are panels; lines and panels come in order of appearance.
-    series: value of a column series -> (colour, marker); the series of a line stand below each other.
+    rows: panel, label, mean, low, high, n_seeds, and a column for each key of `theirs`; NaN is not drawn, so that a
+    line may hold the authors' values alone. axes: as many as there are panels; lines and panels come in order of
+    appearance. series: value of a column series -> (colour, marker); the series of a line stand below each other.
     theirs: column -> (marker, name) of the authors' values. Fewer than `fewest` seeds: an open point, without interval.
     legend: above the whole figure.
     """
@@ -201,7 +202,7 @@ def interval_panels(
 
 
 def interval_rows(ax: Axes, rows: pd.DataFrame, zero: bool = True, theirs: str = "the paper", fewest: int = 5) -> None:
-    """One line per row: our mean with its interval, and another value beside it (form of Figures 3 to 5, and of tables).
+    """One line per row: our mean with its interval, another value beside it (form of Figures 3 to 5, and of tables).
 
     rows: label, mean, low, high, reported (NaN where there is none), n_seeds (optional). Rows of fewer than `fewest`
     seeds are single points in grey: they decide nothing. theirs: what the open diamonds are, for the legend.

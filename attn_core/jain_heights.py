@@ -16,7 +16,7 @@ HEIGHTS = {
     "shuffled contributions": ("jsd_shuffled", "#b8860b", "X"),
     "permutations only": ("jsd_permutation", "#7f7f7f", "v"),
 }
-"""What stands side by side at one epsilon: name -> statistic, colour, marker. One logit has an optimum, pairs its lower end."""
+"""Side by side at one epsilon: name -> statistic, colour, marker. One logit has an optimum, pairs its lower end."""
 
 
 def heights(every: pd.DataFrame, epsilon: float, measure: str = "share_above_0.6") -> pd.DataFrame:
@@ -32,7 +32,8 @@ def heights(every: pd.DataFrame, epsilon: float, measure: str = "share_above_0.6
 def height_panels(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01)) -> pd.DataFrame:
     """`heights` for several epsilons as rows of `figures.interval_panels`, all twelve data sets.
 
-    Columns april and final: the authors' share above 0.6, mean of their classes, beside our search at their epsilon, 0.05.
+    Columns april and final: the authors' share above 0.6, mean of their classes, beside our search at their epsilon,
+    0.05.
     """
     keys = ["corpus", "class_name"]
     where = {"encoder": "lstm", "attention": "tanh", "measure": "eps_max_jsd", "statistic": "share_above_0.6"}
@@ -54,14 +55,15 @@ def told_heights(every: pd.DataFrame, epsilon: float, having: str) -> str:
     """Shares above 0.6 in words, for the data sets that have the series `having`."""
     share = heights(every, epsilon).set_index(["corpus", "series"])["mean"]
     told = [
-        f"{name}: " + ", ".join(f"{series} {share[name, series]:.0%}" for series in HEIGHTS if (name, series) in share.index)
+        f"{name}: " + ", ".join(f"{series} {share[name, series]:.0%}"
+                                for series in HEIGHTS if (name, series) in share.index)
         for name, series in share.index if series == having
     ]  # fmt: skip
     return "; ".join(told) or "no run"
 
 
 def height_table(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01)) -> pd.DataFrame:
-    """Share of documents with a JSD above 0.6, one line per data set and epsilon; last the optimum's mean share of the ceiling."""
+    """Share of documents with a JSD above 0.6 by data set and epsilon; last the optimum's mean share of the ceiling."""
     lines = []
     for epsilon in epsilons:
         shares = {key: row for key, row in heights(every, epsilon).set_index(["corpus", "series"]).iterrows()}

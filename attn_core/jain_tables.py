@@ -52,7 +52,7 @@ def interval(low: float, high: float, bounds: tuple[float, float] = (-np.inf, np
 
 
 def tolerances(rows: pd.DataFrame) -> str:
-    """The tolerances of scored rows in words: one number, or one for single texts and one for questions and inference."""
+    """The tolerances of scored rows in words: one number, or one for single texts, one for questions and inference."""
     text = rows["corpus"].map(lambda name: catalogue.corpus(name).task == "text")
     found = [
         "/".join(f"{value:g}" for value in sorted(rows.loc[chosen, "tolerance"].dropna().unique()))
@@ -72,7 +72,10 @@ def final_means() -> pd.Series:
 
 
 def table_2(scored: pd.DataFrame, encoder: str, measure: str, every: pd.DataFrame) -> pd.DataFrame:
-    """One column of Table 2: mean ± deviation (significant share), the paper's and ours, with interval, seeds, verdict, accuracy."""
+    """One column of Table 2: mean ± deviation (significant share), the paper's and ours.
+
+    Ours with interval, seeds, verdict and accuracy.
+    """
     scores = across.over_models(every, "accuracy", "value").set_index(["corpus", "encoder", "attention"])["mean"]
     final, rows = final_means(), ordered(scored[scored["item"] == "Table 2"])
     rows = rows[(rows["encoder"] == encoder) & (rows["measure"] == measure)]
@@ -88,9 +91,11 @@ def table_2(scored: pd.DataFrame, encoder: str, measure: str, every: pd.DataFram
         lines.append({
             "data, class": f"{corpus} {group}".removesuffix(" all"), "paper": cell(part["reported"]),
             "final run": f"{final.get((corpus, group, encoder, measure), np.nan):.2f}", "ours": cell(part["ours"]),
-            "our mean, 95 %": interval(mean["low"], mean["high"]), "seeds": str(int(mean["n_seeds"])) if rerun else "–",
+            "our mean, 95 %": interval(mean["low"], mean["high"]),
+            "seeds": str(int(mean["n_seeds"])) if rerun else "–",
             "within": f"{(part['verdict'] == 'reproduced').sum()} of {len(part)}" if rerun else "–",
-            "our accuracy": f"{scores[corpus, encoder, 'tanh']:.2f}" if (corpus, encoder, "tanh") in scores.index else "–",
+            "our accuracy": (f"{scores[corpus, encoder, 'tanh']:.2f}"
+                             if (corpus, encoder, "tanh") in scores.index else "–"),
         })  # fmt: skip
     return pd.DataFrame(lines)
 
@@ -113,8 +118,9 @@ def bar_panels(scored: pd.DataFrame) -> pd.DataFrame:
 def bar_means(scored: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
     """Figures 3 to 5 over the data sets that were rerun, one row each.
 
-    Columns mean, low, high, n_seeds and seeds (those that all sets have), sets, told (sets and seeds in words); same and twelve: the authors' means over the same
-    sets and over all twelve; above and below: sets whose interval of five or more seeds lies on that side of zero.
+    Columns mean, low, high, n_seeds and seeds (those that all sets have), sets, told (sets and seeds in words); same
+    and twelve: the authors' means over the same sets and over all twelve; above and below: sets whose interval of five
+    or more seeds lies on that side of zero.
     """
 
     def of_seeds(statistic: str, encoder: str = "lstm") -> pd.Series:
@@ -133,8 +139,10 @@ def bar_means(scored: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
         done = scored[(scored["item"] == item) & scored["ours"].notna()]
         judged = done[done["n_seeds"] >= across.HEADLINE_SEEDS]
         lines.append({
-            "item": item, **across.mean_of_sets(part.rename("value").reset_index()), "same": done["reported"].mean(), "twelve": twelve[item],
-            "above": across.listed(judged[judged["low"] > 0]["corpus"]), "below": across.listed(judged[judged["high"] < 0]["corpus"]),
+            "item": item, **across.mean_of_sets(part.rename("value").reset_index()),
+            "same": done["reported"].mean(), "twelve": twelve[item],
+            "above": across.listed(judged[judged["low"] > 0]["corpus"]),
+            "below": across.listed(judged[judged["high"] < 0]["corpus"]),
         })  # fmt: skip
     found = pd.DataFrame(lines)
     return found.assign(told=[f"{r.item}: {r.sets} sets, {told_seeds(r.seeds)}" for r in found.itertuples()])
@@ -167,7 +175,8 @@ def untrained(found: list[Result], margin: float = 0.05) -> str:
                 else f"accuracy {accuracy[0]:.2f}"
             )
             told.append(
-                f"{corpus}, {across.model_name(*model)} ({low} of {across.seeds_in_words(len(pairs))}, {ran}; largest class {majority.mean():.2f})"
+                f"{corpus}, {across.model_name(*model)} ({low} of {across.seeds_in_words(len(pairs))}, {ran}; "
+                f"largest class {majority.mean():.2f})"
             )
     return "; ".join(told) or "none"
 
@@ -181,8 +190,8 @@ BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00)")
 def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = None) -> pd.DataFrame:
     """Medians of Figure 6 or 8 by bin as rows of `figures.interval_panels`, with the authors' april and final medians.
 
-    One line per data set and class, one panel per bin. Ours are NaN where the scorecard has no row or no judged value; with
-    `every` the medians of the summaries stand there, from however many documents and seeds, without a verdict.
+    One line per data set and class, one panel per bin. Ours are NaN where the scorecard has no row or no judged value;
+    with `every` the medians of the summaries stand there, from however many documents and seeds, without a verdict.
     """
     measure = {"Figure 6": "median_output_change", "Figure 8": "eps_max_jsd"}[figure]
     keys = ["corpus", "class_name", "max_attention_bin"]
@@ -213,7 +222,7 @@ def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = N
 
 
 def filled(rows: pd.DataFrame, every: pd.DataFrame, statistic: str) -> pd.DataFrame:
-    """Rows of `bin_panels` whose value of ours is missing, with the median over seeds' summaries where these have one."""
+    """Rows of `bin_panels` without a value of ours, with the median over seeds' summaries where these have one."""
     chosen = (
         (every["statistic"] == statistic)
         & (every["measure"] == "median")
@@ -248,7 +257,7 @@ def bin_table(rows: pd.DataFrame) -> pd.DataFrame:
 def sides(
     rows: pd.DataFrame, threshold: float, form: str = ".0%", bounds: tuple[float, float] = (0, 1)
 ) -> dict[str, str]:
-    """Data sets whose interval lies above, below or on a threshold, and those with too few seeds, each with its numbers.
+    """Data sets whose interval lies above, below or on a threshold, and those with few seeds, each with its numbers.
 
     rows: corpus, ours, low, high, n_seeds; those without our value are left out. Keys above, below, contains, few.
     """
@@ -259,8 +268,9 @@ def sides(
         "contains": enough & ~(rows["low"] > threshold) & ~(rows["high"] < threshold), "few": ~enough,
     }  # fmt: skip
     told = [
-        f"{r.corpus} {across.told(r.ours, r.low, r.high, form, bounds) if many else f'{r.ours:{form}} ({across.seeds_in_words(r.n_seeds)})'}"
+        f"{r.corpus} " + (across.told(r.ours, r.low, r.high, form, bounds) if many
+                          else f"{r.ours:{form}} ({across.seeds_in_words(r.n_seeds)})")
         for r, many in zip(rows.itertuples(), enough, strict=True)
-    ]
+    ]  # fmt: skip
     told = pd.Series(told, index=rows.index, dtype=object)
     return {name: "; ".join(told[picked]) or "none" for name, picked in chosen.items()}

@@ -1,9 +1,10 @@
 """The verdict matrix of the three papers: tests by data sets and encoders, each cell a number with its interval.
 
-A cell says whether attention *passes* a test, that is, whether it behaves as one would ask of an explanation there: the 95 %
-interval over seeds lies on the test's good side of its threshold. 'fails': on the other side; 'open': around it; 'few': fewer than
-five seeds, which decide nothing. Thresholds are those of data/reported/tolerances.csv. Reported values of data sets that
-were not rerun, and generated documents, stand beside; cells on parts of the papers' data or on stand-ins are tallied apart.
+A cell says whether attention *passes* a test, that is, whether it behaves as one would ask of an explanation there: the
+95 % interval over seeds lies on the test's good side of its threshold. 'fails': on the other side; 'open': around it;
+'few': fewer than five seeds, which decide nothing. Thresholds are those of data/reported/tolerances.csv. Reported
+values of data sets that were not rerun, and generated documents, stand beside; cells on parts of the papers' data or on
+stand-ins are tallied apart.
 """
 
 from collections.abc import Iterable
@@ -28,7 +29,7 @@ PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "
 
 @dataclass(frozen=True)
 class Test:
-    """One test: what attention is asked, in words and as a number; good: the side of the threshold on which it passes."""
+    """One test: what attention is asked, in words and as a number; good: the threshold's side on which it passes."""
 
     key: str
     paper: str
@@ -42,15 +43,25 @@ class Test:
 
 
 TESTS = (
-    Test("gradients", "jain", "rank words like gradients", "mean τ with gradients", 0.5, "above", "jain-correlation", bounds=(-1, 1)),
-    Test("permutation", "jain", "matter to the output", "share of documents whose median change is below 0.1", 0.5, "below", "jain-permutation", ".0%", (0, 1)),
-    Test("adversaries", "jain", "be pinned down by it", "share with a searched ε-max JSD above 0.4 (ε 0.05)", 0.7, "below", "jain-adversarial", ".0%", (0, 1)),
-    Test("top item", "serrano", "put the item that matters on top", "share where only the top item's removal flips, minus only a random one's", 0.0, "above", "serrano-flips", "+.2f", (-1, 1)),
-    Test("order", "serrano", "order items no worse than gradients", "share of items removed by attention minus by gradient", 0.0, "below", "serrano-sets", "+.2f", (-1, 1)),
-    Test("necessary", "wiegreffe", "be needed for the score", "F1 minus F1 with uniform weights", 0.01, "above", "wiegreffe-uniform", "+.3f", (-1, 1)),
-    Test("stable", "wiegreffe", "stay near the base's under further seeds", "mean JSD of further seeds to the base", 0.11, "below", "wiegreffe-variance", ".3f", (0, np.log(2))),
-    Test("hard to move", "wiegreffe", "cost predictions when moved by training", "halved TVD at JSD 0.6 minus at 0.2", 0.01, "above", "wiegreffe-adversary", "+.3f", (-1, 1)),
-    Test("guide", "wiegreffe", "help another model, word by word", "F1 under its weights minus under uniform weights", 0.0, "above", "wiegreffe-guides", "+.3f", (-1, 1)),
+    Test("gradients", "jain", "rank words like gradients",
+         "mean τ with gradients", 0.5, "above", "jain-correlation", bounds=(-1, 1)),
+    Test("permutation", "jain", "matter to the output",
+         "share of documents whose median change is below 0.1", 0.5, "below", "jain-permutation", ".0%", (0, 1)),
+    Test("adversaries", "jain", "be pinned down by it",
+         "share with a searched ε-max JSD above 0.4 (ε 0.05)", 0.7, "below", "jain-adversarial", ".0%", (0, 1)),
+    Test("top item", "serrano", "put the item that matters on top",
+         "share where only the top item's removal flips, minus only a random one's",
+         0.0, "above", "serrano-flips", "+.2f", (-1, 1)),
+    Test("order", "serrano", "order items no worse than gradients",
+         "share of items removed by attention minus by gradient", 0.0, "below", "serrano-sets", "+.2f", (-1, 1)),
+    Test("necessary", "wiegreffe", "be needed for the score",
+         "F1 minus F1 with uniform weights", 0.01, "above", "wiegreffe-uniform", "+.3f", (-1, 1)),
+    Test("stable", "wiegreffe", "stay near the base's under further seeds",
+         "mean JSD of further seeds to the base", 0.11, "below", "wiegreffe-variance", ".3f", (0, np.log(2))),
+    Test("hard to move", "wiegreffe", "cost predictions when moved by training",
+         "halved TVD at JSD 0.6 minus at 0.2", 0.01, "above", "wiegreffe-adversary", "+.3f", (-1, 1)),
+    Test("guide", "wiegreffe", "help another model, word by word",
+         "F1 under its weights minus under uniform weights", 0.0, "above", "wiegreffe-guides", "+.3f", (-1, 1)),
 )  # fmt: skip
 BY_KEY = {test.key: test for test in TESTS}
 
@@ -58,7 +69,8 @@ SYMBOLS = {"passes": "✓", "fails": "✗", "open": "○", "few": "·", "reporte
 COLUMNS = ["test", "corpus", "encoder", "mean", "low", "high", "n_seeds", "kind"]
 
 SUMMARY = {
-    "gradients": ("tau_attention_gradient", "mean"), "permutation": ("median_change", "share_below_0.1"), "adversaries": ("jsd_search@0.05", "share_above_0.4"),
+    "gradients": ("tau_attention_gradient", "mean"), "permutation": ("median_change", "share_below_0.1"),
+    "adversaries": ("jsd_search@0.05", "share_above_0.4"),
 }  # fmt: skip
 """Test of Jain & Wallace -> statistic and measure of the summaries."""
 
@@ -90,7 +102,7 @@ def lies(row) -> str:
 
 
 def jain_cells(results: Iterable[Result]) -> list[list]:
-    """Jain & Wallace's three tests on every encoder with additive attention and standard settings; results: with summaries."""
+    """Jain & Wallace's three tests on encoders with additive attention, standard settings; results: with summaries."""
     values: dict[tuple, list[float]] = {}
     for result in results:
         run = from_dict(result.record["run"])
@@ -105,7 +117,7 @@ def jain_cells(results: Iterable[Result]) -> list[list]:
 
 
 def serrano_cells(scored: pd.DataFrame) -> list[list]:
-    """Two of Serrano & Smith's claims as the scorecard has them, by data set and model; weak models enter no claim, so no cell."""
+    """Two of Serrano & Smith's claims as the scorecard has them, by data set and model; weak models have no cell."""
     rows, scored = (
         [],
         scored[(scored["paper"] == "serrano") & scored["ours"].notna() & (scored["unjudged"] != "weak model")],
@@ -122,20 +134,17 @@ def wiegreffe_cells(runs: pd.DataFrame, corpora: Iterable[str], kind: str = "our
     for corpus in corpora:
         gap = (f1_by_seed(runs, corpus, "base") - f1_by_seed(runs, corpus, "uniform model")).dropna()
         scores = guided_scores(runs, [corpus])
-        own, plain = (
-            scores[scores["source"] == source].set_index("seed")["f1"] for source in ("own", "uniform")
-        )  # as in the paper: permuted weights are worse than none
+        # as in the paper: permuted weights are worse than none
+        own, plain = (scores[scores["source"] == source].set_index("seed")["f1"] for source in ("own", "uniform"))
         climbs = [
-            frontier.HALVED * (frontier.tvd_at(curve["jsd"], curve["tvd"], 0.6) - frontier.tvd_at(curve["jsd"], curve["tvd"], 0.2))
+            frontier.HALVED * (frontier.tvd_at(curve["jsd"], curve["tvd"], 0.6)
+                               - frontier.tvd_at(curve["jsd"], curve["tvd"], 0.2))
             for _, curve in adversaries(runs, corpus).groupby("seed", sort=False)
         ]  # fmt: skip
         seeds = of_role(runs, corpus, "base")["jsd"].dropna()
         for test, values in (
-            ("necessary", gap),
-            ("stable", seeds),
-            ("hard to move", climbs),
-            ("guide", (own - plain).dropna()),
-        ):
+            ("necessary", gap), ("stable", seeds), ("hard to move", climbs), ("guide", (own - plain).dropna()),
+        ):  # fmt: skip
             rows.append(cell(test, corpus, "lstm", values, kind))
     return [row for row in rows if row[6]]
 
@@ -145,25 +154,12 @@ def reported_cells(corpora: Iterable[str] = GATED) -> list[list]:
     rows = []
     for corpus in corpora:
         for encoder in ("lstm", "average"):
-            tau = reported(
-                "jain_repo_correlations",
-                corpus=corpus,
-                encoder=encoder,
-                attention="tanh",
-                snapshot=FINAL_RUN,
-                measure="tau_gradient",
-                statistic="mean",
-            )
+            tau = reported("jain_repo_correlations", corpus=corpus, encoder=encoder, attention="tanh",
+                           snapshot=FINAL_RUN, measure="tau_gradient", statistic="mean")  # fmt: skip
             overall = tau[tau["class"] == "Overall"]["value"] if len(tau) else []
             rows.append(["gradients", corpus, encoder, overall])
-        bins = reported(
-            "jain_repo_svg_histogram_bins",
-            corpus=corpus,
-            encoder="lstm",
-            attention="tanh",
-            measure="eps_max_jsd",
-            snapshot=FINAL_RUN,
-        )
+        bins = reported("jain_repo_svg_histogram_bins", corpus=corpus, encoder="lstm", attention="tanh",
+                        measure="eps_max_jsd", snapshot=FINAL_RUN)  # fmt: skip
         shares = [part.loc[part["bin_left"] >= 0.4 - 1e-9, "share"].sum() for _, part in bins.groupby("class")]
         rows.append(["adversaries", corpus, "lstm", [np.mean(shares)] if shares else []])
         table2 = reported("wiegreffe_table2_f1_uniform", corpus=corpus).set_index("model")["value"]
@@ -196,8 +192,9 @@ def matrix(
     corpora: Iterable[str],
     planted: list[list] = (),
 ) -> pd.DataFrame:
-    """All cells: COLUMNS, `lies` and `data` (`data_marks`; '' where not ours). results: stored summaries; scored: the scorecard, None leaves Serrano & Smith out; runs: of `wiegreffe_runs.gather`.
+    """All cells: COLUMNS, `lies` and `data` (`data_marks`; '' where not ours).
 
+    results: stored summaries. scored: the scorecard, None leaves Serrano & Smith out. runs: of `wiegreffe_runs.gather`.
     corpora: of Wiegreffe & Pinter's tests. planted: rows of COLUMNS of generated documents, kind 'planted'.
     """
     results, serrano = list(results), [] if scored is None else serrano_cells(scored)
@@ -217,7 +214,7 @@ def matrix(
 
 
 def data_marks(results: Iterable[Result]) -> dict[str, str]:
-    """Data set -> 'same', 'subset', 'other classes', 'other data' or 'generated', as the scorecard says of its runs, of standard ones first."""
+    """Data set -> 'same', 'subset' and so on, as the scorecard says of its runs, of standard ones first."""
     marks = {}
     for result in sorted(results, key=lambda result: bool(difference(from_dict(result.record["run"])))):
         run = from_dict(result.record["run"])
@@ -242,7 +239,7 @@ def told_cell(row) -> str:
 
 
 def counted(cells: pd.DataFrame, own: bool = True) -> pd.DataFrame:
-    """The cells that count: ours, on the papers' own data. own False: those on parts of it and on stand-ins (generated sets are in neither)."""
+    """Cells that count: ours, on the papers' own data. own False: on parts of it, on stand-ins (never generated)."""
     real = (cells["kind"] == "ours") & (cells["data"] != "generated")
     return cells[real & ((cells["data"] == "same") == own)]
 
@@ -263,13 +260,16 @@ def tallied(cells: pd.DataFrame, own: bool = True) -> str:
 
 
 def sentences(cells: pd.DataFrame, answers: dict[str, str]) -> list[str]:
-    """Five sentences on the whole matrix, from its numbers alone. answers: of `verdict.open_questions`, key 'capacity' and others."""
+    """Five sentences on the matrix, from its numbers alone. answers: of `verdict.open_questions`."""
     own, total, others = counted(cells), counts(cells), counts(cells, own=False)
     judged = own[own["lies"].isin(["passes", "fails", "open"])]
     first = (
-        f"Of the {total['decided']} cells that can be judged (one test, one data set and one model with at least five seeds, on the papers' own data: {listed(dict.fromkeys(judged['corpus']))}), "
-        f"attention passes {total['passes']}, fails {total['fails']} and leaves {total['open']} undecided; {total['few']} wait for seeds, and {judged['test'].nunique()} of the {len(TESTS)} tests "
-        f"have a cell that can be judged. On parts of the data and on stand-ins, which never count, {others['passes']} pass, {others['fails']} fail and {others['open']} are undecided."
+        f"Of the {total['decided']} cells that can be judged (one test, one data set and one model with at least five "
+        f"seeds, on the papers' own data: {listed(dict.fromkeys(judged['corpus']))}), "
+        f"attention passes {total['passes']}, fails {total['fails']} and leaves {total['open']} undecided; "
+        f"{total['few']} wait for seeds, and {judged['test'].nunique()} of the {len(TESTS)} tests "
+        "have a cell that can be judged. On parts of the data and on stand-ins, which never count, "
+        f"{others['passes']} pass, {others['fails']} fail and {others['open']} are undecided."
     )
     jain = own[own["test"].isin(SUMMARY)]
     asked = ", ".join(BY_KEY[key].asks for key in SUMMARY)
@@ -278,13 +278,20 @@ def sentences(cells: pd.DataFrame, answers: dict[str, str]) -> list[str]:
         "; ".join(f"{ENCODER_NAMES[name]} {tallied(part)}" for name, part in per_encoder.items()) or "no run"
     )
     second = f"Jain & Wallace's three tests ask the weights to {asked}; cells passed, by encoder: {told_encoders}."
-    third = f"Wiegreffe & Pinter's four, of the BiLSTM's attention; cells passed: {by_test(own, ('necessary', 'stable', 'hard to move', 'guide'))}."
+    third = (
+        "Wiegreffe & Pinter's four, of the BiLSTM's attention; cells passed: "
+        f"{by_test(own, ('necessary', 'stable', 'hard to move', 'guide'))}."
+    )
     stand_ins = cells[cells["data"] != "same"]
-    fourth = f"Two of Serrano & Smith's, on stand-ins for data that could not be had, in no count; cells passed: {by_test(stand_ins, CLAIMS, own=False)}."
+    fourth = (
+        "Two of Serrano & Smith's, on stand-ins for data that could not be had, in no count; cells passed: "
+        f"{by_test(stand_ins, CLAIMS, own=False)}."
+    )
     unanswered = [name for name, answer in answers.items() if answer.startswith("open")]
     answered = [name for name in answers if name not in unanswered]
     fifth = (
-        f"{' and '.join(name.capitalize() for name in GATED)}, which carry much of the argument on both sides, were not rerun; of the debate's {len(answers)} open questions {len(answered)} have a computed answer here, "
+        f"{' and '.join(name.capitalize() for name in GATED)}, which carry much of the argument on both sides, "
+        f"were not rerun; of the debate's {len(answers)} open questions {len(answered)} have a computed answer here, "
         f"in part at least ({listed(answered)}), and "
         + (f"{len(unanswered)} wait for runs ({listed(unanswered)})." if unanswered else "none waits for runs.")
     )

@@ -1,4 +1,4 @@
-"""The scorecard's rows of Serrano & Smith and of Wiegreffe & Pinter, as the scorecard page shows them below those of Jain & Wallace."""
+"""Serrano & Smith's and Wiegreffe & Pinter's rows, as the scorecard page shows them below those of Jain & Wallace."""
 
 import pandas as pd
 

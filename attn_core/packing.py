@@ -14,8 +14,8 @@ from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.traces import Traces
 
 LAYERS = ("main", "first seed", "further", "summary")
-"""How much of a run is kept: the paper's main model, other models' first seeds, their further seeds, all else (seeds beyond
-the fifth, variants), of which no page reads single documents."""
+"""How much of a run is kept: the paper's main model, other models' first seeds, their further seeds, all else (seeds
+beyond the fifth, variants), of which no page reads single documents."""
 
 TOKENS_KEPT = {
     "text": (24_000, 6_000, 1_000, 0),
@@ -65,7 +65,7 @@ def pack_run(run: Run) -> None:
 
 
 def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
-    """The run's attention and output beside those of the run it is compared with: per document, and means for the record.
+    """The run's attention and output beside those of the run it is compared with: per document, means for the record.
 
     Both are read from the local cache, which holds the whole test set; without the other run there it is made again,
     with one line on standard error.
@@ -88,7 +88,7 @@ def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
 
 
 def layer_of(run: Run) -> str:
-    """How much of a run the archive keeps, one of LAYERS; runs of generated corpora are the pages' live ones, whatever differs."""
+    """How much of a run is archived, one of LAYERS; runs of generated corpora are live ones, whatever differs."""
     standard = run == Run(run.corpus, run.encoder, run.attention, run.seed) or catalogue.corpus(run.corpus).generated
     if not standard or run.seed not in SEEDS[:HEADLINE_SEEDS]:
         return "summary"
@@ -108,8 +108,9 @@ def pack(
     """Move a cached run into the archive: a sample of its traces, its document table (of first seeds), summary.
 
     tables: (document table, summary) computed from the traces of the whole test set; None keeps the record alone.
-    layer: one of LAYERS. kept_items: tokens or sentences of the sample; 0 keeps no traces. against: see `archive.Result`. notes: further
-    entries of the record. Of data sets in NOT_PASSED_ON only record and summary are kept.
+    layer: one of LAYERS. kept_items: tokens or sentences of the sample; 0 keeps no traces. against: see
+    `archive.Result`. notes: further entries of the record. Of data sets in NOT_PASSED_ON only record and summary are
+    kept.
     """
     result = archive.read(archive.cache_store(), key)
     corpus = result.record["run"]["corpus"]

@@ -36,8 +36,8 @@ FEWEST = 10
 def panels(grid: Grid, height: float, strip: float = 0.0, gap: float = 0.12) -> dict[tuple[str, str], list[Axes]]:
     """A figure of three rows and two columns of panels; model -> its axes.
 
-    height: of one panel, inches. strip: height of a second axis below each panel, relative to it. gap: between the columns,
-    inches. Laid out by hand: matplotlib's own layout would cost as long as drawing.
+    height: of one panel, inches. strip: height of a second axis below each panel, relative to it. gap: between the
+    columns, inches. Laid out by hand: matplotlib's own layout would cost as long as drawing.
     """
     space, top, bottom, left, right = 0.36, 0.75, 0.55, 1.02, 0.3  # inches
     figure = plt.figure(figsize=(WIDTH, top + bottom + 3 * (height * (1 + strip) + 0.1 * bool(strip)) + 2 * space))
@@ -109,7 +109,8 @@ def histograms(grid: Grid | None, statistic: str, xlabel: str) -> None:
     """Share of each predicted class by bin: mean over seeds filled, lines from the lowest to the highest seed.
 
     Below: means with 95 % Student t intervals over seeds, beside the authors' means; for JSD also its yardsticks over
-    all documents. The authors' histograms, where they were read off (additive attention), are outlines. None draws nothing.
+    all documents. The authors' histograms, where they were read off (additive attention), are outlines. None draws
+    nothing.
     """
     if grid is None:
         return

@@ -49,8 +49,8 @@ def told(table: pd.DataFrame) -> str:
         if known:
             verdict = "the premise is used" if row.low > 0 else "no use of the premise is shown"
         sentences.append(
-            f"{ENCODER_NAMES[row.encoder]}: accuracy {row.own:.3f} with the own premise, {row.shuffled:.3f} with another "
-            f"pair's (always the most frequent answer: {row.majority:.3f}), difference {row.difference:+.3f}{interval} over "
-            f"{seeds_in_words(row.n_seeds)}: {verdict}."
+            f"{ENCODER_NAMES[row.encoder]}: accuracy {row.own:.3f} with the own premise, {row.shuffled:.3f} with "
+            f"another pair's (always the most frequent answer: {row.majority:.3f}), "
+            f"difference {row.difference:+.3f}{interval} over {seeds_in_words(row.n_seeds)}: {verdict}."
         )
     return " ".join(sentences).replace("-0.", "−0.")

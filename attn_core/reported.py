@@ -49,7 +49,7 @@ def _read(name: str) -> pd.DataFrame:
 
 
 def reported(table: str, **where: object) -> pd.DataFrame:
-    """Rows of a reported table whose columns equal the values asked for: reported('jain_table2_kendall_tau', corpus='sst')."""
+    """Rows of a reported table by values of its columns: reported('jain_table2_kendall_tau', corpus='sst')."""
     rows = _read(table)
     for column, value in where.items():
         if column not in rows:
@@ -77,7 +77,7 @@ def class_label(corpus: str, class_name: str) -> int:
 
 
 def check_printed(corpora: list[str], paper: str = "jain") -> None:
-    """AttnError where a data set has no scored numbers of a paper to stand beside: tables compare, so they need both."""
+    """AttnError where a data set has no scored numbers of a paper: tables compare, so they need both."""
     known = sorted(reported("tolerances", paper=paper)["corpus"].unique())
     for corpus in corpora:
         if corpus not in known:

@@ -44,8 +44,8 @@ class Run:
 
     vectors: a recipe of `corpora.vectors` or a file; '' takes the catalogue's recipe for the corpus.
     selection: the split whose ROC AUC chooses the checkpoint ('dev': the authors' final code; 'test': the paper's
-    Table 2). hidden: units per direction, filters per kernel or projection width. epochs, batch, hidden, learning_rate, decay:
-    None takes what the papers use for the corpus and the encoder; a hidden that stays None is the encoder's own.
+    Table 2). hidden: units per direction, filters per kernel or projection width. epochs, batch, hidden, learning_rate,
+    decay: None takes what the papers use for the corpus and the encoder; a hidden that stays None is the encoder's own.
     fraction: share of the training documents that is used, see `reduced`. options: (name, value) pairs, the knobs of a
     generated corpus.
     """

@@ -75,7 +75,7 @@ OTHER_PAPERS = {"serrano": "attn_core.serrano_scores", "wiegreffe": "attn_core.w
 """Paper -> module whose `judged(rules, results)` gives its rows; Jain & Wallace's rules are judged here."""
 
 WITH_VARIANTS = ("wiegreffe",)
-"""Papers whose rules speak of runs with a base, a guide or a test-chosen checkpoint; others are judged by standard runs."""
+"""Papers whose rules speak of runs with a base, guide or test-chosen checkpoint; standard runs judge the others."""
 
 Cells = dict[tuple[str, ...], dict[int, float]]
 """(corpus, encoder, attention, statistic, predicted, first characters of the bin, measure) -> seed -> value."""
@@ -84,10 +84,11 @@ Cells = dict[tuple[str, ...], dict[int, float]]
 def scorecard(results: list[Result] | None = None, paper: str | None = None) -> pd.DataFrame:
     """One row per scored number or claim; verdict 'reproduced', 'differs' or 'not rerun'.
 
-    results: the runs to judge by; None takes the whole archive. paper: its rows alone ('Table 2' is an item of two), None
-    takes all three. Columns COLUMNS; `unjudged` says why a row has no verdict ('no run', 'no document', 'incomplete curve', 'few documents',
-    'few seeds', 'weak model'), '' where it has one. Rows without a verdict may still have a value of ours. `data`: 'same',
-    'subset', 'other classes', 'other data', 'generated' or 'absent'; only 'same' counts as replication.
+    results: the runs to judge by; None takes the whole archive. paper: its rows alone ('Table 2' is an item of two),
+    None takes all three. Columns COLUMNS; `unjudged` says why a row has no verdict ('no run', 'no document',
+    'incomplete curve', 'few documents', 'few seeds', 'weak model'), '' where it has one. Rows without a verdict may
+    still have a value of ours. `data`: 'same', 'subset', 'other classes', 'other data', 'generated' or 'absent'; only
+    'same' counts as replication.
     """
     every = stored_summaries(FAMILIES) if results is None else results
     found = [result for result in every if standard(result)]
@@ -171,7 +172,7 @@ def holds(rule, ours: dict) -> bool:
 
 
 def added_after(rows: pd.DataFrame) -> pd.Series:
-    """Whether a rule was added after runs of its model or data set were stored, as its `reason` says; others were before."""
+    """Whether a rule was added after runs of its model or data set were stored, as its `reason` says."""
     return rows["reason"].astype(object).fillna("").astype(str).str.contains("added after")
 
 

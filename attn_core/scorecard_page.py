@@ -288,7 +288,8 @@ def cells_of(row) -> dict[str, str]:
     interval = f"{row.low:.3f} to {row.high:.3f}{' †' if row.cut else ''}" if np.isfinite(row.low) else "–"
     claim = row.item.startswith(("claim", "band"))
     words = {
-        "item": row.item.removeprefix("claim: ").removeprefix("band: "), "group": row.group, "model": model_of(row) or "–",
+        "item": row.item.removeprefix("claim: ").removeprefix("band: "), "group": row.group,
+        "model": model_of(row) or "–",
         "measure": in_words(row.measure), "statistic": "–" if claim else in_words(row.statistic),
         "reported": f"{row.reported:.{digits}f}", "ours": f"{row.ours:.{digits}f}", "95 % interval": interval,
         "seeds": seeds_in_words(row), "tolerance": "–" if claim else f"{row.tolerance:.2f}", "verdict": row.verdict,

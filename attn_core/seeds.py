@@ -16,14 +16,11 @@ HEADLINE_SEEDS = 5
 
 
 FIVE_SEEDS = ("sst", "20news", "agnews", "babi_1", "imdb_stars", "20news_all")
-"""Data sets of which five seeds of every model are run; of the others three, five of the models that claims are about."""
+"""Data sets of which every model has five seeds; of the others three, five of the models that claims are about."""
 
 
 def planned(corpus: str, seeds: int) -> int:
-    """Seeds that each model of a data set should have when `seeds` are asked for: large data sets have fewer, generated one.
-
-    The BiLSTM with additive attention has more, for Wiegreffe & Pinter's experiments; tables take all there are.
-    """
+"""Data sets of which five seeds of every model are run; of others three, five of the models that claims are about."""
     if catalogue.corpus(corpus).generated:
         return 1
     return min(seeds, HEADLINE_SEEDS if corpus in FIVE_SEEDS else 3)

@@ -9,7 +9,7 @@ from attn_core.serrano_pages import model_name
 
 
 def claim_rows(scored: pd.DataFrame, numbers: str, corpora: Iterable[str]) -> pd.DataFrame:
-    """Scored rows of some claims ('1 2', 'share'), in the order of the rules, with column number; of `corpora` alone."""
+    """Scored rows of claims ('1 2', 'share'), in the order of the rules, with column number; of `corpora` alone."""
     number = scored["item"].map(serrano_scores.number_of)
     wanted = tuple(numbers.split())
     chosen = number.map(lambda name: name in wanted or name[0] in wanted) & scored["corpus"].isin(list(corpora))
@@ -19,7 +19,8 @@ def claim_rows(scored: pd.DataFrame, numbers: str, corpora: Iterable[str]) -> pd
 def verdicts(rows: pd.DataFrame, wanted: pd.DataFrame | None = None) -> pd.DataFrame:
     """Claims as a table to show: claim, data set, model, asked, ours with interval, seeds, verdict.
 
-    wanted: rows whose statements all appear (default: `rows`); one without a number of ours has a single line, 'no run'.
+    wanted: rows whose statements all appear (default: `rows`); one without a number of ours has a single line,
+    'no run'.
     """
     lines = []
     for item, part in (rows if wanted is None else wanted).groupby("item", sort=False):
@@ -62,7 +63,7 @@ def verdict(row) -> str:
 
 
 def told_claims(rows: pd.DataFrame) -> str:
-    """What became of the claims, one clause each: the data sets on which each holds, is not decided, does not hold, or waits."""
+    """What became of the claims, a clause each: data sets where it holds, is not decided, does not hold, or waits."""
     if rows["ours"].isna().all():
         return "No run of this paper's models is stored for these data sets, so nothing is decided."
     lines = []
@@ -87,6 +88,6 @@ def claim_name(item: str) -> str:
 
 
 def races(scored: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
-    """The 16 shares of the authors' scripts beside ours, for `serrano_figures.dots`: column target; sets without theirs below."""
+    """The authors' 16 shares beside ours, for `serrano_figures.dots`: column target; sets without theirs below."""
     rows = claim_rows(scored, "share", corpora)
     return rows.rename(columns={"ours": "mean", "reported": "target"})

@@ -1,4 +1,4 @@
-"""Serrano & Smith's Table 1 and accuracies as far as they can be rebuilt: their values were not at hand, so ours stand alone."""
+"""Serrano & Smith's Table 1 and accuracies as far as can be rebuilt; theirs were not at hand, so ours stand alone."""
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,10 @@ from attn_core.serrano_scores import by_model, data_of, weakness
 SPLITS = ("train", "dev", "test")
 
 ODDITIES = {
-    "one_sentence": "documents of one sentence", "max_length": "longest document, words", "longest_sentence": "longest sentence, words",
-    "dropped_empty": "documents without words, left out", "dropped_length": "training documents over the length limit, left out",
+    "one_sentence": "documents of one sentence",
+    "max_length": "longest document, words", "longest_sentence": "longest sentence, words",
+    "dropped_empty": "documents without words, left out",
+    "dropped_length": "training documents over the length limit, left out",
     "dropped_sentences": "sentences without words, left out", "absent_classes": "classes without documents",
 }  # fmt: skip
 """What a set may hold that a model could stumble over: key of the statistics -> name."""
@@ -39,8 +41,9 @@ def pooled(splits: dict, mean: str, spread: str) -> tuple[float, float]:
 
 
 def table_1(found: list[Result]) -> pd.DataFrame:
-    """Our Table 1, one line a data set: documents of train and dev and of test, words and sentences a document (mean and
-    population standard deviation over all splits), words in the vocabulary (four of them special), classes, and what the data are."""
+    """Our Table 1, one line a data set: documents of train and dev and of test, words and sentences a document (mean
+    and population standard deviation over all splits), words in the vocabulary (four of them special), classes, and
+    what the data are."""
     lines = []
     for corpus, record in records(found).items():
         statistics, cells = record["statistics"], {}
@@ -60,7 +63,7 @@ def table_1(found: list[Result]) -> pd.DataFrame:
 
 
 def oddities(found: list[Result]) -> pd.DataFrame:
-    """What was met and how often, one line a data set and kind of ODDITIES, one column a split; what is nowhere is left out."""
+    """What was met, how often: a line a data set and kind of ODDITIES met anywhere, a column a split."""
     lines = []
     for corpus, record in records(found).items():
         splits = record["statistics"]["splits"]
@@ -71,14 +74,16 @@ def oddities(found: list[Result]) -> pd.DataFrame:
                 for split, value in cells.items()
             }
             if any(cells.values()):
-                lines.append({"data set": corpus, "what": name, **{split: f"{value:,}" if value and not isinstance(value, str) else str(value or "–")
-                                                                   for split, value in cells.items()}})  # fmt: skip
+                lines.append({"data set": corpus, "what": name,
+                              **{split: f"{value:,}" if value and not isinstance(value, str) else str(value or "–")
+                                 for split, value in cells.items()}})  # fmt: skip
     return pd.DataFrame(lines, columns=["data set", "what", *SPLITS])
 
 
 def accuracies(found: list[Result]) -> pd.DataFrame:
-    """Test accuracy of every model beside its yardsticks: corpus, encoder, mean, low, high (Student t over seeds), n_seeds,
-    n_train, majority, regression (NaN where no baseline was measured), why ('' where the model enters claims)."""
+    """Test accuracy of every model beside its yardsticks: corpus, encoder, mean, low, high (Student t over seeds),
+    n_seeds, n_train, majority, regression (NaN where no baseline was measured), why ('' where the model enters
+    claims)."""
     stored, lines = baselines.stored().set_index("corpus"), []
     for (corpus, encoder), runs in by_model(found).items():
         values = np.array([run.record["accuracy"] for run in runs.values()])
@@ -88,8 +93,9 @@ def accuracies(found: list[Result]) -> pd.DataFrame:
             for name in ("majority", "regression")
         }
         record = next(iter(runs.values())).record
-        lines.append({"corpus": corpus, "encoder": encoder, "mean": values.mean(), "low": low, "high": high, "n_seeds": len(values),
-                      "n_train": record["n_train"], **bars, "why": weakness(corpus, list(runs.values()))})  # fmt: skip
+        lines.append({"corpus": corpus, "encoder": encoder, "mean": values.mean(), "low": low, "high": high,
+                      "n_seeds": len(values), "n_train": record["n_train"], **bars,
+                      "why": weakness(corpus, list(runs.values()))})  # fmt: skip
     return pd.DataFrame(
         lines,
         columns=["corpus", "encoder", "mean", "low", "high", "n_seeds", "n_train", "majority", "regression", "why"],
@@ -97,7 +103,7 @@ def accuracies(found: list[Result]) -> pd.DataFrame:
 
 
 def accuracy_table(rows: pd.DataFrame):
-    """`accuracies` to show, a line a data set and a column a model; models that enter no claim are grey and have an asterisk."""
+    """`accuracies` to show, a line a data set, a column a model; models that enter no claim: grey, with an asterisk."""
     lines, grey = {}, set()
     for row in rows.itertuples():
         line = lines.setdefault(

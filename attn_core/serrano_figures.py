@@ -41,12 +41,13 @@ def label_edges(figure: plt.Figure, x: str, y: str) -> None:
     figure.supylabel(y, fontsize=11)
 
 
-def boxes(every: pd.DataFrame, corpora: list[str], encoders: list[str], kind: str = "fraction", orders: tuple[str, ...] = tuple(ORDERS)[:4],
-          group: str = "all", suffix: str = "", weak: dict | None = None) -> None:  # fmt: skip
+def boxes(every: pd.DataFrame, corpora: list[str], encoders: list[str], kind: str = "fraction",
+          orders: tuple[str, ...] = tuple(ORDERS)[:4], group: str = "all", suffix: str = "",
+          weak: dict | None = None) -> None:  # fmt: skip
     """Fraction (or attention mass) removed until the first flip, box plots in the paper's form, one panel a model.
 
-    every: summaries; boxes (quartiles, median, whiskers) are those of the first seed over its whole test set, outliers are
-    not stored. Ours: medians over seeds, mean with 95 % Student t interval, as diamonds. Hatched: models that
+    every: summaries; boxes (quartiles, median, whiskers) are those of the first seed over its whole test set, outliers
+    are not stored. Ours: medians over seeds, mean with 95 % Student t interval, as diamonds. Hatched: models that
     enter no claim; amber edges and crossed hatching: generated data. Models without any run have no panel.
     """
     encoders = [name for name in encoders if (every["encoder"] == name).any()] or encoders[:1]
@@ -74,8 +75,8 @@ def boxes(every: pd.DataFrame, corpora: list[str], encoders: list[str], kind: st
                     "whishi": first["whisker_high"],
                     "fliers": [],
                 }
-                drawn = ax.bxp([stats], positions=[x], widths=0.85 * width, patch_artist=True, showfliers=False, manage_ticks=False,
-                               medianprops={"color": "black", "linewidth": 1.6})  # fmt: skip
+                drawn = ax.bxp([stats], positions=[x], widths=0.85 * width, patch_artist=True, showfliers=False,
+                               manage_ticks=False, medianprops={"color": "black", "linewidth": 1.6})  # fmt: skip
                 drawn["boxes"][0].set(
                     facecolor=ORDER_COLOURS[order],
                     linewidth=0.7,
@@ -141,8 +142,8 @@ def dots(
 ) -> None:
     """One line per data set and model: mean over seeds with interval; planted in its own colour, weak models grey.
 
-    rows: corpus, encoder (a model or a pair), mean, low, high, n_seeds; optional target (an open diamond), line (the label).
-    Fewer than `fewest` seeds: an open point without interval (1: intervals over documents are drawn).
+    rows: corpus, encoder (a model or a pair), mean, low, high, n_seeds; optional target (an open diamond), line (the
+    label). Fewer than `fewest` seeds: an open point without interval (1: intervals over documents are drawn).
     """
     rows = rows.reset_index(drop=True)
     _, ax = plt.subplots(figsize=(WIDTH, 1.0 + 0.27 * max(len(rows), 2)), layout="constrained")
@@ -175,7 +176,7 @@ def dots(
 
 
 def stacked(rows: pd.DataFrame, parts: dict[str, tuple[str, str]], xlabel: str) -> None:
-    """Horizontal bars of percentages that sum to 100; rows: line, and a column for each key of parts -> (colour, name)."""
+    """Horizontal bars of percentages that sum to 100; rows: line, and a column per key of parts -> (colour, name)."""
     _, ax = plt.subplots(figsize=(WIDTH, 1.1 + 0.32 * max(len(rows), 2)), layout="constrained")
     left = np.zeros(len(rows))
     for name, (colour, text) in parts.items():
@@ -187,7 +188,7 @@ def stacked(rows: pd.DataFrame, parts: dict[str, tuple[str, str]], xlabel: str) 
 
 
 def by_gap(every: pd.DataFrame, corpora: list[str], encoder: str, rules: dict[str, str]) -> None:
-    """Share of negative JS differences, and their median, by weight gap: means over seeds, one line a data set and rule.
+    """Share of negative JS differences, and their median, by weight gap: means over seeds, a line a data set and rule.
 
     rules: rule for r -> line style.
     """

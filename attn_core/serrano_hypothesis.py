@@ -1,7 +1,7 @@
 """The hypothesis that Serrano & Smith state and do not test: attention ranks better what is not contextualised.
 
-Takes summaries (`serrano_pages.summaries`) and the models that enter no claim (`serrano_pages.weak`); every word follows
-from the numbers.
+Takes summaries (`serrano_pages.summaries`) and the models that enter no claim (`serrano_pages.weak`); every word
+follows from the numbers.
 """
 
 from collections.abc import Collection
@@ -27,8 +27,8 @@ def gaps(every: pd.DataFrame) -> pd.DataFrame:
     dispersion: mean of dispersion_weighted. slope: of gap on dispersion over the run's documents.
     """
     wanted = {
-        ("dispersion_weighted", "mean"): "dispersion", ("gap", "mean"): "gap", ("regret_fraction_random", "mean"): "by_random",
-        ("slope_gap", "value"): "slope",
+        ("dispersion_weighted", "mean"): "dispersion", ("gap", "mean"): "gap",
+        ("regret_fraction_random", "mean"): "by_random", ("slope_gap", "value"): "slope",
     }  # fmt: skip
     part = every[(every["bin"] == "all") & every["encoder"].isin(HIERARCHICAL)]
     part = part.assign(name=[wanted.get(pair) for pair in zip(part["statistic"], part["measure"], strict=True)]).dropna(
@@ -59,12 +59,12 @@ def hypothesis(runs: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd
     """The paper's untested statement: attention is a better ranking where items are not contextualised.
 
     runs: `gaps`. One row per data set, unit (HAN or FLAN) and test of TESTS, each a number per seed and its Student t
-    interval over seeds: the gap of the model without encoder minus the mean of the two with one; the same of `relative`;
-    the least-squares slope of gap on dispersion over a seed's three models; the mean over them of the slope over
-    documents. Only seeds of which all three models are stored. Columns corpus, unit, test, mean, low, high, n_seeds, p
-    (two-sided), holm (corrected for all rows that are judged), verdict: 'supported' (interval below 0), 'contradicted' (above),
-    'not decided', or why it is not judged: 'few seeds', 'weak model', 'generated'. An interval that excludes 0 while the corrected p
-    does not is 'not decided'.
+    interval over seeds: the gap of the model without encoder minus the mean of the two with one; the same of
+    `relative`; the least-squares slope of gap on dispersion over a seed's three models; the mean over them of the slope
+    over documents. Only seeds of which all three models are stored. Columns corpus, unit, test, mean, low, high,
+    n_seeds, p (two-sided), holm (corrected for all rows that are judged), verdict: 'supported' (interval below 0),
+    'contradicted' (above), 'not decided', or why it is not judged: 'few seeds', 'weak model', 'generated'. An interval
+    that excludes 0 while the corrected p does not is 'not decided'.
     """
     lines = []
     for (corpus, unit), part in runs.groupby(["corpus", "unit"]):
@@ -139,5 +139,8 @@ def hypothesis_verdict(rows: pd.DataFrame) -> str:
         else "the statement is contradicted in part" if found["contradicted"]
         else "nothing is decided"
     )  # fmt: skip
-    counted = f"{found['supported']} tests support it, {found['contradicted']} contradict it, {found['not decided']} do not decide, Holm-corrected for {len(judged)}"
+    counted = (
+        f"{found['supported']} tests support it, {found['contradicted']} contradict it, "
+        f"{found['not decided']} do not decide, Holm-corrected for {len(judged)}"
+    )
     return f"{summary[0].upper()}{summary[1:]} ({counted}). {'. '.join(line[0].upper() + line[1:] for line in lines)}."

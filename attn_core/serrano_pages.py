@@ -25,8 +25,8 @@ NO_SENTENCES = ("agnews_all",)
 """Data sets whose documents are mostly one sentence: no HAN is trained on them."""
 
 LIVE = {
-    "n_train": 1000, "n_dev": 200, "n_test": 300, "shortest": 24, "longest": 60, "evidence": 3, "distractors": 2, "cues": 6,
-    "fillers": 60, "shortest_sentence": 4, "longest_sentence": 9,
+    "n_train": 1000, "n_dev": 200, "n_test": 300, "shortest": 24, "longest": 60, "evidence": 3, "distractors": 2,
+    "cues": 6, "fillers": 60, "shortest_sentence": 4, "longest_sentence": 9,
 }  # fmt: skip
 """The knobs of `planted` on these pages: five cue words in about seven sentences, three of them for the label."""
 
@@ -177,15 +177,18 @@ def coverage(found: list[Result]) -> pd.DataFrame:
 
 def told_coverage(rows: pd.DataFrame) -> str:
     """Test documents, seeds, training documents and kind of data of each set, for captions."""
-    parts = [f"{row.corpus} {row.n_test:,} ({across.seeds_in_words(row.n_seeds)}, trained on {row.n_train:,}, {KINDS[row.data]})"
-             for row in rows.itertuples()]  # fmt: skip
+    parts = [
+        f"{row.corpus} {row.n_test:,} ({across.seeds_in_words(row.n_seeds)}, trained on {row.n_train:,}, "
+        f"{KINDS[row.data]})"
+        for row in rows.itertuples()
+    ]
     return "; ".join(parts) or "no run"
 
 
 def flip_cells(
     every: pd.DataFrame, corpora: Iterable[str], encoder: str, choice: str = "attention", rule: str = "coded"
 ) -> dict[str, dict[str, str]]:
-    """Data set -> cell -> percentage of documents in words, mean over seeds with interval: what `erasure_figures.flip_tables` shows."""
+    """Data set -> cell -> percentage of documents, mean over seeds with interval: for `erasure_figures.flip_tables`."""
     found = {}
     for corpus in corpora:
         mine = every[(every["corpus"] == corpus) & (every["encoder"] == encoder)]
@@ -204,7 +207,7 @@ def model_name(encoder: str) -> str:
 
 
 def never(every: pd.DataFrame, order: str = "attention") -> pd.DataFrame:
-    """Share of documents that never flip under an order, the zero vector included; one row per corpus, encoder and seed."""
+    """Share of documents that never flip under an order, the zero vector included; a row per corpus, encoder, seed."""
     rows = every[
         (every["statistic"] == f"fraction_{order}")
         & (every["bin"] == "all")
@@ -219,7 +222,7 @@ def never(every: pd.DataFrame, order: str = "attention") -> pd.DataFrame:
 def differences(
     every: pd.DataFrame, first: str, second: str, bin: str = "common", measure: str = "mean"
 ) -> pd.DataFrame:
-    """Fraction removed under one order minus another, within seeds; rows corpus, encoder, mean, low, high, n_seeds, std.
+    """Fraction removed under one order minus another, within seeds: corpus, encoder, mean, low, high, n_seeds, std.
 
     bin 'common': over the documents that flip under every order, so that both means are of the same documents.
     """

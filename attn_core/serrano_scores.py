@@ -77,8 +77,8 @@ VALUES: dict[str, Callable[[Numbers], float]] = {
 }
 """Number of a claim ('share' for the 16 shares) -> the value of one run."""
 
-PAGES = {"1": "04-1-output-distributions", "2": "04-1-output-distributions", "3": "04-2-decision-flips", "6": "05-5-contextualisation",
-         "7": "05-5-contextualisation"}  # fmt: skip
+PAGES = {"1": "04-1-output-distributions", "2": "04-1-output-distributions", "3": "04-2-decision-flips",
+         "6": "05-5-contextualisation", "7": "05-5-contextualisation"}  # fmt: skip
 """First character of a claim's number -> its page; others stand on the page of section 5."""
 
 
@@ -155,7 +155,7 @@ def judge(rule, models: dict, tables: dict, weak: dict[tuple[str, str], str]) ->
 
 
 def seed_values(number: str, tables: list[dict[int, Numbers]]) -> dict[int, float]:
-    """Seed -> what a rule asks for, of one model or as first minus second within seeds; what is not defined is left out."""
+    """Seed -> what a rule asks for, of one model or first minus second within seeds; what is undefined is left out."""
     found = []
     for table in tables:
         values = {}

@@ -1,7 +1,7 @@
 """What exactness shows of Serrano & Smith's rankings, and the race of section 6.
 
-All take summaries (`serrano_pages.summaries`: corpus, encoder, seed, statistic, bin, measure, value) and the models that
-enter no claim (`serrano_pages.weak`), and return tables or words; every word follows from the numbers.
+All take summaries (`serrano_pages.summaries`: corpus, encoder, seed, statistic, bin, measure, value) and the models
+that enter no claim (`serrano_pages.weak`), and return tables or words; every word follows from the numbers.
 """
 
 from collections.abc import Collection, Mapping
@@ -32,7 +32,7 @@ QUANTITIES = {
 """Quantity -> its name, the measure of a summary that holds it, the statistic over documents."""
 
 PAPERS_ORDER = ("product", "gradient", "attention", "random")
-"""The paper's four rankings from few removals to many, as it is reported to find them (specification, section 5, target 4)."""
+"""The paper's four rankings from few removals to many, as reported of it (specification, section 5, target 4)."""
 
 
 def counts(corpus: str, encoder: str, weak: Collection[tuple[str, str]]) -> bool:
@@ -51,12 +51,12 @@ def rankings(
 ) -> pd.DataFrame:
     """How far each ranking lies from the smallest flip set: one row per data set, model, ranking and quantity.
 
-    Columns corpus, encoder, ranking, quantity (a key of QUANTITIES), mean, low, high, n_seeds, over, counts. Documents of
-    more than one item; fraction and regret: those that flip under the ranking; equals: those that flip at all. The
+    Columns corpus, encoder, ranking, quantity (a key of QUANTITIES), mean, low, high, n_seeds, over, counts. Documents
+    of more than one item; fraction and regret: those that flip under the ranking; equals: those that flip at all. The
     interval is Student's t over seeds (over = 'seeds'); a model of one seed whose document table is given in
     `documents` has a bootstrap over its documents ('documents'), others none. Where no resampling moves the number a
-    bootstrap says nothing: a share then has Wilson's interval, the others have none. item_left: a flip that comes with the
-    zero vector counts as none. The optimum has no regret.
+    bootstrap says nothing: a share then has Wilson's interval, the others have none. item_left: a flip that comes with
+    the zero vector counts as none. The optimum has no regret.
     """
     suffix, parts = "@left" if item_left else "", []
     for ranking in RANKINGS:
@@ -100,9 +100,9 @@ def over_documents(values: np.ndarray, quantity: str) -> tuple[float, float]:
 
 
 def ranking_table(rows: pd.DataFrame, quantity: str, names: Mapping[str, str]) -> pd.DataFrame:
-    """One quantity of `rankings` to show: a line per data set and model, a column per ranking; models that do not count have an asterisk.
+    """One quantity of `rankings` to show: a line per data set and model, a column per ranking.
 
-    names: encoder -> name.
+    Models that do not count have an asterisk. names: encoder -> name.
     """
     form, bounds = (
         (".2f", (0, np.inf)) if quantity == "regret" else (".3f" if quantity == "regret_fraction" else ".2f", (0, 1))
@@ -123,7 +123,7 @@ def panels(
     names: Mapping[str, str],
     quantities: tuple[str, ...] = ("fraction", "equals", "regret_fraction"),
 ) -> pd.DataFrame:
-    """Quantities of `rankings` as rows of `figures.interval_panels`: a panel a quantity, a line a model, a series a ranking."""
+    """`rankings` as rows of `figures.interval_panels`: a panel a quantity, a line a model, a series a ranking."""
     part = rows[rows["quantity"].isin(quantities)]
     part = part.sort_values(
         "quantity", key=lambda values: values.map({name: i for i, name in enumerate(quantities)}), kind="stable"
@@ -138,7 +138,7 @@ def panels(
 
 
 def sentence(rows: pd.DataFrame) -> str:
-    """What `rankings` adds up to, in words: which ranking is closest to the optimum, and whether the paper's order holds.
+    """What `rankings` adds up to, in words: which is closest to the optimum, and whether the paper's order holds.
 
     Over the models that count: with five seeds or more where there are such, else with fewer, which the sentence says.
     """
@@ -157,7 +157,8 @@ def sentence(rows: pd.DataFrame) -> str:
     best = beyond.idxmin(axis=1).value_counts()
     wins = ", ".join(f"{NAMES[name]} on {best[name]}" for name in order if name in best)
     clauses = [
-        f"{NAMES[name]} ({beyond[name].mean():.1%} of the items too many; the smallest set in {wide['equals'][name].mean():.0%} of documents)"
+        f"{NAMES[name]} ({beyond[name].mean():.1%} of the items too many; "
+        f"the smallest set in {wide['equals'][name].mean():.0%} of documents)"
         for name in order
     ]
     paper = [name for name in order if name in PAPERS_ORDER]
@@ -167,7 +168,8 @@ def sentence(rows: pd.DataFrame) -> str:
         else "not the order reported of the paper, which is " + ", ".join(map(NAMES.get, PAPERS_ORDER))
     )
     return (
-        f"Over {len(beyond)} model{'' if len(beyond) == 1 else 's'} that count{'s' if len(beyond) == 1 else ''}{told_seeds}, the rankings from the closest to the smallest flip set are: "
+        f"Over {len(beyond)} model{'' if len(beyond) == 1 else 's'} that count{'s' if len(beyond) == 1 else ''}"
+        f"{told_seeds}, the rankings from the closest to the smallest flip set are: "
         f"{'; '.join(clauses)}. Closest on single models: {wins}. "
         f"Of the paper's four, {', '.join(map(NAMES.get, paper))}: {same}."
     )
@@ -177,10 +179,10 @@ def sentence(rows: pd.DataFrame) -> str:
 
 
 def races(every: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd.DataFrame:
-    """Share of documents of several items where the gradient order flips strictly sooner than attention, beside the authors' 16.
+    """Share of documents of several items that gradients flip strictly sooner than attention, beside the authors' 16.
 
-    Columns corpus, encoder, mean, low, high, n_seeds, reported (NaN where there is none: HANnoenc, FLANnoenc, other data
-    sets), counts. Models that were not rerun stay with the reported share alone.
+    Columns corpus, encoder, mean, low, high, n_seeds, reported (NaN where there is none: HANnoenc, FLANnoenc, other
+    data sets), counts. Models that were not rerun stay with the reported share alone.
     """
     chosen = (every["statistic"] == "gradient_first") & (every["measure"] == "mean") & (every["bin"] == "all")
     ours = over_seeds(every[chosen], "corpus", "encoder")

@@ -89,8 +89,8 @@ def many(
     """
     encoders = [name for name in encoders if any(model == name for _, model in tables)] or encoders[:1]
     corpora = [name for name in corpora if any(corpus == name for corpus, _ in tables)] or corpora[:1]
-    figure, axes = plt.subplots(len(encoders), len(corpora), figsize=(WIDTH, 0.6 + 1.45 * len(encoders)), squeeze=False, sharex=True,
-                                sharey=kind == "scatter", layout="constrained")  # fmt: skip
+    figure, axes = plt.subplots(len(encoders), len(corpora), figsize=(WIDTH, 0.6 + 1.45 * len(encoders)),
+                                squeeze=False, sharex=True, sharey=kind == "scatter", layout="constrained")  # fmt: skip
     for line, encoder in zip(axes, encoders, strict=True):
         for ax, corpus in zip(line, corpora, strict=True):
             ax.tick_params(labelsize=8)

@@ -18,7 +18,7 @@ SIZES = ("train_size", "test_size")
 
 
 def table_1(scored: pd.DataFrame) -> pd.DataFrame:
-    """Counts of Table 1, two or three lines a data set: the paper's, its corrected slips, ours; classes separated by slashes."""
+    """Counts of Table 1, 2 or 3 lines a data set: the paper's, its corrected slips, ours; slashes between classes."""
     rows = ordered(scored[scored["item"].isin(["Table 1", "Table 1 (corrected)"]) & scored["measure"].isin(COUNTS)])
     lines = []
     for corpus, part in rows.groupby("corpus", sort=False):
@@ -49,11 +49,11 @@ def cell(printed: pd.DataFrame, chosen: pd.DataFrame, measure: str, column: str)
 
 
 def slips() -> pd.DataFrame:
-    """Printed counts of Table 1 that differ from the authors' statistics files of November 2018, and where they come from.
+    """Printed counts of Table 1 that differ from the authors' statistics files of November 2018, and their source.
 
-    Columns corpus, class, count, printed, files, taken_from (the smallest or largest length of another row), and a note.
-    Lengths are printed without decimals, so a difference below one is none. The attribute `compared` of the result counts
-    all printed counts that the files have.
+    Columns corpus, class, count, printed, files, taken_from (the smallest or largest length of another row), and a
+    note. Lengths are printed without decimals, so a difference below one is none. The attribute `compared` of the
+    result counts all printed counts that the files have.
     """
     files = reported("jain_repo_datastats", snapshot="2018-11-18")
     files = files.assign(
@@ -90,7 +90,7 @@ def slips() -> pd.DataFrame:
 
 
 def main_metric(corpus: str) -> tuple[str, str, str, str]:
-    """Our score of a data set, its name, and the class and statistic of the authors' files: F1 of class 1, or accuracy."""
+    """Our score of a data set, its name, and class and statistic of the authors' files: F1 of class 1, or accuracy."""
     text = catalogue.corpus(corpus).task == "text"
     return ("f1_1", "F1 of class 1", "1", "f1") if text else ("accuracy", "accuracy", "all", "accuracy")
 
@@ -107,10 +107,10 @@ def authors_scores() -> dict[tuple, float]:
 def scores(
     every: pd.DataFrame, models: tuple[tuple[str, str], ...] = (("lstm", "tanh"),), macro: bool = True
 ) -> pd.DataFrame:
-    """Test scores of some models: Table 1 (BiLSTM, additive), the authors' two runs, ours; a row per data set and metric.
+    """Test scores of some models: Table 1 (BiLSTM, additive), the authors' two runs, ours; a row a data set and metric.
 
-    Texts: F1 of class 1 and, where `macro`, macro F1; questions and inference: accuracy (for one label a document also the
-    micro F1). Columns corpus, encoder, attention, metric, printed, april, final, mean, low, high, n_seeds.
+    Texts: F1 of class 1 and, where `macro`, macro F1; questions and inference: accuracy (for one label a document also
+    the micro F1). Columns corpus, encoder, attention, metric, printed, april, final, mean, low, high, n_seeds.
     """
     files, lines = authors_scores(), []
     printed = reported("jain_table1_datasets", measure="test_performance").set_index("corpus")["value"]
@@ -128,7 +128,8 @@ def scores(
                 found = ours[metric].loc[(corpus, *model)] if (corpus, *model) in ours[metric].index else nothing
                 theirs = {run: files.get((run, corpus, *model, group, statistic), np.nan) for run in ("april", "final")}
                 lines.append({
-                    "corpus": corpus, "encoder": model[0], "attention": model[1], "metric": name, "printed": printed[corpus], **theirs,
+                    "corpus": corpus, "encoder": model[0], "attention": model[1], "metric": name,
+                    "printed": printed[corpus], **theirs,
                     **{key: found[key] for key in ("mean", "low", "high")}, "n_seeds": int(found["n_seeds"]),
                 })  # fmt: skip
     return pd.DataFrame(lines)

@@ -113,8 +113,8 @@ def subsets() -> pd.DataFrame:
     """Archived data sets trained on less than the paper's data: corpus, n_train, n_dev, cut, printed, share, data.
 
     Read from the first seed of the BiLSTM with additive attention. printed: training documents of Table 1. cut: whether
-    the development set was cut from them, as that count is meant; share: of printed, with n_dev where cut. data: 'subset'
-    or 'generated'.
+    the development set was cut from them, as that count is meant; share: of printed, with n_dev where cut. data:
+    'subset' or 'generated'.
     """
     store, rows = archive.archive_folder(), []
     for corpus, sizes in printed_sizes().items():
@@ -167,8 +167,8 @@ def paired(
 def table2_in_three_runs() -> pd.DataFrame:
     """The cells of Table 2 that hold means, in each run of the authors.
 
-    One row per corpus, group (class name, 'all' for questions), encoder, measure: printed, first, april, final; NaN where a
-    run has no such cell. Classes are matched by name.
+    One row per corpus, group (class name, 'all' for questions), encoder, measure: printed, first, april, final; NaN
+    where a run has no such cell. Classes are matched by name.
     """
     keys = ["corpus", "group", "encoder", "measure"]
     printed = reported("jain_table2_kendall_tau", statistic="mean")

@@ -1,4 +1,4 @@
-"""The closing page's answers: the debate's open questions, and Jain & Wallace's explanation of Diabetes on generated documents."""
+"""The closing page's answers: open questions, and Jain & Wallace's explanation of Diabetes on generated documents."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -32,7 +32,7 @@ LONG = {"shortest": 1000, "silent": 1}
 def statistic_by_seed(
     results: Iterable[Result], corpus: str, encoder: str, statistic: str, measure: str, hidden: int | None = None
 ) -> pd.Series:
-    """seed -> one number of the summaries, of a model with additive attention and standard settings but for its width."""
+    """seed -> one number of the summaries, of a model with additive attention and standard settings but its width."""
     found = {}
     for result in results:
         run = from_dict(result.record["run"])
@@ -57,7 +57,7 @@ def statistic_by_seed(
 
 
 def side(values: pd.Series) -> str:
-    """Where the interval over seeds of differences lies: 'above', 'below' or 'contains' zero, '' with fewer than five."""
+    """Where the differences' interval over seeds lies: 'above', 'below' or 'contains' zero, '' with fewer than five."""
     if len(values) < HEADLINE_SEEDS:
         return ""
     low, high = seed_interval(values.to_numpy(float))
@@ -88,7 +88,7 @@ def tasks(rows: pd.DataFrame) -> str:
 
 
 def encoders(results: list[Result]) -> str:
-    """Agreement of attention with gradients, average minus BiLSTM, paired by seed, for every data set with five seeds."""
+    """Agreement of attention with gradients, average minus BiLSTM, paired by seed, of data sets with five seeds."""
     sets = list(dict.fromkeys(result.record["run"]["corpus"] for result in results))
     where: dict[str, list[str]] = {"above": [], "below": [], "contains": []}
     for corpus in sets:
@@ -126,7 +126,10 @@ def capacity(results: list[Result], corpus: str = "sst") -> str:
         } <= {"hidden"}:
             widths[run.hidden or 128] = run.hidden
     if len(widths) < 2:
-        return f"open: {corpus} has no stored run of another width; python -m attn_core sweep data/sweeps/capacity.yml --pack makes them."
+        return (
+            f"open: {corpus} has no stored run of another width; "
+            "python -m attn_core sweep data/sweeps/capacity.yml --pack makes them."
+        )
     low, high = min(widths), max(widths)
     values = {
         width: statistic_by_seed(results, corpus, "lstm", "jsd_exact@0.01", "mean", widths[width])
@@ -140,7 +143,10 @@ def capacity(results: list[Result], corpus: str = "sst") -> str:
         "below": "a wider encoder hampers adversaries",
         "contains": "no effect of width is shown",
     }[lies]
-    return f"On {corpus} {words}: exact JSD at ε 0.01, {high} minus {low} units per direction, {told(gap.mean(), *seed_interval(gap.to_numpy()), '+.3f')}, {len(gap)} seeds."
+    return (
+        f"On {corpus} {words}: exact JSD at ε 0.01, {high} minus {low} units per direction, "
+        f"{told(gap.mean(), *seed_interval(gap.to_numpy()), '+.3f')}, {len(gap)} seeds."
+    )
 
 
 # ---- Jain & Wallace's explanation of Diabetes ------------------------------------------------------------------------
@@ -174,8 +180,9 @@ def long_runs() -> pd.DataFrame:
 def explanation(results: list[Result], runs: pd.DataFrame) -> pd.DataFrame:
     """What should differ between the classes if few decisive words made Diabetes special: one row per statistic.
 
-    Columns statistic; positive, negative (mean over seeds with interval, in words); lies ('above', 'below', 'contains', '': positive minus negative,
-    paired by seed); expected (the side that the explanation expects); reported_positive, reported_negative: of Diabetes.
+    Columns statistic; positive, negative (mean over seeds with interval, in words); lies ('above', 'below', 'contains',
+    '': positive minus negative, paired by seed); expected (the side that the explanation expects); reported_positive,
+    reported_negative: of Diabetes.
     """
     own = [
         r
@@ -212,8 +219,9 @@ def explanation(results: list[Result], runs: pd.DataFrame) -> pd.DataFrame:
     )
     theirs = diabetes()
     return pd.DataFrame([
-        {"statistic": name, "positive": in_words(positive), "negative": in_words(negative), "n_seeds": len((positive - negative).dropna()),
-         "lies": side((positive - negative).dropna()), "expected": expected, "reported_positive": theirs[name][0], "reported_negative": theirs[name][1]}
+        {"statistic": name, "positive": in_words(positive), "negative": in_words(negative),
+         "n_seeds": len((positive - negative).dropna()), "lies": side((positive - negative).dropna()),
+         "expected": expected, "reported_positive": theirs[name][0], "reported_negative": theirs[name][1]}
         for name, expected, positive, negative in rows
     ])  # fmt: skip
 
@@ -224,7 +232,10 @@ def in_words(values: pd.Series) -> str:
 
 
 def diabetes() -> dict[str, tuple[float, float]]:
-    """What was reported of Diabetes, (positive, negative): means over the bins of Figures 6 and 7 of Jain & Wallace and of Figure 3 of Wiegreffe & Pinter."""
+    """What was reported of Diabetes, (positive, negative).
+
+    Means over the bins of Figures 6 and 7 of Jain & Wallace and of Figure 3 of Wiegreffe & Pinter.
+    """
     found = {"largest weight": (np.nan, np.nan)}
     for name, measure in (
         ("median change under permutation", "median_output_change"),
@@ -254,7 +265,10 @@ def explanation_sentence(rows: pd.DataFrame) -> str:
     waiting = rows[rows["lies"] == ""]["statistic"]
     if not len(met) and not len(missed):
         return "The generated documents do not decide it: fewer than five seeds are stored."
-    words = f"On generated documents the classes differ as the explanation expects in: {listed(met)}. They do not in: {listed(missed)}."
+    words = (
+        f"On generated documents the classes differ as the explanation expects in: {listed(met)}. "
+        f"They do not in: {listed(missed)}."
+    )
     return words + (f" Too few seeds: {listed(waiting)}." if len(waiting) else "")
 
 

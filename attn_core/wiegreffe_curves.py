@@ -1,4 +1,4 @@
-"""Figures 3 and 5 and Table 4 of Wiegreffe & Pinter: how far seeds and adversaries lie from the base, and the best of them.
+"""Figures 3 and 5 and Table 4 of Wiegreffe & Pinter: how far seeds and adversaries lie from the base, the best of them.
 
 All take `runs`, the tidy table of `wiegreffe_runs`. What differs by data set without runs is as in `wiegreffe_tables`.
 """
@@ -33,7 +33,7 @@ MODELS_3 = {"random_seeds": "seeds", "jain_wallace_2019_per_instance_adversary":
 
 
 def figure_3_documents(runs: pd.DataFrame, corpus: str, kind: str) -> pd.DataFrame | None:
-    """One row per document: kind 'seeds' (`variance.per_instance`) or 'search' (`frontier.searched`, seed 10); None without runs."""
+    """A row a document: kind 'seeds' (`variance.per_instance`), 'search' (`frontier.searched`, seed 10); or None."""
     if kind == "seeds":
         tables = list(seed_tables(runs, corpus).values())
         return variance.per_instance(tables) if tables else None
@@ -50,8 +50,8 @@ def base_traces(runs: pd.DataFrame, corpus: str):
 def figure_3(documents: dict[tuple[str, str], pd.DataFrame | None], corpora: Iterable[str] = CONTINUED) -> pd.DataFrame:
     """Medians by bin and predicted class beside those read off Figure 3: one row per data set, kind, class and bin.
 
-    documents: (corpus, kind) -> `figure_3_documents`. Columns corpus, kind, predicted, class_name, bin, theirs; n, q25, median, q75,
-    low, high (bootstrap over documents) of ours, NaN where none.
+    documents: (corpus, kind) -> `figure_3_documents`. Columns corpus, kind, predicted, class_name, bin, theirs; n, q25,
+    median, q75, low, high (bootstrap over documents) of ours, NaN where none.
     """
     read = reported("wiegreffe_figure3_digitised", statistic="median")
     read = read.assign(
@@ -124,7 +124,7 @@ def figure_5(runs: pd.DataFrame, corpus: str, searched: pd.DataFrame | None = No
 
 
 def figure_5_read(corpus: str) -> pd.DataFrame:
-    """The paper's points of one panel, as read off: kind, point, jsd, tvd_halved; adversaries in the order of their curve."""
+    """The paper's points of a panel, as read off: kind, point, jsd, tvd_halved; adversaries in their curve's order."""
     read = reported("wiegreffe_figure5_digitised", corpus=corpus)
     if not len(read):
         return pd.DataFrame(columns=["kind", "point", "jsd", "tvd_halved"])
@@ -138,7 +138,7 @@ def figure_5_read(corpus: str) -> pd.DataFrame:
 
 
 def frontiers(runs: pd.DataFrame, corpus: str) -> dict[str, pd.DataFrame]:
-    """Both frontiers of the frozen base of seed 10 on its trace sample: 'same epsilon', 'best sharing'; {} without traces."""
+    """The frozen base's frontiers (seed 10) on its trace sample: 'same epsilon', 'best sharing'; {} without traces."""
     traces = base_traces(runs, corpus)
     if traces is None:
         return {}
@@ -177,8 +177,8 @@ def unconverged(rows: pd.DataFrame, last: int = 5, move: float = 0.02) -> pd.Dat
 def table_4(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
     """The best adversary of each data set (mean JSD at least 0.4, highest F1; chosen on the test set, as in the paper).
 
-    Columns corpus, divergence, f1, low, high, base_f1, jsd, tvd_halved, n_seeds, state. The paper's own table was not seen. Data
-    sets without an adversary of that JSD have NaN and n_seeds 0; their state says why.
+    Columns corpus, divergence, f1, low, high, base_f1, jsd, tvd_halved, n_seeds, state. The paper's own table was not
+    seen. Data sets without an adversary of that JSD have NaN and n_seeds 0; their state says why.
     """
     rows = []
     for corpus in corpora:
@@ -187,9 +187,11 @@ def table_4(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
         low, high = seed_interval(best["f1"].to_numpy(float))
         base = f1_by_seed(runs, corpus, "base")
         rows.append({
-            "corpus": corpus, "divergence": best["divergence"].mean(), "f1": best["f1"].mean(), "low": low, "high": high,
+            "corpus": corpus, "divergence": best["divergence"].mean(),
+            "f1": best["f1"].mean(), "low": low, "high": high,
             "base_f1": np.mean([base.get(seed, np.nan) for seed in best["base_seed"]]) if len(best) else np.nan,
             "jsd": best["jsd"].mean(), "tvd_halved": frontier.HALVED * best["tvd"].mean(), "n_seeds": len(best),
-            "state": "" if len(best) else NOT_RERUN if corpus in GATED else NO_RUN if not len(found) else f"no adversary of JSD {BEST_FROM:g}",
+            "state": "" if len(best) else NOT_RERUN if corpus in GATED else NO_RUN if not len(found)
+                     else f"no adversary of JSD {BEST_FROM:g}",
         })  # fmt: skip
     return pd.DataFrame(rows)

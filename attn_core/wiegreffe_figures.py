@@ -25,16 +25,16 @@ KINDS = {
     "uniform": ("#0072b2", "s", "uniform model"),
     "search": ("#d55e00", "P", "per-document search"),
 }
-"""Points of the trade-off: colour, marker, name. The forms are the paper's, the colours safe for colour-blind readers."""
+"""Points of the trade-off: colour, marker, name. Forms as in the paper, colours safe for colour-blind readers."""
 
 FRONTIERS = {"best sharing": ("black", "-"), "same epsilon": ("black", ":")}
 
 
 def paired_bars(ax: Axes, rows: pd.DataFrame, bottom: float = 0.6) -> None:
-    """Base and uniform F1 side by side, one pair per data set, with 95 % intervals over seeds; open diamonds: the paper.
+    """Base and uniform F1 side by side, a pair per data set, with 95 % intervals over seeds; open diamonds: the paper.
 
-    rows: of `wiegreffe_tables.gaps` for one choice of checkpoint. Data sets that were not rerun have the paper's marks alone;
-    fewer than five seeds: a hatched bar without interval.
+    rows: of `wiegreffe_tables.gaps` for one choice of checkpoint. Data sets that were not rerun have the paper's marks
+    alone; fewer than five seeds: a hatched bar without interval.
     """
     for i, row in enumerate(rows.itertuples()):
         for shift, colour, mean, low, high, theirs in (
@@ -81,10 +81,11 @@ def violins(
     limits: tuple[float, float] = (0, 0.72),
     legend: bool = True,
 ) -> None:
-    """A column by bin of the largest weight and predicted class (form of Figure 3); lowest bin on top, class 0 above class 1.
+    """A column by bin of the largest weight and predicted class (form of Figure 3); lowest bin and class 0 on top.
 
     documents: predicted, max_attention, column; None draws the paper's medians alone. medians: rows of
-    `wiegreffe_curves.figure_3` of this panel: our median on its bootstrap interval as a thick line, the paper's as diamonds. legend: above the panel.
+    `wiegreffe_curves.figure_3` of this panel: our median on its bootstrap interval as a thick line, the paper's as
+    diamonds. legend: above the panel.
     """
     step = 0.84 / len(names)
     for place, label in enumerate(ATTENTION_BINS):
@@ -113,10 +114,10 @@ def violins(
 def trade_off(
     ax: Axes, points: pd.DataFrame, frontiers: dict[str, pd.DataFrame], theirs: pd.DataFrame, top: float = 0.1
 ) -> None:
-    """Mean JSD to the base against mean TVD, halved (form of Figure 5): adversaries joined by λ for each seed, other models as points.
+    """Mean JSD to the base against mean TVD, halved (form of Figure 5): adversaries joined by λ within seeds.
 
-    points: of `wiegreffe_curves.figure_5`; frontiers: of `frontiers`, of the frozen base; theirs: of `figure_5_read`, drawn
-    in grey with the same forms.
+    Other models are points. points: of `wiegreffe_curves.figure_5`; frontiers: of `frontiers`, of the frozen base;
+    theirs: of `figure_5_read`, drawn in grey with the same forms.
     """
     for kind, (_, marker, _) in KINDS.items():
         part = theirs[theirs["kind"] == kind]
@@ -169,9 +170,9 @@ def trade_off_legend(figure, frontiers: bool = True, theirs: bool = True) -> Non
 
 
 def by_epoch(ax: Axes, rows: pd.DataFrame) -> None:
-    """JSD on the test set after each epoch, one line per λ (shades from light to dark as it grows), over all seeds; a ring marks the kept epoch.
+    """JSD on the test set after each epoch, one line per λ (shades from light to dark as it grows), over all seeds.
 
-    rows: of `wiegreffe_curves.epochs`.
+    A ring marks the kept epoch. rows: of `wiegreffe_curves.epochs`.
     """
     divergences = sorted(rows["divergence"].unique())
     for i, divergence in enumerate(divergences):

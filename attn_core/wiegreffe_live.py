@@ -1,4 +1,4 @@
-"""Wiegreffe & Pinter's tests on generated documents, trained live in seconds: so that their pages say something without any data.
+"""Wiegreffe & Pinter's tests on generated documents, trained live in seconds: pages say something without any data.
 
 The results have the form of `wiegreffe_runs.table`, corpus 'planted'. They are drawn in a colour of their own and count
 nowhere.
@@ -30,7 +30,7 @@ IMITATION_EPOCHS = 12
 
 
 def runs_of(part: str, seeds: int = 2) -> list[Run]:
-    """The runs of one page: 'base', 'uniform', 'guides' or 'adversaries', each with its bases, seeds of the book's list."""
+    """The runs of one page: 'base', 'uniform', 'guides' or 'adversaries', each with its bases, of the book's seeds."""
     first = [replace(BASE, seed=seed) for seed in SEEDS[:seeds]]
     word_by_word = [
         Run("planted", "average", kind, seed=seed, options=OPTIONS)
@@ -44,13 +44,14 @@ def runs_of(part: str, seeds: int = 2) -> list[Run]:
     adversaries = [replace(BASE, divergence=weight, base=BASE, epochs=IMITATION_EPOCHS) for weight in WEIGHTS]
     parts = {
         "base": first, "uniform": [*first, *(replace(run, attention="uniform") for run in first)],
-        "guides": [*first, *word_by_word, *guided], "adversaries": [*first, *(replace(run, attention="uniform") for run in first), *adversaries],
+        "guides": [*first, *word_by_word, *guided],
+        "adversaries": [*first, *(replace(run, attention="uniform") for run in first), *adversaries],
     }  # fmt: skip
     return parts[part]
 
 
 def live(part: str, seeds: int = 2) -> pd.DataFrame:
-    """The table of the runs of one page, trained where the local cache has none; jsd and tvd filled where a run is compared."""
+    """The table of one page's runs, trained where the local cache has none; jsd and tvd where a run is compared."""
     made = table([obtain(run, progress=False, traces=False) for run in runs_of(part, min(seeds, HEADLINE_SEEDS))])
     return with_distances(made).assign(corpus="planted")
 

@@ -17,9 +17,9 @@ GRIDS = {"base": "seeds", "uniform": "uniform", "guide": "guides", "adversary": 
 def absent_runs(corpora: Iterable[str], kinds: Iterable[str], wanted: list[Run] | None = None) -> list[str]:
     """One line for each data set that lacks planned runs of some kinds (first words of roles, keys of GRIDS).
 
-    What is lacking in detail, and what makes it, follows in the same text behind a line break, which gap boxes fold away.
-    wanted: the planned runs; None reads them from data/sweeps. Sets that need credentials share a line of their own, and
-    stored base runs without their documents beside seed 10 (`against`) have one for each data set.
+    What is lacking in detail, and what makes it, follows in the same text behind a line break, which gap boxes fold
+    away. wanted: the planned runs; None reads them from data/sweeps. Sets that need credentials share a line of their
+    own, and stored base runs without their documents beside seed 10 (`against`) have one for each data set.
     """
     corpora, kinds, store = list(corpora), tuple(kinds), archive.archive_folder()
     gated = [name for name in corpora if name in GATED]
@@ -56,8 +56,9 @@ def absent_runs(corpora: Iterable[str], kinds: Iterable[str], wanted: list[Run] 
             )
         if seeds := unread[name]:
             lines.append(
-                f"{name}: {seeds_in_words(len(seeds))} of the base without documents beside seed 10, so in no figure by document\n"
-                f"stored without against.parquet: {', '.join(map(str, seeds))}; trained again and packed they have it"
+                f"{name}: {seeds_in_words(len(seeds))} of the base without documents beside seed 10, "
+                f"so in no figure by document\nstored without against.parquet: {', '.join(map(str, seeds))}; "
+                "trained again and packed they have it"
             )
     return lines
 
@@ -68,7 +69,7 @@ def counted(seeds: int) -> str:
 
 
 def told_tests(records: Iterable[dict]) -> str:
-    """Test documents of each data set, for captions, with what its models were trained on where that is not the paper's data."""
+    """Test documents of each data set, for captions, with what its models were trained on if not the paper's data."""
     first = {record["run"]["corpus"]: record for record in reversed(list(records))}
     return (
         "; ".join(f"{name} {record['n_test']:,}{other_data(record)}" for name, record in sorted(first.items()))
@@ -83,7 +84,7 @@ def told_subsets(records: Iterable[dict]) -> str:
 
 
 def other_data(record: dict) -> str:
-    """' (trained on 5,963 documents, a subset; 59,998 in the paper)', ' (generated)', or '' for the paper's own data."""
+    """' (trained on 5,963 documents, a subset; 59,998 in the paper)', ' (generated)', '' for the paper's own data."""
     kind = data_of(record)
     if kind != "subset":
         return f" ({kind})" if kind == "generated" else ""
@@ -92,7 +93,7 @@ def other_data(record: dict) -> str:
 
 
 def sentence_under(run: Run, text: str):
-    """Traces of one sentence under a run whose weights lie in the local cache: (tokens, Traces); None without weights or data.
+    """(tokens, Traces) of one sentence under a run whose weights lie in the local cache; None without weights or data.
 
     The archive holds the weights of one model alone (attn_core/reader.py); others are at hand where they were trained.
     """

@@ -37,7 +37,7 @@ KNOBS = ("options", "hidden", "batch", "learning_rate", "epochs")
 
 
 def role(run: Run) -> str:
-    """'base', 'uniform model', 'adversary', 'guide: ' and a source of `experiments.guides.SOURCES`, or '' for other runs.
+    """'base', 'uniform model', 'adversary', 'guide: ' and a source of `experiments.guides.SOURCES`; '' for other runs.
 
     Data sets of single texts and two classes, seeds of the book's list and default settings only, apart from the
     checkpoint's choice, adversaries' epochs, and KNOBS on generated sets.
@@ -73,9 +73,9 @@ def role(run: Run) -> str:
 def table(results: Iterable[Result]) -> pd.DataFrame:
     """One row per run that has a role, whatever its family.
 
-    Columns corpus, role, seed, selection, divergence (of an adversary, or of the adversary that guides), base_seed, f1 (of
-    class 1), accuracy, jsd and tvd (means over the test set beside the compared run, |dp|; NaN without one), positives
-    (share of class 1 in the test set), n_train, n_test, epochs (trained), result.
+    Columns corpus, role, seed, selection, divergence (of an adversary, or of the adversary that guides), base_seed, f1
+    (of class 1), accuracy, jsd and tvd (means over the test set beside the compared run, |dp|; NaN without one),
+    positives (share of class 1 in the test set), n_train, n_test, epochs (trained), result.
     """
     rows = []
     for result in results:
@@ -89,9 +89,11 @@ def table(results: Iterable[Result]) -> pd.DataFrame:
         rows.append({
             "corpus": run.corpus, "role": name, "seed": run.seed, "selection": run.selection,
             "divergence": np.nan if origin is None or origin.divergence is None else origin.divergence,
-            "base_seed": -1 if run.base is None else run.base.seed, "f1": record.get("f1_1", np.nan), "accuracy": record["accuracy"],
-            "jsd": beside.get("jsd", np.nan), "tvd": beside.get("tvd", np.nan), "positives": per_class[1] / sum(per_class),
-            "n_train": record["n_train"], "n_test": record["n_test"], "epochs": len(record.get("history", ())), "result": result,
+            "base_seed": -1 if run.base is None else run.base.seed,
+            "f1": record.get("f1_1", np.nan), "accuracy": record["accuracy"],
+            "jsd": beside.get("jsd", np.nan), "tvd": beside.get("tvd", np.nan),
+            "positives": per_class[1] / sum(per_class), "n_train": record["n_train"], "n_test": record["n_test"],
+            "epochs": len(record.get("history", ())), "result": result,
         })  # fmt: skip
     columns = [
         "corpus",
@@ -122,7 +124,7 @@ def f1_by_seed(runs: pd.DataFrame, corpus: str, name: str, selection: str = "dev
 
 
 def adversaries(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
-    """Trained adversaries of the dev-chosen base, by seed and divergence; an adversary's own checkpoint has no selection.
+    """Trained adversaries of the dev-chosen base, by seed and divergence; their own checkpoints have no selection.
 
     Of runs that differ in nothing but their epochs, the one trained for most counts.
     """
@@ -135,7 +137,7 @@ def adversaries(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
 
 
 def whole_curves(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
-    """`adversaries` of the seeds that have every planned divergence of the data set: from part of a curve nothing is read off."""
+    """`adversaries` of seeds with every planned divergence of the data set: nothing is read off part of a curve."""
     rows = adversaries(runs, corpus)
     wanted = {run.divergence for run in planned() if run.corpus == corpus and run.divergence is not None}
     whole = [seed for seed, curve in rows.groupby("seed") if wanted <= set(curve["divergence"])]
@@ -143,18 +145,19 @@ def whole_curves(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
 
 
 def best_divergence(rows: pd.DataFrame) -> float:
-    """The divergence of the best adversary: among those whose mean JSD (over seeds) is at least BEST_FROM the one with the
-    highest mean F1; NaN where none is. rows: of `adversaries`. The choice is made on the test set, as in the paper."""
+    """The divergence of the best adversary: among those whose mean JSD (over seeds) is at least BEST_FROM the one with
+    the highest mean F1; NaN where none is. rows: of `adversaries`. The choice is made on the test set, as in the
+    paper."""
     means = rows.groupby("divergence")[["jsd", "f1"]].mean()
     means = means[means["jsd"] >= BEST_FROM]
     return float(means["f1"].idxmax()) if len(means) else np.nan
 
 
 def guided_scores(runs: pd.DataFrame, corpora: Iterable[str], selection: str = "dev") -> pd.DataFrame:
-    """The table that `experiments.guides` takes: corpus, source, seed, f1, accuracy, positives; also divergence, result.
+    """The table that `experiments.guides` takes: corpus, source, seed, f1, accuracy, positives, divergence, result.
 
-    Of several adversaries that guide, the one of the best divergence counts; where none of them is of that, the one with
-    the largest divergence.
+    Of several adversaries that guide, the one of the best divergence counts; where none of them is of that, the one
+    with the largest divergence.
     """
     rows = runs[runs["role"].str.startswith("guide: ") & (runs["selection"] == selection)]
     rows = rows.assign(source=rows["role"].str.removeprefix("guide: "))
@@ -183,7 +186,7 @@ def whole(result: Result) -> Result:
 
 
 def seed_tables(runs: pd.DataFrame, corpus: str, name: str = "base", selection: str = "dev") -> dict[int, pd.DataFrame]:
-    """seed -> its table of `experiments.variance.against` beside seed 10; of the further seeds of the base, or uniform models.
+    """seed -> its table of `experiments.variance.against` beside seed 10: further seeds of the base, or uniform models.
 
     Runs trained live have none stored: theirs are made from the traces at hand.
     """
@@ -205,9 +208,10 @@ def seed_tables(runs: pd.DataFrame, corpus: str, name: str = "base", selection: 
 
 
 def searched(runs: pd.DataFrame, corpus: str) -> pd.DataFrame | None:
-    """One row per document of the trace sample of the dev-chosen base of seed 10: the per-document search (`frontier.searched`).
+    """One row per document of the trace sample of the dev-chosen base of seed 10: the per-document search.
 
-    None without its traces. The search of an archived run is made once in a process: some seconds.
+    None without its traces. The search (`frontier.searched`) of an archived run is made once in a process: some
+    seconds.
     """
     first = of_role(runs, corpus, "base")
     first = first[first["seed"] == SEEDS[0]]["result"]
@@ -242,7 +246,7 @@ def planned() -> dict[Run, str]:
 
 
 def gather(corpora: Iterable[str]) -> pd.DataFrame:
-    """The `table` of all stored runs on some data sets, by record alone; what is absent: `wiegreffe_pages.absent_runs`."""
+    """The `table` of stored runs on some data sets, by record alone; absent ones: `wiegreffe_pages.absent_runs`."""
     corpora, store = list(corpora), archive.archive_folder()
     keys = [key for key in archive.keys(store) if key.split("-")[0] in corpora]
     return table([Result(archive.read_record(store, key), None, None, None, "archive") for key in keys])

@@ -1,8 +1,8 @@
 """Wiegreffe & Pinter's tables, figures and targets judged by the rules of data/reported/tolerances.csv.
 
-Three kinds of rules: numbers (mean within a tolerance), claims (whole interval on one side, five seeds or more) and bands
-('band: …': a mean on one side of a bound; the targets of the specification that one trained curve decides). TVD is
-compared on the halved scale, which Figure 5 very likely shows; the argument is in the specification, section 4.5.
+Three kinds of rules: numbers (mean within a tolerance), claims (whole interval on one side, five seeds or more) and
+bands ('band: …': a mean on one side of a bound; the targets of the specification that one trained curve decides). TVD
+is compared on the halved scale, which Figure 5 very likely shows; the argument is in the specification, section 4.5.
 """
 
 from collections.abc import Callable, Iterable
@@ -57,7 +57,7 @@ class Evidence:
         return self.made[name, corpus]
 
     def seeds(self, corpus: str) -> pd.DataFrame | None:
-        """One row per document: JSD of the base of seed 10 to its further seeds (`variance.per_instance`); None without any."""
+        """One row per document: JSD of the base of seed 10 to its further seeds (`variance.per_instance`), or None."""
 
         def make():
             tables = list(seed_tables(self.runs, corpus).values())
@@ -66,7 +66,7 @@ class Evidence:
         return self.once("seeds", corpus, make)
 
     def searched(self, corpus: str) -> pd.DataFrame | None:
-        """One row per document of the trace sample of the base of seed 10: the per-document search; None without traces."""
+        """One row per document of the trace sample of the base of seed 10: per-document search; None without traces."""
         return self.once("searched", corpus, lambda: searched(self.runs, corpus))
 
     def scores(self, corpus: str) -> pd.DataFrame:
@@ -222,7 +222,7 @@ def mean_of(values: dict[int, float]) -> float:
 
 
 def in_bin(rule, evidence: Evidence) -> dict | None:
-    """The median of Figure 3 in a bin and class, with its bootstrap interval over documents; n_seeds: those compared."""
+    """The median of Figure 3 in a bin and class, its bootstrap interval over documents; n_seeds: those compared."""
     seeds = rule.measure == "JSD of seeds"
     rows = evidence.seeds(rule.corpus) if seeds else evidence.searched(rule.corpus)
     if rows is None:

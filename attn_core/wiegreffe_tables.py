@@ -1,7 +1,7 @@
 """The tables of Wiegreffe & Pinter's pages: ours beside the paper's, for whatever runs there are.
 
-All take `runs`, the tidy table of `wiegreffe_runs`, and return a DataFrame to show or to draw. The medical data sets stay
-in the tables with the authors' numbers alone, 'not rerun'; other sets without runs say 'no run'.
+All take `runs`, the tidy table of `wiegreffe_runs`, and return a DataFrame to show or to draw. The medical data sets
+stay in the tables with the authors' numbers alone, 'not rerun'; other sets without runs say 'no run'.
 """
 
 from collections.abc import Iterable
@@ -26,8 +26,8 @@ NOT_RERUN, NO_RUN = "not rerun", "no run"
 """Of data sets that need credentials; of all others."""
 
 MARGIN = 0.01
-"""F1 by which attention must beat uniform weights to count as needed: no gap of the three sets exceeds it that the paper
-calls unfit or borderline (SST, AG News, 20 Newsgroups). The rule was committed before any uniform run."""
+"""F1 by which attention must beat uniform weights to count as needed: no gap of the three sets exceeds it that the
+paper calls unfit or borderline (SST, AG News, 20 Newsgroups). The rule was committed before any uniform run."""
 
 ANSWERS = {"needed": "attention is needed", "not needed": "attention is not needed", "undecided": "undecided"}
 """Interval of the gap above MARGIN; below it; around it. Fewer than five seeds decide nothing."""
@@ -39,7 +39,8 @@ FAR_OFF = 5.0
 """Standard deviations of the other seeds from which a training is told apart as far off them."""
 
 COLUMNS_2 = {
-    "bilstm_attention_reported_by_jain_wallace_2019": "jain", "bilstm_attention_reproduced": "paper_base", "bilstm_uniform_frozen": "paper_uniform",
+    "bilstm_attention_reported_by_jain_wallace_2019": "jain", "bilstm_attention_reproduced": "paper_base",
+    "bilstm_uniform_frozen": "paper_uniform",
 }  # fmt: skip
 
 
@@ -49,14 +50,14 @@ COLUMNS_2 = {
 def gaps(
     runs: pd.DataFrame, corpora: Iterable[str] = PAPER_SETS, planned: dict[str, int] | None = None
 ) -> pd.DataFrame:
-    """Base and uniform model over the seeds that both have, one row per data set and choice of checkpoint ('test' as the authors, 'dev').
+    """Base and uniform model over the seeds that both have, one row per data set and choice of checkpoint.
 
     planned: corpus -> pairs of seeds that ought to be there; by default as many as one of the two models has seeds.
 
-    Columns corpus, chosen; jain, paper_base, paper_uniform, paper_gap (Table 2); base, base_low, base_high, uniform,
-    uniform_low, uniform_high (F1 of class 1, 95 % Student t over the pairs' seeds; a model without any partner over its own);
-    gap, low, high, n_seeds (differences within seeds), n_planned, answer: a key of ANSWERS, OPEN while pairs are missing, ''
-    with fewer than five seeds or no run.
+    Columns corpus, chosen ('test' as the authors, 'dev'); jain, paper_base, paper_uniform, paper_gap (Table 2); base,
+    base_low, base_high, uniform, uniform_low, uniform_high (F1 of class 1, 95 % Student t over the pairs' seeds; a
+    model without any partner over its own); gap, low, high, n_seeds (differences within seeds), n_planned, answer: a
+    key of ANSWERS, OPEN while pairs are missing, '' with fewer than five seeds or no run.
     """
     printed = (
         reported("wiegreffe_table2_f1_uniform")
@@ -129,11 +130,12 @@ def told_needs(rows: pd.DataFrame, chosen: str = "dev") -> str:
 
 
 def far_off(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
-    """Trainings of a pair's models whose F1 lies far off all others of their model: FAR_OFF standard deviations of these, and MARGIN.
+    """Trainings of a pair's models whose F1 lies far off all others of their model.
 
-    One row per training and choice of checkpoint. Columns corpus, role, seed, chosen, f1, others (mean F1 of the other seeds),
-    elsewhere (F1 of the same training's other checkpoint), auc, auc_elsewhere (on the test set), low, high (of the gap with this
-    pair), low_without, high_without (of the gap without it).
+    Far: FAR_OFF standard deviations of these, and MARGIN. One row per training and choice of checkpoint. Columns
+    corpus, role, seed, chosen, f1, others (mean F1 of the other seeds), elsewhere (F1 of the same training's other
+    checkpoint), auc, auc_elsewhere (on the test set), low, high (of the gap with this pair), low_without, high_without
+    (of the gap without it).
     """
     rows = []
     for corpus in corpora:
@@ -154,8 +156,10 @@ def far_off(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
                         key: np.nan if result is None else result.record.get("auc", np.nan)
                         for key, result in auc.items()
                     }
-                    rows.append([corpus, name, seed, chosen, own, rest.mean(), f1_by_seed(runs, corpus, name, other).get(seed, np.nan),
-                                 auc[chosen], auc[other], *seed_interval(gap.to_numpy(float)), *seed_interval(gap.drop(seed).to_numpy(float))])  # fmt: skip
+                    rows.append([corpus, name, seed, chosen, own, rest.mean(),
+                                 f1_by_seed(runs, corpus, name, other).get(seed, np.nan), auc[chosen], auc[other],
+                                 *seed_interval(gap.to_numpy(float)),
+                                 *seed_interval(gap.drop(seed).to_numpy(float))])  # fmt: skip
     columns = [
         "corpus",
         "role",
@@ -181,8 +185,9 @@ def told_far_off(rows: pd.DataFrame) -> str:
     for r in rows.itertuples():
         side = "widens" if r.high - r.low > r.high_without - r.low_without else "narrows"
         text = (
-            f"On {r.corpus} one training is far off the others: seed {r.seed} of the {r.role.removesuffix(' model')} model has F1 {r.f1:.3f} "
-            f"with the checkpoint chosen on {words[r.chosen]}, the other seeds {r.others:.3f} on average."
+            f"On {r.corpus} one training is far off the others: seed {r.seed} of the {r.role.removesuffix(' model')} "
+            f"model has F1 {r.f1:.3f} with the checkpoint chosen on {words[r.chosen]}, the other seeds {r.others:.3f} "
+            "on average."
         )
         if np.isfinite(r.elsewhere):
             text += f" Its checkpoint chosen on {words['test' if r.chosen == 'dev' else 'dev']} has {r.elsewhere:.3f}"
@@ -195,7 +200,8 @@ def told_far_off(rows: pd.DataFrame) -> str:
                 ": checkpoints are chosen by ROC AUC, which takes no threshold, while F1 depends on the threshold 0.5."
             )
         parts.append(
-            f"{text} It {side} the interval of the gap: {r.low:.3f} to {r.high:.3f} with it, {r.low_without:.3f} to {r.high_without:.3f} without."
+            f"{text} It {side} the interval of the gap: {r.low:.3f} to {r.high:.3f} with it, "
+            f"{r.low_without:.3f} to {r.high_without:.3f} without."
         )
     return " ".join(parts) or "No training is far off the others of its model."
 
@@ -208,15 +214,18 @@ def table_2(rows: pd.DataFrame) -> pd.DataFrame:
         ours = {
             name: told(value, low, high, ".3f", bounds) if np.isfinite(value) else absent
             for name, value, low, high, bounds in (
-                ("base", row.base, row.base_low, row.base_high, (0, 1)), ("uniform", row.uniform, row.uniform_low, row.uniform_high, (0, 1)),
+                ("base", row.base, row.base_low, row.base_high, (0, 1)),
+                ("uniform", row.uniform, row.uniform_low, row.uniform_high, (0, 1)),
                 ("gap", row.gap, row.low, row.high, (-1, 1)),
             )
         }  # fmt: skip
         lines.append({
             "data": row.corpus, "checkpoint": "test (as the authors)" if row.chosen == "test" else "dev",
-            "J&W": number(row.jain), "paper: base": number(row.paper_base, 3), "paper: uniform": number(row.paper_uniform, 3),
+            "J&W": number(row.jain),
+            "paper: base": number(row.paper_base, 3), "paper: uniform": number(row.paper_uniform, 3),
             "paper: gap": number(row.paper_gap, 3), "our base": ours["base"], "our uniform": ours["uniform"],
-            "our gap, 95 %": ours["gap"], "pairs of seeds": pairs_in_words(row), "answer": {**ANSWERS, OPEN: OPEN}.get(row.answer, "few seeds" if row.n_seeds else "–"),
+            "our gap, 95 %": ours["gap"], "pairs of seeds": pairs_in_words(row),
+            "answer": {**ANSWERS, OPEN: OPEN}.get(row.answer, "few seeds" if row.n_seeds else "–"),
         })  # fmt: skip
     return pd.DataFrame(lines)
 
@@ -249,9 +258,10 @@ TABLE_3 = {
 
 
 def table_3(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
-    """F1 of guided networks by source, ours over seeds beside the paper's: corpus, source, words, paper, mean, low, high, n_seeds, label, panel.
+    """F1 of guided networks by source, ours over seeds beside the paper's.
 
-    Sources that were not run stand there with the paper's number alone, where it has one.
+    Columns corpus, source, words, paper, mean, low, high, n_seeds, label, panel. Sources that were not run stand there
+    with the paper's number alone, where it has one.
     """
     corpora = list(corpora)
     ours = guides.over_seeds(guided_scores(runs, corpora)).set_index(["corpus", "source"])

@@ -1,4 +1,4 @@
-"""All benchmarks: seconds (minimum over repeats), ratio to the plain twin of the same process, distance to the counted floor.
+"""Benchmarks: seconds (minimum of repeats), ratio to the plain twin of the same process, distance to the counted floor.
 
 python -m benchmarks [--long]      --long adds 500 texts of 186 tokens (several minutes)
 python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 words, stored with a note for the table

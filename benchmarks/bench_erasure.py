@@ -57,7 +57,8 @@ def twin(traces: Traces) -> int:
     ranked = [(row, {name: orders[name] for name in ORDERS}) for row, orders in plain.orders(traces, draws)]
     found = plain.removals(traces, ranked)
     sizes = [int(n) if removed == NEVER else removed
-             for counts in found.values() for n, (removed, _, _) in zip(traces.lengths, counts, strict=True)]  # fmt: skip
+             for counts in found.values()
+             for n, (removed, _, _) in zip(traces.lengths, counts, strict=True)]  # fmt: skip
     return sum(sizes)
 
 
@@ -111,7 +112,7 @@ def by_length(classes: int = 5, lengths: tuple[int, ...] = LENGTHS) -> tuple[lis
 
 
 def rows(long: bool = False) -> Iterator[dict]:
-    """Rows of `make bench`; the twins stop at the first flip and leave out the optimum, which the fast form includes."""
+    """Rows of `make bench`; the twins stop at the first flip and leave out the optimum, which the fast form has."""
     for classes in (1, 5):
         found = compare(180, classes)
         for kind in ("decoder", "network"):

@@ -1,7 +1,8 @@
 """Several seeds of one data set: two processes of one thread each against one after another with two threads.
 
-Whole commands are timed, starts of processes, reading of data and storing included; each has a store of runs of its own.
-A run of a second shows what a second process costs to start, `--long` with the real SST ($ATTN_DATA) what it saves later.
+Whole commands are timed, starts of processes, reading of data and storing included; each has a store of runs of its
+own. A run of a second shows what a second process costs to start, `--long` with the real SST ($ATTN_DATA) what it saves
+later.
 """
 
 import json
@@ -26,7 +27,7 @@ REAL = {"corpus": "sst", "seed": "4 seeds"}
 
 
 def seconds(block: dict, words: list[str], threads: int) -> float:
-    """Time of `python -m attn_core sweep` over a grid block, with the data and vectors that this machine has prepared."""
+    """Time of `python -m attn_core sweep` over a grid block, with data and vectors that this machine has prepared."""
     with tempfile.TemporaryDirectory() as folder:
         for prepared in ("corpora", "vectors"):
             if (cache_folder() / prepared).is_dir():
@@ -50,5 +51,5 @@ def rows(long: bool = False, blocks: list[dict] | None = None, repeats: int = 1)
         side_by_side, in_turn = (min(column) for column in zip(*times, strict=True))
         machine = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
         note = f"BiLSTM, additive attention; plain: one after another, two threads; {machine}"
-        yield {"name": f"sweep, {block['corpus']}, {block['seed']}, --jobs 2", "seconds": side_by_side, "plain": in_turn,
-               "ratio": in_turn / side_by_side, "note": note}  # fmt: skip
+        yield {"name": f"sweep, {block['corpus']}, {block['seed']}, --jobs 2", "seconds": side_by_side,
+               "plain": in_turn, "ratio": in_turn / side_by_side, "note": note}  # fmt: skip

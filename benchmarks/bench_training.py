@@ -59,10 +59,11 @@ def seconds_per_epoch(packed: bool, fused: bool, texts: Documents) -> float:
 
 
 def rows(long: bool = False) -> Iterator[dict]:
-    """Rows of `make bench`: one epoch of SST size. Floor: three forward passes at 490 GFLOP/s and one optimiser pass."""
+    """Rows of `make bench`: one epoch of SST size. Floor: three forward passes at 490 GFLOP/s, one optimiser pass."""
     texts = documents()
     fast = seconds_per_epoch(packed=False, fused=True, texts=texts)
     plain = seconds_per_epoch(packed=True, fused=False, texts=texts)
     floor = 3 * 0.94e6 * texts.offsets[-1] / 490e9 + 0.2
-    yield {"name": "training epoch, BiLSTM + tanh, 6,355 texts", "seconds": fast, "plain": plain, "ratio": plain / fast,
-           "floor": floor, "distance": fast / floor, "note": f"median of {STEPS} steps, scaled to the epoch"}  # fmt: skip
+    yield {"name": "training epoch, BiLSTM + tanh, 6,355 texts", "seconds": fast, "plain": plain,
+           "ratio": plain / fast, "floor": floor, "distance": fast / floor,
+           "note": f"median of {STEPS} steps, scaled to the epoch"}  # fmt: skip

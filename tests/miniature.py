@@ -80,7 +80,8 @@ result
 """
 FRONT = """# Front
 
-See {doc}`gappy`, {ref}`waiting`, {ref}`a place inside it <waiting-inside>`, {ref}`the notation <notation>`, {prf:ref}`def-x` and {cite:t}`jain2019attention`.
+See {doc}`gappy`, {ref}`waiting`, {ref}`a place inside it <waiting-inside>`, {ref}`the notation <notation>`, \
+{prf:ref}`def-x` and {cite:t}`jain2019attention`.
 
 (notation)=
 ## Notation

@@ -111,8 +111,9 @@ def scored_rows(**columns) -> pd.DataFrame:
     """Rows of a scorecard with defaults for what a test does not name."""
     size = len(next(iter(columns.values())))
     plain = {
-        "paper": "jain", "item": "claim: average above BiLSTM", "corpus": "sst", "group": "all", "encoder": "lstm", "attention": "tanh",
-        "measure": "tau_gradient", "statistic": "mean", "reported": 0.0, "ours": 0.2, "low": 0.1, "high": 0.3, "n_seeds": 5,
+        "paper": "jain", "item": "claim: average above BiLSTM", "corpus": "sst", "group": "all",
+        "encoder": "lstm", "attention": "tanh", "measure": "tau_gradient", "statistic": "mean",
+        "reported": 0.0, "ours": 0.2, "low": 0.1, "high": 0.3, "n_seeds": 5,
         "data": "same", "tolerance": 0.1, "verdict": "reproduced", "reason": np.nan,
     }  # fmt: skip
     return pd.DataFrame({name: columns.get(name, [value] * size) for name, value in plain.items()})

@@ -127,16 +127,19 @@ def test_models_no_better_than_the_largest_class_are_named():
 
 
 def test_data_sets_by_the_side_of_a_threshold():
-    rows = scored_rows(corpus=["sst", "imdb", "20news", "agnews", "cnn"], ours=[0.8, 0.2, 0.5, 0.9, np.nan], low=[0.7, 0.1, 0.4, 0.8, np.nan],
-                       high=[0.9, 0.3, 0.6, 1.1, np.nan], n_seeds=[5, 5, 5, 3, 0])  # fmt: skip
+    rows = scored_rows(corpus=["sst", "imdb", "20news", "agnews", "cnn"], ours=[0.8, 0.2, 0.5, 0.9, np.nan],
+                       low=[0.7, 0.1, 0.4, 0.8, np.nan], high=[0.9, 0.3, 0.6, 1.1, np.nan],
+                       n_seeds=[5, 5, 5, 3, 0])  # fmt: skip
     assert jain_tables.sides(rows, 0.5) == {
-        "above": "sst 80% (70% to 90%)", "below": "imdb 20% (10% to 30%)", "contains": "20news 50% (40% to 60%)", "few": "agnews 90% (3 seeds)",
+        "above": "sst 80% (70% to 90%)", "below": "imdb 20% (10% to 30%)",
+        "contains": "20news 50% (40% to 60%)", "few": "agnews 90% (3 seeds)",
     }  # fmt: skip
 
 
 def test_a_cell_of_table_2_that_was_not_rerun_keeps_the_printed_value():
     rows = scored_rows(item=["Table 2"] * 6, corpus=["sst"] * 3 + ["adr"] * 3, group=["negative"] * 3 + ["ADR"] * 3,
-                       statistic=["mean", "std", "sig_frac"] * 2, reported=[0.4, 0.21, 0.59, 0.45, 0.16, 0.77], ours=[0.42, 0.2, 0.63] + [np.nan] * 3,
+                       statistic=["mean", "std", "sig_frac"] * 2, reported=[0.4, 0.21, 0.59, 0.45, 0.16, 0.77],
+                       ours=[0.42, 0.2, 0.63] + [np.nan] * 3,
                        verdict=["reproduced", "differs", "reproduced"] + ["not rerun"] * 3)  # fmt: skip
     place = {
         "corpus": "sst",
@@ -182,7 +185,8 @@ def test_medians_by_bin_keep_the_authors_where_nothing_was_rerun():
 def test_a_bin_without_a_judged_row_shows_the_median_of_the_summaries():
     rows = one_bin()
     place = {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "statistic": "median_change", "measure": "median"}
-    every = pd.DataFrame([{**place, "predicted": "1", "bin": "[0.75,1.00]", "seed": seed, "value": value} for seed, value in ((10, 0.1), (50, 0.3))]
+    every = pd.DataFrame([{**place, "predicted": "1", "bin": "[0.75,1.00]", "seed": seed, "value": value}
+                          for seed, value in ((10, 0.1), (50, 0.3))]
                          + [{**place, "predicted": "0", "bin": "[0.00,0.25)", "seed": 10, "value": 0.9}])  # fmt: skip
     panels = jain_tables.bin_panels(rows, "Figure 6", every).set_index(["label", "panel"])
     row = panels.loc[("sst positive", "[0.75,1.00)")]
@@ -192,7 +196,8 @@ def test_a_bin_without_a_judged_row_shows_the_median_of_the_summaries():
 
 def test_what_the_own_contributions_cost_is_held_against_the_control_of_the_same_kind():
     place = {"encoder": "lstm", "attention": "tanh", "predicted": "all", "bin": "all", "measure": "mean"}
-    values = [("sst", "jsd_shuffled@0.01", 0.6), ("sst", "jsd_exact@0.01", 0.5), ("snli", "jsd_shuffled@0.01", 0.6), ("snli", "jsd_sparse@0.01", 0.3),
+    values = [("sst", "jsd_shuffled@0.01", 0.6), ("sst", "jsd_exact@0.01", 0.5),
+              ("snli", "jsd_shuffled@0.01", 0.6), ("snli", "jsd_sparse@0.01", 0.3),
               ("snli", "jsd_lower@0.01", 0.65)]  # fmt: skip
     every = pd.DataFrame(
         [{**place, "corpus": c, "statistic": s, "value": v, "seed": seed} for c, s, v in values for seed in (1, 2)]
@@ -219,8 +224,9 @@ def test_the_slips_of_table_1_as_the_specification_lists_them():
 
 
 def test_a_corrected_class_leaves_the_others_as_printed():
-    rows = scored_rows(item=["Table 1", "Table 1", "Table 1 (corrected)"], corpus=["20news"] * 3, group=["baseball", "hockey", "baseball"],
-                       measure=["test_size"] * 3, reported=[151.0, 183.0, 171.0], ours=[179.0, 178.0, 179.0])  # fmt: skip
+    rows = scored_rows(item=["Table 1", "Table 1", "Table 1 (corrected)"], corpus=["20news"] * 3,
+                       group=["baseball", "hockey", "baseball"], measure=["test_size"] * 3,
+                       reported=[151.0, 183.0, 171.0], ours=[179.0, 178.0, 179.0])  # fmt: skip
     table = table1.table_1(rows)
     assert list(table["whose"]) == ["paper", "corrected", "ours"] and list(table["test"]) == [
         "151 / 183",
@@ -260,8 +266,8 @@ def test_outputs_under_single_tokens_equal_a_plain_loop(traces):
 
 def test_panels_draw_what_is_there_and_nothing_else():
     rows = pd.DataFrame({
-        "panel": ["a", "a", "b"], "label": ["sst", "cnn", "sst"], "mean": [0.5, np.nan, 0.4], "low": [0.4, np.nan, 0.1], "high": [0.6, np.nan, 0.7],
-        "n_seeds": [5, 0, 3], "final": [0.45, 0.2, np.nan],
+        "panel": ["a", "a", "b"], "label": ["sst", "cnn", "sst"], "mean": [0.5, np.nan, 0.4],
+        "low": [0.4, np.nan, 0.1], "high": [0.6, np.nan, 0.7], "n_seeds": [5, 0, 3], "final": [0.45, 0.2, np.nan],
     })  # fmt: skip
     canvas, axes = figures.canvas(2)
     figures.interval_panels(axes[0], rows, theirs={"final": ("D", "authors, final")})

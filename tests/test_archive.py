@@ -126,7 +126,8 @@ def test_traces_take_and_concatenate_are_inverse():
 def test_attention_and_p_by_hand():
     traces = toy_traces(lengths=(2,))
     traces = type(traces)(**{**traces.__dict__, "score": np.log([3.0, 1.0]).astype(np.float32),
-                             "contribution": np.array([[2.0], [-2.0]], np.float32), "bias": np.zeros(1, np.float32)})  # fmt: skip
+                             "contribution": np.array([[2.0], [-2.0]], np.float32),
+                             "bias": np.zeros(1, np.float32)})  # fmt: skip
     np.testing.assert_allclose(traces.attention, [0.75, 0.25], atol=1e-7)
     np.testing.assert_allclose(traces.p, 1 / (1 + np.exp(-1.0)), atol=1e-7)  # 0.75 * 2 - 0.25 * 2 = 1
 

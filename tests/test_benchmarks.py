@@ -20,7 +20,10 @@ def test_cost_by_length_counts_and_times(tmp_path):
 
 
 def test_operations_of_the_floor_by_hand():
-    """Three words: one pass over five tokens; pairs 3 x 2 of new states (2 x 128 x 1024 operations) and of half an attention layer."""
+    """Three words: one pass over five tokens, and pairs.
+
+    Pairs: 3 x 2 of new states (2 x 128 x 1024 operations) and of half an attention layer.
+    """
     row = operations([3]).iloc[0]
     token = 2 * 300 * 1024 + 2 * 128 * 1024 + 2 * 256 * 128
     assert row["forward"] == 5 * token

@@ -8,8 +8,9 @@ from attn_core import claims, measures
 
 
 def test_claims_lie_on_a_side_only_with_five_seeds():
-    rows = scored_rows(corpus=["sst", "20news", "agnews", "imdb"], ours=[0.2, 0.2, -0.2, 0.2], low=[0.1, -0.1, -0.3, 0.1], high=[0.3, 0.5, -0.1, 0.3],
-                       n_seeds=[5, 5, 5, 4], verdict=["reproduced", "differs", "differs", "not rerun"])  # fmt: skip
+    rows = scored_rows(corpus=["sst", "20news", "agnews", "imdb"], ours=[0.2, 0.2, -0.2, 0.2],
+                       low=[0.1, -0.1, -0.3, 0.1], high=[0.3, 0.5, -0.1, 0.3], n_seeds=[5, 5, 5, 4],
+                       verdict=["reproduced", "differs", "differs", "not rerun"])  # fmt: skip
     found = claims.claims(rows, ["sst", "20news", "agnews", "imdb"]).set_index("corpus")
     assert found["lies"].to_dict() == {"sst": "clears", "imdb": "", "20news": "contains", "agnews": "opposite"}
     assert found["p"].notna().sum() == 3 and np.isnan(found.loc["imdb", "holm"])

@@ -1,4 +1,4 @@
-"""A notebook downloaded from the book, opened where there is no repository: it finds the archive, or says so in one line."""
+"""A notebook downloaded from the book, opened outside a repository: it finds the archive, or says so in one line."""
 
 import os
 import shutil
@@ -63,13 +63,13 @@ def test_without_package_and_clone_one_clear_line(empty):
 
 
 def test_with_the_package_alone_one_clear_line(empty):
-    """As `pip install` leaves it: the package without data. The error is an AttnError, which notebooks show as one line."""
+    """As `pip install` leaves it: the package without data. Notebooks show the AttnError as one line."""
     shutil.copytree(ROOT / "attn_core", empty / "attn_core", ignore=shutil.ignore_patterns("__pycache__"))
     done = run_in(empty, guard_cell(), installed=False)
     last = done.stderr.strip().splitlines()[-1]
     assert done.returncode != 0 and last == (
-        "attn_core.errors.AttnError: no data/archive found here or above; run inside the repository or set ATTN_ARCHIVE "
-        "to that folder"
+        "attn_core.errors.AttnError: no data/archive found here or above; run inside the repository or set "
+        "ATTN_ARCHIVE to that folder"
     )
 
 

@@ -1,4 +1,4 @@
-"""Serrano & Smith's experiments: equal to one forward per removal, exact where they say so, acceptance tests of the specification."""
+"""Serrano & Smith's experiments: equal to one forward per removal, exact where they say so; acceptance tests."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -116,7 +116,7 @@ def test_first_order_is_the_slope_of_renormalised_erasure():
 
 
 def test_smallest_flip_set_equals_all_subsets():
-    """Acceptance test: every subset is erased; also counting the zero vector, with which the optimum bounds the boxes."""
+    """Acceptance test: every subset is erased; also with the zero vector, with which the optimum bounds the boxes."""
     for traces in every_toy():
         short = traces.take(np.flatnonzero(traces.lengths <= 9))
         table = removals(short, rankings=("optimum",))
@@ -133,7 +133,7 @@ def first(values):
 
 @pytest.mark.parametrize("longest, trials", [(6, 1200), (10, 45)])
 def test_smallest_flip_set_in_exact_arithmetic(longest, trials):
-    """Whole numbers, rich in ties and zero weights: sums are exact, so first-index arg-max decides ties as the code's."""
+    """Whole numbers, rich in ties and zero weights: sums are exact, so the first index decides ties as in the code."""
     rng, tied = np.random.default_rng(0), 0
     for trial in range(trials):
         n, classes = int(rng.integers(1, longest + 1)), (2, 3, 5)[trial % 3]
@@ -142,7 +142,9 @@ def test_smallest_flip_set_in_exact_arithmetic(longest, trials):
         value, bias = rng.integers(-2, 3, (n, classes)), rng.integers(-1, 2, classes)
 
         def decided(kept):
-            return first([sum(int(weight[t] * (value[t, k] + bias[k])) for t in kept) for k in range(classes)])  # noqa: B023
+            return first(
+                [sum(int(weight[t] * (value[t, k] + bias[k])) for t in kept) for k in range(classes)]  # noqa: B023
+            )
 
         y = decided(range(n))
         brute = next((size for size in range(1, n) for gone in combinations(range(n), size)
@@ -163,7 +165,7 @@ def test_smallest_flip_set_in_exact_arithmetic(longest, trials):
 @settings(max_examples=60)
 @given(data=st.data())
 def test_optimum_bounds_every_ranking(classes, data):
-    """Acceptance test: for every document that flips with an item left, under each ranking; and with the zero vector."""
+    """Acceptance test: every document that flips with an item left, under each ranking; and with the zero vector."""
     n = data.draw(st.integers(1, 12))
     number = st.floats(-8, 8, width=32)
     traces = Traces(

@@ -49,7 +49,7 @@ def test_closed_form_of_a_single_erasure():
 
 
 def test_the_other_item_by_both_rules():
-    """Acceptance test: as coded r is i* with probability 1 / (n - 1) unless i* is the first item; as described never."""
+    """Acceptance test: as coded r is i* with chance 1 / (n - 1) unless i* is the first item; as described never."""
     rng, draws = np.random.default_rng(0), 200_000
     for n in (2, 3, 5, 9):
         for top in range(n):
@@ -139,8 +139,8 @@ def test_document_table(table):
 
 def documents_by_hand() -> pd.DataFrame:
     """Five documents: one item; ordinary; gradient never flips; only the zero vector; nothing ever flips."""
-    removed = {"random": [1, 4, 3, 2, -1], "attention": [1, 3, 2, 2, -1], "gradient": [1, 2, -1, 2, -1], "product": [1, 2, 2, 2, -1],
-               "first_order": [1, 2, 2, 2, -1], "optimum": [1, 2, 1, 2, -1]}  # fmt: skip
+    removed = {"random": [1, 4, 3, 2, -1], "attention": [1, 3, 2, 2, -1], "gradient": [1, 2, -1, 2, -1],
+               "product": [1, 2, 2, 2, -1], "first_order": [1, 2, 2, 2, -1], "optimum": [1, 2, 1, 2, -1]}  # fmt: skip
     columns = {"n": [1, 4, 4, 2, 4]}
     for name, counts in removed.items():
         zero = [True, name == "random", False, True, False]

@@ -21,7 +21,7 @@ def cache(tmp_path_factory):
 
 
 def train(encoder, cache, monkeypatch):
-    """The run and its result: a model trained on planted texts of 3 to 10 words, cut into sentences of 1 or 2 for the six."""
+    """The run and its result: a model trained on planted texts of 3 to 10 words, for the six in sentences of 1 or 2."""
     monkeypatch.setenv("ATTN_CACHE", cache)
     run = Run("planted", encoder=encoder, epochs=4, options=OPTIONS + SENTENCES * (encoder in HIERARCHICAL))
     return run, obtain(run, progress=False)

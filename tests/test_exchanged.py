@@ -15,7 +15,8 @@ def made_up(classes: int, documents: int = 40) -> Traces:
     offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 9, documents))])
     items = int(offsets[-1])
     traces = Traces(
-        np.arange(documents), rng.integers(0, 2, documents), offsets, rng.normal(size=items), 2 * rng.normal(size=(items, classes)), rng.normal(size=classes),
+        np.arange(documents), rng.integers(0, 2, documents), offsets, rng.normal(size=items),
+        2 * rng.normal(size=(items, classes)), rng.normal(size=classes),
         rng.normal(size=items), np.where(rng.random(items) < 0.1, np.nan, rng.normal(size=items)),
     )  # fmt: skip
     return traces.rounded()

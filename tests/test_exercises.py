@@ -1,4 +1,4 @@
-"""Every page teaches: at least two exercises, each with a folded solution, one of them checked by code that the build runs."""
+"""Every page teaches: two or more exercises, each with a folded solution, one checked by code that the build runs."""
 
 import re
 from pathlib import Path
@@ -55,7 +55,10 @@ def test_solutions_of_prose_pages_hold(path):
 def test_the_measure_itself():
     """A page that only prints, or whose assert stands outside its solution, does not pass."""
     printed = "```{code-cell} ipython3\nprint(1)\n```\n"
-    page = "```{exercise} A\n:label: a\n\nx\n```\n```{solution-start} a\n:class: dropdown\n```\n\nCELL\n```{solution-end}\n```\n"
+    page = (
+        "```{exercise} A\n:label: a\n\nx\n```\n"
+        "```{solution-start} a\n:class: dropdown\n```\n\nCELL\n```{solution-end}\n```\n"
+    )
     held = page.replace("CELL", printed.replace("print(1)", "assert 1"))
     assert exercises(page) == ["a"] and set(solutions(held)) == {"a"}
     assert checked(solutions(held)["a"], r"\{code-cell\}")

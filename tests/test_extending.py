@@ -18,9 +18,11 @@ ROOT = Path(__file__).parents[1]
 LONGEST = 30
 EXPECTED = {
     "corpus": 'assert report.record["n_test"] == 100 and report.record["accuracy"] > 0.9\nprint("checked")',
-    "encoder": 'assert len(gated.traces) == 60 and np.isfinite(gated.traces.gradient).all() and gated.record["accuracy"] > 0.9\nprint("checked")',
-    "test": 'assert found.shape == (len(found),) and set(found) <= {0.0, 1.0} and low <= found.mean() <= high\nprint("checked")',
-}
+    "encoder": 'assert len(gated.traces) == 60 and np.isfinite(gated.traces.gradient).all() '
+               'and gated.record["accuracy"] > 0.9\nprint("checked")',
+    "test": 'assert found.shape == (len(found),) and set(found) <= {0.0, 1.0} '
+            'and low <= found.mean() <= high\nprint("checked")',
+}  # fmt: skip
 """What must hold behind each example, in the names of its cell."""
 
 

@@ -9,8 +9,8 @@ from attn_core.experiments import guides
 from attn_core.runs import SEEDS
 
 LEVELS = {
-    "uniform": 0.80, "trained": 0.81, "own": 0.83, "adversary": 0.60, "permuted": 0.80, "swapped": 0.82, "untrained": 0.80,
-    "searched": 0.70, "own, position": 0.60, "own, rank": 0.667, "uniform, position": 0.60,
+    "uniform": 0.80, "trained": 0.81, "own": 0.83, "adversary": 0.60, "permuted": 0.80, "swapped": 0.82,
+    "untrained": 0.80, "searched": 0.70, "own, position": 0.60, "own, rank": 0.667, "uniform, position": 0.60,
 }  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def test_seeds_of_one_source_alone_do_not_count():
 
 
 def test_holm_over_all_data_sets():
-    """Bounds of Holm by hand: the smallest p is multiplied by the number of tests, and false discoveries are less strict."""
+    """Holm's bounds by hand: the smallest p is multiplied by the number of tests; false discoveries are less strict."""
     both = pd.concat([scores_of(), scores_of({"own": 0.801}, "imdb")])
     found = guides.differences(both)
     assert len(found) == 2 * (len(guides.CONTRASTS) + 1) and found["n_seeds"].eq(5).all()

@@ -29,9 +29,11 @@ ANSWERS = {"tasks": "Attention is needed on sst.", "encoders": "open: x", "trans
 @pytest.mark.parametrize(
     ("test", "values", "expected"),
     [
-        ("gradients", HIGH, "passes"), ("gradients", LOW, "fails"), ("gradients", WIDE, "open"), ("gradients", HIGH[:4], "few"),
-        ("permutation", HIGH, "fails"), ("permutation", LOW, "passes"), ("adversaries", HIGH, "fails"), ("stable", HIGH, "fails"),
-        ("necessary", HIGH, "passes"), ("guide", [-v for v in LOW], "fails"), ("order", [-v for v in LOW], "passes"), ("top item", LOW, "passes"),
+        ("gradients", HIGH, "passes"), ("gradients", LOW, "fails"),
+        ("gradients", WIDE, "open"), ("gradients", HIGH[:4], "few"),
+        ("permutation", HIGH, "fails"), ("permutation", LOW, "passes"),
+        ("adversaries", HIGH, "fails"), ("stable", HIGH, "fails"), ("necessary", HIGH, "passes"),
+        ("guide", [-v for v in LOW], "fails"), ("order", [-v for v in LOW], "passes"), ("top item", LOW, "passes"),
     ],
 )  # fmt: skip
 def test_a_cell_passes_on_the_good_side_of_its_threshold(test, values, expected):
@@ -175,9 +177,12 @@ def test_cells_of_serrano_have_their_data_and_no_weak_models():
 def test_thresholds_are_those_of_the_rules():
     rules = reported("tolerances")
     items = {
-        "gradients": "claim: attention correlates only weakly with gradient", "permutation": "claim: permutation often changes little",
-        "adversaries": "claim: adversaries are easy to find", "necessary": "claim: attention is needed", "stable": "claim: seeds agree in attention",
-        "top item": "claim: 3b only the top flips more often than only r", "order": "claim: 4b attention needs more removals than gradient",
+        "gradients": "claim: attention correlates only weakly with gradient",
+        "permutation": "claim: permutation often changes little",
+        "adversaries": "claim: adversaries are easy to find",
+        "necessary": "claim: attention is needed", "stable": "claim: seeds agree in attention",
+        "top item": "claim: 3b only the top flips more often than only r",
+        "order": "claim: 4b attention needs more removals than gradient",
     }  # fmt: skip
     for key, item in items.items():
         part = rules[rules["item"] == item]
@@ -231,7 +236,10 @@ def test_whether_transferred_weights_carry_information():
     def differences(own, permuted, alone):
         rows = [
             {"corpus": "sst", "source": source, "seed": seed, "f1": value + 0.001 * seed, "positives": 0.5}
-            for source, value in {"own": own, "uniform": 0.6, "trained": 0.6, "permuted": permuted, "own, position": alone, "uniform, position": 0.5, "own, rank": 0.5}.items()
+            for source, value in {
+                "own": own, "uniform": 0.6, "trained": 0.6, "permuted": permuted,
+                "own, position": alone, "uniform, position": 0.5, "own, rank": 0.5,
+            }.items()
             for seed in range(5)
         ]  # fmt: skip
         rows = [

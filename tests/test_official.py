@@ -1,4 +1,4 @@
-"""Readers of the official archives of documents, each on a small archive in the official layout; download, checksum, resume."""
+"""Readers of the official archives, each on a small archive in the official layout; download, checksum, resume."""
 
 import hashlib
 import threading

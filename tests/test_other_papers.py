@@ -39,6 +39,6 @@ def test_other_data_are_counted_apart():
     )
     told = other_papers.sentence("serrano", rows)
     assert told == (
-        "Serrano & Smith: of 4 rows on the paper's own data 1 are reproduced and 0 differ; on other data 1 hold and 1 do not; "
-        "no verdict for 1 (no run)."
+        "Serrano & Smith: of 4 rows on the paper's own data 1 are reproduced and 0 differ; "
+        "on other data 1 hold and 1 do not; no verdict for 1 (no run)."
     )

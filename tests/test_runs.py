@@ -25,8 +25,9 @@ def test_three_keys_are_pinned():
 
 
 def test_key_reads_every_field_and_no_default():
-    changes = {"encoder": "cnn", "attention": "dot", "seed": 50, "vectors": "random", "selection": "test", "epochs": 2,
-               "batch": 16, "learning_rate": 0.1, "decay": 0.0, "class_weights": False, "hidden": 8, "fraction": 0.5}  # fmt: skip
+    changes = {"encoder": "cnn", "attention": "dot", "seed": 50, "vectors": "random", "selection": "test",
+               "epochs": 2, "batch": 16, "learning_rate": 0.1, "decay": 0.0, "class_weights": False, "hidden": 8,
+               "fraction": 0.5}  # fmt: skip
     keys = {Run("sst", **{name: value}).key for name, value in changes.items()}
     assert len(keys | {Run("sst").key}) == len(changes) + 1
     assert runs.from_dict(runs.as_dict(Run("planted", options=TINY))) == Run("planted", options=TINY)
@@ -66,8 +67,8 @@ def test_runs_without_archived_documents_have_their_record_and_name_the_way_to_t
 def test_how_much_of_a_run_is_kept():
     kept = {
         Run("sst"): "main", Run("sst", "average"): "first seed", Run("sst", seed=runs.SEEDS[4]): "further",
-        Run("sst", seed=runs.SEEDS[5]): "summary", Run("sst", selection="test"): "summary", Run("sst", epochs=3): "summary",
-        Run("amazon", "han_rnn"): "first seed", tiny(50): "further", tiny(): "further",
+        Run("sst", seed=runs.SEEDS[5]): "summary", Run("sst", selection="test"): "summary",
+        Run("sst", epochs=3): "summary", Run("amazon", "han_rnn"): "first seed", tiny(50): "further", tiny(): "further",
     }  # fmt: skip
     assert {run: packing.layer_of(run) for run in kept} == kept
 
@@ -121,7 +122,8 @@ def test_grid(tmp_path):
     grid.write_text("- corpus: sst\n  encoder: [lstm, cnn]\n  seed: 2 seeds\n- corpus: sst\n")
     assert read_grid(grid) == [Run("sst", seed=s, encoder=e) for e in ("lstm", "cnn") for s in (10, 50)]
     for text, message in (("- corpus: sst\n  seed: many\n", "seed must be"), ("corpus: sst", "list of blocks"),
-                          ("- corpus: sst\n  epoch: 3\n", "unknown run field 'epoch'"), ("- [", "not valid YAML")):  # fmt: skip
+                          ("- corpus: sst\n  epoch: 3\n", "unknown run field 'epoch'"),
+                          ("- [", "not valid YAML")):  # fmt: skip
         grid.write_text(text)
         with pytest.raises(AttnError, match=message):
             read_grid(grid)

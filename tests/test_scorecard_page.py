@@ -171,8 +171,8 @@ def test_rules_added_after_runs_are_counted_apart():
         row_of(**late, verdict="not rerun"),
     ]
     assert scorecard_page.counts_by_rule(pd.concat(rows)) == {
-        "reproduced": 1, "differs": 2, "late_reproduced": 1, "late_differs": 1, "other_reproduced": 1, "other_differs": 1,
-        "other_late": 1, "few": 1, "judged": 7, "undecided": 1,
+        "reproduced": 1, "differs": 2, "late_reproduced": 1, "late_differs": 1,
+        "other_reproduced": 1, "other_differs": 1, "other_late": 1, "few": 1, "judged": 7, "undecided": 1,
     }  # fmt: skip
 
 

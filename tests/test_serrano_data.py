@@ -11,15 +11,19 @@ from attn_core import serrano_data as data
 from attn_core.runs import SEEDS
 
 SPLITS = {
-    "train": {"documents": 3, "mean_length": 4.0, "sd_length": 1.0, "mean_sentences": 2.0, "sd_sentences": 0.0, "one_sentence": 1, "dropped_empty": 0,
-              "max_length": 9, "absent_classes": ["3"], "per_class": [3, 0], "dropped_sentences": 2},
-    "dev": {"documents": 1, "mean_length": 8.0, "sd_length": 0.0, "mean_sentences": 2.0, "sd_sentences": 0.0, "absent_classes": [], "max_length": 8},
-    "test": {"documents": 2, "mean_length": 6.0, "sd_length": 2.0, "mean_sentences": 5.0, "sd_sentences": 1.0, "absent_classes": [], "max_length": 3000},
+    "train": {"documents": 3, "mean_length": 4.0, "sd_length": 1.0, "mean_sentences": 2.0, "sd_sentences": 0.0,
+              "one_sentence": 1, "dropped_empty": 0, "max_length": 9, "absent_classes": ["3"], "per_class": [3, 0],
+              "dropped_sentences": 2},
+    "dev": {"documents": 1, "mean_length": 8.0, "sd_length": 0.0, "mean_sentences": 2.0, "sd_sentences": 0.0,
+            "absent_classes": [], "max_length": 8},
+    "test": {"documents": 2, "mean_length": 6.0, "sd_length": 2.0, "mean_sentences": 5.0, "sd_sentences": 1.0,
+             "absent_classes": [], "max_length": 3000},
 }  # fmt: skip
 
 
 def runs():
-    found = [result_of("imdb_stars", encoder, seed, accuracy) for encoder, accuracies in (("han_rnn", (0.44, 0.45, 0.46)), ("flan_none", (0.30, 0.31, 0.32)))
+    found = [result_of("imdb_stars", encoder, seed, accuracy)
+             for encoder, accuracies in (("han_rnn", (0.44, 0.45, 0.46)), ("flan_none", (0.30, 0.31, 0.32)))
              for seed, accuracy in zip(SEEDS[:3], accuracies, strict=True)]  # fmt: skip
     statistics = {"splits": SPLITS, "vocabulary": 12345, "classes": ["2", "3"], "train_share": 1.0}
     return [

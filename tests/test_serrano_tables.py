@@ -157,8 +157,9 @@ def runs_by_hand(shift: float, noise: float = 0.01, corpus: str = "20news_all", 
     for seed in SEEDS[:seeds]:
         for kind, dispersion in (("rnn", 0.2), ("conv", 0.4), ("none", 0.8)):
             gap = 0.3 - shift * (kind == "none") + noise * rng.normal()
-            lines.append({"corpus": corpus, "unit": "HAN", "encoder": f"han_{kind}", "seed": seed, "dispersion": dispersion,
-                          "gap": gap, "relative": 2 * gap, "slope": -shift + noise * rng.normal()})  # fmt: skip
+            lines.append({"corpus": corpus, "unit": "HAN", "encoder": f"han_{kind}", "seed": seed,
+                          "dispersion": dispersion, "gap": gap, "relative": 2 * gap,
+                          "slope": -shift + noise * rng.normal()})  # fmt: skip
     return pd.DataFrame(lines)
 
 

@@ -63,7 +63,8 @@ def test_tokens_without_weight_change_nothing(n, extra, seed):
     def padded(traces):
         return replace(
             traces, offsets=np.array([0, n + extra]), score=np.append(traces.score, np.full(extra, -200, np.float32)),
-            contribution=np.concatenate([traces.contribution, np.ones((extra, 1), np.float32)]), gradient=None, leave_one_out=None,
+            contribution=np.concatenate([traces.contribution, np.ones((extra, 1), np.float32)]),
+            gradient=None, leave_one_out=None,
         )  # fmt: skip
 
     plain, filled = variance.against(base, other, top=1), variance.against(padded(base), padded(other), top=1)

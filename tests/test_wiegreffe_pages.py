@@ -1,4 +1,4 @@
-"""What the Wiegreffe & Pinter pages call: named gaps, live models on generated documents, drawings, sentences under a cached model."""
+"""What the Wiegreffe & Pinter pages call: named gaps, live models, drawings, sentences under a cached model."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -50,8 +50,10 @@ def test_details_of_a_gap_are_folded_away():
 
 
 def test_every_live_run_has_a_role_and_its_bases():
-    roles = {"base": {"base"}, "uniform": {"base", "uniform model"}, "adversaries": {"base", "uniform model", "adversary"},
-             "guides": {"base", "guide: trained", "guide: uniform", "guide: own", "guide: permuted", "guide: untrained"}}  # fmt: skip
+    roles = {"base": {"base"}, "uniform": {"base", "uniform model"},
+             "adversaries": {"base", "uniform model", "adversary"},
+             "guides": {"base", "guide: trained", "guide: uniform", "guide: own", "guide: permuted",
+                        "guide: untrained"}}  # fmt: skip
     for part, expected in roles.items():
         runs = wiegreffe_live.runs_of(part, 2)
         assert {wiegreffe_runs.role(run) for run in runs} == expected

@@ -27,8 +27,8 @@ def scored(*results):
 
 
 def test_rules_hold_the_printed_and_the_read_numbers():
-    """Tables 2 and 3 whole (without the column that Jain & Wallace printed), every median of Figure 3 that stands on more
-    than one document, every point of Figure 5 apart from the adversaries' curve, whose lambdas are not known."""
+    """Tables 2 and 3 whole (without the column that Jain & Wallace printed), every median of Figure 3 that stands on
+    more than one document, every point of Figure 5 apart from the adversaries' curve, whose lambdas are not known."""
     table_2 = reported("wiegreffe_table2_f1_uniform")
     table_2 = table_2[table_2["model"] != "bilstm_attention_reported_by_jain_wallace_2019"]
     mine = RULES[RULES["item"] == "Table 2"]

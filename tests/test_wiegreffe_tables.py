@@ -111,8 +111,8 @@ def test_the_sentence_on_needs_follows_the_numbers():
 
 
 @pytest.mark.parametrize("low, high, n, answer", [
-    (0.011, 0.03, 5, "needed"), (0.01, 0.03, 5, "undecided"), (-0.02, 0.0099, 5, "not needed"), (-0.02, 0.01, 5, "undecided"),
-    (0.011, 0.03, 4, ""), (np.nan, np.nan, 5, ""),
+    (0.011, 0.03, 5, "needed"), (0.01, 0.03, 5, "undecided"), (-0.02, 0.0099, 5, "not needed"),
+    (-0.02, 0.01, 5, "undecided"), (0.011, 0.03, 4, ""), (np.nan, np.nan, 5, ""),
 ])  # fmt: skip
 def test_answers_by_interval(low, high, n, answer):
     assert tables.answer(low, high, n) == answer

@@ -1,4 +1,4 @@
-"""Made-up archived runs of Wiegreffe & Pinter's tests: records with scores and distances, tables where a test needs them."""
+"""Made-up archived runs of Wiegreffe & Pinter's tests: records with scores and distances, tables where needed."""
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,8 @@ def beside_table(jsd: float, n: int = 200, seed: int = 0) -> pd.DataFrame:
     """A table of `variance.against` whose JSD is constant: both classes and all four bins have n / 8 documents."""
     index = np.arange(n)
     return pd.DataFrame({
-        "doc_id": index, "predicted": index % 2, "max_attention": (index // 2 % 4) / 4 + 0.1, "jsd": jsd, "tvd": 0.05, "overlap": 0.5,
+        "doc_id": index, "predicted": index % 2, "max_attention": (index // 2 % 4) / 4 + 0.1,
+        "jsd": jsd, "tvd": 0.05, "overlap": 0.5,
     })  # fmt: skip
 
 
@@ -79,8 +80,8 @@ def curve(corpus="sst", count=3, points=None, f1=None) -> list[Result]:
 
 
 GUIDE_F1 = {
-    "uniform": 0.81, "trained": 0.817, "own": 0.826, "permuted": 0.80, "swapped": 0.82, "untrained": 0.80, "searched": 0.7,
-    "adversary": 0.6, "own, position": 0.56, "own, rank": 0.55, "uniform, position": 0.55,
+    "uniform": 0.81, "trained": 0.817, "own": 0.826, "permuted": 0.80, "swapped": 0.82, "untrained": 0.80,
+    "searched": 0.7, "adversary": 0.6, "own, position": 0.56, "own, rank": 0.55, "uniform, position": 0.55,
 }  # fmt: skip
 
 

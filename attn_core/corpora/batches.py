@@ -66,7 +66,7 @@ class Documents:
 
 
 def word_counts(documents: Documents, classes) -> dict:
-    """What the statistics page says of every split: texts by class, words per text, unknown words, texts of one word."""
+    """What the statistics page says of each split: texts by class, words per text, unknown words, texts of one word."""
     words = documents.lengths - 2
     return {
         "documents": len(documents),

@@ -213,7 +213,7 @@ def documents(cut: Cut, number: np.ndarray) -> Documents:
 
 
 def count(made: Documents, classes) -> dict:
-    """What the statistics page says of a split: `batches.word_counts`, and sentences per text (population standard deviation)."""
+    """A split on the statistics page: `batches.word_counts`, and sentences per text (population standard deviation)."""
     words, sentences = made.lengths - 2, np.diff(made.sentence_offsets)
     own = word_counts(made, classes)
     return own | {

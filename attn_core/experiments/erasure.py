@@ -90,13 +90,14 @@ def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
 def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     """A document table in numbers, tidy and small enough to keep for every seed: what tables and figures need of a run.
 
-    Columns as `experiments.summary_table`: statistic, predicted (always 'all'), bin, measure, value. All but `single_item`
-    (n: documents of one item) is over documents of more than one item. Statistics and measures:
+    Columns as `experiments.summary_table`: statistic, predicted (always 'all'), bin, measure, value. All but
+    `single_item` (n: documents of one item) is over documents of more than one item. Statistics and measures:
     fraction_<r>, mass_<r>, with the suffix @left where flips with the zero vector count as none: n; n_flipped; of those
     mean, q25, median, q75, whisker_low, whisker_high (most extreme value within 1.5 interquartile ranges of the box),
     n_outside; fraction also share_above_0.25, _0.5, _0.75, and without suffix hist:<k> (FRACTION_BINS) and, of flips,
     share_zero (with the zero vector). bin 'common': the documents that flip under every ranking.
-    regret_<r>, regret_fraction_<r>, equals_<r>, gap, gradient_first, likewise with and without @left: n, mean, quartiles.
+    regret_<r>, regret_fraction_<r>, equals_<r>, gap, gradient_first, likewise with and without @left:
+    n, mean, quartiles.
     delta_js@<rule>: n, mean, q25, median, q75, share_negative, share_same (r is i*); the same by bins of ALPHA_BINS,
     named '[0.00,0.05)' and so on, of documents with a gap of at least 0; hist:<k>: negative ones by NEGATIVE_BINS.
     Also the measures of `nearness`. delta_alpha@<rule>: n, mean, quartiles.

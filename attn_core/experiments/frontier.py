@@ -1,4 +1,4 @@
-"""What other attention costs in output: frontiers of the frozen base, the search's point, and curves of trained adversaries.
+"""What other attention costs in output: frontiers of the frozen base, the search's point, trained adversaries' curves.
 
 Wiegreffe & Pinter 2019, section 4, draw mean JSD to the base against mean TVD of outputs, one point a trained model
 (Figure 5). Beside their curves stand two frontiers of the base itself, which nobody has drawn: the exact optimum at the
@@ -58,8 +58,8 @@ def best_sharing(jsd: np.ndarray, tvd: np.ndarray, points: int = POINTS) -> pd.D
     jsd, tvd (D, E) of `optima`. For a price mu of TVD each document takes the epsilon_i of the grid that maximises
     JSD_i - mu |dp_i|. Every mu at once: the upper concave hulls of the documents' (|dp|, JSD) points are cut into their
     segments, and all segments are laid end to end, steepest first. Row by row the price falls to 0; at most twice
-    `points` rows, even in number and in TVD. Straight lines between rows are reached by sharing within a segment. Never below
-    `same_epsilon` at the same mean TVD.
+    `points` rows, even in number and in TVD. Straight lines between rows are reached by sharing within a segment. Never
+    below `same_epsilon` at the same mean TVD.
     """
     documents = len(jsd)
     on_hull = hull(jsd, tvd)
@@ -112,11 +112,12 @@ def segments(values: np.ndarray, on_hull: np.ndarray) -> np.ndarray:
 
 
 def searched(traces: Traces, weights: np.ndarray, epsilons: tuple[float, ...] = (0.01, 0.05)) -> pd.DataFrame:
-    """The per-document search's adversaries as Wiegreffe & Pinter read them (Figure 3 e, f, the plus of Figure 5), per document.
+    """The per-document search's adversaries as Wiegreffe & Pinter read them (Figure 3 e, f, the plus of Figure 5).
 
-    weights (k, T) of search.search. Columns doc_id, predicted, max_attention; jsd, tvd: means over the k adversaries,
-    whatever their output; two, five: median JSD of the first two and of all (the authors' code takes two); and for each
-    epsilon best@e: the largest JSD within it, as Jain & Wallace choose. One logit, or two as their difference.
+    One row per document; weights (k, T) of search.search. Columns doc_id, predicted, max_attention; jsd, tvd: means
+    over the k adversaries, whatever their output; two, five: median JSD of the first two and of all (the authors' code
+    takes two); and for each epsilon best@e: the largest JSD within it, as Jain & Wallace choose. One logit, or two as
+    their difference.
     """
     s, bias = one_logit(traces)
     p = sigmoid(totals(traces.attention * s, traces.offsets) + bias)
@@ -125,7 +126,8 @@ def searched(traces: Traces, weights: np.ndarray, epsilons: tuple[float, ...] = 
     best = {f"best@{epsilon:g}": select(traces, weights, epsilon)["jsd"].to_numpy() for epsilon in epsilons}
     return pd.DataFrame({
         "doc_id": traces.doc_id, "predicted": traces.predicted, "max_attention": traces.max_attention,
-        "jsd": jsd.mean(axis=0), "tvd": tvd.mean(axis=0), "two": np.median(jsd[:2], axis=0), "five": np.median(jsd, axis=0), **best,
+        "jsd": jsd.mean(axis=0), "tvd": tvd.mean(axis=0),
+        "two": np.median(jsd[:2], axis=0), "five": np.median(jsd, axis=0), **best,
     })  # fmt: skip
 
 
@@ -148,10 +150,10 @@ def tvd_at(jsd: np.ndarray, tvd: np.ndarray, at: float) -> float:
 
 
 def read_off(points: pd.DataFrame, at: tuple[float, ...]) -> pd.DataFrame:
-    """TVD read off trained adversaries' curves at some JSDs, over seeds: at, tvd, low, high, tvd_halved, n_seeds, seeds.
+    """TVD read off trained adversaries' curves at given JSDs: at, tvd, low, high, tvd_halved, n_seeds, seeds.
 
-    points: seed, divergence, jsd, tvd, one row a run; each seed has a curve of its own. n_seeds: curves that pass there;
-    low, high: Student t over them, NaN for one. tvd NaN: no curve does.
+    points: seed, divergence, jsd, tvd, one row a run; each seed has a curve of its own. n_seeds: curves that pass
+    there; low, high: Student t over them, NaN for one. tvd NaN: no curve does.
     """
     rows = []
     for x in at:

@@ -1,9 +1,9 @@
 """Attention weights as guides of a network that sees each token alone (Wiegreffe & Pinter 2019, section 3.4, Table 3).
 
-Here: what the scores of guided runs say. Each source of weights has an F1 over seeds; what two sources differ by is taken
-within seeds. The paper has four sources and one run of each; the controls are ours: weights permuted within the document,
-another seed's in the test, an untrained model's, those of the per-document search, and weights without words (after Bai
-et al. 2021: the weights themselves may tell the label).
+Here: what the scores of guided runs say. Each source of weights has an F1 over seeds; what two sources differ by is
+taken within seeds. The paper has four sources and one run of each; the controls are ours: weights permuted within the
+document, another seed's in the test, an untrained model's, those of the per-document search, and weights without words
+(after Bai et al. 2021: the weights themselves may tell the label).
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ CONTRASTS = (
 
 
 def always_positive(share: float) -> float:
-    """F1 of class 1 of the rule that always says class 1, the best of all rules that look at nothing; share: of class 1."""
+    """F1 of class 1 of the rule that always says class 1, the best that looks at nothing; share: of class 1."""
     return 2 * share / (1 + share)
 
 
@@ -77,12 +77,12 @@ def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def differences(scores: pd.DataFrame) -> pd.DataFrame:
-    """CONTRASTS of each data set over the seeds that both sources have, and the ranks' lead over a rule that looks at nothing.
+    """CONTRASTS of each data set over shared seeds, and the ranks' lead over a rule that looks at nothing.
 
     scores: corpus, source, seed, f1, and positives (share of class 1 in the test set). Columns corpus, contrast, asks,
-    mean, low, high, n_seeds, p (Student t, two-sided, against 0), holm (over all rows with HEADLINE_SEEDS or more, of all
-    data sets), lies: 'above', 'below' or 'contains' zero after Holm, '' with fewer seeds. Contrasts without a common seed
-    are left out.
+    mean, low, high, n_seeds, p (Student t, two-sided, against 0), holm (over all rows with HEADLINE_SEEDS or more, of
+    all data sets), lies: 'above', 'below' or 'contains' zero after Holm, '' with fewer seeds. Contrasts without a
+    common seed are left out.
     """
     rows = []
     for corpus, part in scores.groupby("corpus", sort=False):
@@ -108,12 +108,16 @@ def differences(scores: pd.DataFrame) -> pd.DataFrame:
 
 VERDICTS = {
     "no gain": "the base's weights do not raise F1 above uniform ones, so there is nothing to explain",
-    "tokens": "the gain hangs on which token a weight stands on, and weights without words show no knowledge of the label",
-    "both": "the gain hangs on which token a weight stands on, but weights without words also know something of the label",
-    "weights": "it is not shown that the gain hangs on which token a weight stands on, while weights without words know something of the label",
-    "unexplained": "it is shown neither that the gain hangs on which token a weight stands on, nor that weights without words know the label",
+    "tokens": "the gain hangs on which token a weight stands on, and weights without words "
+              "show no knowledge of the label",
+    "both": "the gain hangs on which token a weight stands on, but weights without words "
+            "also know something of the label",
+    "weights": "it is not shown that the gain hangs on which token a weight stands on, "
+               "while weights without words know something of the label",
+    "unexplained": "it is shown neither that the gain hangs on which token a weight stands on, "
+                   "nor that weights without words know the label",
     "open": "the runs do not decide",
-}
+}  # fmt: skip
 
 
 def leakage(gaps: pd.DataFrame, corpus: str) -> tuple[str, str]:
@@ -121,8 +125,8 @@ def leakage(gaps: pd.DataFrame, corpus: str) -> tuple[str, str]:
 
     gaps: of `differences`. Verdict, a key of VERDICTS: 'no gain' unless own - uniform lies above zero; else by whether
     own - permuted ('tokens') and weights without words - places alone, or ranks alone against a constant answer
-    ('weights'), lie above zero. 'open' where one that is needed lacks seeds or runs; the sentence says 'no run' where none of
-    them has any.
+    ('weights'), lie above zero. 'open' where one that is needed lacks seeds or runs; the sentence says 'no run' where
+    none of them has any.
     """
     rows = gaps[gaps["corpus"] == corpus].set_index("contrast")
     lies = rows["lies"].to_dict()
@@ -140,7 +144,8 @@ def leakage(gaps: pd.DataFrame, corpus: str) -> tuple[str, str]:
     if not any(name in rows.index for name in needed):
         return verdict, f"{corpus}: no run of what decides it."
     told = [
-        f"{name} {rows.loc[name, 'mean']:+.3f} ({rows.loc[name, 'low']:+.3f} to {rows.loc[name, 'high']:+.3f}, {rows.loc[name, 'n_seeds']} seeds)"
+        f"{name} {rows.loc[name, 'mean']:+.3f} ({rows.loc[name, 'low']:+.3f} to {rows.loc[name, 'high']:+.3f}, "
+        f"{rows.loc[name, 'n_seeds']} seeds)"
         for name in needed
         if name in rows.index and np.isfinite(rows.loc[name, "low"])
     ]

@@ -6,7 +6,7 @@ from attn_core.traces import Traces, probabilities
 
 
 def one_token_outputs(traces: Traces) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(p, lowest, highest, other), each (D,): output of the model, extremes under all weight on one token, other decision.
+    """(p, lowest, highest, other), each (D,): output, its extremes under all weight on one token, other decision.
 
     Output: probability of class 1 (one logit), else of the model's predicted class. other: whether some single token
     gives another decision. With one affine logit the extremes bound every attention, since a weighted mean lies between

@@ -1,4 +1,4 @@
-"""Which class does the most attended item speak for? Not in Serrano and Smith 2019, whose tests watch the decision alone."""
+"""Which class does the most attended item speak for? Not in Serrano and Smith 2019, who watch the decision alone."""
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,9 @@ def support(traces: Traces) -> pd.DataFrame:
     """What erasing the item with the largest weight takes from each class, one row per document.
 
     Columns supported: the class whose probability falls most (the first of several); other = whether that is not the
-    predicted class; flips = whether another class is predicted without the item; fall_own, the fall of the predicted class's probability (negative: it rises); tvd, half the sum of all
-    changes. n = 1: NaN and False, for nothing is left to decide by.
+    predicted class; flips = whether another class is predicted without the item; fall_own, the fall of the predicted
+    class's probability (negative: it rises); tvd, half the sum of all changes. n = 1: NaN and False, for nothing is
+    left to decide by.
     """
     top = top_items(traces)["attention"]
     p, q = distributions(traces.logits), distributions(logits_without(traces, top))

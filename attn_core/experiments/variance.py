@@ -1,7 +1,7 @@
-"""How far two trainings' attention lies apart, document by document (Wiegreffe & Pinter 2019, section 3.3, Figures 3 and 5).
+"""How far two trainings' attention lies apart, document by document (Wiegreffe & Pinter 2019, 3.3, Figures 3 and 5).
 
-The papers' yardstick for adversaries: training again from another seed already moves attention. The same comparison serves
-uniform models and trained adversaries. Only the n real tokens of a document count.
+The papers' yardstick for adversaries: training again from another seed already moves attention. The same comparison
+serves uniform models and trained adversaries. Only the n real tokens of a document count.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ TOP = 5
 
 
 def against(base: Traces, other: Traces, top: int = TOP) -> pd.DataFrame:
-    """One row for each document of both, in the base's order: how far the other model's attention and output lie from the base's.
+    """One row per document of both, in the base's order: how far the other's attention and output lie from the base's.
 
     Columns: doc_id; predicted (of the base, as the paper groups documents); max_attention (of the base); jsd of the two
     attentions in nats, 0 to ln 2; tvd of the two outputs, |p - p'| for one logit (the authors' code halves this, see
@@ -30,8 +30,8 @@ def against(base: Traces, other: Traces, top: int = TOP) -> pd.DataFrame:
     if not np.array_equal(base.offsets, other.offsets):
         bad = np.flatnonzero(base.lengths != other.lengths)[0]
         raise AttnError(
-            f"document {base.doc_id[bad]} has {base.lengths[bad]} tokens in the base and {other.lengths[bad]} in the other "
-            "model; compare runs of the same data"
+            f"document {base.doc_id[bad]} has {base.lengths[bad]} tokens in the base and {other.lengths[bad]} in the "
+            "other model; compare runs of the same data"
         )
     one = base.classes == 1
     return pd.DataFrame({
@@ -45,7 +45,7 @@ def against(base: Traces, other: Traces, top: int = TOP) -> pd.DataFrame:
 
 
 def aligned(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the documents that two lists of doc_ids (D,), (E,) share, in the order of the first; AttnError for none."""
+    """Rows of the documents that two lists of doc_ids (D,), (E,) share, in the first's order; AttnError for none."""
     for ids in (mine, theirs):
         if len(np.unique(ids)) < len(ids):
             raise AttnError("a doc_id occurs twice in one run; its data set was encoded wrongly")
@@ -69,7 +69,7 @@ def top_overlap(a: np.ndarray, b: np.ndarray, offsets: np.ndarray, top: int = TO
 
 
 def membership(weights: np.ndarray, offsets: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Share (T,) with which each token is among the size (D,) largest of its document; sums to size within documents."""
+    """Share (T,) with which each token is among the size (D,) largest of its document; a document sums to size."""
     lengths = np.diff(offsets)
     falling = np.lexsort((-weights, np.repeat(np.arange(len(lengths)), lengths)))  # within documents, largest first
     last = np.repeat(weights[falling][offsets[:-1] + size - 1], lengths)  # (T,) the smallest weight that belongs
@@ -96,8 +96,8 @@ def per_instance(tables: list[pd.DataFrame], column: str = "jsd") -> pd.DataFram
 def by_bin(table: pd.DataFrame, column: str, interval: bool = True) -> pd.DataFrame:
     """Quartiles of a column by bin of the base's largest weight and predicted class (Figure 3's violins in numbers).
 
-    Columns predicted, bin (of experiments.ATTENTION_BINS, or 'all'; class -1 holds all), n, q25, median, q75, low, high: 95 %
-    bootstrap interval of the median over documents. Groups without documents have no row.
+    Columns predicted, bin (of experiments.ATTENTION_BINS, or 'all'; class -1 holds all), n, q25, median, q75, low,
+    high: 95 % bootstrap interval of the median over documents. Groups without documents have no row.
     """
     bins, rows = attention_bin(table["max_attention"]), []
     classes = {-1: np.ones(len(table), bool)} | {
