@@ -2,9 +2,9 @@
 
 A cell says whether attention *passes* a test, that is, whether it behaves as one would ask of an explanation there: the
 95 % interval over seeds lies on the test's good side of its threshold. 'fails': on the other side; 'open': around it;
-'few': fewer than five seeds, which decide nothing. Thresholds are those of data/reported/tolerances.csv. Reported
-values of data sets that were not rerun, and generated documents, stand beside; cells on parts of the papers' data or on
-stand-ins are tallied apart.
+'few': fewer than five seeds, which decide nothing. Thresholds are those of data/reported/tolerances.csv. Weak models,
+reported values of data sets that were not rerun, and generated documents stand beside, in no count; cells on parts of
+the papers' data or on stand-ins are tallied apart.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from attn_core import data_counts, serrano_scores
-from attn_core.across import listed, number, told
 from attn_core.archive import ENCODER_NAMES, Result
 from attn_core.experiments import frontier
 from attn_core.measures import seed_interval
@@ -55,7 +54,7 @@ TESTS = (
     Test("order", "serrano", "order items no worse than gradients",
          "share of items removed by attention minus by gradient", 0.0, "below", "serrano-sets", "+.2f", (-1, 1)),
     Test("necessary", "wiegreffe", "be needed for the score",
-         "F1 minus F1 with uniform weights", 0.01, "above", "wiegreffe-uniform", "+.3f", (-1, 1)),
+         "F1 minus F1 with uniform weights, checkpoints chosen on development data", 0.01, "above", "wiegreffe-uniform", "+.3f", (-1, 1)),
     Test("stable", "wiegreffe", "stay near the base's under further seeds",
          "mean JSD of further seeds to the base", 0.11, "below", "wiegreffe-variance", ".3f", (0, np.log(2))),
     Test("hard to move", "wiegreffe", "cost predictions when moved by training",
@@ -65,7 +64,17 @@ TESTS = (
 )  # fmt: skip
 BY_KEY = {test.key: test for test in TESTS}
 
-SYMBOLS = {"passes": "✓", "fails": "✗", "open": "○", "few": "·", "reported": "", "planted": ""}
+SYMBOLS = {"passes": "✓", "fails": "✗", "open": "○", "few": "·", "weak": "", "reported": "", "planted": ""}
+KINDS = ("ours", "authors", "weak", "reported", "planted")
+"""Ours (counted, see `counted`); ours with the checkpoint that the authors choose, on the test set; models that do not do
+their task; the papers' values; generated documents."""
+
+WEAK = 0.10
+"""A model whose mean accuracy lies farther below the best model of its data set says nothing about attention there."""
+
+LONG = "planted, long"
+"""The name of the generated documents of a thousand words and more; the other pages' generated set is a short one."""
+
 COLUMNS = ["test", "corpus", "encoder", "mean", "low", "high", "n_seeds", "kind"]
 
 SUMMARY = {
@@ -87,7 +96,7 @@ def cell(test: str, corpus: str, encoder: str, values: Iterable[float], kind: st
 
 def lies(row) -> str:
     """Whether attention passes in a cell: a key of SYMBOLS."""
-    if row.kind != "ours":
+    if row.kind not in ("ours", "authors"):
         return row.kind
     if row.n_seeds < HEADLINE_SEEDS or not np.isfinite(row.low):
         return "few"
@@ -104,35 +113,62 @@ def lies(row) -> str:
 def jain_cells(results: Iterable[Result]) -> list[list]:
     """Jain & Wallace's three tests on encoders with additive attention, standard settings; results: with summaries."""
     values: dict[tuple, list[float]] = {}
+    results = [result for result in results if is_standard(result)]
     for result in results:
-        run = from_dict(result.record["run"])
-        if result.summary is None or difference(run) or run.attention != "tanh" or run.encoder not in ENCODER_NAMES:
-            continue
-        rows = summary_of(result)
+        run, rows = from_dict(result.record["run"]), summary_of(result)
         rows = rows[(rows["predicted"] == "all") & (rows["bin"] == "all")].set_index(["statistic", "measure"])["value"]
         for test, place in SUMMARY.items():
             if place in rows.index:
                 values.setdefault((test, run.corpus, run.encoder), []).append(float(rows[place]))
-    return [cell(*place, numbers) for place, numbers in values.items()]
+    weak = {(corpus, name) for corpus, models in accuracies(results).items() for name in below_the_best(models)}
+    return [cell(*place, v, "weak" if place[1:] in weak else "ours") for place, v in values.items()]
+
+
+def is_standard(result: Result) -> bool:
+    """Whether a run has a summary, additive attention and the standard settings of its data set and encoder."""
+    run = from_dict(result.record["run"])
+    known = result.summary is not None and run.attention == "tanh" and run.encoder in ENCODER_NAMES
+    return known and not difference(run)
+
+
+def accuracies(results: Iterable[Result]) -> dict[str, dict[str, list[float]]]:
+    """Data set -> encoder -> test accuracy of each seed, of standard runs."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for result in filter(is_standard, results):
+        run = result.record["run"]
+        found.setdefault(run["corpus"], {}).setdefault(run["encoder"], []).append(result.record["accuracy"])
+    return found
+
+
+def below_the_best(models: dict[str, list[float]]) -> list[str]:
+    """Encoders whose mean accuracy lies more than WEAK below that of the best encoder; models: encoder -> accuracies."""
+    means = {encoder: np.mean(accuracies) for encoder, accuracies in models.items()}
+    return [encoder for encoder, mean in means.items() if mean < max(means.values()) - WEAK]
 
 
 def serrano_cells(scored: pd.DataFrame) -> list[list]:
-    """Two of Serrano & Smith's claims as the scorecard has them, by data set and model; weak models have no cell."""
-    rows, scored = (
-        [],
-        scored[(scored["paper"] == "serrano") & scored["ours"].notna() & (scored["unjudged"] != "weak model")],
-    )
+    """Two of Serrano & Smith's claims as the scorecard has them, by data set and model."""
+    rows, scored = [], scored[(scored["paper"] == "serrano") & scored["ours"].notna()]
     for test, start in CLAIMS.items():
-        part = scored[scored["item"].str.startswith(start)]
-        rows += [[test, r.corpus, r.encoder, r.ours, r.low, r.high, r.n_seeds, "ours"] for r in part.itertuples()]
+        for r in scored[scored["item"].str.startswith(start)].itertuples():
+            kind = "weak" if r.unjudged == "weak model" else "ours"
+            rows.append([test, r.corpus, r.encoder, r.ours, r.low, r.high, r.n_seeds, kind])
     return rows
 
 
+def necessary(runs: pd.DataFrame, corpus: str, selection: str = "dev") -> pd.Series:
+    """seed -> F1 of the base minus F1 of its uniform twin."""
+    base, uniform = (f1_by_seed(runs, corpus, role, selection) for role in ("base", "uniform model"))
+    return (base - uniform).dropna()
+
+
 def wiegreffe_cells(runs: pd.DataFrame, corpora: Iterable[str], kind: str = "ours") -> list[list]:
-    """Wiegreffe & Pinter's four demands on the BiLSTM; runs: of `wiegreffe_runs.table`."""
+    """Wiegreffe & Pinter's four demands on the BiLSTM; runs: of `wiegreffe_runs.table`.
+
+    Checkpoints are chosen on development data; of 'ours' the need for attention also as the authors choose, 'authors'.
+    """
     rows = []
     for corpus in corpora:
-        gap = (f1_by_seed(runs, corpus, "base") - f1_by_seed(runs, corpus, "uniform model")).dropna()
         scores = guided_scores(runs, [corpus])
         # as in the paper: permuted weights are worse than none
         own, plain = (scores[scores["source"] == source].set_index("seed")["f1"] for source in ("own", "uniform"))
@@ -143,9 +179,12 @@ def wiegreffe_cells(runs: pd.DataFrame, corpora: Iterable[str], kind: str = "our
         ]  # fmt: skip
         seeds = of_role(runs, corpus, "base")["jsd"].dropna()
         for test, values in (
-            ("necessary", gap), ("stable", seeds), ("hard to move", climbs), ("guide", (own - plain).dropna()),
+            ("necessary", necessary(runs, corpus)), ("stable", seeds), ("hard to move", climbs),
+            ("guide", (own - plain).dropna()),
         ):  # fmt: skip
             rows.append(cell(test, corpus, "lstm", values, kind))
+        if kind == "ours":
+            rows.append(cell("necessary", corpus, "lstm", necessary(runs, corpus, "test"), "authors"))
     return [row for row in rows if row[6]]
 
 
@@ -178,6 +217,8 @@ def reported_cells(corpora: Iterable[str] = GATED) -> list[list]:
             frontier.tvd_at(curve["JSD_attention_vs_base"], curve["TVD_prediction_vs_base"], jsd) for jsd in (0.2, 0.6)
         ]
         rows.append(["hard to move", corpus, "lstm", [at[1] - at[0]]])
+        table3 = reported("wiegreffe_table3_guides", corpus=corpus).set_index("model")["value"]
+        rows.append(["guide", corpus, "lstm", [table3["guided_mlp:base_lstm"] - table3["guided_mlp:uniform"]]])
     return [
         [test, corpus, encoder, float(np.mean(list(values))), np.nan, np.nan, 0, "reported"]
         for test, corpus, encoder, values in rows
@@ -195,7 +236,7 @@ def matrix(
     """All cells: COLUMNS, `lies` and `data` (`data_marks`; '' where not ours).
 
     results: stored summaries. scored: the scorecard, None leaves Serrano & Smith out. runs: of `wiegreffe_runs.gather`.
-    corpora: of Wiegreffe & Pinter's tests. planted: rows of COLUMNS of generated documents, kind 'planted'.
+    corpora: of Wiegreffe & Pinter's tests. planted: rows of COLUMNS of generated documents, kind 'planted', named LONG.
     """
     results, serrano = list(results), [] if scored is None else serrano_cells(scored)
     rows = [
@@ -209,8 +250,9 @@ def matrix(
     marks = data_marks([*results, *runs["result"]])
     if scored is not None:  # its data sets are none of the results'
         marks |= scored[scored["ours"].notna()].set_index("corpus")["data"].to_dict()
-    data = found["corpus"].map(marks).where(found["kind"] == "ours").fillna("")
-    return found.assign(lies=[lies(row) for row in found.itertuples()], data=data)
+    data = found["corpus"].map(marks).where(found["kind"].isin(KINDS[:3])).fillna("")
+    named = found["corpus"].mask(found["kind"] == "planted", LONG)
+    return found.assign(corpus=named, lies=[lies(row) for row in found.itertuples()], data=data)
 
 
 def data_marks(results: Iterable[Result]) -> dict[str, str]:
@@ -224,20 +266,6 @@ def data_marks(results: Iterable[Result]) -> dict[str, str]:
     return marks
 
 
-# ---- words -----------------------------------------------------------------------------------------------------------
-
-
-def told_cell(row) -> str:
-    """A cell as the table shows it: symbol, number, interval, seeds; reported values and generated documents say so."""
-    test = BY_KEY[row.test]
-    if row.kind == "reported":
-        return f"{number(row.mean, test.form)} (reported)"
-    seeds = f"{row.n_seeds} seed{'s' if row.n_seeds != 1 else ''}"
-    mark = getattr(row, "data", "")
-    mark = f", {mark}" if mark not in ("", "same") else ""
-    return f"{SYMBOLS[row.lies]} {told(row.mean, row.low, row.high, test.form, test.bounds)}, {seeds}{mark}".strip()
-
-
 def counted(cells: pd.DataFrame, own: bool = True) -> pd.DataFrame:
     """Cells that count: ours, on the papers' own data. own False: on parts of it, on stand-ins (never generated)."""
     real = (cells["kind"] == "ours") & (cells["data"] != "generated")
@@ -245,63 +273,8 @@ def counted(cells: pd.DataFrame, own: bool = True) -> pd.DataFrame:
 
 
 def counts(cells: pd.DataFrame, own: bool = True) -> dict[str, int]:
-    """Cells of `counted` by verdict: passes, fails, open, few; decided: the first three."""
+    """Cells of `counted` by verdict: passes, fails, open, few; judged: the first three; decided: the first two."""
     own = counted(cells, own)
     found = {name: int((own["lies"] == name).sum()) for name in ("passes", "fails", "open", "few")}
-    return found | {"decided": found["passes"] + found["fails"] + found["open"]}
-
-
-def tallied(cells: pd.DataFrame, own: bool = True) -> str:
-    """'2 of 5 (2 fail, 1 open)' of the cells that can be decided; 'none with five seeds' for none."""
-    count = counts(cells, own)
-    if not count["decided"]:
-        return "none with five seeds"
-    return f"{count['passes']} of {count['decided']} ({count['fails']} fail, {count['open']} open)"
-
-
-def sentences(cells: pd.DataFrame, answers: dict[str, str]) -> list[str]:
-    """Five sentences on the matrix, from its numbers alone. answers: of `verdict.open_questions`."""
-    own, total, others = counted(cells), counts(cells), counts(cells, own=False)
-    judged = own[own["lies"].isin(["passes", "fails", "open"])]
-    first = (
-        f"Of the {total['decided']} cells that can be judged (one test, one data set and one model with at least five "
-        f"seeds, on the papers' own data: {listed(dict.fromkeys(judged['corpus']))}), "
-        f"attention passes {total['passes']}, fails {total['fails']} and leaves {total['open']} undecided; "
-        f"{total['few']} wait for seeds, and {judged['test'].nunique()} of the {len(TESTS)} tests "
-        "have a cell that can be judged. On parts of the data and on stand-ins, which never count, "
-        f"{others['passes']} pass, {others['fails']} fail and {others['open']} are undecided."
-    )
-    jain = own[own["test"].isin(SUMMARY)]
-    asked = ", ".join(BY_KEY[key].asks for key in SUMMARY)
-    per_encoder = {name: part for name, part in jain.groupby("encoder", sort=False)}
-    told_encoders = (
-        "; ".join(f"{ENCODER_NAMES[name]} {tallied(part)}" for name, part in per_encoder.items()) or "no run"
-    )
-    second = f"Jain & Wallace's three tests ask the weights to {asked}; cells passed, by encoder: {told_encoders}."
-    third = (
-        "Wiegreffe & Pinter's four, of the BiLSTM's attention; cells passed: "
-        f"{by_test(own, ('necessary', 'stable', 'hard to move', 'guide'))}."
-    )
-    stand_ins = cells[cells["data"] != "same"]
-    fourth = (
-        "Two of Serrano & Smith's, on stand-ins for data that could not be had, in no count; cells passed: "
-        f"{by_test(stand_ins, CLAIMS, own=False)}."
-    )
-    unanswered = [name for name, answer in answers.items() if answer.startswith("open")]
-    answered = [name for name in answers if name not in unanswered]
-    fifth = (
-        f"{' and '.join(name.capitalize() for name in GATED)}, which carry much of the argument on both sides, "
-        f"were not rerun; of the debate's {len(answers)} open questions {len(answered)} have a computed answer here, "
-        f"in part at least ({listed(answered)}), and "
-        + (f"{len(unanswered)} wait for runs ({listed(unanswered)})." if unanswered else "none waits for runs.")
-    )
-    return [first, second, third, fourth, fifth]
-
-
-def by_test(cells: pd.DataFrame, keys: Iterable[str], own: bool = True) -> str:
-    """Tally of each test, those without a decided cell together at the end."""
-    tallies = {key: tallied(cells[cells["test"] == key], own) for key in keys}
-    decided = [f"{BY_KEY[key].asks} {tally}" for key, tally in tallies.items() if not tally.startswith("none")]
-    empty = [BY_KEY[key].asks for key, tally in tallies.items() if tally.startswith("none")]
-    waiting = [f"{len(empty)} without a cell of five seeds ({listed(empty)})"] if empty else []
-    return "; ".join(decided + waiting)
+    decided = found["passes"] + found["fails"]
+    return found | {"decided": decided, "judged": decided + found["open"]}

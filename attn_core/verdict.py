@@ -1,16 +1,17 @@
 """The closing page's answers: open questions, and Jain & Wallace's explanation of Diabetes on generated documents."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from attn_core import archive
 from attn_core import wiegreffe_tables as tables
-from attn_core.across import listed, told
-from attn_core.archive import Result
+from attn_core.across import listed, seeds_in_words, told
+from attn_core.archive import ENCODER_NAMES, Result
 from attn_core.experiments import guides
+from attn_core.matrix import accuracies, below_the_best
 from attn_core.measures import seed_interval
 from attn_core.reported import FINAL_RUN, reported
 from attn_core.runs import Run, as_dict, from_dict
@@ -64,8 +65,20 @@ def side(values: pd.Series) -> str:
     return "above" if low > 0 else "below" if high < 0 else "contains"
 
 
-def open_questions(results: list[Result], runs: pd.DataFrame, corpora: Iterable[str]) -> dict[str, str]:
-    """Key of QUESTIONS -> the computed answer in words, or 'open: ' and what is missing.
+@dataclass(frozen=True)
+class Answer:
+    """What the runs say to an open question, in words; state: DECIDED, UNDECIDED or WAITING."""
+
+    state: str
+    words: str
+
+
+DECIDED, UNDECIDED, WAITING = "decided", "undecided", "waiting"
+"""Whether the runs decide a question: for some data set at least; not, though there are enough; there are too few."""
+
+
+def open_questions(results: list[Result], runs: pd.DataFrame, corpora: Iterable[str]) -> dict[str, Answer]:
+    """Key of QUESTIONS -> the computed answer.
 
     results: stored summaries; runs: of `wiegreffe_runs.gather`; corpora: Wiegreffe & Pinter's that can be rerun.
     """
@@ -78,45 +91,53 @@ def open_questions(results: list[Result], runs: pd.DataFrame, corpora: Iterable[
     }
 
 
-def tasks(rows: pd.DataFrame) -> str:
-    """From rows of `wiegreffe_tables.gaps`."""
-    return (
-        tables.told_needs(rows, "dev")
-        if (rows["answer"] != "").any()
-        else "open: no data set has five seeds of both models."
+def tasks(rows: pd.DataFrame) -> Answer:
+    """From rows of `wiegreffe_tables.gaps`: checkpoints chosen on development data, and as the authors choose them."""
+    judged = rows[rows["answer"].isin(tables.ANSWERS)]
+    if judged.empty:
+        return Answer(WAITING, "No data set has five seeds of both models.")
+    ways = {"dev": "Checkpoints chosen on development data.", "test": "On the test set, as the authors chose them."}
+    words = " ".join(
+        f"*{title}* {tables.told_needs(rows, way)}" for way, title in ways.items() if way in set(rows["chosen"])
     )
+    return Answer(DECIDED if judged["answer"].ne("undecided").any() else UNDECIDED, words)
 
 
-def encoders(results: list[Result]) -> str:
+def encoders(results: list[Result]) -> Answer:
     """Agreement of attention with gradients, average minus BiLSTM, paired by seed, of data sets with five seeds."""
-    sets = list(dict.fromkeys(result.record["run"]["corpus"] for result in results))
-    where: dict[str, list[str]] = {"above": [], "below": [], "contains": []}
-    for corpus in sets:
+    where: dict[str, list[str]] = {"above": [], "below": [], "contains": [], "weak": []}
+    for corpus, models in accuracies(results).items():
         average, lstm = (
             statistic_by_seed(results, corpus, encoder, "tau_attention_gradient", "mean")
             for encoder in ("average", "lstm")
         )
         gap = (average - lstm).dropna()
         if where_it_lies := side(gap):
+            if weak := {"average", "lstm"} & set(below_the_best(models)):
+                where["weak"] += [f"{corpus} {ENCODER_NAMES[encoder]}" for encoder in weak]
+                continue
             where[where_it_lies].append(f"{corpus} {told(gap.mean(), *seed_interval(gap.to_numpy()), '+.2f')}")
     if not any(where.values()):
-        return "open: no data set has five seeds of both encoders."
-    return (
+        return Answer(WAITING, "No data set has five seeds of both encoders.")
+    words = (
         "τ between attention and gradients, encoder without context minus BiLSTM. "
         f"Above zero: {listed(where['above'])}. Below: {listed(where['below'])}. Around: {listed(where['contains'])}."
+        + (f" Left out, for they do their task badly: {listed(where['weak'])}." if where["weak"] else "")
     )
+    return Answer(DECIDED if where["above"] or where["below"] else UNDECIDED, words)
 
 
-def transfer(gaps: pd.DataFrame, corpora: list[str]) -> str:
+def transfer(gaps: pd.DataFrame, corpora: list[str]) -> Answer:
     """From `guides.differences`."""
     verdicts = [guides.leakage(gaps, corpus) for corpus in corpora if corpus in set(gaps["corpus"])]
-    decided = [sentence for verdict, sentence in verdicts if verdict != "open"]
-    return (
-        " ".join(decided) if decided else "open: no data set has five seeds of the guided networks and their controls."
-    )
+    told_of = [sentence for verdict, sentence in verdicts if verdict != "open"]
+    if not told_of:
+        return Answer(WAITING, "No data set has five seeds of the guided networks and their controls.")
+    undecided = {verdict for verdict, _ in verdicts} <= {"open", "undecided"}
+    return Answer(UNDECIDED if undecided else DECIDED, " ".join(told_of))
 
 
-def capacity(results: list[Result], corpus: str = "sst") -> str:
+def capacity(results: list[Result], corpus: str = "sst") -> Answer:
     """The exact optimum's distance at ε = 0.01, widest minus narrowest BiLSTM of one data set, paired by seed."""
     widths = {}
     for result in results:
@@ -126,10 +147,8 @@ def capacity(results: list[Result], corpus: str = "sst") -> str:
         } <= {"hidden"}:
             widths[run.hidden or 128] = run.hidden
     if len(widths) < 2:
-        return (
-            f"open: {corpus} has no stored run of another width; "
-            "python -m attn_core sweep data/sweeps/capacity.yml --pack makes them."
-        )
+        make = "python -m attn_core sweep data/sweeps/capacity.yml --pack makes them"
+        return Answer(WAITING, f"On {corpus} no run of another width is stored; {make}.")
     low, high = min(widths), max(widths)
     values = {
         width: statistic_by_seed(results, corpus, "lstm", "jsd_exact@0.01", "mean", widths[width])
@@ -137,16 +156,17 @@ def capacity(results: list[Result], corpus: str = "sst") -> str:
     }
     gap = (values[high] - values[low]).dropna()
     if not (lies := side(gap)):
-        return f"open: {corpus} with {low} and {high} units has {len(gap)} shared seeds; five decide."
+        return Answer(WAITING, f"On {corpus} {low} and {high} units have {len(gap)} shared seeds; five decide.")
     words = {
         "above": "a wider encoder eases adversaries",
         "below": "a wider encoder hampers adversaries",
         "contains": "no effect of width is shown",
     }[lies]
-    return (
+    words = (
         f"On {corpus} {words}: exact JSD at ε 0.01, {high} minus {low} units per direction, "
         f"{told(gap.mean(), *seed_interval(gap.to_numpy()), '+.3f')}, {len(gap)} seeds."
     )
+    return Answer(UNDECIDED if lies == "contains" else DECIDED, words)
 
 
 # ---- Jain & Wallace's explanation of Diabetes ------------------------------------------------------------------------
@@ -231,6 +251,11 @@ def in_words(values: pd.Series) -> str:
     return told(values.mean(), *seed_interval(values.to_numpy(float)), ".3f", (0, 1)) if len(values) else "–"
 
 
+def with_seeds(values: pd.Series) -> str:
+    """The same with the number of seeds."""
+    return f"{in_words(values)}, {seeds_in_words(len(values))}" if len(values) else "no run"
+
+
 def diabetes() -> dict[str, tuple[float, float]]:
     """What was reported of Diabetes, (positive, negative).
 
@@ -270,8 +295,3 @@ def explanation_sentence(rows: pd.DataFrame) -> str:
         f"They do not in: {listed(missed)}."
     )
     return words + (f" Too few seeds: {listed(waiting)}." if len(waiting) else "")
-
-
-def seeds_of(runs: pd.DataFrame) -> int:
-    """Seeds of the base model in a table of runs."""
-    return of_role(runs, "planted", "base")["seed"].nunique()
