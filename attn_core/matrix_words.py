@@ -7,7 +7,7 @@ import pandas as pd
 from attn_core.across import listed, number, told
 from attn_core.archive import ENCODER_NAMES
 from attn_core.matrix import BY_KEY, CLAIMS, SUMMARY, SYMBOLS, TESTS, counted, counts
-from attn_core.verdict import Answer
+from attn_core.verdict import DECIDED, UNDECIDED, WAITING, Answer
 from attn_core.wiegreffe_runs import GATED
 
 DEMANDS = ("necessary", "stable", "hard to move", "guide")
@@ -85,15 +85,26 @@ def sentences(cells: pd.DataFrame, answers: dict[str, Answer]) -> list[str]:
         f"Serrano & Smith's two, on other data than theirs ({listed(sets)}), in no count; "
         f"{by_test(elsewhere, CLAIMS, own=False)}{left_out(cells, CLAIMS)}."
     )
-    states = {
-        state: [ASKED[key] for key, answer in answers.items() if answer.state == state] for state in Answer.STATES
-    }
-    told_states = "; ".join(f"{state} {len(keys)} ({listed(keys)})" for state, keys in states.items() if keys)
     fifth = (
         f"{' and '.join(name.capitalize() for name in GATED)}, which carry much of the argument on both sides, were not "
-        f"rerun; of the debate's {len(answers)} open questions are {told_states}."
+        f"rerun; of the debate's {len(answers)} open questions {told_states(answers)}."
     )
     return [first, second, third, fourth, fifth]
+
+
+def told_states(answers: dict[str, Answer]) -> str:
+    """'2 are decided ... (names), 1 has numbers that decide nothing (name), none waits for runs'."""
+    words = {
+        DECIDED: ("is decided on some data set at least", "are decided on some data set at least"),
+        UNDECIDED: ("has numbers that decide nothing", "have numbers that decide nothing"),
+        WAITING: ("waits for runs", "wait for runs"),
+    }
+    parts = []
+    for state, (one, more) in words.items():
+        keys = [ASKED[key] for key, answer in answers.items() if answer.state == state]
+        count = f"{len(keys)} {one if len(keys) == 1 else more}" if keys else f"none {one}"
+        parts.append(count + (f" ({listed(keys)})" if keys else ""))
+    return ", ".join(parts)
 
 
 def left_out(cells: pd.DataFrame, tests: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ from attn_core.reported import FINAL_RUN, reported
 from attn_core.runs import Run, as_dict, from_dict
 from attn_core.scorecard import difference
 from attn_core.seeds import HEADLINE_SEEDS, summary_of
-from attn_core.wiegreffe_runs import guided_scores, of_role, seed_tables, table
+from attn_core.wiegreffe_runs import guided_scores, seed_tables, table
 
 QUESTIONS = {
     "tasks": "Which tasks need attention?",

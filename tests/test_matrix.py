@@ -78,8 +78,8 @@ def test_sentences_follow_the_numbers():
     )
     assert "in no count; no cell has five seeds yet (put the item" in told[3]
     assert (
-        "are decided, in part at least, 1 (which tasks need attention); answered by numbers that decide nothing 1 "
-        "(whether capacity eases adversaries); without the runs 2 (what encoders do to it, whether weights" in told[4]
+        "1 is decided on some data set at least (which tasks need attention), 1 has numbers that decide nothing "
+        "(whether capacity eases adversaries), 2 wait for runs (what encoders do to it, whether weights" in told[4]
     )
     flipped = matrix_words.sentences(
         cells(
@@ -90,9 +90,11 @@ def test_sentences_follow_the_numbers():
         {"tasks": verdict.Answer(verdict.UNDECIDED, "z")},
     )
     assert "BiLSTM 1 of 1 (0 fail, " in flipped[1] and "Average 0 of 1 (1 fails, " in flipped[1]
-    assert "be needed for the score 0 of 1 (1 fail" in flipped[2] and flipped[4].endswith(
-        "are answered by numbers that decide nothing 1 (which tasks need attention)."
+    assert "be needed for the score 0 of 1 (1 fail" in flipped[2]
+    nothing = (
+        "none is decided on some data set at least, 1 has numbers that decide nothing (which tasks need attention)"
     )
+    assert flipped[4].endswith(f"{nothing}, none waits for runs.")
 
 
 def test_reported_and_generated_cells_are_never_counted():
