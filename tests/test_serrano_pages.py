@@ -105,7 +105,7 @@ def test_weak_models_are_named_with_the_reason():
     runs = [*six_models(), *(result_of(encoder="han_conv", seed=seed, accuracy=0.3) for seed in SEEDS[:5])]
     reasons = serrano_pages.weak(runs)
     assert list(reasons) == [("imdb_stars", "han_conv")]
-    assert serrano_pages.told_weak(reasons) == "imdb_stars, HANconv (15 points below the regression)"
+    assert serrano_pages.told_weak(reasons) == "imdb_stars, HANconv (15.0 points below the regression)"
     assert serrano_pages.told_weak({}) == "none"
 
 
