@@ -114,7 +114,7 @@ def line(table: pd.DataFrame, tests: dict[str, tuple[str, str, Callable]] = TEST
     return pd.DataFrame(rows, columns=["test", "paper", "name", "mean", "low", "high", "n"])
 
 
-# ---- over models: rows of `line` with the columns label, models (whose they are), items (median) ----------------------
+# ---- over models: rows of `line` with the columns label, models (whose they are), items (median) ---------------------
 
 
 def ranges(rows: pd.DataFrame, test: str) -> str:
@@ -182,11 +182,11 @@ def opposites(rows: pd.DataFrame) -> str:
 def facts(row: pd.Series, items: float) -> str:
     """What a pair rests on, in words."""
     left = f"; with an item left {row['equals_left']:.2f} against {row['equals_left_random']:.2f}"
+    left = left if np.isfinite(row["equals_left"]) else ""
     return (
         f"τ {across.number(row['tau_gradient'], '.2f')}, agreement {row['equals']:.2f} (a random order "
         f"{row['equals_random']:.2f}; the optimum removes everything in {row['empties']:.0%} of the documents that can "
-        f"flip{left if np.isfinite(row['equals_left']) else ''}), {row['regret']:.0%} of the items too many (median document: "
-        f"{items:.0f} items)"
+        f"flip{left}), {row['regret']:.0%} of the items too many (median document: {items:.0f} items)"
     )
 
 
