@@ -81,6 +81,13 @@ def told_claims(rows: pd.DataFrame) -> str:
     return ". ".join(lines) + "."
 
 
+def told_decided(rows: pd.DataFrame) -> str:
+    """How many rules are decided, and how many no number could be had for, which stand in no line of `verdicts`."""
+    decided, without = int((rows["verdict"] != "not rerun").sum()), int(rows["ours"].isna().sum())
+    told = f"{decided} of {len(rows)} rows are decided"
+    return told + f"; {without} ask for a model of which no run is stored and have no line of their own" * bool(without)
+
+
 def claim_name(item: str) -> str:
     """'Statement 4a, random order needs more removals than attention'."""
     number, _, words = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")

@@ -13,10 +13,12 @@ import pandas as pd
 from attn_core.across import told
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.erasure import RANKINGS, derived
+from attn_core.experiments.removal import blocks_of
 from attn_core.measures import bootstrap_interval
 from attn_core.reported import reported
 from attn_core.runs import HIERARCHICAL
 from attn_core.seeds import HEADLINE_SEEDS, over_seeds
+from attn_core.traces import Traces
 
 NAMES = {
     "random": "random", "attention": "attention", "gradient": "gradient", "product": "gradient × attention",
@@ -113,6 +115,21 @@ def steps(every: pd.DataFrame, weak: Collection[tuple[str, str]] = (), item_left
     rows = pd.concat(parts, ignore_index=True)
     rows["counts"] = [counts(*model, weak) for model in zip(rows["corpus"], rows["encoder"], strict=True)]
     return rows
+
+
+def after_centring(traces: Traces) -> np.ndarray:
+    """sum |alpha (g - mean g)| / sum |alpha g| (D,), mean g = sum alpha g: what of gradient times attention is left.
+
+    The first is the numerator of an erasure's first-order effect; 0 where all items are alike. NaN for documents of one
+    item, or with no gradient.
+    """
+    share = np.full(len(traces), np.nan)
+    for rows, part in blocks_of(traces):
+        product = part.attention * part.gradient
+        left = np.abs(product - part.attention * product.sum(axis=1, keepdims=True)).sum(axis=1)
+        whole = np.abs(product).sum(axis=1)
+        share[rows] = np.where(whole > 0, left / np.where(whole > 0, whole, 1.0), np.nan)
+    return np.where(traces.lengths > 1, share, np.nan)
 
 
 def over_documents(values: np.ndarray, quantity: str) -> tuple[float, float]:

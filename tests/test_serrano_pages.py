@@ -40,7 +40,7 @@ def test_absent_runs_are_named_lines(monkeypatch):
     assert lines[0].startswith(
         "imdb_stars: no run of 2 models; the next: python -m attn_core run --corpus imdb_stars --encoder han_rnn"
     )
-    assert lines[1].startswith("agnews_all: FLANrnn (0 of 3 seeds)"), "no HAN is expected there"
+    assert lines[1].startswith("agnews_all (3 planned; a verdict needs 5): FLANrnn (0 of 3 seeds)"), "no HAN there"
 
 
 def test_numbers_over_seeds_by_hand(every):
@@ -86,6 +86,10 @@ def test_statements_follow_their_verdicts():
         "holds",
     ]
     assert serrano_claims.told_claims(rows[rows["corpus"] == "amazon"]).startswith("No run")
+    assert serrano_claims.told_decided(rows) == (
+        "4 of 8 rows are decided; 4 ask for a model of which no run is stored and have no line of their own"
+    )
+    assert serrano_claims.told_decided(rows[rows["corpus"] != "amazon"]) == "4 of 4 rows are decided"
     bare = serrano_claims.verdicts(rows.iloc[:0], rows)
     assert (
         bare["claim"].str[:2].tolist() == ["3a", "3b", "3c", "3d"]

@@ -279,3 +279,33 @@ def test_dispersions_draw_a_point_a_run_and_a_line_a_seed():
 
 def test_names_cover_the_rankings():
     assert set(serrano_tables.NAMES) == set(erasure.RANKINGS)
+
+
+def plain_after_centring(traces) -> list[float]:
+    """The same by loops over documents and items, the gradient by differences of the outputs."""
+    found = []
+    for d, (start, stop) in enumerate(zip(traces.offsets, traces.offsets[1:], strict=False)):
+        alpha, value = traces.attention[start:stop], traces.contribution[start:stop].astype(float)
+
+        def p(weights, value=value, bias=traces.bias.astype(float)):
+            logits = bias + weights @ value
+            return np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+
+        y, gradient = int(traces.logits[d].argmax()), []
+        for t in range(stop - start):
+            step = np.zeros(stop - start)
+            step[t] = 1e-6
+            gradient.append((p(alpha + step)[y] - p(alpha - step)[y]) / 2e-6)
+        mean = sum(a * g for a, g in zip(alpha, gradient, strict=True))
+        left = sum(abs(a * (g - mean)) for a, g in zip(alpha, gradient, strict=True))
+        found.append(left / sum(abs(a * g) for a, g in zip(alpha, gradient, strict=True)))
+    return found
+
+
+def test_what_centring_leaves_has_a_plain_twin():
+    traces = made_up(SEEDS[0])
+    traces = traces.take(np.arange(30))
+    found, plain = serrano_tables.after_centring(traces), np.array(plain_after_centring(traces))
+    several = traces.lengths > 1
+    assert several.any() and np.isnan(found[~several]).all()
+    np.testing.assert_allclose(found[several], plain[several], rtol=1e-4)
