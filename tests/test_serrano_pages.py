@@ -99,8 +99,17 @@ def test_statements_follow_their_verdicts():
     few = serrano_claims.claim_rows(serrano_scores.scored(six_models(count=3)), "4a", ["imdb_stars"])
     assert (
         serrano_claims.told_claims(few)
-        == "Statement 4a, random order needs more removals than attention: no verdict: few seeds on imdb_stars."
+        == "Statement 4a, random order needs more removals than attention: no verdict (few seeds) on imdb_stars."
     )
+    both = serrano_claims.told_claims(
+        serrano_claims.claim_rows(serrano_scores.scored(six_models(count=3)), "3a 3b", ["imdb_stars"])
+    )
+    assert both == (
+        "Statements 3a, mostly neither erasure flips; 3b, only the top flips more often than only r: "
+        "no verdict (few seeds) on imdb_stars."
+    )
+    mixed = pd.concat([few.iloc[:1], few.iloc[1:].assign(unjudged="weak model")])
+    assert serrano_claims.outcome(mixed).startswith("no verdict (few seeds) on imdb_stars (HANrnn); no verdict (weak")
     four = serrano_claims.claim_rows(serrano_scores.scored(six_models()), "4a", ["imdb_stars"])
     assert "imdb_stars (HANrnn, FLANrnn, FLANconv)" in serrano_claims.told_claims(four)
 
