@@ -161,8 +161,8 @@ def opposites(rows: pd.DataFrame) -> str:
     items = rows.groupby("label")["items"].first()
     high, low = wide.loc[shift.idxmax()], wide.loc[shift.idxmin()]
     chance = (
-        "More than half of this agreement is had by any order, since an order that flips last of all equals an optimum "
-        "that removes everything; what attention adds shows with an item left."
+        "More than half of this agreement is also a random order's, since every order that flips last of all equals an "
+        "optimum that removes everything; what attention adds shows with an item left."
         if high["equals_random"] > 0.5 * high["equals"]
         else "A random order agrees much less often, so attention's top is often right although it ranks all items "
         "differently from the gradient: τ counts all pairs, a flip set the top alone."
