@@ -56,10 +56,11 @@ def rankings(
 
     Columns corpus, encoder, ranking, quantity (a key of QUANTITIES), mean, low, high, n_seeds, over, counts. Documents
     of more than one item; fraction and regret: those that flip under the ranking; equals: those that flip at all. One
-    further quantity, regret_common: regret_fraction over the documents that flip under every ranking. The interval is Student's t over seeds (over = 'seeds'); a model of one seed whose document table is given in
-    `documents` has a bootstrap over its documents ('documents'), others none. Where no resampling moves the number a
-    bootstrap says nothing: a share then has Wilson's interval, the others have none. item_left: a flip that comes with
-    the zero vector counts as none. The optimum has no regret.
+    further quantity, regret_common: regret_fraction over the documents that flip under every ranking. The interval is
+    Student's t over seeds (over = 'seeds'); a model of one seed whose document table is given in `documents` has a
+    bootstrap over its documents ('documents'), others none. Where no resampling moves the number a bootstrap says
+    nothing: a share then has Wilson's interval, the others have none. item_left: a flip that comes with the zero vector
+    counts as none. The optimum has no regret.
     """
     suffix, parts = "@left" if item_left else "", []
     for ranking in RANKINGS:
@@ -195,7 +196,7 @@ def closest(rows: pd.DataFrame) -> str:
     if (mine["n_seeds"] >= HEADLINE_SEEDS).any():
         mine = mine[mine["n_seeds"] >= HEADLINE_SEEDS]
     else:
-        told_seeds = f", none of {HEADLINE_SEEDS} seeds, so this decides nothing"
+        told_seeds = f", none of them with {HEADLINE_SEEDS} seeds, so this decides nothing"
     wide = mine.pivot_table(index=["corpus", "encoder"], columns=["quantity", "ranking"], values="mean")
     if "regret_common" not in wide or wide["regret_common"].dropna().empty:
         return "No document of a model that counts flips under every ranking, so nothing is said of the rankings."
@@ -210,31 +211,33 @@ def closest(rows: pd.DataFrame) -> str:
     ]
     return (
         f"Over {len(beyond)} model{'' if len(beyond) == 1 else 's'} that count{'s' if len(beyond) == 1 else ''}"
-        f"{told_seeds}, the mean share of items too many on documents that flip under every ranking is, from the least: "
-        f"{'; '.join(clauses)}. Least on single models: {wins}."
+        f"{told_seeds}, the mean share of items too many on documents that flip under every ranking is, "
+        f"from the least: {'; '.join(clauses)}. Least on single models: {wins}."
     )
 
 
 def paper_order(rows: pd.DataFrame) -> str:
-    """What `steps` says of the paper's order, in words: only models that count, of five or more seeds, decide a step."""
+    """What `steps` says of the paper's order, in words: models that count and have five or more seeds decide a step."""
     order = ", ".join(map(NAMES.get, PAPERS_ORDER))
     judged = rows[rows["counts"] & (rows["n_seeds"] >= HEADLINE_SEEDS)]
     if judged.empty:
         return (
-            f"Whether the order is the one reported of the paper ({order}) is not decided, for no model that counts has "
-            f"{HEADLINE_SEEDS} seeds; {NAMES['gradient']} and {NAMES['product']} in particular are not told apart."
+            f"Whether the order is the one reported of the paper ({order}) is not decided, for no model that counts "
+            f"has {HEADLINE_SEEDS} seeds; {NAMES['gradient']} and {NAMES['product']} in particular are not told apart."
         )
     clauses, all_clear = [], True
     for (earlier, later), part in judged.groupby(["earlier", "later"], sort=False):
         as_told, reverse = int((part["low"] > 0).sum()), int((part["high"] < 0).sum())
         all_clear &= as_told == len(part)
-        pair = f"{NAMES[earlier]} and {NAMES[later]}"
         clauses.append(
-            f"{pair} are not told apart on any of {len(part)}" if not as_told + reverse else
-            f"{NAMES[earlier]} clearly needs less than {NAMES[later]} on {as_told} of {len(part)}, clearly more on {reverse}"
+            f"{NAMES[earlier]} and {NAMES[later]} are not told apart on any of {len(part)}" if not as_told + reverse else
+            f"{NAMES[earlier]} clearly needs less than {NAMES[later]} on {as_told} of {len(part)}, more on {reverse}"
         )  # fmt: skip
     if all_clear:
-        return f"Every step of the order reported of the paper ({order}) is clear on every model that counts, of {HEADLINE_SEEDS} or more seeds ({judged.groupby(['corpus', 'encoder']).ngroups})."
+        return (
+            f"Every step of the order reported of the paper ({order}) is clear on every model that counts, of "
+            f"{HEADLINE_SEEDS} or more seeds ({judged.groupby(['corpus', 'encoder']).ngroups})."
+        )
     return (
         f"The order reported of the paper ({order}), step by step on models of {HEADLINE_SEEDS} or more seeds: "
         f"{'; '.join(clauses)}."
