@@ -229,10 +229,12 @@ def paper_order(rows: pd.DataFrame) -> str:
     for (earlier, later), part in judged.groupby(["earlier", "later"], sort=False):
         as_told, reverse = int((part["low"] > 0).sum()), int((part["high"] < 0).sum())
         all_clear &= as_told == len(part)
+        first, second, n = NAMES[earlier], NAMES[later], len(part)
         clauses.append(
-            f"{NAMES[earlier]} and {NAMES[later]} are not told apart on any of {len(part)}" if not as_told + reverse else
-            f"{NAMES[earlier]} clearly needs less than {NAMES[later]} on {as_told} of {len(part)}, more on {reverse}"
-        )  # fmt: skip
+            f"{first} clearly needs less than {second} on {as_told} of {n}, more on {reverse}"
+            if as_told + reverse
+            else f"{first} and {second} are not told apart on any of {n}"
+        )
     if all_clear:
         return (
             f"Every step of the order reported of the paper ({order}) is clear on every model that counts, of "
