@@ -102,5 +102,5 @@ def fit_to_count(corpus: str, accuracies: list[float]) -> tuple[bool, str]:
     if low <= majority:
         return False, f"its interval reaches the majority rate of {majority:.2f}"
     if mean < regression - BELOW:
-        return False, f"{100 * (regression - mean):.0f} points below the regression"
+        return False, f"{100 * (regression - mean):.1f} points below the regression"
     return True, ""

@@ -33,7 +33,7 @@ def lacking(corpus: str, models: dict[str, list[Run]], stored: list[Result], see
     """One line naming the models of a data set that lack planned seeds and the next run to make; None where none does.
 
     models: name -> its runs. stored: those of all models that are there. Where none is and there are more than
-    `most_named` models, they are counted, not named.
+    `most_named` models, they are counted, not named. A plan too small for a verdict is said so.
     """
     have = {result.key for result in stored}
     few, following = [], None
@@ -46,7 +46,10 @@ def lacking(corpus: str, models: dict[str, list[Run]], stored: list[Result], see
         return None
     none = not any(run.key in have for runs in models.values() for run in runs)
     told = f"no run of {len(models)} models" if none and len(models) > most_named else ", ".join(few)
-    return f"{corpus}: {told}; the next: {command(following)}"
+    of_plan = planned(corpus, seeds)
+    short = of_plan < min(seeds, HEADLINE_SEEDS) and not catalogue.corpus(corpus).generated
+    note = f" ({of_plan} planned; a verdict needs {HEADLINE_SEEDS})" * short
+    return f"{corpus}{note}: {told}; the next: {command(following)}"
 
 
 def book_seeds(corpus: str, count: int) -> tuple[int, ...]:

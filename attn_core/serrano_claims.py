@@ -63,22 +63,45 @@ def verdict(row) -> str:
 
 
 def told_claims(rows: pd.DataFrame) -> str:
-    """What became of the claims, a clause each: data sets where it holds, is not decided, does not hold, or waits."""
+    """What became of the claims, a clause each: data sets where it holds, is not decided, does not hold, or waits.
+
+    Claims that all wait for the same reasons share a clause.
+    """
     if rows["ours"].isna().all():
         return "No run of this paper's models is stored for these data sets, so nothing is decided."
-    lines = []
+    lines, waiting = [], {}
     for item, part in rows[rows["ours"].notna()].groupby("item", sort=False):
-        groups: dict[str, dict[str, list[str]]] = {}
-        for row in part.itertuples():
-            groups.setdefault(verdict(row), {}).setdefault(row.corpus, []).append(model_name(row.encoder))
-        several = part["encoder"].nunique() > 1
-        told = []
-        for what, sets in groups.items():
-            bare = what.startswith("no verdict: few seeds") or not several
-            names = [name if bare else f"{name} ({', '.join(models)})" for name, models in sets.items()]
-            told.append(f"{what} on {', '.join(names)}")
-        lines.append(f"{claim_name(item)}: {'; '.join(told)}")
+        told = outcome(part)
+        if all(verdict(row).startswith("no verdict") for row in part.itertuples()):
+            waiting.setdefault(told, []).append(item)
+        else:
+            lines.append(f"{claim_name(item)}: {told}")
+    for told, items in waiting.items():
+        names = [claim_name(item).removeprefix("Statement ") for item in items]
+        lines.append(f"Statement{'s' * (len(items) > 1)} {'; '.join(names)}: {told}")
     return ". ".join(lines) + "."
+
+
+def outcome(part: pd.DataFrame) -> str:
+    """What became of one claim: 'holds on amazon (HANrnn); no verdict (few seeds) on yelp'."""
+    groups: dict[str, dict[str, list[str]]] = {}
+    for row in part.itertuples():
+        groups.setdefault(verdict(row), {}).setdefault(row.corpus, []).append(model_name(row.encoder))
+    several, told = part["encoder"].nunique() > 1, []
+    for what, sets in groups.items():
+        alone = {name for name in sets if sum(name in others for others in groups.values()) == 1}
+        bare = set(sets) if not several else alone if what.startswith("no verdict: few seeds") else set()
+        names = ", ".join(name if name in bare else f"{name} ({', '.join(models)})" for name, models in sets.items())
+        kind, _, why = what.partition(": ")
+        told.append(f"{kind} ({why}) on {names}" if why else f"{kind} on {names}")
+    return "; ".join(told)
+
+
+def told_decided(rows: pd.DataFrame) -> str:
+    """How many rules are decided, and how many no number could be had for, which stand in no line of `verdicts`."""
+    decided, without = int((rows["verdict"] != "not rerun").sum()), int(rows["ours"].isna().sum())
+    told = f"{decided} of {len(rows)} rows are decided"
+    return told + f"; {without} ask for a model of which no run is stored and have no line of their own" * bool(without)
 
 
 def claim_name(item: str) -> str:

@@ -5,6 +5,7 @@ that enter no claim (`serrano_pages.weak`), and return tables or words; every wo
 """
 
 from collections.abc import Collection, Mapping
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,12 @@ import pandas as pd
 from attn_core.across import told
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.erasure import RANKINGS, derived
+from attn_core.experiments.removal import blocks_of
 from attn_core.measures import bootstrap_interval
 from attn_core.reported import reported
 from attn_core.runs import HIERARCHICAL
 from attn_core.seeds import HEADLINE_SEEDS, over_seeds
+from attn_core.traces import Traces
 
 NAMES = {
     "random": "random", "attention": "attention", "gradient": "gradient", "product": "gradient × attention",
@@ -52,11 +55,12 @@ def rankings(
     """How far each ranking lies from the smallest flip set: one row per data set, model, ranking and quantity.
 
     Columns corpus, encoder, ranking, quantity (a key of QUANTITIES), mean, low, high, n_seeds, over, counts. Documents
-    of more than one item; fraction and regret: those that flip under the ranking; equals: those that flip at all. The
-    interval is Student's t over seeds (over = 'seeds'); a model of one seed whose document table is given in
-    `documents` has a bootstrap over its documents ('documents'), others none. Where no resampling moves the number a
-    bootstrap says nothing: a share then has Wilson's interval, the others have none. item_left: a flip that comes with
-    the zero vector counts as none. The optimum has no regret.
+    of more than one item; fraction and regret: those that flip under the ranking; equals: those that flip at all. One
+    further quantity, regret_common: regret_fraction over the documents that flip under every ranking. The interval is
+    Student's t over seeds (over = 'seeds'); a model of one seed whose document table is given in `documents` has a
+    bootstrap over its documents ('documents'), others none. Where no resampling moves the number a bootstrap says
+    nothing: a share then has Wilson's interval, the others have none. item_left: a flip that comes with the zero vector
+    counts as none. The optimum has no regret.
     """
     suffix, parts = "@left" if item_left else "", []
     for ranking in RANKINGS:
@@ -68,10 +72,16 @@ def rankings(
             )
             part = every[chosen & every["value"].notna()]
             parts.append(over_seeds(part, "corpus", "encoder").assign(ranking=ranking, quantity=quantity))
+    shared = on_common(every, item_left)
+    for ranking in RANKINGS if len(shared) else ():
+        if ranking != "optimum":
+            part = (shared[ranking] - shared["optimum"]).dropna().rename("value").reset_index()
+            parts.append(over_seeds(part, "corpus", "encoder").assign(ranking=ranking, quantity="regret_common"))
     rows = pd.concat(parts, ignore_index=True)
     rows["over"] = np.where(rows["low"].notna(), "seeds", "")
     for model, table in (documents or {}).items():
         mine = rows[(rows["corpus"] == model[0]) & (rows["encoder"] == model[1]) & (rows["n_seeds"] == 1)]
+        mine = mine[mine["quantity"].isin(list(QUANTITIES))]
         found = derived(table, item_left)
         for row in mine.itertuples():
             values = found[f"{row.quantity}_{row.ranking}"].to_numpy(float)
@@ -83,6 +93,44 @@ def rankings(
     return rows[
         ["corpus", "encoder", "ranking", "quantity", "mean", "low", "high", "n_seeds", "over", "counts"]
     ].reset_index(drop=True)
+
+
+def on_common(every: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
+    """Mean fraction removed over the documents that flip under every ranking: rows corpus, encoder, seed; a column per
+    ranking. Their differences are differences on the same documents."""
+    names = {f"fraction_{ranking}{'@left' * item_left}": ranking for ranking in RANKINGS}
+    part = every[every["statistic"].isin(list(names)) & (every["measure"] == "mean") & (every["bin"] == "common")]
+    wide = part.pivot_table(index=["corpus", "encoder", "seed"], columns="statistic", values="value", sort=False)
+    return wide.rename(columns=names).reindex(columns=list(names.values()))
+
+
+def steps(every: pd.DataFrame, weak: Collection[tuple[str, str]] = (), item_left: bool = False) -> pd.DataFrame:
+    """The paper's order step by step: fraction removed under the later ranking minus the earlier, on common documents.
+
+    Columns corpus, encoder, earlier, later, mean, low, high, n_seeds (differences within seeds, Student's t), counts.
+    """
+    shared, parts = on_common(every, item_left), []
+    for earlier, later in pairwise(PAPERS_ORDER):
+        part = (shared[later] - shared[earlier]).dropna().rename("value").reset_index()
+        parts.append(over_seeds(part, "corpus", "encoder").assign(earlier=earlier, later=later))
+    rows = pd.concat(parts, ignore_index=True)
+    rows["counts"] = [counts(*model, weak) for model in zip(rows["corpus"], rows["encoder"], strict=True)]
+    return rows
+
+
+def after_centring(traces: Traces) -> np.ndarray:
+    """sum |alpha (g - mean g)| / sum |alpha g| (D,), mean g = sum alpha g: what of gradient times attention is left.
+
+    The first is the numerator of an erasure's first-order effect; 0 where all items are alike. NaN for documents of one
+    item, or with no gradient.
+    """
+    share = np.full(len(traces), np.nan)
+    for rows, part in blocks_of(traces):
+        product = part.attention * part.gradient
+        left = np.abs(product - part.attention * product.sum(axis=1, keepdims=True)).sum(axis=1)
+        whole = np.abs(product).sum(axis=1)
+        share[rows] = np.where(whole > 0, left / np.where(whole > 0, whole, 1.0), np.nan)
+    return np.where(traces.lengths > 1, share, np.nan)
 
 
 def over_documents(values: np.ndarray, quantity: str) -> tuple[float, float]:
@@ -137,10 +185,10 @@ def panels(
     )
 
 
-def sentence(rows: pd.DataFrame) -> str:
-    """What `rankings` adds up to, in words: which is closest to the optimum, and whether the paper's order holds.
+def closest(rows: pd.DataFrame) -> str:
+    """Which rankings of `rankings` come closest to the optimum, on common documents, in words.
 
-    Over the models that count: with five seeds or more where there are such, else with fewer, which the sentence says.
+    Over the models that count: with five seeds or more where there are such, else with fewer, which the words say.
     """
     told_seeds, mine = "", rows[rows["counts"] & (rows["ranking"] != "optimum")]
     if mine.empty:
@@ -148,30 +196,53 @@ def sentence(rows: pd.DataFrame) -> str:
     if (mine["n_seeds"] >= HEADLINE_SEEDS).any():
         mine = mine[mine["n_seeds"] >= HEADLINE_SEEDS]
     else:
-        told_seeds = f", none of {HEADLINE_SEEDS} seeds, so this decides nothing"
+        told_seeds = f", none of them with {HEADLINE_SEEDS} seeds, so this decides nothing"
     wide = mine.pivot_table(index=["corpus", "encoder"], columns=["quantity", "ranking"], values="mean")
-    beyond = wide["regret_fraction"].dropna()
-    if beyond.empty:
-        return "No ranking of a model that counts flips a decision, so nothing is said of the rankings."
+    if "regret_common" not in wide or wide["regret_common"].dropna().empty:
+        return "No document of a model that counts flips under every ranking, so nothing is said of the rankings."
+    beyond = wide["regret_common"].dropna()
     order = beyond.mean().sort_values().index.tolist()
     best = beyond.idxmin(axis=1).value_counts()
     wins = ", ".join(f"{NAMES[name]} on {best[name]}" for name in order if name in best)
     clauses = [
-        f"{NAMES[name]} ({beyond[name].mean():.1%} of the items too many; "
-        f"the smallest set in {wide['equals'][name].mean():.0%} of documents)"
+        f"{NAMES[name]} ({beyond[name].mean():.1%}; "
+        f"the smallest set in {wide['equals'][name].mean():.0%} of documents that can flip)"
         for name in order
     ]
-    paper = [name for name in order if name in PAPERS_ORDER]
-    same = (
-        "the order reported of the paper"
-        if paper == list(PAPERS_ORDER)
-        else "not the order reported of the paper, which is " + ", ".join(map(NAMES.get, PAPERS_ORDER))
-    )
     return (
         f"Over {len(beyond)} model{'' if len(beyond) == 1 else 's'} that count{'s' if len(beyond) == 1 else ''}"
-        f"{told_seeds}, the rankings from the closest to the smallest flip set are: "
-        f"{'; '.join(clauses)}. Closest on single models: {wins}. "
-        f"Of the paper's four, {', '.join(map(NAMES.get, paper))}: {same}."
+        f"{told_seeds}, the mean share of items too many on documents that flip under every ranking is, "
+        f"from the least: {'; '.join(clauses)}. Least on single models: {wins}."
+    )
+
+
+def paper_order(rows: pd.DataFrame) -> str:
+    """What `steps` says of the paper's order, in words: models that count and have five or more seeds decide a step."""
+    order = ", ".join(map(NAMES.get, PAPERS_ORDER))
+    judged = rows[rows["counts"] & (rows["n_seeds"] >= HEADLINE_SEEDS)]
+    if judged.empty:
+        return (
+            f"Whether the order is the one reported of the paper ({order}) is not decided, for no model that counts "
+            f"has {HEADLINE_SEEDS} seeds; {NAMES['gradient']} and {NAMES['product']} in particular are not told apart."
+        )
+    clauses, all_clear = [], True
+    for (earlier, later), part in judged.groupby(["earlier", "later"], sort=False):
+        as_told, reverse = int((part["low"] > 0).sum()), int((part["high"] < 0).sum())
+        all_clear &= as_told == len(part)
+        first, second, n = NAMES[earlier], NAMES[later], len(part)
+        clauses.append(
+            f"{first} clearly needs less than {second} on {as_told} of {n}, more on {reverse}"
+            if as_told + reverse
+            else f"{first} and {second} are not told apart on any of {n}"
+        )
+    if all_clear:
+        return (
+            f"Every step of the order reported of the paper ({order}) is clear on every model that counts, of "
+            f"{HEADLINE_SEEDS} or more seeds ({judged.groupby(['corpus', 'encoder']).ngroups})."
+        )
+    return (
+        f"The order reported of the paper ({order}), step by step on models of {HEADLINE_SEEDS} or more seeds: "
+        f"{'; '.join(clauses)}."
     )
 
 

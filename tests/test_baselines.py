@@ -30,6 +30,9 @@ def test_weak_models_do_not_count(monkeypatch):
     monkeypatch.setattr(baselines, "stored", lambda: table)
     assert baselines.fit_to_count("imdb_stars", [0.38, 0.39, 0.40]) == (True, "")
     assert not baselines.fit_to_count("imdb_stars", [0.36, 0.365, 0.36])[0]
+    assert baselines.fit_to_count("imdb_stars", [0.369])[1] == "3.1 points below the regression", (
+        "more than the rule's 3"
+    )
     assert "majority" in baselines.fit_to_count("imdb_stars", [0.1, 0.5, 0.6])[1], "its interval reaches down to it"
     assert baselines.fit_to_count("imdb_stars", [0.37 + 1e-9])[0] and np.isclose(0.4 - baselines.BELOW, 0.37)
     with pytest.raises(AttnError, match="no baselines of yelp"):

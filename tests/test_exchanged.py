@@ -1,9 +1,10 @@
 """Both papers' tests on made-up traces of either kind."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from attn_core import exchanged
+from attn_core import exchanged, serrano_pages
 from attn_core.experiments import erasure
 from attn_core.experiments.controls import ceiling
 from attn_core.measures import LN2
@@ -50,3 +51,90 @@ def test_a_line_counts_what_is_defined():
     assert found.loc["tau_loo", "n"] == table["tau_loo"].notna().sum() < len(table)
     assert (found["low"] <= found["mean"]).all() and (found["mean"] <= found["high"]).all()
     assert found.loc["fraction", "mean"] == np.median(table["fraction"].dropna())
+
+
+def test_sorted_test_sets_keep_all_their_classes():
+    traces = made_up(2, documents=200)
+    some = exchanged.some(traces, "sst", 50)
+    assert len(some) == 50 and (np.diff(some.doc_id) > 0).all() and some.doc_id.max() > 150 and some.doc_id.min() < 50
+    more = exchanged.some(traces, "sst", 100)
+    assert set(some.doc_id) < set(more.doc_id) and len(exchanged.some(traces, "sst", 500)) == 200
+
+
+def only_the_bias() -> Traces:
+    """Four items that all speak for class 1 under a bias for class 0: nothing but the zero vector flips."""
+    return Traces(
+        np.array([0]), np.array([1]), np.array([0, 4]), np.arange(4.0), np.full((4, 1), 2.0), np.array([-1.0])
+    )
+
+
+def test_any_order_equals_an_optimum_that_removes_everything():
+    row = exchanged.per_document(only_the_bias()).iloc[0]
+    assert (row["empties"], row["equals"], row["equals_random"]) == (1, 1, 1)
+    assert np.isnan(row["equals_left"]) and np.isnan(row["equals_left_random"])
+
+
+def test_shares_with_an_item_left_are_of_documents_that_then_flip():
+    traces = made_up(3, documents=300)
+    table = exchanged.per_document(traces)
+    found = erasure.derived(erasure.document_table(traces.take(np.flatnonzero(traces.lengths > 1))), item_left=True)
+    for name, order in (("equals_left", "attention"), ("equals_left_random", "random")):
+        np.testing.assert_array_equal(table[name], found[f"equals_{order}"])
+    assert table["equals_left"].notna().sum() == ((table["empties"] == 0) & table["equals"].notna()).sum()
+
+
+def models(**changes) -> pd.DataFrame:
+    """Rows of `line` of six models by hand; changes: test -> its six means."""
+    means = {name: np.full(6, 0.5) for name in exchanged.TESTS} | {"tau_gradient": np.linspace(0.1, 0.6, 6)}
+    means |= {"equals": np.linspace(0.9, 0.4, 6), "regret": np.linspace(0.0, 0.25, 6)} | changes
+    papers = ["Jain & Wallace"] * 4 + ["Serrano & Smith"] * 2
+    return pd.DataFrame([
+        {"test": test, "mean": values[i], "models": papers[i], "label": f"m{i}", "items": 10.0 * (i + 1)}
+        for test, values in means.items() for i in range(6)
+    ])  # fmt: skip
+
+
+def test_words_over_models_follow_the_numbers():
+    rows = models()
+    assert exchanged.ranges(rows, "equals") == (
+        "Jain & Wallace's 0.60 to 0.90 (4 models); Serrano & Smith's 0.40 to 0.50 (2 models)"
+    )
+    assert exchanged.ranges(rows[rows["label"].isin(["m5"])], "equals") == "Serrano & Smith's 0.40 (1 model)"
+    assert exchanged.ranges(rows.iloc[:0], "equals") == "no run"
+    assert exchanged.agreement(rows, "tau_gradient", "equals") == "-1.00 over 6 models"
+    assert exchanged.agreement(rows, "tau_gradient", "regret") == "1.00 over 6 models"
+    assert "not computed (models: 4; 5" in exchanged.agreement(
+        rows[rows["models"] == "Jain & Wallace"], "equals", "regret"
+    )
+    assert exchanged.no_better(rows).startswith("6 of 6 models")
+    assert exchanged.no_better(models(equals_random=np.full(6, 0.31))) == "3 of 6 models (m3, m4, m5)"
+    assert exchanged.no_better(models(equals_random=np.zeros(6))) == "0 of 6 models"
+
+
+def test_the_pair_of_the_exercise_follows_the_numbers():
+    told = exchanged.opposites(models())
+    assert told.startswith(
+        "Higher by agreement with the optimum than by τ: m0, τ 0.10, agreement 0.90 (a random order 0.50"
+    )
+    assert "More than half" in told and "The reverse: m5, τ 0.60, agreement 0.40" in told and "Nor does it come" in told
+    assert "A random order agrees much less often" in exchanged.opposites(models(equals_random=np.full(6, 0.1)))
+    assert "yet close to one" in exchanged.opposites(models(regret=np.full(6, 0.05)))
+    assert "with an item left" not in exchanged.opposites(models(equals_left=np.full(6, np.nan))).split(" items). ")[0]
+    assert "no pair" in exchanged.opposites(models(equals=np.linspace(0.1, 0.6, 6)))
+    assert "no pair" in exchanged.opposites(models().iloc[:0])
+
+
+def test_weak_models_of_either_paper_are_named(monkeypatch):
+    seen = {}
+    monkeypatch.setattr(serrano_pages, "gather", lambda corpora, *_: (seen.update(corpora=corpora) or [], []))
+    monkeypatch.setattr(exchanged.across, "stored_runs", lambda runs: runs if runs[0].encoder == "average" else [])
+    monkeypatch.setattr(exchanged.serrano_scores, "weakness", lambda corpus, runs: f"{len(runs)} runs of {corpus}")
+    assert exchanged.weak(["sst"], ["lstm", "average"], ["amazon", "planted"], ["han_rnn"]) == {
+        ("sst", "average"): "9 runs of sst"
+    }
+    assert seen["corpora"] == ["amazon"]
+    reasons = {("amazon", "han_rnn"): "why"}
+    assert exchanged.label("amazon", "han_rnn", reasons) == "amazon HANrnn *"
+    assert exchanged.label("planted", "han_rnn", {}) == "planted HANrnn *" and "*" not in exchanged.label(
+        "sst", "lstm", {}
+    )

@@ -32,11 +32,16 @@ def test_models_that_lack_seeds_are_named_with_the_next_run():
     }
     stored = [SimpleNamespace(key=run.key) for run in [*models["A"][:3], *models["B"][1:2]]]
     told = lacking("imdb", models, stored, 5, most_named=1)
-    assert told.startswith("imdb: B (1 of 3 seeds); the next: ") and told.endswith(
+    few = "imdb (3 planned; a verdict needs 5)"
+    assert told.startswith(f"{few}: B (1 of 3 seeds); the next: ") and told.endswith(
         "--corpus imdb --encoder average --attention tanh --seed 10"
     )
     assert lacking("imdb", {"A": models["A"]}, stored, 5, most_named=1) is None
-    assert lacking("imdb", models, [], 5, most_named=1).startswith("imdb: no run of 2 models; the next: ")
+    assert lacking("imdb", models, [], 5, most_named=1).startswith(f"{few}: no run of 2 models; the next: ")
     assert lacking("imdb", models, [], 5, most_named=2).startswith(
-        "imdb: A (0 of 3 seeds), B (0 of 3 seeds); the next: "
+        f"{few}: A (0 of 3 seeds), B (0 of 3 seeds); the next: "
     )
+    assert lacking("imdb", models, [], 2, most_named=2).startswith("imdb: A (0 of 2 seeds)"), "as many as asked for"
+    five = {"A": [Run("sst", "lstm", seed=seed) for seed in SEEDS[:5]]}
+    assert lacking("sst", five, [], 5, most_named=1).startswith("sst: A (0 of 5 seeds)")
+    assert "\n" not in told

@@ -40,7 +40,7 @@ def test_absent_runs_are_named_lines(monkeypatch):
     assert lines[0].startswith(
         "imdb_stars: no run of 2 models; the next: python -m attn_core run --corpus imdb_stars --encoder han_rnn"
     )
-    assert lines[1].startswith("agnews_all: FLANrnn (0 of 3 seeds)"), "no HAN is expected there"
+    assert lines[1].startswith("agnews_all (3 planned; a verdict needs 5): FLANrnn (0 of 3 seeds)"), "no HAN there"
 
 
 def test_numbers_over_seeds_by_hand(every):
@@ -86,6 +86,10 @@ def test_statements_follow_their_verdicts():
         "holds",
     ]
     assert serrano_claims.told_claims(rows[rows["corpus"] == "amazon"]).startswith("No run")
+    assert serrano_claims.told_decided(rows) == (
+        "4 of 8 rows are decided; 4 ask for a model of which no run is stored and have no line of their own"
+    )
+    assert serrano_claims.told_decided(rows[rows["corpus"] != "amazon"]) == "4 of 4 rows are decided"
     bare = serrano_claims.verdicts(rows.iloc[:0], rows)
     assert (
         bare["claim"].str[:2].tolist() == ["3a", "3b", "3c", "3d"]
@@ -95,8 +99,17 @@ def test_statements_follow_their_verdicts():
     few = serrano_claims.claim_rows(serrano_scores.scored(six_models(count=3)), "4a", ["imdb_stars"])
     assert (
         serrano_claims.told_claims(few)
-        == "Statement 4a, random order needs more removals than attention: no verdict: few seeds on imdb_stars."
+        == "Statement 4a, random order needs more removals than attention: no verdict (few seeds) on imdb_stars."
     )
+    both = serrano_claims.told_claims(
+        serrano_claims.claim_rows(serrano_scores.scored(six_models(count=3)), "3a 3b", ["imdb_stars"])
+    )
+    assert both == (
+        "Statements 3a, mostly neither erasure flips; 3b, only the top flips more often than only r: "
+        "no verdict (few seeds) on imdb_stars."
+    )
+    mixed = pd.concat([few.iloc[:1], few.iloc[1:].assign(unjudged="weak model")])
+    assert serrano_claims.outcome(mixed).startswith("no verdict (few seeds) on imdb_stars (HANrnn); no verdict (weak")
     four = serrano_claims.claim_rows(serrano_scores.scored(six_models()), "4a", ["imdb_stars"])
     assert "imdb_stars (HANrnn, FLANrnn, FLANconv)" in serrano_claims.told_claims(four)
 
@@ -105,7 +118,7 @@ def test_weak_models_are_named_with_the_reason():
     runs = [*six_models(), *(result_of(encoder="han_conv", seed=seed, accuracy=0.3) for seed in SEEDS[:5])]
     reasons = serrano_pages.weak(runs)
     assert list(reasons) == [("imdb_stars", "han_conv")]
-    assert serrano_pages.told_weak(reasons) == "imdb_stars, HANconv (15 points below the regression)"
+    assert serrano_pages.told_weak(reasons) == "imdb_stars, HANconv (15.0 points below the regression)"
     assert serrano_pages.told_weak({}) == "none"
 
 

@@ -13,7 +13,7 @@ from attn_core.measures import bootstrap_interval, seed_interval
 from attn_core.runs import SEEDS
 from attn_core.serrano_hypothesis import gaps, hypothesis, hypothesis_verdict
 from attn_core.serrano_pages import summaries
-from attn_core.serrano_tables import panels, races, ranking_table, rankings, sentence
+from attn_core.serrano_tables import closest, panels, paper_order, races, ranking_table, rankings, steps
 
 matplotlib.use("agg")
 
@@ -25,9 +25,9 @@ def every():
     return summaries(six_models())
 
 
-def changed(every, statistic, measure, value, encoder=None):
+def changed(every, statistic, measure, value, encoder=None, bin="all"):
     """The summaries with one number replaced, in all models or one."""
-    chosen = (every["statistic"] == statistic) & (every["measure"] == measure) & (every["bin"] == "all")
+    chosen = (every["statistic"] == statistic) & (every["measure"] == measure) & (every["bin"] == bin)
     if encoder:
         chosen &= every["encoder"] == encoder
     assert chosen.any()
@@ -60,6 +60,7 @@ def test_with_an_item_left(every):
 def test_one_seed_has_an_interval_over_its_documents():
     documents = {("imdb_stars", "han_rnn"): erasure.document_table(made_up(SEEDS[0]))}
     rows = rankings(summaries(six_models(1)), documents=documents)
+    rows = rows[rows["quantity"].isin(list(serrano_tables.QUANTITIES))]
     mine, others = rows[rows["encoder"] == "han_rnn"], rows[rows["encoder"] != "han_rnn"]
     still = mine["low"].isna()  # medians that no resampling moves
     assert (
@@ -106,33 +107,71 @@ def test_ranking_table_shows_what_does_not_count(every):
     assert rows["panel"].nunique() == 3 and rows["label"].nunique() == 6
 
 
-def test_the_sentence_follows_the_numbers(every):
-    told = sentence(rankings(every, WEAK))
-    assert (
-        told.startswith("Over 5 models that count, ")
-        and "are: gradient × attention (" in told
-        and told.count("%") == 10
-    )
-    assert "gradient × attention, attention, gradient, random: not the order reported" in told
-    better = changed(every, "regret_fraction_random", "mean", 0.0)
-    assert "flip set are: random (0.0% of the items too many" in sentence(rankings(better, WEAK))
-    assert "Closest on single models: random on 5" in sentence(rankings(better, WEAK))
-    one = changed(every, "regret_fraction_random", "mean", 0.0, "han_rnn")
-    assert "gradient × attention on 4, random on 1" in sentence(rankings(one, WEAK))
-    papers = changed(every, "regret_fraction_gradient", "mean", 0.045)
-    assert "gradient × attention, gradient, attention, random: the order reported of the paper" in sentence(
-        rankings(papers, WEAK)
-    )
-    assert "the smallest set in 12% of documents" in sentence(
+def test_regret_on_common_documents_by_hand(every):
+    rows = rankings(every, item_left=True)
+    row = rows[(rows["encoder"] == "han_rnn") & (rows["ranking"] == "random") & (rows["quantity"] == "regret_common")]
+    values = []
+    for seed in SEEDS[:5]:
+        table = erasure.derived(erasure.document_table(made_up(seed)), item_left=True)
+        values.append(table.loc[table["common"], "regret_fraction_random"].mean())
+    assert row["mean"].iloc[0] == pytest.approx(np.mean(values)) and row["n_seeds"].iloc[0] == 5
+
+
+def test_what_is_said_of_the_closest_follows_the_numbers(every):
+    told = closest(rankings(every, WEAK))
+    assert told.startswith("Over 5 models that count, the mean") and "least: gradient × attention (" in told
+    assert told.count("%") == 10 and "decides nothing" not in told
+    least = every.loc[(every["statistic"] == "fraction_optimum") & (every["bin"] == "common"), "value"].min()
+    better = changed(every, "fraction_random", "mean", least, bin="common")
+    assert "from the least: random (" in closest(rankings(better, WEAK))
+    one = changed(every, "fraction_random", "mean", least, "han_rnn", bin="common")
+    assert "gradient × attention on 4, random on 1" in closest(rankings(one, WEAK))
+    assert "the smallest set in 12% of documents" in closest(
         rankings(changed(every, "equals_attention", "mean", 0.12), WEAK)
     )
+    own = changed(every, "regret_fraction_random", "mean", 0.0)
+    assert closest(rankings(own, WEAK)) == told, "each ranking's own documents enter no comparison"
 
 
-def test_the_sentence_of_too_little(every):
-    assert "none of 5 seeds, so this decides nothing" in sentence(rankings(summaries(six_models(2))))
-    assert sentence(rankings(every, dict.fromkeys({("imdb_stars", name) for name in every["encoder"]}))).startswith(
-        "No model that counts"
+def test_nothing_is_said_of_too_little(every):
+    assert "none of them with 5 seeds, so this decides nothing" in closest(rankings(summaries(six_models(2))))
+    nobody = dict.fromkeys({("imdb_stars", name) for name in every["encoder"]})
+    assert closest(rankings(every, nobody)).startswith("No model that counts")
+
+
+def by_hand(lows, seeds: int = 5) -> pd.DataFrame:
+    """Steps of two models; lows: the lower ends of the three steps, each interval 0.02 wide."""
+    pairs = list(zip(serrano_tables.PAPERS_ORDER, serrano_tables.PAPERS_ORDER[1:], strict=False))
+    return pd.DataFrame([
+        {"corpus": corpus, "encoder": "han_rnn", "earlier": earlier, "later": later, "mean": low + 0.01, "low": low,
+         "high": low + 0.02, "n_seeds": seeds, "counts": True}
+        for (earlier, later), low in zip(pairs, lows, strict=True) for corpus in ("amazon", "yelp")
+    ])  # fmt: skip
+
+
+def test_the_papers_order_is_judged_by_clear_differences_of_five_seeds():
+    assert paper_order(by_hand((0.1, 0.1, 0.1))).endswith(
+        "is clear on every model that counts, of 5 or more seeds (2)."
     )
+    few = paper_order(by_hand((0.1, 0.1, 0.1), seeds=4))
+    assert "is not decided" in few and "gradient and gradient × attention in particular are not told apart" in few
+    mixed = paper_order(by_hand((-0.01, -0.1, 0.1)))
+    assert "gradient × attention and gradient are not told apart on any of 2" in mixed
+    assert "gradient clearly needs less than attention on 0 of 2, more on 2" in mixed
+    assert "attention clearly needs less than random on 2 of 2, more on 0" in mixed
+    assert "is not decided" in paper_order(by_hand((0.1, 0.1, 0.1)).assign(counts=False))
+
+
+def test_steps_are_differences_within_seeds(every):
+    found = steps(every, WEAK)
+    assert len(found) == 18 and not found.loc[found["encoder"] == "flan_none", "counts"].any()
+    row = found[(found["encoder"] == "han_rnn") & (found["later"] == "random")].iloc[0]
+    gaps = []
+    for seed in SEEDS[:5]:
+        table = erasure.derived(erasure.document_table(made_up(seed)))
+        table = table[table["common"]]
+        gaps.append((table["fraction_random"] - table["fraction_attention"]).mean())
+    assert (row["low"], row["high"]) == pytest.approx(seed_interval(np.array(gaps))) and row["earlier"] == "attention"
 
 
 def test_races_stand_beside_the_sixteen_shares(every):
@@ -240,3 +279,33 @@ def test_dispersions_draw_a_point_a_run_and_a_line_a_seed():
 
 def test_names_cover_the_rankings():
     assert set(serrano_tables.NAMES) == set(erasure.RANKINGS)
+
+
+def plain_after_centring(traces) -> list[float]:
+    """The same by loops over documents and items, the gradient by differences of the outputs."""
+    found = []
+    for d, (start, stop) in enumerate(zip(traces.offsets, traces.offsets[1:], strict=False)):
+        alpha, value = traces.attention[start:stop], traces.contribution[start:stop].astype(float)
+
+        def p(weights, value=value, bias=traces.bias.astype(float)):
+            logits = bias + weights @ value
+            return np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+
+        y, gradient = int(traces.logits[d].argmax()), []
+        for t in range(stop - start):
+            step = np.zeros(stop - start)
+            step[t] = 1e-6
+            gradient.append((p(alpha + step)[y] - p(alpha - step)[y]) / 2e-6)
+        mean = sum(a * g for a, g in zip(alpha, gradient, strict=True))
+        left = sum(abs(a * (g - mean)) for a, g in zip(alpha, gradient, strict=True))
+        found.append(left / sum(abs(a * g) for a, g in zip(alpha, gradient, strict=True)))
+    return found
+
+
+def test_what_centring_leaves_has_a_plain_twin():
+    traces = made_up(SEEDS[0])
+    traces = traces.take(np.arange(30))
+    found, plain = serrano_tables.after_centring(traces), np.array(plain_after_centring(traces))
+    several = traces.lengths > 1
+    assert several.any() and np.isnan(found[~several]).all()
+    np.testing.assert_allclose(found[several], plain[several], rtol=1e-4)
