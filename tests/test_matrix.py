@@ -251,7 +251,8 @@ def test_whether_transferred_weights_carry_information():
     tokens = verdict.transfer(differences(0.9, 0.5, 0.5), ["sst"])
     assert guides.VERDICTS["tokens"] in tokens
     assert guides.VERDICTS["both"] in verdict.transfer(differences(0.9, 0.5, 0.8), ["sst"])
-    assert guides.VERDICTS["no gain"] in verdict.transfer(differences(0.6, 0.6, 0.5), ["sst"])
+    assert guides.VERDICTS["undecided"] in verdict.transfer(differences(0.6, 0.6, 0.5), ["sst"])
+    assert guides.VERDICTS["no gain"] in verdict.transfer(differences(0.5, 0.5, 0.5), ["sst"])
     assert verdict.transfer(differences(0.9, 0.5, 0.5).iloc[:0], ["sst"]).startswith("open: ")
 
 
