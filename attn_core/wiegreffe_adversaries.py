@@ -12,7 +12,6 @@ import pandas as pd
 from attn_core.across import listed, seeds_in_words
 from attn_core.experiments import frontier
 from attn_core.runs import Run
-from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.wiegreffe_pages import counted
 from attn_core.wiegreffe_runs import adversaries, planned
 
@@ -37,37 +36,44 @@ def told_grid(adversaries: pd.DataFrame) -> str:
     return f"{len(divergences)} λ ({', '.join(divergences)}), {seeds_in_words(adversaries['seed'].nunique())}"
 
 
-def told_read(read: pd.DataFrame, seeds: int) -> str:
-    """What is read off a data set's curves, in words, from rows of `frontier.read_off`; halved TVD at a mean JSD."""
+def told_read(name: str, read: pd.DataFrame, seeds: int, rest_too: bool = True) -> str:
+    """'sst (3 seeds, not decided): 0.026 at 0.1 (of 2 curves)': what is read off a data set's curves, from rows of `frontier.read_off`; halved TVD at a mean JSD.
+
+    rest_too: name the JSDs near which no curve has points; else they are named only if all are such.
+    """
     known, rest = read[np.isfinite(read["tvd"])], read[~np.isfinite(read["tvd"])]
     parts = [
         f"{r.tvd_halved:.3f} at {r.at:g}"
         + (f" (of {r.n_seeds} curve{'s' if r.n_seeds > 1 else ''})" if seeds > 1 else "")
         for r in known.itertuples()
     ]
-    if len(rest):
+    if len(rest) and (rest_too or not len(known)):
         parts.append(f"no points near {', '.join(f'{at:g}' for at in rest['at'])}")
-    return ", ".join(parts) + ("" if seeds >= HEADLINE_SEEDS else f" ({counted(seeds)})")
+    return f"{name} ({counted(seeds)}): {', '.join(parts)}"
 
 
 def told_late(late: pd.DataFrame) -> str:
-    """'λ 0.0008 (seed 10: JSD moved by 0.08; seed 50: 0.02)': rows of `wiegreffe_curves.unconverged` of a data set."""
-    parts = []
-    for divergence, part in late.groupby("divergence"):
-        first, *others = [f"seed {r.seed}: JSD moved by {r.moved:.3f}" for r in part.itertuples()]
-        parts.append(
-            f"λ {divergence:g} ({'; '.join([first, *(text.replace('JSD moved by ', '') for text in others)])})"
-        )
+    """'λ 0.0008 (seed 10 by 0.0752, seed 50 by 0.0239)': rows of `wiegreffe_curves.unconverged` of a data set."""
+    parts = [
+        f"λ {divergence:g} ({', '.join(f'seed {r.seed} by {r.moved:.3g}' for r in part.itertuples())})"
+        for divergence, part in late.groupby("divergence")
+    ]
     return listed(parts)
 
 
 def side_of_curve(points: pd.DataFrame, kind: str) -> str:
-    """Where the mean of a kind of points lies beside the trained curves at its JSD: 'below', 'above', 'no points near';
-    '' without such a point or adversary."""
+    """Where the mean of a kind of points lies beside the trained curves: 'below' or 'above' them at its JSD.
+
+    Where no curve can be read at that JSD: 'below every point' or 'above every point' of theirs, whatever its JSD,
+    else 'no points near'. '' without such a point or adversary.
+    """
     part, trained = points[points["kind"] == kind], points[points["kind"] == "adversary"]
     if not len(part) or not len(trained):
         return ""
-    height = frontier.read_off(trained, (part["jsd"].mean(),))["tvd_halved"].item()
-    if not np.isfinite(height):
-        return "no points near"
-    return "below" if part["tvd_halved"].mean() < height else "above"
+    own, heights = part["tvd_halved"].mean(), trained["tvd_halved"]
+    at = frontier.read_off(trained, (part["jsd"].mean(),))["tvd_halved"].item()
+    if np.isfinite(at):
+        return "below" if own < at else "above"
+    return (
+        "below every point" if own < heights.min() else "above every point" if own > heights.max() else "no points near"
+    )

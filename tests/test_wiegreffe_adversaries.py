@@ -33,17 +33,20 @@ def test_the_grid_of_a_curve():
 
 def test_readings_say_where_no_point_is_near():
     read = frontier.read_off(trained(points_of(curve())), (0.15, 0.68))
-    words = told.told_read(read, 3)
-    assert words == "0.028 at 0.15 (of 3 curves), no points near 0.68 (3 seeds, not decided)"
+    words = told.told_read("sst", read, 3)
+    assert words == "sst (3 seeds, not decided): 0.028 at 0.15 (of 3 curves), no points near 0.68"
     far = frontier.read_off(trained(points_of(curve())), (0.15,), apart=0.1)
-    assert told.told_read(far, 3) == "no points near 0.15 (3 seeds, not decided)"
-    assert told.told_read(read.iloc[:1].assign(n_seeds=1), 1) == "0.028 at 0.15 (1 seed, not decided)"
-    assert "not decided" not in told.told_read(read, 5)
+    assert told.told_read("sst", far, 3) == "sst (3 seeds, not decided): no points near 0.15"
+    assert told.told_read("sst", read.iloc[:1].assign(n_seeds=1), 1) == "sst (1 seed, not decided): 0.028 at 0.15"
+    assert "not decided" not in told.told_read("sst", read, 5) and "near" not in told.told_read(
+        "sst", read, 3, rest_too=False
+    )
+    assert "no points near 0.15" in told.told_read("sst", far, 3, rest_too=False)
 
 
 def test_what_has_not_converged_is_named_by_seed():
     late = pd.DataFrame({"seed": [10, 50, 10], "divergence": [8e-4, 8e-4, 2e-3], "moved": [0.075, 0.0239, 0.03]})
-    expected = "λ 0.0008 (seed 10: JSD moved by 0.075; seed 50: 0.024), λ 0.002 (seed 10: JSD moved by 0.030)"
+    expected = "λ 0.0008 (seed 10 by 0.075, seed 50 by 0.0239), λ 0.002 (seed 10 by 0.03)"
     assert told.told_late(late) == expected and told.told_late(late.iloc[:0]) == "none"
 
 
@@ -51,5 +54,6 @@ def test_sides_follow_the_numbers_and_the_rule_for_reading():
     low, high = (points_of(uniform_test(uniform=(0.11, tvd)), curve()) for tvd in (0.01, 0.2))
     assert told.side_of_curve(low, "uniform") == "below" and told.side_of_curve(high, "uniform") == "above"
     assert told.side_of_curve(low, "search") == "" == told.side_of_curve(points_of(uniform_test()), "uniform")
-    moving = low.assign(settled=low["divergence"] != 3e-4)
-    assert told.side_of_curve(moving, "uniform") == "no points near"
+    between = points_of(uniform_test(uniform=(0.11, 0.06)), curve())
+    for points, side in ((low, "below every point"), (high, "above every point"), (between, "no points near")):
+        assert told.side_of_curve(points.assign(settled=points["divergence"] != 3e-4), "uniform") == side
