@@ -123,9 +123,18 @@ def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
     assert guides.told_gap(row).endswith("5 seeds of 1 guide)")
 
 
+def test_contrasts_are_listed_by_side():
+    gaps = guides.differences(pd.concat([scores_of(), scores_of({"permuted": 0.83}, "imdb")]))
+    assert guides.told_where(gaps, "own − permuted", "above").startswith("sst +0.030 (")
+    assert guides.told_where(gaps, "own − permuted", "contains").startswith("imdb 0.000 (")
+    assert guides.told_where(gaps, "own − permuted", "below") == "none"
+
+
 def test_sentences_hold_the_numbers():
     _, sentence = guides.leakage(guides.differences(scores_of()), "sst")
     assert "own − uniform +0.030 (" in sentence and "own − permuted +0.030 (" in sentence and "5 seeds" in sentence
+    _, short = guides.leakage(guides.differences(scores_of()), "sst", numbers=False)
+    assert short == f"sst: {guides.VERDICTS['tokens']}." and sentence.startswith(short[:-1])
     _, other = guides.leakage(guides.differences(scores_of({"own": 0.85})), "sst")
     assert "own − uniform +0.050 (" in other
 

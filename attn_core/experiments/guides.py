@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from attn_core.across import number, seeds_in_words
+from attn_core.across import listed, number, seeds_in_words
 from attn_core.measures import LEVEL, holm, seed_interval, seed_p
 from attn_core.seeds import HEADLINE_SEEDS
 
@@ -146,14 +146,15 @@ NEEDED = ("own − uniform", "own − permuted", "weights alone − places alone
 """The contrasts that decide on leakage."""
 
 
-def leakage(gaps: pd.DataFrame, corpus: str) -> tuple[str, str]:
+def leakage(gaps: pd.DataFrame, corpus: str, numbers: bool = True) -> tuple[str, str]:
     """Whether Table 3's gain is information on tokens or leaks through the weights themselves: (verdict, sentence).
 
     gaps: of `differences`; all sides are those after Holm. Verdict, a key of VERDICTS: 'no gain' where own - uniform
     lies below zero; 'undecided' where it is on neither side, for then neither a gain nor its absence is shown: the
     sentence goes on with what permuting costs. Above zero, by whether own - permuted ('tokens') and weights without
     words - places alone, or ranks alone against a constant answer ('weights'), lie above zero. 'open' where one that
-    is needed lacks seeds or runs; the sentence says 'no run' where none of them has any.
+    is needed lacks seeds or runs; the sentence says 'no run' where none of them has any. numbers: with those of the
+    contrasts.
     """
     rows = gaps[gaps["corpus"] == corpus].set_index("contrast")
     lies = rows["lies"].to_dict()
@@ -173,8 +174,9 @@ def leakage(gaps: pd.DataFrame, corpus: str) -> tuple[str, str]:
     if verdict in ("no gain", "undecided"):
         alone_above = token == "contains" and rows.loc["own − permuted", "low"] > 0
         words += f"; {PERMUTED['alone' if alone_above else token]}"
-    listed = [f"{name} {told_gap(rows.loc[name])}" for name in known if np.isfinite(rows.loc[name, "low"])]
-    return verdict, f"{corpus}: {words}" + (f" ({'; '.join(listed)})." if listed else ".")
+    known = [name for name in known if numbers and np.isfinite(rows.loc[name, "low"])]
+    told = [f"{name} {told_gap(rows.loc[name])}" for name in known]
+    return verdict, f"{corpus}: {words}" + (f" ({'; '.join(told)})." if told else ".")
 
 
 def told_gap(row: pd.Series) -> str:
@@ -185,3 +187,9 @@ def told_gap(row: pd.Series) -> str:
         text += f" of {row['n_guides']} guide{'' if row['n_guides'] == 1 else 's'}"
     clear = row["low"] > 0 or row["high"] < 0
     return text + ("; clear of 0, but not after Holm)" if clear and row["lies"] == "contains" else ")")
+
+
+def told_where(gaps: pd.DataFrame, contrast: str, lies: str) -> str:
+    """The data sets on which a contrast lies on a side (`differences`), with its numbers; 'none' for none."""
+    part = gaps[(gaps["contrast"] == contrast) & (gaps["lies"] == lies)]
+    return listed(f"{row['corpus']} {told_gap(row)}" for _, row in part.iterrows())
