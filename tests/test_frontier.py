@@ -99,6 +99,17 @@ def test_nothing_is_read_between_distant_or_moving_neighbours():
     assert np.isnan(frontier.tvd_at([0.2], [0.7], 0.2, settled=[False]))
 
 
+@given(st.integers(0, 200))
+def test_reading_off_equals_the_loop(seed):
+    rng = np.random.default_rng(seed)
+    jsd, tvd, settled = rng.random(6), rng.random(6), rng.random(6) < 0.7
+    for at in (0.2, 0.5, 0.8):
+        expected = plain_frontier.tvd_at(jsd, tvd, at, settled, 0.5)
+        assert frontier.tvd_at(jsd, tvd, at, settled, 0.5) == pytest.approx(
+            np.nan if expected is None else expected, nan_ok=True
+        )
+
+
 def test_each_seed_has_a_curve_of_its_own():
     points = pd.DataFrame({
         "seed": [10, 10, 50, 50, 257, 257], "divergence": [0.2, 0.1, 0.1, 0.2, 0.1, 0.2],
