@@ -39,7 +39,8 @@ def told_grid(adversaries: pd.DataFrame) -> str:
 def told_read(name: str, read: pd.DataFrame, seeds: int, rest_too: bool = True) -> str:
     """'sst (3 seeds, not decided): 0.026 at 0.1 (of 2 curves)': halved TVD read off a data set's curves at a mean JSD.
 
-    read: of `frontier.read_off`. rest_too: name the JSDs near which no curve has points; else they are named only if all are such.
+    read: of `frontier.read_off`. rest_too: name the JSDs near which no curve has points; else they are named only if
+    all are such.
     """
     known, rest = read[np.isfinite(read["tvd"])], read[~np.isfinite(read["tvd"])]
     parts = [
