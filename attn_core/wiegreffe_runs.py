@@ -28,6 +28,9 @@ GATED = ("diabetes", "anemia")
 CONTINUED = ("diabetes", "anemia", "sst", "imdb")
 """The data sets of Table 3 and Figures 3 and 5."""
 
+LAST, MOVED = 5, 0.02
+"""An adversary has settled if its JSD on the test set moved by at most MOVED over its last LAST epochs."""
+
 BEST_FROM = 0.4
 """Mean JSD from which an adversary may be the best of its data set (the paper's Table 4, by a public note)."""
 
@@ -126,14 +129,21 @@ def f1_by_seed(runs: pd.DataFrame, corpus: str, name: str, selection: str = "dev
 def adversaries(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
     """Trained adversaries of the dev-chosen base, by seed and divergence; their own checkpoints have no selection.
 
-    Of runs that differ in nothing but their epochs, the one trained for most counts.
+    Of runs that differ in nothing but their epochs, the one trained for most counts. Columns of `table`, and moved
+    (`last_moved`), settled.
     """
     rows = runs[(runs["corpus"] == corpus) & (runs["role"] == "adversary")]
     dev = [result.record["run"]["base"]["selection"] == "dev" for result in rows["result"]]
     longest = rows[np.array(dev, bool)].sort_values("epochs", ascending=False, kind="stable")
-    return longest.drop_duplicates(["seed", "base_seed", "divergence"]).sort_values(
-        ["seed", "divergence"], kind="stable"
-    )
+    one = longest.drop_duplicates(["seed", "base_seed", "divergence"])
+    moved = np.array([last_moved(result.record.get("history", ())) for result in one["result"]], float)
+    return one.assign(moved=moved, settled=moved <= MOVED).sort_values(["seed", "divergence"], kind="stable")
+
+
+def last_moved(history: list[dict]) -> float:
+    """How far the mean JSD on the test set moved over the last LAST epochs: largest minus smallest; NaN if unknown."""
+    tail = [epoch.get("test_jsd", np.nan) for epoch in history[-LAST - 1 :]]
+    return float(np.ptp(tail)) if len(tail) else np.nan
 
 
 def whole_curves(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
@@ -154,7 +164,8 @@ def best_divergence(rows: pd.DataFrame) -> float:
 
 
 def guided_scores(runs: pd.DataFrame, corpora: Iterable[str], selection: str = "dev") -> pd.DataFrame:
-    """The table that `experiments.guides` takes: corpus, source, seed, f1, accuracy, positives, divergence, result.
+    """The table that `experiments.guides` takes: corpus, source, seed, base_seed (of the model whose
+    weights guide, -1 for none), f1, accuracy, positives, divergence, result.
 
     Of several adversaries that guide, the one of the best divergence counts; where none of them is of that, the one
     with the largest divergence.
@@ -170,7 +181,7 @@ def guided_scores(runs: pd.DataFrame, corpora: Iterable[str], selection: str = "
             chosen = best if best in set(guides["divergence"]) else guides["divergence"].max()
             mine = mine[(mine["source"] != "adversary") | (mine["divergence"] == chosen)]
         parts.append(mine)
-    columns = ["corpus", "source", "seed", "f1", "accuracy", "positives", "divergence", "result"]
+    columns = ["corpus", "source", "seed", "base_seed", "f1", "accuracy", "positives", "divergence", "result"]
     return pd.concat(parts)[columns].drop_duplicates(["corpus", "source", "seed"]).reset_index(drop=True)
 
 

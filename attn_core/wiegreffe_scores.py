@@ -14,6 +14,7 @@ import pandas as pd
 from attn_core.archive import Result
 from attn_core.data_counts import data_of
 from attn_core.experiments import frontier, variance
+from attn_core.experiments.guides import guides_of
 from attn_core.measures import bootstrap_interval
 from attn_core.reported import class_label, reported
 from attn_core.scorecard import COLUMNS, FEWEST_IN_BIN, NAMES, over_seeds_of
@@ -106,9 +107,17 @@ def judge(rule, evidence: Evidence) -> dict:
     row |= ours | {"data": data_of(record), "n_train": record["n_train"], "unjudged": ""}
     if documents is not None and documents < FEWEST_IN_BIN:
         return row | {"unjudged": "few documents"}
-    if rule.item.startswith("claim") and ours["n_seeds"] < HEADLINE_SEEDS:
+    if rule.item.startswith("claim") and min(ours["n_seeds"], guiding(rule, evidence)) < HEADLINE_SEEDS:
         return row | {"unjudged": "few seeds"}
     return row | {"verdict": "reproduced" if holds(rule, ours) else "differs"}
+
+
+def guiding(rule, evidence: Evidence) -> float:
+    """Models that guide in a claim on a difference of guides: seeds guided by one model are one draw; else inf."""
+    if rule.statistic not in PAIRS:
+        return np.inf
+    rows = evidence.scores(rule.corpus)
+    return guides_of(rows[rows["source"] == PAIRS[rule.statistic][0]])
 
 
 def holds(rule, ours: dict) -> bool:
@@ -187,7 +196,7 @@ def beside(runs: pd.DataFrame, corpus: str, name: str, column: str) -> dict[int,
 
 
 def on_curves(rule, evidence: Evidence) -> dict[int, float]:
-    """Seed of a whole trained curve -> what a band asks of it; TVD halved."""
+    """Seed of a whole trained curve -> what a band asks of it; TVD halved, on straight lines between all points."""
     runs, corpus, measure = evidence.runs, rule.corpus, rule.measure
     rows = whole_curves(runs, corpus)
     if measure.startswith("F1 of the base"):

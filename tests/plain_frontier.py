@@ -39,3 +39,13 @@ def searched(traces, weights):
         tvd = [abs(plain.output_under(traces, row, w[tokens])[1] - p) for w in weights]
         found.append((np.mean(jsd), np.mean(tvd), np.median(jsd[:2]), np.median(jsd)))
     return found
+
+
+def tvd_at(jsd, tvd, at, settled, apart):
+    """Mean TVD where the line through settled neighbours at most `apart` passes `at`; None where none does."""
+    found = []
+    for i in range(len(jsd) - 1):
+        low, high = sorted((jsd[i], jsd[i + 1]))
+        if settled[i] and settled[i + 1] and low < high and high - low <= apart and low <= at <= high:
+            found.append(tvd[i] + (at - jsd[i]) / (jsd[i + 1] - jsd[i]) * (tvd[i + 1] - tvd[i]))
+    return sum(found) / len(found) if found else None

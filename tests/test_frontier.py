@@ -88,16 +88,40 @@ def test_reading_off_a_curve():
     assert frontier.tvd_at([0.2], [0.7], 0.2) == 0.7 and np.isnan(frontier.tvd_at([0.2], [0.7], 0.3))
 
 
+def test_nothing_is_read_between_distant_or_moving_neighbours():
+    jsd, tvd = [0.1, 0.3, 0.7, 0.8], [0.0, 0.2, 0.3, 0.4]
+    near = {"settled": [True, True, True, False], "apart": 0.3}
+    assert frontier.tvd_at(jsd, tvd, 0.2, **near) == pytest.approx(0.1)
+    assert np.isnan(frontier.tvd_at(jsd, tvd, 0.5, **near)) and frontier.tvd_at(jsd, tvd, 0.5) == pytest.approx(0.25)
+    assert frontier.tvd_at(jsd, tvd, 0.5, near["settled"], 0.5) == pytest.approx(0.25), "near enough"
+    assert np.isnan(frontier.tvd_at(jsd, tvd, 0.75, **near)), "one end still moves"
+    assert frontier.tvd_at(jsd, tvd, 0.75, apart=0.3) == pytest.approx(0.35)
+    assert np.isnan(frontier.tvd_at([0.2], [0.7], 0.2, settled=[False]))
+
+
+@given(st.integers(0, 200))
+def test_reading_off_equals_the_loop(seed):
+    rng = np.random.default_rng(seed)
+    jsd, tvd, settled = rng.random(6), rng.random(6), rng.random(6) < 0.7
+    for at in (0.2, 0.5, 0.8):
+        expected = plain_frontier.tvd_at(jsd, tvd, at, settled, 0.5)
+        assert frontier.tvd_at(jsd, tvd, at, settled, 0.5) == pytest.approx(
+            np.nan if expected is None else expected, nan_ok=True
+        )
+
+
 def test_each_seed_has_a_curve_of_its_own():
     points = pd.DataFrame({
         "seed": [10, 10, 50, 50, 257, 257], "divergence": [0.2, 0.1, 0.1, 0.2, 0.1, 0.2],
-        "jsd": [0.5, 0.1, 0.1, 0.5, 0.1, 0.2], "tvd": [0.06, 0.02, 0.04, 0.08, 0.0, 0.1],
+        "jsd": [0.5, 0.1, 0.1, 0.5, 0.1, 0.2], "tvd": [0.06, 0.02, 0.04, 0.08, 0.0, 0.1], "settled": True,
     })  # fmt: skip
-    rows = frontier.read_off(points, (0.3, 0.9)).set_index("at")
+    rows = frontier.read_off(points, (0.3, 0.9), apart=0.5).set_index("at")
     first = rows.loc[0.3]
     assert first["tvd"] == pytest.approx(0.05) and first["tvd_halved"] == pytest.approx(0.025) and first["n_seeds"] == 2
     assert (first["low"], first["high"]) == pytest.approx(seed_interval(np.array([0.04, 0.06])))
     assert rows.loc[0.9, "n_seeds"] == 0 and np.isnan(rows.loc[0.9, "tvd"])
+    assert frontier.read_off(points, (0.3,))["n_seeds"].item() == 0, "the neighbours are too far apart"
+    assert frontier.read_off(points.assign(settled=points["seed"] != 10), (0.3,), 0.5)["seeds"].item() == (50,)
 
 
 def test_bad_epsilons_are_named():

@@ -72,7 +72,8 @@ def test_holm_over_all_data_sets():
         ({"own, rank": 0.70}, "both"),
         ({"permuted": 0.83, "own, position": 0.65}, "weights"),
         ({"permuted": 0.83}, "unexplained"),
-        ({"own": 0.80}, "no gain"),
+        ({"own": 0.80}, "undecided"),
+        ({"own": 0.80, "permuted": 0.70, "own, position": 0.65}, "undecided"),
         ({"own": 0.70}, "no gain"),
         ({"own, position": 0.55}, "tokens"),
         ({"own, position": None}, "open"),
@@ -91,9 +92,49 @@ def test_few_seeds_decide_nothing():
     assert guides.leakage(gaps, "imdb") == ("open", "imdb: no run of what decides it.")
 
 
+def test_a_gain_that_is_not_shown_is_no_absence_and_permuting_is_told():
+    """The interval of own - uniform around 0 decides nothing; what permuting costs follows its own numbers."""
+
+    def sentence(permuted, spread=0.002):
+        gaps = guides.differences(scores_of({"own": 0.80, "permuted": permuted}, spread=spread))
+        verdict, words = guides.leakage(gaps, "sst")
+        assert verdict == "undecided" and "not shown, so leakage is not decided" in words and "no gain" not in words
+        return words
+
+    assert guides.PERMUTED["above"] in sentence(0.70) and guides.PERMUTED["contains"] in sentence(0.80)
+    assert guides.PERMUTED["below"] in sentence(0.90)
+    weak = sentence(0.78, spread=0.014)
+    assert guides.PERMUTED["alone"] in weak and "clear of 0, but not after Holm" in weak, "clear of 0 before Holm only"
+    _, lower = guides.leakage(guides.differences(scores_of({"own": 0.70})), "sst")
+    assert guides.VERDICTS["no gain"] in lower and "not decided" not in lower
+
+
+def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
+    scores = scores_of().assign(base_seed=lambda rows: np.where(rows["source"] == "adversary", 10, rows["seed"]))
+    scores.loc[scores["source"].isin(["uniform", "trained"]), "base_seed"] = -1
+    found, before = (guides.differences(rows).set_index("contrast") for rows in (scores, scores_of()))
+    row = found.loc["adversary − uniform"]
+    assert (row["n_seeds"], row["n_guides"], row["lies"]) == (5, 1, "") and np.isnan(row["holm"]) and row["high"] < 0
+    others = found.drop("adversary − uniform")
+    assert others["n_guides"].eq(5).all() and others["lies"].ne("").all()
+    smallest = others["p"].idxmin()
+    assert others.loc[smallest, "holm"] == pytest.approx(min(others.loc[smallest, "p"] * len(others), 1))
+    assert before.loc["adversary − uniform", "lies"] == "below", "five adversaries are judged"
+    assert guides.told_gap(row).endswith("5 seeds of 1 guide)")
+
+
+def test_contrasts_are_listed_by_side():
+    gaps = guides.differences(pd.concat([scores_of(), scores_of({"permuted": 0.83}, "imdb")]))
+    assert guides.told_where(gaps, "own − permuted", "above").startswith("sst +0.030 (")
+    assert guides.told_where(gaps, "own − permuted", "contains").startswith("imdb 0.000 (")
+    assert guides.told_where(gaps, "own − permuted", "below") == "none"
+
+
 def test_sentences_hold_the_numbers():
     _, sentence = guides.leakage(guides.differences(scores_of()), "sst")
     assert "own − uniform +0.030 (" in sentence and "own − permuted +0.030 (" in sentence and "5 seeds" in sentence
+    _, short = guides.leakage(guides.differences(scores_of()), "sst", numbers=False)
+    assert short == f"sst: {guides.VERDICTS['tokens']}." and sentence.startswith(short[:-1])
     _, other = guides.leakage(guides.differences(scores_of({"own": 0.85})), "sst")
     assert "own − uniform +0.050 (" in other
 

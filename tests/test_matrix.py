@@ -271,6 +271,9 @@ def test_whether_transferred_weights_carry_information():
     tokens = verdict.transfer(differences(0.9, 0.5, 0.5), ["sst"])
     assert guides.VERDICTS["tokens"] in tokens.words and tokens.state == verdict.DECIDED
     assert guides.VERDICTS["both"] in verdict.transfer(differences(0.9, 0.5, 0.8), ["sst"]).words
+    not_shown = verdict.transfer(differences(0.6, 0.6, 0.5), ["sst"])
+    assert guides.VERDICTS["undecided"] in not_shown.words and not_shown.state == verdict.UNDECIDED
+    assert guides.VERDICTS["no gain"] in verdict.transfer(differences(0.5, 0.5, 0.5), ["sst"]).words
     assert verdict.transfer(differences(0.9, 0.5, 0.5).iloc[:0], ["sst"]).state == verdict.WAITING
 
 

@@ -79,6 +79,9 @@ def test_table_4_chooses_and_names_what_lacks():
     )
     assert rows.loc["imdb", "state"] == "no adversary of JSD 0.4" and rows.loc["diabetes", "state"] == "not rerun"
     assert wiegreffe_curves.table_4(runs_of(), ["sst"])["state"].item() == "no run"
+    late = curve()
+    late[3].record["history"] = [{"test_jsd": 0.1}, {"test_jsd": 0.45}]
+    assert wiegreffe_curves.table_4(runs_of(late), ["sst"])["state"].item() == "1 of 3 not converged"
 
 
 def test_epochs_show_what_has_not_settled():
@@ -97,13 +100,16 @@ def test_epochs_show_what_has_not_settled():
         and rows[rows["kept"].astype(bool)]["epoch"].tolist() == [7, 6]
         and rows["jsd"].max() == pytest.approx(0.6)
     )
-    moving = wiegreffe_curves.unconverged(rows)
+    moving = wiegreffe_curves.unconverged(runs_of([still, settled]), "sst")
     assert (
         moving["divergence"].tolist() == [1e-3]
         and moving["moved"].iloc[0] == pytest.approx(0.5)
         and moving["epochs"].iloc[0] == 7
     )
-    assert len(wiegreffe_curves.unconverged(wiegreffe_curves.epochs(runs_of([]), "sst"))) == 0
+    assert len(wiegreffe_curves.unconverged(runs_of([]), "sst")) == 0 == len(wiegreffe_curves.epochs(runs_of(), "sst"))
+    points = wiegreffe_curves.figure_5(runs_of([still, settled]), "sst").set_index("divergence")
+    assert points["settled"].to_dict() == {1e-4: True, 1e-3: False}
+    assert np.isnan(wiegreffe_runs.last_moved([])) and np.isnan(wiegreffe_runs.last_moved([{}]))
 
 
 def test_frontiers_need_traces():

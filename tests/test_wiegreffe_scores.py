@@ -161,6 +161,24 @@ def test_from_part_of_a_curve_nothing_is_read_off():
     )
 
 
+def test_curves_are_read_by_rules_older_than_the_runs_also_where_they_still_move():
+    runs = curve()
+    for result in runs:
+        result.record["history"] = [{"test_jsd": value} for value in (0.1, 0.2)]
+    rows = scored(uniform_test(), runs).query("item == 'band: the curve is low' and corpus == 'sst'")
+    still = scored(uniform_test(), curve()).query("item == 'band: the curve is low' and corpus == 'sst'")
+    assert rows["ours"].notna().any() and rows["ours"].equals(still["ours"])
+
+
+def test_claims_on_networks_guided_by_one_adversary_are_not_judged():
+    one = [r for r in guided(adversary=None)] + [
+        result_of(replace(guide_run("sst", "adversary", seed), base=adversary_of("sst", 10, 5e-4)), 0.6)
+        for seed in SEEDS[:5]
+    ]
+    row = row_for(scored(uniform_test(), one, curve()), item="claim: an adversary is a bad guide", corpus="sst")
+    assert (row["verdict"], row["unjudged"]) == ("not rerun", "few seeds") and row["ours"] < 0
+
+
 def test_without_runs_nothing_is_rerun():
     rows = scored([])
     assert len(rows) == len(RULES) and set(rows["verdict"]) == {"not rerun"} and set(rows["data"]) == {"absent"}

@@ -20,6 +20,7 @@ def result_of(run: Run, f1: float = 0.8, jsd: float | None = None, tvd: float | 
         "n_train": sizes["splits"]["train"]["documents"], "n_test": sizes["splits"]["test"]["documents"],
     }  # fmt: skip
     if jsd is not None:
+        record["history"] = [{"test_jsd": jsd}] * 3
         record["against"] = {"base": "base", "jsd": jsd, "tvd": tvd}
     return Result(record=record, traces=None, documents=None, summary=None, source="archive", **more)
 

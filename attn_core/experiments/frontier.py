@@ -2,8 +2,9 @@
 
 Wiegreffe & Pinter 2019, section 4, draw mean JSD to the base against mean TVD of outputs, one point a trained model
 (Figure 5). Beside their curves stand two frontiers of the base itself, which nobody has drawn: the exact optimum at the
-same epsilon for every document, and at the best sharing of a mean TVD among documents. Trained adversaries are bound by
-neither, for all their weights differ; per-document searches are bound by both.
+same epsilon for every document, and at the best sharing of a mean TVD among documents, exact over a list of epsilons.
+Trained adversaries are bound by neither, for all their weights differ; per-document searches are bound by both, by the
+second up to the fineness of the list.
 
 tvd is |p' - p| throughout, the formula of the paper's text. The authors' code halves it, and Figure 5 very likely shows
 the halved scale (column tvd_halved; HALVED).
@@ -23,6 +24,10 @@ HALVED = 0.5
 """The authors' code multiplies |p' - p| by this."""
 
 EPSILONS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
+
+APART = 0.3
+"""JSD: of neighbours on a curve that lie farther apart nothing is read off between them. The widest step of the paper's
+own curves is 0.27 (SST, as measured on Figure 5). Set after the curves had been seen."""
 
 POINTS = 200
 """Rows of the sharing curve, in either spacing; between neighbours it is all but straight."""
@@ -54,6 +59,8 @@ def same_epsilon(jsd: np.ndarray, tvd: np.ndarray, epsilons: tuple[float, ...] =
 
 def best_sharing(jsd: np.ndarray, tvd: np.ndarray, points: int = POINTS) -> pd.DataFrame:
     """The largest mean JSD at each mean TVD, if documents share it as is best: price, tvd, tvd_halved, jsd, n.
+
+    Exact where each document's epsilon is of the grid; a finer grid may pass it.
 
     jsd, tvd (D, E) of `optima`. For a price mu of TVD each document takes the epsilon_i of the grid that maximises
     JSD_i - mu |dp_i|. Every mu at once: the upper concave hulls of the documents' (|dp|, JSD) points are cut into their
@@ -134,33 +141,39 @@ def searched(traces: Traces, weights: np.ndarray, epsilons: tuple[float, ...] = 
 # ---- curves of trained models ----------------------------------------------------------------------------------------
 
 
-def tvd_at(jsd: np.ndarray, tvd: np.ndarray, at: float) -> float:
+def tvd_at(
+    jsd: np.ndarray, tvd: np.ndarray, at: float, settled: np.ndarray | None = None, apart: float = np.inf
+) -> float:
     """TVD where the line through a curve's points, in the order given, passes JSD `at`; NaN where it does not.
 
-    The papers join adversaries in the order of lambda, so a line may pass several times; then the mean counts.
+    Between two neighbours it counts only if both are settled (all are, by default) and their JSDs at most `apart` from
+    each other. The papers join adversaries in the order of lambda, so a line may pass several times; then the mean
+    counts.
     """
     jsd, tvd = np.asarray(jsd, float), np.asarray(tvd, float)
+    settled = np.ones(len(jsd), bool) if settled is None else np.asarray(settled, bool)
     if len(jsd) == 1:
-        return float(tvd[0]) if jsd[0] == at else np.nan
+        return float(tvd[0]) if jsd[0] == at and settled[0] else np.nan
     a, b = jsd[:-1], jsd[1:]
-    passes = (np.minimum(a, b) <= at) & (at <= np.maximum(a, b)) & (a != b)
+    near = settled[:-1] & settled[1:] & (np.abs(b - a) <= apart)
+    passes = (np.minimum(a, b) <= at) & (at <= np.maximum(a, b)) & (a != b) & near
     share = (at - a[passes]) / (b[passes] - a[passes])
     values = tvd[:-1][passes] + share * (tvd[1:][passes] - tvd[:-1][passes])
     return float(values.mean()) if len(values) else np.nan
 
 
-def read_off(points: pd.DataFrame, at: tuple[float, ...]) -> pd.DataFrame:
+def read_off(points: pd.DataFrame, at: tuple[float, ...], apart: float = APART) -> pd.DataFrame:
     """TVD read off trained adversaries' curves at given JSDs: at, tvd, low, high, tvd_halved, n_seeds, seeds.
 
-    points: seed, divergence, jsd, tvd, one row a run; each seed has a curve of its own. n_seeds: curves that pass
-    there; low, high: Student t over them, NaN for one. tvd NaN: no curve does.
+    points: seed, divergence, jsd, tvd, settled, one row a run; each seed has a curve of its own, read as `tvd_at` says.
+    n_seeds: curves that can be read there; low, high: Student t over them, NaN for one. tvd NaN: no curve can.
     """
     rows = []
     for x in at:
         values = {}
         for seed, part in points.groupby("seed", sort=False):
             part = part.sort_values("divergence")
-            values[seed] = tvd_at(part["jsd"], part["tvd"], x)
+            values[seed] = tvd_at(part["jsd"], part["tvd"], x, part["settled"], apart)
         known = {seed: value for seed, value in values.items() if np.isfinite(value)}
         low, high = seed_interval(np.array(list(known.values())))
         mean = float(np.mean(list(known.values()))) if known else np.nan

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from attn_core.across import listed, number, seeds_in_words
 from attn_core.measures import LEVEL, holm, seed_interval, seed_p
 from attn_core.seeds import HEADLINE_SEEDS
 
@@ -79,37 +80,50 @@ def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
 def differences(scores: pd.DataFrame) -> pd.DataFrame:
     """CONTRASTS of each data set over shared seeds, and the ranks' lead over a rule that looks at nothing.
 
-    scores: corpus, source, seed, f1, and positives (share of class 1 in the test set). Columns corpus, contrast, asks,
-    mean, low, high, n_seeds, p (Student t, two-sided, against 0), holm (over all rows with HEADLINE_SEEDS or more, of
-    all data sets), lies: 'above', 'below' or 'contains' zero after Holm, '' with fewer seeds. Contrasts without a
-    common seed are left out.
+    scores: corpus, source, seed, f1, positives (share of class 1 in the test set), and base_seed, the seed of the model
+    whose weights guide (without that column each seed has a guide of its own). Columns corpus, contrast, asks, mean,
+    low, high, n_seeds, n_guides (models that guide the first source; n_seeds where none does), p (Student t, two-sided,
+    against 0), holm (over all rows of all data sets with HEADLINE_SEEDS or more seeds and guides), lies: 'above',
+    'below' or 'contains' zero after Holm, '' where not judged. Contrasts without a common seed are left out.
     """
     rows = []
     for corpus, part in scores.groupby("corpus", sort=False):
         f1 = {source: mine.set_index("seed")["f1"] for source, mine in part.groupby("source")}
-        pairs = [(c.name, c.asks, f1.get(c.first), f1.get(c.second)) for c in CONTRASTS]
+        pairs = [(c.name, c.asks, c.first, f1.get(c.second)) for c in CONTRASTS]
         floor = always_positive(float(part["positives"].iloc[0]))
-        pairs.append(("ranks alone − always class 1", "do ranks of weights tell the label", f1.get("own, rank"), floor))
+        pairs.append(("ranks alone − always class 1", "do ranks of weights tell the label", "own, rank", floor))
         for name, asks, first, second in pairs:
-            if first is None or second is None:
+            if first not in f1 or second is None:
                 continue
-            gap = (first - second).dropna().to_numpy(float)
+            gap = (f1[first] - second).dropna()
             if len(gap):
-                rows.append([corpus, name, asks, gap.mean(), *seed_interval(gap), len(gap), seed_p(gap)])
-    found = pd.DataFrame(rows, columns=["corpus", "contrast", "asks", "mean", "low", "high", "n_seeds", "p"])
-    judged = (found["n_seeds"] >= HEADLINE_SEEDS).to_numpy()
+                mine = part[(part["source"] == first) & part["seed"].isin(gap.index)]
+                values, n_guides = gap.to_numpy(float), guides_of(mine)
+                rows.append(
+                    [corpus, name, asks, values.mean(), *seed_interval(values), len(values), n_guides, seed_p(values)]
+                )
+    columns = ["corpus", "contrast", "asks", "mean", "low", "high", "n_seeds", "n_guides", "p"]
+    found = pd.DataFrame(rows, columns=columns)
+    judged = (found[["n_seeds", "n_guides"]].min(axis=1) >= HEADLINE_SEEDS).to_numpy()
     corrected = np.full(len(found), np.nan)
     corrected[judged] = holm(found["p"].to_numpy()[judged])
     side = np.where(found["mean"] > 0, "above", "below")
     return found.assign(holm=corrected, lies=np.where(judged, np.where(corrected < LEVEL, side, "contains"), ""))
 
 
+def guides_of(rows: pd.DataFrame) -> int:
+    """Models whose weights guide the runs of one source; a network that learns its own weights has one a seed."""
+    guides = rows.get("base_seed", rows["seed"])
+    return int(guides.where(guides != -1, rows["seed"]).nunique())
+
+
 # ---- the verdict -----------------------------------------------------------------------------------------------------
 
 VERDICTS = {
-    "no gain": "the base's weights do not raise F1 above uniform ones, so there is nothing to explain",
-    "tokens": "the gain hangs on which token a weight stands on, and weights without words "
-              "show no knowledge of the label",
+    "no gain": "the base's weights give a lower F1 than uniform ones, so there is no gain to explain",
+    "undecided": "a gain over uniform weights is not shown, so leakage is not decided",
+    "tokens": "the gain hangs on which token a weight stands on; that weights without words know the label is not "
+              "shown",
     "both": "the gain hangs on which token a weight stands on, but weights without words "
             "also know something of the label",
     "weights": "it is not shown that the gain hangs on which token a weight stands on, "
@@ -119,34 +133,63 @@ VERDICTS = {
     "open": "the runs do not decide",
 }  # fmt: skip
 
+PERMUTED = {
+    "above": "permuting the weights within documents costs F1",
+    "below": "permuting the weights within documents raises F1",
+    "alone": "permuting the weights within documents costs F1 by its own interval, though not after Holm",
+    "contains": "that permuting the weights within documents costs F1 is not shown",
+    "": "what permuting the weights costs has too few seeds",
+}
+"""Where own - permuted lies -> in words; 'alone': its interval lies above zero, but not after Holm."""
 
-def leakage(gaps: pd.DataFrame, corpus: str) -> tuple[str, str]:
+NEEDED = ("own − uniform", "own − permuted", "weights alone − places alone", "ranks alone − always class 1")
+"""The contrasts that decide on leakage."""
+
+
+def leakage(gaps: pd.DataFrame, corpus: str, numbers: bool = True) -> tuple[str, str]:
     """Whether Table 3's gain is information on tokens or leaks through the weights themselves: (verdict, sentence).
 
-    gaps: of `differences`. Verdict, a key of VERDICTS: 'no gain' unless own - uniform lies above zero; else by whether
-    own - permuted ('tokens') and weights without words - places alone, or ranks alone against a constant answer
-    ('weights'), lie above zero. 'open' where one that is needed lacks seeds or runs; the sentence says 'no run' where
-    none of them has any.
+    gaps: of `differences`; all sides are those after Holm. Verdict, a key of VERDICTS: 'no gain' where own - uniform
+    lies below zero; 'undecided' where it is on neither side, for then neither a gain nor its absence is shown: the
+    sentence goes on with what permuting costs. Above zero, by whether own - permuted ('tokens') and weights without
+    words - places alone, or ranks alone against a constant answer ('weights'), lie above zero. 'open' where one that
+    is needed lacks seeds or runs; the sentence says 'no run' where none of them has any. numbers: with those of the
+    contrasts.
     """
     rows = gaps[gaps["corpus"] == corpus].set_index("contrast")
     lies = rows["lies"].to_dict()
-    gain, token = lies.get("own − uniform", ""), lies.get("own − permuted", "")
-    alone = [lies.get(name, "") for name in ("weights alone − places alone", "ranks alone − always class 1")]
-    if gain and gain != "above":
-        verdict = "no gain"
+    gain, token, *alone = (lies.get(name, "") for name in NEEDED)
+    if gain in ("below", "contains"):
+        verdict = "no gain" if gain == "below" else "undecided"
     elif not gain or not token or ("above" not in alone and "" in alone):
         verdict = "open"
     elif "above" in alone:
         verdict = "both" if token == "above" else "weights"
     else:
         verdict = "tokens" if token == "above" else "unexplained"
-    needed = ("own − uniform", "own − permuted", "weights alone − places alone", "ranks alone − always class 1")
-    if not any(name in rows.index for name in needed):
+    known = [name for name in NEEDED if name in rows.index]
+    if not known:
         return verdict, f"{corpus}: no run of what decides it."
-    told = [
-        f"{name} {rows.loc[name, 'mean']:+.3f} ({rows.loc[name, 'low']:+.3f} to {rows.loc[name, 'high']:+.3f}, "
-        f"{rows.loc[name, 'n_seeds']} seeds)"
-        for name in needed
-        if name in rows.index and np.isfinite(rows.loc[name, "low"])
-    ]
-    return verdict, f"{corpus}: {VERDICTS[verdict]}" + (f" ({'; '.join(told)})." if told else ".")
+    words = VERDICTS[verdict]
+    if verdict in ("no gain", "undecided"):
+        alone_above = token == "contains" and rows.loc["own − permuted", "low"] > 0
+        words += f"; {PERMUTED['alone' if alone_above else token]}"
+    known = [name for name in known if numbers and np.isfinite(rows.loc[name, "low"])]
+    told = [f"{name} {told_gap(rows.loc[name])}" for name in known]
+    return verdict, f"{corpus}: {words}" + (f" ({'; '.join(told)})." if told else ".")
+
+
+def told_gap(row: pd.Series) -> str:
+    """'+0.106 (+0.032 to +0.181, 5 seeds; clear of 0, but not after Holm)': a row of `differences` in words."""
+    mean, low, high = (number(row[name], "+.3f") for name in ("mean", "low", "high"))
+    text = f"{mean} ({low} to {high}, {seeds_in_words(row['n_seeds'])}"
+    if row["n_guides"] < row["n_seeds"]:
+        text += f" of {row['n_guides']} guide{'' if row['n_guides'] == 1 else 's'}"
+    clear = row["low"] > 0 or row["high"] < 0
+    return text + ("; clear of 0, but not after Holm)" if clear and row["lies"] == "contains" else ")")
+
+
+def told_where(gaps: pd.DataFrame, contrast: str, lies: str) -> str:
+    """The data sets on which a contrast lies on a side (`differences`), with its numbers; 'none' for none."""
+    part = gaps[(gaps["contrast"] == contrast) & (gaps["lies"] == lies)]
+    return listed(f"{row['corpus']} {told_gap(row)}" for _, row in part.iterrows())

@@ -1,0 +1,80 @@
+"""Trained adversaries in words: how long they were trained, what their curves give, where other points lie beside them.
+
+For the page on section 4 and the table of differences in 3.1. runs: of `wiegreffe_runs.table`; points: of
+`wiegreffe_curves.figure_5`.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from attn_core.across import listed, seeds_in_words
+from attn_core.experiments import frontier
+from attn_core.runs import Run
+from attn_core.wiegreffe_pages import counted
+from attn_core.wiegreffe_runs import adversaries, planned
+
+
+def told_epochs(runs: pd.DataFrame, corpora: Iterable[str], wanted: Iterable[Run] | None = None) -> str:
+    """Most epochs of each data set's adversaries, of stored ones or else of planned ones: 'sst 40, imdb 20 (planned)'.
+
+    wanted: the planned runs; None reads them from data/sweeps.
+    """
+    wanted, parts = planned() if wanted is None else wanted, []
+    for corpus in corpora:
+        stored = {result.record["run"]["epochs"] for result in adversaries(runs, corpus)["result"]}
+        asked = {run.epochs for run in wanted if run.corpus == corpus and run.divergence is not None}
+        if known := sorted(epochs for epochs in stored or asked if epochs):
+            parts.append(f"{corpus} {' or '.join(map(str, known))}{'' if stored else ' (planned)'}")
+    return ", ".join(parts) or "none"
+
+
+def told_grid(adversaries: pd.DataFrame) -> str:
+    """'7 λ (0, 0.0001, …), 3 seeds': the points of a data set's curves; adversaries: rows of `points`."""
+    divergences = [f"{value:g}" for value in sorted(adversaries["divergence"].unique())]
+    return f"{len(divergences)} λ ({', '.join(divergences)}), {seeds_in_words(adversaries['seed'].nunique())}"
+
+
+def told_read(name: str, read: pd.DataFrame, seeds: int, rest_too: bool = True) -> str:
+    """'sst (3 seeds, not decided): 0.026 at 0.1 (of 2 curves)': halved TVD read off a data set's curves at a mean JSD.
+
+    read: of `frontier.read_off`. rest_too: name the JSDs near which no curve has points; else they are named only if
+    all are such.
+    """
+    known, rest = read[np.isfinite(read["tvd"])], read[~np.isfinite(read["tvd"])]
+    parts = [
+        f"{r.tvd_halved:.3f} at {r.at:g}"
+        + (f" (of {r.n_seeds} curve{'s' if r.n_seeds > 1 else ''})" if seeds > 1 else "")
+        for r in known.itertuples()
+    ]
+    if len(rest) and (rest_too or not len(known)):
+        parts.append(f"no points near {', '.join(f'{at:g}' for at in rest['at'])}")
+    return f"{name} ({counted(seeds)}): {', '.join(parts)}"
+
+
+def told_late(late: pd.DataFrame) -> str:
+    """'λ 0.0008 (seed 10 by 0.0752, seed 50 by 0.0239)': rows of `wiegreffe_curves.unconverged` of a data set."""
+    parts = [
+        f"λ {divergence:g} ({', '.join(f'seed {r.seed} by {r.moved:.3g}' for r in part.itertuples())})"
+        for divergence, part in late.groupby("divergence")
+    ]
+    return listed(parts)
+
+
+def side_of_curve(points: pd.DataFrame, kind: str) -> str:
+    """Where the mean of a kind of points lies beside the trained curves: 'below' or 'above' them at its JSD.
+
+    Where no curve can be read at that JSD: 'below every point' or 'above every point' of theirs, whatever its JSD,
+    else 'no points near'. '' without such a point or adversary.
+    """
+    part, trained = points[points["kind"] == kind], points[points["kind"] == "adversary"]
+    if not len(part) or not len(trained):
+        return ""
+    own, heights = part["tvd_halved"].mean(), trained["tvd_halved"]
+    at = frontier.read_off(trained, (part["jsd"].mean(),))["tvd_halved"].item()
+    if np.isfinite(at):
+        return "below" if own < at else "above"
+    return (
+        "below every point" if own < heights.min() else "above every point" if own > heights.max() else "no points near"
+    )

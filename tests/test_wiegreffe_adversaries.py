@@ -1,0 +1,59 @@
+"""Trained adversaries in words: each sentence follows its numbers."""
+
+import pandas as pd
+from wiegreffe_results import CURVE, adversary_of, curve, runs_of, uniform_test
+
+from attn_core import wiegreffe_adversaries as told
+from attn_core import wiegreffe_curves
+from attn_core.experiments import frontier
+
+
+def points_of(*parts):
+    return wiegreffe_curves.figure_5(runs_of(*parts), "sst")
+
+
+def trained(points):
+    return points[points["kind"] == "adversary"]
+
+
+def test_epochs_are_those_of_the_runs():
+    wanted = [adversary_of("imdb", 10, 1e-3), adversary_of("sst", 10, 1e-3)]
+    assert told.told_epochs(runs_of(curve()), ["sst", "imdb", "agnews"], wanted) == "sst 40, imdb 40 (planned)"
+    short = curve()
+    for result in short:
+        result.record["run"]["epochs"] = 20
+    assert told.told_epochs(runs_of(short), ["sst"], wanted) == "sst 20"
+    assert told.told_epochs(runs_of(), ["sst"], []) == "none"
+
+
+def test_the_grid_of_a_curve():
+    assert told.told_grid(trained(points_of(curve()))) == "5 λ (0, 0.0001, 0.0003, 0.0005, 0.002), 3 seeds"
+    assert told.told_grid(trained(points_of(curve(points={0.0: CURVE[0.0]}, count=1)))) == "1 λ (0), 1 seed"
+
+
+def test_readings_say_where_no_point_is_near():
+    read = frontier.read_off(trained(points_of(curve())), (0.15, 0.68))
+    words = told.told_read("sst", read, 3)
+    assert words == "sst (3 seeds, not decided): 0.028 at 0.15 (of 3 curves), no points near 0.68"
+    far = frontier.read_off(trained(points_of(curve())), (0.15,), apart=0.1)
+    assert told.told_read("sst", far, 3) == "sst (3 seeds, not decided): no points near 0.15"
+    assert told.told_read("sst", read.iloc[:1].assign(n_seeds=1), 1) == "sst (1 seed, not decided): 0.028 at 0.15"
+    assert "not decided" not in told.told_read("sst", read, 5) and "near" not in told.told_read(
+        "sst", read, 3, rest_too=False
+    )
+    assert "no points near 0.15" in told.told_read("sst", far, 3, rest_too=False)
+
+
+def test_what_has_not_converged_is_named_by_seed():
+    late = pd.DataFrame({"seed": [10, 50, 10], "divergence": [8e-4, 8e-4, 2e-3], "moved": [0.075, 0.0239, 0.03]})
+    expected = "λ 0.0008 (seed 10 by 0.075, seed 50 by 0.0239), λ 0.002 (seed 10 by 0.03)"
+    assert told.told_late(late) == expected and told.told_late(late.iloc[:0]) == "none"
+
+
+def test_sides_follow_the_numbers_and_the_rule_for_reading():
+    low, high = (points_of(uniform_test(uniform=(0.11, tvd)), curve()) for tvd in (0.01, 0.2))
+    assert told.side_of_curve(low, "uniform") == "below" and told.side_of_curve(high, "uniform") == "above"
+    assert told.side_of_curve(low, "search") == "" == told.side_of_curve(points_of(uniform_test()), "uniform")
+    between = points_of(uniform_test(uniform=(0.11, 0.06)), curve())
+    for points, side in ((low, "below every point"), (high, "above every point"), (between, "no points near")):
+        assert told.side_of_curve(points.assign(settled=points["divergence"] != 3e-4), "uniform") == side
