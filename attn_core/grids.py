@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core import archive
-from attn_core.across import seeds_in_words, told
+from attn_core.across import bounds, seeds_in_words, told
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.corpora import catalogue
 from attn_core.data_counts import data_of
@@ -17,7 +17,7 @@ from attn_core.experiments import derived, edges
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import Run, command
-from attn_core.seeds import book_seeds, planned, summaries
+from attn_core.seeds import HEADLINE_SEEDS, book_seeds, planned, summaries
 
 CORPORA = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
 MODELS = tuple((encoder, attention) for encoder in ("lstm", "cnn", "average") for attention in ("tanh", "dot"))
@@ -56,12 +56,17 @@ class Grid:
         self, model: tuple[str, str], statistic: str, group: str, measure: str = "mean", bin: str = "all"
     ) -> np.ndarray:
         """One number per seed that has it."""
+        return self.by_seed(model, statistic, group, measure, bin).to_numpy(float)
+
+    def by_seed(
+        self, model: tuple[str, str], statistic: str, group: str, measure: str = "mean", bin: str = "all"
+    ) -> pd.Series:
+        """The same, with the seeds as index."""
         rows = self.tables.get(model, {}).get(statistic)
         if rows is None:
-            return np.empty(0)
-        return rows.loc[
-            (rows["predicted"] == group) & (rows["bin"] == bin) & (rows["measure"] == measure), "value"
-        ].to_numpy(float)
+            return pd.Series(dtype=float)
+        chosen = (rows["predicted"] == group) & (rows["bin"] == bin) & (rows["measure"] == measure)
+        return rows[chosen].set_index("seed")["value"].astype(float)
 
     def shares(self, model: tuple[str, str], statistic: str, group: str) -> np.ndarray:
         """Share of the documents with a value in each bin of `edges`, (seeds, bins)."""
@@ -87,7 +92,10 @@ class Grid:
         return {model: seeds for model, seeds in absent.items() if seeds}
 
     def told(self, layer: str = "summaries", points: str = "means") -> str:
-        """Runs, layer ('summaries' or 'documents'), n and what the points are ('means', 'medians'), for a caption."""
+        """Runs, layer ('summaries' or 'documents'), n and what the points are, for a caption.
+
+        points: what a seed contributes, 'means' or 'medians' over its documents; a point is the mean of these over seeds.
+        """
         found = [result for results in self.results.values() for result in results]
         if not found:
             return "No model of this data set was rerun; only the authors' numbers are drawn"
@@ -98,14 +106,15 @@ class Grid:
         text = f"{count} a model, seed summaries of the whole test set, n = {tests} documents"
         first = next((r for r in found if r.documents is not None), None)
         if layer == "documents" and first is not None:
-            text = f"{first.documents_layer.capitalize()} (seed {first.record['run']['seed']}); {points}: {text}"
+            text = f"{first.documents_layer.capitalize()} (seed {first.record['run']['seed']}); points: {text}"
         absent = [name(model) for model in MODELS if not self.results.get(model)]
         kind = {"subset": ", a subset of the paper's data", "generated": ", generated"}.get(
             data_of(found[0].record), ""
         )
-        drawn = f"Points: {points} over seeds with 95 % Student t intervals"
+        of = f"{points} over documents"
+        drawn = f"Points: means over seeds of {of}, with 95 % Student t intervals"
         if seeds[-1] == 1:
-            drawn = f"Points: {points} of one seed, hence open and without an interval"
+            drawn = f"Points: {of}, of one seed, hence open and without an interval"
         elif seeds[0] == 1:
             drawn += " (none where a model has one seed; open below five)"
         elif seeds[0] < 5:
@@ -222,10 +231,10 @@ def stored_at(kind: str, epsilon: float) -> str:
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-def shown(values: np.ndarray, form: str = ".2f", bounds: tuple[float, float] = (-1.0, 1.0)) -> str:
-    """Mean over seeds with its Student t interval cut at `bounds`; '–' for no seed."""
+def shown(values: np.ndarray, form: str = ".2f", possible: tuple[float, float] = (-np.inf, np.inf)) -> str:
+    """Mean over seeds with its Student t interval cut at what is possible; '–' for no seed."""
     low, high = seed_interval(values)
-    return told(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan, low, high, form, bounds)
+    return told(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan, low, high, form, possible)
 
 
 def rows_of(
@@ -240,9 +249,10 @@ def rows_of(
         for model, results in grid.results.items():
             for group, text in grid.groups.items() if results else ():
                 row = {"data": grid.corpus, "model": name(model), "class": text, "seeds": len(results)}
-                row["accuracy"] = shown(grid.over_seeds(model, "accuracy", "all", "value"), bounds=(0.0, 1.0))
+                row["accuracy"] = shown(grid.over_seeds(model, "accuracy", "all", "value"), possible=(0.0, 1.0))
                 for statistic, heading in statistics.items():
-                    row[heading] = shown(grid.over_seeds(model, statistic, group, measure))
+                    values = grid.over_seeds(model, statistic, group, measure)
+                    row[heading] = shown(values, possible=bounds(statistic, measure))
                     if authors:
                         kind = statistic.partition("@")[0]
                         for snapshot, word in ((APRIL_RUN, "April"), (FINAL_RUN, "final")):
@@ -273,21 +283,45 @@ def beside_authors(grids: dict[str, Grid], statistic: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).dropna()
 
 
+def distances_of_authors(corpora: list[str], statistic: str) -> dict[str, float]:
+    """Median distances of a mean in the authors' files over data sets and classes.
+
+    Keys encoder (Average and BiLSTM, additive attention, final run), attention (additive and scaled dot, one encoder,
+    final run), runs (April and final run of one model). NaN where no pair is in their files.
+    """
+    value = {
+        (corpus, group, model, run): authors_mean(corpus, model, group, statistic, run)
+        for corpus in corpora for group in groups(corpus) for model in MODELS for run in (APRIL_RUN, FINAL_RUN)
+    }  # fmt: skip
+    found = {"encoder": [], "attention": [], "runs": []}
+    for (corpus, group, (encoder, attention), run), mean in value.items():
+        if run != FINAL_RUN:
+            continue
+        found["runs"].append(mean - value[corpus, group, (encoder, attention), APRIL_RUN])
+        if attention == "tanh":
+            found["attention"].append(mean - value[corpus, group, (encoder, "dot"), run])
+            found["encoder"] += [mean - value[corpus, group, ("lstm", "tanh"), run]] if encoder == "average" else []
+    return {name: float(np.nanmedian(np.abs(apart))) if np.isfinite(apart).any() else np.nan
+            for name, apart in found.items()}  # fmt: skip
+
+
 def orderings(
     grids: dict[str, Grid], pairs: dict[str, tuple[tuple, tuple]], measure: str = "mean"
 ) -> dict[str, dict[str, list[str]]]:
-    """For each named pair of (model, statistic): data sets in which the first is above, below, or neither.
+    """For each named pair of (model, statistic): data sets in which the first is above, below, or neither ('open').
 
-    Decided by the Student t interval of the mean over seeds of the first minus the second (all documents).
+    Decided by the Student t interval of the mean over the seeds that both have of the first minus the second (all
+    documents); 'few': fewer such seeds than HEADLINE_SEEDS, which decide nothing.
     """
     found = {}
     for title, (first, second) in pairs.items():
-        sides = {"above": [], "below": [], "open": []}
+        sides = {"above": [], "below": [], "open": [], "few": []}
         for corpus, grid in grids.items():
-            values = [grid.over_seeds(model, statistic, "all", measure) for model, statistic in (first, second)]
-            shared = min(map(len, values))
-            low, high = seed_interval(values[0][:shared] - values[1][:shared])
-            if shared:
-                sides["above" if low > 0 else "below" if high < 0 else "open"].append(corpus)
+            one, other = (grid.by_seed(model, statistic, "all", measure) for model, statistic in (first, second))
+            apart = (one - other).dropna().to_numpy()
+            low, high = seed_interval(apart) if len(apart) else (np.nan, np.nan)
+            if len(apart):
+                enough = len(apart) >= HEADLINE_SEEDS
+                sides["few" if not enough else "above" if low > 0 else "below" if high < 0 else "open"].append(corpus)
         found[title] = sides
     return found

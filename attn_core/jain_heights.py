@@ -7,6 +7,7 @@ import pandas as pd
 
 from attn_core import across
 from attn_core.jain_tables import label, ordered, within
+from attn_core.measures import LN2
 
 HEIGHTS = {
     "searched": ("jsd_search", "#d95f02", "o"),
@@ -117,4 +118,5 @@ def jsd_panels(scored: pd.DataFrame) -> pd.DataFrame:
     rows = scored[scored["item"] == "Figure 7"].rename(columns={"group": "class_name"})
     rows = rows[[*keys, "ours", "low", "high", "n_seeds", "verdict"]].merge(theirs, on=keys, how="left")
     rows = rows.assign(panel=rows["statistic"].map(names), group=rows["class_name"], mean=rows["ours"])
-    return ordered(within(rows, 0, 1).assign(label=label(rows)))
+    tops = rows["statistic"].map({"mean_binned": LN2}).fillna(1.0)
+    return ordered(within(rows, 0, tops).assign(label=label(rows)))

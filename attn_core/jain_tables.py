@@ -41,7 +41,7 @@ def label(rows: pd.DataFrame) -> pd.Series:
     return (rows["corpus"] + " " + rows["group"]).str.removesuffix(" all")
 
 
-def within(rows: pd.DataFrame, bottom: float, top: float) -> pd.DataFrame:
+def within(rows: pd.DataFrame, bottom: float, top: float | pd.Series) -> pd.DataFrame:
     """Rows with their intervals cut at the values that are possible, for Student's t knows no bounds."""
     return rows.assign(low=rows["low"].clip(bottom, top), high=rows["high"].clip(bottom, top))
 
@@ -193,7 +193,9 @@ def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = N
     One line per data set and class, one panel per bin. Ours are NaN where the scorecard has no row or no judged value;
     with `every` the medians of the summaries stand there, from however many documents and seeds, without a verdict.
     """
-    measure = {"Figure 6": "median_output_change", "Figure 8": "eps_max_jsd"}[figure]
+    measure, statistic = {
+        "Figure 6": ("median_output_change", "median_change"), "Figure 8": ("eps_max_jsd", "jsd_search@0.05"),
+    }[figure]  # fmt: skip
     keys = ["corpus", "class_name", "max_attention_bin"]
     theirs = across.both_runs(
         "jain_repo_svg_summaries", keys, encoder="lstm", attention="tanh", measure=measure, statistic="median"
@@ -203,7 +205,7 @@ def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = N
     rows = rows[["corpus", "class_name", "max_attention_bin", "ours", "low", "high", "n_seeds", "verdict", "reported"]]
     rows = theirs[theirs["corpus"].isin(across.paper_sets())].merge(rows, on=keys, how="left")
     if every is not None:
-        rows = filled(rows, every, {"Figure 6": "median_change", "Figure 8": "jsd_search@0.05"}[figure])
+        rows = filled(rows, every, statistic)
     rows = rows.assign(
         panel=rows["max_attention_bin"],
         group=rows["class_name"],
@@ -218,7 +220,7 @@ def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = N
     rows = rows.assign(place=place)[rows["panel"].isin(BINS)].sort_values(
         ["panel", "place"], kind="stable", key=lambda values: values.replace(order)
     )
-    return ordered(within(rows, 0, 1).assign(label=label(rows)))
+    return ordered(within(rows, *across.bounds(statistic, "median")).assign(label=label(rows)))
 
 
 def filled(rows: pd.DataFrame, every: pd.DataFrame, statistic: str) -> pd.DataFrame:

@@ -72,11 +72,19 @@ def test_coverage_counts_the_seeds_of_the_model_with_fewest():
     scored = pd.DataFrame({"corpus": ["snli", "sst"], "data": ["subset", "absent"]})
     rows = across.coverage(found, scored)
     assert rows.to_dict("records") == [
-        {"corpus": "snli", "n_seeds": 1, "n_train": 20_000, "n_dev": 100, "n_test": 9_824, "data": "subset"}
+        {
+            "corpus": "snli",
+            "n_seeds": 1,
+            "most_seeds": 2,
+            "n_train": 20_000,
+            "n_dev": 100,
+            "n_test": 9_824,
+            "data": "subset",
+        }
     ]
     assert (
         across.told_coverage(rows)
-        == "snli 9,824 (1 seed, trained on 20,000 and 100 for development, 549,367 in the paper)"
+        == "snli 9,824 (1 to 2 seeds, trained on 20,000 and 100 for development, 549,367 in the paper)"
     )
     assert across.few(rows) == "snli (1)"
     assert across.told_coverage(across.coverage([], scored)) == "no run"
@@ -94,6 +102,15 @@ def test_the_mean_over_data_sets_is_taken_within_seeds_that_all_have():
         and jain_tables.told_seeds((10,)) == "seed 10 only"
     )
     assert found["low"] == pytest.approx(0.5) and found["high"] == pytest.approx(0.5)
+
+
+def test_bounds_go_by_statistic():
+    """What no share, ratio, change or JSD can be is never printed as the end of an interval."""
+    assert across.bounds("ratio_exact@0.05") == (0, 1) and across.bounds("median_change", "median") == (0, 1)
+    assert across.bounds("jsd_search@0.05") == across.bounds("ceiling") == (0, pytest.approx(np.log(2)))
+    assert across.bounds("jsd_search@0.05", "share_above_0.4") == (0, 1) == across.bounds("accuracy", "value")
+    assert across.bounds("tau_attention_gradient") == (-1, 1)
+    assert across.bounds("difference_loo") == (-np.inf, np.inf)
 
 
 def test_numbers_in_words():

@@ -102,10 +102,14 @@ def test_absent_runs_are_told(made):
         and "1 to 2 seeds a model" in told
         and "Not rerun: BiLSTM, scaled dot" in told
     )
-    assert "Points: means over seeds with 95 % Student t intervals (none where a model has one seed; open b" in told
+    points = "Points: means over seeds of means over documents, with 95 % Student t intervals (none where a model has o"
+    assert points in told
     assert "Not rerun: BiLSTM, scaled dot; CNN, additive; " in told, "names hold commas"
     one = replace(sst, results={AVERAGE: sst.results[AVERAGE]}).told("documents", "medians")
-    assert "Points: medians of one seed, hence open and without an interval" in one and "Student" not in one
+    assert (
+        "Points: medians over documents, of one seed, hence open and without an interval" in one
+        and "Student" not in one
+    )
     assert babi.told() == "No model of this data set was rerun; only the authors' numbers are drawn"
 
 
@@ -133,18 +137,26 @@ def test_distance_from_the_authors_two_runs(made):
     assert np.isclose(row.apart, expected) and row.apart > 0, "toy attention agrees with nothing"
 
 
-def test_orderings_are_decided_by_the_interval_over_seeds(made):
-    pairs = {
-        "up": ((LSTM, "ceiling"), (LSTM, "tau_attention_random")),
-        "one seed": ((AVERAGE, "ceiling"), (AVERAGE, "tau_attention_random")),
-    }
-    grid = made[0]["sst"]
-    difference = grid.over_seeds(LSTM, "ceiling", "all") - grid.over_seeds(LSTM, "tau_attention_random", "all")
-    low, high = seed_interval(difference)
-    expected = "above" if low > 0 else "below" if high < 0 else "open"
-    found = grids.orderings(made[0], pairs)
-    assert found["up"][expected] == ["sst"] and sum(map(len, found["up"].values())) == 1
-    assert found["one seed"]["open"] == ["sst"], "one seed has no interval"
+def test_orderings_are_decided_by_five_seeds_that_both_have(made):
+    def table(values):
+        rows = {"predicted": "all", "bin": "all", "measure": "mean", "seed": list(values), "value": values.values()}
+        return {"tau": pd.DataFrame(rows)}
+
+    high = {seed: 0.5 + seed / 1000 for seed in range(5)}
+    tables = {LSTM: table(high), AVERAGE: table({seed: value - 0.3 for seed, value in high.items()})}
+    pair = {"pair": ((LSTM, "tau"), (AVERAGE, "tau"))}
+    grid = replace(made[0]["sst"], tables=tables)
+    assert grids.orderings({"sst": grid}, pair)["pair"] == {"above": ["sst"], "below": [], "open": [], "few": []}
+    other = replace(grid, tables=tables | {AVERAGE: table({seed + 1: value - 0.3 for seed, value in high.items()})})
+    assert grids.orderings({"sst": other}, pair)["pair"]["few"] == ["sst"], "four seeds are shared"
+    assert sum(map(len, grids.orderings(made[0], {"none": ((LSTM, "x"), (LSTM, "y"))})["none"].values())) == 0
+
+
+def test_distances_in_the_authors_files_have_a_yardstick():
+    found = grids.distances_of_authors(["sst"], "tau_attention_gradient")
+    runs = [grids.authors_mean("sst", LSTM, "0", "tau_attention_gradient", run) for run in (APRIL_RUN, FINAL_RUN)]
+    assert np.isclose(abs(runs[0] - runs[1]), 0.052195) and 0 < found["runs"] < 0.2
+    assert found["encoder"] > found["runs"] and np.isfinite(found["attention"])
 
 
 def test_table_of_models(made):
