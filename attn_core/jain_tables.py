@@ -223,6 +223,19 @@ def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = N
     return ordered(within(rows, *across.bounds(statistic, "median")).assign(label=label(rows)))
 
 
+def authors_sides(rows: pd.DataFrame, threshold: float) -> dict[str, list[str]]:
+    """Labels (data set and class) of `bin_panels` by where the median over bins of the authors' medians lies.
+
+    Keys much, little: above the threshold, or not, in both of their runs; split: in one of them alone. Classes are not
+    pooled: where one lies high and one low, the median of both describes neither.
+    """
+    above = rows.groupby("label", sort=False)[["april", "final"]].median().dropna() > threshold
+    return {
+        "much": list(above.index[above.all(axis=1)]), "little": list(above.index[~above.any(axis=1)]),
+        "split": list(above.index[above["april"] != above["final"]]),
+    }  # fmt: skip
+
+
 def filled(rows: pd.DataFrame, every: pd.DataFrame, statistic: str) -> pd.DataFrame:
     """Rows of `bin_panels` without a value of ours, with the median over seeds' summaries where these have one."""
     chosen = (

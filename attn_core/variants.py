@@ -214,6 +214,20 @@ def quartiles_by_bin(
     )
 
 
+def medians_by_bin(results: list[Result], statistic: str, fewest: int) -> pd.Series:
+    """Our medians by (predicted, first characters of the bin): mean over seeds.
+
+    Bins with fewer than `fewest` documents in some seed, or in none, are left out: their median says nothing.
+    """
+    rows = pd.concat([summary_of(result) for result in results], keys=[r.record["run"]["seed"] for r in results])
+    rows = rows[(rows["statistic"] == statistic) & (rows["bin"] != "all") & rows["measure"].isin(("n", "median"))]
+    rows = rows.assign(seed=rows.index.get_level_values(0), bin=rows["bin"].str[:5])
+    wide = rows.pivot_table(index=["predicted", "bin", "seed"], columns="measure", values="value")
+    by_bin = wide.reindex(columns=["n", "median"]).groupby(level=["predicted", "bin"])
+    enough = (by_bin["n"].min() >= fewest) & (by_bin["median"].count() == len(results))
+    return by_bin["median"].mean()[enough]
+
+
 def spread(cells: pd.DataFrame, first: str, second: str) -> dict[str, object]:
     """Median and largest absolute difference of two columns, the row of the largest, and the number compared."""
     apart = (cells[first] - cells[second]).abs().dropna()

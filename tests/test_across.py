@@ -316,6 +316,12 @@ def test_three_classes_do_not_overlap_in_violins():
     assert len(bodies) >= 3 and max(high for _, high in bodies) < 1.5 and min(low for low, _ in bodies) > 0.5
 
 
+def test_classes_of_the_authors_are_not_pooled():
+    rows = pd.DataFrame({"label": ["d yes", "d yes", "d no", "e"], "april": [0.6, 0.8, 0.0, 0.2],
+                         "final": [0.5, 0.6, 0.1, 0.4]})  # fmt: skip
+    assert jain_tables.authors_sides(rows, 0.3) == {"much": ["d yes"], "little": ["d no"], "split": ["e"]}
+
+
 def test_trends_ask_for_both_end_bins_and_turn_with_the_numbers():
     def line(label, panel, final, low, high, n_seeds=5):
         return {"label": label, "panel": panel, "final": final, "low": low, "high": high, "n_seeds": n_seeds,
