@@ -57,7 +57,8 @@ WORDS = {
 """Measures and statistics of the rules in words, where underscores to spaces do not do."""
 
 COLUMNS = (
-    *NAMES, "cause", "in_words", "why", "key", "n_seeds", "value", "shift", "low", "high", "within", "already", "sentence",
+    *NAMES, "cause", "in_words", "why", "key", "n_seeds", "value", "shift", "low", "high", "within",
+    "already", "sentence",
 )  # fmt: skip
 
 

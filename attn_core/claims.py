@@ -59,10 +59,10 @@ SYMBOLS = {"clears": "✓", "contains": "○", "opposite": "✗", "": "·"}
 def claims(scored: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
     """The claims about some data sets: rows of the scorecard with number, claim, place, lies, side, p and holm.
 
-    number: place in CLAIMS from 1, 0 for PATTERNS. side: +1 where the claim asks for more than the
-    threshold. lies: 'clears', 'contains', 'opposite', or '' where fewer than five seeds decide nothing. p: one-sided
-    Student t of the seed means against the threshold; holm: corrected for all general claims that are judged here, patterns among themselves. low and high
-    are cut at possible values after the tests.
+    number: place in CLAIMS from 1, 0 for PATTERNS. side: +1 where the claim asks for more than the threshold. lies:
+    'clears', 'contains', 'opposite', or '' where fewer than five seeds decide nothing. p: one-sided Student t of the
+    seed means against the threshold; holm: corrected for all general claims that are judged here, patterns among
+    themselves. low and high are cut at possible values after the tests.
     """
     rows = scored[scored["item"].isin(CLAIM) & scored["corpus"].isin(corpora)]
     known = {(claim.item, claim.measure): (i, claim) for i, claim in enumerate(CLAIMS, 1)}
@@ -93,7 +93,8 @@ def claims(scored: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
 def counted(rows: pd.DataFrame, patterns: bool = False) -> dict[str, int]:
     """Counts of `claims` rows, the same on every page: of those with a run of ours (with_run), how many are judged.
 
-    Of the general claims; with patterns=True of the PATTERNS instead, which never enter the tally of the claims. shown, contains, opposite: of the judged, where the interval lies; open: not judged, for want of seeds or documents;
+    Of the general claims; with patterns=True of the PATTERNS instead, which never enter the tally of the claims.
+    shown, contains, opposite: of the judged, where the interval lies; open: not judged, for want of seeds or documents;
     holm: of the judged, still shown after Holm's correction; shown_same, holm_same, judged_same: on the paper's own
     data.
     """

@@ -8,16 +8,15 @@ import numpy as np
 import pandas as pd
 
 from attn_core import archive
-from attn_core.across import bounds, seeds_in_words, told
+from attn_core.across import seeds_in_words
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.corpora import catalogue
 from attn_core.data_counts import data_of
 from attn_core.errors import AttnError
 from attn_core.experiments import derived, edges
-from attn_core.measures import seed_interval
-from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
+from attn_core.reported import reported
 from attn_core.runs import Run, command
-from attn_core.seeds import HEADLINE_SEEDS, book_seeds, planned, summaries
+from attn_core.seeds import book_seeds, planned, summaries
 
 CORPORA = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
 MODELS = tuple((encoder, attention) for encoder in ("lstm", "cnn", "average") for attention in ("tanh", "dot"))
@@ -94,7 +93,7 @@ class Grid:
     def told(self, layer: str = "summaries", points: str = "means") -> str:
         """Runs, layer ('summaries' or 'documents'), n and what the points are, for a caption.
 
-        points: what a seed contributes, 'means' or 'medians' over its documents; a point is the mean of these over seeds.
+        points: what a seed contributes, 'means' or 'medians' over its documents; a point is their mean over seeds.
         """
         found = [result for results in self.results.values() for result in results]
         if not found:
@@ -226,102 +225,3 @@ def stored_at(kind: str, epsilon: float) -> str:
     if epsilon not in EPSILONS:
         raise AttnError(f"epsilon must be one of {', '.join(map(str, EPSILONS))}, which are stored; got {epsilon}")
     return f"{kind}@{epsilon:g}"
-
-
-# ---- tables ----------------------------------------------------------------------------------------------------------
-
-
-def shown(values: np.ndarray, form: str = ".2f", possible: tuple[float, float] = (-np.inf, np.inf)) -> str:
-    """Mean over seeds with its Student t interval cut at what is possible; '–' for no seed."""
-    low, high = seed_interval(values)
-    return told(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan, low, high, form, possible)
-
-
-def rows_of(
-    grids: dict[str, Grid], statistics: dict[str, str], authors: bool = True, measure: str = "mean"
-) -> pd.DataFrame:
-    """One row per rerun model and predicted class: seeds, test accuracy, each statistic beside the authors'.
-
-    statistics: statistic -> heading. Cells are texts, mean over seeds with interval. Only rerun models.
-    """
-    rows = []
-    for grid in grids.values():
-        for model, results in grid.results.items():
-            for group, text in grid.groups.items() if results else ():
-                row = {"data": grid.corpus, "model": name(model), "class": text, "seeds": len(results)}
-                row["accuracy"] = shown(grid.over_seeds(model, "accuracy", "all", "value"), possible=(0.0, 1.0))
-                for statistic, heading in statistics.items():
-                    values = grid.over_seeds(model, statistic, group, measure)
-                    row[heading] = shown(values, possible=bounds(statistic, measure))
-                    if authors:
-                        kind = statistic.partition("@")[0]
-                        for snapshot, word in ((APRIL_RUN, "April"), (FINAL_RUN, "final")):
-                            value = authors_mean(grid.corpus, model, group, kind, snapshot)
-                            row[f"{heading}, {word}"] = f"{value:.2f}" if np.isfinite(value) else "–"
-                rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def beside_authors(grids: dict[str, Grid], statistic: str) -> pd.DataFrame:
-    """Our mean of a statistic and the authors' two, one row per model and class that both have.
-
-    Columns corpus, encoder, attention, group, ours, april, final, apart (distance from the nearer of their two values,
-    0 between them), spread (distance of their two values).
-    """
-    rows = []
-    for grid in grids.values():
-        for model, results in grid.results.items():
-            for group in grid.groups if results else ():
-                mean = float(np.mean(grid.over_seeds(model, statistic, group)))
-                ends = [
-                    authors_mean(grid.corpus, model, group, statistic.partition("@")[0], s)
-                    for s in (APRIL_RUN, FINAL_RUN)
-                ]
-                apart = max(min(ends) - mean, mean - max(ends), 0.0)
-                rows.append((grid.corpus, *model, group, mean, *ends, apart, abs(ends[1] - ends[0])))
-    columns = ["corpus", "encoder", "attention", "group", "ours", "april", "final", "apart", "spread"]
-    return pd.DataFrame(rows, columns=columns).dropna()
-
-
-def distances_of_authors(corpora: list[str], statistic: str) -> dict[str, float]:
-    """Median distances of a mean in the authors' files over data sets and classes.
-
-    Keys encoder (Average and BiLSTM, additive attention, final run), attention (additive and scaled dot, one encoder,
-    final run), runs (April and final run of one model). NaN where no pair is in their files.
-    """
-    value = {
-        (corpus, group, model, run): authors_mean(corpus, model, group, statistic, run)
-        for corpus in corpora for group in groups(corpus) for model in MODELS for run in (APRIL_RUN, FINAL_RUN)
-    }  # fmt: skip
-    found = {"encoder": [], "attention": [], "runs": []}
-    for (corpus, group, (encoder, attention), run), mean in value.items():
-        if run != FINAL_RUN:
-            continue
-        found["runs"].append(mean - value[corpus, group, (encoder, attention), APRIL_RUN])
-        if attention == "tanh":
-            found["attention"].append(mean - value[corpus, group, (encoder, "dot"), run])
-            found["encoder"] += [mean - value[corpus, group, ("lstm", "tanh"), run]] if encoder == "average" else []
-    return {name: float(np.nanmedian(np.abs(apart))) if np.isfinite(apart).any() else np.nan
-            for name, apart in found.items()}  # fmt: skip
-
-
-def orderings(
-    grids: dict[str, Grid], pairs: dict[str, tuple[tuple, tuple]], measure: str = "mean"
-) -> dict[str, dict[str, list[str]]]:
-    """For each named pair of (model, statistic): data sets in which the first is above, below, or neither ('open').
-
-    Decided by the Student t interval of the mean over the seeds that both have of the first minus the second (all
-    documents); 'few': fewer such seeds than HEADLINE_SEEDS, which decide nothing.
-    """
-    found = {}
-    for title, (first, second) in pairs.items():
-        sides = {"above": [], "below": [], "open": [], "few": []}
-        for corpus, grid in grids.items():
-            one, other = (grid.by_seed(model, statistic, "all", measure) for model, statistic in (first, second))
-            apart = (one - other).dropna().to_numpy()
-            low, high = seed_interval(apart) if len(apart) else (np.nan, np.nan)
-            if len(apart):
-                enough = len(apart) >= HEADLINE_SEEDS
-                sides["few" if not enough else "above" if low > 0 else "below" if high < 0 else "open"].append(corpus)
-        found[title] = sides
-    return found

@@ -61,7 +61,9 @@ def test_a_variant_is_judged_beside_the_standard_runs_of_its_seeds():
     assert "from 0.40 to 0.38 on the same seeds, where it holds without the variant too" in row["sentence"]
     variant = result_of(seed=SEEDS[1], values={"tau_attention_gradient": 0.38}, vectors="random")
     row = row_for(causes.causes(results=[*runs, variant]), cause="vectors=random", **PLACE)
-    assert row["within"] and not row["already"] and "from 0.70 to 0.38 on the same seeds, which holds" in row["sentence"]
+    assert (
+        row["within"] and not row["already"] and "from 0.70 to 0.38 on the same seeds, which holds" in row["sentence"]
+    )
 
 
 def test_a_variant_with_the_same_checkpoint_varies_nothing():

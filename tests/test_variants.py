@@ -121,9 +121,13 @@ def test_medians_of_small_bins_are_left_out():
                 for measure, value in zip(("n", "median"), pair, strict=True)]  # fmt: skip
         columns = ["statistic", "predicted", "bin", "measure", "value"]
         record = {"run": {"seed": seed}}
-        return Result(record=record, traces=None, documents=None, summary=pd.DataFrame(rows, columns=columns), source="")
+        return Result(
+            record=record, traces=None, documents=None, summary=pd.DataFrame(rows, columns=columns), source=""
+        )
 
-    found = variants.medians_by_bin([result(10, (50, 30), (0.2, 0.9)), result(50, (40, 2), (0.4, 0.1))], "median_change", 20)
+    found = variants.medians_by_bin(
+        [result(10, (50, 30), (0.2, 0.9)), result(50, (40, 2), (0.4, 0.1))], "median_change", 20
+    )
     assert found.to_dict() == {("0", "[0.00"): pytest.approx(0.3)}, "two documents of one seed are no bin"
 
 
