@@ -11,6 +11,7 @@ from attn_core import across
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.data_counts import parts_of
+from attn_core.experiments import ATTENTION_BINS
 from attn_core.reported import reported
 
 TABLE_2 = {
@@ -183,8 +184,13 @@ def untrained(found: list[Result], margin: float = 0.05) -> str:
 
 # ---- Figures 6 to 8 by bin of maximum attention ----------------------------------------------------------------------
 
-BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00)")
-"""Bins of the largest weight as the authors' figures name them."""
+BINS = ATTENTION_BINS
+"""Bins of the largest weight for readers; the last one holds 1, though rules and the authors' figures write '1.00)'."""
+
+
+def closed(text: str) -> str:
+    """A text with the last bin as it is: '[0.75,1.00)' becomes '[0.75,1.00]'."""
+    return text.replace("[0.75,1.00)", BINS[-1])
 
 
 def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -207,7 +213,7 @@ def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = N
     if every is not None:
         rows = filled(rows, every, statistic)
     rows = rows.assign(
-        panel=rows["max_attention_bin"],
+        panel=rows["max_attention_bin"].map(closed),
         group=rows["class_name"],
         mean=rows["ours"],
         n_seeds=rows["n_seeds"].fillna(0).astype(int),

@@ -10,6 +10,7 @@ from attn_core.causes import in_words
 from attn_core.causes_page import folded, model_of
 from attn_core.claims import PATTERNS
 from attn_core.data_counts import COUNTED
+from attn_core.jain_tables import closed
 from attn_core.runs import AbsentRun
 from attn_core.scorecard import CLAIM, added_after, clipped, scorecard
 from attn_core.seeds import HEADLINE_SEEDS
@@ -295,7 +296,7 @@ def cells_of(row) -> dict[str, str]:
     interval = f"{row.low:.3f} to {row.high:.3f}{' †' if row.cut else ''}" if np.isfinite(row.low) else "–"
     claim = row.item.startswith(("claim", "band"))
     words = {
-        "item": row.item.removeprefix("claim: ").removeprefix("band: "), "group": row.group,
+        "item": closed(row.item.removeprefix("claim: ").removeprefix("band: ")), "group": row.group,
         "model": model_of(row) or "–",
         "measure": in_words(row.measure), "statistic": "–" if claim else in_words(row.statistic),
         "reported": f"{row.reported:.{digits}f}", "ours": f"{row.ours:.{digits}f}", "95 % interval": interval,

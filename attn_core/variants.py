@@ -92,6 +92,18 @@ def by_fraction(
     return pd.concat(frames, ignore_index=True), gap_lines(lacking, "runs on shares of the training documents")
 
 
+def safe_from(moved: pd.DataFrame, tolerance: float) -> float | None:
+    """The smallest share from which on every 95 % interval of the differences lies inside the tolerance; or None.
+
+    moved: rows seeds, columns shares in ascending order, values minus those on the whole training set.
+    """
+    inside = []
+    for share in moved:
+        low, high = seed_interval(moved[share].dropna().to_numpy())
+        inside.append(bool(low >= -tolerance and high <= tolerance))  # no interval: not inside
+    return next((share for i, share in enumerate(moved) if all(inside[i:])), None)
+
+
 def authors_of_whole_set(corpora: list[str], encoder: str, attention: str) -> dict[tuple[str, str], dict[str, float]]:
     """The authors' accuracy and mean tau (mean of their class means) by (corpus, heading of the page) and snapshot."""
     found = {}

@@ -1,5 +1,7 @@
 """Numbers across data sets on the pages of Jain & Wallace: what is shown of runs that are there, few, or absent."""
 
+from pathlib import Path
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -8,7 +10,7 @@ from conftest import toy_pairs, toy_traces
 from plain import documents, output, output_under
 from scorecard_runs import scored_rows
 
-from attn_core import across, figures, jain_heights, jain_tables, table1
+from attn_core import across, figures, jain_heights, jain_tables, packing, table1
 from attn_core.archive import Result
 from attn_core.errors import AttnError
 from attn_core.experiments.reach import one_token_outputs
@@ -196,7 +198,7 @@ def test_medians_by_bin_keep_the_authors_where_nothing_was_rerun():
     assert panels["corpus"].nunique() == 12 and panels["mean"].notna().sum() == 1
     table = jain_tables.bin_table(panels).set_index("data, class")
     assert table.loc["sst negative", "[0.00,0.25)"] == "0.05 (0.02, 0.03)"  # specification, section 6.5
-    assert table.loc["cnn", "[0.75,1.00)"] == "– (0.91, 0.88)"
+    assert table.loc["cnn", "[0.75,1.00]"] == "– (0.91, 0.88)"
 
 
 def test_a_bin_without_a_judged_row_shows_the_median_of_the_summaries():
@@ -206,7 +208,7 @@ def test_a_bin_without_a_judged_row_shows_the_median_of_the_summaries():
                           for seed, value in ((10, 0.1), (50, 0.3))]
                          + [{**place, "predicted": "0", "bin": "[0.00,0.25)", "seed": 10, "value": 0.9}])  # fmt: skip
     panels = jain_tables.bin_panels(rows, "Figure 6", every).set_index(["label", "panel"])
-    row = panels.loc[("sst positive", "[0.75,1.00)")]
+    row = panels.loc[("sst positive", "[0.75,1.00]")]
     assert row["mean"] == pytest.approx(0.2) and row["n_seeds"] == 2 and row["verdict"] != "reproduced"
     assert panels.loc[("sst negative", "[0.00,0.25)"), "mean"] == 0.05 and panels["mean"].notna().sum() == 2
 
@@ -362,3 +364,26 @@ def test_near_the_bound_is_a_share_above_six_tenths():
     assert found["above"].startswith("sst 62% (60% to 64%)") and found["below"] == "none"
     assert jain_heights.near_bound(every.assign(value=1 - every["value"]))["below"].startswith("sst 38%")
     assert 0 < found["authors_most"] < found["authors_cells"] and "sst" not in found["authors_sets"]
+
+
+def test_the_nearer_f1_turns_with_the_numbers():
+    rows = pd.DataFrame({"metric": ["F1 of class 1", "macro F1", "accuracy"], "printed": [0.8, 0.8, 0.9],
+                         "april": [0.81, 0.7, 0.5], "final": [0.79, 0.9, 0.5]})  # fmt: skip
+    told = table1.told_nearer(rows)
+    assert "in 2 of 2 scores" in told and "median distance F1 of class 1 is" in told and "(0.010 for class 1" in told
+    swapped = rows.assign(metric=["macro F1", "F1 of class 1", "accuracy"])
+    assert "in 0 of 2 scores" in table1.told_nearer(swapped) and "distance macro F1 is" in table1.told_nearer(swapped)
+
+
+def test_the_last_bin_is_closed_for_readers():
+    assert jain_tables.closed("Figure 6 [0.75,1.00)") == "Figure 6 [0.75,1.00]"
+    assert jain_tables.closed("[0.50,0.75)") == "[0.50,0.75)" and jain_tables.BINS[-1].endswith("]")
+
+
+def test_how_to_read_names_the_sizes_that_are_archived():
+    text = (Path(__file__).parents[1] / "book" / "how-to-read.md").read_text()
+    main, first, *none = packing.DOCUMENTS_KEPT
+    assert f"or {main:,} documents where the test set is larger" in " ".join(text.split())
+    assert f"{first:,} documents for the first seed of another model" in " ".join(text.split())
+    assert not any(none) and "Further seeds and variants keep no single documents" in " ".join(text.split())
+    assert packing.TOKENS_KEPT["text"][-1] == 0 and "seeds beyond the fifth and variants none" in " ".join(text.split())

@@ -131,6 +131,13 @@ def test_medians_of_small_bins_are_left_out():
     assert found.to_dict() == {("0", "[0.00"): pytest.approx(0.3)}, "two documents of one seed are no bin"
 
 
+def test_a_share_is_safe_by_its_interval_not_its_mean():
+    moved = pd.DataFrame({0.1: [0.0, 0.1, -0.1], 0.25: [0.01, 0.02, 0.03], 0.5: [0.0, 0.01, 0.02]})
+    assert variants.safe_from(moved, 0.1) == 0.25, "the mean of the smallest share is 0, its interval is wide"
+    assert variants.safe_from(moved[[0.25]].iloc[:1], 0.1) is None, "one seed has no interval"
+    assert variants.safe_from(moved.assign(last=[0.5, 0.5, 0.5]), 0.1) is None
+
+
 def test_settings_of_three_runs():
     table = variants.reported("jain_author_runs")
     assert list(table.columns) == ["paper", "setting", "first", "april", "final"] and not table.isna().any().any()
