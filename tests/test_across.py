@@ -367,12 +367,13 @@ def test_near_the_bound_is_a_share_above_six_tenths():
 
 
 def test_the_nearer_f1_turns_with_the_numbers():
-    rows = pd.DataFrame({"metric": ["F1 of class 1", "macro F1", "accuracy"], "printed": [0.8, 0.8, 0.9],
+    rows = pd.DataFrame({"corpus": "adr", "metric": ["F1 of class 1", "macro F1", "accuracy"], "printed": 0.8,
                          "april": [0.81, 0.7, 0.5], "final": [0.79, 0.9, 0.5]})  # fmt: skip
     told = table1.told_nearer(rows)
-    assert "in 2 of 2 scores" in told and "median distance F1 of class 1 is" in told and "(0.010 for class 1" in told
+    assert "apart (adr)" in told and "F1 of class 1 in 2 of 2, so that leads" in told
     swapped = rows.assign(metric=["macro F1", "F1 of class 1", "accuracy"])
-    assert "in 0 of 2 scores" in table1.told_nearer(swapped) and "distance macro F1 is" in table1.told_nearer(swapped)
+    assert "in 0 of 2, which speaks for macro F1" in table1.told_nearer(swapped)
+    assert "do not tell" in table1.told_nearer(rows.assign(april=0.8, final=0.8))
 
 
 def test_the_last_bin_is_closed_for_readers():
