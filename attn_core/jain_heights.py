@@ -160,7 +160,7 @@ def told_trends(found: pd.DataFrame) -> str:
         cells = found[found[column].notna()]
         strong = cells[cells[column] > 0]
         if cells.empty:
-            told = f"In {whose} no class has both end bins to compare."
+            told = f"In {whose} no class can be compared in both end bins."
         elif strong.empty:
             told = f"It fits {whose}: in none of {len(cells)} classes with both end bins does the median fall so far."
         else:
