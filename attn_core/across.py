@@ -13,7 +13,7 @@ from attn_core import archive
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.corpora import catalogue
 from attn_core.data_counts import printed_sizes
-from attn_core.measures import seed_interval
+from attn_core.measures import LN2, seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, check_printed, reported
 from attn_core.runs import Run, from_dict
 from attn_core.seeds import HEADLINE_SEEDS, book_seeds, lacking, obtain_all, over_seeds
@@ -81,8 +81,9 @@ def without_histograms(result: Result) -> Result:
 
 
 def coverage(found: list[Result], scored: pd.DataFrame) -> pd.DataFrame:
-    """One row per data set with stored runs: corpus, n_seeds (of its model with fewest), n_train, n_dev, n_test, data.
+    """One row per data set with stored runs: corpus, n_seeds, most_seeds, n_train, n_dev, n_test, data.
 
+    n_seeds, most_seeds: of its models with the fewest and the most.
     data: 'same', 'subset' or 'generated' as the scorecard says. In the order of Table 1, others last.
     """
     models, last = {}, {}
@@ -93,10 +94,11 @@ def coverage(found: list[Result], scored: pd.DataFrame) -> pd.DataFrame:
     data = scored[scored["data"] != "absent"].groupby("corpus")["data"].first()
     rows = [
         {"corpus": name, "n_seeds": min(len(seeds) for seeds in models[name].values()),
+         "most_seeds": max(len(seeds) for seeds in models[name].values()),
          **{split: last[name][split] for split in ("n_train", "n_dev", "n_test")}, "data": data.get(name, "not scored")}
         for name in in_order(models)
     ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["corpus", "n_seeds", "n_train", "n_dev", "n_test", "data"])
+    return pd.DataFrame(rows, columns=["corpus", "n_seeds", "most_seeds", "n_train", "n_dev", "n_test", "data"])
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -114,13 +116,13 @@ def told_coverage(rows: pd.DataFrame) -> str:
             "subset": f", trained on {row.n_train:,} and {row.n_dev:,} for development{of}",
             "generated": ", generated",
         }.get(row.data, "")
-        parts.append(f"{row.corpus} {row.n_test:,} ({seeds_in_words(row.n_seeds)}{kind})")
+        parts.append(f"{row.corpus} {row.n_test:,} ({seeds_in_words(row.n_seeds, row.most_seeds)}{kind})")
     return "; ".join(parts) or "no run"
 
 
-def seeds_in_words(count: int) -> str:
-    """'5 seeds', '1 seed'."""
-    return f"{count} seed{'' if count == 1 else 's'}"
+def seeds_in_words(count: int, most: int | None = None) -> str:
+    """'5 seeds', '1 seed'; '5 to 9 seeds' where models have different numbers."""
+    return f"{count} to {most} seeds" if most not in (None, count) else f"{count} seed{'' if count == 1 else 's'}"
 
 
 def listed(names: Iterable[str]) -> str:
@@ -196,6 +198,19 @@ def mean_of_sets(values: pd.DataFrame) -> dict[str, float]:
         "seeds": tuple(shared.index),
         "sets": wide.shape[1],
     }
+
+
+def bounds(statistic: str, measure: str = "mean") -> tuple[float, float]:
+    """Values that a number of the summaries can take: JSD 0 to ln 2, tau -1 to 1, shares, ratios and changes 0 to 1.
+
+    Everything else, differences among it, has no bounds here.
+    """
+    kind = statistic.partition("@")[0]
+    if measure.startswith("share") or kind in ("accuracy", "macro_f1", "median_change") or kind.startswith("ratio"):
+        return 0.0, 1.0
+    if kind == "ceiling" or kind.startswith("jsd"):
+        return 0.0, LN2
+    return (-1.0, 1.0) if kind.startswith("tau") else (-np.inf, np.inf)
 
 
 def told(

@@ -56,7 +56,10 @@ WORDS = {
 }  # fmt: skip
 """Measures and statistics of the rules in words, where underscores to spaces do not do."""
 
-COLUMNS = (*NAMES, "cause", "in_words", "why", "key", "n_seeds", "value", "shift", "low", "high", "within", "sentence")
+COLUMNS = (
+    *NAMES, "cause", "in_words", "why", "key", "n_seeds", "value", "shift", "low", "high", "within",
+    "already", "sentence",
+)  # fmt: skip
 
 
 def causes(rows: pd.DataFrame | None = None, results: list[Result] | None = None) -> pd.DataFrame:
@@ -65,8 +68,9 @@ def causes(rows: pd.DataFrame | None = None, results: list[Result] | None = None
     rows: of `scorecard`, None takes those of `results`; rows of other verdicts are passed over. results: runs, standard
     ones and variants; None takes the whole archive. key: of the first run that tested the cause, '' where no run did.
     value, shift, low, high: what the variant gives, and by how much it moves the number: mean over the seeds that both
-    have, 95 % Student t interval. within: whether the row would hold with the variant. why: the declared reason. cause:
-    of a variant "field=value", in_words the same for readers.
+    have, 95 % Student t interval. within: whether the row would hold with the variant, and does not with the standard
+    runs of those seeds. already: whether it holds with these, so that the variant explains nothing. why: the declared
+    reason. cause: of a variant "field=value", in_words the same for readers.
     """
     results = stored_summaries() if results is None else results
     rows = scorecard(results, "jain") if rows is None else rows
@@ -87,17 +91,34 @@ def with_sentences(rows: pd.DataFrame, results: list[Result] | None = None) -> p
 
 
 def by_variant(results: list[Result]) -> tuple[dict[Variant, Cells], dict[tuple, str]]:
-    """Cells of the standard runs and of each variant in one field; also (variant, place, seed) -> key."""
+    """Cells of the standard runs and of each variant in one field; also (variant, place, seed) -> key.
+
+    Variants that are the standard run over again (the same checkpoint, so nothing was varied) have no key.
+    """
     groups: dict[Variant, list[Result]] = {(): []}
-    keys = {}
+    keys, standard = {}, {}
+    for result in results:
+        run = from_dict(result.record["run"])
+        if run.seed in SEEDS and not difference(run):
+            standard[run.corpus, run.encoder, run.attention, run.seed] = result
     for result in results:
         run = from_dict(result.record["run"])
         variant = difference(replace(run, seed=SEEDS[0]))
         control = any(name in CONTROLS for name, _ in run.options)
         if len(variant) <= 1 and run.seed in SEEDS and not control:
             groups.setdefault(variant, []).append(result)
-            keys[variant, run.corpus, run.encoder, run.attention, run.seed] = result.key
+            place = (run.corpus, run.encoder, run.attention, run.seed)
+            if not variant or not same_checkpoint(result, standard.get(place)):
+                keys[variant, *place] = result.key
     return {variant: cells(group) for variant, group in groups.items()}, keys
+
+
+def same_checkpoint(result: Result, other: Result | None) -> bool:
+    """Whether two runs ended with one and the same network: equal accuracy and equal summaries, to the last digit."""
+    if other is None or result.summary is None or other.summary is None:
+        return False
+    values = [one.summary["value"].to_numpy(float) for one in (result, other)]
+    return result.record["accuracy"] == other.record["accuracy"] and np.array_equal(*values, equal_nan=True)
 
 
 def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dict]:
@@ -139,7 +160,7 @@ def told(sentence: str, **numbers) -> dict:
     """One cause: its sentence, and numbers where a run gave them."""
     numbers = dict.fromkeys(("value", "shift", "low", "high"), np.nan) | numbers
     texts = dict.fromkeys(("cause", "in_words", "why", "key"), "")
-    return texts | {"n_seeds": 0, "within": False} | numbers | {"sentence": sentence}
+    return texts | {"n_seeds": 0, "within": False, "already": False} | numbers | {"sentence": sentence}
 
 
 def speaks_to(cause, row) -> bool:
@@ -152,20 +173,25 @@ def moved(
 ) -> list[dict]:
     """By how much a variant moves a number, over the seeds that it shares with the standard runs.
 
-    corpus: where it was run; on another data set than the row's the move alone is told, over all classes.
+    corpus: where it was run; on another data set than the row's the move alone is told, over all classes. The standard
+    runs have more seeds, so the row is judged on the shared ones both with and without the variant. Nothing where no
+    shared seed ended with another checkpoint.
     """
     elsewhere = corpus != row.corpus
     place = row._replace(corpus=corpus, group="all") if elsewhere else row
     there, plain = seed_values(place, tables[variant]), seed_values(place, tables[()])
     shared = sorted(there.keys() & plain.keys(), key=SEEDS.index)
-    if not shared:
+    places = [(variant, corpus, encoder, row.attention, seed) for seed in shared for encoder in encoders_of(row)]
+    varied = [keys[place] for place in places if place in keys]
+    if not varied:
         return []
     shift = over_seeds_of({seed: there[seed] - plain[seed] for seed in shared})
     value = over_seeds_of({seed: there[seed] for seed in shared})
-    key = keys[variant, corpus, encoders_of(row)[0], row.attention, shared[0]]
+    before, key = over_seeds_of({seed: plain[seed] for seed in shared}), varied[0]
     (field, setting), *_ = variant
     start = f"{capital(words(field, setting))} ({runs(key, len(shared))}): {signed(shift)}"
-    within = not elsewhere and holds(row, value)
+    already = not elsewhere and holds(row, before)
+    within = not elsewhere and not already and holds(row, value)
     if not np.isfinite(shift["low"]):
         chance = "; one seed does not tell the shift from chance"
     else:
@@ -176,10 +202,11 @@ def moved(
             f"ours is {row.ours - row.reported:+.2f} from the reported one{chance}."
         )
     else:
-        sentence = f"{start}, gives {value['ours']:.2f}, {'which holds' if within else 'still differs'}{chance}."
+        verdict = "which holds" if within else "where it holds without the variant too" if already else "still differs"
+        sentence = f"{start}, from {before['ours']:.2f} to {value['ours']:.2f} on the same seeds, {verdict}{chance}."
     numbers = {"value": value["ours"], "shift": shift["ours"], "low": shift["low"], "high": shift["high"]}
     variant_told = {"cause": f"{field}={named(setting)}", "in_words": words(field, setting), "why": why, "key": key}
-    return [told(minus(sentence), within=within, n_seeds=len(shared), **variant_told, **numbers)]
+    return [told(minus(sentence), within=within, already=already, n_seeds=len(shared), **variant_told, **numbers)]
 
 
 def over_the_seeds(row, table: Cells, keys: dict[tuple, str]) -> list[dict]:

@@ -9,6 +9,7 @@ import pandas as pd
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.causes import in_words, with_sentences
 from attn_core.data_counts import COUNTED
+from attn_core.jain_tables import closed
 from attn_core.scorecard import clipped, digits_beside
 from attn_core.seeds import stored_summaries
 
@@ -28,7 +29,7 @@ def folded(title: str, body: str) -> str:
 
 def told_row(row, digits: int = 2) -> str:
     """A row in one line: what it is, the reported value, ours, the tolerance."""
-    words = [row.item, "" if row.group == "all" else row.group, model_of(row)]
+    words = [closed(row.item), "" if row.group == "all" else row.group, model_of(row)]
     if not row.item.startswith("claim"):
         words += [in_words(row.measure), in_words(row.statistic)]
     elif row.measure.startswith("tau("):

@@ -7,7 +7,7 @@ import pandas as pd
 
 from attn_core import measures
 from attn_core.jain_tables import ordered
-from attn_core.scorecard import CLAIM, added_after, digits_beside
+from attn_core.scorecard import CLAIM, added_after, clipped, digits_beside
 from attn_core.seeds import HEADLINE_SEEDS
 
 LEVEL = measures.LEVEL / 2
@@ -43,7 +43,13 @@ CLAIMS = (
     Claim("claim: permutation often changes little", "median_output_change", "share, change < 0.1", "Figure 6"),
     Claim("claim: adversaries are easy to find", "eps_max_jsd", "share, JSD > 0.4", "Figure 7"),
 )
-"""The claims about all data sets; those about single ones (the paper's exceptions, the authors' figures') follow."""
+"""General claims of the paper, asked of every data set by this book's rules; `claims` numbers them from 1."""
+
+PATTERNS = tuple(item for item in CLAIM if item not in {claim.item for claim in CLAIMS})
+"""Rules about single data sets: patterns in the authors' own files (and Diabetes, the paper's exception), number 0.
+
+Some ask the opposite of a general claim of the same number, so the two are never counted or corrected together.
+"""
 
 WORDS = {"clears": "shown", "contains": "not shown", "opposite": "not shown", "": "undecided"}
 SYMBOLS = {"clears": "✓", "contains": "○", "opposite": "✗", "": "·"}
@@ -53,9 +59,10 @@ SYMBOLS = {"clears": "✓", "contains": "○", "opposite": "✗", "": "·"}
 def claims(scored: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
     """The claims about some data sets: rows of the scorecard with number, claim, place, lies, side, p and holm.
 
-    number: place in CLAIMS from 1, 0 for claims about single data sets. side: +1 where the claim asks for more than the
-    threshold. lies: 'clears', 'contains', 'opposite', or '' where fewer than five seeds decide nothing. p: one-sided
-    Student t of the seed means against the threshold; holm: corrected for all claims that are judged here.
+    number: place in CLAIMS from 1, 0 for PATTERNS. side: +1 where the claim asks for more than the threshold. lies:
+    'clears', 'contains', 'opposite', or '' where fewer than five seeds decide nothing. p: one-sided Student t of the
+    seed means against the threshold; holm: corrected for all general claims that are judged here, patterns among
+    themselves. low and high are cut at possible values after the tests.
     """
     rows = scored[scored["item"].isin(CLAIM) & scored["corpus"].isin(corpora)]
     known = {(claim.item, claim.measure): (i, claim) for i, claim in enumerate(CLAIMS, 1)}
@@ -74,21 +81,24 @@ def claims(scored: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
         lies=np.select([~judged, near > 0, far < 0], ["", "clears", "opposite"], "contains"), p=np.nan, holm=np.nan
     )
     rows.loc[judged, "p"] = one_sided(rows[judged])
-    rows.loc[judged, "holm"] = measures.holm(rows.loc[judged, "p"].to_numpy())
+    for family in (judged & (rows["number"] > 0), judged & (rows["number"] == 0)):
+        rows.loc[family, "holm"] = measures.holm(rows.loc[family, "p"].to_numpy())
     return (
-        ordered(rows)
+        ordered(clipped(rows) if len(rows) else rows)
         .sort_values("number", key=lambda n: n.where(n > 0, len(CLAIMS) + 1), kind="stable")
         .reset_index(drop=True)
     )
 
 
-def counted(rows: pd.DataFrame) -> dict[str, int]:
+def counted(rows: pd.DataFrame, patterns: bool = False) -> dict[str, int]:
     """Counts of `claims` rows, the same on every page: of those with a run of ours (with_run), how many are judged.
 
+    Of the general claims; with patterns=True of the PATTERNS instead, which never enter the tally of the claims.
     shown, contains, opposite: of the judged, where the interval lies; open: not judged, for want of seeds or documents;
     holm: of the judged, still shown after Holm's correction; shown_same, holm_same, judged_same: on the paper's own
     data.
     """
+    rows = rows[(rows["number"] == 0) == patterns]
     run, judged, same = rows["ours"].notna(), rows["lies"] != "", rows["data"] == "same"
     shown, corrected = rows["lies"] == "clears", rows["holm"] < LEVEL
     found = {

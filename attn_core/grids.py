@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 
 from attn_core import archive
-from attn_core.across import seeds_in_words, told
+from attn_core.across import seeds_in_words
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.corpora import catalogue
 from attn_core.data_counts import data_of
 from attn_core.errors import AttnError
 from attn_core.experiments import derived, edges
-from attn_core.measures import seed_interval
-from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
+from attn_core.reported import reported
 from attn_core.runs import Run, command
 from attn_core.seeds import book_seeds, planned, summaries
 
@@ -56,12 +55,17 @@ class Grid:
         self, model: tuple[str, str], statistic: str, group: str, measure: str = "mean", bin: str = "all"
     ) -> np.ndarray:
         """One number per seed that has it."""
+        return self.by_seed(model, statistic, group, measure, bin).to_numpy(float)
+
+    def by_seed(
+        self, model: tuple[str, str], statistic: str, group: str, measure: str = "mean", bin: str = "all"
+    ) -> pd.Series:
+        """The same, with the seeds as index."""
         rows = self.tables.get(model, {}).get(statistic)
         if rows is None:
-            return np.empty(0)
-        return rows.loc[
-            (rows["predicted"] == group) & (rows["bin"] == bin) & (rows["measure"] == measure), "value"
-        ].to_numpy(float)
+            return pd.Series(dtype=float)
+        chosen = (rows["predicted"] == group) & (rows["bin"] == bin) & (rows["measure"] == measure)
+        return rows[chosen].set_index("seed")["value"].astype(float)
 
     def shares(self, model: tuple[str, str], statistic: str, group: str) -> np.ndarray:
         """Share of the documents with a value in each bin of `edges`, (seeds, bins)."""
@@ -87,7 +91,10 @@ class Grid:
         return {model: seeds for model, seeds in absent.items() if seeds}
 
     def told(self, layer: str = "summaries", points: str = "means") -> str:
-        """Runs, layer ('summaries' or 'documents'), n and what the points are ('means', 'medians'), for a caption."""
+        """Runs, layer ('summaries' or 'documents'), n and what the points are, for a caption.
+
+        points: what a seed contributes, 'means' or 'medians' over its documents; a point is their mean over seeds.
+        """
         found = [result for results in self.results.values() for result in results]
         if not found:
             return "No model of this data set was rerun; only the authors' numbers are drawn"
@@ -98,14 +105,15 @@ class Grid:
         text = f"{count} a model, seed summaries of the whole test set, n = {tests} documents"
         first = next((r for r in found if r.documents is not None), None)
         if layer == "documents" and first is not None:
-            text = f"{first.documents_layer.capitalize()} (seed {first.record['run']['seed']}); {points}: {text}"
+            text = f"{first.documents_layer.capitalize()} (seed {first.record['run']['seed']}); points: {text}"
         absent = [name(model) for model in MODELS if not self.results.get(model)]
         kind = {"subset": ", a subset of the paper's data", "generated": ", generated"}.get(
             data_of(found[0].record), ""
         )
-        drawn = f"Points: {points} over seeds with 95 % Student t intervals"
+        of = f"{points} over documents"
+        drawn = f"Points: means over seeds of {of}, with 95 % Student t intervals"
         if seeds[-1] == 1:
-            drawn = f"Points: {points} of one seed, hence open and without an interval"
+            drawn = f"Points: {of}, of one seed, hence open and without an interval"
         elif seeds[0] == 1:
             drawn += " (none where a model has one seed; open below five)"
         elif seeds[0] < 5:
@@ -217,77 +225,3 @@ def stored_at(kind: str, epsilon: float) -> str:
     if epsilon not in EPSILONS:
         raise AttnError(f"epsilon must be one of {', '.join(map(str, EPSILONS))}, which are stored; got {epsilon}")
     return f"{kind}@{epsilon:g}"
-
-
-# ---- tables ----------------------------------------------------------------------------------------------------------
-
-
-def shown(values: np.ndarray, form: str = ".2f", bounds: tuple[float, float] = (-1.0, 1.0)) -> str:
-    """Mean over seeds with its Student t interval cut at `bounds`; '–' for no seed."""
-    low, high = seed_interval(values)
-    return told(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan, low, high, form, bounds)
-
-
-def rows_of(
-    grids: dict[str, Grid], statistics: dict[str, str], authors: bool = True, measure: str = "mean"
-) -> pd.DataFrame:
-    """One row per rerun model and predicted class: seeds, test accuracy, each statistic beside the authors'.
-
-    statistics: statistic -> heading. Cells are texts, mean over seeds with interval. Only rerun models.
-    """
-    rows = []
-    for grid in grids.values():
-        for model, results in grid.results.items():
-            for group, text in grid.groups.items() if results else ():
-                row = {"data": grid.corpus, "model": name(model), "class": text, "seeds": len(results)}
-                row["accuracy"] = shown(grid.over_seeds(model, "accuracy", "all", "value"), bounds=(0.0, 1.0))
-                for statistic, heading in statistics.items():
-                    row[heading] = shown(grid.over_seeds(model, statistic, group, measure))
-                    if authors:
-                        kind = statistic.partition("@")[0]
-                        for snapshot, word in ((APRIL_RUN, "April"), (FINAL_RUN, "final")):
-                            value = authors_mean(grid.corpus, model, group, kind, snapshot)
-                            row[f"{heading}, {word}"] = f"{value:.2f}" if np.isfinite(value) else "–"
-                rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def beside_authors(grids: dict[str, Grid], statistic: str) -> pd.DataFrame:
-    """Our mean of a statistic and the authors' two, one row per model and class that both have.
-
-    Columns corpus, encoder, attention, group, ours, april, final, apart (distance from the nearer of their two values,
-    0 between them), spread (distance of their two values).
-    """
-    rows = []
-    for grid in grids.values():
-        for model, results in grid.results.items():
-            for group in grid.groups if results else ():
-                mean = float(np.mean(grid.over_seeds(model, statistic, group)))
-                ends = [
-                    authors_mean(grid.corpus, model, group, statistic.partition("@")[0], s)
-                    for s in (APRIL_RUN, FINAL_RUN)
-                ]
-                apart = max(min(ends) - mean, mean - max(ends), 0.0)
-                rows.append((grid.corpus, *model, group, mean, *ends, apart, abs(ends[1] - ends[0])))
-    columns = ["corpus", "encoder", "attention", "group", "ours", "april", "final", "apart", "spread"]
-    return pd.DataFrame(rows, columns=columns).dropna()
-
-
-def orderings(
-    grids: dict[str, Grid], pairs: dict[str, tuple[tuple, tuple]], measure: str = "mean"
-) -> dict[str, dict[str, list[str]]]:
-    """For each named pair of (model, statistic): data sets in which the first is above, below, or neither.
-
-    Decided by the Student t interval of the mean over seeds of the first minus the second (all documents).
-    """
-    found = {}
-    for title, (first, second) in pairs.items():
-        sides = {"above": [], "below": [], "open": []}
-        for corpus, grid in grids.items():
-            values = [grid.over_seeds(model, statistic, "all", measure) for model, statistic in (first, second)]
-            shared = min(map(len, values))
-            low, high = seed_interval(values[0][:shared] - values[1][:shared])
-            if shared:
-                sides["above" if low > 0 else "below" if high < 0 else "open"].append(corpus)
-        found[title] = sides
-    return found

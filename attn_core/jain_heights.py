@@ -3,10 +3,13 @@
 All take rows of the scorecard (`scored`) or summaries (`every`) and return a DataFrame or words, as in `jain_tables`.
 """
 
+import numpy as np
 import pandas as pd
 
 from attn_core import across
-from attn_core.jain_tables import label, ordered, within
+from attn_core.jain_tables import BINS, label, ordered, sides, within
+from attn_core.measures import LN2
+from attn_core.seeds import HEADLINE_SEEDS
 
 HEIGHTS = {
     "searched": ("jsd_search", "#d95f02", "o"),
@@ -117,4 +120,88 @@ def jsd_panels(scored: pd.DataFrame) -> pd.DataFrame:
     rows = scored[scored["item"] == "Figure 7"].rename(columns={"group": "class_name"})
     rows = rows[[*keys, "ours", "low", "high", "n_seeds", "verdict"]].merge(theirs, on=keys, how="left")
     rows = rows.assign(panel=rows["statistic"].map(names), group=rows["class_name"], mean=rows["ours"])
-    return ordered(within(rows, 0, 1).assign(label=label(rows)))
+    tops = rows["statistic"].map({"mean_binned": LN2}).fillna(1.0)
+    return ordered(within(rows, 0, tops).assign(label=label(rows)))
+
+
+# ---- against the largest weight, and near the bound ------------------------------------------------------------------
+
+STRONG_FALL = 0.5
+"""A median that falls below this share of its first bin's is no weak trend."""
+
+
+def trends(lines: pd.DataFrame) -> pd.DataFrame:
+    """Figure 8's first and last bin, one row per data set and class of `jain_tables.bin_panels`.
+
+    Columns label; final: whether the authors' final median in the last bin is below STRONG_FALL of that in the first,
+    NaN where a bin has none; ours: the same for the whole intervals (upper end against lower), NaN unless both bins are
+    judged and have five seeds or more.
+    """
+    rows = []
+    for name, part in lines.groupby("label", sort=False):
+        bins = {label: row for label, row in part.set_index("panel").iterrows()}
+        ends = [bins[label] for label in (BINS[0], BINS[-1]) if label in bins]
+        row = {"label": name, "final": np.nan, "ours": np.nan}
+        if len(ends) == 2:
+            first, last = ends
+            if np.isfinite([first["final"], last["final"]]).all():
+                row["final"] = float(last["final"] < STRONG_FALL * first["final"])
+            judged = all(e["verdict"] in ("reproduced", "differs") and e["n_seeds"] >= HEADLINE_SEEDS for e in ends)
+            if judged:
+                row["ours"] = float(last["high"] < STRONG_FALL * first["low"])
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["label", "final", "ours"])
+
+
+def told_trends(found: pd.DataFrame) -> str:
+    """Whether the reported "weak" trend of Figure 8 fits the authors' own figure and our runs, in a sentence each."""
+    sentences = []
+    for column, whose in (("final", "the authors' own Figure 8 (final run)"), ("ours", "our runs")):
+        cells = found[found[column].notna()]
+        strong = cells[cells[column] > 0]
+        if cells.empty:
+            told = f"In {whose} no class can be compared in both end bins."
+        elif strong.empty:
+            told = f"It fits {whose}: in none of {len(cells)} classes with both end bins does the median fall so far."
+        else:
+            told = f"It does not fit {whose} in {len(strong)} of {len(cells)} classes with both end bins: "
+            told += f"{across.listed(strong['label'])}."
+        sentences.append(told)
+    return " ".join(sentences)
+
+
+def told_ends(medians: pd.DataFrame, first: str, last: str) -> str:
+    """Authors' medians of one run in two bins by class, in words; medians: class_name, max_attention_bin, value."""
+    told = []
+    for name, part in medians.assign(class_name=medians["class_name"].fillna("all")).groupby("class_name", sort=False):
+        value = part.assign(bin=part["max_attention_bin"].str[:5]).set_index("bin")["value"]
+        ends = [f"{value[label[:5]]:.2f}" if label[:5] in value else "no median" for label in (first, last)]
+        told.append(f"{name} {ends[0]} and {ends[1]}")
+    return "; ".join(told) or "no value"
+
+
+def told_pinned(first: tuple[float, float], last: tuple[float, float]) -> str:
+    """What two intervals of the median share of the ceiling say, first and last bin of one run."""
+    if last[1] < first[0]:
+        return "less of the ceiling is left in the last bin, so in this run peaked attention pins the output down more"
+    if last[0] > first[1]:
+        return "more of the ceiling is left in the last bin, so in this run peaked attention pins the output down less"
+    return "the two intervals overlap, so this run shows no difference"
+
+
+def near_bound(every: pd.DataFrame, epsilon: float = 0.05) -> dict[str, object]:
+    """How much of the searched JSD lies above 0.6, "near the bound": half of the documents or more?
+
+    Keys: above, below, contains, few (ours by data set, see `jain_tables.sides`); authors_most, authors_cells (classes
+    of the paper's sets in the final histograms, and of them those with more than half above), authors_sets (those by
+    name).
+    """
+    ours = heights(every, epsilon).query("series == 'searched'").rename(columns={"mean": "ours"})
+    keys = ["corpus", "class_name"]
+    where = {"encoder": "lstm", "attention": "tanh", "measure": "eps_max_jsd", "statistic": "share_above_0.6"}
+    theirs = across.both_runs("jain_repo_svg_summaries", keys, **where).dropna(subset="final")
+    theirs = ordered(theirs[theirs["corpus"].isin(across.paper_sets())]).rename(columns={"class_name": "group"})
+    most = theirs[theirs["final"] > 0.5]
+    return sides(ours, 0.5) | {
+        "authors_most": len(most), "authors_cells": len(theirs), "authors_sets": across.listed(label(most)),
+    }  # fmt: skip

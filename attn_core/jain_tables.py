@@ -11,6 +11,7 @@ from attn_core import across
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.data_counts import parts_of
+from attn_core.experiments import ATTENTION_BINS
 from attn_core.reported import reported
 
 TABLE_2 = {
@@ -41,7 +42,7 @@ def label(rows: pd.DataFrame) -> pd.Series:
     return (rows["corpus"] + " " + rows["group"]).str.removesuffix(" all")
 
 
-def within(rows: pd.DataFrame, bottom: float, top: float) -> pd.DataFrame:
+def within(rows: pd.DataFrame, bottom: float, top: float | pd.Series) -> pd.DataFrame:
     """Rows with their intervals cut at the values that are possible, for Student's t knows no bounds."""
     return rows.assign(low=rows["low"].clip(bottom, top), high=rows["high"].clip(bottom, top))
 
@@ -183,8 +184,13 @@ def untrained(found: list[Result], margin: float = 0.05) -> str:
 
 # ---- Figures 6 to 8 by bin of maximum attention ----------------------------------------------------------------------
 
-BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00)")
-"""Bins of the largest weight as the authors' figures name them."""
+BINS = ATTENTION_BINS
+"""Bins of the largest weight for readers; the last one holds 1, though rules and the authors' figures write '1.00)'."""
+
+
+def closed(text: str) -> str:
+    """A text with the last bin as it is: '[0.75,1.00)' becomes '[0.75,1.00]'."""
+    return text.replace("[0.75,1.00)", BINS[-1])
 
 
 def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -193,7 +199,9 @@ def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = N
     One line per data set and class, one panel per bin. Ours are NaN where the scorecard has no row or no judged value;
     with `every` the medians of the summaries stand there, from however many documents and seeds, without a verdict.
     """
-    measure = {"Figure 6": "median_output_change", "Figure 8": "eps_max_jsd"}[figure]
+    measure, statistic = {
+        "Figure 6": ("median_output_change", "median_change"), "Figure 8": ("eps_max_jsd", "jsd_search@0.05"),
+    }[figure]  # fmt: skip
     keys = ["corpus", "class_name", "max_attention_bin"]
     theirs = across.both_runs(
         "jain_repo_svg_summaries", keys, encoder="lstm", attention="tanh", measure=measure, statistic="median"
@@ -203,9 +211,9 @@ def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = N
     rows = rows[["corpus", "class_name", "max_attention_bin", "ours", "low", "high", "n_seeds", "verdict", "reported"]]
     rows = theirs[theirs["corpus"].isin(across.paper_sets())].merge(rows, on=keys, how="left")
     if every is not None:
-        rows = filled(rows, every, {"Figure 6": "median_change", "Figure 8": "jsd_search@0.05"}[figure])
+        rows = filled(rows, every, statistic)
     rows = rows.assign(
-        panel=rows["max_attention_bin"],
+        panel=rows["max_attention_bin"].map(closed),
         group=rows["class_name"],
         mean=rows["ours"],
         n_seeds=rows["n_seeds"].fillna(0).astype(int),
@@ -218,7 +226,20 @@ def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = N
     rows = rows.assign(place=place)[rows["panel"].isin(BINS)].sort_values(
         ["panel", "place"], kind="stable", key=lambda values: values.replace(order)
     )
-    return ordered(within(rows, 0, 1).assign(label=label(rows)))
+    return ordered(within(rows, *across.bounds(statistic, "median")).assign(label=label(rows)))
+
+
+def authors_sides(rows: pd.DataFrame, threshold: float) -> dict[str, list[str]]:
+    """Labels (data set and class) of `bin_panels` by where the median over bins of the authors' medians lies.
+
+    Keys much, little: above the threshold, or not, in both of their runs; split: in one of them alone. Classes are not
+    pooled: where one lies high and one low, the median of both describes neither.
+    """
+    above = rows.groupby("label", sort=False)[["april", "final"]].median().dropna() > threshold
+    return {
+        "much": list(above.index[above.all(axis=1)]), "little": list(above.index[~above.any(axis=1)]),
+        "split": list(above.index[above["april"] != above["final"]]),
+    }  # fmt: skip
 
 
 def filled(rows: pd.DataFrame, every: pd.DataFrame, statistic: str) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from attn_core.across import bounds
 from attn_core.experiments import ATTENTION_BINS, attention_bin, edges
 from attn_core.figures import AUTHORS, CLASS_COLOURS, OURS, WIDTH
 from attn_core.grids import MEASURES, MODELS, Grid, authors_mean, name, theirs
@@ -63,12 +64,14 @@ def colour(group: str) -> str:
     return OURS if group == "all" else CLASS_COLOURS[int(group)]
 
 
-def interval(ax: Axes, y: float, values: np.ndarray, shade: str) -> None:
-    """Mean over seeds with its Student t interval; fewer than five seeds (which decide nothing) as an open point."""
+def interval(
+    ax: Axes, y: float, values: np.ndarray, shade: str, possible: tuple[float, float] = (-np.inf, np.inf)
+) -> None:
+    """Mean over seeds with its Student t interval, cut at what is possible; an open point for fewer than five seeds."""
     values = values[~np.isnan(values)]
     if not len(values):
         return
-    low, high = seed_interval(values)
+    low, high = np.clip(seed_interval(values), *possible)
     ax.plot([low, high], [y, y], color=shade, linewidth=2.2, solid_capstyle="butt")
     face = shade if len(values) >= 5 else "white"
     ax.plot(values.mean(), y, "o", color=shade, markerfacecolor=face, markersize=5, clip_on=False)
@@ -140,7 +143,7 @@ def histograms(grid: Grid | None, statistic: str, xlabel: str) -> None:
                     ax.stairs(bars["share"], ends, color=colour(group), linestyle=style, linewidth=1.0)
         for y, (column, group) in enumerate(rows):
             shade = colour(group) if column == statistic else "black"
-            interval(below, y, grid.over_seeds(model, column, group), shade)
+            interval(below, y, grid.over_seeds(model, column, group), shade, bounds(column))
             if column == statistic:
                 authors_points(below, y, {s: authors_mean(grid.corpus, model, group, kind, s) for s in AUTHORS})
         below.set_yticks(range(len(rows)), rows.values() if i % 2 == 0 else [""] * len(rows), fontsize=SMALL)
@@ -176,7 +179,7 @@ def densities(grid: Grid | None) -> None:
             values = np.empty(0) if documents is None else documents[column].dropna().to_numpy()
             if len(values) >= FEWEST and np.ptp(values) > 0:
                 ax.plot(at, gaussian_kde(values)(at), linestyle=style, color=shade, linewidth=1.8)
-            interval(below, y, grid.over_seeds(model, column, "all"), shade)
+            interval(below, y, grid.over_seeds(model, column, "all"), shade, bounds(column))
             rows = theirs(
                 "jain_repo_threeway_correlations", grid.corpus, model, "all", measure=measure, statistic="mean"
             )
@@ -222,7 +225,8 @@ def violins(grid: Grid | None, statistic: str, limits: tuple[float, float], xlab
                 if documents is not None and statistic in documents:
                     chosen = (bins == label) & (True if group == "all" else documents["predicted"] == int(group))
                     violin(ax, documents.loc[chosen, statistic].dropna().to_numpy(), y, step, colour(group))
-                interval(ax, y + 0.14 * step, grid.over_seeds(model, statistic, group, "median", label), colour(group))
+                values = grid.over_seeds(model, statistic, group, "median", label)
+                interval(ax, y + 0.14 * step, values, colour(group), bounds(statistic))
                 quartiles(ax, grid.corpus, model, group, kind, label, y, step)
                 tops = grid.over_seeds(model, "ceiling", group, "median", label) if ceiling else np.empty(0)
                 if len(tops):

@@ -8,7 +8,9 @@ import pandas as pd
 from attn_core.archive import Result
 from attn_core.causes import in_words
 from attn_core.causes_page import folded, model_of
+from attn_core.claims import PATTERNS
 from attn_core.data_counts import COUNTED
+from attn_core.jain_tables import closed
 from attn_core.runs import AbsentRun
 from attn_core.scorecard import CLAIM, added_after, clipped, scorecard
 from attn_core.seeds import HEADLINE_SEEDS
@@ -55,7 +57,12 @@ def paper_rows(
 
 
 def part_of(item: str) -> str:
-    """Where in the paper an item stands, without bins and without the wording of claims: 'Figure 6', 'claims'."""
+    """Where in the paper an item stands, without bins and without the wording of claims: 'Figure 6', 'claims'.
+
+    'patterns': rules about single data sets, read off the authors' own figures; no claims of the paper.
+    """
+    if item in PATTERNS:
+        return "patterns"
     return "claims" if item.startswith("claim") else "bands" if item.startswith("band") else item.split(" [")[0]
 
 
@@ -88,11 +95,11 @@ def seeds_in_words(row) -> str:
 
 
 def counts_by_corpus(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
-    """One line per data set: data, training documents, rows by verdict, and why rows have none.
+    """One line per data set: data, training documents, rows by verdict, and why rows have none; without patterns.
 
     Two totals: "paper's own" data, which alone count as replication, and all "other" data.
     """
-    lines = []
+    lines, rows = [], rows[~rows["item"].isin(PATTERNS)]
     for corpus in corpora:
         mine = rows[rows["corpus"] == corpus]
         run = mine[mine["data"] != "absent"]
@@ -127,9 +134,10 @@ def counts_by_rule(rows: pd.DataFrame) -> dict[str, int]:
     Keys reproduced, differs: own data, rules committed before the runs; late_reproduced, late_differs: own data, rules
     added after runs were stored; other_reproduced, other_differs, other_late (of both): other data, no replication.
     judged: all of them; few: with fewer than five seeds, counts of the data apart; undecided: claims among those that
-    differ whose interval contains the threshold, so that nothing is decided.
+    differ whose interval contains the threshold, so that nothing is decided. Patterns are left out: some ask the
+    opposite of a claim of the same number.
     """
-    judged = rows[rows["verdict"] != "not rerun"]
+    judged = rows[(rows["verdict"] != "not rerun") & ~rows["item"].isin(PATTERNS)]
     same, late, good = judged["data"] == "same", added_after(judged), judged["verdict"] == "reproduced"
     claims = judged[judged["item"].str.startswith("claim")]
     chosen = {
@@ -148,8 +156,8 @@ def counts_by_rule(rows: pd.DataFrame) -> dict[str, int]:
 def counts_by_part(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
     """Reproduced of judged rows ('12/18'), one line per part of the paper and one column per data set."""
     parts = sorted(
-        rows["part"].unique(), key=lambda part: ("TFwcb".find(part[0]), part)
-    )  # tables, figures, web, claims, bands; what is of no such kind comes first
+        rows["part"].unique(), key=lambda part: ("TFwcpb".find(part[0]), part)
+    )  # tables, figures, web, claims, patterns, bands; what is of no such kind comes first
     table = pd.DataFrame("", index=parts, columns=corpora)
     judged = rows[(rows["verdict"] != "not rerun") & rows["corpus"].isin(corpora)]
     for (part, corpus), mine in judged.groupby(["part", "corpus"]):
@@ -288,7 +296,7 @@ def cells_of(row) -> dict[str, str]:
     interval = f"{row.low:.3f} to {row.high:.3f}{' †' if row.cut else ''}" if np.isfinite(row.low) else "–"
     claim = row.item.startswith(("claim", "band"))
     words = {
-        "item": row.item.removeprefix("claim: ").removeprefix("band: "), "group": row.group,
+        "item": closed(row.item.removeprefix("claim: ").removeprefix("band: ")), "group": row.group,
         "model": model_of(row) or "–",
         "measure": in_words(row.measure), "statistic": "–" if claim else in_words(row.statistic),
         "reported": f"{row.reported:.{digits}f}", "ours": f"{row.ours:.{digits}f}", "95 % interval": interval,

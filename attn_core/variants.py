@@ -92,6 +92,18 @@ def by_fraction(
     return pd.concat(frames, ignore_index=True), gap_lines(lacking, "runs on shares of the training documents")
 
 
+def safe_from(moved: pd.DataFrame, tolerance: float) -> float | None:
+    """The smallest share from which on every 95 % interval of the differences lies inside the tolerance; or None.
+
+    moved: rows seeds, columns shares in ascending order, values minus those on the whole training set.
+    """
+    inside = []
+    for share in moved:
+        low, high = seed_interval(moved[share].dropna().to_numpy())
+        inside.append(bool(low >= -tolerance and high <= tolerance))  # no interval: not inside
+    return next((share for i, share in enumerate(moved) if all(inside[i:])), None)
+
+
 def authors_of_whole_set(corpora: list[str], encoder: str, attention: str) -> dict[tuple[str, str], dict[str, float]]:
     """The authors' accuracy and mean tau (mean of their class means) by (corpus, heading of the page) and snapshot."""
     found = {}
@@ -212,6 +224,20 @@ def quartiles_by_bin(
     return (
         wide.rename(columns={APRIL_RUN: "april", FINAL_RUN: "final"}).reindex(columns=["april", "final"]).reset_index()
     )
+
+
+def medians_by_bin(results: list[Result], statistic: str, fewest: int) -> pd.Series:
+    """Our medians by (predicted, first characters of the bin): mean over seeds.
+
+    Bins with fewer than `fewest` documents in some seed, or in none, are left out: their median says nothing.
+    """
+    rows = pd.concat([summary_of(result) for result in results], keys=[r.record["run"]["seed"] for r in results])
+    rows = rows[(rows["statistic"] == statistic) & (rows["bin"] != "all") & rows["measure"].isin(("n", "median"))]
+    rows = rows.assign(seed=rows.index.get_level_values(0), bin=rows["bin"].str[:5])
+    wide = rows.pivot_table(index=["predicted", "bin", "seed"], columns="measure", values="value")
+    by_bin = wide.reindex(columns=["n", "median"]).groupby(level=["predicted", "bin"])
+    enough = (by_bin["n"].min() >= fewest) & (by_bin["median"].count() == len(results))
+    return by_bin["median"].mean()[enough]
 
 
 def spread(cells: pd.DataFrame, first: str, second: str) -> dict[str, object]:

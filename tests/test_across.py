@@ -1,5 +1,7 @@
 """Numbers across data sets on the pages of Jain & Wallace: what is shown of runs that are there, few, or absent."""
 
+from pathlib import Path
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -8,7 +10,7 @@ from conftest import toy_pairs, toy_traces
 from plain import documents, output, output_under
 from scorecard_runs import scored_rows
 
-from attn_core import across, figures, jain_heights, jain_tables, table1
+from attn_core import across, figures, jain_heights, jain_tables, packing, table1
 from attn_core.archive import Result
 from attn_core.errors import AttnError
 from attn_core.experiments.reach import one_token_outputs
@@ -72,11 +74,19 @@ def test_coverage_counts_the_seeds_of_the_model_with_fewest():
     scored = pd.DataFrame({"corpus": ["snli", "sst"], "data": ["subset", "absent"]})
     rows = across.coverage(found, scored)
     assert rows.to_dict("records") == [
-        {"corpus": "snli", "n_seeds": 1, "n_train": 20_000, "n_dev": 100, "n_test": 9_824, "data": "subset"}
+        {
+            "corpus": "snli",
+            "n_seeds": 1,
+            "most_seeds": 2,
+            "n_train": 20_000,
+            "n_dev": 100,
+            "n_test": 9_824,
+            "data": "subset",
+        }
     ]
     assert (
         across.told_coverage(rows)
-        == "snli 9,824 (1 seed, trained on 20,000 and 100 for development, 549,367 in the paper)"
+        == "snli 9,824 (1 to 2 seeds, trained on 20,000 and 100 for development, 549,367 in the paper)"
     )
     assert across.few(rows) == "snli (1)"
     assert across.told_coverage(across.coverage([], scored)) == "no run"
@@ -94,6 +104,15 @@ def test_the_mean_over_data_sets_is_taken_within_seeds_that_all_have():
         and jain_tables.told_seeds((10,)) == "seed 10 only"
     )
     assert found["low"] == pytest.approx(0.5) and found["high"] == pytest.approx(0.5)
+
+
+def test_bounds_go_by_statistic():
+    """What no share, ratio, change or JSD can be is never printed as the end of an interval."""
+    assert across.bounds("ratio_exact@0.05") == (0, 1) and across.bounds("median_change", "median") == (0, 1)
+    assert across.bounds("jsd_search@0.05") == across.bounds("ceiling") == (0, pytest.approx(np.log(2)))
+    assert across.bounds("jsd_search@0.05", "share_above_0.4") == (0, 1) == across.bounds("accuracy", "value")
+    assert across.bounds("tau_attention_gradient") == (-1, 1)
+    assert across.bounds("difference_loo") == (-np.inf, np.inf)
 
 
 def test_numbers_in_words():
@@ -179,7 +198,7 @@ def test_medians_by_bin_keep_the_authors_where_nothing_was_rerun():
     assert panels["corpus"].nunique() == 12 and panels["mean"].notna().sum() == 1
     table = jain_tables.bin_table(panels).set_index("data, class")
     assert table.loc["sst negative", "[0.00,0.25)"] == "0.05 (0.02, 0.03)"  # specification, section 6.5
-    assert table.loc["cnn", "[0.75,1.00)"] == "– (0.91, 0.88)"
+    assert table.loc["cnn", "[0.75,1.00]"] == "– (0.91, 0.88)"
 
 
 def test_a_bin_without_a_judged_row_shows_the_median_of_the_summaries():
@@ -189,7 +208,7 @@ def test_a_bin_without_a_judged_row_shows_the_median_of_the_summaries():
                           for seed, value in ((10, 0.1), (50, 0.3))]
                          + [{**place, "predicted": "0", "bin": "[0.00,0.25)", "seed": 10, "value": 0.9}])  # fmt: skip
     panels = jain_tables.bin_panels(rows, "Figure 6", every).set_index(["label", "panel"])
-    row = panels.loc[("sst positive", "[0.75,1.00)")]
+    row = panels.loc[("sst positive", "[0.75,1.00]")]
     assert row["mean"] == pytest.approx(0.2) and row["n_seeds"] == 2 and row["verdict"] != "reproduced"
     assert panels.loc[("sst negative", "[0.00,0.25)"), "mean"] == 0.05 and panels["mean"].notna().sum() == 2
 
@@ -297,3 +316,75 @@ def test_three_classes_do_not_overlap_in_violins():
     )
     bodies = [span for span in spans if span[1] - span[0] > 0.1]
     assert len(bodies) >= 3 and max(high for _, high in bodies) < 1.5 and min(low for low, _ in bodies) > 0.5
+
+
+def test_classes_of_the_authors_are_not_pooled():
+    rows = pd.DataFrame({"label": ["d yes", "d yes", "d no", "e"], "april": [0.6, 0.8, 0.0, 0.2],
+                         "final": [0.5, 0.6, 0.1, 0.4]})  # fmt: skip
+    assert jain_tables.authors_sides(rows, 0.3) == {"much": ["d yes"], "little": ["d no"], "split": ["e"]}
+
+
+def test_trends_ask_for_both_end_bins_and_turn_with_the_numbers():
+    def line(label, panel, final, low, high, n_seeds=5):
+        return {"label": label, "panel": panel, "final": final, "low": low, "high": high, "n_seeds": n_seeds,
+                "verdict": "reproduced"}  # fmt: skip
+
+    first, last = jain_tables.BINS[0], jain_tables.BINS[-1]
+    rows = pd.DataFrame([
+        line("a", first, 0.6, 0.55, 0.65), line("a", last, 0.2, 0.1, 0.3),
+        line("b", first, 0.6, 0.55, 0.65, 4), line("b", last, 0.4, 0.1, 0.2),
+        line("c", first, 0.6, 0.5, 0.7), line("c", last, np.nan, 0.2, 0.26),
+    ])  # fmt: skip
+    found = jain_heights.trends(rows)
+    assert found.set_index("label")["final"].dropna().to_dict() == {"a": 1.0, "b": 0.0}
+    assert found.set_index("label")["ours"].dropna().to_dict() == {"a": 0.0, "c": 0.0}, "the upper end must be low"
+    told = jain_heights.told_trends(found)
+    assert "does not fit the authors' own Figure 8 (final run) in 1 of 2 classes with both end bins: a." in told
+    assert "It fits our runs: in none of 2 classes" in told
+    assert "In our runs no class" in jain_heights.told_trends(found.assign(ours=np.nan))
+
+
+def test_ends_name_their_classes_and_intervals_decide():
+    medians = pd.DataFrame({"class_name": ["x", "x", "y"], "max_attention_bin": ["[0.00,0.25)", "[0.75,1.00)", "[0.00"],
+                            "value": [0.5, 0.16, 0.51]})  # fmt: skip
+    assert jain_heights.told_ends(medians, "[0.00,0.25)", "[0.75,1.00]") == "x 0.50 and 0.16; y 0.51 and no median"
+    assert jain_heights.told_ends(medians[:0], "[0.00,0.25)", "[0.75,1.00]") == "no value"
+    assert jain_heights.told_pinned((0.9, 1.0), (0.5, 0.6)).startswith("less")
+    assert jain_heights.told_pinned((0.5, 0.6), (0.9, 1.0)).startswith("more")
+    assert "no difference" in jain_heights.told_pinned((0.5, 0.6), (0.55, 0.7))
+
+
+def test_near_the_bound_is_a_share_above_six_tenths():
+    seeds = range(5)
+    every = pd.DataFrame({
+        "corpus": "sst", "encoder": "lstm", "attention": "tanh", "seed": seeds, "statistic": "jsd_search@0.05",
+        "predicted": "all", "bin": "all", "measure": "share_above_0.6", "value": [0.6 + seed / 100 for seed in seeds],
+    })  # fmt: skip
+    found = jain_heights.near_bound(every)
+    assert found["above"].startswith("sst 62% (60% to 64%)") and found["below"] == "none"
+    assert jain_heights.near_bound(every.assign(value=1 - every["value"]))["below"].startswith("sst 38%")
+    assert 0 < found["authors_most"] < found["authors_cells"] and "sst" not in found["authors_sets"]
+
+
+def test_the_nearer_f1_turns_with_the_numbers():
+    rows = pd.DataFrame({"corpus": "adr", "metric": ["F1 of class 1", "macro F1", "accuracy"], "printed": 0.8,
+                         "april": [0.81, 0.7, 0.5], "final": [0.79, 0.9, 0.5]})  # fmt: skip
+    told = table1.told_nearer(rows)
+    assert "apart (adr)" in told and "F1 of class 1 in 2 of 2, so that leads" in told
+    swapped = rows.assign(metric=["macro F1", "F1 of class 1", "accuracy"])
+    assert "in 0 of 2, which speaks for macro F1" in table1.told_nearer(swapped)
+    assert "do not tell" in table1.told_nearer(rows.assign(april=0.8, final=0.8))
+
+
+def test_the_last_bin_is_closed_for_readers():
+    assert jain_tables.closed("Figure 6 [0.75,1.00)") == "Figure 6 [0.75,1.00]"
+    assert jain_tables.closed("[0.50,0.75)") == "[0.50,0.75)" and jain_tables.BINS[-1].endswith("]")
+
+
+def test_how_to_read_names_the_sizes_that_are_archived():
+    text = (Path(__file__).parents[1] / "book" / "how-to-read.md").read_text()
+    main, first, *none = packing.DOCUMENTS_KEPT
+    assert f"or {main:,} documents where the test set is larger" in " ".join(text.split())
+    assert f"{first:,} documents for the first seed of another model" in " ".join(text.split())
+    assert not any(none) and "Further seeds and variants keep no single documents" in " ".join(text.split())
+    assert packing.TOKENS_KEPT["text"][-1] == 0 and "seeds beyond the fifth and variants none" in " ".join(text.split())

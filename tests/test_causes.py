@@ -51,6 +51,32 @@ def test_a_variant_that_explains_nothing_says_so():
     )
 
 
+def test_a_variant_is_judged_beside_the_standard_runs_of_its_seeds():
+    """All seeds together differ, the variant's seed alone holds already: the variant explains nothing."""
+    values = dict(zip(SEEDS[:5], (0.40, 0.7, 0.7, 0.7, 0.7), strict=True))
+    runs = [result_of(seed=seed, values={"tau_attention_gradient": value}) for seed, value in values.items()]
+    variant = result_of(seed=SEEDS[0], values={"tau_attention_gradient": 0.38}, vectors="random")
+    row = row_for(causes.causes(results=[*runs, variant]), cause="vectors=random", **PLACE)
+    assert row["already"] and not row["within"]
+    assert "from 0.40 to 0.38 on the same seeds, where it holds without the variant too" in row["sentence"]
+    variant = result_of(seed=SEEDS[1], values={"tau_attention_gradient": 0.38}, vectors="random")
+    row = row_for(causes.causes(results=[*runs, variant]), cause="vectors=random", **PLACE)
+    assert (
+        row["within"] and not row["already"] and "from 0.70 to 0.38 on the same seeds, which holds" in row["sentence"]
+    )
+
+
+def test_a_variant_with_the_same_checkpoint_varies_nothing():
+    runs = seeds_of(encoders=("lstm",), values={"tau_attention_gradient": 0.6}, spread=0.0)
+    again = result_of(seed=SEEDS[0], values={"tau_attention_gradient": 0.6}, vectors="random")
+    assert causes.same_checkpoint(again, runs[0]) and not causes.same_checkpoint(again, None)
+    found = causes.causes(results=[*runs, again])
+    assert "vectors=random" not in set(found["cause"])
+    other = result_of(seed=SEEDS[1], values={"tau_attention_gradient": 0.4}, vectors="random")
+    row = row_for(causes.causes(results=[*runs, again, other]), cause="vectors=random", **PLACE)
+    assert row["n_seeds"] == 2, "a seed that did not move counts as long as another did"
+
+
 def test_runs_that_differ_in_two_fields_or_another_model_explain_nothing():
     runs = seeds_of(encoders=("lstm",), values={"tau_attention_gradient": 0.6})
     runs += [

@@ -30,6 +30,25 @@ def test_claims_lie_on_a_side_only_with_five_seeds():
     assert counts["shown"] == 1 and counts["contains"] == 1 and counts["opposite"] == 1 and counts["holm"] == 1
 
 
+def test_one_number_is_never_counted_on_both_sides():
+    """'Permutation often changes little' and 'changes much here' ask one number: a tally and a Holm family each."""
+    rows = scored_rows(
+        corpus=["sst", "babi_1", "babi_1"], statistic="median_output_change", measure="median_output_change",
+        item=["claim: permutation often changes little"] * 2 + ["claim: permutation changes much here"],
+        reported=[0.5] * 3, ours=[0.9, 0.04, 0.04], low=[0.8, 0.03, 0.03], high=[1.02, 0.05, 0.05], n_seeds=[5] * 3,
+        verdict=["reproduced", "differs", "reproduced"], data="same",
+    )  # fmt: skip
+    found = claims.claims(rows, ["sst", "babi_1"])
+    general, patterns = claims.counted(found), claims.counted(found, patterns=True)
+    assert (general["judged"], general["shown"], general["opposite"]) == (2, 1, 1)
+    assert (patterns["judged"], patterns["shown"], patterns["opposite"]) == (1, 1, 0)
+    alone = found[found["number"] == 0]
+    assert alone["holm"].tolist() == alone["p"].tolist(), "a family of one is not corrected"
+    assert found["high"].max() == 1, "a share ends at 1"
+    assert set(claims.PATTERNS) & {claim.item for claim in claims.CLAIMS} == set()
+    assert "claim: permutation changes much here" in claims.PATTERNS
+
+
 def test_claims_near_a_threshold_have_one_more_digit():
     row = scored_rows(reported=[0.5], ours=[0.61], low=[0.4952], high=[0.72]).assign(side=1)
     assert claims.told(next(row.itertuples())) == "0.610 (0.495 to 0.720; asked > 0.5)"

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from conftest import toy_pairs, toy_traces
 
-from attn_core import archive, comparisons, grids, panels
+from attn_core import archive, comparisons, grid_tables, grids, panels
 from attn_core.errors import AttnError
 from attn_core.experiments import document_table, edges, summary_table
 from attn_core.measures import seed_interval
@@ -102,10 +102,14 @@ def test_absent_runs_are_told(made):
         and "1 to 2 seeds a model" in told
         and "Not rerun: BiLSTM, scaled dot" in told
     )
-    assert "Points: means over seeds with 95 % Student t intervals (none where a model has one seed; open b" in told
+    points = "Points: means over seeds of means over documents, with 95 % Student t intervals (none where a model has o"
+    assert points in told
     assert "Not rerun: BiLSTM, scaled dot; CNN, additive; " in told, "names hold commas"
     one = replace(sst, results={AVERAGE: sst.results[AVERAGE]}).told("documents", "medians")
-    assert "Points: medians of one seed, hence open and without an interval" in one and "Student" not in one
+    assert (
+        "Points: medians over documents, of one seed, hence open and without an interval" in one
+        and "Student" not in one
+    )
     assert babi.told() == "No model of this data set was rerun; only the authors' numbers are drawn"
 
 
@@ -127,28 +131,40 @@ def test_the_authors_classes_go_by_name():
 
 
 def test_distance_from_the_authors_two_runs(made):
-    row = grids.beside_authors(made[0], "tau_attention_gradient").query("encoder == 'lstm' and group == '0'").iloc[0]
+    row = (
+        grid_tables.beside_authors(made[0], "tau_attention_gradient")
+        .query("encoder == 'lstm' and group == '0'")
+        .iloc[0]
+    )
     assert np.allclose([row.april, row.final], [0.395443, 0.343248]) and np.isclose(row.spread, 0.052195)
     expected = max(0.343248 - row.ours, row.ours - 0.395443, 0)
     assert np.isclose(row.apart, expected) and row.apart > 0, "toy attention agrees with nothing"
 
 
-def test_orderings_are_decided_by_the_interval_over_seeds(made):
-    pairs = {
-        "up": ((LSTM, "ceiling"), (LSTM, "tau_attention_random")),
-        "one seed": ((AVERAGE, "ceiling"), (AVERAGE, "tau_attention_random")),
-    }
-    grid = made[0]["sst"]
-    difference = grid.over_seeds(LSTM, "ceiling", "all") - grid.over_seeds(LSTM, "tau_attention_random", "all")
-    low, high = seed_interval(difference)
-    expected = "above" if low > 0 else "below" if high < 0 else "open"
-    found = grids.orderings(made[0], pairs)
-    assert found["up"][expected] == ["sst"] and sum(map(len, found["up"].values())) == 1
-    assert found["one seed"]["open"] == ["sst"], "one seed has no interval"
+def test_orderings_are_decided_by_five_seeds_that_both_have(made):
+    def table(values):
+        rows = {"predicted": "all", "bin": "all", "measure": "mean", "seed": list(values), "value": values.values()}
+        return {"tau": pd.DataFrame(rows)}
+
+    high = {seed: 0.5 + seed / 1000 for seed in range(5)}
+    tables = {LSTM: table(high), AVERAGE: table({seed: value - 0.3 for seed, value in high.items()})}
+    pair = {"pair": ((LSTM, "tau"), (AVERAGE, "tau"))}
+    grid = replace(made[0]["sst"], tables=tables)
+    assert grid_tables.orderings({"sst": grid}, pair)["pair"] == {"above": ["sst"], "below": [], "open": [], "few": []}
+    other = replace(grid, tables=tables | {AVERAGE: table({seed + 1: value - 0.3 for seed, value in high.items()})})
+    assert grid_tables.orderings({"sst": other}, pair)["pair"]["few"] == ["sst"], "four seeds are shared"
+    assert sum(map(len, grid_tables.orderings(made[0], {"none": ((LSTM, "x"), (LSTM, "y"))})["none"].values())) == 0
+
+
+def test_distances_in_the_authors_files_have_a_yardstick():
+    found = grid_tables.distances_of_authors(["sst"], "tau_attention_gradient")
+    runs = [grids.authors_mean("sst", LSTM, "0", "tau_attention_gradient", run) for run in (APRIL_RUN, FINAL_RUN)]
+    assert np.isclose(abs(runs[0] - runs[1]), 0.052195) and 0 < found["runs"] < 0.2
+    assert found["encoder"] > found["runs"] and np.isfinite(found["attention"])
 
 
 def test_table_of_models(made):
-    table = grids.rows_of(made[0], {"tau_attention_gradient": "τ"})
+    table = grid_tables.rows_of(made[0], {"tau_attention_gradient": "τ"})
     assert table[["data", "model", "class", "seeds"]].to_numpy().tolist() == [
         ["sst", "BiLSTM, additive", "negative", 2], ["sst", "BiLSTM, additive", "positive", 2],
         ["sst", "Average, additive", "negative", 1], ["sst", "Average, additive", "positive", 1],
@@ -172,7 +188,7 @@ def test_pairs_have_a_bracket_and_questions_one_group(corpus, outputs, tmp_path,
     assert labels.count("best found") == 3 and "exact" not in labels
     panels.violins(grid, "jsd_search@0.05", (0, 0.7), "JSD", ceiling=True)
     assert sum(int(text.get_text()) for text in axes_by_title()["BiLSTM, additive"].texts) == 15
-    assert len(grids.rows_of({corpus: grid}, {grids.stored_at("jsd_lower", 0.05): "best"}, authors=False)) == len(
+    assert len(grid_tables.rows_of({corpus: grid}, {grids.stored_at("jsd_lower", 0.05): "best"}, authors=False)) == len(
         grid.groups
     )
 
@@ -286,3 +302,30 @@ def test_lines_of_cells_and_bins():
         ours = [line for line in plt.gca().lines if line.get_marker() == "o" and len(line.get_xdata()) == 1][:4]
         assert [line.get_xdata()[0] for line in ours] == [0.2, 0.3, 0.4, 0.5]
         assert all((line.get_markerfacecolor() == "white") == white for line in ours), "few seeds are open"
+
+
+def grid_of(corpus, share, change, flat=95.0, seeds=5):
+    """One model of a data set whose permutation test has the same few numbers in every seed, a little spread."""
+    values = {("all", "n"): 100.0, ("[0.00,0.25)", "n"): flat, ("all", "median"): change,
+              ("all", "share_below_0.1"): share}  # fmt: skip
+    rows = [("all", label, measure, seed, value + seed / 1000 * (measure != "n"))
+            for (label, measure), value in values.items() for seed in range(seeds)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["predicted", "bin", "measure", "seed", "value"])
+    return grids.Grid(corpus, {LSTM: []}, {LSTM: {"median_change": table}}, tuple(range(5)))
+
+
+def test_small_changes_turn_with_the_numbers():
+    rows = grid_tables.small_changes({"sst": grid_of("sst", 0.9, 0.05), "babi_1": grid_of("babi_1", 0.1, 0.6)})
+    assert rows["side"].tolist() == ["small", "large"]
+    told = grid_tables.told_small(rows)
+    assert "On single texts small changes prevail in 1 of 1 models with enough seeds and large ones in 0 (none)" in told
+    assert "in 0 of 1 models with enough seeds and large ones in 1 (babi_1 BiLSTM, additive); 0 are open." in told
+    few = grid_tables.small_changes({"sst": grid_of("sst", 0.9, 0.05, seeds=4)})
+    assert "On single texts no model has the seeds to decide." in grid_tables.told_small(few)
+
+
+def test_flat_weights_that_move_the_output_are_named():
+    moved = grid_tables.flat_but_moved({"imdb": grid_of("imdb", 0.1, 0.8)})
+    assert moved == ["imdb BiLSTM, additive 0.80 (0.80 to 0.80)"]
+    for quiet in (grid_of("imdb", 0.1, 0.05), grid_of("imdb", 0.1, 0.8, flat=50), grid_of("imdb", 0.1, 0.8, seeds=3)):
+        assert grid_tables.flat_but_moved({"imdb": quiet}) == []

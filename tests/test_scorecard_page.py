@@ -141,6 +141,7 @@ def test_counts_by_data_set_keep_other_data_apart():
     order = [
         row_of(item=item)
         for item in (
+            "claim: permutation changes much here",
             "claim: average above BiLSTM",
             "web appendix",
             "Figure 6 [0.00,0.25)",
@@ -154,6 +155,7 @@ def test_counts_by_data_set_keep_other_data_apart():
         "Figure 6",
         "web appendix",
         "claims",
+        "patterns",
     ]
 
 
@@ -169,6 +171,7 @@ def test_rules_added_after_runs_are_counted_apart():
         row_of(**late, data="subset"),
         row_of(reason=np.nan, data="generated", verdict="differs"),
         row_of(**late, verdict="not rerun"),
+        row_of(item="claim: permutation changes much here"),
     ]
     assert scorecard_page.counts_by_rule(pd.concat(rows)) == {
         "reproduced": 1, "differs": 2, "late_reproduced": 1, "late_differs": 1,

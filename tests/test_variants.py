@@ -1,11 +1,13 @@
 """Variants of the standard runs, and the authors' own runs beside each other."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import toy_traces
 from test_panels import store_run
 
 from attn_core import variants
+from attn_core.archive import Result
 from attn_core.experiments.adversarial import adversarial
 from attn_core.experiments.search import search, select
 from attn_core.runs import Run
@@ -110,6 +112,30 @@ def test_bars_and_quartiles_of_the_authors():
     rows = variants.quartiles_by_bin("median_output_change").set_index(["corpus", "group", "bin"])
     assert rows.loc[("snli", "contradiction", "[0.75"), ["april", "final"]].round(2).tolist() == [0.14, 0.59]
     assert rows.loc[("babi_1", "all", "[0.50"), ["april", "final"]].round(2).tolist() == [0.96, 0.94]
+
+
+def test_medians_of_small_bins_are_left_out():
+    def result(seed, counts, medians):
+        rows = [("median_change", "0", label, measure, value)
+                for label, *pair in zip(("[0.00,0.25)", "[0.75,1.00]"), counts, medians, strict=True)
+                for measure, value in zip(("n", "median"), pair, strict=True)]  # fmt: skip
+        columns = ["statistic", "predicted", "bin", "measure", "value"]
+        record = {"run": {"seed": seed}}
+        return Result(
+            record=record, traces=None, documents=None, summary=pd.DataFrame(rows, columns=columns), source=""
+        )
+
+    found = variants.medians_by_bin(
+        [result(10, (50, 30), (0.2, 0.9)), result(50, (40, 2), (0.4, 0.1))], "median_change", 20
+    )
+    assert found.to_dict() == {("0", "[0.00"): pytest.approx(0.3)}, "two documents of one seed are no bin"
+
+
+def test_a_share_is_safe_by_its_interval_not_its_mean():
+    moved = pd.DataFrame({0.1: [0.0, 0.1, -0.1], 0.25: [0.01, 0.02, 0.03], 0.5: [0.0, 0.01, 0.02]})
+    assert variants.safe_from(moved, 0.1) == 0.25, "the mean of the smallest share is 0, its interval is wide"
+    assert variants.safe_from(moved[[0.25]].iloc[:1], 0.1) is None, "one seed has no interval"
+    assert variants.safe_from(moved.assign(last=[0.5, 0.5, 0.5]), 0.1) is None
 
 
 def test_settings_of_three_runs():
