@@ -88,11 +88,11 @@ def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
 
 
 def layer_of(run: Run) -> str:
-    """How much of a run is archived, one of LAYERS; runs of generated corpora are live ones, whatever differs."""
+    """How much of a run is archived, one of LAYERS; of generated corpora the pages' knobs are the standard."""
     standard = run == Run(run.corpus, run.encoder, run.attention, run.seed) or catalogue.corpus(run.corpus).generated
     if not standard or run.seed not in SEEDS[:HEADLINE_SEEDS]:
         return "summary"
-    if run != Run(run.corpus, run.encoder, run.attention, SEEDS[0]):
+    if run.seed != SEEDS[0]:
         return "further"
     return "main" if run.encoder == "lstm" and run.attention == "tanh" else "first seed"
 
