@@ -30,7 +30,7 @@ def stored(runs: Iterable[Run]) -> tuple[list[Result], list[Run]]:
     store, found, absent = archive.archive_folder(), [], []
     for run in runs:
         if catalogue.corpus(run.corpus).generated:
-            found.append(obtain(run, traces=False))
+            found.append(obtain(run, progress=False, traces=False))
         elif archive.has(store, run.key):
             found.append(archive.read(store, run.key, whole=False))
         else:
