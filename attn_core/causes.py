@@ -4,7 +4,6 @@ Which variant speaks to which rows, and why, is declared in data/reported/causes
 from the archived runs, so no sentence here can outlive its numbers.
 """
 
-import re
 from dataclasses import replace
 from fnmatch import fnmatch
 from functools import cache
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core.archive import Result
-from attn_core.corpora.vectors import KNOWN_FILES
+from attn_core.causes_words import capital, minus, named, runs, signed, words
 from attn_core.data_counts import COUNTED, printed_sizes
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import SEEDS, from_dict
@@ -34,27 +33,8 @@ from attn_core.seeds import stored_summaries
 Variant = tuple[tuple[str, object], ...]
 """The (field, value) pairs in which a run differs from the standard one; () is the standard run itself."""
 
-OPTIONS = {
-    ("vocabulary_from", "all"): "vocabulary from all splits",
-    ("source", "files"): "questions from the official files",
-    ("source", "generated train"): "training questions of our own generator",
-}
-"""Options of data sets in words."""
-
 CONTROLS = ("premise",)
 """Options that make a control of a data set, not a cause of anything."""
-
-WORDS = {
-    "tau_gradient": "τ of attention and gradient", "tau_loo": "τ of attention and leave-one-out",
-    "sig_frac": "share significant",
-    "tau(gradient,LOO)-tau(attention,LOO)": "τ of gradient and leave-one-out minus τ of attention and leave-one-out",
-    "tau(gradient,LOO)-tau(attention,gradient)": "τ of gradient and leave-one-out minus τ of attention and gradient",
-    "tau(attention,LOO): average minus lstm": "τ of attention and leave-one-out, Average minus BiLSTM",
-    "tau(attention,gradient): average minus lstm": "τ of attention and gradient, Average minus BiLSTM",
-    "eps_max_jsd": "ε-max JSD", "mean_binned": "mean", "std": "standard deviation",
-    "q25": "lower quartile", "q75": "upper quartile",
-}  # fmt: skip
-"""Measures and statistics of the rules in words, where underscores to spaces do not do."""
 
 COLUMNS = (
     *NAMES, "cause", "in_words", "why", "key", "n_seeds", "value", "shift", "low", "high", "within",
@@ -280,47 +260,3 @@ def corrected(row) -> list[dict]:
 def printed_train(row) -> float:
     """Training documents that the paper counts."""
     return printed_sizes()[row.corpus]["train"]
-
-
-def words(field: str, value) -> str:
-    """A variant in words."""
-    known = {
-        "selection": f"checkpoint chosen on the {value} set",
-        "vectors": KNOWN_FILES.get(value, f"{value} word vectors"),
-        "fraction": f"{value:.0%} of the training set" if field == "fraction" else "",
-        "hidden": f"width {value}",
-        "class_weights": "with class weights" if value else "without class weights",
-    }
-    if field == "options":
-        return ", ".join(OPTIONS.get((name, setting), f"{name.replace('_', ' ')} {setting}") for name, setting in value)
-    return known.get(field, f"{field.replace('_', ' ')} {named(value)}")
-
-
-def named(value) -> str:
-    """A field's value as causes.csv writes it; options as name=value."""
-    return ", ".join(f"{name}={setting}" for name, setting in value) if isinstance(value, tuple) else str(value)
-
-
-def runs(key: str, count: int) -> str:
-    """The first run and how many more."""
-    return f"`{key}`" + (f" and {count - 1} more seed{'s' if count > 2 else ''}" if count > 1 else "")
-
-
-def signed(shift: dict) -> str:
-    """A difference with its interval, where it has one."""
-    known = np.isfinite(shift["low"])
-    return f"{shift['ours']:+.2f}" + (f" ({shift['low']:+.2f} to {shift['high']:+.2f})" if known else "")
-
-
-def minus(text: str) -> str:
-    """Signs of numbers as minus signs; hyphens in keys stay."""
-    return re.sub(r"(?<![\w`-])-(?=\d)", "−", text)
-
-
-def capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def in_words(name: str) -> str:
-    """A measure or statistic of the rules in words."""
-    return WORDS.get(name, name.replace("_", " "))

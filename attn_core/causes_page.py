@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
-from attn_core.causes import in_words, with_sentences
+from attn_core.causes import with_sentences
+from attn_core.causes_words import in_words
 from attn_core.data_counts import COUNTED
 from attn_core.jain_tables import closed
 from attn_core.scorecard import clipped, digits_beside

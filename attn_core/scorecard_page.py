@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from attn_core.archive import Result
-from attn_core.causes import in_words
 from attn_core.causes_page import folded, model_of
+from attn_core.causes_words import in_words
 from attn_core.claims import PATTERNS
 from attn_core.data_counts import COUNTED
 from attn_core.jain_tables import closed

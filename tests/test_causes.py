@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scorecard_runs import PUBLIC, result_of, row_for, seeds_of, whole
 
-from attn_core import causes, data_counts, scorecard
+from attn_core import causes, causes_words, data_counts, scorecard
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.reported import reported
 from attn_core.runs import SEEDS, Run, as_dict
@@ -102,8 +102,8 @@ def test_a_shift_around_zero_is_called_chance():
 
 
 def test_variants_and_measures_in_words():
-    assert causes.words("options", (("vocabulary_from", "all"),)) == "vocabulary from all splits"
-    assert causes.in_words("sig_frac") == "share significant" and causes.in_words("train_size") == "train size"
+    assert causes_words.words("options", (("vocabulary_from", "all"),)) == "vocabulary from all splits"
+    assert causes_words.in_words("sig_frac") == "share significant" and causes_words.in_words("train_size") == "train size"
 
 
 def test_differences_of_encoders_need_the_variant_of_both():
