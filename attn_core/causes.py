@@ -108,10 +108,10 @@ def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dic
     differs = {"subset": "", "generated": "we train on questions of our own generator"}
     if row.data == "subset" and row.corpus in printed_sizes():
         differs["subset"] = f"we train on {row.n_train:,} documents; the paper counts {printed_train(row):,.0f}"
-    if row.data in differs and row.measure not in ("test_size", "train_size"):
+    if row.data in differs and row.measure not in ("test_size", "train_size") and not size_varied(row, tables):
         found.append(told(f"Suspected, not tested on this data set: {differs[row.data]}."))
-    elif row.data in differs and row.measure == "train_size":
-        found.append(told(f"{capital(differs[row.data])}."))  # what is counted, not a suspicion
+    elif row.data in differs and row.measure != "test_size":
+        found.append(told(f"{capital(differs[row.data])}."))  # what is counted, or tested below
     # the variants of one field are runs of Jain & Wallace's models; other papers' pages look further
     if row.paper != "jain":
         return [cause for cause in found if cause["sentence"] != "Suspected, not tested on this data set: ."]
@@ -128,6 +128,12 @@ def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dic
     if not varied:
         found.append(told("No run that varies one thing is stored."))
     return found + varied + other_run(row) + over_the_seeds(row, tables[()], keys)
+
+
+def size_varied(row, tables: dict[Variant, Cells]) -> bool:
+    """Whether a subset's size was varied further on the row's own data set."""
+    fractions = [table for variant, table in tables.items() if variant and variant[0][0] == "fraction"]
+    return row.data == "subset" and any(place[0] == row.corpus for table in fractions for place in table)
 
 
 @cache

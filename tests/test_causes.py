@@ -103,7 +103,9 @@ def test_a_shift_around_zero_is_called_chance():
 
 def test_variants_and_measures_in_words():
     assert causes_words.words("options", (("vocabulary_from", "all"),)) == "vocabulary from all splits"
-    assert causes_words.in_words("sig_frac") == "share significant" and causes_words.in_words("train_size") == "train size"
+    assert (
+        causes_words.in_words("sig_frac") == "share significant" and causes_words.in_words("train_size") == "train size"
+    )
 
 
 def test_differences_of_encoders_need_the_variant_of_both():
@@ -137,6 +139,15 @@ def test_training_size_is_tested_on_another_data_set():
     assert (
         sizes["sentence"].str.contains("59,998").all() and "test_size" not in set(sizes["measure"]) and len(sizes) > 2
     )
+
+
+def test_a_size_that_was_varied_on_its_own_data_set_is_no_untested_suspicion():
+    part = whole("agnews", 0.1)
+    runs = [result_of("agnews", statistics=part, values={"tau_attention_gradient": 0.9}),
+            result_of("agnews", statistics=part, fraction=0.25, values={"tau_attention_gradient": 0.6})]  # fmt: skip
+    sentences = causes.causes(results=runs)["sentence"]
+    assert not sentences.str.contains("not tested").any() and sentences.str.startswith("We train on").any()
+    assert causes.causes(results=runs[:1])["sentence"].str.contains("not tested on this data set: we train on").any()
 
 
 def test_generated_questions_are_named():
