@@ -1,5 +1,6 @@
 """What counts the data of a run's record: documents beside the paper's Table 1, whether they are the paper's own."""
 
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
@@ -74,3 +75,18 @@ def counted(rule, record: dict) -> dict:
         label = None if rule.group == "all" else class_label(rule.corpus, rule.group)
         found = documents(record, rule.measure.removesuffix("_size"), label)[0]
     return {"ours": float(found), "low": np.nan, "high": np.nan, "n_seeds": 1}
+
+
+def told_other_data(records: Iterable[dict]) -> str:
+    """Data sets trained on other data than the papers', in words: what is found on them is no replication."""
+    first = {record["run"]["corpus"]: record for record in reversed(list(records))}
+    return ", ".join(f"{name}{other_data(r)}" for name, r in sorted(first.items()) if other_data(r)) or "none"
+
+
+def other_data(record: dict) -> str:
+    """' (trained on 5,963 documents, a subset; 59,998 in the paper)', ' (generated)', '' for the paper's own data."""
+    kind = data_of(record)
+    if kind != "subset":
+        return f" ({kind})" if kind == "generated" else ""
+    printed = printed_sizes()[record["run"]["corpus"]]["train"]
+    return f" (trained on {record['n_train']:,} documents, a subset; {printed:,.0f} in the paper)"

@@ -19,7 +19,7 @@ from attn_core.experiments import frontier
 from attn_core.measures import seed_interval
 from attn_core.reported import FINAL_RUN, reported
 from attn_core.runs import from_dict
-from attn_core.scorecard import difference
+from attn_core.scorecard import difference, standard
 from attn_core.seeds import HEADLINE_SEEDS, summary_of
 from attn_core.wiegreffe_runs import GATED, adversaries, f1_by_seed, guided_scores, of_role
 
@@ -114,7 +114,7 @@ def lies(row) -> str:
 def jain_cells(results: Iterable[Result]) -> list[list]:
     """Jain & Wallace's three tests on encoders with additive attention, standard settings; results: with summaries."""
     values: dict[tuple, list[float]] = {}
-    results = [result for result in results if is_standard(result)]
+    results = [result for result in results if has_cells(result)]
     for result in results:
         run, rows = from_dict(result.record["run"]), summary_of(result)
         rows = rows[(rows["predicted"] == "all") & (rows["bin"] == "all")].set_index(["statistic", "measure"])["value"]
@@ -125,17 +125,20 @@ def jain_cells(results: Iterable[Result]) -> list[list]:
     return [cell(*place, v, "weak" if place[1:] in weak else "ours") for place, v in values.items()]
 
 
-def is_standard(result: Result) -> bool:
-    """Whether a run has a summary, additive attention and the standard settings of its data set and encoder."""
-    run = from_dict(result.record["run"])
-    known = result.summary is not None and run.attention == "tanh" and run.encoder in ENCODER_NAMES
-    return known and not difference(run)
+def has_cells(result: Result) -> bool:
+    """Whether a run is in Jain & Wallace's part: a standard one of a known encoder with additive attention."""
+    run = result.record["run"]
+    return (
+        result.summary is not None
+        and standard(result)
+        and (run["attention"], run["encoder"] in ENCODER_NAMES) == ("tanh", True)
+    )
 
 
 def accuracies(results: Iterable[Result]) -> dict[str, dict[str, list[float]]]:
     """Data set -> encoder -> test accuracy of each seed, of standard runs."""
     found: dict[str, dict[str, list[float]]] = {}
-    for result in filter(is_standard, results):
+    for result in filter(has_cells, results):
         run = result.record["run"]
         found.setdefault(run["corpus"], {}).setdefault(run["encoder"], []).append(result.record["accuracy"])
     return found

@@ -6,7 +6,8 @@ from attn_core.archive import Result
 from attn_core.causes_page import folded
 from attn_core.reported import reported
 from attn_core.runs import AbsentRun
-from attn_core.scorecard_page import counts_by_part, paper_rows, rows_html, scrolled, verdicts
+from attn_core.scorecard_counts import counts_by_part, verdicts
+from attn_core.scorecard_page import paper_rows, rows_html, scrolled
 
 TITLES = {"serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
 

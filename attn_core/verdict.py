@@ -1,23 +1,20 @@
-"""The closing page's answers: open questions, and Jain & Wallace's explanation of Diabetes on generated documents."""
+"""The closing page's answers to the debate's open questions, computed from the stored runs."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
-from attn_core import archive
 from attn_core import wiegreffe_tables as tables
-from attn_core.across import listed, seeds_in_words, told
+from attn_core.across import listed, told
 from attn_core.archive import ENCODER_NAMES, Result
 from attn_core.experiments import guides
-from attn_core.matrix import accuracies, below_the_best
+from attn_core.matrix import accuracies, below_the_best, data_marks
 from attn_core.measures import seed_interval
-from attn_core.reported import FINAL_RUN, reported
-from attn_core.runs import Run, as_dict, from_dict
+from attn_core.runs import Run, from_dict
 from attn_core.scorecard import difference
 from attn_core.seeds import HEADLINE_SEEDS, summary_of
-from attn_core.wiegreffe_runs import guided_scores, seed_tables, table
+from attn_core.wiegreffe_runs import guided_scores
 
 QUESTIONS = {
     "tasks": "Which tasks need attention?",
@@ -25,9 +22,6 @@ QUESTIONS = {
     "transfer": "Do weights that are handed to another model carry information on words?",
     "capacity": "Does capacity ease adversaries?",
 }
-
-LONG = {"shortest": 1000, "silent": 1}
-"""Knobs by which the runs of data/sweeps/planted-diabetes.yml are known."""
 
 
 def statistic_by_seed(
@@ -82,30 +76,46 @@ def open_questions(results: list[Result], runs: pd.DataFrame, corpora: Iterable[
 
     results: stored summaries; runs: of `wiegreffe_runs.gather`; corpora: Wiegreffe & Pinter's that can be rerun.
     """
-    corpora = list(corpora)
+    corpora, marks = list(corpora), data_marks([*results, *runs["result"]])
     return {
-        "tasks": tasks(tables.gaps(runs, corpora)),
-        "encoders": encoders(results),
-        "transfer": transfer(guides.differences(guided_scores(runs, corpora)), corpora),
+        "tasks": tasks(tables.gaps(runs, corpora), marks),
+        "encoders": encoders(results, marks),
+        "transfer": transfer(guides.differences(guided_scores(runs, corpora)), corpora, marks),
         "capacity": capacity(results),
     }
 
 
-def tasks(rows: pd.DataFrame) -> Answer:
-    """From rows of `wiegreffe_tables.gaps`: checkpoints chosen on development data, and as the authors choose them."""
+def marked(corpus: str, marks: dict[str, str]) -> str:
+    """A data set's name, with what its data are where they are not the papers' own: 'agnews (subset)'."""
+    return f"{corpus} ({marks[corpus]})" if marks.get(corpus, "same") != "same" else corpus
+
+
+def own(corpora: Iterable[str], marks: dict[str, str]) -> list[str]:
+    """The data sets on which a question can be decided: on the papers' own data."""
+    return [corpus for corpus in corpora if marks.get(corpus, "same") == "same"]
+
+
+def tasks(rows: pd.DataFrame, marks: dict[str, str]) -> Answer:
+    """From rows of `wiegreffe_tables.gaps`: checkpoints chosen on development data, and as the authors choose them.
+
+    marks: of `matrix.data_marks`, here as below.
+    """
     judged = rows[rows["answer"].isin(tables.ANSWERS)]
     if judged.empty:
         return Answer(WAITING, "No data set has five seeds of both models.")
+    named = rows.assign(corpus=[marked(corpus, marks) for corpus in rows["corpus"]])
     ways = {"dev": "Checkpoints chosen on development data.", "test": "On the test set, as the authors chose them."}
     words = " ".join(
-        f"*{title}* {tables.told_needs(rows, way)}" for way, title in ways.items() if way in set(rows["chosen"])
+        f"*{title}* {tables.told_needs(named, way)}" for way, title in ways.items() if way in set(rows["chosen"])
     )
-    return Answer(DECIDED if judged["answer"].ne("undecided").any() else UNDECIDED, words)
+    decided = judged[judged["answer"] != "undecided"]["corpus"]
+    return Answer(DECIDED if own(decided, marks) else UNDECIDED, words)
 
 
-def encoders(results: list[Result]) -> Answer:
+def encoders(results: list[Result], marks: dict[str, str]) -> Answer:
     """Agreement of attention with gradients, average minus BiLSTM, paired by seed, of data sets with five seeds."""
     where: dict[str, list[str]] = {"above": [], "below": [], "contains": [], "weak": []}
+    decided = []
     for corpus, models in accuracies(results).items():
         average, lstm = (
             statistic_by_seed(results, corpus, encoder, "tau_attention_gradient", "mean")
@@ -114,9 +124,12 @@ def encoders(results: list[Result]) -> Answer:
         gap = (average - lstm).dropna()
         if where_it_lies := side(gap):
             if weak := {"average", "lstm"} & set(below_the_best(models)):
-                where["weak"] += [f"{corpus} {ENCODER_NAMES[encoder]}" for encoder in weak]
+                where["weak"] += [f"{marked(corpus, marks)} {ENCODER_NAMES[encoder]}" for encoder in weak]
                 continue
-            where[where_it_lies].append(f"{corpus} {told(gap.mean(), *seed_interval(gap.to_numpy()), '+.2f')}")
+            decided += [corpus] if where_it_lies != "contains" else []
+            where[where_it_lies].append(
+                f"{marked(corpus, marks)} {told(gap.mean(), *seed_interval(gap.to_numpy()), '+.2f')}"
+            )
     if not any(where.values()):
         return Answer(WAITING, "No data set has five seeds of both encoders.")
     words = (
@@ -124,17 +137,20 @@ def encoders(results: list[Result]) -> Answer:
         f"Above zero: {listed(where['above'])}. Below: {listed(where['below'])}. Around: {listed(where['contains'])}."
         + (f" Left out, for they do their task badly: {listed(where['weak'])}." if where["weak"] else "")
     )
-    return Answer(DECIDED if where["above"] or where["below"] else UNDECIDED, words)
+    return Answer(DECIDED if own(decided, marks) else UNDECIDED, words)
 
 
-def transfer(gaps: pd.DataFrame, corpora: list[str]) -> Answer:
+def transfer(gaps: pd.DataFrame, corpora: list[str], marks: dict[str, str]) -> Answer:
     """From `guides.differences`."""
-    verdicts = [guides.leakage(gaps, corpus) for corpus in corpora if corpus in set(gaps["corpus"])]
-    told_of = [sentence for verdict, sentence in verdicts if verdict != "open"]
+    verdicts = {corpus: guides.leakage(gaps, corpus) for corpus in corpora if corpus in set(gaps["corpus"])}
+    told_of = [
+        marked(corpus, marks) + sentence.removeprefix(corpus)
+        for corpus, (verdict, sentence) in verdicts.items() if verdict != "open"
+    ]  # fmt: skip
     if not told_of:
         return Answer(WAITING, "No data set has five seeds of the guided networks and their controls.")
-    undecided = {verdict for verdict, _ in verdicts} <= {"open", "undecided"}
-    return Answer(UNDECIDED if undecided else DECIDED, " ".join(told_of))
+    decided = [corpus for corpus, (verdict, _) in verdicts.items() if verdict not in ("open", "undecided")]
+    return Answer(DECIDED if own(decided, marks) else UNDECIDED, " ".join(told_of))
 
 
 def capacity(results: list[Result], corpus: str = "sst") -> Answer:
@@ -167,131 +183,3 @@ def capacity(results: list[Result], corpus: str = "sst") -> Answer:
         f"{told(gap.mean(), *seed_interval(gap.to_numpy()), '+.3f')}, {len(gap)} seeds."
     )
     return Answer(UNDECIDED if lies == "contains" else DECIDED, words)
-
-
-# ---- Jain & Wallace's explanation of Diabetes ------------------------------------------------------------------------
-
-
-def is_long(run: Run) -> bool:
-    """Whether a run belongs to the long generated documents with few decisive words."""
-    return run.corpus == "planted" and LONG.items() <= dict(run.options).items()
-
-
-def is_long_result(result: Result) -> bool:
-    """The same of a stored result."""
-    return is_long(from_dict(result.record["run"]))
-
-
-def plain(result: Result) -> Result:
-    """The result as if its run had standard settings, so that tables take it; only for the long generated documents."""
-    run = result.record["run"]
-    own = as_dict(Run(run["corpus"], run["encoder"], run["attention"], run["seed"]))
-    return replace(result, record={**result.record, "run": own if run["base"] is None and not run["guide"] else run})
-
-
-def long_runs() -> pd.DataFrame:
-    """The `wiegreffe_runs.table` of those archived runs, guided and adversarial ones too, under the name 'planted'."""
-    store = archive.archive_folder()
-    records = [archive.read_record(store, key) for key in archive.keys(store) if key.startswith("planted-")]
-    chosen = [Result(record, None, None, None, "archive") for record in records if is_long(from_dict(record["run"]))]
-    return table(chosen).assign(corpus="planted")
-
-
-def explanation(results: list[Result], runs: pd.DataFrame) -> pd.DataFrame:
-    """What should differ between the classes if few decisive words made Diabetes special: one row per statistic.
-
-    Columns statistic; positive, negative (mean over seeds with interval, in words); lies ('above', 'below', 'contains',
-    '': positive minus negative, paired by seed); expected (the side that the explanation expects); reported_positive,
-    reported_negative: of Diabetes.
-    """
-    own = [
-        r
-        for r in results
-        if is_long(from_dict(r.record["run"]))
-        and r.summary is not None
-        and (r.record["run"]["encoder"], r.record["run"]["attention"]) == ("lstm", "tanh")
-    ]
-    where = {
-        "median change under permutation": ("median_change", "mean", "above"),
-        "searched ε-max JSD (ε 0.05)": ("jsd_search@0.05", "mean", "below"),
-        "largest weight": ("max_attention", "mean", "above"),
-    }
-    rows = []
-    for name, (statistic, measure, expected) in where.items():
-        values = {"0": {}, "1": {}}
-        for result in own:
-            part = result.summary
-            part = part[
-                (part["statistic"] == statistic) & (part["measure"] == measure) & (part["bin"] == "all")
-            ].set_index("predicted")["value"]
-            for group in values:
-                if group in part.index:
-                    values[group][result.record["run"]["seed"]] = float(part[group])
-        rows.append((name, expected, pd.Series(values["1"], dtype=float), pd.Series(values["0"], dtype=float)))
-    apart = {"0": {}, "1": {}}
-    for seed, beside in seed_tables(runs, "planted").items():
-        for group in apart:
-            part = beside.loc[beside["predicted"] == int(group), "jsd"]
-            if len(part):
-                apart[group][seed] = float(part.median())
-    rows.append(
-        ("median JSD between seeds", "below", pd.Series(apart["1"], dtype=float), pd.Series(apart["0"], dtype=float))
-    )
-    theirs = diabetes()
-    return pd.DataFrame([
-        {"statistic": name, "positive": in_words(positive), "negative": in_words(negative),
-         "n_seeds": len((positive - negative).dropna()), "lies": side((positive - negative).dropna()),
-         "expected": expected, "reported_positive": theirs[name][0], "reported_negative": theirs[name][1]}
-        for name, expected, positive, negative in rows
-    ])  # fmt: skip
-
-
-def in_words(values: pd.Series) -> str:
-    """Mean over seeds with interval; '–' for none."""
-    return told(values.mean(), *seed_interval(values.to_numpy(float)), ".3f", (0, 1)) if len(values) else "–"
-
-
-def with_seeds(values: pd.Series) -> str:
-    """The same with the number of seeds."""
-    return f"{in_words(values)}, {seeds_in_words(len(values))}" if len(values) else "no run"
-
-
-def diabetes() -> dict[str, tuple[float, float]]:
-    """What was reported of Diabetes, (positive, negative).
-
-    Means over the bins of Figures 6 and 7 of Jain & Wallace and of Figure 3 of Wiegreffe & Pinter.
-    """
-    found = {"largest weight": (np.nan, np.nan)}
-    for name, measure in (
-        ("median change under permutation", "median_output_change"),
-        ("searched ε-max JSD (ε 0.05)", "eps_max_jsd"),
-    ):
-        rows = reported(
-            "jain_repo_svg_summaries",
-            corpus="diabetes",
-            encoder="lstm",
-            attention="tanh",
-            measure=measure,
-            snapshot=FINAL_RUN,
-        )
-        wanted = rows[rows["statistic"] == ("mean_binned" if measure == "eps_max_jsd" else "median")]
-        by_class = wanted.groupby("class_name")["value"].mean()
-        found[name] = float(by_class.get("diabetes", np.nan)), float(by_class.get("no diabetes", np.nan))
-    seeds = reported("wiegreffe_figure3_digitised", corpus="diabetes", model="random_seeds", statistic="median")
-    positive = seeds["measure"].str.endswith("pos")
-    found["median JSD between seeds"] = float(seeds[positive]["value"].mean()), float(seeds[~positive]["value"].mean())
-    return found
-
-
-def explanation_sentence(rows: pd.DataFrame) -> str:
-    """Whether the generated documents behave as the explanation expects, from rows of `explanation`."""
-    met = rows[(rows["lies"] != "") & (rows["lies"] == rows["expected"])]["statistic"]
-    missed = rows[(rows["lies"] != "") & (rows["lies"] != rows["expected"])]["statistic"]
-    waiting = rows[rows["lies"] == ""]["statistic"]
-    if not len(met) and not len(missed):
-        return "The generated documents do not decide it: fewer than five seeds are stored."
-    words = (
-        f"On generated documents the classes differ as the explanation expects in: {listed(met)}. "
-        f"They do not in: {listed(missed)}."
-    )
-    return words + (f" Too few seeds: {listed(waiting)}." if len(waiting) else "")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from attn_core import archive
 from attn_core.across import seeds_in_words
-from attn_core.data_counts import data_of, printed_sizes
+from attn_core.data_counts import other_data
 from attn_core.runs import Run, compared_with
 from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.wiegreffe_runs import GATED, planned, role
@@ -75,21 +75,6 @@ def told_tests(records: Iterable[dict]) -> str:
         "; ".join(f"{name} {record['n_test']:,}{other_data(record)}" for name, record in sorted(first.items()))
         or "no run"
     )
-
-
-def told_subsets(records: Iterable[dict]) -> str:
-    """Data sets of the papers of which a part was at hand, in words: what is found on them is no replication."""
-    first = {record["run"]["corpus"]: record for record in reversed(list(records))}
-    return ", ".join(f"{name}{other_data(r)}" for name, r in sorted(first.items()) if data_of(r) == "subset") or "none"
-
-
-def other_data(record: dict) -> str:
-    """' (trained on 5,963 documents, a subset; 59,998 in the paper)', ' (generated)', '' for the paper's own data."""
-    kind = data_of(record)
-    if kind != "subset":
-        return f" ({kind})" if kind == "generated" else ""
-    printed = printed_sizes()[record["run"]["corpus"]]["train"]
-    return f" (trained on {record['n_train']:,} documents, a subset; {printed:,.0f} in the paper)"
 
 
 def sentence_under(run: Run, text: str):

@@ -6,7 +6,7 @@ import pandas as pd
 from attn_core.across import number, seeds_in_words, told
 from attn_core.measures import seed_interval
 from attn_core.seeds import HEADLINE_SEEDS
-from attn_core.wiegreffe_tables import FAR_OFF, MARGIN
+from attn_core.wiegreffe_tables import is_far
 
 
 def moves(f1: dict[tuple[str, str], pd.Series]) -> pd.DataFrame:
@@ -29,13 +29,11 @@ def moves(f1: dict[tuple[str, str], pd.Series]) -> pd.DataFrame:
 
 
 def far_seed(gap: pd.Series) -> int:
-    """The seed whose difference lies FAR_OFF standard deviations of the others, and MARGIN, from their mean; -1 for
-    none and with fewer than five seeds."""
+    """The seed whose difference `is_far` from the others'; -1 for none and with fewer than five seeds."""
     if len(gap) < HEADLINE_SEEDS:
         return -1
     seed = (gap - gap.median()).abs().idxmax()
-    rest = gap.drop(seed)
-    return int(seed) if abs(gap[seed] - rest.mean()) > max(MARGIN, FAR_OFF * rest.std(ddof=1)) else -1
+    return int(seed) if is_far(gap[seed], gap.drop(seed)) else -1
 
 
 def told_moves(rows: pd.DataFrame) -> str:

@@ -129,10 +129,15 @@ def told_needs(rows: pd.DataFrame, chosen: str = "dev") -> str:
     return " ".join(parts)
 
 
+def is_far(own: float, others: pd.Series) -> bool:
+    """Whether a value lies FAR_OFF standard deviations of the others, and MARGIN, from their mean."""
+    return abs(own - others.mean()) > max(MARGIN, FAR_OFF * others.std(ddof=1))
+
+
 def far_off(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
     """Trainings of a pair's models whose F1 lies far off all others of their model.
 
-    Far: FAR_OFF standard deviations of these, and MARGIN. One row per training and choice of checkpoint. Columns
+    Far: `is_far`. One row per training and choice of checkpoint. Columns
     corpus, role, seed, chosen, f1, others (mean F1 of the other seeds), elsewhere (F1 of the same training's other
     checkpoint), auc, auc_elsewhere (on the test set), low, high (of the gap with this pair), low_without, high_without
     (of the gap without it).
@@ -146,7 +151,7 @@ def far_off(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
                 values = values[values.index.isin(gap.index)]
                 for seed in values.index if len(values) >= HEADLINE_SEEDS else ():
                     rest, own = values.drop(seed), values[seed]
-                    if abs(own - rest.mean()) <= max(MARGIN, FAR_OFF * rest.std(ddof=1)):
+                    if not is_far(own, rest):
                         continue
                     auc = {
                         key: of_role(runs, corpus, name, key).set_index("seed")["result"].get(seed)

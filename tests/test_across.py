@@ -10,7 +10,7 @@ from conftest import toy_pairs, toy_traces
 from plain import documents, output, output_under
 from scorecard_runs import scored_rows
 
-from attn_core import across, figures, jain_heights, jain_tables, packing, table1
+from attn_core import across, figures, jain_tables, packing
 from attn_core.archive import Result
 from attn_core.errors import AttnError
 from attn_core.experiments.reach import one_token_outputs
@@ -213,47 +213,6 @@ def test_a_bin_without_a_judged_row_shows_the_median_of_the_summaries():
     assert panels.loc[("sst negative", "[0.00,0.25)"), "mean"] == 0.05 and panels["mean"].notna().sum() == 2
 
 
-def test_what_the_own_contributions_cost_is_held_against_the_control_of_the_same_kind():
-    place = {"encoder": "lstm", "attention": "tanh", "predicted": "all", "bin": "all", "measure": "mean"}
-    values = [("sst", "jsd_shuffled@0.01", 0.6), ("sst", "jsd_exact@0.01", 0.5),
-              ("snli", "jsd_shuffled@0.01", 0.6), ("snli", "jsd_sparse@0.01", 0.3),
-              ("snli", "jsd_lower@0.01", 0.65)]  # fmt: skip
-    every = pd.DataFrame(
-        [{**place, "corpus": c, "statistic": s, "value": v, "seed": seed} for c, s, v in values for seed in (1, 2)]
-    )
-    found = jain_heights.resistance(every, 0.01).set_index("corpus")["ours"]
-    assert found.round(9).to_dict() == {"sst": 0.1, "snli": 0.3}
-    assert jain_heights.resistance(every[:0], 0.01).empty
-
-
-def test_the_slips_of_table_1_as_the_specification_lists_them():
-    slips = table1.slips()
-    told = {
-        (row.corpus, row["class"], row["count"]): (row.printed, round(row.files, 1), row["taken_from"])
-        for _, row in slips.iterrows()
-    }
-    assert told["20news", "baseball", "test"] == (151, 171, "") and told["diabetes", "no diabetes", "test"] == (
-        1295,
-        1296,
-        "",
-    )
-    assert told["babi_1", "all", "mean length"] == (8, 36.2, "minimum of cnn")
-    assert told["babi_3", "all", "mean length"] == (421, 307.0, "maximum of babi_2")
-    assert ("anemia", "acute", "test") not in told and len(slips) == 10 and slips.attrs["compared"] == 66
-
-
-def test_a_corrected_class_leaves_the_others_as_printed():
-    rows = scored_rows(item=["Table 1", "Table 1", "Table 1 (corrected)"], corpus=["20news"] * 3,
-                       group=["baseball", "hockey", "baseball"], measure=["test_size"] * 3,
-                       reported=[151.0, 183.0, 171.0], ours=[179.0, 178.0, 179.0])  # fmt: skip
-    table = table1.table_1(rows)
-    assert list(table["whose"]) == ["paper", "corrected", "ours"] and list(table["test"]) == [
-        "151 / 183",
-        "171 / 183",
-        "179 / 178",
-    ]
-
-
 # ---- outputs that single tokens reach --------------------------------------------------------------------------------
 
 
@@ -322,58 +281,6 @@ def test_classes_of_the_authors_are_not_pooled():
     rows = pd.DataFrame({"label": ["d yes", "d yes", "d no", "e"], "april": [0.6, 0.8, 0.0, 0.2],
                          "final": [0.5, 0.6, 0.1, 0.4]})  # fmt: skip
     assert jain_tables.authors_sides(rows, 0.3) == {"much": ["d yes"], "little": ["d no"], "split": ["e"]}
-
-
-def test_trends_ask_for_both_end_bins_and_turn_with_the_numbers():
-    def line(label, panel, final, low, high, n_seeds=5):
-        return {"label": label, "panel": panel, "final": final, "low": low, "high": high, "n_seeds": n_seeds,
-                "verdict": "reproduced"}  # fmt: skip
-
-    first, last = jain_tables.BINS[0], jain_tables.BINS[-1]
-    rows = pd.DataFrame([
-        line("a", first, 0.6, 0.55, 0.65), line("a", last, 0.2, 0.1, 0.3),
-        line("b", first, 0.6, 0.55, 0.65, 4), line("b", last, 0.4, 0.1, 0.2),
-        line("c", first, 0.6, 0.5, 0.7), line("c", last, np.nan, 0.2, 0.26),
-    ])  # fmt: skip
-    found = jain_heights.trends(rows)
-    assert found.set_index("label")["final"].dropna().to_dict() == {"a": 1.0, "b": 0.0}
-    assert found.set_index("label")["ours"].dropna().to_dict() == {"a": 0.0, "c": 0.0}, "the upper end must be low"
-    told = jain_heights.told_trends(found)
-    assert "does not fit the authors' own Figure 8 (final run) in 1 of 2 classes with both end bins: a." in told
-    assert "It fits our runs: in none of 2 classes" in told
-    assert "In our runs no class" in jain_heights.told_trends(found.assign(ours=np.nan))
-
-
-def test_ends_name_their_classes_and_intervals_decide():
-    medians = pd.DataFrame({"class_name": ["x", "x", "y"], "max_attention_bin": ["[0.00,0.25)", "[0.75,1.00)", "[0.00"],
-                            "value": [0.5, 0.16, 0.51]})  # fmt: skip
-    assert jain_heights.told_ends(medians, "[0.00,0.25)", "[0.75,1.00]") == "x 0.50 and 0.16; y 0.51 and no median"
-    assert jain_heights.told_ends(medians[:0], "[0.00,0.25)", "[0.75,1.00]") == "no value"
-    assert jain_heights.told_pinned((0.9, 1.0), (0.5, 0.6)).startswith("less")
-    assert jain_heights.told_pinned((0.5, 0.6), (0.9, 1.0)).startswith("more")
-    assert "no difference" in jain_heights.told_pinned((0.5, 0.6), (0.55, 0.7))
-
-
-def test_near_the_bound_is_a_share_above_six_tenths():
-    seeds = range(5)
-    every = pd.DataFrame({
-        "corpus": "sst", "encoder": "lstm", "attention": "tanh", "seed": seeds, "statistic": "jsd_search@0.05",
-        "predicted": "all", "bin": "all", "measure": "share_above_0.6", "value": [0.6 + seed / 100 for seed in seeds],
-    })  # fmt: skip
-    found = jain_heights.near_bound(every)
-    assert found["above"].startswith("sst 62% (60% to 64%)") and found["below"] == "none"
-    assert jain_heights.near_bound(every.assign(value=1 - every["value"]))["below"].startswith("sst 38%")
-    assert 0 < found["authors_most"] < found["authors_cells"] and "sst" not in found["authors_sets"]
-
-
-def test_the_nearer_f1_turns_with_the_numbers():
-    rows = pd.DataFrame({"corpus": "adr", "metric": ["F1 of class 1", "macro F1", "accuracy"], "printed": 0.8,
-                         "april": [0.81, 0.7, 0.5], "final": [0.79, 0.9, 0.5]})  # fmt: skip
-    told = table1.told_nearer(rows)
-    assert "apart (adr)" in told and "F1 of class 1 in 2 of 2, so that leads" in told
-    swapped = rows.assign(metric=["macro F1", "F1 of class 1", "accuracy"])
-    assert "in 0 of 2, which speaks for macro F1" in table1.told_nearer(swapped)
-    assert "do not tell" in table1.told_nearer(rows.assign(april=0.8, final=0.8))
 
 
 def test_the_last_bin_is_closed_for_readers():

@@ -3,7 +3,7 @@
 import pytest
 from scorecard_runs import PUBLIC, result_of, whole
 
-from attn_core import data_counts, scorecard, scorecard_page
+from attn_core import data_counts, scorecard, scorecard_counts
 from attn_core.reported import reported
 
 RULES = list(reported("tolerances", paper="jain").itertuples())
@@ -17,7 +17,7 @@ def test_subset_never_counts_as_same(corpus):
     rows = scorecard.scorecard([result_of(corpus, statistics=whole(corpus, 0.1))])
     rows = rows[rows["ours"].notna()]
     assert set(rows["corpus"]) == {corpus} and set(rows["data"]) == {"subset"}
-    counts = scorecard_page.counts_by_corpus(rows, [corpus]).set_index("data set")
+    counts = scorecard_counts.counts_by_corpus(rows, [corpus]).set_index("data set")
     assert "paper's own" not in counts.index and counts.loc["other", "reproduced"] + counts.loc["other", "differs"] > 0
 
 

@@ -156,13 +156,6 @@ def test_orderings_are_decided_by_five_seeds_that_both_have(made):
     assert sum(map(len, grid_tables.orderings(made[0], {"none": ((LSTM, "x"), (LSTM, "y"))})["none"].values())) == 0
 
 
-def test_distances_in_the_authors_files_have_a_yardstick():
-    found = grid_tables.distances_of_authors(["sst"], "tau_attention_gradient")
-    runs = [grids.authors_mean("sst", LSTM, "0", "tau_attention_gradient", run) for run in (APRIL_RUN, FINAL_RUN)]
-    assert np.isclose(abs(runs[0] - runs[1]), 0.052195) and 0 < found["runs"] < 0.2
-    assert found["encoder"] > found["runs"] and np.isfinite(found["attention"])
-
-
 def test_table_of_models(made):
     table = grid_tables.rows_of(made[0], {"tau_attention_gradient": "τ"})
     assert table[["data", "model", "class", "seeds"]].to_numpy().tolist() == [
@@ -302,30 +295,3 @@ def test_lines_of_cells_and_bins():
         ours = [line for line in plt.gca().lines if line.get_marker() == "o" and len(line.get_xdata()) == 1][:4]
         assert [line.get_xdata()[0] for line in ours] == [0.2, 0.3, 0.4, 0.5]
         assert all((line.get_markerfacecolor() == "white") == white for line in ours), "few seeds are open"
-
-
-def grid_of(corpus, share, change, flat=95.0, seeds=5):
-    """One model of a data set whose permutation test has the same few numbers in every seed, a little spread."""
-    values = {("all", "n"): 100.0, ("[0.00,0.25)", "n"): flat, ("all", "median"): change,
-              ("all", "share_below_0.1"): share}  # fmt: skip
-    rows = [("all", label, measure, seed, value + seed / 1000 * (measure != "n"))
-            for (label, measure), value in values.items() for seed in range(seeds)]  # fmt: skip
-    table = pd.DataFrame(rows, columns=["predicted", "bin", "measure", "seed", "value"])
-    return grids.Grid(corpus, {LSTM: []}, {LSTM: {"median_change": table}}, tuple(range(5)))
-
-
-def test_small_changes_turn_with_the_numbers():
-    rows = grid_tables.small_changes({"sst": grid_of("sst", 0.9, 0.05), "babi_1": grid_of("babi_1", 0.1, 0.6)})
-    assert rows["side"].tolist() == ["small", "large"]
-    told = grid_tables.told_small(rows)
-    assert "On single texts small changes prevail in 1 of 1 models with enough seeds and large ones in 0 (none)" in told
-    assert "in 0 of 1 models with enough seeds and large ones in 1 (babi_1 BiLSTM, additive); 0 are open." in told
-    few = grid_tables.small_changes({"sst": grid_of("sst", 0.9, 0.05, seeds=4)})
-    assert "On single texts no model has the seeds to decide." in grid_tables.told_small(few)
-
-
-def test_flat_weights_that_move_the_output_are_named():
-    moved = grid_tables.flat_but_moved({"imdb": grid_of("imdb", 0.1, 0.8)})
-    assert moved == ["imdb BiLSTM, additive 0.80 (0.80 to 0.80)"]
-    for quiet in (grid_of("imdb", 0.1, 0.05), grid_of("imdb", 0.1, 0.8, flat=50), grid_of("imdb", 0.1, 0.8, seeds=3)):
-        assert grid_tables.flat_but_moved({"imdb": quiet}) == []

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scorecard_runs import seeds_of
 
-from attn_core import causes_page, figures, notebook, scorecard, scorecard_page
+from attn_core import causes_page, figures, notebook, scorecard, scorecard_counts, scorecard_page
 from attn_core.errors import AttnError
 from attn_core.reported import reported
 from attn_core.runs import AbsentRun
@@ -131,12 +131,12 @@ def test_counts_by_data_set_keep_other_data_apart():
             row_of(corpus="cnn"),
         ]
     )
-    table = scorecard_page.counts_by_corpus(rows, ["sst", "snli", "imdb"]).set_index("data set")
+    table = scorecard_counts.counts_by_corpus(rows, ["sst", "snli", "imdb"]).set_index("data set")
     assert table.loc["sst"].tolist() == ["same", 6355, 1, 1, 0, 2, 0]
     assert table.loc["paper's own", ["reproduced", "differs"]].tolist() == [1, 1]
     assert table.loc["other", ["reproduced", "differs", "few seeds"]].tolist() == [1, 0, 1]
     assert table.loc["imdb", "data"] == "absent" and table.loc["imdb", "no run"] == 1
-    parts = scorecard_page.counts_by_part(rows, ["sst", "snli", "imdb"])
+    parts = scorecard_counts.counts_by_part(rows, ["sst", "snli", "imdb"])
     assert parts.loc["Table 2"].to_dict() == {"sst": "1/2", "snli": "1/1", "imdb": ""}
     order = [
         row_of(item=item)
@@ -149,7 +149,7 @@ def test_counts_by_data_set_keep_other_data_apart():
             "Table 1",
         )
     ]
-    assert list(scorecard_page.counts_by_part(pd.concat(order), ["sst"]).index) == [
+    assert list(scorecard_counts.counts_by_part(pd.concat(order), ["sst"]).index) == [
         "Table 1",
         "Table 1 (final run)",
         "Figure 6",
@@ -173,7 +173,7 @@ def test_rules_added_after_runs_are_counted_apart():
         row_of(**late, verdict="not rerun"),
         row_of(item="claim: permutation changes much here"),
     ]
-    assert scorecard_page.counts_by_rule(pd.concat(rows)) == {
+    assert scorecard_counts.counts_by_rule(pd.concat(rows)) == {
         "reproduced": 1, "differs": 2, "late_reproduced": 1, "late_differs": 1,
         "other_reproduced": 1, "other_differs": 1, "other_late": 1, "few": 1, "judged": 7, "undecided": 1,
     }  # fmt: skip
@@ -183,7 +183,7 @@ def test_means_of_table_2_by_data():
     rows = pd.concat(
         [row_of(), row_of(verdict="differs"), row_of(data="subset"), row_of(statistic="std"), row_of(item="Figure 7")]
     )
-    table = scorecard_page.table2_means(rows)
+    table = scorecard_counts.table2_means(rows)
     assert table.loc["all"].tolist() == pytest.approx([2, 3, 2 / 3])
     assert table.loc["same", "of"] == 2 and table.loc["other", "share"] == 1
 
@@ -248,7 +248,7 @@ def test_rows_of_the_other_papers_have_sides_parts_and_sources():
             for item in ("band: x", "claim: average above BiLSTM", "Figure 3", "Table 3", "repository share")
         ]
     )
-    assert list(scorecard_page.counts_by_part(rows, ["sst"]).index) == [
+    assert list(scorecard_counts.counts_by_part(rows, ["sst"]).index) == [
         "repository share",
         "Table 3",
         "Figure 3",

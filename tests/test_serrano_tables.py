@@ -11,7 +11,7 @@ from attn_core.archive import ENCODER_NAMES
 from attn_core.experiments import erasure
 from attn_core.measures import bootstrap_interval, seed_interval
 from attn_core.runs import SEEDS
-from attn_core.serrano_hypothesis import gaps, hypothesis, hypothesis_verdict
+from attn_core.serrano_hypothesis import gaps
 from attn_core.serrano_pages import summaries
 from attn_core.serrano_tables import closest, panels, paper_order, races, ranking_table, rankings, steps
 
@@ -190,18 +190,6 @@ def test_races_stand_beside_the_sixteen_shares(every):
     )
 
 
-def runs_by_hand(shift: float, noise: float = 0.01, corpus: str = "20news_all", seeds: int = 5) -> pd.DataFrame:
-    """Runs whose gap falls by `shift` from rnn and conv (dispersion 0.2, 0.4) to none (dispersion 0.8)."""
-    rng, lines = np.random.default_rng(0), []
-    for seed in SEEDS[:seeds]:
-        for kind, dispersion in (("rnn", 0.2), ("conv", 0.4), ("none", 0.8)):
-            gap = 0.3 - shift * (kind == "none") + noise * rng.normal()
-            lines.append({"corpus": corpus, "unit": "HAN", "encoder": f"han_{kind}", "seed": seed,
-                          "dispersion": dispersion, "gap": gap, "relative": 2 * gap,
-                          "slope": -shift + noise * rng.normal()})  # fmt: skip
-    return pd.DataFrame(lines)
-
-
 def test_gaps_are_those_of_the_summaries(every):
     runs = gaps(every)
     assert len(runs) == 30 and set(runs["unit"]) == {"HAN", "FLAN"}
@@ -212,69 +200,11 @@ def test_gaps_are_those_of_the_summaries(every):
     assert row["relative"] == pytest.approx(table["gap"].mean() / table["regret_fraction_random"].mean())
 
 
-def test_the_hypothesis_is_decided_by_the_numbers():
-    holds, fails, open_ = (hypothesis(runs_by_hand(shift)) for shift in (0.1, -0.1, 0.0))
-    assert holds["test"].tolist() == ["gap", "relative", "between", "within"]
-    assert (holds["verdict"] == "supported").all() and (fails["verdict"] == "contradicted").all()
-    assert (open_["verdict"] == "not decided").all()
-    found = holds.set_index("test")
-    assert found["mean"]["gap"] == pytest.approx(-0.1, abs=0.02) and found["mean"]["relative"] == pytest.approx(
-        -0.2, abs=0.04
-    )
-    runs = runs_by_hand(0.1)
-    slopes = [np.polyfit(part["dispersion"], part["gap"], 1)[0] for _, part in runs.groupby("seed")]
-    assert found["mean"]["between"] == pytest.approx(np.mean(slopes))
-    assert (found["low"]["between"], found["high"]["between"]) == pytest.approx(seed_interval(np.array(slopes)))
-    assert (found["holm"] >= found["p"]).all()
-    assert hypothesis_verdict(holds).startswith("The statement holds (4 tests support it, 0 contradict")
-    assert hypothesis_verdict(fails).startswith("The statement fails (0 tests support it, 4 contradict")
-    assert hypothesis_verdict(open_).startswith("Nothing is decided")
-    mixed = pd.concat([holds, fails])
-    assert hypothesis_verdict(mixed).startswith("The statement depends on the model and the test")
-
-
-def test_the_hypothesis_needs_five_seeds_of_models_that_do_their_task():
-    few = hypothesis(runs_by_hand(0.1, seeds=4))
-    assert (few["verdict"] == "few seeds").all() and few["mean"].notna().all()
-    assert (hypothesis(runs_by_hand(0.1, corpus="planted"))["verdict"] == "generated").all()
-    weak = hypothesis(runs_by_hand(0.1), {("20news_all", "han_conv"): "why"})
-    assert (weak["verdict"] == "weak model").all()
-    assert hypothesis_verdict(weak).endswith("(20news_all HAN: weak model).") and hypothesis_verdict(weak).startswith(
-        "Not decided"
-    )
-    runs = runs_by_hand(0.1)
-    assert hypothesis(runs[runs["encoder"] != "han_rnn"]).empty
-    assert hypothesis_verdict(hypothesis(runs[runs["encoder"] != "han_rnn"])).startswith("Not decided")
-    dropped = hypothesis(runs.drop(index=0))  # one model of one seed
-    assert (dropped["n_seeds"] == 4).all()
-
-
-def test_correction_counts_all_tests_that_are_judged():
-    """Alone the shift is shown; among many tests of nothing it is not."""
-    alone = hypothesis(runs_by_hand(0.012, noise=0.005))
-    assert "supported" in set(alone["verdict"])
-    others = [runs_by_hand(0.0, corpus=name) for name in ("imdb_stars", "amazon", "yelp", "yahoo")]
-    among = hypothesis(pd.concat([runs_by_hand(0.012, noise=0.005), *others]))
-    mine = among[among["corpus"] == "20news_all"]
-    assert (mine["high"] < 0).any() and (mine["verdict"] == "supported").sum() < (alone["verdict"] == "supported").sum()
-
-
 def test_flip_tables_say_without_colour_which_is_which():
     page = erasure_figures.flip_tables(
         {"a < b": {"both": "1.0", "only_top": "7.5", "only_random": "2.5", "neither": "89.0"}}
     )
     assert "▲ 7.5" in page and "▼ 2.5" in page and "a &lt; b" in page and page.count('scope="row"') == 2
-
-
-def test_dispersions_draw_a_point_a_run_and_a_line_a_seed():
-    _, ax = matplotlib.pyplot.subplots()
-    erasure_figures.dispersions(
-        ax, runs_by_hand(0.1), {"han_rnn": "HANrnn", "han_conv": "HANconv", "han_none": "HANnoenc"}
-    )
-    lines = [line for line in ax.lines if line.get_linestyle() == "-" and line.get_marker() == "None"]
-    points = sum(len(line.get_xdata()) for line in ax.lines if line.get_marker() != "None")
-    assert len(lines) == 5 and points == 15 and len({line.get_marker() for line in ax.lines}) == 4
-    matplotlib.pyplot.close("all")
 
 
 def test_names_cover_the_rankings():

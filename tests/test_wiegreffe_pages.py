@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from attn_core import cells, diagrams, wiegreffe_live, wiegreffe_pages, wiegreffe_runs
+from attn_core import cells, data_counts, diagrams, wiegreffe_live, wiegreffe_pages, wiegreffe_runs
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
 from attn_core.runs import Run, compared_with
@@ -133,7 +133,7 @@ def test_captions_say_what_was_trained_on_a_part_of_the_data():
 
     records = [result_of("sst").record, result_of("agnews", statistics=whole("agnews", 0.1)).record]
     assert "a subset; 59,998 in the paper" in wiegreffe_pages.told_tests(records).split("; sst ")[0]
-    assert wiegreffe_pages.told_subsets(records).startswith("agnews (trained on ")
-    assert wiegreffe_pages.told_subsets(records[:1]) == "none" and "subset" not in wiegreffe_pages.told_tests(
+    assert data_counts.told_other_data(records).startswith("agnews (trained on ")
+    assert data_counts.told_other_data(records[:1]) == "none" and "subset" not in wiegreffe_pages.told_tests(
         records[:1]
     )
