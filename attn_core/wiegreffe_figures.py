@@ -56,7 +56,7 @@ def paired_bars(ax: Axes, rows: pd.DataFrame, bottom: float = 0.6) -> None:
                 if not few and np.isfinite(low):
                     ax.plot([i + shift] * 2, [low, high], color="black", linewidth=1.6)
             ax.plot(i + shift, theirs, "D", markerfacecolor="white", markeredgecolor="black", markersize=5, zorder=5)
-    absent = {row.corpus: "not rerun" if row.corpus in GATED else "no run" for row in rows.itertuples()}
+    absent = {row.corpus: "not rerun" if row.corpus in GATED else "no pair" for row in rows.itertuples()}
     names = [
         f"{row.corpus}\n{seeds_in_words(row.n_seeds) if row.n_seeds else absent[row.corpus]}"
         for row in rows.itertuples()

@@ -56,9 +56,10 @@ def test_the_order_of_table_1():
 
 def test_absent_runs_are_one_line_a_data_set_with_the_command_that_makes_the_next(tmp_path, monkeypatch):
     monkeypatch.setattr("attn_core.archive.archive_folder", lambda required=True: tmp_path)
-    found, lines = across.gather(["imdb", "sst"], ("lstm", "average"), seeds=5)
+    found, lines = across.gather(["imdb", "sst"], ("lstm", "cnn"), seeds=5)
     assert found == [] and len(lines) == 2
-    assert "0 of 3 seeds" in lines[0] and "0 of 5 seeds" in lines[1]  # a large data set has fewer seeds
+    assert "CNN, additive (0 of 3 seeds)" in lines[0] and "CNN, additive (0 of 5 seeds)" in lines[1], "large sets: fewer"
+    assert "BiLSTM, additive (0 of 5 seeds)" in lines[0], "but five of the models that claims are about"
     assert "--corpus imdb --encoder lstm --attention tanh --seed 10" in lines[0]
     with pytest.raises(AttnError, match="no printed numbers for data set 'planted'"):
         across.gather(["planted"])

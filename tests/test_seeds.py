@@ -27,19 +27,20 @@ def test_planned_seeds(corpus, seeds, expected):
 
 def test_models_that_lack_seeds_are_named_with_the_next_run():
     models = {
-        name: [Run("imdb", encoder, seed=seed) for seed in SEEDS[:5]]
-        for name, encoder in (("A", "lstm"), ("B", "average"))
+        name: [Run("imdb", encoder, seed=seed) for seed in SEEDS[:5]] for name, encoder in (("A", "lstm"), ("B", "cnn"))
     }
     stored = [SimpleNamespace(key=run.key) for run in [*models["A"][:3], *models["B"][1:2]]]
-    told = lacking("imdb", models, stored, 5, most_named=1)
+    told = lacking("imdb", models, stored, 5, most_named=2)
     few = "imdb (3 planned; a verdict needs 5)"
-    assert told.startswith(f"{few}: B (1 of 3 seeds); the next: ") and told.endswith(
-        "--corpus imdb --encoder average --attention tanh --seed 10"
-    )
-    assert lacking("imdb", {"A": models["A"]}, stored, 5, most_named=1) is None
+    assert told.startswith(f"{few}: A (3 of 5 seeds), B (1 of 3 seeds); the next: ") and told.endswith(
+        "--corpus imdb --encoder lstm --attention tanh --seed 500231"
+    ), "five of the models that claims are about"
+    every = [SimpleNamespace(key=run.key) for run in models["A"]]
+    assert lacking("imdb", {"A": models["A"]}, every, 9, most_named=1) is None
+    assert lacking("imdb", {"A": models["A"]}, stored, 5, most_named=1).startswith("imdb: A (3 of 5 seeds)")
     assert lacking("imdb", models, [], 5, most_named=1).startswith(f"{few}: no run of 2 models; the next: ")
     assert lacking("imdb", models, [], 5, most_named=2).startswith(
-        f"{few}: A (0 of 3 seeds), B (0 of 3 seeds); the next: "
+        f"{few}: A (0 of 5 seeds), B (0 of 3 seeds); the next: "
     )
     assert lacking("imdb", models, [], 2, most_named=2).startswith("imdb: A (0 of 2 seeds)"), "as many as asked for"
     five = {"A": [Run("sst", "lstm", seed=seed) for seed in SEEDS[:5]]}
