@@ -193,7 +193,7 @@ def test_paired_bars():
     heights = sorted(bar.get_height() + 0.6 for bar in bars)
     assert heights[-1] == pytest.approx(0.902)
     told = [label.get_text().split("\n")[1] for label in axes[0, 0].get_xticklabels()]
-    assert told == ["not rerun", "not rerun", "3 seeds", "5 seeds", "no run", "no run"], (
+    assert told == ["not rerun", "not rerun", "3 seeds", "5 seeds", "no pair", "no pair"], (
         "only gated sets are 'not rerun'"
     )
     plt.close(figure)
