@@ -1,7 +1,7 @@
 """Traces of a text classifier whose encoder or attention `tracing` has no fast form for.
 
 By autograd, every deletion encoded anew. Slow (n + 2 forward passes for a text of n words) and general: any module with
-an `embedding` and the calling form of models/encoders.py will do. Jain & Wallace 2019, Algorithm 1, with signs kept, as
+the calling form of models/encoders.py will do that calls its `embedding` on the ids (B, L) as they come. Jain & Wallace 2019, Algorithm 1, with signs kept, as
 in `tracing.trace`.
 """
 
@@ -11,6 +11,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from attn_core.corpora.batches import Documents
+from attn_core.errors import AttnError
 from attn_core.models.classifier import Classifier, real_tokens
 from attn_core.traces import Traces
 
@@ -52,6 +53,11 @@ def one_text(
         with torch.inference_mode(False), torch.enable_grad():
             lengths = torch.tensor([len(ids)], device=ids.device)
             h = model.encode(ids[None], lengths)
+            if gradient and (not held or held[0].shape[:2] != (1, len(ids))):
+                raise AttnError(
+                    f"{type(model.encoder).__name__}: its `embedding` must be called on the ids (B, L) as they come, one "
+                    f"vector a token, for there the gradients are taken; without them: trace(..., gradient=False)"
+                )
             score = model.scores(h, real_tokens(ids[None], lengths))
             logits = model.decoder((score.softmax(-1).detach()[:, None] @ h).squeeze(1))  # attention is held constant
             chosen = 1 if logits.shape[1] == 1 else int(logits.argmax())

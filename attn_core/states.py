@@ -140,7 +140,7 @@ def chunk(slots: np.ndarray, offsets: np.ndarray, device: torch.device, rows: np
 
 def has_fast_form(model: Classifier) -> bool:
     """Whether `prepare` knows the encoder; others are traced by any_encoder.py."""
-    return isinstance(model.encoder, (BiLSTM, CNN, Average, NoEncoder))
+    return type(model.encoder) in (BiLSTM, CNN, Average, NoEncoder)  # a subclass may encode otherwise
 
 
 def prepare(model: Classifier | Paired, distinct: np.ndarray) -> Network:

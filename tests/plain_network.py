@@ -15,6 +15,28 @@ from attn_core.models.encoders import CNN, Average
 from attn_core.models.paired import Paired
 
 
+class PlainCNN(CNN):
+    """The convolutions themselves, over the padded tokens."""
+
+    def windows(self, ids: torch.Tensor) -> torch.Tensor:
+        e = self.embedding(ids).transpose(1, 2)
+        return torch.cat([convolution(e) for convolution in self.convolutions], dim=1).transpose(1, 2)
+
+
+class PlainAverage(Average):
+    """The projection made anew for every token."""
+
+    def forward(self, ids: torch.Tensor, lengths: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return self.project(self.embedding(ids)).tanh()
+
+
+def plain_encoder(encoder: torch.nn.Module) -> torch.nn.Module:
+    """The encoder with the same weights in its plain form, in which every token has an embedding of its own."""
+    encoder = copy.copy(encoder)
+    encoder.__class__ = {CNN: PlainCNN, Average: PlainAverage}.get(type(encoder), type(encoder))
+    return encoder
+
+
 def random_documents(lengths: np.ndarray, vocabulary: int, seed: int = 0) -> Documents:
     """Random texts with the given numbers of words, start (2) and end (3) around them; words follow Zipf's law."""
     rng = np.random.default_rng(seed)
@@ -118,13 +140,13 @@ def gradient(model: Classifier, ids: np.ndarray) -> np.ndarray:
         e.retain_grad()
         found.append(e)
 
-    hook = model.encoder.embedding.register_forward_hook(keep)
-    try:
-        h = model.encode(*tensors(ids))
-    finally:
-        hook.remove()
     mask = torch.zeros(1, len(ids), dtype=torch.bool)
     mask[:, 1:-1] = True
+    hook = model.encoder.embedding.register_forward_hook(keep)
+    try:
+        h = plain_encoder(model.encoder)(*tensors(ids), mask)
+    finally:
+        hook.remove()
     weights = model.scores(h, mask).softmax(-1).detach()
     logits = model.decoder((weights[:, None] @ h).squeeze(1))
     output(logits, int(logits.argmax())).backward()
@@ -178,13 +200,8 @@ def paired_attended(model: Paired, pair: dict) -> tuple[np.ndarray, np.ndarray]:
 
 
 def paired_gradient(model: Paired, pair: dict) -> np.ndarray:
-    """<e_t, dp/de_t> (n,) by autograd, p of the predicted output, attention and query held constant.
-
-    The paired encoders multiply each distinct word once; here they are the plain ones, so that every token has an
-    embedding of its own.
-    """
-    encoder = copy.copy(model.encoder)
-    encoder.__class__ = {"CNNByWord": CNN, "AverageByWord": Average}.get(type(encoder).__name__, type(encoder))
+    """<e_t, dp/de_t> (n,) by autograd, p of the predicted output, attention and query held constant."""
+    encoder = plain_encoder(model.encoder)
     found = []
 
     def keep(module, inputs, e):

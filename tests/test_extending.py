@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plain_network import random_documents, random_model
+from plain_network import plain_encoder, random_documents, random_model
 
 from attn_core import notebook
 from attn_core.any_encoder import trace_any
+from attn_core.errors import AttnError
 from attn_core.states import has_fast_form
 from attn_core.tracing import trace
 
@@ -64,7 +65,9 @@ def test_the_general_tracer_equals_the_fast_one(encoder, attention, outputs):
     documents = random_documents(np.array([1, 2, 5, 9, 9]), 40)
     model = random_model(encoder, attention, 40, outputs, width=20)
     assert has_fast_form(model)
-    fast, general = trace(model, documents, progress=False), trace_any(model, documents)
+    fast = trace(model, documents, progress=False)
+    model.encoder = plain_encoder(model.encoder)
+    general = trace_any(model, documents)
     assert (fast.offsets == general.offsets).all() and (fast.doc_id == general.doc_id).all()
     np.testing.assert_allclose(general.attention, fast.attention, atol=2e-6)
     np.testing.assert_allclose(general.logits, fast.logits, atol=2e-5)
@@ -88,10 +91,16 @@ def test_an_unknown_encoder_is_traced_by_the_general_form():
         def forward(self, ids, lengths, mask):
             return self.inner(ids, lengths, mask)
 
-    model.encoder = Foreign(model.encoder)
+    by_word = model.encoder
+    model.encoder = Foreign(plain_encoder(by_word))
     assert not has_fast_form(model)
     found = trace(model, documents, progress=False)
     np.testing.assert_allclose(found.leave_one_out, known.leave_one_out, atol=2e-6)
     np.testing.assert_allclose(found.gradient, known.gradient, atol=2e-5)
     alone = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
     assert alone.gradient is None and alone.leave_one_out is None and np.allclose(alone.p, known.p, atol=1e-6)
+    model.encoder = Foreign(by_word)
+    with pytest.raises(AttnError, match="Foreign: its `embedding` must be called on the ids"):
+        trace(model, documents, progress=False)
+    alone = trace(model, documents, gradient=False, progress=False)
+    np.testing.assert_allclose(alone.leave_one_out, known.leave_one_out, atol=2e-6)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_network import random_documents, random_model, tensors, window_model
+from plain_network import PlainAverage, PlainCNN, random_documents, random_model, tensors, window_model
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -106,6 +106,25 @@ def test_average_projects_each_token_alone():
     with torch.no_grad():
         found = model.encode(*tensors(np.array([2, 7, 1, 3])))[0].numpy()
     np.testing.assert_allclose(found, np.tanh(e[[2, 7, 1, 3]] @ weight.T + bias), atol=1e-6)
+
+
+@pytest.mark.parametrize(("plain_kind", "kind"), [(PlainCNN, "cnn"), (PlainAverage, "average")])
+@pytest.mark.parametrize("vocabulary", [8, 400])  # smaller and larger than the batch
+def test_by_word_is_the_plain_encoder(plain_kind, kind, vocabulary):
+    documents = random_documents([3, 9, 1, 6], vocabulary)
+    torch.manual_seed(0)
+    first = plain_kind(nn.Embedding(vocabulary, 5, padding_idx=0), 2).double()
+    second = ENCODERS[kind](nn.Embedding(vocabulary, 5, padding_idx=0), 2).double()
+    second.load_state_dict(first.state_dict())
+    ids, lengths = padded(documents, np.arange(4), extra=2)
+    mask = torch.arange(ids.shape[1]) < lengths[:, None]
+    weights = torch.rand(*ids.shape, first.width, dtype=torch.double)
+    for encoder in (first, second):
+        (encoder(ids, lengths, mask) * weights).sum().backward()
+    torch.testing.assert_close(second(ids, lengths, mask), first(ids, lengths, mask))
+    for (name, a), b in zip(first.named_parameters(), second.parameters(), strict=True):
+        torch.testing.assert_close(b.grad, a.grad, msg=name)
+        assert a.grad.abs().max() > 0
 
 
 def test_attention_scores_by_hand():

@@ -12,7 +12,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_network import random_documents, random_model, random_paired, random_pairs
-from torch import nn
 
 from attn_core import deletion, tracing
 from attn_core.corpora.batches import Documents, pad
@@ -21,7 +20,7 @@ from attn_core.measures import kendall_ragged
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
 from attn_core.models.classifier import to_arrays
-from attn_core.models.encoders import CNN, ENCODERS, PAIRED_ENCODERS, Average
+from attn_core.models.encoders import ENCODERS
 from attn_core.tracing import probabilities, trace
 from attn_core.training import inputs
 
@@ -243,25 +242,6 @@ def test_widths_are_the_papers():
     assert shapes["context.weight"] == shapes["query.weight"] == (32, 64) and shapes["output.weight"] == (36, 32)
     with pytest.raises(AttnError, match="known: lstm, cnn, average, none"):
         paired.build("gru", "tanh", vectors, 36)
-
-
-@pytest.mark.parametrize(("plain_kind", "kind"), [(CNN, "cnn"), (Average, "average")])
-@pytest.mark.parametrize("vocabulary", [8, 400])  # smaller and larger than the batch
-def test_by_word_is_the_plain_encoder(plain_kind, kind, vocabulary):
-    documents = random_documents([3, 9, 1, 6], vocabulary)
-    torch.manual_seed(0)
-    first = plain_kind(nn.Embedding(vocabulary, 5, padding_idx=0), 2).double()
-    second = PAIRED_ENCODERS[kind](nn.Embedding(vocabulary, 5, padding_idx=0), 2).double()
-    second.load_state_dict(first.state_dict())
-    ids, lengths = (torch.from_numpy(array) for array in pad(documents, np.arange(4)))
-    mask = torch.arange(ids.shape[1]) < lengths[:, None]
-    weights = torch.rand(*ids.shape, first.width, dtype=torch.double)
-    for encoder in (first, second):
-        (encoder(ids, lengths, mask) * weights).sum().backward()
-    torch.testing.assert_close(second(ids, lengths, mask), first(ids, lengths, mask))
-    for (name, a), b in zip(first.named_parameters(), second.parameters(), strict=True):
-        torch.testing.assert_close(b.grad, a.grad, msg=name)
-        assert a.grad.abs().max() > 0
 
 
 @pytest.mark.parametrize(("encoder", "attention"), [names for names in ALL if names[0] != "none"])

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from attn_core.models.attention import PAIRED_ATTENTIONS
 from attn_core.models.classifier import check, loaded, new_encoder, real_tokens, sizes
-from attn_core.models.encoders import PAIRED_ENCODERS
+from attn_core.models.encoders import ENCODERS
 
 
 class Joint(nn.Module):
@@ -79,7 +79,7 @@ def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int, hidde
     tables are drawn apart; here they are two copies of one draw.
     """
     check(encoder, attention, vectors)
-    encoders = [new_encoder(PAIRED_ENCODERS[encoder], vectors, hidden) for _ in range(2)]
+    encoders = [new_encoder(ENCODERS[encoder], vectors, hidden) for _ in range(2)]
     return Paired(*encoders, PAIRED_ATTENTIONS[attention](encoders[0].width), outputs)
 
 
