@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attn_core.corpora import batches, catalogue, load, pairs, prepare, private, ratings, sentences, text
+from attn_core.corpora import batches, catalogue, generated, load, pairs, prepare, private, ratings, sentences, text
 from attn_core.corpora.batches import FIELDS, Documents, Encoded, fingerprint
 from attn_core.errors import AttnError
 
@@ -155,13 +155,15 @@ def _bounds(entry: catalogue.Corpus) -> str:
 
 
 def _source(entry: catalogue.Corpus, options: dict) -> dict[str, str] | None:
-    """split -> SHA-256 of the tables at hand; None if one is missing (a cached copy is then taken as it is)."""
+    """split -> SHA-256 of the tables at hand, for bAbI also the generator's version; None if a table is missing (a
+    cached copy is then taken as it is)."""
+    made = {"generator": str(generated.STORIES)} if entry.name.startswith("babi") else {}
     if options.get("source") == "generated":
-        return {}
+        return made
     if entry.private:
         return private.stamps(entry.name)
     paths = {split: load.locate(entry, split) for split in entry.files}
-    return None if None in paths.values() else {split: load.sha256(path) for split, path in paths.items()}
+    return None if None in paths.values() else {split: load.sha256(path) for split, path in paths.items()} | made
 
 
 def _from_cache(name: str, stem: Path, source: dict | None) -> Encoded | None:
