@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 
 from attn_core import across
+from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.jain_tables import NOT_RERUN, ordered
+from attn_core.measures import seed_interval
 from attn_core.reported import reported
 
 COUNTS = {
@@ -133,6 +135,29 @@ def scores(
                     **{key: found[key] for key in ("mean", "low", "high")}, "n_seeds": int(found["n_seeds"]),
                 })  # fmt: skip
     return pd.DataFrame(lines)
+
+
+def shared_stories(results: list[Result]) -> str:
+    """Accuracy of the kept epoch on bAbI's development and on its test questions, over the results' seeds, in words.
+
+    The authors set 15 % of the training questions aside one by one, five being asked of a story, so development
+    questions share their stories with training ones.
+    """
+    rows = []
+    for result in results:
+        run, history = result.record["run"], result.record.get("history", ())[1:]  # the first epoch is never kept
+        if run["corpus"].startswith("babi") and history:
+            kept = max(history, key=lambda row: row["dev_accuracy"])
+            rows.append({"corpus": run["corpus"], "dev": kept["dev_accuracy"], "test": kept["test_accuracy"]})
+    if not rows:
+        return "no run of bAbI"
+    told = []
+    for corpus, part in pd.DataFrame(rows).groupby("corpus"):
+        gap = part["dev"] - part["test"]
+        words = across.told(gap.mean(), *seed_interval(gap), bounds=(-1.0, 1.0))
+        seeds = across.seeds_in_words(len(part))
+        told.append(f"{corpus} {part['dev'].mean():.2f} and {part['test'].mean():.2f}, apart by {words}, {seeds}")
+    return "; ".join(told)
 
 
 TELLING = 0.05

@@ -199,6 +199,51 @@ def solve(passage: str, question: str) -> tuple[str, tuple[int, ...]]:
     return trail[last - 1][0], (trail[-1][1], trail[last][2], trail[last - 1][2])
 
 
+def askable(statements: list[str], task: int) -> set[str]:
+    """Questions that may follow these statements by the rule of the original, read from the text alone."""
+    place_of, moved, carried = {}, {}, {}
+    for line, sentence in enumerate(statements):
+        who, *rest = sentence.rstrip(".").split()
+        thing = next((w for w in rest if w in ("apple", "football", "milk")), None)
+        if thing is None:
+            place_of[who], moved[who] = rest[-1], line
+            for carry in carried.values():
+                if carry["who"] == who:
+                    carry["stays"].append(rest[-1])
+        elif set(rest) & {"got", "grabbed", "took", "picked"}:
+            carried[thing] = {"who": who, "line": line, "from": place_of.get(who), "stays": []}
+        else:
+            carried[thing] |= {"who": None, "line": line}
+    last = len(statements) - 5
+    if task == 1:
+        return {f"Where is {who}?" for who, line in moved.items() if line >= last}
+    asked = set()
+    for thing, carry in carried.items():
+        stays = carry["stays"]
+        if carry["line"] < last:
+            continue
+        if task == 2 and (stays or (carry["who"] is None and carry["from"])):
+            asked.add(f"Where is the {thing}?")
+        if task == 3:
+            asked |= {f"Where was the {thing} before the {place}?" for place in stays[1:]}
+    return asked
+
+
+def moments(table, task: int) -> tuple[int, int, int]:
+    """Pairs of statements after which a question could be asked and was, could and was not, could not and was."""
+    both = unasked = strange = 0
+    for _, story in table.groupby("story"):
+        statements = story["passage"].iloc[-1].split("\n")
+        questions = dict(zip(story["passage"].str.count("\n") + 1, story["question"], strict=True))
+        assert all(count % 2 == 0 for count in questions)
+        for count in range(2, len(statements) + 1, 2):
+            may, asked = askable(statements[:count], task), questions.get(count)
+            both += asked in may
+            unasked += asked is None and bool(may)
+            strange += asked is not None and asked not in may
+    return both, unasked, strange
+
+
 def wrong(table) -> int:
     columns = zip(table["passage"], table["question"], table["answer"], table["support"], strict=True)
     return sum(solve(p, q) != (a, tuple(map(int, s.split(",")))) for p, q, a, s in columns)
@@ -221,6 +266,20 @@ def test_stories_answer_themselves_and_resemble_the_original(task, mean, slack, 
     assert len(vocabulary(lists)) == words
     shares = tables["train"]["answer"].value_counts(normalize=True)
     assert set(shares.index) == set(generated.PLACES) and shares.min() > 0.1
+
+
+@pytest.mark.parametrize("task", [1, 2, 3])
+def test_questions_are_asked_whenever_the_rule_allows(task):
+    assert moments(generated.babi(task, 400, 1)["train"], task) == (400, 0, 0)
+
+
+@pytest.mark.parametrize(("task", "distances"), [(1, [0.97]), (2, [1.1, 4.9]), (3, [1.2, 4.6, 7.5])])
+def test_proofs_lie_as_near_to_the_end_as_in_the_original(task, distances):
+    """distances: mean statements after each line of the proof, last line first, of the original's training files."""
+    table = generated.babi(task, 3000, 1)["train"]
+    lines = np.array([sorted(map(int, support.split(",")), reverse=True) for support in table["support"]])
+    found = (table["passage"].str.count("\n").to_numpy()[:, None] - lines).mean(0)
+    np.testing.assert_allclose(found, distances, rtol=0.2)
 
 
 def test_stories_repeat_with_the_seed():
@@ -247,3 +306,5 @@ def test_unknown_task_and_empty_split_are_refused():
 def test_the_original_follows_the_same_rules(task):
     table = pandas.read_parquet(os.path.join(os.environ["ATTN_DATA"], f"babi_{task}", "test.parquet"))
     assert wrong(table) == 0
+    asked, unasked, strange = moments(table, task)
+    assert asked == len(table) and strange == 0 and unasked <= 0.01 * asked

@@ -2,7 +2,7 @@
 
 import matplotlib
 import pandas as pd
-from scorecard_runs import scored_rows
+from scorecard_runs import result_of, scored_rows
 
 from attn_core import table1
 
@@ -35,6 +35,19 @@ def test_a_corrected_class_leaves_the_others_as_printed():
         "171 / 183",
         "179 / 178",
     ]
+
+
+def test_development_questions_beside_test_questions():
+    def of_seed(seed, dev, test):
+        result = result_of("babi_2", seed=seed)
+        rows = [{"dev_accuracy": 1.0, "test_accuracy": 0.0}]  # the first epoch is never kept
+        rows += [{"dev_accuracy": a, "test_accuracy": b} for a, b in zip(dev, test, strict=True)]
+        result.record["history"] = rows
+        return result
+
+    found = [of_seed(10, (0.5, 0.8, 0.7), (0.9, 0.6, 0.9)), of_seed(50, (0.7, 0.6), (0.5, 0.9)), result_of("sst")]
+    assert table1.shared_stories(found) == "babi_2 0.75 and 0.55, apart by 0.20 (0.20 to 0.20), 2 seeds"
+    assert table1.shared_stories([result_of("sst")]) == "no run of bAbI"
 
 
 def test_the_nearer_f1_turns_with_the_numbers():
