@@ -121,8 +121,8 @@ def has(store: Path, key: str) -> bool:
 
 
 def keys(store: Path) -> list[str]:
-    """Keys of all stored runs, sorted."""
-    return sorted(path.parent.name for path in store.glob("*/record.json")) if store.is_dir() else []
+    """Keys of all stored runs, sorted; folders still being written, whose names begin with a dot, are none."""
+    return sorted(path.parent.name for path in store.glob("[!.]*/record.json")) if store.is_dir() else []
 
 
 def read_record(store: Path, key: str) -> dict:
