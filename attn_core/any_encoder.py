@@ -1,8 +1,8 @@
 """Traces of a text classifier whose encoder or attention `tracing` has no fast form for.
 
 By autograd, every deletion encoded anew. Slow (n + 2 forward passes for a text of n words) and general: any module with
-the calling form of models/encoders.py will do that calls its `embedding` on the ids (B, L) as they come. Jain & Wallace 2019, Algorithm 1, with signs kept, as
-in `tracing.trace`.
+the calling form of models/encoders.py will do that calls its `embedding` on the ids (B, L) as they come. Jain & Wallace
+2019, Algorithm 1, with signs kept, as in `tracing.trace`.
 """
 
 import numpy as np
@@ -55,8 +55,8 @@ def one_text(
             h = model.encode(ids[None], lengths)
             if gradient and (not held or held[0].shape[:2] != (1, len(ids))):
                 raise AttnError(
-                    f"{type(model.encoder).__name__}: its `embedding` must be called on the ids (B, L) as they come, one "
-                    f"vector a token, for there the gradients are taken; without them: trace(..., gradient=False)"
+                    f"{type(model.encoder).__name__}: its `embedding` must be called on the ids (B, L) as they come, "
+                    "one vector a token, for there the gradients are taken; without them: trace(..., gradient=False)"
                 )
             score = model.scores(h, real_tokens(ids[None], lengths))
             logits = model.decoder((score.softmax(-1).detach()[:, None] @ h).squeeze(1))  # attention is held constant

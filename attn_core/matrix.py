@@ -67,8 +67,8 @@ BY_KEY = {test.key: test for test in TESTS}
 
 SYMBOLS = {"passes": "✓", "fails": "✗", "open": "○", "few": "·", "weak": "", "reported": "", "planted": ""}
 KINDS = ("ours", "authors", "weak", "reported", "planted")
-"""Ours (counted, see `counted`); ours with the checkpoint that the authors choose, on the test set; models that do not do
-their task; the papers' values; generated documents."""
+"""Ours (counted, see `counted`); ours with the checkpoint that the authors choose, on the test set; models that do not
+do their task; the papers' values; generated documents."""
 
 WEAK = 0.10
 """A model whose mean accuracy lies farther below the best model of its data set says nothing about attention there."""
@@ -145,7 +145,7 @@ def accuracies(results: Iterable[Result]) -> dict[str, dict[str, list[float]]]:
 
 
 def below_the_best(models: dict[str, list[float]]) -> list[str]:
-    """Encoders whose mean accuracy lies more than WEAK below that of the best encoder; models: encoder -> accuracies."""
+    """Encoders whose mean accuracy lies more than WEAK below the best encoder's; models: encoder -> accuracies."""
     means = {encoder: np.mean(accuracies) for encoder, accuracies in models.items()}
     return [encoder for encoder, mean in means.items() if mean < max(means.values()) - WEAK]
 

@@ -86,8 +86,8 @@ def sentences(cells: pd.DataFrame, answers: dict[str, Answer]) -> list[str]:
         f"{by_test(elsewhere, CLAIMS, own=False)}{left_out(cells, CLAIMS)}."
     )
     fifth = (
-        f"{' and '.join(name.capitalize() for name in GATED)}, which carry much of the argument on both sides, were not "
-        f"rerun; of the debate's {len(answers)} open questions {told_states(answers)}."
+        f"{' and '.join(name.capitalize() for name in GATED)}, which carry much of the argument on both sides, were "
+        f"not rerun; of the debate's {len(answers)} open questions {told_states(answers)}."
     )
     return [first, second, third, fourth, fifth]
 

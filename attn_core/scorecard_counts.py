@@ -1,4 +1,4 @@
-"""Counts of the scorecard's verdicts: by data set, by when a rule was fixed, by part of the paper; the means of Table 2."""
+"""Counts of the scorecard: by data set, by when a rule was fixed, by part of the paper; the means of Table 2."""
 
 import numpy as np
 import pandas as pd

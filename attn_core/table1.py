@@ -6,6 +6,7 @@ import pandas as pd
 from attn_core import across
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
+from attn_core.data_counts import other_data
 from attn_core.jain_tables import NOT_RERUN, ordered
 from attn_core.measures import seed_interval
 from attn_core.reported import reported
@@ -148,7 +149,8 @@ def shared_stories(results: list[Result]) -> str:
         run, history = result.record["run"], result.record.get("history", ())[1:]  # the first epoch is never kept
         if run["corpus"].startswith("babi") and history:
             kept = max(history, key=lambda row: row["dev_accuracy"])
-            rows.append({"corpus": run["corpus"], "dev": kept["dev_accuracy"], "test": kept["test_accuracy"]})
+            name = run["corpus"] + other_data(result.record)
+            rows.append({"corpus": name, "dev": kept["dev_accuracy"], "test": kept["test_accuracy"]})
     if not rows:
         return "no run of bAbI"
     told = []

@@ -194,7 +194,7 @@ def babi(task: int, n_train: int = 10_000, n_test: int = 1_000, seed: int = 0) -
 
 
 def _story(rng, task: int) -> list[tuple[str, str, str, str]]:
-    """(passage, question, answer, support) of the questions of one story: after every second statement, if it can be."""
+    """(passage, question, answer, support) of one story's questions: after every second statement, if one can be."""
     world, rows = World(rng, _STYLE[task]), []
     while len(rows) < QUESTIONS_PER_STORY:
         world.step()

@@ -1,0 +1,160 @@
+"""Generated stories of the bAbI kind, against a reader and a rule of asking that know the text alone."""
+
+import os
+
+import numpy as np
+import pandas
+import pytest
+
+from attn_core.corpora import generated
+from attn_core.corpora.text import vocabulary
+from attn_core.errors import AttnError
+
+
+def note(stays, thing, place, handled, moved):
+    trail = stays.setdefault(thing, [])
+    if trail and trail[-1][0] == place:
+        trail.pop()
+    trail.append((place, handled, moved))
+
+
+def solve(passage: str, question: str) -> tuple[str, tuple[int, ...]]:
+    """Answer and supporting lines, read from the text alone (independent of the generator)."""
+    person_at, carried, stays = {}, {}, {}
+    for line, sentence in enumerate(passage.split("\n")):
+        words = sentence.rstrip(".").split()
+        thing = next((w for w in words if w in ("apple", "football", "milk")), None)
+        if thing is None:
+            person_at[words[0]] = (words[-1], line)
+            for other, (holder, taken) in carried.items():
+                if holder == words[0]:
+                    note(stays, other, words[-1], taken, line)
+            continue
+        if set(words) & {"got", "grabbed", "took", "picked"}:
+            carried[thing] = (words[0], line)
+        else:
+            assert carried.get(thing, (words[0],))[0] == words[0]  # nobody drops what another carries
+            carried.pop(thing, None)
+        if words[0] in person_at:
+            note(stays, thing, person_at[words[0]][0], line, person_at[words[0]][1])
+    asked = question.rstrip("?").split()
+    if asked[:2] == ["Where", "is"] and asked[2] != "the":
+        place, line = person_at[asked[2]]
+        return place, (line,)
+    trail = stays[asked[3]]
+    if asked[1] == "is":
+        return trail[-1][0], trail[-1][1:]
+    last = max(i for i, (place, _, _) in enumerate(trail) if place == asked[-1])
+    assert last > 0
+    return trail[last - 1][0], (trail[-1][1], trail[last][2], trail[last - 1][2])
+
+
+def askable(statements: list[str], task: int) -> set[str]:
+    """Questions that may follow these statements by the rule of the original, read from the text alone."""
+    place_of, moved, carried = {}, {}, {}
+    for line, sentence in enumerate(statements):
+        who, *rest = sentence.rstrip(".").split()
+        thing = next((w for w in rest if w in ("apple", "football", "milk")), None)
+        if thing is None:
+            place_of[who], moved[who] = rest[-1], line
+            for carry in carried.values():
+                if carry["who"] == who:
+                    carry["stays"].append(rest[-1])
+        elif set(rest) & {"got", "grabbed", "took", "picked"}:
+            carried[thing] = {"who": who, "line": line, "from": place_of.get(who), "stays": []}
+        else:
+            carried[thing] |= {"who": None, "line": line}
+    last = len(statements) - 5
+    if task == 1:
+        return {f"Where is {who}?" for who, line in moved.items() if line >= last}
+    asked = set()
+    for thing, carry in carried.items():
+        stays = carry["stays"]
+        if carry["line"] < last:
+            continue
+        if task == 2 and (stays or (carry["who"] is None and carry["from"])):
+            asked.add(f"Where is the {thing}?")
+        if task == 3:
+            asked |= {f"Where was the {thing} before the {place}?" for place in stays[1:]}
+    return asked
+
+
+def moments(table, task: int) -> tuple[int, int, int]:
+    """Pairs of statements after which a question could be asked and was, could and was not, could not and was."""
+    both = unasked = strange = 0
+    for _, story in table.groupby("story"):
+        statements = story["passage"].iloc[-1].split("\n")
+        questions = dict(zip(story["passage"].str.count("\n") + 1, story["question"], strict=True))
+        assert all(count % 2 == 0 for count in questions)
+        for count in range(2, len(statements) + 1, 2):
+            may, asked = askable(statements[:count], task), questions.get(count)
+            both += asked in may
+            unasked += asked is None and bool(may)
+            strange += asked is not None and asked not in may
+    return both, unasked, strange
+
+
+def wrong(table) -> int:
+    columns = zip(table["passage"], table["question"], table["answer"], table["support"], strict=True)
+    return sum(solve(p, q) != (a, tuple(map(int, s.split(",")))) for p, q, a, s in columns)
+
+
+def tokens(passage: str) -> list[str]:
+    return passage.replace(".\n", " . ").rstrip(".").split()
+
+
+@pytest.mark.parametrize(("task", "mean", "slack", "words"), [(1, 36.2, 0.5, 24), (2, 94.1, 5, 38), (3, 307.0, 25, 39)])
+def test_stories_answer_themselves_and_resemble_the_original(task, mean, slack, words):
+    tables = generated.babi(task, n_train=3000, n_test=100)
+    assert len(tables["train"]) == 3000 and len(tables["test"]) == 100
+    for table in tables.values():
+        assert wrong(table) == 0
+        assert table.columns.tolist() == ["passage", "question", "answer", "support", "story", "source"]
+    lists = [tokens(p) for p in tables["train"]["passage"]]
+    assert abs(np.mean([len(t) for t in lists]) - mean) < slack
+    lists += [q.rstrip("?").split() for q in tables["train"]["question"]]
+    assert len(vocabulary(lists)) == words
+    shares = tables["train"]["answer"].value_counts(normalize=True)
+    assert set(shares.index) == set(generated.PLACES) and shares.min() > 0.1
+
+
+@pytest.mark.parametrize("task", [1, 2, 3])
+def test_questions_are_asked_whenever_the_rule_allows(task):
+    assert moments(generated.babi(task, 400, 1)["train"], task) == (400, 0, 0)
+
+
+@pytest.mark.parametrize(("task", "distances"), [(1, [0.97]), (2, [1.1, 4.9]), (3, [1.2, 4.6, 7.5])])
+def test_proofs_lie_as_near_to_the_end_as_in_the_original(task, distances):
+    """distances: mean statements after each line of the proof, last line first, of the original's training files."""
+    table = generated.babi(task, 3000, 1)["train"]
+    lines = np.array([sorted(map(int, support.split(",")), reverse=True) for support in table["support"]])
+    found = (table["passage"].str.count("\n").to_numpy()[:, None] - lines).mean(0)
+    np.testing.assert_allclose(found, distances, rtol=0.2)
+
+
+def test_stories_repeat_with_the_seed():
+    one, same, other = (generated.babi(2, 50, 20, seed=s)["train"] for s in (0, 0, 1))
+    assert one.equals(same) and not one.equals(other)
+    assert generated.babi(2, 90, 20)["test"].equals(generated.babi(2, 50, 20)["test"])
+
+
+def test_the_solver_can_fail():
+    table = generated.babi(3, 50, 5)["train"]
+    table["answer"] = table["answer"].map(lambda place: "office" if place != "office" else "garden")
+    assert wrong(table) == 50
+
+
+def test_unknown_task_and_empty_split_are_refused():
+    with pytest.raises(AttnError, match="bAbI task 4 is not generated; known: 1, 2, 3"):
+        generated.babi(4)
+    with pytest.raises(AttnError, match="n_test is 0"):
+        generated.babi(1, 10, 0)
+
+
+@pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
+@pytest.mark.parametrize("task", [1, 2, 3])
+def test_the_original_follows_the_same_rules(task):
+    table = pandas.read_parquet(os.path.join(os.environ["ATTN_DATA"], f"babi_{task}", "test.parquet"))
+    assert wrong(table) == 0
+    asked, unasked, strange = moments(table, task)
+    assert asked == len(table) and strange == 0 and unasked <= 0.01 * asked
