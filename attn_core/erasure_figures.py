@@ -38,7 +38,7 @@ def dispersions(ax: Axes, runs: pd.DataFrame, names: dict[str, str], weak: Colle
 
     runs: corpus, encoder, seed, dispersion, gap (see `serrano_tables.gaps`), of one data set and one unit of attention;
     names: encoder -> name. weak: (data set, model) of those that enter no claim, grey. The lines are least squares over
-    a seed's models, what the interval of the slope is computed from; one seed alone has none. The gap's axis starts at 0.
+    a seed's models, what the interval of the slope is computed from; one seed alone has none. The gap starts at 0.
     """
     markers = dict(zip(names, ("o", "^", "s"), strict=True))
     shades = dict(zip(names, ("#0072b2", "#e69f00", "#009e73"), strict=True))  # Okabe and Ito's

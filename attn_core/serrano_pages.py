@@ -157,7 +157,7 @@ def over_models(every: pd.DataFrame, statistic: str, measure: str = "mean", bin:
 
 
 def deciding(corpora: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Real data sets of which enough seeds are planned for a claim to be decided; the others, with the seeds planned."""
+    """Real data sets of which enough seeds are planned to decide a claim; the others, with the seeds planned."""
     plans = {name: planned(name, HEADLINE_SEEDS) for name in corpora if not CATALOGUE[name].generated}
     can = [name for name, plan in plans.items() if plan >= HEADLINE_SEEDS]
     return can, [f"{name} ({plan})" for name, plan in plans.items() if plan < HEADLINE_SEEDS]
