@@ -11,9 +11,10 @@ import pandas as pd
 
 from attn_core.across import listed, seeds_in_words
 from attn_core.experiments import frontier
+from attn_core.measures import seed_interval
 from attn_core.runs import Run
 from attn_core.wiegreffe_pages import counted
-from attn_core.wiegreffe_runs import adversaries, planned
+from attn_core.wiegreffe_runs import adversaries, guided_scores, planned
 
 
 def told_epochs(runs: pd.DataFrame, corpora: Iterable[str], wanted: Iterable[Run] | None = None) -> str:
@@ -78,3 +79,52 @@ def side_of_curve(points: pd.DataFrame, kind: str) -> str:
     return (
         "below every point" if own < heights.min() else "above every point" if own > heights.max() else "no points near"
     )
+
+
+# ---- adversaries as guides -------------------------------------------------------------------------------------------
+
+
+def guides_by_lambda(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
+    """F1 of networks that adversaries guide minus F1 under uniform weights, one row per data set and λ.
+
+    Columns corpus, divergence, jsd (of the adversary to its base), settled, f1, gap, low, high (within seeds of the
+    guided networks, 95 % Student t), n_seeds, chosen: whether `guided_scores` takes it.
+    """
+    rows, corpora = [], list(corpora)
+    scores = guided_scores(runs, corpora)
+    for corpus in corpora:
+        mine = runs[(runs["corpus"] == corpus) & (runs["role"] == "guide: adversary") & (runs["selection"] == "dev")]
+        plain = scores[(scores["corpus"] == corpus) & (scores["source"] == "uniform")].set_index("seed")["f1"]
+        taken = set(scores[(scores["corpus"] == corpus) & (scores["source"] == "adversary")]["divergence"])
+        trained = adversaries(runs, corpus)
+        for divergence, part in mine.groupby("divergence"):
+            own = trained[(trained["divergence"] == divergence) & trained["seed"].isin(part["base_seed"])]
+            gap = (part.set_index("seed")["f1"] - plain).dropna().to_numpy(float)
+            rows.append({
+                "corpus": corpus, "divergence": divergence, "jsd": own["jsd"].mean(), "settled": own["settled"].all(),
+                "f1": part["f1"].mean(), "gap": gap.mean() if len(gap) else np.nan,
+                **dict(zip(("low", "high"), seed_interval(gap), strict=True)), "n_seeds": len(gap),
+                "chosen": divergence in taken,
+            })  # fmt: skip
+    columns = ["corpus", "divergence", "jsd", "settled", "f1", "gap", "low", "high", "n_seeds", "chosen"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def told_guides(rows: pd.DataFrame) -> str:
+    """'sst λ 0.01 (JSD 0.68), 20news λ 0.0008 (JSD 0.65, not converged)': the chosen rows of `guides_by_lambda`."""
+    return listed(
+        f"{r.corpus} λ {r.divergence:g} (JSD {r.jsd:.2f}{'' if r.settled else ', not converged'})"
+        for r in rows[rows["chosen"]].itertuples()
+    )
+
+
+def told_range(rows: pd.DataFrame) -> str:
+    """'sst from +0.006 (λ 0.0005, JSD 0.15) to -0.265 (λ …)': the best and the worst λ of `guides_by_lambda`."""
+    parts = []
+    for corpus, part in rows.dropna(subset="gap").groupby("corpus", sort=False):
+        best, worst = part.loc[part["gap"].idxmax()], part.loc[part["gap"].idxmin()]
+        parts.append(
+            f"{corpus} from {best['gap']:+.3f} (λ {best['divergence']:g}, JSD {best['jsd']:.2f}) "
+            f"to {worst['gap']:+.3f} (λ {worst['divergence']:g}, JSD {worst['jsd']:.2f})"
+        )
+    return listed(parts)

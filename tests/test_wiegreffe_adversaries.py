@@ -1,11 +1,24 @@
 """Trained adversaries in words: each sentence follows its numbers."""
 
+from dataclasses import replace
+
 import pandas as pd
-from wiegreffe_results import CURVE, adversary_of, curve, runs_of, uniform_test
+from wiegreffe_results import (
+    CURVE,
+    GUIDE_F1,
+    adversary_of,
+    curve,
+    guide_run,
+    guided,
+    result_of,
+    runs_of,
+    uniform_test,
+)
 
 from attn_core import wiegreffe_adversaries as told
 from attn_core import wiegreffe_curves
 from attn_core.experiments import frontier
+from attn_core.runs import SEEDS
 
 
 def points_of(*parts):
@@ -57,3 +70,20 @@ def test_sides_follow_the_numbers_and_the_rule_for_reading():
     between = points_of(uniform_test(uniform=(0.11, 0.06)), curve())
     for points, side in ((low, "below every point"), (high, "above every point"), (between, "no points near")):
         assert told.side_of_curve(points.assign(settled=points["divergence"] != 3e-4), "uniform") == side
+
+
+def test_adversaries_as_guides_are_shown_at_every_lambda():
+    """The chosen one is one of several; its own adversary says how far it lies and whether it has converged."""
+    late = curve(count=1)
+    late[3].record["history"] = [{"test_jsd": 0.1}, {"test_jsd": 0.45}]  # the λ of 5e-4, which is chosen
+    weak = [result_of(replace(guide_run("sst", "adversary", 10, 2e-3), seed=seed), 0.5) for seed in SEEDS[:5]]
+    strong = [result_of(replace(guide_run("sst", "adversary", 10, 5e-4), seed=seed), 0.7) for seed in SEEDS[:5]]
+    runs = runs_of(uniform_test(), late, guided(adversary=None), weak, strong)
+    rows = told.guides_by_lambda(runs, ["sst", "imdb"])
+    assert rows["divergence"].tolist() == [5e-4, 2e-3] and rows["chosen"].tolist() == [True, False]
+    assert rows["settled"].tolist() == [False, True] and rows["n_seeds"].eq(5).all()
+    plain = GUIDE_F1["uniform"]
+    assert (rows["gap"] - (rows["f1"] - plain)).abs().max() < 0.005 and rows["gap"].is_monotonic_decreasing
+    assert told.told_guides(rows) == "sst λ 0.0005 (JSD 0.45, not converged)"
+    assert told.told_range(rows).startswith("sst from -0.1") and "(λ 0.002, JSD 0.65)" in told.told_range(rows)
+    assert told.told_guides(rows.iloc[:0]) == "none"
