@@ -6,7 +6,7 @@ import pandas as pd
 
 from attn_core.across import listed, number, told
 from attn_core.archive import ENCODER_NAMES
-from attn_core.matrix import BY_KEY, CLAIMS, SUMMARY, SYMBOLS, TESTS, counted, counts
+from attn_core.matrix import BY_KEY, CLAIMS, CLIMB, SUMMARY, SYMBOLS, TESTS, counted, counts
 from attn_core.verdict import DECIDED, UNDECIDED, WAITING, Answer
 from attn_core.wiegreffe_runs import GATED
 
@@ -30,6 +30,10 @@ def told_cell(row) -> str:
         return f"{number(row.mean, test.form)} ({'measured on Figure 5' if row.test in MEASURED else 'reported'})"
     seeds = f"{row.n_seeds} seed{'s' if row.n_seeds != 1 else ''}"
     mark = getattr(row, "data", "")
+    if row.kind == "unread":
+        return f"not readable at JSD {' or '.join(f'{jsd:g}' for jsd in CLIMB)}, {seeds}" + (
+            f", {mark}" if mark not in ("", "same") else ""
+        )
     marks = ([mark] if mark not in ("", "same") else []) + (["weak model"] if row.kind == "weak" else [])
     value = told(row.mean, row.low, row.high, test.form, test.bounds)
     return f"{SYMBOLS[row.lies]} {', '.join([value, seeds, *marks])}".strip()

@@ -40,8 +40,8 @@ def told_grid(adversaries: pd.DataFrame) -> str:
 def told_read(name: str, read: pd.DataFrame, seeds: int, rest_too: bool = True) -> str:
     """'sst (3 seeds, not decided): 0.026 at 0.1 (of 2 curves)': halved TVD read off a data set's curves at a mean JSD.
 
-    read: of `frontier.read_off`. rest_too: name the JSDs near which no curve has points; else they are named only if
-    all are such.
+    read: of `frontier.read_off`. rest_too: name the JSDs at which no curve can be read, and why; else they are named
+    only if all are such.
     """
     known, rest = read[np.isfinite(read["tvd"])], read[~np.isfinite(read["tvd"])]
     parts = [
@@ -49,8 +49,11 @@ def told_read(name: str, read: pd.DataFrame, seeds: int, rest_too: bool = True) 
         + (f" (of {r.n_seeds} curve{'s' if r.n_seeds > 1 else ''})" if seeds > 1 else "")
         for r in known.itertuples()
     ]
-    if len(rest) and (rest_too or not len(known)):
-        parts.append(f"no points near {', '.join(f'{at:g}' for at in rest['at'])}")
+    if rest_too or not len(known):
+        parts += [
+            f"not read at {', '.join(f'{at:g}' for at in part['at'])} ({why})"
+            for why, part in rest.groupby("why", sort=False)
+        ]
     return f"{name} ({counted(seeds)}): {', '.join(parts)}"
 
 
@@ -64,21 +67,25 @@ def told_late(late: pd.DataFrame) -> str:
 
 
 def side_of_curve(points: pd.DataFrame, kind: str) -> str:
-    """Where the mean of a kind of points lies beside the trained curves: 'below' or 'above' them at its JSD.
+    """Where the points of a kind lie beside the trained curves: their mean 'below' or 'above' them at its JSD.
 
-    Where no curve can be read at that JSD: 'below every point' or 'above every point' of theirs, whatever its JSD,
-    else 'no points near'. '' without such a point or adversary.
+    Where no curve can be read at that JSD: 'below every point' or 'above every point' of the adversaries, whatever
+    their JSD, if each of the kind is; else how many of each, and why nothing is read. '' without such a point or
+    adversary.
     """
     part, trained = points[points["kind"] == kind], points[points["kind"] == "adversary"]
     if not len(part) or not len(trained):
         return ""
-    own, heights = part["tvd_halved"].mean(), trained["tvd_halved"]
-    at = frontier.read_off(trained, (part["jsd"].mean(),))["tvd_halved"].item()
-    if np.isfinite(at):
-        return "below" if own < at else "above"
-    return (
-        "below every point" if own < heights.min() else "above every point" if own > heights.max() else "no points near"
-    )
+    own, heights = part["tvd_halved"], trained["tvd_halved"]
+    read = frontier.read_off(trained, (part["jsd"].mean(),)).iloc[0]
+    if np.isfinite(read["tvd"]):
+        return "below" if own.mean() < read["tvd_halved"] else "above"
+    above, below = int((own > heights.max()).sum()), int((own < heights.min()).sum())
+    if len(part) in (above, below):
+        return f"{'above' if above else 'below'} every point ({read['why']} at its JSD)"
+    sides = {"above every point": above, "below every point": below, "between them": len(part) - above - below}
+    told = [f"{count} of {len(part)} {side}" for side, count in sides.items() if count]
+    return f"{listed(told)} ({read['why']} at its JSD)"
 
 
 # ---- adversaries as guides -------------------------------------------------------------------------------------------
