@@ -152,7 +152,7 @@ LEAKS = {
     "contains": "that weights without words tell the label is not shown",
     "": "whether weights without words tell the label has too few seeds",
 }
-"""Whether the weights leak the label -> in words; a question of its own, whatever the gain. 'alone': see PERMUTED."""
+"""Whether weights leak the label -> in words; a question of its own, whatever the gain. 'alone': see PERMUTED."""
 
 PERMUTED = {
     "above": "permuting the weights within documents costs F1",
