@@ -9,6 +9,7 @@ from attn_core.archive import ENCODER_NAMES
 from attn_core.matrix import BY_KEY, CLAIMS, CLIMB, SUMMARY, SYMBOLS, TESTS, counted, counts
 from attn_core.verdict import DECIDED, UNDECIDED, WAITING, Answer
 from attn_core.wiegreffe_runs import GATED
+from attn_core.wiegreffe_tables import digits
 
 DEMANDS = ("necessary", "stable", "hard to move", "guide")
 """Tests of Wiegreffe & Pinter."""
@@ -35,7 +36,7 @@ def told_cell(row) -> str:
             f", {mark}" if mark not in ("", "same") else ""
         )
     marks = ([mark] if mark not in ("", "same") else []) + (["weak model"] if row.kind == "weak" else [])
-    value = told(row.mean, row.low, row.high, test.form, test.bounds)
+    value = told(row.mean, row.low, row.high, digits(row.low, row.high, test.threshold, test.form), test.bounds)
     return f"{SYMBOLS[row.lies]} {', '.join([value, seeds, *marks])}".strip()
 
 

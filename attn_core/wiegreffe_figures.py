@@ -35,15 +35,15 @@ def paired_bars(ax: Axes, rows: pd.DataFrame, bottom: float = 0.6) -> None:
     """Base and uniform F1 side by side, a pair per data set, with 95 % intervals over seeds; open diamonds: the paper.
 
     rows: of `wiegreffe_tables.gaps` for one choice of checkpoint. Data sets that were not rerun have the paper's marks
-    alone; fewer than five seeds: a hatched bar without interval.
+    alone; an arm of fewer than five seeds: a hatched bar without interval.
     """
     for i, row in enumerate(rows.itertuples()):
-        for shift, colour, mean, low, high, theirs in (
-            (-0.2, ATTENTION, row.base, row.base_low, row.base_high, row.paper_base),
-            (0.2, UNIFORM, row.uniform, row.uniform_low, row.uniform_high, row.paper_uniform),
+        for shift, colour, mean, low, high, theirs, count in (
+            (-0.2, ATTENTION, row.base, row.base_low, row.base_high, row.paper_base, row.n_base),
+            (0.2, UNIFORM, row.uniform, row.uniform_low, row.uniform_high, row.paper_uniform, row.n_uniform),
         ):
             if np.isfinite(mean):
-                few = row.n_seeds < HEADLINE_SEEDS
+                few = count < HEADLINE_SEEDS
                 ax.bar(
                     i + shift,
                     mean - bottom,

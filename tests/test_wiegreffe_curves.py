@@ -162,3 +162,10 @@ def test_the_trade_off_and_epochs():
     shades = [line.get_color() for line in axes[0, 1].lines if len(line.get_xdata()) and line.get_label()[0] == "λ"]
     assert len(set(shades)) == 2
     plt.close(figure)
+
+
+def test_a_heat_map_with_numbers_has_one_scale():
+    rows = {"flat": np.array([0.25, 0.25]), "peaked": np.array([1.0, 0.0])}
+    plain, numbered = (figures.heat_map(["a", "<b>"], rows, numbers=shown) for shown in (False, True))
+    assert plain.count("rgba(31,119,180,0.750)") == 3 and numbered.count("rgba(31,119,180,0.750)") == 1
+    assert numbered.count("0.25</span>") == 2 and "0.25</span>" not in plain and "&lt;b&gt;" in numbered

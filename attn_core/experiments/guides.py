@@ -173,9 +173,9 @@ def leakage(gaps: pd.DataFrame, corpus: str, numbers: bool = True) -> tuple[str,
     gaps: of `differences`; all sides are those after Holm. Verdict, a key of VERDICTS: 'no gain' where own - uniform
     lies below zero; 'undecided' where it is on neither side, for then neither a gain nor its absence is shown; above
     zero 'tokens' or 'unexplained', by own - permuted. Leak, a key of LEAKS: 'above' where weights without words -
-    places alone, or ranks alone - chance, lie above zero, 'alone' where one's own interval does. 'open' and '' where one
-    that is needed lacks seeds or runs; the words say 'no run' where none of them has any. numbers: with those of the
-    contrasts.
+    places alone, or ranks alone - chance, lie above zero, 'alone' where one's own interval does. 'open' and '' where
+    one that is needed lacks seeds or runs; the words say 'no run' where none of them has any. numbers: with those of
+    the contrasts.
     """
     rows = gaps[gaps["corpus"] == corpus].set_index("contrast")
     known = [name for name in NEEDED if name in rows.index]
