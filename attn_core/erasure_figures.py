@@ -4,6 +4,7 @@ Neither is a plot of serrano_figures.py or single_figures.py.
 """
 
 import html
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
@@ -32,16 +33,16 @@ def flip_tables(cells: dict[str, dict[str, str]]) -> str:
     return f'<div class="attn-flip-tables" style="display: flex; flex-wrap: wrap; gap: 1.2em">{"".join(parts)}</div>'
 
 
-def dispersions(ax: Axes, runs: pd.DataFrame, names: dict[str, str]) -> None:
+def dispersions(ax: Axes, runs: pd.DataFrame, names: dict[str, str], weak: Collection[tuple[str, str]] = ()) -> None:
     """Mean gap between attention and optimum against mean dispersion, a point each trained run, a line each seed.
 
     runs: corpus, encoder, seed, dispersion, gap (see `serrano_tables.gaps`), of one data set and one unit of attention;
-    names: encoder -> name. The lines are least squares over a seed's models: what the interval of the slope is computed
-    from.
+    names: encoder -> name. weak: (data set, model) of those that enter no claim, grey. The lines are least squares over
+    a seed's models, what the interval of the slope is computed from; one seed alone has none. The gap starts at 0.
     """
     markers = dict(zip(names, ("o", "^", "s"), strict=True))
     shades = dict(zip(names, ("#0072b2", "#e69f00", "#009e73"), strict=True))  # Okabe and Ito's
-    for _, part in runs.groupby("seed"):
+    for _, part in runs.groupby("seed") if runs["seed"].nunique() > 1 else ():
         if part["encoder"].nunique() > 1 and np.ptp(part["dispersion"]) > 0:
             slope, start = np.polyfit(part["dispersion"], part["gap"], 1)
             ends = np.array([part["dispersion"].min(), part["dispersion"].max()])
@@ -51,7 +52,7 @@ def dispersions(ax: Axes, runs: pd.DataFrame, names: dict[str, str]) -> None:
             part["dispersion"],
             part["gap"],
             markers[encoder],
-            color=shades[encoder],
+            color=PAPER if (part["corpus"].iloc[0], encoder) in weak else shades[encoder],
             markeredgecolor="black",
             markersize=6,
         )
@@ -69,4 +70,5 @@ def dispersions(ax: Axes, runs: pd.DataFrame, names: dict[str, str]) -> None:
         for name in there
     ]
     ax.legend(handles=handles, loc="best")
+    ax.set_ylim(0, 1.1 * max(runs["gap"].max(), 0.01))
     ax.set(xlabel="dispersion of contributions (0: all alike)", ylabel="attention − optimum, share of items")

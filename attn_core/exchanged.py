@@ -20,9 +20,8 @@ from attn_core.experiments.correlation import correlation
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.tables import has_one_logit
-from attn_core.measures import bootstrap_interval
 from attn_core.runs import SEEDS, Run
-from attn_core.serrano_tables import counts
+from attn_core.serrano_tables import counts, over_documents
 from attn_core.traces import Traces
 
 TESTS = {
@@ -41,6 +40,13 @@ TESTS = {
     "equals_left_random": ("serrano", "a random order, an item left", np.mean),
 }
 """Test -> the paper whose test it is, its name, the statistic over documents."""
+
+SHARES = ("little", "equals", "equals_random", "empties", "equals_left", "equals_left_random")
+"""Tests that are shares of documents."""
+
+FEWEST_DOCUMENTS = 100
+"""Documents below which a value is shown but enters no finding. Set on 2026-11-22, after the results were seen: models
+of 20 documents had been counted like others."""
 
 FEWEST_MODELS = 5
 """Models below which no rank correlation over models is computed."""
@@ -105,16 +111,21 @@ def per_document(traces: Traces, epsilon: float = 0.05) -> pd.DataFrame:
 
 
 def line(table: pd.DataFrame, tests: dict[str, tuple[str, str, Callable]] = TESTS) -> pd.DataFrame:
-    """Statistics of one model: test, paper, name, mean (or median), low, high (95 % bootstrap over documents), n."""
+    """Statistics of one model: test, paper, name, mean (or median), low, high (`over_documents`), n."""
     rows = []
     for test, (paper, name, statistic) in tests.items():
         values = table[test].dropna().to_numpy(float)
-        low, high = bootstrap_interval(values, statistic) if len(values) > 1 else (np.nan, np.nan)
+        low, high = over_documents(values, statistic, test in SHARES)
         rows.append([test, paper, name, float(statistic(values)) if len(values) else np.nan, low, high, len(values)])
     return pd.DataFrame(rows, columns=["test", "paper", "name", "mean", "low", "high", "n"])
 
 
 # ---- over models: rows of `line` with the columns label, models (whose they are), items (median) ---------------------
+
+
+def entering(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows that may enter a finding: models without an asterisk, tests of at least FEWEST_DOCUMENTS documents."""
+    return rows[~rows["label"].str.endswith("*").astype(bool) & (rows["n"] >= FEWEST_DOCUMENTS)]
 
 
 def ranges(rows: pd.DataFrame, test: str) -> str:
@@ -190,6 +201,7 @@ def facts(row: pd.Series, items: float) -> str:
     )
 
 
-def label(corpus: str, encoder: str, reasons: dict[tuple[str, str], str]) -> str:
-    """'amazon HANrnn', with an asterisk where the model enters no finding: generated or weak."""
-    return f"{corpus} {ENCODER_NAMES[encoder]}" + " *" * (not counts(corpus, encoder, reasons))
+def label(corpus: str, encoder: str, reasons: dict[tuple[str, str], str], documents: int = FEWEST_DOCUMENTS) -> str:
+    """'amazon HANrnn', with an asterisk where the model enters no finding: generated, weak or of too few documents."""
+    may = counts(corpus, encoder, reasons) and documents >= FEWEST_DOCUMENTS
+    return f"{corpus} {ENCODER_NAMES[encoder]}" + " *" * (not may)

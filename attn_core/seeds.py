@@ -15,7 +15,7 @@ HEADLINE_SEEDS = 5
 """Cells with fewer seeds are drawn as points and decide no claim."""
 
 
-FIVE_SEEDS = ("sst", "20news", "agnews", "babi_1", "imdb_stars", "20news_all")
+FIVE_SEEDS = ("sst", "20news", "agnews", "babi_1", "imdb_stars", "20news_all", "amazon")
 """Data sets of which every model has five seeds; of the others three, five of the models that claims are about."""
 
 

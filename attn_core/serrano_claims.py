@@ -1,10 +1,12 @@
 """The claims of Serrano & Smith on their pages: scored rows as tables and in words."""
 
 from collections.abc import Iterable
+from itertools import combinations
 
 import pandas as pd
 
 from attn_core import across, serrano_scores
+from attn_core.reported import reported
 from attn_core.serrano_pages import model_name
 
 
@@ -108,6 +110,16 @@ def claim_name(item: str) -> str:
     """'Statement 4a, random order needs more removals than attention'."""
     number, _, words = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
     return f"Statement {number}, {words}"
+
+
+def pairs_within(tolerance: float) -> tuple[int, int]:
+    """Of the authors' shares: pairs of different data sets of one model that lie within the tolerance, and all pairs.
+
+    The base rate of "within the tolerance": how often the share of another data set would do as well.
+    """
+    theirs = reported("serrano_gradient_beats_attention", statistic="fraction").groupby("model")["value"]
+    gaps = [abs(a - b) for _, values in theirs for a, b in combinations(values, 2)]
+    return sum(gap <= tolerance for gap in gaps), len(gaps)
 
 
 def races(scored: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:

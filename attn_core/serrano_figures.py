@@ -1,5 +1,7 @@
 """The figures of Serrano & Smith in their form (specification, section 5), one panel or group a data set."""
 
+from collections.abc import Collection
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ from attn_core.archive import ENCODER_NAMES
 from attn_core.experiments.erasure import ALPHA_BINS
 from attn_core.figures import CONTROL, OURS, PAPER, WIDTH
 from attn_core.seeds import HEADLINE_SEEDS
-from attn_core.serrano_pages import COLOURS, ORDERS
+from attn_core.serrano_pages import COLOURS, ORDERS, colour_of
 
 ORDER_COLOURS = {
     "random": "#bdbdbd", "attention": OURS, "gradient": "#d95f02", "product": "#1b9e77", "first_order": "#7570b3",
@@ -187,17 +189,25 @@ def stacked(rows: pd.DataFrame, parts: dict[str, tuple[str, str]], xlabel: str) 
     ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=4, fontsize=9)
 
 
-def by_gap(every: pd.DataFrame, corpora: list[str], encoder: str, rules: dict[str, str]) -> None:
+def by_gap(
+    every: pd.DataFrame,
+    corpora: list[str],
+    encoder: str,
+    rules: dict[str, str],
+    weak: Collection[tuple[str, str]] = (),
+) -> None:
     """Share of negative JS differences, and their median, by weight gap: means over seeds, a line a data set and rule.
 
-    rules: rule for r -> line style.
+    rules: rule for r -> line style. weak: (data set, model) of those that enter no claim, grey, with an asterisk; data
+    sets have markers of their own, so that grey lines can be told apart.
     """
     figure, axes = plt.subplots(2, 1, figsize=(WIDTH, 4.6), sharex=True, layout="constrained")
     middle = (ALPHA_BINS[:-1] + ALPHA_BINS[1:]) / 2
     for ax, measure, label in zip(
         axes, ("median", "share_negative"), ("median ΔJS", "share with ΔJS < 0"), strict=True
     ):
-        for corpus in corpora:
+        for corpus, marker in zip(corpora, "os^vDPX", strict=False):
+            mark = " *" * ((corpus, encoder) in weak)
             for rule, style in rules.items():
                 rows = every[
                     (every["encoder"] == encoder)
@@ -212,10 +222,10 @@ def by_gap(every: pd.DataFrame, corpora: list[str], encoder: str, rules: dict[st
                     middle[places],
                     means,
                     style,
-                    color=COLOURS[corpus],
-                    marker=".",
-                    markersize=4,
-                    label=f"{corpus}, r as {rule}",
+                    color=colour_of(corpus, encoder, weak),
+                    marker=marker,
+                    markersize=3,
+                    label=f"{corpus}{mark}, r as {rule}",
                 )
         ax.set_ylabel(label)
         ax.axhline(0, color="black", linewidth=0.5)

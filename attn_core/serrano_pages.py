@@ -4,7 +4,7 @@ A page works with whatever is stored: absent runs are named lines for a gap box.
 trained live where it is not stored, drawn in its own colour, and never counted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,9 @@ from attn_core.archive import ENCODER_NAMES, Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
 from attn_core.experiments import erasure
+from attn_core.figures import PAPER as GREY
 from attn_core.runs import HIERARCHICAL, SEEDS, AbsentRun, Run, obtain
-from attn_core.seeds import book_seeds, lacking, obtain_all, over_seeds, summary_of
+from attn_core.seeds import HEADLINE_SEEDS, book_seeds, lacking, obtain_all, over_seeds, planned, summary_of
 
 PAPER = ("yahoo", "imdb_stars", "amazon", "yelp")
 """The paper's four data sets in the order of its figures, as far as this book has them."""
@@ -66,6 +67,11 @@ def run_of(corpus: str, encoder: str, seed: int = SEEDS[0]) -> Run:
 def live(run: Run) -> Result:
     """A run of the generated set, trained without progress bars where it is not stored."""
     return obtain(run, progress=False, traces=False)
+
+
+def colour_of(corpus: str, encoder: str, weak: Collection[tuple[str, str]] = ()) -> str:
+    """The colour of a data set; grey where the model enters no claim."""
+    return GREY if (corpus, encoder) in weak else COLOURS[corpus]
 
 
 def models_of(corpus: str, encoders: Iterable[str]) -> list[str]:
@@ -148,6 +154,13 @@ def over_models(every: pd.DataFrame, statistic: str, measure: str = "mean", bin:
     """Mean over seeds with interval of one number, one row per corpus and encoder (columns of `over_seeds`)."""
     part = every[(every["statistic"] == statistic) & (every["measure"] == measure) & (every["bin"] == bin)]
     return over_seeds(part, "corpus", "encoder")
+
+
+def deciding(corpora: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Real data sets of which enough seeds are planned to decide a claim; the others, with the seeds planned."""
+    plans = {name: planned(name, HEADLINE_SEEDS) for name in corpora if not CATALOGUE[name].generated}
+    can = [name for name, plan in plans.items() if plan >= HEADLINE_SEEDS]
+    return can, [f"{name} ({plan})" for name, plan in plans.items() if plan < HEADLINE_SEEDS]
 
 
 def weak(found: list[Result]) -> dict[tuple[str, str], str]:

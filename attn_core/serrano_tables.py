@@ -4,7 +4,7 @@ All take summaries (`serrano_pages.summaries`: corpus, encoder, seed, statistic,
 that enter no claim (`serrano_pages.weak`), and return tables or words; every word follows from the numbers.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -57,10 +57,9 @@ def rankings(
     Columns corpus, encoder, ranking, quantity (a key of QUANTITIES), mean, low, high, n_seeds, over, counts. Documents
     of more than one item; fraction and regret: those that flip under the ranking; equals: those that flip at all. One
     further quantity, regret_common: regret_fraction over the documents that flip under every ranking. The interval is
-    Student's t over seeds (over = 'seeds'); a model of one seed whose document table is given in `documents` has a
-    bootstrap over its documents ('documents'), others none. Where no resampling moves the number a bootstrap says
-    nothing: a share then has Wilson's interval, the others have none. item_left: a flip that comes with the zero vector
-    counts as none. The optimum has no regret.
+    Student's t over seeds (over = 'seeds'); a model of one seed of which `documents` has *every* document that the mean
+    is of has an interval over them ('documents', see `over_documents`), others none. item_left: a flip that comes with
+    the zero vector counts as none. The optimum has no regret.
     """
     suffix, parts = "@left" if item_left else "", []
     for ranking in RANKINGS:
@@ -82,10 +81,12 @@ def rankings(
     for model, table in (documents or {}).items():
         mine = rows[(rows["corpus"] == model[0]) & (rows["encoder"] == model[1]) & (rows["n_seeds"] == 1)]
         mine = mine[mine["quantity"].isin(list(QUANTITIES))]
+        if (table["n"] > 1).sum() != several_items(every, *model):
+            continue  # a sample: an interval over it is not one of the mean over all
         found = derived(table, item_left)
         for row in mine.itertuples():
             values = found[f"{row.quantity}_{row.ranking}"].to_numpy(float)
-            interval = over_documents(values, row.quantity)
+            interval = over_documents(values, QUANTITIES[row.quantity][2], row.quantity == "equals")
             rows.loc[row.Index, ["low", "high", "over"]] = [*interval, "documents" if np.isfinite(interval[0]) else ""]
     rows["counts"] = [counts(*model, weak) for model in zip(rows["corpus"], rows["encoder"], strict=True)]
     places = {encoder: i for i, encoder in enumerate(HIERARCHICAL)}
@@ -93,6 +94,13 @@ def rankings(
     return rows[
         ["corpus", "encoder", "ranking", "quantity", "mean", "low", "high", "n_seeds", "over", "counts"]
     ].reset_index(drop=True)
+
+
+def several_items(every: pd.DataFrame, corpus: str, encoder: str) -> int:
+    """Documents of more than one item that the summaries of a model are of, first seed; 0 without a run."""
+    part = every[(every["corpus"] == corpus) & (every["encoder"] == encoder) & (every["bin"] == "all")]
+    part = part[(part["statistic"] == "fraction_attention") & (part["measure"] == "n")]
+    return int(part["value"].iloc[0]) if len(part) else 0
 
 
 def on_common(every: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
@@ -133,15 +141,15 @@ def after_centring(traces: Traces) -> np.ndarray:
     return np.where(traces.lengths > 1, share, np.nan)
 
 
-def over_documents(values: np.ndarray, quantity: str) -> tuple[float, float]:
-    """95 % interval over documents: bootstrap; where that has no width, Wilson's for a share, else NaN."""
+def over_documents(values: np.ndarray, statistic: Callable = np.mean, share: bool = False) -> tuple[float, float]:
+    """95 % interval over documents: bootstrap; where no resampling moves the number, Wilson's for a share, else NaN."""
     from scipy.stats import binomtest
 
     values = values[np.isfinite(values)]
-    low, high = bootstrap_interval(values, QUANTITIES[quantity][2]) if len(values) else (np.nan, np.nan)
+    low, high = bootstrap_interval(values, statistic)
     if low < high:
         return low, high
-    if len(values) and quantity == "equals":
+    if len(values) and share:
         interval = binomtest(int(values.sum()), len(values)).proportion_ci(method="wilson")
         return float(interval.low), float(interval.high)
     return np.nan, np.nan

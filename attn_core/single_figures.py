@@ -1,5 +1,7 @@
 """Figures 3 and 4 of Serrano & Smith: what erasing one item changes, against its weight."""
 
+from collections.abc import Collection
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -9,7 +11,9 @@ from attn_core.experiments.erasure import ALPHA_BINS
 from attn_core.figures import CONTROL, PAPER, WIDTH
 from attn_core.measures import bootstrap_interval
 from attn_core.serrano_figures import absent, grid, label_edges
-from attn_core.serrano_pages import COLOURS
+from attn_core.serrano_pages import colour_of
+
+Weak = Collection[tuple[str, str]]
 
 BINS, FEWEST, LIMITS = 200, 10, (-0.05, 0.45)
 """Bins of the weight gap by which the authors thin the scatter plot, documents drawn in each, and their y axis."""
@@ -35,11 +39,13 @@ def thin_points(ax: plt.Axes, x: np.ndarray, js: np.ndarray, colour: str, size: 
     ax.plot(x[rows], js[rows], ".", color=colour, **look)
 
 
-def scatter(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "coded") -> None:
+def scatter(
+    tables: dict[str, pd.DataFrame], panels: list[str], encoder: str, rule: str = "coded", weak: Weak = ()
+) -> None:
     """Difference of JS against difference of weights, Figure 3; tables: data set -> documents.
 
-    Points as the authors thin them. Ours: means by weight gap over *all* documents with 95 % bootstrap intervals, for
-    bins of at least ten.
+    weak: (data set, model) of those that enter no claim, drawn grey. Points as the authors thin them. Ours: means by
+    weight gap over *all* documents with 95 % bootstrap intervals, for bins of at least ten.
     """
     figure, axes = grid([name for name in panels if name in tables] or panels[:1])
     for name, ax in axes.items():
@@ -48,7 +54,7 @@ def scatter(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "cod
             continue
         part = tables[name][tables[name]["n"] > 1]
         alpha, js = (part[f"delta_{kind}@{rule}"].to_numpy(float) for kind in ("alpha", "js"))
-        thin_points(ax, alpha, js, COLOURS[name], size=5, alpha=0.35)
+        thin_points(ax, alpha, js, colour_of(name, encoder, weak), size=5, alpha=0.35)
         place = np.clip(np.digitize(alpha, ALPHA_BINS[::2]) - 1, 0, 9)
         for k in range(10):
             values = js[place == k]
@@ -61,11 +67,10 @@ def scatter(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "cod
     label_edges(figure, "Δα", "ΔJS")
 
 
-def negatives(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "coded") -> None:
-    """Weight gaps at which negative JS differences occur, Figure 4: counts of documents, not thinned.
-
-    Bins as the authors choose them (Freedman & Diaconis, at most 50).
-    """
+def negatives(
+    tables: dict[str, pd.DataFrame], panels: list[str], encoder: str, rule: str = "coded", weak: Weak = ()
+) -> None:
+    """Weight gaps at which negative JS differences occur, Figure 4: counts of documents, not thinned; see `edges`."""
     figure, axes = grid([name for name in panels if name in tables] or panels[:1], height=2.2)
     for name, ax in axes.items():
         if name not in tables:
@@ -74,18 +79,24 @@ def negatives(tables: dict[str, pd.DataFrame], panels: list[str], rule: str = "c
         part = tables[name][tables[name]["n"] > 1]
         gaps = part.loc[part[f"delta_js@{rule}"] < 0, f"delta_alpha@{rule}"].to_numpy(float)
         if len(gaps):
-            ax.hist(np.clip(gaps, 0, 1), bins=edges(gaps), color=COLOURS[name], alpha=0.7)
+            ax.hist(np.clip(gaps, 0, 1), bins=edges(gaps), color=colour_of(name, encoder, weak), alpha=0.7)
         ax.set(title=f"{name}, {len(gaps):,} of {len(part):,}", xlim=(0, 1), xticks=np.arange(0, 1.01, 0.2))
     label_edges(figure, "Δα where ΔJS < 0", "documents")
 
 
 def many(
-    tables: dict[tuple[str, str], pd.DataFrame], encoders: list[str], corpora: list[str], kind: str, rule: str = "coded"
+    tables: dict[tuple[str, str], pd.DataFrame],
+    encoders: list[str],
+    corpora: list[str],
+    kind: str,
+    rule: str = "coded",
+    weak: Weak = (),
 ) -> None:
     """Figures 3 or 4 of several models at once: a row a model, a column a data set; kind: 'scatter' or 'negatives'.
 
-    tables: (data set, model) -> documents. Points are thinned as in `scatter`, bins are those of `negatives`; no means.
-    Models and data sets without any documents have no row and no column.
+    tables: (data set, model) -> documents. Points are thinned as in `scatter`; bins are those of `negatives`, how many of
+    how many documents stands in the panel; no means. weak: as in `scatter`. Models and data sets without any documents
+    have no row and no column.
     """
     encoders = [name for name in encoders if any(model == name for _, model in tables)] or encoders[:1]
     corpora = [name for name in corpora if any(corpus == name for corpus, _ in tables)] or corpora[:1]
@@ -104,17 +115,26 @@ def many(
             part = part[part["n"] > 1]
             alpha, js = (part[f"delta_{name}@{rule}"].to_numpy(float) for name in ("alpha", "js"))
             if kind == "scatter":
-                thin_points(ax, alpha, js, COLOURS[corpus], size=3, alpha=0.3)
+                thin_points(ax, alpha, js, colour_of(corpus, encoder, weak), size=3, alpha=0.3)
                 ax.axhline(0, color="black", linewidth=0.4)
                 ax.set_ylim(*LIMITS)
-            elif (js < 0).any():
-                ax.hist(np.clip(alpha[js < 0], 0, 1), bins=edges(alpha[js < 0]), color=COLOURS[corpus], alpha=0.7)
+                continue
+            gaps = alpha[js < 0]
+            if len(gaps):
+                ax.hist(np.clip(gaps, 0, 1), bins=edges(gaps), color=colour_of(corpus, encoder, weak), alpha=0.7)
+            ax.text(
+                0.97, 0.93, f"{len(gaps):,} of {len(part):,}", ha="right", va="top", transform=ax.transAxes, fontsize=8
+            )
         line[0].set_ylabel(f"{ENCODER_NAMES[encoder]}s", fontsize=9)
     for ax, corpus in zip(axes[0], corpora, strict=True):
         ax.set_title(corpus, fontsize=10, color=CONTROL if corpus == "planted" else "black")
     figure.supxlabel("Δα" if kind == "scatter" else "Δα where ΔJS < 0", fontsize=11)
 
 
-def edges(gaps: np.ndarray) -> int:
-    """Number of bins by Freedman and Diaconis, at most 50."""
-    return min(50, len(np.histogram_bin_edges(gaps, "fd")) - 1) if np.ptp(gaps) > 0 else 1
+def edges(gaps: np.ndarray) -> np.ndarray:
+    """Edges of equal bins on [0, 1], as many as Freedman and Diaconis ask for there, at least 20 and at most 50.
+
+    The authors' bins span the gaps that occur, so that a single document would fill half the axis.
+    """
+    asked = len(np.histogram_bin_edges(np.clip(gaps, 0, 1), "fd", range=(0, 1))) - 1
+    return np.linspace(0, 1, min(max(asked, 20), 50) + 1)

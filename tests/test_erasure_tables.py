@@ -17,8 +17,18 @@ from attn_core.experiments import draws as random
 from attn_core.experiments.dispersion import dispersion, slope
 from attn_core.experiments.erasure import RANKINGS, derived, document_table, summary_table
 from attn_core.experiments.removal import NEVER, removals
-from attn_core.experiments.single import CHOICES, RULES, logits_without, other_item, single, top_items, two_by_two
+from attn_core.experiments.single import (
+    CHOICES,
+    RULES,
+    logits_without,
+    other_item,
+    single,
+    top_items,
+    two_by_two,
+    weights_dealt_anew,
+)
 from attn_core.measures import LN2, jsd
+from attn_core.traces import Traces
 
 
 def test_single_equals_the_loop():
@@ -39,13 +49,34 @@ def test_single_equals_the_loop():
 
 
 def test_closed_form_of_a_single_erasure():
-    """-alpha / (1 - alpha) (c - s), specification 8.3."""
+    """-alpha / (1 - alpha) (c - s), specification 8.3; the same as -alpha (c - mean of the others), without odds."""
     traces = toy_traces((2, 5, 9), classes=4)
     top = top_items(traces)["attention"]
     moved = logits_without(traces, top) - traces.logits
     for row, _, attention, contribution in plain.documents(traces):
         alpha, mean = attention[top[row]], attention @ contribution
         np.testing.assert_allclose(moved[row], -alpha / (1 - alpha) * (contribution[top[row]] - mean), atol=1e-10)
+        kept = np.arange(len(attention)) != top[row]
+        others = attention[kept] @ contribution[kept] / attention[kept].sum()
+        np.testing.assert_allclose(moved[row], -alpha * (contribution[top[row]] - others), atol=1e-10)
+
+
+def test_a_weight_near_one_may_do_less_than_a_small_one():
+    """Weights (0.9, 0.05, 0.05), contributions (0, 10, -10): by hand 0, and 0.05 * (10 + 0.5 / 0.95)."""
+    alpha, c = np.array([0.9, 0.05, 0.05]), np.array([[0.0], [10.0], [-10.0]])
+    one = Traces(np.array([0]), np.array([0]), np.array([0, 3]), np.log(alpha) - np.log(0.9), c, np.array([0.0]))
+    moved = [abs(float((logits_without(one, np.array([t])) - one.logits)[0, 0])) for t in range(3)]
+    np.testing.assert_allclose(moved, [0, *[0.05 * (10 + 0.5 / 0.95)] * 2], atol=1e-12)
+
+
+def test_weights_dealt_anew_are_the_same_weights_on_other_items():
+    traces = toy_traces((2, 5, 9, 30), classes=3)
+    anew = weights_dealt_anew(traces)
+    for start, stop in zip(traces.offsets, traces.offsets[1:], strict=False):
+        np.testing.assert_array_equal(np.sort(anew.attention[start:stop]), np.sort(traces.attention[start:stop]))
+    assert not np.array_equal(anew.attention, traces.attention) and anew.contribution is traces.contribution
+    assert not np.array_equal(weights_dealt_anew(traces, seed=1).attention, anew.attention)
+    assert single(anew)["delta_js@coded"].notna().all()
 
 
 def test_the_other_item_by_both_rules():

@@ -49,8 +49,26 @@ def test_a_line_counts_what_is_defined():
     table = exchanged.per_document(made_up(2))
     found = exchanged.line(table).set_index("test")
     assert found.loc["tau_loo", "n"] == table["tau_loo"].notna().sum() < len(table)
-    assert (found["low"] <= found["mean"]).all() and (found["mean"] <= found["high"]).all()
+    known = found[found["low"].notna()]
+    assert (known["low"] <= known["mean"]).all() and (known["mean"] <= known["high"]).all() and len(known) > 8
     assert found.loc["fraction", "mean"] == np.median(table["fraction"].dropna())
+
+
+def test_a_share_of_nought_has_an_interval_with_width():
+    table = exchanged.per_document(made_up(2)).assign(equals_left_random=0.0, regret=0.0)
+    found = exchanged.line(table).set_index("test")
+    low, high = found.loc["equals_left_random", ["low", "high"]]
+    assert low == 0 and high == pytest.approx(1.959964**2 / (len(table) + 1.959964**2), abs=1e-5)  # Wilson at 0 of n
+    assert np.isnan(found.loc["regret", ["low", "high"]].to_numpy(float)).all()
+
+
+def test_few_documents_enter_no_finding():
+    few, enough = exchanged.FEWEST_DOCUMENTS - 1, exchanged.FEWEST_DOCUMENTS
+    labels = [exchanged.label("sst", "lstm", {}, n) for n in (few, enough)]
+    assert labels == ["sst BiLSTM *", "sst BiLSTM"]
+    rows = pd.DataFrame({"label": [labels[0], labels[1], labels[1]], "n": [enough, few, enough]})
+    assert exchanged.entering(rows).index.tolist() == [2], "by the model's documents, then by the test's"
+    assert exchanged.entering(rows.iloc[:0]).empty
 
 
 def test_sorted_test_sets_keep_all_their_classes():

@@ -17,7 +17,8 @@ from attn_core.seeds import lacking, planned
         ("imdb", 9, 3),
         ("sst", 9, 5),
         ("imdb_stars", 5, 5),
-        ("amazon", 5, 3),
+        ("amazon", 5, 5),
+        ("yelp", 5, 3),
         ("planted", 5, 1),
     ],
 )

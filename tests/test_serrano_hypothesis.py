@@ -82,4 +82,16 @@ def test_dispersions_draw_a_point_a_run_and_a_line_a_seed():
     lines = [line for line in ax.lines if line.get_linestyle() == "-" and line.get_marker() == "None"]
     points = sum(len(line.get_xdata()) for line in ax.lines if line.get_marker() != "None")
     assert len(lines) == 5 and points == 15 and len({line.get_marker() for line in ax.lines}) == 4
+    assert ax.get_ylim()[0] == 0
+
+
+def test_dispersions_of_one_seed_have_no_line_and_weak_models_are_grey():
+    names = {"han_rnn": "HANrnn", "han_conv": "HANconv", "han_none": "HANnoenc"}
+    _, ax = matplotlib.pyplot.subplots()
+    runs = runs_by_hand(0.1)
+    one = runs[runs["seed"] == runs["seed"].iloc[0]]
+    erasure_figures.dispersions(ax, one, names, {("20news_all", "han_rnn")})
+    assert len(ax.lines) == 3 and {line.get_marker() for line in ax.lines} == {"o", "^", "s"}
+    assert [line.get_color() == erasure_figures.PAPER for line in ax.lines if line.get_marker() == "o"] == [True]
+    assert not any(line.get_color() == erasure_figures.PAPER for line in ax.lines if line.get_marker() != "o")
     matplotlib.pyplot.close("all")

@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgba
 from test_serrano_scores import SUMMARIES, made_up, result_of, six_models
 
 from attn_core import baselines, serrano_claims, serrano_figures, serrano_pages, serrano_scores, single_figures
@@ -122,6 +123,44 @@ def test_weak_models_are_named_with_the_reason():
     assert serrano_pages.told_weak({}) == "none"
 
 
+def test_models_that_enter_no_claim_are_grey(every):
+    documents, weak = erasure.document_table(made_up(1)), {("imdb_stars", "han_rnn"): "weak"}
+    for reasons in ({}, weak):
+        colour = to_rgba(serrano_pages.GREY if reasons else serrano_pages.COLOURS["imdb_stars"])
+        single_figures.scatter({"imdb_stars": documents}, ["imdb_stars"], "han_rnn", weak=reasons)
+        assert to_rgba(plt.gcf().axes[0].lines[0].get_color()) == colour
+        single_figures.negatives({"imdb_stars": documents}, ["imdb_stars"], "han_rnn", weak=reasons)
+        assert plt.gcf().axes[0].patches[0].get_facecolor()[:3] == colour[:3]
+        single_figures.many(
+            {("imdb_stars", "han_rnn"): documents}, ["han_rnn"], ["imdb_stars"], "scatter", weak=reasons
+        )
+        assert to_rgba(plt.gcf().axes[0].lines[0].get_color()) == colour
+        serrano_figures.by_gap(every, ["imdb_stars"], "han_rnn", {"coded": "-"}, reasons)
+        line = plt.gcf().axes[0].lines[0]
+        assert to_rgba(line.get_color()) == colour and ("*" in line.get_label()) == bool(reasons)
+    plt.close("all")
+
+
+def test_a_single_document_is_a_narrow_bar():
+    assert single_figures.edges(np.array([0.3])).tolist() == np.linspace(0, 1, 21).tolist()
+    many = single_figures.edges(np.random.default_rng(0).random(100_000) / 10)
+    assert len(many) == 51 and many[0] == 0 and many[-1] == 1
+
+
+def test_base_rate_of_the_tolerance_by_hand():
+    within, pairs = serrano_claims.pairs_within(0.15)
+    shares = {"han_rnn": (0.087, 0.455, 0.246, 0.315), "han_conv": (0.176, 0.531, 0.359, 0.478),
+              "flan_rnn": (0.654, 0.645, 0.714, 0.706), "flan_conv": (0.791, 0.547, 0.534, 0.633)}  # fmt: skip
+    gaps = [abs(row[i] - row[j]) for row in shares.values() for i in range(4) for j in range(i)]
+    assert (within, pairs) == (sum(gap <= 0.15 for gap in gaps), 24) and 0 < within < 24
+    assert serrano_claims.pairs_within(0.0)[0] == 0 and serrano_claims.pairs_within(1.0)[0] == 24
+
+
+def test_sets_that_can_decide_a_row_by_what_is_planned():
+    can, cannot = serrano_pages.deciding(["imdb_stars", "amazon", "yelp", "planted"])
+    assert can == ["imdb_stars", "amazon"] and cannot == ["yelp (3)"]
+
+
 def test_thinning_keeps_at_most_ten_a_bin_and_drops_the_largest():
     rng = np.random.default_rng(0)
     alpha, js = rng.random(5000), rng.random(5000)
@@ -136,13 +175,15 @@ def test_thinning_keeps_at_most_ten_a_bin_and_drops_the_largest():
 
 def test_figures_draw_what_is_there(every):
     documents = erasure.document_table(made_up(1))
-    single_figures.scatter({"imdb_stars": documents}, ["imdb_stars", "amazon"])
+    single_figures.scatter({"imdb_stars": documents}, ["imdb_stars", "amazon"], "han_rnn")
     assert [ax.get_title() for ax in plt.gcf().axes] == [f"imdb_stars, n = {(documents['n'] > 1).sum():,}", ""], (
         "no panel for a set that is not stored"
     )
-    single_figures.negatives({"imdb_stars": documents}, ["imdb_stars"])
+    single_figures.negatives({"imdb_stars": documents}, ["imdb_stars"], "han_rnn")
     single_figures.many({("imdb_stars", "han_conv"): documents}, ["han_conv"], ["imdb_stars", "amazon"], "negatives")
     assert len(plt.gcf().axes) == 1
+    negative, several = documents["delta_js@coded"] < 0, (documents["n"] > 1).sum()
+    assert plt.gcf().axes[0].texts[0].get_text() == f"{negative.sum():,} of {several:,}"
     serrano_figures.boxes(every, ["imdb_stars"], ["han_rnn"], weak={("imdb_stars", "han_rnn"): "weak"})
     assert len(plt.gcf().axes[0].patches) == 4, "one box an order"
     words = [text.get_text() for text in plt.gcf().legends[0].get_texts()]

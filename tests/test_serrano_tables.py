@@ -76,16 +76,22 @@ def test_one_seed_has_an_interval_over_its_documents():
     ]
 
 
+def test_a_sample_of_the_documents_gives_no_interval_for_the_mean_of_all():
+    table = erasure.document_table(made_up(SEEDS[0]))
+    rows = rankings(summaries(six_models(1)), documents={("imdb_stars", "han_rnn"): table.iloc[:-1]})
+    assert (table["n"].iloc[-1] > 1) and rows["low"].isna().all() and (rows["over"] == "").all()
+
+
 def test_documents_that_are_all_alike_have_no_interval_of_width_zero():
-    low, high = serrano_tables.over_documents(np.ones(50), "equals")
+    low, high = serrano_tables.over_documents(np.ones(50), share=True)
     z = 1.959964
     assert low == pytest.approx(1 / (1 + z**2 / 50), abs=1e-5) and high == pytest.approx(1)  # Wilson at n of n
-    assert np.isnan(serrano_tables.over_documents(np.zeros(50), "regret_fraction")).all()
-    assert np.isnan(serrano_tables.over_documents(np.where(np.arange(500) < 10, 0.5, 1.0), "fraction")).all(), (
+    assert np.isnan(serrano_tables.over_documents(np.zeros(50))).all()
+    assert np.isnan(serrano_tables.over_documents(np.where(np.arange(500) < 10, 0.5, 1.0), np.median)).all(), (
         "a median at the edge"
     )
     mixed = np.arange(50) % 5 == 0
-    assert serrano_tables.over_documents(mixed.astype(float), "equals") == pytest.approx(
+    assert serrano_tables.over_documents(mixed.astype(float), share=True) == pytest.approx(
         bootstrap_interval(mixed.astype(float), np.mean)
     )
 

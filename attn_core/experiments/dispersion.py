@@ -1,8 +1,8 @@
 """How different a document's items are to the decoder (not in Serrano and Smith 2019; specification, section 8.3).
 
-Erasing item t changes the logits by exactly -alpha_t / (1 - alpha_t) (c_t - s), s = sum alpha c: an odds factor times
-the distance of the item's contribution from the document's mean. Where an encoder makes all contributions alike, even
-a large weight does nothing.
+Erasing item t changes the logits by exactly -alpha_t (c_t - s_t), s_t the weighted mean of the others' contributions:
+the weight times the distance of the item from the rest. Where an encoder makes all contributions alike, even a large
+weight does nothing. (The same as -alpha_t / (1 - alpha_t) (c_t - s), s = sum alpha c: s has the item in it.)
 """
 
 import numpy as np

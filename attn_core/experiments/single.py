@@ -1,10 +1,13 @@
 """Erasing one item: the top item of a ranking against a random other. Serrano and Smith 2019, section 4."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
+from attn_core.experiments.controls import shuffles
 from attn_core.experiments.removal import as_classes, blocks_of, labels
 from attn_core.experiments.tables import table, totals
 from attn_core.measures import jsd
@@ -90,6 +93,16 @@ def single(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd
                 columns[f"delta_alpha@{rule}"] = np.where(several, alpha, np.nan)
                 columns[f"same@{rule}"] = (r == top) & several
     return table(traces, **columns)
+
+
+def weights_dealt_anew(traces: Traces, seed: int = 0) -> Traces:
+    """The same documents with each one's weights shuffled over its items; contributions and bias stay.
+
+    `single` of these shows what erasing the top item does where attention knows nothing of the items. The traced
+    gradients and leave-one-out belong to the model's own weights and are dropped.
+    """
+    scores = traces.score[shuffles(seed, "shuffle", traces)]
+    return replace(traces, score=scores, gradient=None, leave_one_out=None)
 
 
 def two_by_two(documents: pd.DataFrame, choice: str, rule: str) -> dict[str, float]:
