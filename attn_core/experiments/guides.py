@@ -104,10 +104,13 @@ def by_f1(scores: pd.DataFrame) -> pd.DataFrame:
     scores: as `differences`, and positives, the share of class 1 in the test set. Columns as there, without holm and
     lies: shown, not judged.
     """
-    share = scores["positives"]
-    return gaps_of(
-        scores, [replace(c, score="f1") for c in CONTRASTS if c.score == "auc"], floor=2 * share / (1 + share)
-    )
+    former = [replace(c, score="f1") for c in CONTRASTS if c.score == "auc"]
+    return gaps_of(scores, former, floor=f1_of_one_answer(scores["positives"]))
+
+
+def f1_of_one_answer(share: pd.Series | float) -> pd.Series | float:
+    """F1 of class 1 of the rule that always says class 1; share: of class 1 (never saying it has F1 0)."""
+    return 2 * share / (1 + share)
 
 
 def gaps_of(scores: pd.DataFrame, contrasts: Iterable[Contrast], floor: pd.Series | float = CHANCE) -> pd.DataFrame:
