@@ -3,8 +3,8 @@
 A cell says whether attention *passes* a test, that is, whether it behaves as one would ask of an explanation there: the
 95 % interval over seeds lies on the test's good side of its threshold. 'fails': on the other side; 'open': around it;
 'few': fewer than five seeds, which decide nothing. Thresholds are those of data/reported/tolerances.csv. Weak models,
-reported values of data sets that were not rerun, and generated documents stand beside, in no count; cells on parts of
-the papers' data or on stand-ins are tallied apart.
+curves that cannot be read, reported values of data sets that were not rerun, and generated documents stand beside, in
+no count; cells on parts of the papers' data or on stand-ins are tallied apart.
 """
 
 from collections.abc import Iterable
@@ -65,10 +65,22 @@ TESTS = (
 )  # fmt: skip
 BY_KEY = {test.key: test for test in TESTS}
 
-SYMBOLS = {"passes": "✓", "fails": "✗", "open": "○", "few": "·", "weak": "", "reported": "", "planted": ""}
-KINDS = ("ours", "authors", "weak", "reported", "planted")
+SYMBOLS = {
+    "passes": "✓",
+    "fails": "✗",
+    "open": "○",
+    "few": "·",
+    "weak": "",
+    "unread": "",
+    "reported": "",
+    "planted": "",
+}
+KINDS = ("ours", "authors", "weak", "unread", "reported", "planted")
 """Ours (counted, see `counted`); ours with the checkpoint that the authors choose, on the test set; models that do not
-do their task; the papers' values; generated documents."""
+do their task; curves of ours off which nothing can be read; the papers' values; generated documents."""
+
+CLIMB = (0.2, 0.6)
+"""The two JSDs at which a curve is read for the test 'hard to move'."""
 
 WEAK = 0.10
 """A model whose mean accuracy lies farther below the best model of its data set says nothing about attention there."""
@@ -176,20 +188,27 @@ def wiegreffe_cells(runs: pd.DataFrame, corpora: Iterable[str], kind: str = "our
         scores = guided_scores(runs, [corpus])
         # as in the paper: permuted weights are worse than none
         own, plain = (scores[scores["source"] == source].set_index("seed")["f1"] for source in ("own", "uniform"))
-        climbs = [
-            frontier.HALVED * (frontier.tvd_at(curve["jsd"], curve["tvd"], 0.6)
-                               - frontier.tvd_at(curve["jsd"], curve["tvd"], 0.2))
-            for _, curve in adversaries(runs, corpus).groupby("seed", sort=False)
-        ]  # fmt: skip
+        climbs = [climb(curve) for _, curve in adversaries(runs, corpus).groupby("seed", sort=False)]
         seeds = of_role(runs, corpus, "base")["jsd"].dropna()
         for test, values in (
             ("necessary", necessary(runs, corpus)), ("stable", seeds), ("hard to move", climbs),
             ("guide", (own - plain).dropna()),
         ):  # fmt: skip
             rows.append(cell(test, corpus, "lstm", values, kind))
+        if kind == "ours" and len(climbs) and np.isnan(climbs).all():
+            rows.append(["hard to move", corpus, "lstm", np.nan, np.nan, np.nan, len(climbs), "unread"])
         if kind == "ours":
             rows.append(cell("necessary", corpus, "lstm", necessary(runs, corpus, "test"), "authors"))
     return [row for row in rows if row[6]]
+
+
+def climb(curve: pd.DataFrame) -> float:
+    """Halved TVD at JSD 0.6 minus at 0.2 of one adversary's curve, read as on its page (`frontier.read_off`), or NaN.
+
+    The scorecard's bands are older than that rule and join all neighbours.
+    """
+    low, high = frontier.read_off(curve, CLIMB)["tvd_halved"]
+    return high - low
 
 
 def reported_cells(corpora: Iterable[str] = GATED) -> list[list]:
@@ -217,9 +236,7 @@ def reported_cells(corpora: Iterable[str] = GATED) -> list[list]:
             .pivot(index="statistic", columns="measure", values="value")
             .sort_values("JSD_attention_vs_base")
         )
-        at = [
-            frontier.tvd_at(curve["JSD_attention_vs_base"], curve["TVD_prediction_vs_base"], jsd) for jsd in (0.2, 0.6)
-        ]
+        at = [frontier.tvd_at(curve["JSD_attention_vs_base"], curve["TVD_prediction_vs_base"], jsd) for jsd in CLIMB]
         rows.append(["hard to move", corpus, "lstm", [at[1] - at[0]]])
         table3 = reported("wiegreffe_table3_guides", corpus=corpus).set_index("model")["value"]
         rows.append(["guide", corpus, "lstm", [table3["guided_mlp:base_lstm"] - table3["guided_mlp:uniform"]]])
@@ -254,7 +271,7 @@ def matrix(
     marks = data_marks([*results, *runs["result"]])
     if scored is not None:  # its data sets are none of the results'
         marks |= scored[scored["ours"].notna()].set_index("corpus")["data"].to_dict()
-    data = found["corpus"].map(marks).where(found["kind"].isin(KINDS[:3])).fillna("")
+    data = found["corpus"].map(marks).where(found["kind"].isin(KINDS[:4])).fillna("")
     named = found["corpus"].mask(found["kind"] == "planted", LONG)
     return found.assign(corpus=named, lies=[lies(row) for row in found.itertuples()], data=data)
 

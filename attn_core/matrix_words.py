@@ -6,9 +6,10 @@ import pandas as pd
 
 from attn_core.across import listed, number, told
 from attn_core.archive import ENCODER_NAMES
-from attn_core.matrix import BY_KEY, CLAIMS, SUMMARY, SYMBOLS, TESTS, counted, counts
+from attn_core.matrix import BY_KEY, CLAIMS, CLIMB, SUMMARY, SYMBOLS, TESTS, counted, counts
 from attn_core.verdict import DECIDED, UNDECIDED, WAITING, Answer
 from attn_core.wiegreffe_runs import GATED
+from attn_core.wiegreffe_tables import digits
 
 DEMANDS = ("necessary", "stable", "hard to move", "guide")
 """Tests of Wiegreffe & Pinter."""
@@ -30,8 +31,12 @@ def told_cell(row) -> str:
         return f"{number(row.mean, test.form)} ({'measured on Figure 5' if row.test in MEASURED else 'reported'})"
     seeds = f"{row.n_seeds} seed{'s' if row.n_seeds != 1 else ''}"
     mark = getattr(row, "data", "")
+    if row.kind == "unread":
+        return f"not readable at JSD {' or '.join(f'{jsd:g}' for jsd in CLIMB)}, {seeds}" + (
+            f", {mark}" if mark not in ("", "same") else ""
+        )
     marks = ([mark] if mark not in ("", "same") else []) + (["weak model"] if row.kind == "weak" else [])
-    value = told(row.mean, row.low, row.high, test.form, test.bounds)
+    value = told(row.mean, row.low, row.high, digits(row.low, row.high, test.threshold, test.form), test.bounds)
     return f"{SYMBOLS[row.lies]} {', '.join([value, seeds, *marks])}".strip()
 
 

@@ -145,11 +145,11 @@ def transfer(gaps: pd.DataFrame, corpora: list[str], marks: dict[str, str]) -> A
     verdicts = {corpus: guides.leakage(gaps, corpus) for corpus in corpora if corpus in set(gaps["corpus"])}
     told_of = [
         marked(corpus, marks) + sentence.removeprefix(corpus)
-        for corpus, (verdict, sentence) in verdicts.items() if verdict != "open"
+        for corpus, (verdict, _, sentence) in verdicts.items() if verdict != "open"
     ]  # fmt: skip
     if not told_of:
         return Answer(WAITING, "No data set has five seeds of the guided networks and their controls.")
-    decided = [corpus for corpus, (verdict, _) in verdicts.items() if verdict not in ("open", "undecided")]
+    decided = [corpus for corpus, (verdict, *_) in verdicts.items() if verdict not in ("open", "undecided")]
     return Answer(DECIDED if own(decided, marks) else UNDECIDED, " ".join(told_of))
 
 

@@ -11,9 +11,10 @@ import pandas as pd
 
 from attn_core.across import listed, seeds_in_words
 from attn_core.experiments import frontier
+from attn_core.measures import seed_interval
 from attn_core.runs import Run
 from attn_core.wiegreffe_pages import counted
-from attn_core.wiegreffe_runs import adversaries, planned
+from attn_core.wiegreffe_runs import adversaries, guided_scores, planned
 
 
 def told_epochs(runs: pd.DataFrame, corpora: Iterable[str], wanted: Iterable[Run] | None = None) -> str:
@@ -39,8 +40,8 @@ def told_grid(adversaries: pd.DataFrame) -> str:
 def told_read(name: str, read: pd.DataFrame, seeds: int, rest_too: bool = True) -> str:
     """'sst (3 seeds, not decided): 0.026 at 0.1 (of 2 curves)': halved TVD read off a data set's curves at a mean JSD.
 
-    read: of `frontier.read_off`. rest_too: name the JSDs near which no curve has points; else they are named only if
-    all are such.
+    read: of `frontier.read_off`. rest_too: name the JSDs at which no curve can be read, and why; else they are named
+    only if all are such.
     """
     known, rest = read[np.isfinite(read["tvd"])], read[~np.isfinite(read["tvd"])]
     parts = [
@@ -48,8 +49,11 @@ def told_read(name: str, read: pd.DataFrame, seeds: int, rest_too: bool = True) 
         + (f" (of {r.n_seeds} curve{'s' if r.n_seeds > 1 else ''})" if seeds > 1 else "")
         for r in known.itertuples()
     ]
-    if len(rest) and (rest_too or not len(known)):
-        parts.append(f"no points near {', '.join(f'{at:g}' for at in rest['at'])}")
+    if rest_too or not len(known):
+        parts += [
+            f"not read at {', '.join(f'{at:g}' for at in part['at'])} ({why})"
+            for why, part in rest.groupby("why", sort=False)
+        ]
     return f"{name} ({counted(seeds)}): {', '.join(parts)}"
 
 
@@ -63,18 +67,71 @@ def told_late(late: pd.DataFrame) -> str:
 
 
 def side_of_curve(points: pd.DataFrame, kind: str) -> str:
-    """Where the mean of a kind of points lies beside the trained curves: 'below' or 'above' them at its JSD.
+    """Where the points of a kind lie beside the trained curves: their mean 'below' or 'above' them at its JSD.
 
-    Where no curve can be read at that JSD: 'below every point' or 'above every point' of theirs, whatever its JSD,
-    else 'no points near'. '' without such a point or adversary.
+    Where no curve can be read at that JSD: 'below every point' or 'above every point' of the adversaries, whatever
+    their JSD, if each of the kind is; else how many of each, and why nothing is read. '' without such a point or
+    adversary.
     """
     part, trained = points[points["kind"] == kind], points[points["kind"] == "adversary"]
     if not len(part) or not len(trained):
         return ""
-    own, heights = part["tvd_halved"].mean(), trained["tvd_halved"]
-    at = frontier.read_off(trained, (part["jsd"].mean(),))["tvd_halved"].item()
-    if np.isfinite(at):
-        return "below" if own < at else "above"
-    return (
-        "below every point" if own < heights.min() else "above every point" if own > heights.max() else "no points near"
+    own, heights = part["tvd_halved"], trained["tvd_halved"]
+    read = frontier.read_off(trained, (part["jsd"].mean(),)).iloc[0]
+    if np.isfinite(read["tvd"]):
+        return "below" if own.mean() < read["tvd_halved"] else "above"
+    above, below = int((own > heights.max()).sum()), int((own < heights.min()).sum())
+    if len(part) in (above, below):
+        return f"{'above' if above else 'below'} every point ({read['why']} at its JSD)"
+    sides = {"above every point": above, "below every point": below, "between them": len(part) - above - below}
+    told = [f"{count} of {len(part)} {side}" for side, count in sides.items() if count]
+    return f"{listed(told)} ({read['why']} at its JSD)"
+
+
+# ---- adversaries as guides -------------------------------------------------------------------------------------------
+
+
+def guides_by_lambda(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
+    """F1 of networks that adversaries guide minus F1 under uniform weights, one row per data set and λ.
+
+    Columns corpus, divergence, jsd (of the adversary to its base), settled, f1, gap, low, high (within seeds of the
+    guided networks, 95 % Student t), n_seeds, chosen: whether `guided_scores` takes it.
+    """
+    rows, corpora = [], list(corpora)
+    scores = guided_scores(runs, corpora)
+    for corpus in corpora:
+        mine = runs[(runs["corpus"] == corpus) & (runs["role"] == "guide: adversary") & (runs["selection"] == "dev")]
+        plain = scores[(scores["corpus"] == corpus) & (scores["source"] == "uniform")].set_index("seed")["f1"]
+        taken = set(scores[(scores["corpus"] == corpus) & (scores["source"] == "adversary")]["divergence"])
+        trained = adversaries(runs, corpus)
+        for divergence, part in mine.groupby("divergence"):
+            own = trained[(trained["divergence"] == divergence) & trained["seed"].isin(part["base_seed"])]
+            gap = (part.set_index("seed")["f1"] - plain).dropna().to_numpy(float)
+            rows.append({
+                "corpus": corpus, "divergence": divergence, "jsd": own["jsd"].mean(), "settled": own["settled"].all(),
+                "f1": part["f1"].mean(), "gap": gap.mean() if len(gap) else np.nan,
+                **dict(zip(("low", "high"), seed_interval(gap), strict=True)), "n_seeds": len(gap),
+                "chosen": divergence in taken,
+            })  # fmt: skip
+    columns = ["corpus", "divergence", "jsd", "settled", "f1", "gap", "low", "high", "n_seeds", "chosen"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def told_guides(rows: pd.DataFrame) -> str:
+    """'sst λ 0.01 (JSD 0.68), 20news λ 0.0008 (JSD 0.65, not converged)': the chosen rows of `guides_by_lambda`."""
+    return listed(
+        f"{r.corpus} λ {r.divergence:g} (JSD {r.jsd:.2f}{'' if r.settled else ', not converged'})"
+        for r in rows[rows["chosen"]].itertuples()
     )
+
+
+def told_range(rows: pd.DataFrame) -> str:
+    """'sst from +0.006 (λ 0.0005, JSD 0.15) to -0.265 (λ …)': the best and the worst λ of `guides_by_lambda`."""
+    parts = []
+    for corpus, part in rows.dropna(subset="gap").groupby("corpus", sort=False):
+        best, worst = part.loc[part["gap"].idxmax()], part.loc[part["gap"].idxmin()]
+        parts.append(
+            f"{corpus} from {best['gap']:+.3f} (λ {best['divergence']:g}, JSD {best['jsd']:.2f}) "
+            f"to {worst['gap']:+.3f} (λ {worst['divergence']:g}, JSD {worst['jsd']:.2f})"
+        )
+    return listed(parts)

@@ -5,6 +5,7 @@ Colours can be told apart by colour-blind readers and differ in lightness; every
 
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -34,15 +35,15 @@ def paired_bars(ax: Axes, rows: pd.DataFrame, bottom: float = 0.6) -> None:
     """Base and uniform F1 side by side, a pair per data set, with 95 % intervals over seeds; open diamonds: the paper.
 
     rows: of `wiegreffe_tables.gaps` for one choice of checkpoint. Data sets that were not rerun have the paper's marks
-    alone; fewer than five seeds: a hatched bar without interval.
+    alone; an arm of fewer than five seeds: a hatched bar without interval.
     """
     for i, row in enumerate(rows.itertuples()):
-        for shift, colour, mean, low, high, theirs in (
-            (-0.2, ATTENTION, row.base, row.base_low, row.base_high, row.paper_base),
-            (0.2, UNIFORM, row.uniform, row.uniform_low, row.uniform_high, row.paper_uniform),
+        for shift, colour, mean, low, high, theirs, count in (
+            (-0.2, ATTENTION, row.base, row.base_low, row.base_high, row.paper_base, row.n_base),
+            (0.2, UNIFORM, row.uniform, row.uniform_low, row.uniform_high, row.paper_uniform, row.n_uniform),
         ):
             if np.isfinite(mean):
-                few = row.n_seeds < HEADLINE_SEEDS
+                few = count < HEADLINE_SEEDS
                 ax.bar(
                     i + shift,
                     mean - bottom,
@@ -170,27 +171,20 @@ def trade_off_legend(figure, frontiers: bool = True, theirs: bool = True) -> Non
 
 
 def by_epoch(ax: Axes, rows: pd.DataFrame) -> None:
-    """JSD on the test set after each epoch, one line per λ (shades from light to dark as it grows), over all seeds.
+    """JSD on the test set after each epoch, one line per λ and seed; the λ of a colour stands in the legend.
 
     A ring marks the kept epoch. rows: of `wiegreffe_curves.epochs`.
     """
     divergences = sorted(rows["divergence"].unique())
     for i, divergence in enumerate(divergences):
-        shade = 0.78 * (1 - i / max(len(divergences) - 1, 1))
-        for _, part in rows[rows["divergence"] == divergence].groupby("seed", sort=False):
+        colour = colormaps["viridis_r"](0.1 + 0.9 * i / max(len(divergences) - 1, 1))
+        for k, (_, part) in enumerate(rows[rows["divergence"] == divergence].groupby("seed", sort=False)):
             part = part.sort_values("epoch")
-            ax.plot(part["epoch"] + 1, part["jsd"], color=str(shade), linewidth=1.3)
+            label = f"λ {divergence:g}" if k == 0 else None
+            ax.plot(part["epoch"] + 1, part["jsd"], color=colour, linewidth=1.5, label=label)
             kept = part[part["kept"].astype(bool)]
             ax.plot(kept["epoch"] + 1, kept["jsd"], "o", markerfacecolor="none", color=OURS, markersize=6)
-        last = rows[rows["divergence"] == divergence].sort_values("epoch").iloc[-1]
-        ax.annotate(
-            f"{divergence:g}",
-            (last["epoch"] + 1, last["jsd"]),
-            xytext=(4, 0),
-            textcoords="offset points",
-            fontsize=8.5,
-            va="center",
-        )
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8.5, handlelength=1.2)
     ax.set_xlabel("epoch")
     ax.set_ylabel("mean JSD to the base")
     ax.set_ylim(0, 0.72)

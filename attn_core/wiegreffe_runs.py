@@ -77,7 +77,7 @@ def table(results: Iterable[Result]) -> pd.DataFrame:
     """One row per run that has a role, whatever its family.
 
     Columns corpus, role, seed, selection, divergence (of an adversary, or of the adversary that guides), base_seed, f1
-    (of class 1), accuracy, jsd and tvd (means over the test set beside the compared run, |dp|; NaN without one),
+    (of class 1), auc, accuracy, jsd and tvd (means over the test set beside the compared run, |dp|; NaN without one),
     positives (share of class 1 in the test set), n_train, n_test, epochs (trained), result.
     """
     rows = []
@@ -93,25 +93,13 @@ def table(results: Iterable[Result]) -> pd.DataFrame:
             "corpus": run.corpus, "role": name, "seed": run.seed, "selection": run.selection,
             "divergence": np.nan if origin is None or origin.divergence is None else origin.divergence,
             "base_seed": -1 if run.base is None else run.base.seed,
-            "f1": record.get("f1_1", np.nan), "accuracy": record["accuracy"],
+            "f1": record.get("f1_1", np.nan), "auc": record.get("auc", np.nan), "accuracy": record["accuracy"],
             "jsd": beside.get("jsd", np.nan), "tvd": beside.get("tvd", np.nan),
             "positives": per_class[1] / sum(per_class), "n_train": record["n_train"], "n_test": record["n_test"],
             "epochs": len(record.get("history", ())), "result": result,
         })  # fmt: skip
-    columns = [
-        "corpus",
-        "role",
-        "seed",
-        "selection",
-        "divergence",
-        "base_seed",
-        "f1",
-        "accuracy",
-        "jsd",
-        "tvd",
-        "positives",
-    ]
-    found = pd.DataFrame(rows, columns=[*columns, "n_train", "n_test", "epochs", "result"])
+    first = ["corpus", "role", "seed", "selection", "divergence", "base_seed", "f1", "auc", "accuracy", "jsd", "tvd"]
+    found = pd.DataFrame(rows, columns=[*first, "positives", "n_train", "n_test", "epochs", "result"])
     place = {seed: i for i, seed in enumerate(SEEDS)}
     return found.sort_values("seed", key=lambda seeds: seeds.map(place), kind="stable").reset_index(drop=True)
 
@@ -165,7 +153,7 @@ def best_divergence(rows: pd.DataFrame) -> float:
 
 def guided_scores(runs: pd.DataFrame, corpora: Iterable[str], selection: str = "dev") -> pd.DataFrame:
     """The table that `experiments.guides` takes: corpus, source, seed, base_seed (of the model whose
-    weights guide, -1 for none), f1, accuracy, positives, divergence, result.
+    weights guide, -1 for none), f1, auc, accuracy, positives, divergence, result.
 
     Of several adversaries that guide, the one of the best divergence counts; where none of them is of that, the one
     with the largest divergence.
@@ -181,7 +169,7 @@ def guided_scores(runs: pd.DataFrame, corpora: Iterable[str], selection: str = "
             chosen = best if best in set(guides["divergence"]) else guides["divergence"].max()
             mine = mine[(mine["source"] != "adversary") | (mine["divergence"] == chosen)]
         parts.append(mine)
-    columns = ["corpus", "source", "seed", "base_seed", "f1", "accuracy", "positives", "divergence", "result"]
+    columns = ["corpus", "source", "seed", "base_seed", "f1", "auc", "accuracy", "positives", "divergence", "result"]
     return pd.concat(parts)[columns].drop_duplicates(["corpus", "source", "seed"]).reset_index(drop=True)
 
 

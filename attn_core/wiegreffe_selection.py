@@ -54,4 +54,4 @@ def answer(row) -> str:
         return "too few seeds"
     if row.low > 0:
         return "flatters"
-    return "scores lower" if row.high < 0 else "may flatter; not shown here"
+    return "scores lower" if row.high < 0 else "no shift shown, either way"

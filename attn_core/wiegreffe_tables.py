@@ -9,7 +9,8 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from attn_core.across import told
+from attn_core.across import number as shown
+from attn_core.across import seeds_in_words, told
 from attn_core.experiments import guides
 from attn_core.measures import seed_interval
 from attn_core.reported import reported
@@ -56,8 +57,9 @@ def gaps(
 
     Columns corpus, chosen ('test' as the authors, 'dev'); jain, paper_base, paper_uniform, paper_gap (Table 2); base,
     base_low, base_high, uniform, uniform_low, uniform_high (F1 of class 1, 95 % Student t over the pairs' seeds; a
-    model without any partner over its own); gap, low, high, n_seeds (differences within seeds), n_planned, answer: a
-    key of ANSWERS, OPEN while pairs are missing, '' with fewer than five seeds or no run.
+    model without any partner over its own), n_base, n_uniform (seeds of these two); gap, low, high, n_seeds
+    (differences within seeds), n_planned, answer: a key of ANSWERS, OPEN while pairs are missing, '' with fewer than
+    five seeds or no run.
     """
     printed = (
         reported("wiegreffe_table2_f1_uniform")
@@ -83,7 +85,8 @@ def gaps(
                 low, high = seed_interval(values.to_numpy(float))
                 ends = ("low", "high") if name == "gap" else (f"{name}_low", f"{name}_high")
                 row |= {name: values.mean(), ends[0]: low, ends[1]: high}
-            rows.append(row | {"n_seeds": len(gap), "n_planned": wanted})
+            sizes = {"n_base": len(base), "n_uniform": len(uniform)}
+            rows.append(row | sizes | {"n_seeds": len(gap), "n_planned": wanted})
     found = pd.DataFrame(rows)
     decided = [answer(row.low, row.high, row.n_seeds) for row in found.itertuples()]
     return found.assign(
@@ -101,6 +104,12 @@ def answer(low: float, high: float, n_seeds: int, margin: float = MARGIN) -> str
     return "needed" if low > margin else "not needed" if high < margin else "undecided"
 
 
+def digits(low: float, high: float, bound: float = MARGIN, form: str = ".3f") -> str:
+    """The form, with four digits for three where an end of an interval would be printed as the bound it must clear."""
+    same = shown(bound, form) in (shown(low, form), shown(high, form))
+    return form.replace(".3f", ".4f") if same else form
+
+
 def told_needs(rows: pd.DataFrame, chosen: str = "dev") -> str:
     """Which data sets need attention, in one sentence per answer, from rows of `gaps`."""
     rows, parts = rows[rows["chosen"] == chosen], []
@@ -108,7 +117,8 @@ def told_needs(rows: pd.DataFrame, chosen: str = "dev") -> str:
         mine = rows[rows["answer"] == key]
         if len(mine):
             cells = [
-                f"{r.corpus} (gap {told(r.gap, r.low, r.high, '.3f')}, {r.n_seeds} seeds)" for r in mine.itertuples()
+                f"{r.corpus} (gap {told(r.gap, r.low, r.high, digits(r.low, r.high))}, {r.n_seeds} seeds)"
+                for r in mine.itertuples()
             ]
             parts.append(f"{words[0].upper()}{words[1:]} on {', '.join(cells)}.")
     waiting = rows[rows["answer"] == OPEN]
@@ -217,11 +227,11 @@ def table_2(rows: pd.DataFrame) -> pd.DataFrame:
     for row in rows.itertuples():
         absent = NOT_RERUN if row.corpus in GATED else NO_RUN
         ours = {
-            name: told(value, low, high, ".3f", bounds) if np.isfinite(value) else absent
-            for name, value, low, high, bounds in (
-                ("base", row.base, row.base_low, row.base_high, (0, 1)),
-                ("uniform", row.uniform, row.uniform_low, row.uniform_high, (0, 1)),
-                ("gap", row.gap, row.low, row.high, (-1, 1)),
+            name: told(value, low, high, ".3f", (0, 1)) + ("" if row.n_seeds else f", {seeds_in_words(count)} alone")
+            if np.isfinite(value) else absent
+            for name, value, low, high, count in (
+                ("base", row.base, row.base_low, row.base_high, row.n_base),
+                ("uniform", row.uniform, row.uniform_low, row.uniform_high, row.n_uniform),
             )
         }  # fmt: skip
         lines.append({
@@ -229,7 +239,8 @@ def table_2(rows: pd.DataFrame) -> pd.DataFrame:
             "J&W": number(row.jain),
             "paper: base": number(row.paper_base, 3), "paper: uniform": number(row.paper_uniform, 3),
             "paper: gap": number(row.paper_gap, 3), "our base": ours["base"], "our uniform": ours["uniform"],
-            "our gap, 95 %": ours["gap"], "pairs of seeds": pairs_in_words(row),
+            "our gap, 95 %": told(row.gap, row.low, row.high, digits(row.low, row.high)) if row.n_seeds else absent,
+            "pairs of seeds": pairs_in_words(row),
             "answer": {**ANSWERS, OPEN: OPEN}.get(row.answer, "few seeds" if row.n_seeds else "–"),
         })  # fmt: skip
     return pd.DataFrame(lines)

@@ -128,3 +128,16 @@ def test_bad_epsilons_are_named():
     for epsilons in ((), (0.1, 0.1), (0.2, 0.1)):
         with pytest.raises(AttnError, match="rising list"):
             frontier.optima(toy_traces(), epsilons)
+
+
+def test_why_a_curve_cannot_be_read():
+    """Each reason by itself; a curve that can be read has none."""
+    points = pd.DataFrame(
+        {"seed": 10, "divergence": [0.0, 1.0, 2.0], "jsd": [0.1, 0.3, 0.6], "tvd": 0.1, "settled": True}
+    )
+    read = frontier.read_off(points, (0.2, 0.3, 0.5, 0.65), apart=0.25).set_index("at")
+    assert read["why"].to_dict() == {0.2: "", 0.3: "", 0.5: "gap 0.30 > 0.25", 0.65: "not reached"}
+    late = points.assign(settled=[True, True, False])
+    assert frontier.unreadable(late, 0.5, 0.25) == "not converged"
+    both = pd.concat([late, points.assign(seed=50)])
+    assert frontier.unreadable(both, 0.5, 0.25) == "not converged, gap 0.30 > 0.25"

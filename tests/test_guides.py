@@ -14,32 +14,48 @@ LEVELS = {
 }  # fmt: skip
 
 
-def scores_of(levels=None, corpus="sst", seeds=SEEDS[:5], spread=0.002, positives=0.5):
-    """Made-up F1 around a level per source, one number a seed, noise of its own for each source."""
+AUC = {"own, position": 0.50, "own, rank": 0.50, "uniform, position": 0.50}
+
+
+def scores_of(levels=None, corpus="sst", seeds=SEEDS[:5], spread=0.002, positives=0.5, auc=None):
+    """Made-up F1 around a level per source, one number a seed, noise of its own for each source; AUC likewise."""
     rng = np.random.default_rng(0)
     rows = []
     for source, level in (LEVELS | (levels or {})).items():
         if level is not None:
             noise = rng.normal(size=len(seeds))
             noise = spread * (noise - noise.mean())
-            rows += [(corpus, source, seed, level + e, positives) for seed, e in zip(seeds, noise, strict=True)]
-    return pd.DataFrame(rows, columns=["corpus", "source", "seed", "f1", "positives"])
+            area = (AUC | (auc or {})).get(source, 0.9)
+            rows += [
+                (corpus, source, seed, level + e, area + e, positives) for seed, e in zip(seeds, noise, strict=True)
+            ]
+    return pd.DataFrame(rows, columns=["corpus", "source", "seed", "f1", "auc", "positives"])
 
 
 def test_differences_are_taken_within_seeds():
     scores = scores_of()
     found = guides.differences(scores).set_index("contrast")
-    f1 = {source: part.set_index("seed")["f1"] for source, part in scores.groupby("source")}
+    runs = {source: part.set_index("seed") for source, part in scores.groupby("source")}
     for contrast in guides.CONTRASTS:
-        row, (first, second) = found.loc[contrast.name], (f1[contrast.first], f1[contrast.second])
+        row, first = found.loc[contrast.name], runs[contrast.first][contrast.score]
+        second = runs[contrast.second][contrast.score] if contrast.second else 0 * first + 0.5
         test = ttest_rel(first, second)
         low, high = test.confidence_interval(0.95)
         assert (row["mean"], row["low"], row["high"], row["p"]) == pytest.approx(
             (np.mean(first - second), low, high, test.pvalue)
         )
         assert row["n_seeds"] == 5
-    ranks = found.loc["ranks alone − always class 1"]
-    assert ranks["mean"] == pytest.approx(0.667 - 2 / 3, abs=1e-12), "half the documents positive: F1 2/3"
+    assert found["score"].value_counts().to_dict() == {"f1": 7, "auc": 2}
+
+
+def test_weights_alone_are_judged_by_auc_and_shown_by_f1():
+    """Networks that say class 0 alone have F1 0 and may yet order documents well: F1 hides it, AUC does not."""
+    scores = scores_of({"own, position": 0.0, "own, rank": 0.0}, auc={"own, position": 0.7, "own, rank": 0.7})
+    found, former = (take(scores).set_index("contrast") for take in (guides.differences, guides.by_f1))
+    for name in guides.NEEDED[2:]:
+        assert found.loc[name, "lies"] == "above" and found.loc[name, "mean"] == pytest.approx(0.2)
+    assert list(former.index) == list(guides.NEEDED[2:]) and former["score"].eq("f1").all() and "lies" not in former
+    assert former["mean"].tolist() == pytest.approx([-0.6, -2 / 3]), "half the documents positive: F1 2/3"
 
 
 def test_seeds_of_one_source_alone_do_not_count():
@@ -54,7 +70,7 @@ def test_holm_over_all_data_sets():
     """Holm's bounds by hand: the smallest p is multiplied by the number of tests; false discoveries are less strict."""
     both = pd.concat([scores_of(), scores_of({"own": 0.801}, "imdb")])
     found = guides.differences(both)
-    assert len(found) == 2 * (len(guides.CONTRASTS) + 1) and found["n_seeds"].eq(5).all()
+    assert len(found) == 2 * len(guides.CONTRASTS) and found["n_seeds"].eq(5).all()
     smallest = found["p"].idxmin()
     assert found.loc[smallest, "holm"] == pytest.approx(min(found.loc[smallest, "p"] * len(found), 1))
     assert (found["holm"] >= found["p"]).all() and (found["holm"] >= false_discovery_control(found["p"]) - 1e-12).all()
@@ -64,32 +80,43 @@ def test_holm_over_all_data_sets():
     assert (alone["holm"].to_numpy() <= found[found["corpus"] == "sst"]["holm"].to_numpy() + 1e-12).all()
 
 
+SHOWN = {"own, position": 0.55}
+
+
 @pytest.mark.parametrize(
-    "levels, verdict",
+    "levels, auc, verdict, leak",
     [
-        ({}, "tokens"),
-        ({"own, position": 0.65}, "both"),
-        ({"own, rank": 0.70}, "both"),
-        ({"permuted": 0.83, "own, position": 0.65}, "weights"),
-        ({"permuted": 0.83}, "unexplained"),
-        ({"own": 0.80}, "undecided"),
-        ({"own": 0.80, "permuted": 0.70, "own, position": 0.65}, "undecided"),
-        ({"own": 0.70}, "no gain"),
-        ({"own, position": 0.55}, "tokens"),
-        ({"own, position": None}, "open"),
-        ({"permuted": None}, "open"),
-        ({"uniform": None}, "open"),
+        ({}, {}, "tokens", "contains"),
+        ({}, SHOWN, "tokens", "above"),
+        ({}, {"own, rank": 0.55}, "tokens", "above"),
+        ({"own, position": 0.9}, {}, "tokens", "contains"),
+        ({"permuted": 0.83}, SHOWN, "unexplained", "above"),
+        ({"permuted": 0.83}, {}, "unexplained", "contains"),
+        ({"own": 0.80}, {}, "undecided", "contains"),
+        ({"own": 0.80, "permuted": 0.70}, SHOWN, "undecided", "above"),
+        ({"own": 0.70}, SHOWN, "no gain", "above"),
+        ({}, {"own, position": 0.45}, "tokens", "contains"),
+        ({"own, position": None}, {}, "tokens", ""),
+        ({"permuted": None}, {}, "open", "contains"),
+        ({"uniform": None}, SHOWN, "open", "above"),
     ],
 )
-def test_the_verdict_follows_the_numbers(levels, verdict):
-    found, sentence = guides.leakage(guides.differences(scores_of(levels)), "sst")
-    assert found == verdict and guides.VERDICTS[verdict] in sentence and sentence.startswith("sst: ")
+def test_verdict_and_leak_follow_the_numbers(levels, auc, verdict, leak):
+    found, leaks, sentence = guides.leakage(guides.differences(scores_of(levels, auc=auc)), "sst")
+    assert (found, leaks) == (verdict, leak) and sentence.startswith("sst: ")
+    assert guides.VERDICTS[verdict] in sentence and guides.LEAKS[leak] in sentence
+
+
+def test_a_leak_by_its_own_interval_alone_is_told_so():
+    scores = scores_of(spread=0.014, auc={"own, position": 0.54})
+    verdict, leak, sentence = guides.leakage(guides.differences(scores), "sst")
+    assert leak == "alone" and guides.LEAKS["alone"] in sentence and "AUC +0.040 (" in sentence
 
 
 def test_few_seeds_decide_nothing():
     gaps = guides.differences(scores_of(seeds=SEEDS[:4]))
     assert guides.leakage(gaps, "sst")[0] == "open" and set(gaps["lies"]) == {""}
-    assert guides.leakage(gaps, "imdb") == ("open", "imdb: no run of what decides it.")
+    assert guides.leakage(gaps, "imdb") == ("open", "", "imdb: no run of what decides it.")
 
 
 def test_a_gain_that_is_not_shown_is_no_absence_and_permuting_is_told():
@@ -97,16 +124,16 @@ def test_a_gain_that_is_not_shown_is_no_absence_and_permuting_is_told():
 
     def sentence(permuted, spread=0.002):
         gaps = guides.differences(scores_of({"own": 0.80, "permuted": permuted}, spread=spread))
-        verdict, words = guides.leakage(gaps, "sst")
-        assert verdict == "undecided" and "not shown, so leakage is not decided" in words and "no gain" not in words
+        verdict, _, words = guides.leakage(gaps, "sst")
+        assert verdict == "undecided" and guides.VERDICTS["undecided"] in words and "no gain" not in words
         return words
 
     assert guides.PERMUTED["above"] in sentence(0.70) and guides.PERMUTED["contains"] in sentence(0.80)
     assert guides.PERMUTED["below"] in sentence(0.90)
     weak = sentence(0.78, spread=0.014)
     assert guides.PERMUTED["alone"] in weak and "clear of 0, but not after Holm" in weak, "clear of 0 before Holm only"
-    _, lower = guides.leakage(guides.differences(scores_of({"own": 0.70})), "sst")
-    assert guides.VERDICTS["no gain"] in lower and "not decided" not in lower
+    *_, lower = guides.leakage(guides.differences(scores_of({"own": 0.70})), "sst")
+    assert guides.VERDICTS["no gain"] in lower and guides.VERDICTS["undecided"] not in lower
 
 
 def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
@@ -131,11 +158,11 @@ def test_contrasts_are_listed_by_side():
 
 
 def test_sentences_hold_the_numbers():
-    _, sentence = guides.leakage(guides.differences(scores_of()), "sst")
+    *_, sentence = guides.leakage(guides.differences(scores_of()), "sst")
     assert "own − uniform +0.030 (" in sentence and "own − permuted +0.030 (" in sentence and "5 seeds" in sentence
-    _, short = guides.leakage(guides.differences(scores_of()), "sst", numbers=False)
-    assert short == f"sst: {guides.VERDICTS['tokens']}." and sentence.startswith(short[:-1])
-    _, other = guides.leakage(guides.differences(scores_of({"own": 0.85})), "sst")
+    *_, short = guides.leakage(guides.differences(scores_of()), "sst", numbers=False)
+    assert short == f"sst: {guides.VERDICTS['tokens']}; {guides.LEAKS['contains']}." and sentence.startswith(short[:-1])
+    *_, other = guides.leakage(guides.differences(scores_of({"own": 0.85})), "sst")
     assert "own − uniform +0.050 (" in other
 
 
@@ -144,4 +171,5 @@ def test_sources_over_seeds():
     assert list(table["source"][:4]) == ["uniform", "trained", "own", "adversary"] and table["corpus"].iloc[0] == "imdb"
     row = table[(table["corpus"] == "sst") & (table["source"] == "uniform")].iloc[0]
     assert row["mean"] == pytest.approx(0.8) and row["low"] < 0.8 < row["high"] and row["n_seeds"] == 5
-    assert guides.always_positive(0.5) == pytest.approx(2 / 3) and guides.always_positive(1.0) == 1
+    area = guides.over_seeds(scores_of(), "auc").set_index("source")["mean"]
+    assert area["own, rank"] == pytest.approx(0.5) and area["own"] == pytest.approx(0.9)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scorecard_runs import result_of as scorecard_result
 from scorecard_runs import whole
+from wiegreffe_results import curve
 
 from attn_core import matrix, matrix_words, verdict, wiegreffe_runs
 from attn_core.measures import seed_interval
@@ -175,6 +176,23 @@ def test_a_model_far_below_the_best_of_its_data_set_enters_no_count():
         result.record["accuracy"] = 0.9 if result.record["run"]["encoder"] == "lstm" else 0.7
     kinds = {(row[0], row[2]): row[-1] for row in matrix.jain_cells(runs)}
     assert kinds["gradients", "lstm"] == "ours" and kinds["gradients", "average"] == "weak"
+
+
+def test_curves_are_read_as_on_their_own_page():
+    """At least one neighbour that has not converged: nothing is read, and the cell says so and enters no count."""
+    row = matrix.matrix([], None, wiegreffe_runs.table(curve()), ["sst"]).query(
+        "test == 'hard to move' and kind == 'ours'"
+    )
+    assert row["n_seeds"].item() == 3 and np.isfinite(row["mean"].item())
+    late = curve()
+    for result in late:
+        if result.record["run"]["divergence"] == 3e-4:
+            result.record["history"] = [{"test_jsd": 0.1}, {"test_jsd": 0.25}]
+    found = matrix.matrix([], None, wiegreffe_runs.table(late), ["sst"])
+    cell = next(found[found["kind"] == "unread"].itertuples())
+    assert (cell.test, cell.corpus, cell.lies, cell.n_seeds) == ("hard to move", "sst", "unread", 3)
+    assert matrix_words.told_cell(cell).startswith("not readable at JSD 0.2 or 0.6, 3 seeds")
+    assert not len(matrix.counted(found[found["test"] == "hard to move"]))
 
 
 def test_the_authors_choice_of_checkpoint_is_told_beside_and_never_counted():

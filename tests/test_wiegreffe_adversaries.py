@@ -1,11 +1,24 @@
 """Trained adversaries in words: each sentence follows its numbers."""
 
+from dataclasses import replace
+
 import pandas as pd
-from wiegreffe_results import CURVE, adversary_of, curve, runs_of, uniform_test
+from wiegreffe_results import (
+    CURVE,
+    GUIDE_F1,
+    adversary_of,
+    curve,
+    guide_run,
+    guided,
+    result_of,
+    runs_of,
+    uniform_test,
+)
 
 from attn_core import wiegreffe_adversaries as told
 from attn_core import wiegreffe_curves
 from attn_core.experiments import frontier
+from attn_core.runs import SEEDS
 
 
 def points_of(*parts):
@@ -34,14 +47,17 @@ def test_the_grid_of_a_curve():
 def test_readings_say_where_no_point_is_near():
     read = frontier.read_off(trained(points_of(curve())), (0.15, 0.68))
     words = told.told_read("sst", read, 3)
-    assert words == "sst (3 seeds, not decided): 0.028 at 0.15 (of 3 curves), no points near 0.68"
+    assert words == "sst (3 seeds, not decided): 0.028 at 0.15 (of 3 curves), not read at 0.68 (not reached)"
     far = frontier.read_off(trained(points_of(curve())), (0.15,), apart=0.1)
-    assert told.told_read("sst", far, 3) == "sst (3 seeds, not decided): no points near 0.15"
+    assert told.told_read("sst", far, 3) == "sst (3 seeds, not decided): not read at 0.15 (gap 0.20 > 0.1)"
     assert told.told_read("sst", read.iloc[:1].assign(n_seeds=1), 1) == "sst (1 seed, not decided): 0.028 at 0.15"
-    assert "not decided" not in told.told_read("sst", read, 5) and "near" not in told.told_read(
-        "sst", read, 3, rest_too=False
-    )
-    assert "no points near 0.15" in told.told_read("sst", far, 3, rest_too=False)
+    assert "not decided" not in told.told_read("sst", read, 5)
+    assert "not read" not in told.told_read("sst", read, 3, rest_too=False)
+    assert "not read at 0.15 (gap" in told.told_read("sst", far, 3, rest_too=False)
+    moving = points_of(curve()).assign(settled=lambda rows: rows["divergence"] != 3e-4)
+    late = frontier.read_off(trained(moving), (0.15, 0.35, 0.68))
+    expected = "sst (3 seeds, not decided): not read at 0.15, 0.35 (not converged), not read at 0.68 (not reached)"
+    assert told.told_read("sst", late, 3) == expected
 
 
 def test_what_has_not_converged_is_named_by_seed():
@@ -55,5 +71,26 @@ def test_sides_follow_the_numbers_and_the_rule_for_reading():
     assert told.side_of_curve(low, "uniform") == "below" and told.side_of_curve(high, "uniform") == "above"
     assert told.side_of_curve(low, "search") == "" == told.side_of_curve(points_of(uniform_test()), "uniform")
     between = points_of(uniform_test(uniform=(0.11, 0.06)), curve())
-    for points, side in ((low, "below every point"), (high, "above every point"), (between, "no points near")):
-        assert told.side_of_curve(points.assign(settled=points["divergence"] != 3e-4), "uniform") == side
+    for points, side in ((low, "below every point"), (high, "above every point"), (between, "5 of 5 between them")):
+        moving = points.assign(settled=points["divergence"] != 3e-4)
+        assert told.side_of_curve(moving, "uniform") == f"{side} (not converged at its JSD)"
+        own = moving["kind"].eq("uniform") & moving["seed"].isin([10, 50])
+        mixed = told.side_of_curve(moving.assign(tvd_halved=moving["tvd_halved"].mask(own, 0.3)), "uniform")
+        assert side == "above every point" or mixed.startswith("2 of 5 above every point, 3 of 5 "), "a mean hides them"
+
+
+def test_adversaries_as_guides_are_shown_at_every_lambda():
+    """The chosen one is one of several; its own adversary says how far it lies and whether it has converged."""
+    late = curve(count=1)
+    late[3].record["history"] = [{"test_jsd": 0.1}, {"test_jsd": 0.45}]  # the λ of 5e-4, which is chosen
+    weak = [result_of(replace(guide_run("sst", "adversary", 10, 2e-3), seed=seed), 0.5) for seed in SEEDS[:5]]
+    strong = [result_of(replace(guide_run("sst", "adversary", 10, 5e-4), seed=seed), 0.7) for seed in SEEDS[:5]]
+    runs = runs_of(uniform_test(), late, guided(adversary=None), weak, strong)
+    rows = told.guides_by_lambda(runs, ["sst", "imdb"])
+    assert rows["divergence"].tolist() == [5e-4, 2e-3] and rows["chosen"].tolist() == [True, False]
+    assert rows["settled"].tolist() == [False, True] and rows["n_seeds"].eq(5).all()
+    plain = GUIDE_F1["uniform"]
+    assert (rows["gap"] - (rows["f1"] - plain)).abs().max() < 0.005 and rows["gap"].is_monotonic_decreasing
+    assert told.told_guides(rows) == "sst λ 0.0005 (JSD 0.45, not converged)"
+    assert told.told_range(rows).startswith("sst from -0.1") and "(λ 0.002, JSD 0.65)" in told.told_range(rows)
+    assert told.told_guides(rows.iloc[:0]) == "none"

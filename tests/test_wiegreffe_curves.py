@@ -64,24 +64,23 @@ def test_points_of_figure_5():
     assert len(wiegreffe_curves.figure_5_read("agnews")) == 0
 
 
-def test_table_4_chooses_and_names_what_lacks():
+def test_table_4_lists_every_lambda_far_from_the_base():
     rows = wiegreffe_curves.table_4(
         runs_of(uniform_test(), curve(), curve("imdb", 1, {1e-4: (0.1, 0.02)})), wiegreffe_runs.CONTINUED
     ).set_index("corpus")
-    best = rows.loc["sst"]
-    assert (
-        best["divergence"] == 5e-4 and best["n_seeds"] == 3 and best["f1"] == pytest.approx(BASE_F1["sst"] - 5 * 5e-4)
-    )
-    assert (
-        best["jsd"] == pytest.approx(CURVE[5e-4][0])
-        and best["tvd_halved"] == pytest.approx(CURVE[5e-4][1] / 2)
-        and best["state"] == ""
-    )
+    far = rows.loc["sst"].set_index("divergence")
+    assert list(far.index) == [5e-4, 2e-3] and far["best"].tolist() == [True, False] and far["n_seeds"].eq(3).all()
+    assert far["f1"].tolist() == pytest.approx([BASE_F1["sst"] - 5 * divergence for divergence in far.index])
+    assert far["jsd"].tolist() == pytest.approx([CURVE[d][0] for d in far.index]) and far["state"].eq("").all()
+    assert far["tvd_halved"].tolist() == pytest.approx([CURVE[d][1] / 2 for d in far.index]) and far["settled"].all()
+    base = wiegreffe_runs.f1_by_seed(runs_of(uniform_test()), "sst", "base")
+    assert far["base_f1"].tolist() == pytest.approx([base[10]] * 2), "of the seed that is imitated, not of all"
     assert rows.loc["imdb", "state"] == "no adversary of JSD 0.4" and rows.loc["diabetes", "state"] == "not rerun"
     assert wiegreffe_curves.table_4(runs_of(), ["sst"])["state"].item() == "no run"
     late = curve()
     late[3].record["history"] = [{"test_jsd": 0.1}, {"test_jsd": 0.45}]
-    assert wiegreffe_curves.table_4(runs_of(late), ["sst"])["state"].item() == "1 of 3 not converged"
+    moved = wiegreffe_curves.table_4(runs_of(late), ["sst"])
+    assert moved["state"].tolist() == ["1 of 3 not converged", ""] and moved["settled"].tolist() == [False, True]
 
 
 def test_epochs_show_what_has_not_settled():
@@ -159,5 +158,14 @@ def test_the_trade_off_and_epochs():
         }
     )
     wiegreffe_figures.by_epoch(axes[0, 1], rows)
-    assert {text.get_text() for text in axes[0, 1].texts} == {"0.1", "0.2"}
+    assert [text.get_text() for text in axes[0, 1].get_legend().get_texts()] == ["λ 0.1", "λ 0.2"]
+    shades = [line.get_color() for line in axes[0, 1].lines if len(line.get_xdata()) and line.get_label()[0] == "λ"]
+    assert len(set(shades)) == 2
     plt.close(figure)
+
+
+def test_a_heat_map_with_numbers_has_one_scale():
+    rows = {"flat": np.array([0.25, 0.25]), "peaked": np.array([1.0, 0.0])}
+    plain, numbered = (figures.heat_map(["a", "<b>"], rows, numbers=shown) for shown in (False, True))
+    assert plain.count("rgba(31,119,180,0.750)") == 3 and numbered.count("rgba(31,119,180,0.750)") == 1
+    assert numbered.count("0.25</span>") == 2 and "0.25</span>" not in plain and "&lt;b&gt;" in numbered

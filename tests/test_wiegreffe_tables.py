@@ -197,3 +197,22 @@ def test_paired_bars():
         "only gated sets are 'not rerun'"
     )
     plt.close(figure)
+
+
+def test_an_arm_alone_is_hatched_and_told_by_its_own_seeds():
+    alone = [r for r in uniform_test("imdb", 5) if r.record["run"]["attention"] == "tanh"]
+    rows = tables.gaps(runs_of(uniform_test("sst", 3), alone), ["sst", "imdb"]).query("chosen == 'dev'")
+    assert rows[["n_seeds", "n_base", "n_uniform"]].to_numpy().tolist() == [[3, 3, 3], [0, 5, 0]]
+    figure, axes = figures.canvas()
+    wiegreffe_figures.paired_bars(axes[0, 0], rows)
+    hatched = [bool(bar.get_hatch()) for bar in axes[0, 0].patches]
+    assert hatched == [True, True, False], "three seeds of both arms; five of one alone"
+    plt.close(figure)
+    shown = tables.table_2(rows).set_index("data")
+    assert shown.loc["imdb", "our base"].endswith("), 5 seeds alone") and shown.loc["imdb", "our gap, 95 %"] == "no run"
+    assert "alone" not in shown.loc["sst", "our base"]
+
+
+def test_an_end_that_would_be_printed_as_the_bound_has_four_digits():
+    assert tables.digits(-0.003, 0.0098) == ".4f" and tables.digits(-0.003, 0.0088) == ".3f"
+    assert tables.digits(-0.02, 0.0004, 0.0, "+.3f") == "+.4f" and tables.digits(0.1, 0.2, 0.1, ".0%") == ".0%"

@@ -163,10 +163,11 @@ def tvd_at(
 
 
 def read_off(points: pd.DataFrame, at: tuple[float, ...], apart: float = APART) -> pd.DataFrame:
-    """TVD read off trained adversaries' curves at given JSDs: at, tvd, low, high, tvd_halved, n_seeds, seeds.
+    """TVD read off trained adversaries' curves at given JSDs: at, tvd, low, high, tvd_halved, n_seeds, seeds, why.
 
     points: seed, divergence, jsd, tvd, settled, one row a run; each seed has a curve of its own, read as `tvd_at` says.
-    n_seeds: curves that can be read there; low, high: Student t over them, NaN for one. tvd NaN: no curve can.
+    n_seeds: curves that can be read there; low, high: Student t over them, NaN for one. tvd NaN: no curve can, and
+    `why` says why not (`unreadable`).
     """
     rows = []
     for x in at:
@@ -177,5 +178,23 @@ def read_off(points: pd.DataFrame, at: tuple[float, ...], apart: float = APART) 
         known = {seed: value for seed, value in values.items() if np.isfinite(value)}
         low, high = seed_interval(np.array(list(known.values())))
         mean = float(np.mean(list(known.values()))) if known else np.nan
-        rows.append([x, mean, low, high, HALVED * mean, len(known), tuple(known)])
-    return pd.DataFrame(rows, columns=["at", "tvd", "low", "high", "tvd_halved", "n_seeds", "seeds"])
+        rows.append([x, mean, low, high, HALVED * mean, len(known), tuple(known),
+                     "" if known else unreadable(points, x, apart)])  # fmt: skip
+    return pd.DataFrame(rows, columns=["at", "tvd", "low", "high", "tvd_halved", "n_seeds", "seeds", "why"])
+
+
+def unreadable(points: pd.DataFrame, at: float, apart: float = APART) -> str:
+    """Why nothing is read off at a JSD: 'not converged', 'gap 0.42 > 0.3' (the narrowest) or both, or 'not reached'.
+
+    points: as `read_off`.
+    """
+    moving, gaps = False, []
+    for _, part in points.groupby("seed", sort=False):
+        part = part.sort_values("divergence")
+        jsd, settled = part["jsd"].to_numpy(float), part["settled"].to_numpy(bool)
+        for a, b, both in zip(jsd, jsd[1:], settled[:-1] & settled[1:], strict=False):
+            if min(a, b) <= at <= max(a, b):
+                moving |= not both
+                gaps += [abs(b - a)] if both and abs(b - a) > apart else []
+    words = ["not converged"] * moving + ([f"gap {min(gaps):.2f} > {apart:g}"] if gaps else [])
+    return ", ".join(words) or "not reached"

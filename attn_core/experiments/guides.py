@@ -1,12 +1,17 @@
 """Attention weights as guides of a network that sees each token alone (Wiegreffe & Pinter 2019, section 3.4, Table 3).
 
-Here: what the scores of guided runs say. Each source of weights has an F1 over seeds; what two sources differ by is
+Here: what the scores of guided runs say. Each source of weights has a score over seeds; what two sources differ by is
 taken within seeds. The paper has four sources and one run of each; the controls are ours: weights permuted within the
 document, another seed's in the test, an untrained model's, those of the per-document search, and weights without words
 (after Bai et al. 2021: the weights themselves may tell the label).
+
+Sources with words are compared by F1, as in the paper. Weights without words are compared by ROC AUC, for a network
+that knows nothing may say class 1 always or never: its F1 is 2/3 or 0 by the sign of an offset, its AUC 0.5. (They were
+compared by F1 at first; changed after the results had been seen. `by_f1` still gives those numbers.)
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -33,12 +38,13 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Contrast:
-    """A difference first - second within seeds, and what it asks."""
+    """A difference first - second within seeds, what it asks, and the score it is taken of; second '': a floor."""
 
     name: str
     first: str
     second: str
     asks: str
+    score: str = "f1"
 
 
 CONTRASTS = (
@@ -49,26 +55,24 @@ CONTRASTS = (
     Contrast("own − untrained", "own", "untrained", "must the guide be trained"),
     Contrast("own − searched", "own", "searched", "are weights of the same output as good"),
     Contrast("adversary − uniform", "adversary", "uniform", "is a trained adversary worse than no guide"),
-    Contrast(
-        "weights alone − places alone", "own, position", "uniform, position", "do weights tell the label without words"
-    ),
-)
+    Contrast("weights alone − places alone", "own, position", "uniform, position",
+             "do weights tell the label without words", "auc"),
+    Contrast("ranks alone − chance", "own, rank", "", "do ranks of weights tell the label", "auc"),
+)  # fmt: skip
 """The family of contrasts."""
 
-
-def always_positive(share: float) -> float:
-    """F1 of class 1 of the rule that always says class 1, the best that looks at nothing; share: of class 1."""
-    return 2 * share / (1 + share)
+CHANCE = 0.5
+"""ROC AUC of a network that knows nothing of the label."""
 
 
-def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
-    """F1 of each source: corpus, source, mean, low, high (95 % Student t over seeds), n_seeds.
+def over_seeds(scores: pd.DataFrame, score: str = "f1") -> pd.DataFrame:
+    """F1 or AUC of each source: corpus, source, mean, low, high (95 % Student t over seeds), n_seeds.
 
-    scores: corpus, source, seed, f1; one row a run. In the order of SOURCES within a data set.
+    scores: corpus, source, seed, and the score; one row a run. In the order of SOURCES within a data set.
     """
     rows = []
     for (corpus, source), part in scores.groupby(["corpus", "source"], sort=False):
-        values = part["f1"].to_numpy(float)
+        values = part[score].to_numpy(float)
         rows.append([corpus, source, values.mean(), *seed_interval(values), len(values)])
     found = pd.DataFrame(rows, columns=["corpus", "source", "mean", "low", "high", "n_seeds"])
     place = {name: i for i, name in enumerate(SOURCES)}
@@ -78,37 +82,54 @@ def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def differences(scores: pd.DataFrame) -> pd.DataFrame:
-    """CONTRASTS of each data set over shared seeds, and the ranks' lead over a rule that looks at nothing.
+    """CONTRASTS of each data set over shared seeds.
 
-    scores: corpus, source, seed, f1, positives (share of class 1 in the test set), and base_seed, the seed of the model
-    whose weights guide (without that column each seed has a guide of its own). Columns corpus, contrast, asks, mean,
-    low, high, n_seeds, n_guides (models that guide the first source; n_seeds where none does), p (Student t, two-sided,
-    against 0), holm (over all rows of all data sets with HEADLINE_SEEDS or more seeds and guides), lies: 'above',
-    'below' or 'contains' zero after Holm, '' where not judged. Contrasts without a common seed are left out.
+    scores: corpus, source, seed, f1, auc, and base_seed, the seed of the model whose weights guide (without that column
+    each seed has a guide of its own). Columns corpus, contrast, asks, score, mean, low, high, n_seeds, n_guides (models
+    that guide the first source; n_seeds where none does), p (Student t, two-sided, against 0), holm (over all rows of
+    all data sets with HEADLINE_SEEDS or more seeds and guides), lies: 'above', 'below' or 'contains' zero after Holm,
+    '' where not judged. Contrasts without a common seed are left out.
     """
-    rows = []
-    for corpus, part in scores.groupby("corpus", sort=False):
-        f1 = {source: mine.set_index("seed")["f1"] for source, mine in part.groupby("source")}
-        pairs = [(c.name, c.asks, c.first, f1.get(c.second)) for c in CONTRASTS]
-        floor = always_positive(float(part["positives"].iloc[0]))
-        pairs.append(("ranks alone − always class 1", "do ranks of weights tell the label", "own, rank", floor))
-        for name, asks, first, second in pairs:
-            if first not in f1 or second is None:
-                continue
-            gap = (f1[first] - second).dropna()
-            if len(gap):
-                mine = part[(part["source"] == first) & part["seed"].isin(gap.index)]
-                values, n_guides = gap.to_numpy(float), guides_of(mine)
-                rows.append(
-                    [corpus, name, asks, values.mean(), *seed_interval(values), len(values), n_guides, seed_p(values)]
-                )
-    columns = ["corpus", "contrast", "asks", "mean", "low", "high", "n_seeds", "n_guides", "p"]
-    found = pd.DataFrame(rows, columns=columns)
+    found = gaps_of(scores, CONTRASTS)
     judged = (found[["n_seeds", "n_guides"]].min(axis=1) >= HEADLINE_SEEDS).to_numpy()
     corrected = np.full(len(found), np.nan)
     corrected[judged] = holm(found["p"].to_numpy()[judged])
     side = np.where(found["mean"] > 0, "above", "below")
     return found.assign(holm=corrected, lies=np.where(judged, np.where(corrected < LEVEL, side, "contains"), ""))
+
+
+def by_f1(scores: pd.DataFrame) -> pd.DataFrame:
+    """The contrasts of weights alone as they were first taken, by F1, the ranks beside always saying class 1.
+
+    scores: as `differences`, and positives, the share of class 1 in the test set. Columns as there, without holm and
+    lies: shown, not judged.
+    """
+    former = [replace(c, score="f1") for c in CONTRASTS if c.score == "auc"]
+    return gaps_of(scores, former, floor=f1_of_one_answer(scores["positives"]))
+
+
+def f1_of_one_answer(share: pd.Series | float) -> pd.Series | float:
+    """F1 of class 1 of the rule that always says class 1; share: of class 1 (never saying it has F1 0)."""
+    return 2 * share / (1 + share)
+
+
+def gaps_of(scores: pd.DataFrame, contrasts: Iterable[Contrast], floor: pd.Series | float = CHANCE) -> pd.DataFrame:
+    """Contrasts of each data set within seeds, not yet judged; floor: what stands for an absent second source."""
+    contrasts, rows = list(contrasts), []
+    for corpus, part in scores.assign(floor=floor).groupby("corpus", sort=False):
+        runs = {source: mine.set_index("seed") for source, mine in part.groupby("source")}
+        for c in contrasts:
+            if c.first not in runs or (c.second and c.second not in runs):
+                continue
+            first = runs[c.first][c.score]
+            gap = (first - (runs[c.second][c.score] if c.second else runs[c.first]["floor"])).dropna()
+            if len(gap):
+                mine = part[(part["source"] == c.first) & part["seed"].isin(gap.index)]
+                values = gap.to_numpy(float)
+                rows.append([corpus, c.name, c.asks, c.score, values.mean(), *seed_interval(values), len(values),
+                             guides_of(mine), seed_p(values)])  # fmt: skip
+    columns = ["corpus", "contrast", "asks", "score", "mean", "low", "high", "n_seeds", "n_guides", "p"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def guides_of(rows: pd.DataFrame) -> int:
@@ -121,17 +142,20 @@ def guides_of(rows: pd.DataFrame) -> int:
 
 VERDICTS = {
     "no gain": "the base's weights give a lower F1 than uniform ones, so there is no gain to explain",
-    "undecided": "a gain over uniform weights is not shown, so leakage is not decided",
-    "tokens": "the gain hangs on which token a weight stands on; that weights without words know the label is not "
-              "shown",
-    "both": "the gain hangs on which token a weight stands on, but weights without words "
-            "also know something of the label",
-    "weights": "it is not shown that the gain hangs on which token a weight stands on, "
-               "while weights without words know something of the label",
-    "unexplained": "it is shown neither that the gain hangs on which token a weight stands on, "
-                   "nor that weights without words know the label",
-    "open": "the runs do not decide",
-}  # fmt: skip
+    "undecided": "a gain over uniform weights is not shown",
+    "tokens": "a gain over uniform weights, and it hangs on which token a weight stands on",
+    "unexplained": "a gain over uniform weights; that it hangs on which token a weight stands on is not shown",
+    "open": "whether there is a gain, and whether it hangs on the tokens, has too few seeds",
+}
+"""Whether there is a gain, and what it hangs on -> in words."""
+
+LEAKS = {
+    "above": "weights without words tell something of the label",
+    "alone": "weights without words tell something of the label by their own interval, though not after Holm",
+    "contains": "that weights without words tell the label is not shown",
+    "": "whether weights without words tell the label has too few seeds",
+}
+"""Whether weights leak the label -> in words; a question of its own, whatever the gain. 'alone': see PERMUTED."""
 
 PERMUTED = {
     "above": "permuting the weights within documents costs F1",
@@ -142,47 +166,48 @@ PERMUTED = {
 }
 """Where own - permuted lies -> in words; 'alone': its interval lies above zero, but not after Holm."""
 
-NEEDED = ("own − uniform", "own − permuted", "weights alone − places alone", "ranks alone − always class 1")
-"""The contrasts that decide on leakage."""
+NEEDED = ("own − uniform", "own − permuted", "weights alone − places alone", "ranks alone − chance")
+"""The contrasts that decide on gain and leakage."""
 
 
-def leakage(gaps: pd.DataFrame, corpus: str, numbers: bool = True) -> tuple[str, str]:
-    """Whether Table 3's gain is information on tokens or leaks through the weights themselves: (verdict, sentence).
+def leakage(gaps: pd.DataFrame, corpus: str, numbers: bool = True) -> tuple[str, str, str]:
+    """Whether Table 3's gain is there and hangs on tokens, and whether weights leak the label: (verdict, leak, words).
 
     gaps: of `differences`; all sides are those after Holm. Verdict, a key of VERDICTS: 'no gain' where own - uniform
-    lies below zero; 'undecided' where it is on neither side, for then neither a gain nor its absence is shown: the
-    sentence goes on with what permuting costs. Above zero, by whether own - permuted ('tokens') and weights without
-    words - places alone, or ranks alone against a constant answer ('weights'), lie above zero. 'open' where one that
-    is needed lacks seeds or runs; the sentence says 'no run' where none of them has any. numbers: with those of the
-    contrasts.
+    lies below zero; 'undecided' where it is on neither side, for then neither a gain nor its absence is shown; above
+    zero 'tokens' or 'unexplained', by own - permuted. Leak, a key of LEAKS: 'above' where weights without words -
+    places alone, or ranks alone - chance, lie above zero, 'alone' where one's own interval does. 'open' and '' where
+    one that is needed lacks seeds or runs; the words say 'no run' where none of them has any. numbers: with those of
+    the contrasts.
     """
     rows = gaps[gaps["corpus"] == corpus].set_index("contrast")
+    known = [name for name in NEEDED if name in rows.index]
     lies = rows["lies"].to_dict()
     gain, token, *alone = (lies.get(name, "") for name in NEEDED)
+    leak = "above" if "above" in alone else "" if "" in alone else "contains"
+    if leak == "contains" and any(rows.loc[name, "low"] > 0 for name in NEEDED[2:]):
+        leak = "alone"
     if gain in ("below", "contains"):
         verdict = "no gain" if gain == "below" else "undecided"
-    elif not gain or not token or ("above" not in alone and "" in alone):
+    elif not gain or not token:
         verdict = "open"
-    elif "above" in alone:
-        verdict = "both" if token == "above" else "weights"
     else:
         verdict = "tokens" if token == "above" else "unexplained"
-    known = [name for name in NEEDED if name in rows.index]
     if not known:
-        return verdict, f"{corpus}: no run of what decides it."
-    words = VERDICTS[verdict]
+        return verdict, leak, f"{corpus}: no run of what decides it."
+    words = [VERDICTS[verdict], LEAKS[leak]]
     if verdict in ("no gain", "undecided"):
         alone_above = token == "contains" and rows.loc["own − permuted", "low"] > 0
-        words += f"; {PERMUTED['alone' if alone_above else token]}"
+        words.insert(1, PERMUTED["alone" if alone_above else token])
     known = [name for name in known if numbers and np.isfinite(rows.loc[name, "low"])]
     told = [f"{name} {told_gap(rows.loc[name])}" for name in known]
-    return verdict, f"{corpus}: {words}" + (f" ({'; '.join(told)})." if told else ".")
+    return verdict, leak, f"{corpus}: {'; '.join(words)}" + (f" ({'; '.join(told)})." if told else ".")
 
 
 def told_gap(row: pd.Series) -> str:
     """'+0.106 (+0.032 to +0.181, 5 seeds; clear of 0, but not after Holm)': a row of `differences` in words."""
     mean, low, high = (number(row[name], "+.3f") for name in ("mean", "low", "high"))
-    text = f"{mean} ({low} to {high}, {seeds_in_words(row['n_seeds'])}"
+    text = f"{'AUC ' if row['score'] == 'auc' else ''}{mean} ({low} to {high}, {seeds_in_words(row['n_seeds'])}"
     if row["n_guides"] < row["n_seeds"]:
         text += f" of {row['n_guides']} guide{'' if row['n_guides'] == 1 else 's'}"
     clear = row["low"] > 0 or row["high"] < 0
