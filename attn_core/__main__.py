@@ -192,7 +192,8 @@ def read(
 
     table, summary = read_sentence(text)
     if as_json:
-        print(json.dumps({**summary, "tokens": table.to_dict("records")}, indent=1))
+        rows = table.astype(object).where(table.notna(), None).to_dict("records")  # JSON knows no NaN
+        print(json.dumps({**summary, "tokens": rows}, indent=1, allow_nan=False))
         return
     print(summary["line"])
     print(table.to_string(index=False, float_format="{:.3f}".format))

@@ -1,13 +1,16 @@
 """Traces of a text classifier whose encoder or attention `tracing` has no fast form for.
 
 By autograd, every deletion encoded anew. Slow (n + 2 forward passes for a text of n words) and general: any module with
-the calling form of models/encoders.py will do that calls its `embedding` on the ids (B, L) as they come. Jain & Wallace
-2019, Algorithm 1, with signs kept, as in `tracing.trace`.
+the calling form of models/encoders.py will do that reads the ids through its `embedding` alone. Jain & Wallace 2019,
+Algorithm 1, with signs kept, as in `tracing.trace`.
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from attn_core.corpora.batches import Documents
@@ -47,27 +50,50 @@ def one_text(
     model: Classifier, ids: Tensor, gradient: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int, float]:
     """Scores (n,), contributions (n, K), gradients (n,) or None, the class whose p counts, p of one text (n + 2,)."""
-    held: list[Tensor] = []
-    hook = model.encoder.embedding.register_forward_hook(lambda module, inputs, e: held.append(e.requires_grad_()))
-    try:
-        with torch.inference_mode(False), torch.enable_grad():
-            lengths = torch.tensor([len(ids)], device=ids.device)
-            h = model.encode(ids[None], lengths)
-            if gradient and (not held or held[0].shape[:2] != (1, len(ids))):
-                raise AttnError(
-                    f"{type(model.encoder).__name__}: its `embedding` must be called on the ids (B, L) as they come, "
-                    "one vector a token, for there the gradients are taken; without them: trace(..., gradient=False)"
-                )
-            score = model.scores(h, real_tokens(ids[None], lengths))
-            logits = model.decoder((score.softmax(-1).detach()[:, None] @ h).squeeze(1))  # attention is held constant
-            chosen = 1 if logits.shape[1] == 1 else int(logits.argmax())
-            p = probability(logits, chosen)[0]
-            slope = torch.autograd.grad(p, held[0])[0] if gradient else None
-    finally:
-        hook.remove()
+    lengths = torch.tensor([len(ids)], device=ids.device)
+    with torch.no_grad():
+        h = model.encode(ids[None], lengths)
+        score = model.scores(h, real_tokens(ids[None], lengths))
+        attention = score.softmax(-1)
+        logits = model.decoder((attention[:, None] @ h).squeeze(1))
+    chosen = 1 if logits.shape[1] == 1 else int(logits.argmax())
+    p = probability(logits, chosen).item()
     contribution = (h[0, 1:-1] @ model.decoder.weight.t()).detach().cpu().numpy()
-    signed = None if slope is None else (slope * held[0])[0, 1:-1].sum(-1).detach().cpu().numpy()
-    return score[0, 1:-1].detach().cpu().numpy(), contribution, signed, chosen, p.item()
+    slope = slopes(model, ids, h, attention, chosen) if gradient else None
+    return score[0, 1:-1].cpu().numpy(), contribution, slope, chosen, p
+
+
+def slopes(model: Classifier, ids: Tensor, h: Tensor, attention: Tensor, chosen: int) -> np.ndarray:
+    """<e_t, dp/de_t> (n,) of a text whose states are h (1, n + 2, H), its attention held constant."""
+    lengths = torch.tensor([len(ids)], device=ids.device)
+    with torch.inference_mode(False), torch.enable_grad(), own_rows(model.encoder.embedding, ids) as (e, places):
+        with torch.backends.cudnn.flags(enabled=False):  # it gives recurrent encoders no gradient outside training mode
+            again = model.encode(places[None], lengths)
+        logits = model.decoder((attention.clone()[:, None] @ again).squeeze(1))
+        p = probability(logits, chosen)[0]
+        slope = torch.autograd.grad(p, e, allow_unused=True)[0]
+    if slope is None or not torch.allclose(again, h, rtol=1e-3, atol=1e-4):
+        raise AttnError(
+            f"{type(model.encoder).__name__}: it reads the words otherwise than by its `embedding`, where the gradients "
+            "are taken; without them: trace(..., gradient=False)"
+        )
+    return (slope * e)[places][1:-1].sum(-1).detach().cpu().numpy()
+
+
+@contextmanager
+def own_rows(embedding: nn.Embedding, ids: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """For a while the embedding's table is this text's: (table (n + 3, E), the tokens' rows (n + 2,)).
+
+    So a word that stands twice has two vectors, each with its own gradient, whichever way an encoder looks them up.
+    Row 0 stays that of the pad.
+    """
+    whole, words = embedding.weight, embedding.num_embeddings
+    table = nn.Parameter(torch.cat([whole[:1], whole[ids]]).detach())
+    embedding.weight, embedding.num_embeddings = table, len(table)
+    try:
+        yield table, torch.arange(1, len(table), device=ids.device)
+    finally:
+        embedding.weight, embedding.num_embeddings = whole, words
 
 
 def deletions(model: Classifier, ids: Tensor, chosen: int) -> np.ndarray:

@@ -169,6 +169,7 @@ def write(store: Path, key: str, record: dict, files: dict) -> None:
     files: name -> Traces or DataFrame.
     """
     stage = staging(store, key)
+    old = stage.with_suffix(".old")
     try:
         for name, content in files.items():
             if isinstance(content, Traces):
@@ -179,11 +180,20 @@ def write(store: Path, key: str, record: dict, files: dict) -> None:
         (stage / "record.json").write_text(lines({**record, "files": sums}))
         stage.chmod(0o755)
         if (store / key).exists():
-            os.rename(store / key, stage.with_suffix(".old"))
+            os.rename(store / key, old)
         os.rename(stage, store / key)
+    except BaseException:
+        put_back(old, store / key)
+        raise
     finally:
         shutil.rmtree(stage, ignore_errors=True)
-        shutil.rmtree(stage.with_suffix(".old"), ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def put_back(old: Path, place: Path) -> None:
+    """The old state of a run whose writer was stopped between moving it aside and bringing the new one."""
+    if old.exists() and not place.exists():
+        os.rename(old, place)
 
 
 def lines(record: dict) -> str:
@@ -228,6 +238,8 @@ def verify(store: Path, key: str) -> None:
 def sweep_away(store: Path) -> None:
     """Remove the staging folders of writers that are dead; whole runs and other sweeps' work are never touched.
 
+    A run that such a writer had moved aside, without bringing the new one, is put back.
+
     Of another machine that shares the store nothing is known: what it has left is removed after a week.
     """
     for stage in store.glob(".*.*"):
@@ -237,6 +249,8 @@ def sweep_away(store: Path) -> None:
         except FileNotFoundError:  # just finished
             continue
         if writer.isdigit() and (old if machine != MACHINE else not alive(int(writer))):
+            if stage.suffix == ".old":
+                put_back(stage, store / stage.name.split(".", 2)[2].removesuffix(".old"))
             shutil.rmtree(stage, ignore_errors=True)
 
 

@@ -39,7 +39,7 @@ def bag_of_words(data: Encoded) -> dict:
     """Test accuracy of the most frequent training class and of the regression, trained on the same documents and words.
 
     Bags are tf-idf with logarithmic counts, rows of length 1; the penalty with the best accuracy on dev is kept (the
-    weakest of equals). Keys COLUMNS; data: fingerprint of the corpus.
+    strongest of equals). Keys COLUMNS; data: fingerprint of the corpus.
     """
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.linear_model import LogisticRegression

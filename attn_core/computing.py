@@ -10,6 +10,7 @@ import numpy as np
 
 from attn_core import archive, weights
 from attn_core.archive import Result
+from attn_core.errors import AttnError
 from attn_core.runs import RECIPE, Run, as_dict, weights_key
 
 FAMILIES = {
@@ -27,23 +28,23 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     """Train a run, trace its whole test set, store both in the local cache (atomically) and return the result."""
     import torch
 
-    from attn_core.corpora import encode
-    from attn_core.corpora.vectors import vectors
     from attn_core.measures import classification
 
     family = import_module(f"attn_core.{FAMILIES[run.family]}")
-    data = reduced(encode(run.corpus, **dict(run.options)), run.fraction)
-    matrix, vectors_fingerprint = vectors(run.vectors, data.vocabulary)
+    data, matrix, inputs = inputs_of(run)
     device = compute_device()
+    on_gpu = torch.device(device).type == "cuda"
+    if on_gpu:  # TF32 would choose checkpoints in another arithmetic than they are traced in
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     store = archive.cache_store()
     archive.staging(store, run.key).rmdir()  # a store that cannot be written is better known before the training
-    cached = None if fresh else weights.read_weights(store, weights_key(run))
+    cached = None if fresh else weights.read_weights(store, weights_key(run), inputs)
     if cached is None:
-        with torch.random.fork_rng(devices=[0] if device == "cuda" else []):
+        with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if on_gpu else []):
             torch.manual_seed(run.seed)
             trained = family.fit(run, data, matrix, device, progress)
         cached = trained.weights, {"history": trained.history, "seconds": trained.seconds}
-        weights.write_weights(store, weights_key(run), *cached)
+        weights.write_weights(store, weights_key(run), *cached, inputs)
     arrays, training = cached
     start = time.perf_counter()
     traces = family.read(run, arrays[run.selection], data, device, progress).rounded()
@@ -58,11 +59,21 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         "seconds": {"train": training["seconds"], "trace": time.perf_counter() - start},
         "history": training["history"],
         "statistics": data.statistics,
-        "fingerprints": {"data": data.fingerprint, "vectors": vectors_fingerprint},
+        "fingerprints": inputs,
         **environment(device),
     }
     archive.write(store, run.key, record, {"traces.parquet": traces})
     return Result(record=record, traces=traces, documents=None, summary=None, source="trained")
+
+
+def inputs_of(run: Run):
+    """What a run is trained on: (Encoded, start vectors (V, width), fingerprints of both)."""
+    from attn_core.corpora import encode
+    from attn_core.corpora.vectors import vectors
+
+    data = reduced(encode(run.corpus, **dict(run.options)), run.fraction)
+    matrix, fingerprint = vectors(run.vectors, data.vocabulary)
+    return data, matrix, {"data": data.fingerprint, "vectors": fingerprint}
 
 
 def outputs_of(run: Run, data) -> int:
@@ -85,10 +96,13 @@ def reduced(data, fraction: float):
 
 
 def compute_device() -> str:
-    """'cuda' where a GPU is at hand, else 'cpu'; $ATTN_DEVICE overrides."""
+    """'cuda' where a GPU is at hand, else 'cpu'; $ATTN_DEVICE overrides ('cuda:1' names the second GPU)."""
     import torch
 
-    return os.environ.get("ATTN_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+    device = os.environ.get("ATTN_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+    if device.partition(":")[0] not in ("cpu", "cuda"):
+        raise AttnError(f"ATTN_DEVICE is {device!r}; known: cpu, cuda, cuda:0 and so on")
+    return device
 
 
 def environment(device: str) -> dict:
@@ -106,7 +120,8 @@ def environment(device: str) -> dict:
         ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         commit = "unknown"
-    name = torch.cuda.get_device_name() if device == "cuda" else f"cpu ({platform.machine()})"
+    on_gpu = torch.device(device).type == "cuda"
+    name = torch.cuda.get_device_name(device) if on_gpu else f"cpu ({platform.machine()})"
     versions = {"python": platform.python_version(), "torch": torch.__version__}
     versions |= {"numpy": np.__version__, "scipy": scipy.__version__}
     return {"device": name, "threads": torch.get_num_threads(), "versions": versions, "commit": commit}

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from attn_core import archive, weights
-from attn_core.computing import compute, outputs_of
+from attn_core.computing import compute, inputs_of, outputs_of
 from attn_core.corpora.batches import Documents, Encoded
 from attn_core.errors import AttnError
 from attn_core.experiments import draws
@@ -99,13 +99,15 @@ def guide_scores(run: Run, data: Encoded, split: str, device: str, progress: boo
 
 def base_arrays(base: Run, progress: bool = True) -> dict[str, np.ndarray]:
     """The trained weights of a base at its selection, from the cache, else trained now: the archive holds none."""
-    store = archive.cache_store()
-    if weights.read_weights(store, weights_key(base)) is None:
+    store, (_, _, inputs) = archive.cache_store(), inputs_of(base)
+    cached = weights.read_weights(store, weights_key(base), inputs)
+    if cached is None:
         if progress:
             print(f"the weights of {base.key} are not cached; training it", file=sys.stderr)
         with torch.random.fork_rng(devices=[]):  # what trains next starts from its own seed alone
             compute(base, progress)
-    return weights.read_weights(store, weights_key(base))[0][base.selection]
+        cached = weights.read_weights(store, weights_key(base), inputs)
+    return cached[0][base.selection]
 
 
 def model_of(base: Run, arrays: dict[str, np.ndarray]) -> classifier.Classifier:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import sys
 from dataclasses import asdict, dataclass, fields, replace
@@ -84,16 +85,28 @@ class Run:
         for name, known in (known_names | {"guide": GUIDES, "words": WORDS}).items():
             if getattr(self, name) not in known:
                 raise AttnError(f"unknown {name} '{getattr(self, name)}'; known: {', '.join(filter(None, known))}")
-        for name in ("seed", "epochs", "batch"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < (0 if name == "seed" else 1):
-                raise AttnError(
-                    f"{name} must be a whole number of at least {0 if name == 'seed' else 1}, got {value!r}"
-                )
+        self._check_numbers()
+        self._check_base()
 
+    def _check_numbers(self) -> None:
+        """AttnError where a number is none, or lies where it must not."""
+        for name in ("seed", "epochs", "batch", "hidden"):
+            value = getattr(self, name)
+            least = 0 if name == "seed" else 1
+            if name == "hidden" and value is None:
+                continue
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise AttnError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        for name in ("fraction", "learning_rate", "decay", "divergence"):
+            value = getattr(self, name)
+            if name == "divergence" and value is None:
+                continue
+            if not isinstance(value, float) or not math.isfinite(value):
+                raise AttnError(f"{name} must be a number, got {value!r} (in YAML 1e-3 is text; write 0.001 or 1.0e-3)")
+        if not isinstance(self.class_weights, bool):
+            raise AttnError(f"class_weights must be true or false, got {self.class_weights!r}")
         if not 0 < self.fraction <= 1:
             raise AttnError(f"fraction must lie above 0 and at most at 1, got {self.fraction!r}")
-        self._check_base()
 
     def _check_base(self) -> None:
         """AttnError where base, guide, words and divergence do not go together."""
@@ -182,12 +195,17 @@ def as_dict(run: Run) -> dict:
 
 
 def from_dict(values: dict) -> Run:
-    """The run of a record; unknown fields are an AttnError."""
+    """The run of a record or of a grid; unknown fields are an AttnError. options: pairs, or a mapping."""
     unknown = set(values) - {field.name for field in fields(Run)}
     if unknown:
         raise AttnError(f"unknown run field {sorted(unknown)[0]!r}; known: {', '.join(f.name for f in fields(Run))}")
     base = values.get("base")
-    options = tuple(tuple(pair) for pair in values.get("options", ()))
+    if "corpus" not in values:
+        raise AttnError("a run without corpus; name one of those that `python -m attn_core corpora` lists")
+    options = values.get("options") or ()
+    options = tuple(options.items()) if isinstance(options, dict) else tuple(tuple(pair) for pair in options)
+    if any(len(pair) != 2 for pair in options):
+        raise AttnError(f"options must be pairs of name and value, got {values['options']!r}")
     return Run(**{**values, "options": options, "base": from_dict(base) if isinstance(base, dict) else base})
 
 

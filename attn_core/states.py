@@ -138,13 +138,19 @@ def chunk(slots: np.ndarray, offsets: np.ndarray, device: torch.device, rows: np
     return Chunk(*(torch.from_numpy(array).to(device) for array in (words, mirror, real)))
 
 
-def has_fast_form(model: Classifier) -> bool:
-    """Whether `prepare` knows the encoder; others are traced by any_encoder.py."""
-    return type(model.encoder) in (BiLSTM, CNN, Average, NoEncoder)  # a subclass may encode otherwise
+def has_fast_form(model: Classifier | Paired) -> bool:
+    """Whether `prepare` knows encoder and attention; others are traced by any_encoder.py."""
+    encoders, attentions = (BiLSTM, CNN, Average, NoEncoder), (Additive, ScaledDot, Uniform, PairedAdditive, PairedDot)
+    return type(model.encoder) in encoders and type(model.attention) in attentions  # a subclass may do otherwise
 
 
 def prepare(model: Classifier | Paired, distinct: np.ndarray) -> Network:
     """Everything that does not depend on word order: products of the distinct words (U,) and rearranged weights."""
+    if not has_fast_form(model):
+        raise AttnError(
+            "tracing in whole arrays knows the encoders lstm, cnn, average and none and the attentions tanh, dot and "
+            f"uniform, not {type(model.encoder).__name__} with {type(model.attention).__name__}"
+        )
     embedding = model.encoder.embedding.weight
     e = embedding[torch.from_numpy(distinct).to(embedding.device)]  # (U, 300)
     e[0] = 0.0
@@ -157,9 +163,7 @@ def prepare(model: Classifier | Paired, distinct: np.ndarray) -> Network:
         return Recurrent(tuple(_direction(lstm, e, scorer.weight[part], value[part]) for lstm, part in sides), scorer)
     if isinstance(encoder, CNN):
         return _convolutional(encoder, e, scorer, value)
-    if isinstance(encoder, (Average, NoEncoder)):
-        return _tokenwise(encoder, e, scorer, value, paired)
-    raise AttnError(f"tracing knows the encoders lstm, cnn, average and none, not {type(encoder).__name__}")
+    return _tokenwise(encoder, e, scorer, value, paired)
 
 
 def with_queries(network: Network, attention: nn.Module, q: Tensor) -> Network:
@@ -263,9 +267,7 @@ def _scorer(attention: nn.Module, width: int, like: Tensor) -> Scorer:
         return Scorer(like.new_empty(width, 0), like.new_zeros(1), None)  # its weight will be the query's summary
     if isinstance(attention, ScaledDot):
         return Scorer(attention.w.weight.t() / math.sqrt(width), like.new_zeros(1), None)
-    if isinstance(attention, Uniform):
-        return Scorer(like.new_empty(width, 0), like.new_empty(0), None)
-    raise AttnError(f"tracing knows the attentions tanh, dot and uniform, not {type(attention).__name__}")
+    return Scorer(like.new_empty(width, 0), like.new_empty(0), None)  # uniform
 
 
 def _direction(lstm: nn.LSTM, e: Tensor, score_weight: Tensor, value: Tensor) -> Direction:

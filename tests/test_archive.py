@@ -1,6 +1,7 @@
 """The store: whole or not at all, checked on reading, small, and the same documents for every run of a corpus."""
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -129,6 +130,30 @@ def test_a_folder_whose_writer_was_killed_before_the_rename_is_no_run(tmp_path):
     assert stage.name.startswith(".") and archive.keys(tmp_path) == []
     stage.rename(tmp_path / "sst-lstm-tanh-10-0123456789")
     assert archive.keys(tmp_path) == ["sst-lstm-tanh-10-0123456789"]
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_run_is_kept_whole_if_its_writer_is_stopped_while_it_replaces_it(tmp_path, monkeypatch, killed):
+    first, rename, calls = stored(tmp_path), os.rename, []
+
+    def stop_at_the_second(source, target):
+        calls.append(target)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", stop_at_the_second)
+    if killed:  # nothing after the kill is done by the writer
+        monkeypatch.setattr(archive, "put_back", lambda old, place: None)
+        monkeypatch.setattr(archive.shutil, "rmtree", lambda *args, **kwargs: None)
+    with pytest.raises(KeyboardInterrupt):
+        stored(tmp_path, toy_traces(seed=1))
+    monkeypatch.undo()
+    assert ("toy" in archive.keys(tmp_path)) != killed
+    monkeypatch.setattr(archive, "alive", lambda process: False)
+    archive.sweep_away(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["toy"]
+    np.testing.assert_array_equal(archive.read(tmp_path, "toy").traces.score, first.score)
 
 
 def test_attention_and_p_by_hand():

@@ -152,6 +152,8 @@ CASES = [
     ("archive is no folder", ["archive", "list"], no_damage, "ATTN_ARCHIVE names"),
     ("no grid", ["sweep", "grid.yml"], no_damage, "no grid file grid.yml"),
     ("misspelt grid field", ["sweep", "grid.yml"], grid("- corpus: sst\n  sed: 3\n"), "unknown run field 'sed'"),
+    ("grid without corpus", ["sweep", "grid.yml"], grid("- seed: 3\n"), "a run without corpus"),
+    ("number that is text", ["sweep", "grid.yml"], grid("- corpus: sst\n  decay: 1e-5\n"), "write 0.001 or 1.0e-3"),
     ("grid is no list", ["sweep", "grid.yml"], grid("corpus: sst\n"), "must hold a list of blocks"),
     ("unknown page", ["execute", "jain/04-1-corelation"], no_damage, "did you mean 'jain/04-1-correlation'"),
     ("misspelt parameter", ["execute", "jain/04-2-2-adversarial", "-p", "epsilom", "0.1"], no_damage, "epsilon"),

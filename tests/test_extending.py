@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plain_network import plain_encoder, random_documents, random_model
+import torch
+from plain_network import random_documents, random_model
 
 from attn_core import notebook
 from attn_core.any_encoder import trace_any
 from attn_core.errors import AttnError
-from attn_core.states import has_fast_form
+from attn_core.models.attention import Additive
+from attn_core.states import has_fast_form, prepare
 from attn_core.tracing import trace
 
 ROOT = Path(__file__).parents[1]
@@ -66,7 +68,6 @@ def test_the_general_tracer_equals_the_fast_one(encoder, attention, outputs):
     model = random_model(encoder, attention, 40, outputs, width=20)
     assert has_fast_form(model)
     fast = trace(model, documents, progress=False)
-    model.encoder = plain_encoder(model.encoder)
     general = trace_any(model, documents)
     assert (fast.offsets == general.offsets).all() and (fast.doc_id == general.doc_id).all()
     np.testing.assert_allclose(general.attention, fast.attention, atol=2e-6)
@@ -91,16 +92,39 @@ def test_an_unknown_encoder_is_traced_by_the_general_form():
         def forward(self, ids, lengths, mask):
             return self.inner(ids, lengths, mask)
 
-    by_word = model.encoder
-    model.encoder = Foreign(plain_encoder(by_word))
+    whole = model.encoder.embedding.weight
+    model.encoder = Foreign(model.encoder)
     assert not has_fast_form(model)
     found = trace(model, documents, progress=False)
     np.testing.assert_allclose(found.leave_one_out, known.leave_one_out, atol=2e-6)
     np.testing.assert_allclose(found.gradient, known.gradient, atol=2e-5)
     alone = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
     assert alone.gradient is None and alone.leave_one_out is None and np.allclose(alone.p, known.p, atol=1e-6)
-    model.encoder = Foreign(by_word)
-    with pytest.raises(AttnError, match="Foreign: its `embedding` must be called on the ids"):
+    assert model.encoder.embedding.weight is whole and model.encoder.embedding.num_embeddings == 30
+    model.encoder.embedding = torch.nn.Embedding(30, 300)  # which the encoder within never asks
+    with pytest.raises(AttnError, match="Foreign: it reads the words otherwise than by its `embedding`"):
         trace(model, documents, progress=False)
     alone = trace(model, documents, gradient=False, progress=False)
     np.testing.assert_allclose(alone.leave_one_out, known.leave_one_out, atol=2e-6)
+
+
+@pytest.mark.parametrize("encoder", ["lstm", "cnn", "average", "none"])
+def test_an_attention_that_only_inherits_is_not_taken_for_its_parent(encoder):
+    class Sharp(Additive):
+        def forward(self, h):
+            return 5 * super().forward(h)
+
+    documents = random_documents(np.array([4, 7]), 30)
+    model = random_model(encoder, "tanh", 30, width=20)
+    parent = trace(model, documents, progress=False)
+    model.attention.__class__ = Sharp
+    found = trace(model, documents, progress=False)
+    texts = [torch.from_numpy(ids).long()[None] for ids in np.split(documents.ids, documents.offsets[1:-1])]
+    with torch.no_grad():
+        p = [model(ids, torch.tensor([ids.shape[1]])).sigmoid().item() for ids in texts]
+    np.testing.assert_allclose(found.p, p, atol=1e-6)
+    assert np.abs(found.attention - parent.attention).max() > 1e-3
+    pair = random_model(encoder, "tanh", 30, width=20)
+    pair.attention.__class__ = Sharp
+    with pytest.raises(AttnError, match="not .* with Sharp"):
+        prepare(pair, np.arange(30))

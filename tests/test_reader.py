@@ -1,12 +1,16 @@
 """The archived sentence model: rounding, and what it says about sentences that a reader may type."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from typer.testing import CliRunner
 
 from attn_core import archive, reader
+from attn_core.__main__ import app
 from attn_core.errors import AttnError
 
 STORE = archive.archive_folder(required=False)
@@ -58,6 +62,15 @@ def test_one_word_and_only_unknown_words():
 def test_no_word(text):
     with pytest.raises(AttnError, match="holds no word"):
         reader.read_sentence(text)
+
+
+@needs_model
+def test_one_word_as_json_knows_no_nan():
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    told = CliRunner().invoke(app, ["read", "good", "--json"])
+    assert json.loads(told.stdout, parse_constant=refuse)["tokens"][0]["leave_one_out"] is None
 
 
 def test_missing_model_is_named(tmp_path):

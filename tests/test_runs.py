@@ -1,12 +1,13 @@
 """Runs and their keys; sweeps that are killed, that fail, that resume."""
 
+import dataclasses
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from attn_core import archive, computing, packing, runs
+from attn_core import archive, computing, packing, runs, weights
 from attn_core.errors import AttnError
 from attn_core.runs import AbsentRun, Run, obtain
 from attn_core.sweep import read_grid, sweep
@@ -44,11 +45,25 @@ def test_key_reads_every_field_and_no_default():
         {"epochs": 0},
         {"fraction": 0.0},
         {"selection": "train"},
+        {"learning_rate": "1e-3"},
+        {"decay": float("nan")},
+        {"fraction": "half"},
+        {"hidden": -3},
+        {"class_weights": "no"},
     ],
 )
 def test_wrong_fields_are_refused(fields):
     with pytest.raises(AttnError, match=next(iter(fields))):
         Run("sst", **fields)
+
+
+def test_options_of_a_grid_are_pairs_or_a_mapping():
+    written = {"corpus": "planted", "options": dict(TINY)}
+    assert runs.from_dict(written) == runs.from_dict({**written, "options": [list(pair) for pair in TINY]})
+    with pytest.raises(AttnError, match="options must be pairs"):
+        runs.from_dict({**written, "options": ["abc"]})
+    with pytest.raises(AttnError, match="without corpus"):
+        runs.from_dict({"encoder": "lstm"})
 
 
 def test_absent_run_names_the_command_that_makes_it():
@@ -108,6 +123,36 @@ def test_one_training_serves_both_selections():
     weights = list((archive.cache_store().parent / "weights").iterdir())
     obtain(tiny(selection="test"), progress=False)
     assert list((archive.cache_store().parent / "weights").iterdir()) == weights
+
+
+def test_weights_trained_on_other_data_are_not_used(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
+    run = tiny()
+    first = computing.compute(run, progress=False)
+    others = computing.inputs_of(tiny(seed=50))
+    other = dataclasses.replace(others[0], fingerprint="0" * 64)
+    monkeypatch.setattr(computing, "inputs_of", lambda run: (other, others[1], {**others[2], "data": "0" * 64}))
+    again = computing.compute(run, progress=False)
+    assert "trained on other data or vectors" in capsys.readouterr().err
+    assert again.record["seconds"]["train"] != first.record["seconds"]["train"]
+    assert computing.compute(run, progress=False).record["seconds"]["train"] == again.record["seconds"]["train"]
+    assert capsys.readouterr().err == ""
+
+
+def test_an_unwritable_weights_folder_leaves_no_part(tmp_path, monkeypatch):
+    monkeypatch.setattr(weights.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(AttnError, match="cannot write to .*disk full.*ATTN_CACHE"):
+        weights.write_weights(tmp_path / "runs", "toy", {"dev": {"a": np.zeros(2, np.float32)}}, {}, {})
+    assert list((tmp_path / "weights").iterdir()) == []
+
+
+def test_devices(monkeypatch):
+    for device in ("cpu", "cuda", "cuda:1"):
+        monkeypatch.setenv("ATTN_DEVICE", device)
+        assert computing.compute_device() == device
+    monkeypatch.setenv("ATTN_DEVICE", "mps")
+    with pytest.raises(AttnError, match="'mps'; known: cpu, cuda"):
+        computing.compute_device()
 
 
 def test_read_only_cache_is_named(tmp_path, monkeypatch):
