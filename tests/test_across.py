@@ -58,7 +58,9 @@ def test_absent_runs_are_one_line_a_data_set_with_the_command_that_makes_the_nex
     monkeypatch.setattr("attn_core.archive.archive_folder", lambda required=True: tmp_path)
     found, lines = across.gather(["imdb", "sst"], ("lstm", "cnn"), seeds=5)
     assert found == [] and len(lines) == 2
-    assert "CNN, additive (0 of 3 seeds)" in lines[0] and "CNN, additive (0 of 5 seeds)" in lines[1], "large sets: fewer"
+    assert "CNN, additive (0 of 3 seeds)" in lines[0] and "CNN, additive (0 of 5 seeds)" in lines[1], (
+        "large sets: fewer"
+    )
     assert "BiLSTM, additive (0 of 5 seeds)" in lines[0], "but five of the models that claims are about"
     assert "--corpus imdb --encoder lstm --attention tanh --seed 10" in lines[0]
     with pytest.raises(AttnError, match="no printed numbers for data set 'planted'"):
@@ -83,6 +85,7 @@ def test_coverage_counts_the_seeds_of_the_model_with_fewest():
             "n_dev": 100,
             "n_test": 9_824,
             "data": "subset",
+            "made": "",
         }
     ]
     assert (
