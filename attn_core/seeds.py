@@ -11,6 +11,9 @@ from attn_core.errors import AttnError
 from attn_core.measures import seed_interval
 from attn_core.runs import SEEDS, AbsentRun, Run, command, from_dict, obtain
 
+INTERVAL_SEEDS = 3
+"""Seeds below which an interval over seeds says next to nothing; the pages that use this print and draw none."""
+
 HEADLINE_SEEDS = 5
 """Cells with fewer seeds are drawn as points and decide no claim."""
 
