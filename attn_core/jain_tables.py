@@ -13,6 +13,7 @@ from attn_core.corpora import catalogue
 from attn_core.data_counts import parts_of
 from attn_core.experiments import ATTENTION_BINS
 from attn_core.reported import reported
+from attn_core.seeds import INTERVAL_SEEDS
 
 TABLE_2 = {
     ("lstm", "tau_gradient"): "BiLSTM, gradient",
@@ -50,6 +51,11 @@ def within(rows: pd.DataFrame, bottom: float, top: float | pd.Series) -> pd.Data
 def interval(low: float, high: float, bounds: tuple[float, float] = (-np.inf, np.inf), form: str = ".2f") -> str:
     """'0.37–0.48', cut at what is possible; '–' without interval."""
     return f"{max(low, bounds[0]):{form}}–{min(high, bounds[1]):{form}}" if np.isfinite(low) else "–"
+
+
+def seeds_interval(row, bounds: tuple[float, float]) -> str:
+    """`interval` of a scored row, '–' where fewer than INTERVAL_SEEDS seeds stand behind it."""
+    return interval(row["low"], row["high"], bounds) if row["n_seeds"] >= INTERVAL_SEEDS else "–"
 
 
 def tolerances(rows: pd.DataFrame) -> str:
@@ -92,7 +98,7 @@ def table_2(scored: pd.DataFrame, encoder: str, measure: str, every: pd.DataFram
         lines.append({
             "data, class": f"{corpus} {group}".removesuffix(" all"), "paper": cell(part["reported"]),
             "final run": f"{final.get((corpus, group, encoder, measure), np.nan):.2f}", "ours": cell(part["ours"]),
-            "our mean, 95 %": interval(mean["low"], mean["high"]),
+            "our mean, 95 %": seeds_interval(mean, across.bounds("tau")),
             "seeds": str(int(mean["n_seeds"])) if rerun else "–",
             "within": f"{(part['verdict'] == 'reproduced').sum()} of {len(part)}" if rerun else "–",
             "our accuracy": (f"{scores[corpus, encoder, 'tanh']:.2f}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
 
 from attn_core import archive
@@ -119,6 +120,13 @@ def summaries(results: list[Result]) -> pd.DataFrame:
     if not frames:
         raise AbsentRun("no run to summarise; `python -m attn_core archive list` shows what is stored")
     return pd.concat(frames, ignore_index=True)
+
+
+def interval_over_seeds(values) -> tuple[float, float]:
+    """`seed_interval` of values of INTERVAL_SEEDS seeds or more; NaN for fewer."""
+    known = np.asarray(values, np.float64)
+    known = known[~np.isnan(known)]
+    return seed_interval(known) if len(known) >= INTERVAL_SEEDS else (np.nan, np.nan)
 
 
 def over_seeds(table: pd.DataFrame, *group: str) -> pd.DataFrame:

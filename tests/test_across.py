@@ -182,6 +182,10 @@ def test_a_cell_of_table_2_that_was_not_rerun_keeps_the_printed_value():
         and first["our mean, 95 %"] == "0.10–0.30"
     )
     assert first["paper"].replace("\u00a0", " ") == "0.40 ± 0.21 (0.59)" and first["final run"] == "0.34"
+    wide = rows.assign(low=-1.2, high=1.8, n_seeds=3)
+    assert jain_tables.table_2(wide, "lstm", "tau_gradient", every)["our mean, 95 %"][0] == "-1.00–1.00"
+    few = jain_tables.table_2(wide.assign(n_seeds=2), "lstm", "tau_gradient", every)
+    assert few["our mean, 95 %"][0] == "–" and few["seeds"][0] == "2"
     assert second["ours"] == "not rerun" and second["paper"].replace("\u00a0", " ") == "0.45 ± 0.16 (0.77)"
 
 
