@@ -53,11 +53,6 @@ def interval(low: float, high: float, bounds: tuple[float, float] = (-np.inf, np
     return f"{max(low, bounds[0]):{form}}–{min(high, bounds[1]):{form}}" if np.isfinite(low) else "–"
 
 
-def seeds_interval(row, bounds: tuple[float, float]) -> str:
-    """`interval` of a scored row, '–' where fewer than INTERVAL_SEEDS seeds stand behind it."""
-    return interval(row["low"], row["high"], bounds) if row["n_seeds"] >= INTERVAL_SEEDS else "–"
-
-
 def tolerances(rows: pd.DataFrame) -> str:
     """The tolerances of scored rows in words: one number, or one for single texts, one for questions and inference."""
     text = rows["corpus"].map(lambda name: catalogue.corpus(name).task == "text")
@@ -98,7 +93,8 @@ def table_2(scored: pd.DataFrame, encoder: str, measure: str, every: pd.DataFram
         lines.append({
             "data, class": f"{corpus} {group}".removesuffix(" all"), "paper": cell(part["reported"]),
             "final run": f"{final.get((corpus, group, encoder, measure), np.nan):.2f}", "ours": cell(part["ours"]),
-            "our mean, 95 %": seeds_interval(mean, across.bounds("tau")),
+            "our mean, 95 %": (interval(mean["low"], mean["high"], across.bounds("tau"))
+                               if mean["n_seeds"] >= INTERVAL_SEEDS else "–"),
             "seeds": str(int(mean["n_seeds"])) if rerun else "–",
             "within": f"{(part['verdict'] == 'reproduced').sum()} of {len(part)}" if rerun else "–",
             "our accuracy": (f"{scores[corpus, encoder, 'tanh']:.2f}"
