@@ -12,7 +12,7 @@ import pandas as pd
 from attn_core import archive
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.corpora import catalogue
-from attn_core.data_counts import printed_sizes
+from attn_core.data_counts import made, printed_sizes
 from attn_core.measures import LN2, seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, check_printed, reported
 from attn_core.runs import Run, from_dict
@@ -81,10 +81,10 @@ def without_histograms(result: Result) -> Result:
 
 
 def coverage(found: list[Result], scored: pd.DataFrame) -> pd.DataFrame:
-    """One row per data set with stored runs: corpus, n_seeds, most_seeds, n_train, n_dev, n_test, data.
+    """One row per data set with stored runs: corpus, n_seeds, most_seeds, n_train, n_dev, n_test, data, made.
 
-    n_seeds, most_seeds: of its models with the fewest and the most.
-    data: 'same', 'subset' or 'generated' as the scorecard says. In the order of Table 1, others last.
+    n_seeds, most_seeds: of its models with the fewest and the most. data: 'same', 'subset' or 'generated' as the
+    scorecard says. made: of 'generated', what of it is. In the order of Table 1, others last.
     """
     models, last = {}, {}
     for result in found:
@@ -95,10 +95,11 @@ def coverage(found: list[Result], scored: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {"corpus": name, "n_seeds": min(len(seeds) for seeds in models[name].values()),
          "most_seeds": max(len(seeds) for seeds in models[name].values()),
-         **{split: last[name][split] for split in ("n_train", "n_dev", "n_test")}, "data": data.get(name, "not scored")}
+         **{split: last[name][split] for split in ("n_train", "n_dev", "n_test")}, "data": data.get(name, "not scored"),
+         "made": made(last[name]) if data.get(name) == "generated" else ""}
         for name in in_order(models)
     ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["corpus", "n_seeds", "most_seeds", "n_train", "n_dev", "n_test", "data"])
+    return pd.DataFrame(rows, columns=["corpus", "n_seeds", "most_seeds", "n_train", "n_dev", "n_test", "data", "made"])
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -114,7 +115,7 @@ def told_coverage(rows: pd.DataFrame) -> str:
         of = f", {printed_sizes()[row.corpus]['train']:,.0f} in the paper" if row.corpus in printed_sizes() else ""
         kind = {
             "subset": f", trained on {row.n_train:,} and {row.n_dev:,} for development{of}",
-            "generated": ", generated",
+            "generated": f", {row.made}",
         }.get(row.data, "")
         parts.append(f"{row.corpus} {row.n_test:,} ({seeds_in_words(row.n_seeds, row.most_seeds)}{kind})")
     return "; ".join(parts) or "no run"

@@ -28,7 +28,7 @@ from attn_core.scorecard import (
     scorecard,
     seed_values,
 )  # fmt: skip
-from attn_core.seeds import stored_summaries
+from attn_core.seeds import INTERVAL_SEEDS, stored_summaries
 
 Variant = tuple[tuple[str, object], ...]
 """The (field, value) pairs in which a run differs from the standard one; () is the standard run itself."""
@@ -38,7 +38,7 @@ CONTROLS = ("premise",)
 
 COLUMNS = (
     *NAMES, "cause", "in_words", "why", "key", "n_seeds", "value", "shift", "low", "high", "within",
-    "already", "sentence",
+    "already", "phrase", "sentence",
 )  # fmt: skip
 
 
@@ -50,7 +50,8 @@ def causes(rows: pd.DataFrame | None = None, results: list[Result] | None = None
     value, shift, low, high: what the variant gives, and by how much it moves the number: mean over the seeds that both
     have, 95 % Student t interval. within: whether the row would hold with the variant, and does not with the standard
     runs of those seeds. already: whether it holds with these, so that the variant explains nothing. why: the declared
-    reason. cause: of a variant "field=value", in_words the same for readers.
+    reason. cause: of a variant "field=value", in_words the same for readers. sentence: all of it in words; phrase: as
+    little of it as a cell of a table needs.
     """
     results = stored_summaries() if results is None else results
     rows = scorecard(results, "jain") if rows is None else rows
@@ -60,14 +61,6 @@ def causes(rows: pd.DataFrame | None = None, results: list[Result] | None = None
         place = {name: getattr(row, name) for name in NAMES}
         told_of += [place | found for found in tried(row, tables, keys) or [told("Nothing was tried yet.")]]
     return pd.DataFrame(told_of, columns=list(COLUMNS))
-
-
-def with_sentences(rows: pd.DataFrame, results: list[Result] | None = None) -> pd.DataFrame:
-    """Rows with a column `tried`: the sentences of all causes tried, '' for rows that do not differ."""
-    found = causes(rows, results).groupby(NAMES, dropna=False, sort=False)["sentence"].agg(" ".join)
-    found = found.rename("tried").reset_index() if len(found) else pd.DataFrame(columns=[*NAMES, "tried"])
-    merged = rows.merge(found.astype({name: rows[name].dtype for name in NAMES}), on=NAMES, how="left")
-    return merged.assign(tried=merged["tried"].fillna(""))
 
 
 def by_variant(results: list[Result]) -> tuple[dict[Variant, Cells], dict[tuple, str]]:
@@ -145,7 +138,7 @@ def declared_causes() -> list:
 def told(sentence: str, **numbers) -> dict:
     """One cause: its sentence, and numbers where a run gave them."""
     numbers = dict.fromkeys(("value", "shift", "low", "high"), np.nan) | numbers
-    texts = dict.fromkeys(("cause", "in_words", "why", "key"), "")
+    texts = dict.fromkeys(("cause", "in_words", "why", "key"), "") | {"phrase": sentence}
     return texts | {"n_seeds": 0, "within": False, "already": False} | numbers | {"sentence": sentence}
 
 
@@ -178,8 +171,8 @@ def moved(
     start = f"{capital(words(field, setting))} ({runs(key, len(shared))}): {signed(shift)}"
     already = not elsewhere and holds(row, before)
     within = not elsewhere and not already and holds(row, value)
-    if not np.isfinite(shift["low"]):
-        chance = "; one seed does not tell the shift from chance"
+    if len(shared) < INTERVAL_SEEDS:
+        chance = f"; {'one seed does' if len(shared) == 1 else 'two seeds do'} not tell the shift from chance"
     else:
         chance = "; the shift itself is within chance" if shift["low"] <= 0 <= shift["high"] else ""
     if elsewhere:
@@ -191,7 +184,9 @@ def moved(
         verdict = "which holds" if within else "where it holds without the variant too" if already else "still differs"
         sentence = f"{start}, from {before['ours']:.2f} to {value['ours']:.2f} on the same seeds, {verdict}{chance}."
     numbers = {"value": value["ours"], "shift": shift["ours"], "low": shift["low"], "high": shift["high"]}
+    mark = f"on {corpus}" if elsewhere else "✓" if within else "○" if already else "✗"
     variant_told = {"cause": f"{field}={named(setting)}", "in_words": words(field, setting), "why": why, "key": key}
+    variant_told["phrase"] = minus(f"{signed(shift)} {mark}")
     return [told(minus(sentence), within=within, already=already, n_seeds=len(shared), **variant_told, **numbers)]
 
 
@@ -207,7 +202,9 @@ def over_the_seeds(row, table: Cells, keys: dict[tuple, str]) -> list[dict]:
     span = f"{min(values.values()):.2f} to {max(values.values()):.2f}"
     side = "on the side of the claim, nearest to the threshold" if claim else "within the tolerance, nearest"
     sentence = f"Seeds: {len(values)} runs give {span}, {alone} of them {side} `{key}`."
-    return [told(minus(sentence), cause="seed", key=key, n_seeds=len(values), value=values[nearest], within=alone > 0)]
+    phrase = minus(f"{span}; {alone} of {len(values)}")
+    nearest_one = {"key": key, "n_seeds": len(values), "value": values[nearest], "within": alone > 0}
+    return [told(minus(sentence), cause="seed", phrase=phrase, **nearest_one)]
 
 
 def other_run(row) -> list[dict]:
@@ -220,7 +217,9 @@ def other_run(row) -> list[dict]:
     sentence = (
         f"The authors' {name} run has {value:.2f}; ours lies {'within' if within else 'outside'} the tolerance of that."
     )
-    return [told(minus(sentence), cause=f"{name} run", value=value, shift=value - row.reported, within=within)]
+    numbers = {"value": value, "shift": value - row.reported, "within": within}
+    phrase = minus(f"{value:.2f} {'✓' if within else '✗'}")
+    return [told(minus(sentence), cause=f"{name} run", phrase=phrase, **numbers)]
 
 
 @cache
@@ -260,7 +259,8 @@ def corrected(row) -> list[dict]:
     digits = ".0f" if row.statistic == "count" else ".1f"
     told_as = "which holds" if within else "which still differs"
     sentence = f"Corrected: {rule.reference:{digits}}, ours {row.ours:{digits}}, {told_as}."
-    return [told(sentence, cause="corrected", value=rule.reference, within=within)]
+    phrase = f"{rule.reference:{digits}} {'✓' if within else '✗'}"
+    return [told(sentence, cause="corrected", phrase=phrase, value=rule.reference, within=within)]
 
 
 def printed_train(row) -> float:

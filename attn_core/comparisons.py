@@ -9,16 +9,20 @@ import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from attn_core.figures import AUTHORS, OURS, WIDTH
-from attn_core.measures import seed_interval
 from attn_core.panels import SMALL, authors_points, interval
+from attn_core.seeds import interval_over_seeds
 
 
 def sizes(
-    table: pd.DataFrame, measures: list[str], references: dict[tuple[str, str], dict[str, float]] | None = None
+    table: pd.DataFrame,
+    measures: list[str],
+    references: dict[tuple[str, str], dict[str, float]] | None = None,
+    possible: dict[str, tuple[float, float]] | None = None,
 ) -> None:
     """One panel per measure over the number of training documents, one line per data set.
 
-    table: `variants.by_fraction`. Small points are seeds, large ones means with t intervals (open below five seeds).
+    table: `variants.by_fraction`. Small points are seeds, large ones means with t intervals (open below five seeds),
+    cut at what is possible; none below three seeds. possible: measure -> its lowest and highest value.
     references: (corpus, measure) -> the authors' values by snapshot, drawn as horizontal lines.
     """
     figure, axes = plt.subplots(
@@ -34,8 +38,8 @@ def sizes(
             means = part.groupby("n_train")["value"].agg(["mean", "size"])
             ax.plot(means.index, means["mean"], color=shade, linewidth=1.2)
             for n_train, values in part.groupby("n_train")["value"]:
-                low, high = seed_interval(values.to_numpy())
-                ax.plot([n_train, n_train], [low, high], color=shade, linewidth=2)
+                ends = np.clip(interval_over_seeds(values), *(possible or {}).get(measure, (-np.inf, np.inf)))
+                ax.plot([n_train, n_train], ends, color=shade, linewidth=2)
                 face = shade if len(values) >= 5 else "white"
                 ax.plot(n_train, values.mean(), marker, color=shade, markerfacecolor=face, markersize=6)
             for snapshot, value in (references or {}).get((corpus, measure), {}).items():

@@ -16,7 +16,7 @@ from attn_core.errors import AttnError
 from attn_core.experiments import derived, edges
 from attn_core.reported import reported
 from attn_core.runs import Run, command
-from attn_core.seeds import book_seeds, planned, summaries
+from attn_core.seeds import INTERVAL_SEEDS, book_seeds, planned, summaries
 
 CORPORA = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
 MODELS = tuple((encoder, attention) for encoder in ("lstm", "cnn", "average") for attention in ("tanh", "dot"))
@@ -114,8 +114,8 @@ class Grid:
         drawn = f"Points: means over seeds of {of}, with 95 % Student t intervals"
         if seeds[-1] == 1:
             drawn = f"Points: {of}, of one seed, hence open and without an interval"
-        elif seeds[0] == 1:
-            drawn += " (none where a model has one seed; open below five)"
+        elif seeds[0] < INTERVAL_SEEDS:
+            drawn += " (none below three seeds; open below five)"
         elif seeds[0] < 5:
             drawn += " (open below five seeds)"
         lacking = f". Not rerun: {'; '.join(absent)}" if absent else ""

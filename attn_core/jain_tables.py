@@ -13,6 +13,7 @@ from attn_core.corpora import catalogue
 from attn_core.data_counts import parts_of
 from attn_core.experiments import ATTENTION_BINS
 from attn_core.reported import reported
+from attn_core.seeds import INTERVAL_SEEDS
 
 TABLE_2 = {
     ("lstm", "tau_gradient"): "BiLSTM, gradient",
@@ -92,7 +93,8 @@ def table_2(scored: pd.DataFrame, encoder: str, measure: str, every: pd.DataFram
         lines.append({
             "data, class": f"{corpus} {group}".removesuffix(" all"), "paper": cell(part["reported"]),
             "final run": f"{final.get((corpus, group, encoder, measure), np.nan):.2f}", "ours": cell(part["ours"]),
-            "our mean, 95 %": interval(mean["low"], mean["high"]),
+            "our mean, 95 %": (interval(mean["low"], mean["high"], across.bounds("tau"))
+                               if mean["n_seeds"] >= INTERVAL_SEEDS else "–"),
             "seeds": str(int(mean["n_seeds"])) if rerun else "–",
             "within": f"{(part['verdict'] == 'reproduced').sum()} of {len(part)}" if rerun else "–",
             "our accuracy": (f"{scores[corpus, encoder, 'tanh']:.2f}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
 
 from attn_core import archive
@@ -10,6 +11,9 @@ from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.measures import seed_interval
 from attn_core.runs import SEEDS, AbsentRun, Run, command, from_dict, obtain
+
+INTERVAL_SEEDS = 3
+"""Seeds below which an interval over seeds says next to nothing; the pages that use this print and draw none."""
 
 HEADLINE_SEEDS = 5
 """Cells with fewer seeds are drawn as points and decide no claim."""
@@ -116,6 +120,13 @@ def summaries(results: list[Result]) -> pd.DataFrame:
     if not frames:
         raise AbsentRun("no run to summarise; `python -m attn_core archive list` shows what is stored")
     return pd.concat(frames, ignore_index=True)
+
+
+def interval_over_seeds(values) -> tuple[float, float]:
+    """`seed_interval` of values of INTERVAL_SEEDS seeds or more; NaN for fewer."""
+    known = np.asarray(values, np.float64)
+    known = known[~np.isnan(known)]
+    return seed_interval(known) if len(known) >= INTERVAL_SEEDS else (np.nan, np.nan)
 
 
 def over_seeds(table: pd.DataFrame, *group: str) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from attn_core.data_counts import data_of, documents, printed_sizes
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import Run, changed, command, obtain
-from attn_core.seeds import book_seeds, planned, summary_of
+from attn_core.seeds import book_seeds, interval_over_seeds, planned, summary_of
 
 FIRST_RUN = "2019-02-25"
 """Snapshot of the authors' first version; it holds the classification sets, BiLSTM with additive attention."""
@@ -149,8 +149,8 @@ def paired(
     """Standard runs beside the same with some fields changed: one row per model and statistic.
 
     Columns corpus, encoder, measure, n_seeds (that have both), standard, variant (means over those seeds), difference
-    (variant minus standard), low, high (95 % Student t interval of the differences per seed). The line names models
-    without any variant.
+    (variant minus standard), low, high (95 % Student t interval of the differences per seed, NaN below three seeds).
+    The line names models without any variant.
     """
     rows, lacking = [], {}
     told = ", ".join(f"{name} {value}" for name, value in changed.items())
@@ -166,7 +166,7 @@ def paired(
             )
             for measure, part in both.groupby("measure", sort=False):
                 difference = (part["value_x"] - part["value_y"]).to_numpy()
-                low, high = seed_interval(difference)
+                low, high = interval_over_seeds(difference)
                 means = part["value_y"].mean(), part["value_x"].mean(), difference.mean()
                 rows.append((corpus, encoder, measure, len(part), *means, low, high))
     columns = ["corpus", "encoder", "measure", "n_seeds", "standard", "variant", "difference", "low", "high"]

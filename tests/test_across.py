@@ -58,7 +58,9 @@ def test_absent_runs_are_one_line_a_data_set_with_the_command_that_makes_the_nex
     monkeypatch.setattr("attn_core.archive.archive_folder", lambda required=True: tmp_path)
     found, lines = across.gather(["imdb", "sst"], ("lstm", "cnn"), seeds=5)
     assert found == [] and len(lines) == 2
-    assert "CNN, additive (0 of 3 seeds)" in lines[0] and "CNN, additive (0 of 5 seeds)" in lines[1], "large sets: fewer"
+    assert "CNN, additive (0 of 3 seeds)" in lines[0] and "CNN, additive (0 of 5 seeds)" in lines[1], (
+        "large sets: fewer"
+    )
     assert "BiLSTM, additive (0 of 5 seeds)" in lines[0], "but five of the models that claims are about"
     assert "--corpus imdb --encoder lstm --attention tanh --seed 10" in lines[0]
     with pytest.raises(AttnError, match="no printed numbers for data set 'planted'"):
@@ -83,6 +85,7 @@ def test_coverage_counts_the_seeds_of_the_model_with_fewest():
             "n_dev": 100,
             "n_test": 9_824,
             "data": "subset",
+            "made": "",
         }
     ]
     assert (
@@ -179,6 +182,10 @@ def test_a_cell_of_table_2_that_was_not_rerun_keeps_the_printed_value():
         and first["our mean, 95 %"] == "0.10–0.30"
     )
     assert first["paper"].replace("\u00a0", " ") == "0.40 ± 0.21 (0.59)" and first["final run"] == "0.34"
+    wide = rows.assign(low=-1.2, high=1.8, n_seeds=3)
+    assert jain_tables.table_2(wide, "lstm", "tau_gradient", every)["our mean, 95 %"][0] == "-1.00–1.00"
+    few = jain_tables.table_2(wide.assign(n_seeds=2), "lstm", "tau_gradient", every)
+    assert few["our mean, 95 %"][0] == "–" and few["seeds"][0] == "2"
     assert second["ours"] == "not rerun" and second["paper"].replace("\u00a0", " ") == "0.45 ± 0.16 (0.77)"
 
 

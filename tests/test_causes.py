@@ -1,13 +1,14 @@
 """What was tried where a number differs: variants, seeds, the authors' other run, declared causes."""
 
 import dataclasses
+import html
 
 import numpy as np
 import pandas as pd
 import pytest
 from scorecard_runs import PUBLIC, result_of, row_for, seeds_of, whole
 
-from attn_core import causes, causes_words, data_counts, scorecard
+from attn_core import causes, causes_page, causes_words, data_counts, scorecard
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.reported import reported
 from attn_core.runs import SEEDS, Run, as_dict
@@ -195,13 +196,32 @@ def test_runs_kept_by_their_record_alone_are_no_causes():
 def test_every_differing_row_has_a_sentence_and_others_none():
     runs = [run for corpus in PUBLIC for run in seeds_of(corpus, values={"tau_attention_gradient": 0.9}, count=3)]
     rows = scorecard.scorecard(runs, "jain")
-    told = causes.with_sentences(rows, runs)
-    assert len(told) == len(rows) and ((told["tried"] != "") >= (told["verdict"] == "differs")).all()
-    assert (told.loc[told["verdict"] != "differs", "tried"] == "").all()
-    counts = told[(told["verdict"] == "differs") & (told["corpus"] == "sst") & (told["measure"] == "train_size")]
-    assert (counts["tried"] == "Nothing was tried yet.").all() and len(counts) == 2
-    measured = told[(told["verdict"] == "differs") & ~told["measure"].isin(data_counts.COUNTED)]
-    assert len(measured) and measured["tried"].str.contains("`").all(), "a run key is named"
+    runs.append(result_of("sst", values={"tau_attention_gradient": 0.4}, vectors="random"))
+    differs = rows[rows["verdict"] == "differs"]
+    found = causes.causes(rows, runs)
+    assert len(found[causes.NAMES].drop_duplicates()) == len(differs) < len(rows) and (found["sentence"] != "").all()
+    counts = found[(found["corpus"] == "sst") & (found["measure"] == "train_size")]
+    assert (counts["sentence"] == "Nothing was tried yet.").all() and len(counts) == 2
+    measured = found[~found["measure"].isin(data_counts.COUNTED)]
+    keyed = measured.groupby(causes.NAMES, dropna=False)["key"].agg(lambda keys: (keys != "").any())
+    assert len(keyed) and keyed.all(), "a run key is named"
+    text = causes_page.tried_html(rows, runs)
+    assert text.count("<tr>") == len(differs) + differs["corpus"].nunique(), "one line for each number, one heading"
+    assert all(f"<code>{key}</code>" in text for key in found.loc[found["key"] != "", "key"].unique())
+    assert all(html.escape(sentence) in text for sentence in found["sentence"].unique()), "the whole sentence is there"
+    cells = [line.split("<td")[1:] for line in text.split("<tr>") if "<td" in line]
+    assert all(any(not part.endswith("></td>") for part in line[3:]) for line in cells), "no line is empty"
+
+
+def test_a_cell_says_by_how_much_and_whether_it_helps():
+    runs = seeds_of(encoders=("lstm",), values={"tau_attention_gradient": 0.6})
+    runs += [result_of(seed=seed, vectors="random", values={"tau_attention_gradient": 0.4}) for seed in SEEDS[:2]]
+    row = row_for(causes.causes(results=runs), cause="vectors=random", **PLACE)
+    assert row["phrase"] == "−0.18 ✓", "no interval for two seeds"
+    assert "two seeds do not tell the shift from chance" in row["sentence"]
+    runs.append(result_of(seed=SEEDS[2], vectors="random", values={"tau_attention_gradient": 0.9}))
+    row = row_for(causes.causes(results=runs), cause="vectors=random", **PLACE)
+    assert row["phrase"].startswith("−0.02 (−0.7") and row["phrase"].endswith(" ✗")
 
 
 def test_declared_causes_name_known_things():

@@ -33,6 +33,22 @@ def test_generated_questions_never_count_as_same():
     )
 
 
+def test_what_is_generated_is_named():
+    """Official test questions are not called generated because the training questions are."""
+    train, test, both = (
+        {f"{split}_source": "generated" for split in parts} for parts in (["train"], ["test"], ["train", "test"])
+    )
+    told = [
+        data_counts.other_data(result_of("babi_3", statistics=whole("babi_3", **part)).record)
+        for part in (train, test, both)
+    ]
+    assert told == [
+        " (trained on generated questions, official test)",
+        " (official training, generated test)",
+        " (generated)",
+    ]
+
+
 def test_counts_of_table_1_by_hand():
     splits = {
         "train": {"documents": 6, "per_class": [2, 4], "mean_length": 10.0},

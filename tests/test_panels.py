@@ -102,7 +102,7 @@ def test_absent_runs_are_told(made):
         and "1 to 2 seeds a model" in told
         and "Not rerun: BiLSTM, scaled dot" in told
     )
-    points = "Points: means over seeds of means over documents, with 95 % Student t intervals (none where a model has o"
+    points = "Points: means over seeds of means over documents, with 95 % Student t intervals (none below three seeds;"
     assert points in told
     assert "Not rerun: BiLSTM, scaled dot; CNN, additive; " in told, "names hold commas"
     one = replace(sst, results={AVERAGE: sst.results[AVERAGE]}).told("documents", "medians")
@@ -270,6 +270,17 @@ def test_sizes_draw_every_seed_and_the_authors():
     assert ax.lines[0].get_ydata().tolist() == [0.6, 0.8, 0.9]
     assert np.allclose(ax.lines[1].get_ydata(), [0.7, 0.9]) and ax.get_xscale() == "log"
     assert [line.get_linestyle() for line in ax.lines if line.get_ydata()[0] == 0.81] == ["--"]
+
+
+def test_sizes_draw_no_interval_of_two_seeds_and_none_beyond_the_possible():
+    values = {100: (0.6, 0.8), 1000: (0.5, 0.9, 1.0)}
+    table = pd.DataFrame([("sst", "accuracy", n, v) for n, found in values.items() for v in found],
+                         columns=["corpus", "measure", "n_train", "value"])  # fmt: skip
+    comparisons.sizes(table, ["accuracy"], possible={"accuracy": (0.0, 1.0)})
+    bars = [
+        line for line in plt.gcf().axes[0].lines if line.get_linewidth() == 2 and np.isfinite(line.get_ydata()).all()
+    ]
+    assert [line.get_xdata()[0] for line in bars] == [1000] and bars[0].get_ydata().max() == 1.0
 
 
 def test_lines_of_cells_and_bins():

@@ -6,7 +6,7 @@ import pytest
 from conftest import toy_traces
 from test_panels import store_run
 
-from attn_core import variants
+from attn_core import seeds, variants
 from attn_core.archive import Result
 from attn_core.experiments.adversarial import adversarial
 from attn_core.experiments.search import search, select
@@ -46,7 +46,7 @@ def test_values_by_share_of_the_training_set(tables):
     assert "sst 25% (2 seeds); the next: python -m attn_core run --corpus sst" in line and "--fraction 0.25" in line
 
 
-def test_differences_are_taken_seed_by_seed(tables):
+def test_differences_are_taken_seed_by_seed(tables, monkeypatch):
     found, lines = variants.paired(["sst"], ["lstm", "average"], 2, MEAN, fraction=0.5)
     (row,) = found.itertuples()
     differences = [mean(tables[Run("sst", fraction=0.5, seed=s)]) - mean(tables[Run("sst", seed=s)]) for s in (10, 50)]
@@ -55,6 +55,9 @@ def test_differences_are_taken_seed_by_seed(tables):
         and np.isclose(row.difference, np.mean(differences))
         and np.isclose(row.variant - row.standard, row.difference)
     )
+    assert np.isnan([row.low, row.high]).all(), "two seeds give no interval"
+    monkeypatch.setattr(seeds, "INTERVAL_SEEDS", 2)
+    (row,) = variants.paired(["sst"], ["lstm"], 2, MEAN, fraction=0.5)[0].itertuples()
     half = 12.706204736 * np.std(differences, ddof=1) / np.sqrt(2)  # Student t, one degree of freedom
     assert np.isclose(row.high - row.difference, half)
     assert len(lines) == 1 and "sst average (2 seeds)" in lines[0] and "sst lstm" not in lines[0]
