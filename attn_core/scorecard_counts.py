@@ -6,16 +6,19 @@ import pandas as pd
 from attn_core.claims import PATTERNS
 from attn_core.data_counts import COUNTED
 from attn_core.scorecard import added_after
-from attn_core.scorecard_page import threshold_side
+from attn_core.scorecard_page import ASKED_ANEW, threshold_side
 from attn_core.seeds import HEADLINE_SEEDS
+
+UNCOUNTED = (*PATTERNS, *ASKED_ANEW)
+"""Some patterns ask the opposite of a claim of the same number, and claims asked anew ask one a second time."""
 
 
 def counts_by_corpus(rows: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
-    """One line per data set: data, training documents, rows by verdict, and why rows have none; without patterns.
+    """One line per data set: data, training documents, rows by verdict, and why rows have none; without UNCOUNTED.
 
     Two totals: "paper's own" data, which alone count as replication, and all "other" data.
     """
-    lines, rows = [], rows[~rows["item"].isin(PATTERNS)]
+    lines, rows = [], rows[~rows["item"].isin(UNCOUNTED)]
     for corpus in corpora:
         mine = rows[rows["corpus"] == corpus]
         run = mine[mine["data"] != "absent"]
@@ -50,10 +53,9 @@ def counts_by_rule(rows: pd.DataFrame) -> dict[str, int]:
     Keys reproduced, differs: own data, rules committed before the runs; late_reproduced, late_differs: own data, rules
     added after runs were stored; other_reproduced, other_differs, other_late (of both): other data, no replication.
     judged: all of them; few: with fewer than five seeds, counts of the data apart; undecided: claims among those that
-    differ whose interval contains the threshold, so that nothing is decided. Patterns are left out: some ask the
-    opposite of a claim of the same number.
+    differ whose interval contains the threshold, so that nothing is decided. UNCOUNTED are left out.
     """
-    judged = rows[(rows["verdict"] != "not rerun") & ~rows["item"].isin(PATTERNS)]
+    judged = rows[(rows["verdict"] != "not rerun") & ~rows["item"].isin(UNCOUNTED)]
     same, late, good = judged["data"] == "same", added_after(judged), judged["verdict"] == "reproduced"
     claims = judged[judged["item"].str.startswith("claim")]
     chosen = {

@@ -8,7 +8,7 @@ import pandas as pd
 from attn_core.archive import Result
 from attn_core.causes_page import folded, model_of
 from attn_core.causes_words import in_words
-from attn_core.claims import PATTERNS
+from attn_core.claims import LATER, PATTERNS
 from attn_core.data_counts import COUNTED
 from attn_core.jain_tables import closed
 from attn_core.runs import AbsentRun
@@ -29,6 +29,8 @@ LINES = (
 
 SIDES = {"clears": "✓", "opposite": "✗", "contains": "–", "no interval": "·"}
 """Marks of the matrix of claims."""
+
+ASKED_ANEW = tuple(claim.item for claim in LATER.values())
 
 FARTHEST = 5.0
 """Distances beyond are drawn at the edge of the figure, in tolerances."""
@@ -59,10 +61,13 @@ def paper_rows(
 def part_of(item: str) -> str:
     """Where in the paper an item stands, without bins and without the wording of claims: 'Figure 6', 'claims'.
 
-    'patterns': rules about single data sets, read off the authors' own figures; no claims of the paper.
+    'patterns': rules about single data sets, read off the authors' own figures; no claims of the paper. 'claims asked
+    anew': by rules made after the runs were seen.
     """
     if item in PATTERNS:
         return "patterns"
+    if item in ASKED_ANEW:
+        return "claims asked anew"
     return "claims" if item.startswith("claim") else "bands" if item.startswith("band") else item.split(" [")[0]
 
 
