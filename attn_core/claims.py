@@ -155,7 +155,10 @@ def counted(rows: pd.DataFrame, kind: str = "general") -> dict[str, int]:
 def told_weak(rows: pd.DataFrame) -> str:
     """The judged claims about an encoder that does its task badly, in words: 'babi_1, claims 2 and 5; ...'."""
     weak = rows[rows["weak"] & (rows["lies"] != "") & of_kind(rows, "general")]
-    parts = [f"{corpus}, claim {' and '.join(part['name'])}" for corpus, part in weak.groupby("corpus", sort=False)]
+    parts = [
+        f"{corpus}, claim{'s' if len(part) > 1 else ''} {' and '.join(part['name'])}"
+        for corpus, part in weak.groupby("corpus", sort=False)
+    ]
     return "; ".join(parts) or "none"
 
 

@@ -58,7 +58,9 @@ def test_absent_runs_are_one_line_a_data_set_with_the_command_that_makes_the_nex
     monkeypatch.setattr("attn_core.archive.archive_folder", lambda required=True: tmp_path)
     found, lines = across.gather(["imdb", "sst"], ("lstm", "cnn"), seeds=5)
     assert found == [] and len(lines) == 2
-    assert "CNN, additive (0 of 3 seeds)" in lines[0] and "CNN, additive (0 of 5 seeds)" in lines[1], "large sets: fewer"
+    assert "CNN, additive (0 of 3 seeds)" in lines[0] and "CNN, additive (0 of 5 seeds)" in lines[1], (
+        "large sets: fewer"
+    )
     assert "BiLSTM, additive (0 of 5 seeds)" in lines[0], "but five of the models that claims are about"
     assert "--corpus imdb --encoder lstm --attention tanh --seed 10" in lines[0]
     with pytest.raises(AttnError, match="no printed numbers for data set 'planted'"):
@@ -105,6 +107,16 @@ def test_the_mean_over_data_sets_is_taken_within_seeds_that_all_have():
         and jain_tables.told_seeds((10,)) == "seed 10 only"
     )
     assert found["low"] == pytest.approx(0.5) and found["high"] == pytest.approx(0.5)
+
+
+def test_a_set_with_few_seeds_does_not_empty_the_mean_over_sets():
+    rows = [(name, seed, value) for name, value in (("a", 0.2), ("b", 0.4), ("c", 0.9)) for seed in range(5)]
+    values = pd.DataFrame([*rows, ("d", 9, 5.0)], columns=["corpus", "seed", "value"])
+    found = across.means_of_sets(values, ["a", "b", "d"])
+    assert found["own"]["mean"] == pytest.approx(0.3) and found["own"]["n_seeds"] == 5 and found["few"] == ["d"]
+    assert found["every"]["mean"] == pytest.approx(0.5) and found["every"]["names"] == ["a", "b", "c"]
+    two = across.means_of_sets(values[values["seed"] < 2], ["a"])
+    assert two["few"] == [] and two["own"]["mean"] == pytest.approx(0.2) and two["every"]["sets"] == 3
 
 
 def test_bounds_go_by_statistic():
