@@ -201,6 +201,21 @@ def mean_of_sets(values: pd.DataFrame) -> dict[str, float]:
     }
 
 
+def means_of_sets(values: pd.DataFrame, own: Iterable[str]) -> dict[str, object]:
+    """`mean_of_sets` over the data sets with enough seeds: 'own' of the papers' own data, 'every' with the others too.
+
+    own: names of the former. few: the sets with fewer seeds, in no mean, since one of them would leave hardly a seed
+    that all share. Where no set has enough, all are taken.
+    """
+    counts = values.groupby("corpus", sort=False)["seed"].nunique()
+    enough = list(counts.index[counts >= HEADLINE_SEEDS])
+    used, few = (enough, [name for name in counts.index if name not in enough]) if enough else (list(counts.index), [])
+    mine = [name for name in used if name in set(own)] or used
+    found = {"own": mine, "every": used}
+    means = {key: mean_of_sets(values[values["corpus"].isin(names)]) for key, names in found.items()}
+    return {**{key: {**means[key], "names": names} for key, names in found.items()}, "few": few}
+
+
 def bounds(statistic: str, measure: str = "mean") -> tuple[float, float]:
     """Values that a number of the summaries can take: JSD 0 to ln 2, tau -1 to 1, shares, ratios and changes 0 to 1.
 

@@ -121,9 +121,10 @@ def bar_panels(scored: pd.DataFrame) -> pd.DataFrame:
 def bar_means(scored: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
     """Figures 3 to 5 over the data sets that were rerun, one row each.
 
-    Columns mean, low, high, n_seeds and seeds (those that all sets have), sets, told (sets and seeds in words); same
-    and twelve: the authors' means over the same sets and over all twelve; above and below: sets whose interval of five
-    or more seeds lies on that side of zero.
+    Columns mean, low, high, n_seeds and seeds (those that all sets have), sets, same: over the sets with enough seeds
+    of the paper's own data, and the authors' mean over them; every (in words) and same_every: with subsets and
+    generated data; few: sets with fewer seeds; told (sets and seeds in words); twelve: the authors' mean over all;
+    above and below: sets whose interval of five or more seeds lies on that side of zero.
     """
 
     def of_seeds(statistic: str, encoder: str = "lstm") -> pd.Series:
@@ -141,9 +142,13 @@ def bar_means(scored: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
     for item, part in values.items():
         done = scored[(scored["item"] == item) & scored["ours"].notna()]
         judged = done[done["n_seeds"] >= across.HEADLINE_SEEDS]
+        theirs = done.set_index("corpus")["reported"]
+        over = across.means_of_sets(part.rename("value").reset_index(), done[done["data"] == "same"]["corpus"])
+        own, every_set = over["own"], over["every"]
         lines.append({
-            "item": item, **across.mean_of_sets(part.rename("value").reset_index()),
-            "same": done["reported"].mean(), "twelve": twelve[item],
+            "item": item, **own, "same": theirs[own["names"]].mean(), "few": across.listed(over["few"]),
+            "every": across.told(every_set["mean"], every_set["low"], every_set["high"]),
+            "same_every": theirs[every_set["names"]].mean(), "every_sets": every_set["sets"], "twelve": twelve[item],
             "above": across.listed(judged[judged["low"] > 0]["corpus"]),
             "below": across.listed(judged[judged["high"] < 0]["corpus"]),
         })  # fmt: skip
@@ -192,7 +197,7 @@ BINS = ATTENTION_BINS
 
 def closed(text: str) -> str:
     """A text with the last bin as it is: '[0.75,1.00)' becomes '[0.75,1.00]'."""
-    return text.replace("[0.75,1.00)", BINS[-1])
+    return text.replace("1.00)", "1.00]")
 
 
 def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = None) -> pd.DataFrame:

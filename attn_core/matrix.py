@@ -15,6 +15,7 @@ import pandas as pd
 
 from attn_core import data_counts, serrano_scores
 from attn_core.archive import ENCODER_NAMES, Result
+from attn_core.corpora import catalogue
 from attn_core.experiments import frontier
 from attn_core.measures import seed_interval
 from attn_core.reported import FINAL_RUN, reported
@@ -47,7 +48,7 @@ TESTS = (
     Test("permutation", "jain", "matter to the output",
          "share of documents whose median change is below 0.1", 0.5, "below", "jain-permutation", ".0%", (0, 1)),
     Test("adversaries", "jain", "be pinned down by it",
-         "share with a searched ε-max JSD above 0.4 (ε 0.05)", 0.7, "below", "jain-adversarial", ".0%", (0, 1)),
+         "share with other weights known at a JSD above 0.4 (ε 0.05; reported: searched)", 0.7, "below", "jain-adversarial", ".0%", (0, 1)),
     Test("top item", "serrano", "put the item that matters on top",
          "share where only the top item's removal flips, minus only a random one's",
          0.0, "above", "serrano-flips", "+.2f", (-1, 1)),
@@ -91,10 +92,14 @@ LONG = "planted, long"
 COLUMNS = ["test", "corpus", "encoder", "mean", "low", "high", "n_seeds", "kind"]
 
 SUMMARY = {
-    "gradients": ("tau_attention_gradient", "mean"), "permutation": ("median_change", "share_below_0.1"),
-    "adversaries": ("jsd_search@0.05", "share_above_0.4"),
+    "gradients": (("tau_attention_gradient", "mean"),), "permutation": (("median_change", "share_below_0.1"),),
+    "adversaries": (("jsd_exact@0.05", "share_above_0.4"), ("jsd_lower@0.05", "share_above_0.4")),
 }  # fmt: skip
-"""Test of Jain & Wallace -> statistic and measure of the summaries."""
+"""Test of Jain & Wallace -> statistic and measure of the summaries, the first that a model has.
+
+Adversaries: the claim is that such weights exist, so the exact optimum decides, and the best weights found where no
+optimum is known; until 2026-11-22 the search decided, which may miss them.
+"""
 
 CLAIMS = {"top item": "claim: 3b", "order": "claim: 4b"}
 """Test of Serrano & Smith -> beginning of the scored claim that holds its number."""
@@ -117,7 +122,10 @@ def lies(row) -> str:
     above, below = row.low > test.threshold, row.high < test.threshold
     if not above and not below:
         return "open"
-    return "passes" if above == (test.good == "above") else "fails"
+    passes = above == (test.good == "above")
+    if passes and row.test == "adversaries" and catalogue.corpus(row.corpus).task != "text":
+        return "open"  # the best weights found are few, but better ones may exist
+    return "passes" if passes else "fails"
 
 
 # ---- cells -----------------------------------------------------------------------------------------------------------
@@ -130,10 +138,10 @@ def jain_cells(results: Iterable[Result]) -> list[list]:
     for result in results:
         run, rows = from_dict(result.record["run"]), summary_of(result)
         rows = rows[(rows["predicted"] == "all") & (rows["bin"] == "all")].set_index(["statistic", "measure"])["value"]
-        for test, place in SUMMARY.items():
-            if place in rows.index:
+        for test, places in SUMMARY.items():
+            if place := next((place for place in places if place in rows.index), None):
                 values.setdefault((test, run.corpus, run.encoder), []).append(float(rows[place]))
-    weak = {(corpus, name) for corpus, models in accuracies(results).items() for name in below_the_best(models)}
+    weak = weak_models(results)
     return [cell(*place, v, "weak" if place[1:] in weak else "ours") for place, v in values.items()]
 
 
@@ -154,6 +162,11 @@ def accuracies(results: Iterable[Result]) -> dict[str, dict[str, list[float]]]:
         run = result.record["run"]
         found.setdefault(run["corpus"], {}).setdefault(run["encoder"], []).append(result.record["accuracy"])
     return found
+
+
+def weak_models(results: Iterable[Result]) -> set[tuple[str, str]]:
+    """Data set and encoder of the models that do their task badly."""
+    return {(corpus, name) for corpus, models in accuracies(results).items() for name in below_the_best(models)}
 
 
 def below_the_best(models: dict[str, list[float]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scorecard_runs import scored_rows
+from scorecard_runs import result_of, scored_rows
 
 from attn_core import claims, measures
 
@@ -39,7 +39,7 @@ def test_one_number_is_never_counted_on_both_sides():
         verdict=["reproduced", "differs", "reproduced"], data="same",
     )  # fmt: skip
     found = claims.claims(rows, ["sst", "babi_1"])
-    general, patterns = claims.counted(found), claims.counted(found, patterns=True)
+    general, patterns = claims.counted(found), claims.counted(found, "patterns")
     assert (general["judged"], general["shown"], general["opposite"]) == (2, 1, 1)
     assert (patterns["judged"], patterns["shown"], patterns["opposite"]) == (1, 1, 0)
     alone = found[found["number"] == 0]
@@ -47,6 +47,37 @@ def test_one_number_is_never_counted_on_both_sides():
     assert found["high"].max() == 1, "a share ends at 1"
     assert set(claims.PATTERNS) & {claim.item for claim in claims.CLAIMS} == set()
     assert "claim: permutation changes much here" in claims.PATTERNS
+
+
+def test_claims_asked_anew_have_their_own_tally_and_a_low_lower_end_refutes_nothing():
+    first, again = "claim: adversaries are easy to find", claims.LATER["7b"].item
+    rows = scored_rows(
+        corpus=["sst", "sst", "snli"], item=[first, again, again], reported=[0.7] * 3, ours=[0.4, 0.9, 0.4],
+        measure=["eps_max_jsd", "eps_max_jsd, exact optimum", claims.BEST_FOUND], low=[0.3, 0.8, 0.3],
+        high=[0.5, 1.0, 0.5], reason=[np.nan, "added after x", "added after x"],
+    )  # fmt: skip
+    found = claims.claims(rows, ["sst", "snli"])
+    assert found.set_index(["corpus", "name"])["lies"].to_dict() == {
+        ("sst", "7"): "opposite", ("sst", "7b"): "clears", ("snli", "7b"): "contains",
+    }  # fmt: skip
+    general, later = claims.counted(found), claims.counted(found, "later")
+    assert (general["judged"], general["shown"], later["judged"], later["shown"]) == (1, 0, 2, 1)
+    shown = claims.matrix(found).set_index("data")
+    assert list(shown) == ["7", "7b"] and shown.loc["sst"].tolist() == ["✗", "✓†"] and shown.loc["snli", "7b"] == "○†"
+
+
+def test_claims_about_an_encoder_that_does_its_task_badly_are_marked_and_counted_apart():
+    rows = scored_rows(corpus=["sst", "imdb"], low=[0.1, 0.1])
+    runs = [result_of("sst", encoder) for encoder in ("lstm", "average")]
+    runs[1].record["accuracy"] = runs[0].record["accuracy"] - 0.2
+    found = claims.claims(rows, ["sst", "imdb"], runs)
+    assert found.set_index("corpus")["weak"].to_dict() == {"sst": True, "imdb": False}
+    counts = claims.counted(found)
+    assert (counts["shown"], counts["shown_able"], counts["judged_same_able"], counts["weak"]) == (2, 1, 1, 1)
+    assert claims.told_weak(found) == "sst, claim 2" and claims.told_weak(found[:0]) == "none"
+    assert claims.matrix(found).set_index("data")["2"].to_dict() == {"sst": "(✓)", "imdb": "✓"}
+    runs[1].record["accuracy"] = runs[0].record["accuracy"]
+    assert not claims.claims(rows, ["sst", "imdb"], runs)["weak"].any()
 
 
 def test_claims_near_a_threshold_have_one_more_digit():
