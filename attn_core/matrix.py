@@ -48,7 +48,7 @@ TESTS = (
     Test("permutation", "jain", "matter to the output",
          "share of documents whose median change is below 0.1", 0.5, "below", "jain-permutation", ".0%", (0, 1)),
     Test("adversaries", "jain", "be pinned down by it",
-         "share with other weights known at a JSD above 0.4 (ε 0.05; reported: searched)", 0.7, "below", "jain-adversarial", ".0%", (0, 1)),
+         "share with weights known at a JSD above 0.4 within ε 0.05 (reported: searched)", 0.7, "below", "jain-adversarial", ".0%", (0, 1)),
     Test("top item", "serrano", "put the item that matters on top",
          "share where only the top item's removal flips, minus only a random one's",
          0.0, "above", "serrano-flips", "+.2f", (-1, 1)),
