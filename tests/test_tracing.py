@@ -220,10 +220,10 @@ def test_empty_text_is_refused():
         trace(random_model("none", "dot", 6, width=2), one_text(2, 3).take(np.arange(0)))
 
 
-def test_unknown_attention_is_refused():
+def test_an_attention_that_scores_no_tokens_is_refused():
     model = random_model("none", "dot", 6, width=2)
     model.attention = torch.nn.Identity()
-    with pytest.raises(AttnError, match="attentions tanh, dot and uniform, not Identity"):
+    with pytest.raises(AttnError, match=r"Identity: an attention gives one score a token, \(1, 3\), not \(1, 3, 2\)"):
         trace(model, one_text(2, 4, 3))
 
 
