@@ -53,9 +53,6 @@ def one_text(
     lengths = torch.tensor([len(ids)], device=ids.device)
     with torch.no_grad():
         h = model.encode(ids[None], lengths)
-        if (shape := tuple(model.attention(h).shape)) != h.shape[:2]:
-            name = type(model.attention).__name__
-            raise AttnError(f"{name}: an attention gives one score a token, {tuple(h.shape[:2])}, not {shape}")
         score = model.scores(h, real_tokens(ids[None], lengths))
         attention = score.softmax(-1)
         logits = model.decoder((attention[:, None] @ h).squeeze(1))

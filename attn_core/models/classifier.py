@@ -40,7 +40,11 @@ class Classifier(nn.Module):
 
     def scores(self, h: Tensor, mask: Tensor) -> Tensor:
         """Attention scores (B, L), minus infinity where mask is False."""
-        return self.attention(h).masked_fill(~mask, -torch.inf)
+        scores = self.attention(h)
+        if scores.shape != mask.shape:
+            name, found = type(self.attention).__name__, tuple(scores.shape)
+            raise AttnError(f"{name}: an attention gives one score a token, {tuple(mask.shape)}, not {found}")
+        return scores.masked_fill(~mask, -torch.inf)
 
     def forward(self, ids: Tensor, lengths: Tensor, given: Tensor | None = None) -> Tensor:
         """Logits (B, K). `given` (B, L): attention weights to use instead of the model's own."""
