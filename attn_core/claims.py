@@ -9,9 +9,9 @@ import pandas as pd
 from attn_core import measures
 from attn_core.archive import Result
 from attn_core.jain_tables import ordered
-from attn_core.matrix import weak_models
 from attn_core.scorecard import CLAIM, added_after, clipped, digits_beside, encoders_of
 from attn_core.seeds import HEADLINE_SEEDS
+from attn_core.weak import weak_models
 
 LEVEL = measures.LEVEL / 2
 """One-sided; the same as a two-sided 95 % interval that clears the threshold."""

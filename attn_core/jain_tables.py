@@ -8,9 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core import across
-from attn_core.archive import Result
 from attn_core.corpora import catalogue
-from attn_core.data_counts import parts_of
 from attn_core.experiments import ATTENTION_BINS
 from attn_core.reported import reported
 from attn_core.seeds import INTERVAL_SEEDS
@@ -161,32 +159,6 @@ def told_seeds(seeds: tuple[int, ...]) -> str:
     return (
         f"seed {seeds[0]} only" if len(seeds) == 1 else f"{len(seeds)} seeds" if seeds else "no seed that all sets have"
     )
-
-
-def untrained(found: list[Result], margin: float = 0.05) -> str:
-    """Models with runs whose test accuracy is at most `margin` above the share of the largest class, in words."""
-    groups: dict[tuple, list[tuple[float, float]]] = {}
-    for result in found:
-        run, parts = result.record["run"], parts_of(result.record, "test")
-        classes = np.sum([part["per_class"] for part in parts], axis=0)
-        groups.setdefault((run["corpus"], run["encoder"], run["attention"]), []).append(
-            (result.record["accuracy"], classes.max() / classes.sum())
-        )
-    told = []
-    for (corpus, *model), pairs in groups.items():
-        accuracy, majority = np.array(pairs).T
-        low = int((accuracy <= majority + margin).sum())
-        if low:
-            ran = (
-                f"accuracy {accuracy.min():.2f} to {accuracy.max():.2f}"
-                if len(pairs) > 1
-                else f"accuracy {accuracy[0]:.2f}"
-            )
-            told.append(
-                f"{corpus}, {across.model_name(*model)} ({low} of {across.seeds_in_words(len(pairs))}, {ran}; "
-                f"largest class {majority.mean():.2f})"
-            )
-    return "; ".join(told) or "none"
 
 
 # ---- Figures 6 to 8 by bin of maximum attention ----------------------------------------------------------------------

@@ -14,14 +14,15 @@ import numpy as np
 import pandas as pd
 
 from attn_core import data_counts, serrano_scores
-from attn_core.archive import ENCODER_NAMES, Result
+from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.experiments import frontier
 from attn_core.measures import seed_interval
 from attn_core.reported import FINAL_RUN, reported
 from attn_core.runs import from_dict
-from attn_core.scorecard import difference, standard
+from attn_core.scorecard import difference
 from attn_core.seeds import HEADLINE_SEEDS, summary_of
+from attn_core.weak import has_cells, weak_models
 from attn_core.wiegreffe_runs import GATED, adversaries, f1_by_seed, guided_scores, of_role
 
 PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
@@ -83,9 +84,6 @@ do their task; curves of ours off which nothing can be read; the papers' values;
 CLIMB = (0.2, 0.6)
 """The two JSDs at which a curve is read for the test 'hard to move'."""
 
-WEAK = 0.10
-"""A model whose mean accuracy lies farther below the best model of its data set says nothing about attention there."""
-
 LONG = "planted, long"
 """The name of the generated documents of a thousand words and more; the other pages' generated set is a short one."""
 
@@ -143,36 +141,6 @@ def jain_cells(results: Iterable[Result]) -> list[list]:
                 values.setdefault((test, run.corpus, run.encoder), []).append(float(rows[place]))
     weak = weak_models(results)
     return [cell(*place, v, "weak" if place[1:] in weak else "ours") for place, v in values.items()]
-
-
-def has_cells(result: Result) -> bool:
-    """Whether a run is in Jain & Wallace's part: a standard one of a known encoder with additive attention."""
-    run = result.record["run"]
-    return (
-        result.summary is not None
-        and standard(result)
-        and (run["attention"], run["encoder"] in ENCODER_NAMES) == ("tanh", True)
-    )
-
-
-def accuracies(results: Iterable[Result]) -> dict[str, dict[str, list[float]]]:
-    """Data set -> encoder -> test accuracy of each seed, of standard runs."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for result in filter(has_cells, results):
-        run = result.record["run"]
-        found.setdefault(run["corpus"], {}).setdefault(run["encoder"], []).append(result.record["accuracy"])
-    return found
-
-
-def weak_models(results: Iterable[Result]) -> set[tuple[str, str]]:
-    """Data set and encoder of the models that do their task badly."""
-    return {(corpus, name) for corpus, models in accuracies(results).items() for name in below_the_best(models)}
-
-
-def below_the_best(models: dict[str, list[float]]) -> list[str]:
-    """Encoders whose mean accuracy lies more than WEAK below the best encoder's; models: encoder -> accuracies."""
-    means = {encoder: np.mean(accuracies) for encoder, accuracies in models.items()}
-    return [encoder for encoder, mean in means.items() if mean < max(means.values()) - WEAK]
 
 
 def serrano_cells(scored: pd.DataFrame) -> list[list]:

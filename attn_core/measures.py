@@ -197,9 +197,6 @@ def share_significant(p: np.ndarray, level: float = 0.05) -> float:
     return float(np.mean(p <= level)) if p.size else math.nan
 
 
-# Scores of a classifier
-
-
 CLASS_SCORES = 20
 """Up to this many classes every class's own F1 is listed."""
 

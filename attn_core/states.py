@@ -147,9 +147,9 @@ def has_fast_form(model: Classifier | Paired) -> bool:
 def prepare(model: Classifier | Paired, distinct: np.ndarray) -> Network:
     """Everything that does not depend on word order: products of the distinct words (U,) and rearranged weights."""
     if not has_fast_form(model):
+        found = f"{type(model.encoder).__name__} with {type(model.attention).__name__}"
         raise AttnError(
-            "tracing in whole arrays knows the encoders lstm, cnn, average and none and the attentions tanh, dot and "
-            f"uniform, not {type(model.encoder).__name__} with {type(model.attention).__name__}"
+            f"tracing knows encoders lstm, cnn, average, none with attentions tanh, dot, uniform, not {found}"
         )
     embedding = model.encoder.embedding.weight
     e = embedding[torch.from_numpy(distinct).to(embedding.device)]  # (U, 300)
@@ -285,9 +285,9 @@ def _convolutional(encoder: CNN, e: Tensor, scorer: Scorer, value: Tensor) -> Co
         for offset in range(-reach, reach + 1):
             taps.append((index, offset))
             weights.append(convolution.weight[:, :, offset + reach].t())  # (300, F)
-    table = torch.matmul(e, torch.stack(weights))
-    window_bias = torch.cat([convolution.bias for convolution in encoder.convolutions])
-    return Convolutional(table, tuple(taps), max(offset for _, offset in taps), window_bias, scorer, value)
+    table = e @ torch.stack(weights)
+    bias = torch.cat([convolution.bias for convolution in encoder.convolutions])
+    return Convolutional(table, tuple(taps), max(offset for _, offset in taps), bias, scorer, value)
 
 
 def _tokenwise(encoder: Average | NoEncoder, e: Tensor, scorer: Scorer, value: Tensor, paired: bool) -> Tokenwise:

@@ -9,11 +9,12 @@ from attn_core import wiegreffe_tables as tables
 from attn_core.across import listed, told
 from attn_core.archive import ENCODER_NAMES, Result
 from attn_core.experiments import guides
-from attn_core.matrix import accuracies, below_the_best, data_marks
+from attn_core.matrix import data_marks
 from attn_core.measures import seed_interval
 from attn_core.runs import Run, from_dict
 from attn_core.scorecard import difference
 from attn_core.seeds import HEADLINE_SEEDS, summary_of
+from attn_core.weak import accuracies, below_the_best
 from attn_core.wiegreffe_runs import guided_scores
 
 QUESTIONS = {

@@ -6,7 +6,7 @@ import pandas as pd
 from attn_core.across import number, seeds_in_words, told
 from attn_core.measures import seed_interval
 from attn_core.seeds import HEADLINE_SEEDS
-from attn_core.wiegreffe_tables import is_far
+from attn_core.wiegreffe_far_off import is_far
 
 
 def moves(f1: dict[tuple[str, str], pd.Series]) -> pd.DataFrame:

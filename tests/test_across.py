@@ -10,7 +10,7 @@ from conftest import toy_pairs, toy_traces
 from plain import documents, output, output_under
 from scorecard_runs import scored_rows
 
-from attn_core import across, figures, jain_tables, packing
+from attn_core import across, figures, jain_tables, packing, weak
 from attn_core.archive import Result
 from attn_core.errors import AttnError
 from attn_core.experiments.reach import one_token_outputs
@@ -147,8 +147,8 @@ def test_models_no_better_than_the_largest_class_are_named():
         }
         return Result(record=record, traces=None, documents=None, summary=None, source="archive")
 
-    assert jain_tables.untrained([run("lstm", 0.9)]) == "none"
-    told = jain_tables.untrained([run("lstm", 0.9), run("average", 0.9), run("average", 0.62)])
+    assert weak.untrained([run("lstm", 0.9)]) == "none"
+    told = weak.untrained([run("lstm", 0.9), run("average", 0.9), run("average", 0.62)])
     assert (
         "1 of 2 seeds, accuracy 0.62 to 0.90; largest class 0.60" in told
         and told.startswith("sst")

@@ -9,7 +9,7 @@ from scorecard_runs import result_of as scorecard_result
 from scorecard_runs import whole
 from wiegreffe_results import curve
 
-from attn_core import matrix, matrix_words, verdict, wiegreffe_runs
+from attn_core import matrix, matrix_words, verdict, weak, wiegreffe_runs
 from attn_core.measures import seed_interval
 from attn_core.reported import reported
 
@@ -170,7 +170,7 @@ def test_cells_of_serrano_have_their_data_and_weak_models_stand_beside():
 
 
 def test_a_model_far_below_the_best_of_its_data_set_enters_no_count():
-    assert matrix.below_the_best({"lstm": [1.0, 0.9], "average": [0.8], "cnn": [0.86]}) == ["average"]
+    assert weak.below_the_best({"lstm": [1.0, 0.9], "average": [0.8], "cnn": [0.86]}) == ["average"]
     runs = [scorecard_result("sst", encoder=name, seed=seed) for name in ("lstm", "average") for seed in (10, 50)]
     for result in runs:
         result.record["accuracy"] = 0.9 if result.record["run"]["encoder"] == "lstm" else 0.7

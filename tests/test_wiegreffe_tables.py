@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from wiegreffe_results import curve, guided, result_of, runs_of, uniform_test
 
-from attn_core import figures, wiegreffe_figures, wiegreffe_runs
+from attn_core import figures, wiegreffe_far_off, wiegreffe_figures, wiegreffe_runs
 from attn_core import wiegreffe_tables as tables
 from attn_core.measures import seed_interval
 from attn_core.runs import SEEDS, Run
@@ -72,7 +72,7 @@ def test_arms_count_over_pairs_alone_and_missing_pairs_leave_it_open():
 def test_a_training_far_off_the_others_is_told():
     results = uniform_test("sst", 7, gap=0.002)
     assert (
-        tables.told_far_off(tables.far_off(runs_of(results), ["sst", "imdb"]))
+        wiegreffe_far_off.told_far_off(wiegreffe_far_off.far_off(runs_of(results), ["sst", "imdb"]))
         == "No training is far off the others of its model."
     )
     odd = next(
@@ -82,7 +82,7 @@ def test_a_training_far_off_the_others_is_told():
         == (SEEDS[3], "tanh", "dev")
     )
     results[results.index(odd)] = replace(odd, record=odd.record | {"f1_1": 0.732})
-    (row,) = tables.far_off(runs_of(results), ["sst"]).itertuples()
+    (row,) = wiegreffe_far_off.far_off(runs_of(results), ["sst"]).itertuples()
     assert (row.role, row.seed, row.chosen, row.f1) == (
         "base",
         SEEDS[3],
@@ -93,7 +93,7 @@ def test_a_training_far_off_the_others_is_told():
     assert (row.low_without, row.high_without) == pytest.approx(
         seed_interval((base - uniform).drop(SEEDS[3]).to_numpy())
     )
-    sentence = tables.told_far_off(tables.far_off(runs_of(results), ["sst"]))
+    sentence = wiegreffe_far_off.told_far_off(wiegreffe_far_off.far_off(runs_of(results), ["sst"]))
     assert (
         f"seed {SEEDS[3]} of the base model has F1 0.732" in sentence
         and "widens the interval" in sentence
