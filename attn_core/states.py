@@ -148,9 +148,7 @@ def prepare(model: Classifier | Paired, distinct: np.ndarray) -> Network:
     """Everything that does not depend on word order: products of the distinct words (U,) and rearranged weights."""
     if not has_fast_form(model):
         found = f"{type(model.encoder).__name__} with {type(model.attention).__name__}"
-        raise AttnError(
-            f"tracing knows encoders lstm, cnn, average, none with attentions tanh, dot, uniform, not {found}"
-        )
+        raise AttnError(f"tracing knows lstm, cnn, average and none with tanh, dot and uniform, not {found}")
     embedding = model.encoder.embedding.weight
     e = embedding[torch.from_numpy(distinct).to(embedding.device)]  # (U, 300)
     e[0] = 0.0
@@ -158,9 +156,9 @@ def prepare(model: Classifier | Paired, distinct: np.ndarray) -> Network:
     scorer = _scorer(model.attention, encoder.width, embedding)
     value = (model.decoder.context if paired else model.decoder).weight.t()
     if isinstance(encoder, BiLSTM):
-        half = encoder.width // 2
-        sides = ((encoder.forward_lstm, slice(0, half)), (encoder.backward_lstm, slice(half, None)))
-        return Recurrent(tuple(_direction(lstm, e, scorer.weight[part], value[part]) for lstm, part in sides), scorer)
+        lstms = encoder.forward_lstm, encoder.backward_lstm
+        sides = zip(lstms, scorer.weight.chunk(2), value.chunk(2), strict=True)  # each direction reads its half
+        return Recurrent(tuple(_direction(lstm, e, *halves) for lstm, *halves in sides), scorer)
     if isinstance(encoder, CNN):
         return _convolutional(encoder, e, scorer, value)
     return _tokenwise(encoder, e, scorer, value, paired)
@@ -285,9 +283,8 @@ def _convolutional(encoder: CNN, e: Tensor, scorer: Scorer, value: Tensor) -> Co
         for offset in range(-reach, reach + 1):
             taps.append((index, offset))
             weights.append(convolution.weight[:, :, offset + reach].t())  # (300, F)
-    table = e @ torch.stack(weights)
     bias = torch.cat([convolution.bias for convolution in encoder.convolutions])
-    return Convolutional(table, tuple(taps), max(offset for _, offset in taps), bias, scorer, value)
+    return Convolutional(e @ torch.stack(weights), tuple(taps), max(offset for _, offset in taps), bias, scorer, value)
 
 
 def _tokenwise(encoder: Average | NoEncoder, e: Tensor, scorer: Scorer, value: Tensor, paired: bool) -> Tokenwise:
