@@ -205,7 +205,7 @@ def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
     """Accuracy, F1 of every class and their mean, ROC AUC.
 
     One logit: labels (D,) in {0, 1}, p (D,) or (D, 1) probability of class 1, the predicted class is p rounded; f1_0,
-    f1_1, macro_f1 their mean, auc (NaN where the labels have one class). Of two outputs (D, 2) the second is p.
+    f1_1, macro_f1 their mean, auc (left out where the labels have one class). Of two outputs (D, 2) the second is p.
     K > 2 outputs (D, K): the predicted class is the largest; macro_f1 is the mean over the classes that occur as label
     or prediction, f1_<k> stands there for K <= 20, and there is no auc.
     F1 is 0 where a class is neither present nor predicted.
@@ -225,9 +225,10 @@ def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
     else:
         predicted = np.round(p).astype(np.int64)
         f1 = f1_score(labels, predicted, labels=[0, 1], average=None, zero_division=0.0)
-        auc = roc_auc_score(labels, p) if len(np.unique(labels)) == 2 else math.nan
         scores = {"accuracy": accuracy_score(labels, predicted), "f1_0": f1[0], "f1_1": f1[1]}
-        scores |= {"macro_f1": f1.mean(), "auc": auc}
+        scores["macro_f1"] = f1.mean()
+        if len(np.unique(labels)) == 2:
+            scores["auc"] = roc_auc_score(labels, p)
     return {name: float(value) for name, value in scores.items()}
 
 

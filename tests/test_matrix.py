@@ -47,6 +47,11 @@ def test_a_cell_passes_on_the_good_side_of_its_threshold(test, values, expected)
     assert told.startswith(matrix.SYMBOLS[expected]) and f"{len(values)} seeds" in told
 
 
+@pytest.mark.parametrize(("n", "shown"), [(2, "(no interval)"), (3, " to ")])
+def test_two_seeds_show_no_interval(n, shown):
+    assert shown in matrix_words.told_cell(next(cells(("gradients", "sst", "lstm", WIDE[:n])).itertuples()))
+
+
 @given(st.lists(st.floats(-1, 1), min_size=5, max_size=9), st.sampled_from(matrix.TESTS))
 def test_mirrored_values_mirror_the_verdict(values, test):
     """Values reflected at the threshold lie on the other side; open stays open."""
