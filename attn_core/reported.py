@@ -26,22 +26,26 @@ def reported_folder() -> Path:
     )
 
 
+def tables() -> dict[str, Path]:
+    """Name -> file of every reported table; the two largest are compressed (a twentieth of the size)."""
+    return {path.name.partition(".")[0]: path for path in sorted(reported_folder().glob("*.csv*"))}
+
+
 @cache
 def _read(name: str) -> pd.DataFrame:
     from attn_core.corpora.catalogue import CATALOGUE, WIEGREFFE
 
-    path = reported_folder() / f"{name}.csv"
-    if not path.is_file():
-        known = ", ".join(sorted(file.stem for file in reported_folder().glob("*.csv")))
-        raise AttnError(f"no reported table '{name}'; known: {known}")
-    table = pd.read_csv(path, dtype={"class": "string"})
+    paths = tables()
+    if name not in paths:
+        raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
+    table = pd.read_csv(paths[name], dtype={"class": "string"})
     if "dataset" in table:
         ours = {pair: entry.name for entry in CATALOGUE.values() for pair in entry.reported}
         # tables collected for Wiegreffe & Pinter spell data sets their way, whoever's numbers they hold
         spelt = {
-            title: name
-            for (paper, title), name in ours.items()
-            if paper == WIEGREFFE and path.stem.startswith("wiegreffe_")
+            title: corpus
+            for (paper, title), corpus in ours.items()
+            if paper == WIEGREFFE and name.startswith("wiegreffe_")
         }
         pairs = zip(table["paper"], table["dataset"], strict=True)
         table["corpus"] = [ours.get(pair, spelt.get(pair[1], pair[1])) for pair in pairs]

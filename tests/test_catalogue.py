@@ -1,6 +1,5 @@
 """Catalogue, look-up, cache and the counts of the real sets."""
 
-import csv
 import functools
 import json
 import os
@@ -10,11 +9,12 @@ import numpy as np
 import pandas
 import pytest
 
+from attn_core import reported
 from attn_core.corpora import catalogue, encode, load, prepare, read, text
 from attn_core.corpora.encoding import build
 from attn_core.errors import AttnError
 
-REPORTED = Path(__file__).parents[1] / "data" / "reported"
+DATA = Path(__file__).parents[1] / "data"
 needs_data = pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
 
 
@@ -28,13 +28,12 @@ def test_the_catalogue_has_the_names_of_the_design():
     assert set(catalogue.CATALOGUE) == {*names.split(), "agnews_all", "20news_all"}
 
 
-@pytest.mark.parametrize("path", sorted(REPORTED.glob("*.csv")), ids=lambda p: p.stem)
-def test_every_data_set_of_the_reported_tables_resolves(path):
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    if "dataset" not in rows[0]:
+@pytest.mark.parametrize("table", reported.tables())
+def test_every_data_set_of_the_reported_tables_resolves(table):
+    rows = reported.reported(table)
+    if "dataset" not in rows:
         pytest.skip("no column 'dataset'")
-    for paper, name in {(row["paper"], row["dataset"]) for row in rows}:
+    for paper, name in set(zip(rows["paper"], rows["dataset"], strict=True)):
         entry = catalogue.from_reported(name, paper)
         assert (entry is None) == (name in catalogue.NOT_A_CORPUS)
 
@@ -302,7 +301,7 @@ def test_20news_labels_follow_the_groups():
 
 
 def test_the_data_page_names_every_corpus_with_its_licence():
-    page = (REPORTED.parent / "README.md").read_text(encoding="utf-8")
+    page = (DATA / "README.md").read_text(encoding="utf-8")
     for entry in catalogue.CATALOGUE.values():
         assert f"`{entry.name}`" in page
         assert entry.name.endswith("_all") or entry.licence in page, entry.name
