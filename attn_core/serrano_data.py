@@ -102,6 +102,39 @@ def accuracies(found: list[Result]) -> pd.DataFrame:
     )
 
 
+def trainings(found: list[Result]) -> pd.DataFrame:
+    """How long each model was trained, one line a model, means over seeds: data set, model, training documents, epochs
+    until the kept checkpoint, epochs made, of at most, documents read by then, rate halved (times, by then)."""
+    lines = []
+    for (corpus, encoder), runs in by_model(found).items():
+        each = []
+        for run in runs.values():
+            history, n_train = run.record["history"], run.record["n_train"]
+            kept = int(np.argmax([epoch["dev_accuracy"] for epoch in history]))  # the first of equals is kept
+            halved = np.log2(history[0]["learning_rate"] / history[kept]["learning_rate"])
+            each.append((n_train, kept + 1, len(history), run.record["run"]["epochs"], (kept + 1) * n_train, halved))
+        names = ("training documents", "kept epoch", "epochs", "of at most", "documents read", "rate halved")
+        lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder]} | dict(zip(names, np.mean(each, axis=0))))
+    return pd.DataFrame(lines)
+
+
+def rate_told(row, regression: float) -> str:
+    """What a higher learning rate does to a model's accuracy, in words; row: of `variants.paired`.
+
+    A cause is shown where the interval of the differences per seed lies above 0, and it is the whole cause where the
+    mean then comes within `baselines.BELOW` of the regression.
+    """
+    values = f"{row.standard:.3f} and {row.variant:.3f}, difference {told(row.difference, row.low, row.high, '+.3f')}"
+    seeds = f"{row.n_seeds} seed{'s' * (row.n_seeds != 1)}"
+    if not row.low > 0:
+        verdict = "not shown to be a cause" if np.isfinite(row.low) else "too few seeds"
+    elif row.variant >= regression - baselines.BELOW:
+        verdict = "the cause: at the higher rate the model does its task"
+    else:
+        verdict = "a cause, not the whole of it"
+    return f"{row.corpus} {ENCODER_NAMES[row.encoder]} {values}, {seeds} (regression {regression:.3f}): {verdict}"
+
+
 def accuracy_table(rows: pd.DataFrame):
     """`accuracies` to show, a line a data set, a column a model; models that enter no claim: grey, with an asterisk."""
     lines, grey = {}, set()

@@ -38,17 +38,19 @@ def stored(runs: Iterable[Run]) -> tuple[list[Result], list[Run]]:
     return found, absent
 
 
-def gap_lines(absent: dict[str, list[Run]], what: str = "runs") -> list[str]:
-    """One line for all named groups of absent runs, with the command of the first; none where nothing is absent.
+SWEEPS = {"hidden": "jain-widths", "learning_rate": "serrano-steps"}
+"""Fields for which the command line has no word -> the sweep file that holds their runs."""
 
-    Widths have no word on the command line: they go through a sweep file.
-    """
+
+def gap_lines(absent: dict[str, list[Run]], what: str = "runs") -> list[str]:
+    """One line for all named groups of absent runs, with the command of the first; none where nothing is absent."""
     lacking = {title: runs for title, runs in absent.items() if runs}
     if not lacking:
         return []
     told = ", ".join(f"{title} ({seeds_in_words(len(runs))})" for title, runs in lacking.items())
     first = next(iter(lacking.values()))[0]
-    make = "python -m attn_core sweep data/sweeps/jain-widths.yml" if "hidden" in changed(first) else command(first)
+    grid = next((grid for field, grid in SWEEPS.items() if field in changed(first)), None)
+    make = f"python -m attn_core sweep data/sweeps/{grid}.yml" if grid else command(first)
     return [f"{what} absent: {told}; the next: {make}"]
 
 

@@ -70,3 +70,39 @@ def test_a_set_without_baseline_is_said_so(monkeypatch):
     )
     rows = data.accuracies(runs())
     assert rows["majority"].isna().all() and (rows["why"] == "no baseline was measured").all()
+
+
+def test_trainings_name_the_kept_epoch():
+    """Dev accuracy 0.3, 0.5, 0.5 at rates 8, 4, 2: the second epoch is kept, the rate halved once by then."""
+    history = [
+        {"epoch": i, "dev_accuracy": a, "learning_rate": r} for i, (a, r) in enumerate(((0.3, 8), (0.5, 4), (0.5, 2)))
+    ]
+    found = [replace(r, record={**r.record, "history": history, "n_train": 100}) for r in runs()[:3]]
+    (row,) = data.trainings(found).to_dict("records")
+    assert row["model"] == "HANrnn" and row["training documents"] == 100
+    assert (row["kept epoch"], row["epochs"], row["documents read"], row["rate halved"]) == (2, 3, 200, 1)
+
+
+@pytest.mark.parametrize(
+    ("variant", "low", "told"),
+    [(0.50, 0.1, "the cause: at the higher rate the model does its task"), (0.45, 0.05, "a cause, not the whole of it"),
+     (0.50, -0.01, "not shown to be a cause"), (0.50, np.nan, "too few seeds")],
+)  # fmt: skip
+def test_a_higher_rate_is_a_cause_by_rule(variant, low, told):
+    row = pd.Series({"corpus": "yelp", "encoder": "han_rnn", "standard": 0.34, "variant": variant,
+                     "difference": variant - 0.34, "low": low, "high": 0.3, "n_seeds": 3})  # fmt: skip
+    assert data.rate_told(row, 0.52).endswith(told)
+
+
+def test_the_control_of_the_rate_has_a_sweep():
+    """The command line knows no learning rate; the file that the gap names holds the runs."""
+    from pathlib import Path
+
+    from attn_core.runs import Run
+    from attn_core.sweep import read_grid
+    from attn_core.variants import gap_lines
+
+    run = Run("yelp", "han_rnn", learning_rate=0.001)
+    (line,) = gap_lines({"yelp han_rnn": [run]})
+    assert line.endswith("sweep data/sweeps/serrano-steps.yml")
+    assert run in read_grid(Path(__file__).parents[1] / "data" / "sweeps" / "serrano-steps.yml")
