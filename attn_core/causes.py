@@ -14,6 +14,7 @@ import pandas as pd
 from attn_core.archive import Result
 from attn_core.causes_words import capital, minus, named, runs, signed, words
 from attn_core.data_counts import COUNTED, printed_sizes
+from attn_core.measures import INTERVAL_SEEDS
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import SEEDS, from_dict
 from attn_core.scorecard import (
@@ -28,7 +29,7 @@ from attn_core.scorecard import (
     scorecard,
     seed_values,
 )  # fmt: skip
-from attn_core.seeds import INTERVAL_SEEDS, stored_summaries
+from attn_core.seeds import stored_summaries
 
 Variant = tuple[tuple[str, object], ...]
 """The (field, value) pairs in which a run differs from the standard one; () is the standard run itself."""

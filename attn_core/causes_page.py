@@ -11,8 +11,9 @@ from attn_core.causes import causes
 from attn_core.causes_words import in_words, minus, runs
 from attn_core.data_counts import COUNTED
 from attn_core.jain_tables import closed
+from attn_core.measures import INTERVAL_SEEDS
 from attn_core.scorecard import NAMES, clipped, digits_beside
-from attn_core.seeds import INTERVAL_SEEDS, stored_summaries
+from attn_core.seeds import stored_summaries
 
 
 def model_of(row) -> str:
@@ -52,7 +53,7 @@ def told_row(row, digits: int = 2) -> dict[str, str]:
     if row.measure in COUNTED:
         digits = 0 if row.statistic == "count" else 1
     undecided = claim and row.low <= row.reported <= row.high
-    known = np.isfinite(row.low) and row.n_seeds >= INTERVAL_SEEDS
+    known = np.isfinite(row.low)
     interval = f" ({row.low:.{digits}f} to {row.high:.{digits}f})" if known else ""
     limit = f" ± {row.tolerance:g}" if np.isfinite(row.tolerance) and row.tolerance > 0 else ""
     return {

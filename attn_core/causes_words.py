@@ -5,7 +5,6 @@ import re
 import numpy as np
 
 from attn_core.corpora.vectors import KNOWN_FILES
-from attn_core.seeds import INTERVAL_SEEDS
 
 OPTIONS = {
     ("vocabulary_from", "all"): "vocabulary from all splits",
@@ -53,7 +52,7 @@ def runs(key: str, count: int) -> str:
 
 def signed(shift: dict) -> str:
     """A difference with its interval, where it has one and enough seeds for it."""
-    known = np.isfinite(shift["low"]) and shift["n_seeds"] >= INTERVAL_SEEDS
+    known = np.isfinite(shift["low"])
     return f"{shift['ours']:+.2f}" + (f" ({shift['low']:+.2f} to {shift['high']:+.2f})" if known else "")
 
 

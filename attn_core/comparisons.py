@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from attn_core.figures import AUTHORS, OURS, WIDTH
+from attn_core.measures import seed_interval
 from attn_core.panels import SMALL, authors_points, interval
-from attn_core.seeds import interval_over_seeds
 
 
 def sizes(
@@ -38,7 +38,7 @@ def sizes(
             means = part.groupby("n_train")["value"].agg(["mean", "size"])
             ax.plot(means.index, means["mean"], color=shade, linewidth=1.2)
             for n_train, values in part.groupby("n_train")["value"]:
-                ends = np.clip(interval_over_seeds(values), *(possible or {}).get(measure, (-np.inf, np.inf)))
+                ends = np.clip(seed_interval(values), *(possible or {}).get(measure, (-np.inf, np.inf)))
                 ax.plot([n_train, n_train], ends, color=shade, linewidth=2)
                 face = shade if len(values) >= 5 else "white"
                 ax.plot(n_train, values.mean(), marker, color=shade, markerfacecolor=face, markersize=6)

@@ -14,9 +14,10 @@ from attn_core.corpora import catalogue
 from attn_core.data_counts import data_of
 from attn_core.errors import AttnError
 from attn_core.experiments import derived, edges
+from attn_core.measures import INTERVAL_SEEDS
 from attn_core.reported import reported
 from attn_core.runs import Run, command
-from attn_core.seeds import INTERVAL_SEEDS, book_seeds, planned, summaries
+from attn_core.seeds import book_seeds, planned, summaries
 
 CORPORA = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
 MODELS = tuple((encoder, attention) for encoder in ("lstm", "cnn", "average") for attention in ("tanh", "dot"))

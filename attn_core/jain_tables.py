@@ -10,8 +10,8 @@ import pandas as pd
 from attn_core import across
 from attn_core.corpora import catalogue
 from attn_core.experiments import ATTENTION_BINS
+from attn_core.measures import INTERVAL_SEEDS
 from attn_core.reported import reported
-from attn_core.seeds import INTERVAL_SEEDS
 
 TABLE_2 = {
     ("lstm", "tau_gradient"): "BiLSTM, gradient",

@@ -17,10 +17,11 @@ from attn_core import data_counts, serrano_scores
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.experiments import frontier
+from attn_core.measures import seed_interval
 from attn_core.reported import FINAL_RUN, reported
 from attn_core.runs import from_dict
 from attn_core.scorecard import difference
-from attn_core.seeds import HEADLINE_SEEDS, INTERVAL_SEEDS, interval_over_seeds, summary_of
+from attn_core.seeds import HEADLINE_SEEDS, summary_of
 from attn_core.weak import has_cells, weak_models
 from attn_core.wiegreffe_runs import GATED, adversaries, f1_by_seed, guided_scores, of_role
 
@@ -105,7 +106,7 @@ CLAIMS = {"top item": "claim: 3b", "order": "claim: 4b"}
 def cell(test: str, corpus: str, encoder: str, values: Iterable[float], kind: str = "ours") -> list:
     """One row of COLUMNS from one number per seed."""
     known = np.array([value for value in values if np.isfinite(value)], float)
-    low, high = interval_over_seeds(known)
+    low, high = seed_interval(known)
     return [test, corpus, encoder, known.mean() if len(known) else np.nan, low, high, len(known), kind]
 
 
@@ -148,8 +149,7 @@ def serrano_cells(scored: pd.DataFrame) -> list[list]:
     for test, start in CLAIMS.items():
         for r in scored[scored["item"].str.startswith(start)].itertuples():
             kind = "weak" if r.unjudged == "weak model" else "ours"
-            low, high = (r.low, r.high) if r.n_seeds >= INTERVAL_SEEDS else (np.nan, np.nan)
-            rows.append([test, r.corpus, r.encoder, r.ours, low, high, r.n_seeds, kind])
+            rows.append([test, r.corpus, r.encoder, r.ours, r.low, r.high, r.n_seeds, kind])
     return rows
 
 

@@ -267,13 +267,17 @@ def bootstrap_interval(
     return float(interval.low), float(interval.high)
 
 
+INTERVAL_SEEDS = 3
+"""Seeds from which on an interval is given: with two, Student's t stretches it by 12.7 standard errors to either side."""
+
+
 def seed_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
-    """Student t interval of the mean of one number per trained seed: (low, high); NaN with fewer than two seeds."""
+    """Student t interval of the mean of one number per trained seed: (low, high); NaN below INTERVAL_SEEDS seeds."""
     from scipy.stats import t
 
     values = np.asarray(values, np.float64)
     values = values[~np.isnan(values)]
-    if len(values) < 2:
+    if len(values) < INTERVAL_SEEDS:
         return math.nan, math.nan
     half = t.ppf(0.5 + confidence / 2, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
     return float(values.mean() - half), float(values.mean() + half)

@@ -14,8 +14,8 @@ from attn_core.across import bounds
 from attn_core.experiments import ATTENTION_BINS, attention_bin, edges
 from attn_core.figures import AUTHORS, CLASS_COLOURS, OURS, WIDTH
 from attn_core.grids import MEASURES, MODELS, Grid, authors_mean, name, theirs
+from attn_core.measures import seed_interval
 from attn_core.reported import FINAL_RUN
-from attn_core.seeds import interval_over_seeds
 
 THREE_WAY = {
     "tau_attention_loo": ("attention – leave-one-out", "-", "tau(attention,LOO)"),
@@ -74,7 +74,7 @@ def interval(
     values = values[~np.isnan(values)]
     if not len(values):
         return
-    low, high = np.clip(interval_over_seeds(values), *possible)
+    low, high = np.clip(seed_interval(values), *possible)
     ax.plot([low, high], [y, y], color=shade, linewidth=2.2, solid_capstyle="butt")
     face = shade if len(values) >= 5 else "white"
     ax.plot(values.mean(), y, "o", color=shade, markerfacecolor=face, markersize=5, clip_on=False)

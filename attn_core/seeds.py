@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-import numpy as np
 import pandas as pd
 
 from attn_core import archive
@@ -11,9 +10,6 @@ from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.measures import seed_interval
 from attn_core.runs import SEEDS, AbsentRun, Run, command, from_dict, obtain
-
-INTERVAL_SEEDS = 3
-"""Seeds below which an interval over seeds says next to nothing; the pages that use this print and draw none."""
 
 HEADLINE_SEEDS = 5
 """Cells with fewer seeds are drawn as points and decide no claim."""
@@ -122,17 +118,10 @@ def summaries(results: list[Result]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def interval_over_seeds(values) -> tuple[float, float]:
-    """`seed_interval` of values of INTERVAL_SEEDS seeds or more; NaN for fewer."""
-    known = np.asarray(values, np.float64)
-    known = known[~np.isnan(known)]
-    return seed_interval(known) if len(known) >= INTERVAL_SEEDS else (np.nan, np.nan)
-
-
 def over_seeds(table: pd.DataFrame, *group: str) -> pd.DataFrame:
     """Mean over seeds of `value` with its 95 % Student t interval, one row per combination of the group columns.
 
-    Columns mean, low, high, n_seeds, std (spread of the seeds, ddof 1); low and high are NaN for one seed.
+    Columns mean, low, high, n_seeds, std (spread of the seeds, ddof 1); low and high as `measures.seed_interval`.
     """
     rows = []
     for names, part in table.groupby(list(group), sort=False):

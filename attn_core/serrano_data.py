@@ -104,7 +104,8 @@ def accuracies(found: list[Result]) -> pd.DataFrame:
 
 def trainings(found: list[Result]) -> pd.DataFrame:
     """How long each model was trained, one line a model, means over seeds: data set, model, training documents, epochs
-    until the kept checkpoint, epochs made, of at most, documents read by then, rate halved (times, by then)."""
+    until the kept checkpoint, epochs made, of at most, documents read by then, rate halved (times, by then), and why it
+    enters no claim ('' where it does)."""
     lines = []
     for (corpus, encoder), runs in by_model(found).items():
         each = []
@@ -114,7 +115,8 @@ def trainings(found: list[Result]) -> pd.DataFrame:
             halved = np.log2(history[0]["learning_rate"] / history[kept]["learning_rate"])
             each.append((n_train, kept + 1, len(history), run.record["run"]["epochs"], (kept + 1) * n_train, halved))
         names = ("training documents", "kept epoch", "epochs", "of at most", "documents read", "rate halved")
-        lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder]} | dict(zip(names, np.mean(each, axis=0))))
+        lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder], **dict(zip(names, np.mean(each, axis=0))),
+                      "enters no claim": weakness(corpus, list(runs.values()))})  # fmt: skip
     return pd.DataFrame(lines)
 
 

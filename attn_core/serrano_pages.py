@@ -171,9 +171,16 @@ def weak(found: list[Result]) -> dict[tuple[str, str], str]:
 
 
 def told_weak(reasons: dict[tuple[str, str], str]) -> str:
-    """The greyed models in words."""
+    """The greyed models in words, by data set: 'amazon: HANnoenc, FLANrnn; yelp: all six models'; why: data page."""
+    of_set: dict[str, list[str]] = {}
+    for corpus, encoder in reasons:
+        of_set.setdefault(corpus, []).append(ENCODER_NAMES[encoder])
     return (
-        "; ".join(f"{corpus}, {ENCODER_NAMES[encoder]} ({why})" for (corpus, encoder), why in reasons.items()) or "none"
+        "; ".join(
+            f"{corpus}: {'all six models' if len(names) == len(HIERARCHICAL) else ', '.join(names)}"
+            for corpus, names in of_set.items()
+        )
+        or "none"
     )
 
 

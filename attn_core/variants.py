@@ -16,7 +16,7 @@ from attn_core.data_counts import data_of, documents, printed_sizes
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import Run, changed, command, obtain
-from attn_core.seeds import book_seeds, interval_over_seeds, planned, summary_of
+from attn_core.seeds import book_seeds, planned, summary_of
 
 FIRST_RUN = "2019-02-25"
 """Snapshot of the authors' first version; it holds the classification sets, BiLSTM with additive attention."""
@@ -168,7 +168,7 @@ def paired(
             )
             for measure, part in both.groupby("measure", sort=False):
                 difference = (part["value_x"] - part["value_y"]).to_numpy()
-                low, high = interval_over_seeds(difference)
+                low, high = seed_interval(difference)
                 means = part["value_y"].mean(), part["value_x"].mean(), difference.mean()
                 rows.append((corpus, encoder, measure, len(part), *means, low, high))
     columns = ["corpus", "encoder", "measure", "n_seeds", "standard", "variant", "difference", "low", "high"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from attn_core.errors import AttnError
 from attn_core.experiments import frontier
 from attn_core.experiments.search import search
-from attn_core.measures import LN2, seed_interval
+from attn_core.measures import LN2
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.3, 1.0)
 
@@ -118,7 +118,7 @@ def test_each_seed_has_a_curve_of_its_own():
     rows = frontier.read_off(points, (0.3, 0.9), apart=0.5).set_index("at")
     first = rows.loc[0.3]
     assert first["tvd"] == pytest.approx(0.05) and first["tvd_halved"] == pytest.approx(0.025) and first["n_seeds"] == 2
-    assert (first["low"], first["high"]) == pytest.approx(seed_interval(np.array([0.04, 0.06])))
+    assert np.isnan([first["low"], first["high"]]).all(), "two curves give no interval"
     assert rows.loc[0.9, "n_seeds"] == 0 and np.isnan(rows.loc[0.9, "tvd"])
     assert frontier.read_off(points, (0.3,))["n_seeds"].item() == 0, "the neighbours are too far apart"
     assert frontier.read_off(points.assign(settled=points["seed"] != 10), (0.3,), 0.5)["seeds"].item() == (50,)

@@ -23,16 +23,17 @@ def test_student_interval_by_hand():
     assert row["low"] == pytest.approx(2 - half) and row["high"] == pytest.approx(2 + half)
 
 
-def test_one_seed_has_no_interval():
-    row = over_seeds(pd.DataFrame({"corpus": ["sst"], "value": [0.5]}), "corpus").iloc[0]
+@pytest.mark.parametrize("values", [[0.5], [0.4, 0.6]])
+def test_one_seed_and_two_have_no_interval(values):
+    row = over_seeds(pd.DataFrame({"corpus": "sst", "value": values}), "corpus").iloc[0]
     assert row["mean"] == 0.5 and np.isnan(row["low"]) and np.isnan(row["high"])
 
 
 def test_paired_difference_pairs_by_seed():
-    first = pd.DataFrame({"seed": [2, 1, 3], "value": [2.0, 1.0, 9.0]})
-    second = pd.DataFrame({"seed": [1, 2], "value": [0.5, 1.5]})
+    first = pd.DataFrame({"seed": [2, 1, 3, 4], "value": [2.0, 1.0, 9.0, 4.0]})
+    second = pd.DataFrame({"seed": [1, 2, 4], "value": [0.5, 1.5, 3.5]})
     found = paired_difference(first, second)
-    assert found["mean"] == 0.5 and found["n_seeds"] == 2 and found["low"] == pytest.approx(0.5)
+    assert found["mean"] == 0.5 and found["n_seeds"] == 3 and found["low"] == pytest.approx(0.5)
 
 
 def test_generated_corpora_get_one_seed():

@@ -10,7 +10,7 @@ from test_serrano_scores import SUMMARIES, made_up, result_of, six_models
 from attn_core import baselines, serrano_claims, serrano_figures, serrano_pages, serrano_scores, single_figures
 from attn_core.errors import AttnError
 from attn_core.experiments import erasure
-from attn_core.runs import SEEDS
+from attn_core.runs import HIERARCHICAL, SEEDS
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +119,10 @@ def test_weak_models_are_named_with_the_reason():
     runs = [*six_models(), *(result_of(encoder="han_conv", seed=seed, accuracy=0.3) for seed in SEEDS[:5])]
     reasons = serrano_pages.weak(runs)
     assert list(reasons) == [("imdb_stars", "han_conv")]
-    assert serrano_pages.told_weak(reasons) == "imdb_stars, HANconv (15.0 points below the regression)"
+    assert reasons["imdb_stars", "han_conv"] == "15.0 points below the regression"
+    assert serrano_pages.told_weak(reasons) == "imdb_stars: HANconv"
+    every = dict.fromkeys([("yelp", name) for name in HIERARCHICAL], "why")
+    assert serrano_pages.told_weak(every | reasons) == "yelp: all six models; imdb_stars: HANconv"
     assert serrano_pages.told_weak({}) == "none"
 
 

@@ -46,7 +46,7 @@ def test_development_questions_beside_test_questions():
         return result
 
     found = [of_seed(10, (0.5, 0.8, 0.7), (0.9, 0.6, 0.9)), of_seed(50, (0.7, 0.6), (0.5, 0.9)), result_of("sst")]
-    assert table1.shared_stories(found) == "babi_2 0.75 and 0.55, apart by 0.20 (0.20 to 0.20), 2 seeds"
+    assert table1.shared_stories(found) == "babi_2 0.75 and 0.55, apart by 0.20 (no interval), 2 seeds"
     found[0].record["statistics"]["train_source"] = "generated"
     assert table1.shared_stories(found[:1]).startswith(
         "babi_2 (trained on generated questions, official test) 0.80 and 0.60, apart by 0.20 (no interval)"

@@ -6,7 +6,7 @@ import pytest
 from conftest import toy_traces
 from test_panels import store_run
 
-from attn_core import seeds, variants
+from attn_core import measures, variants
 from attn_core.archive import Result
 from attn_core.experiments.adversarial import adversarial
 from attn_core.experiments.search import search, select
@@ -56,7 +56,7 @@ def test_differences_are_taken_seed_by_seed(tables, monkeypatch):
         and np.isclose(row.variant - row.standard, row.difference)
     )
     assert np.isnan([row.low, row.high]).all(), "two seeds give no interval"
-    monkeypatch.setattr(seeds, "INTERVAL_SEEDS", 2)
+    monkeypatch.setattr(measures, "INTERVAL_SEEDS", 2)
     (row,) = variants.paired(["sst"], ["lstm"], 2, MEAN, fraction=0.5)[0].itertuples()
     half = 12.706204736 * np.std(differences, ddof=1) / np.sqrt(2)  # Student t, one degree of freedom
     assert np.isclose(row.high - row.difference, half)
