@@ -89,8 +89,8 @@ def stored() -> pd.DataFrame:
 def fit_to_count(corpus: str, accuracies: list[float]) -> tuple[bool, str]:
     """Whether the runs of one model did their task, and why not, in words.
 
-    accuracies: one per seed. Not where their 95 % interval (one seed: its accuracy) reaches the majority rate, nor
-    where their mean lies more than BELOW under the regression. A data set without stored baselines is an AttnError.
+    accuracies: one per seed. Not where their 95 % interval (below three seeds: the lowest) reaches the majority rate,
+    nor where their mean lies more than BELOW under the regression. A data set without stored baselines is an AttnError.
     """
     from attn_core.measures import seed_interval
 
@@ -98,7 +98,8 @@ def fit_to_count(corpus: str, accuracies: list[float]) -> tuple[bool, str]:
     if corpus not in row.index:
         raise AttnError(f"no baselines of {corpus}; measure them with: python -m attn_core baselines {corpus}")
     mean, majority, regression = float(np.mean(accuracies)), row.loc[corpus, "majority"], row.loc[corpus, "regression"]
-    low = seed_interval(np.array(accuracies))[0] if len(accuracies) > 1 else mean
+    low = seed_interval(np.array(accuracies))[0]
+    low = min(accuracies) if np.isnan(low) else low
     if low <= majority:
         return False, f"its interval reaches the majority rate of {majority:.2f}"
     if mean < regression - BELOW:

@@ -53,9 +53,6 @@ def jsd_point(weight: np.ndarray) -> np.ndarray:
     return 0.5 * (LN2 * (1.0 - weight) + np.log(2.0 / (1.0 + weight)) + rel_entr(weight, 0.5 * (1.0 + weight)))
 
 
-# Kendall's tau
-
-
 def kendall(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Kendall's tau-b and two-sided p of each row of x and y, both (B, n): (tau (B,), p (B,)); see kendall_ragged."""
     rows, n = np.shape(x)
@@ -225,8 +222,7 @@ def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
     else:
         predicted = np.round(p).astype(np.int64)
         f1 = f1_score(labels, predicted, labels=[0, 1], average=None, zero_division=0.0)
-        scores = {"accuracy": accuracy_score(labels, predicted), "f1_0": f1[0], "f1_1": f1[1]}
-        scores["macro_f1"] = f1.mean()
+        scores = {"accuracy": accuracy_score(labels, predicted), "f1_0": f1[0], "f1_1": f1[1], "macro_f1": f1.mean()}
         if len(np.unique(labels)) == 2:
             scores["auc"] = roc_auc_score(labels, p)
     return {name: float(value) for name, value in scores.items()}
@@ -268,7 +264,7 @@ def bootstrap_interval(
 
 
 INTERVAL_SEEDS = 3
-"""Seeds from which on an interval is given: with two, Student's t stretches it by 12.7 standard errors to either side."""
+"""Fewer seeds have no interval: of two, Student's t makes 12.7 standard errors to either side."""
 
 
 def seed_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:

@@ -115,7 +115,7 @@ def trainings(found: list[Result]) -> pd.DataFrame:
             halved = np.log2(history[0]["learning_rate"] / history[kept]["learning_rate"])
             each.append((n_train, kept + 1, len(history), run.record["run"]["epochs"], (kept + 1) * n_train, halved))
         names = ("training documents", "kept epoch", "epochs", "of at most", "documents read", "rate halved")
-        lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder], **dict(zip(names, np.mean(each, axis=0))),
+        lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder], **dict(zip(names, np.mean(each, axis=0), strict=True)),
                       "enters no claim": weakness(corpus, list(runs.values()))})  # fmt: skip
     return pd.DataFrame(lines)
 

@@ -1,8 +1,7 @@
 """Token states of many texts at once, for tracing: no autograd, large products, nothing computed twice.
 
 Every encoder multiplies word vectors by a fixed matrix first, so those products are made once per distinct word
-(`table`), not once per token: SST's test set has about six tokens to a distinct word. Texts are sorted by length and
-cut into time-major chunks. The arithmetic is that of `attn_core.models`; tests hold both against each other.
+(`table`). Texts are sorted by length and cut into time-major chunks. Tests hold all of it against `attn_core.models`.
 
 LSTM weights are rescaled so that every non-linearity is the logistic function, tanh(x) = 2 sigmoid(2x) - 1, because
 one kernel over all gates beats two and some platforms' tanh is slow: kept are half_h = h / 2 and twice_c = 2c.

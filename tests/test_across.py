@@ -96,30 +96,6 @@ def test_coverage_counts_the_seeds_of_the_model_with_fewest():
     assert across.told_coverage(across.coverage([], scored)) == "no run"
 
 
-def test_the_mean_over_data_sets_is_taken_within_seeds_that_all_have():
-    values = pd.DataFrame(
-        {"corpus": ["a", "a", "a", "b", "b"], "seed": [1, 2, 3, 1, 2], "value": [0.0, 0.2, 9.0, 1.0, 0.8]}
-    )
-    found = across.mean_of_sets(values)
-    assert found["mean"] == 0.5 and found["n_seeds"] == 2 and found["sets"] == 2
-    assert (
-        found["seeds"] == (1, 2)
-        and jain_tables.told_seeds(found["seeds"]) == "2 seeds"
-        and jain_tables.told_seeds((10,)) == "seed 10 only"
-    )
-    assert np.isnan([found["low"], found["high"]]).all(), "two seeds give no interval"
-
-
-def test_a_set_with_few_seeds_does_not_empty_the_mean_over_sets():
-    rows = [(name, seed, value) for name, value in (("a", 0.2), ("b", 0.4), ("c", 0.9)) for seed in range(5)]
-    values = pd.DataFrame([*rows, ("d", 9, 5.0)], columns=["corpus", "seed", "value"])
-    found = across.means_of_sets(values, ["a", "b", "d"])
-    assert found["own"]["mean"] == pytest.approx(0.3) and found["own"]["n_seeds"] == 5 and found["few"] == ["d"]
-    assert found["every"]["mean"] == pytest.approx(0.5) and found["every"]["names"] == ["a", "b", "c"]
-    two = across.means_of_sets(values[values["seed"] < 2], ["a"])
-    assert two["few"] == [] and two["own"]["mean"] == pytest.approx(0.2) and two["every"]["sets"] == 3
-
-
 def test_bounds_go_by_statistic():
     """What no share, ratio, change or JSD can be is never printed as the end of an interval."""
     assert across.bounds("ratio_exact@0.05") == (0, 1) and across.bounds("median_change", "median") == (0, 1)

@@ -34,6 +34,7 @@ def test_weak_models_do_not_count(monkeypatch):
         "more than the rule's 3"
     )
     assert "majority" in baselines.fit_to_count("imdb_stars", [0.1, 0.5, 0.6])[1], "its interval reaches down to it"
+    assert "majority" in baselines.fit_to_count("imdb_stars", [0.2, 0.6])[1], "of two seeds the lower one does"
     assert baselines.fit_to_count("imdb_stars", [0.37 + 1e-9])[0] and np.isclose(0.4 - baselines.BELOW, 0.37)
     with pytest.raises(AttnError, match="no baselines of yelp"):
         baselines.fit_to_count("yelp", [0.5])

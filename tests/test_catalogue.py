@@ -1,8 +1,5 @@
-"""Catalogue, look-up, cache and the counts of the real sets."""
+"""Catalogue, look-up, cache, and how splits are made."""
 
-import functools
-import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +12,6 @@ from attn_core.corpora.encoding import build
 from attn_core.errors import AttnError
 
 DATA = Path(__file__).parents[1] / "data"
-needs_data = pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
 
 
 # --- catalogue ------------------------------------------------------------------------------------------------------
@@ -209,55 +205,6 @@ def test_a_split_that_the_filter_empties_is_an_error():
         build(entry, prepare.Prepared({"train": split, "dev": split, "test": split}))
 
 
-# --- the real sets --------------------------------------------------------------------------------------------------
-
-
-real = functools.cache(encode)  # once for all tests below
-
-
-@needs_data
-@pytest.mark.parametrize("name", ["sst", "20news"])
-def test_counts_of_the_real_sets(name):
-    entry, encoded = catalogue.corpus(name), real(name)
-    for split, counts in entry.expected.items():
-        if isinstance(counts, tuple):
-            assert encoded.statistics["splits"][split]["per_class"] == list(counts), split
-    # 20 Newsgroups: newer spaCy versions split a handful of words differently.
-    slack = 0 if name == "sst" else 2
-    assert abs(len(encoded.vocabulary) - entry.expected["vocabulary"]) <= slack
-    assert abs(encoded.statistics["vocabulary_all_splits"] - entry.expected["vocabulary_all_splits"]) <= slack
-    ids = [set(split.doc_ids.tolist()) for split in encoded.splits.values()]
-    if name == "20news":  # one source, three disjoint parts
-        assert not ids[0] & ids[1] and not ids[0] & ids[2] and not ids[1] & ids[2]
-    assert json.loads(json.dumps(encoded.statistics)) == encoded.statistics
-
-
-@needs_data
-def test_imdb_is_the_selection_of_the_authors():
-    entry, encoded, test = catalogue.corpus("imdb"), encode("imdb"), read("imdb", "test")
-    counts = {split: found["per_class"] for split, found in encoded.statistics["splits"].items()}
-    assert counts == {"train": [8667, 8533], "dev": [2187, 2110], "test": list(entry.expected["test"])}
-    assert len(encoded.vocabulary) == entry.expected["vocabulary"]
-    own, rows = encoded.splits["test"], encoded.splits["test"].doc_ids
-    assert (own.lengths - 2 == test["jw_tokens"].to_numpy()[rows]).all() and set(test["jw_split"][rows]) == {"test"}
-    assert (own.labels == test["label"].to_numpy()[rows]).all()
-    train = read("imdb", "train")
-    assert all(set(train["jw_split"][encoded.splits[s].doc_ids]) == {s} for s in ("train", "dev"))
-
-
-@needs_data
-def test_agnews_takes_the_rows_with_a_description_of_their_own():
-    entry, encoded, train = catalogue.corpus("agnews"), encode("agnews"), read("agnews", "train")
-    assert tuple(encoded.statistics["splits"]["test"]["per_class"]) == entry.expected["test"]
-    parts = [encoded.splits[split].doc_ids for split in ("train", "dev")]
-    used = np.concatenate(parts)
-    assert len(set(used.tolist())) == len(used)
-    usable = train["description"].notna() & train["label"].isin((0, 2))
-    dropped = sum(encoded.statistics["splits"][split]["dropped_length"] for split in ("train", "dev"))
-    assert usable[used].all() and len(used) + dropped == usable.sum()
-    assert len(parts[1]) / len(used) == pytest.approx(0.15, abs=0.001)
-
-
 def test_dev_is_drawn_from_train_with_the_authors_seed():
     texts = prepare.Texts([[str(i)] for i in range(20)], np.arange(20), np.arange(20) + 100)
     splits = prepare.with_dev({"train": texts, "test": texts})
@@ -290,14 +237,6 @@ def test_imdb_without_the_authors_selection_draws_by_their_rule(tmp_path, monkey
     made = prepare.TEXTS["imdb"]().splits
     rows = [texts.doc_ids.tolist() for texts in made.values()]
     assert rows == [list(range(20, 60)), list(range(7)), [3]]  # review 65 is too long
-
-
-@needs_data
-def test_20news_labels_follow_the_groups():
-    encoded = real("20news")
-    groups = pandas.concat([read("20news", "train"), read("20news", "test")], ignore_index=True)["group"]
-    test = encoded.splits["test"]
-    assert [groups[d] == "rec.sport.hockey" for d in test.doc_ids] == test.labels.astype(bool).tolist()
 
 
 def test_the_data_page_names_every_corpus_with_its_licence():

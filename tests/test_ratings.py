@@ -1,7 +1,5 @@
-"""Data sets cut into sentences: cutting, arrays, statistics, the tables they come from and their real counts."""
+"""Data sets cut into sentences: cutting, arrays, statistics, and the tables they come from."""
 
-import functools
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from attn_core.corpora import catalogue, encode, load, ratings, sentences, text
+from attn_core.corpora import catalogue, encode, ratings, sentences, text
 from attn_core.errors import AttnError
 
-needs_data = pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
 PIECES = [
     "A",
     "film",
@@ -270,39 +267,3 @@ def test_arrays_with_sentences_come_back_from_the_cache_without_text(tables, mon
 def test_these_sets_have_one_vocabulary_rule():
     with pytest.raises(AttnError, match="corpus 'yelp' has no option 'vocabulary_from'; known: none"):
         encode("yelp", vocabulary_from="all")
-
-
-# --- the real sets --------------------------------------------------------------------------------------------------
-
-real = functools.cache(encode)
-
-
-@needs_data
-@pytest.mark.parametrize("name", ["amazon", "yelp", "yahoo"])
-def test_counts_of_the_real_sets(name):
-    encoded, entry = real(name), catalogue.corpus(name)
-    counts = encoded.statistics["splits"]
-    tables = {split: load.read(name, split) for split in ("train", "test")}
-    read_in = {s: c["documents"] + c["dropped_length"] + c["dropped_empty"] for s, c in counts.items()}
-    assert read_in["train"] + read_in["dev"] == len(tables["train"]) and read_in["test"] == len(tables["test"])
-    assert counts["test"]["dropped_length"] == 0
-    whole = counts["test"]["per_class"]
-    assert whole == np.bincount(tables["test"]["label"], minlength=len(entry.classes)).tolist()
-    train = encoded.splits["train"]
-    assert np.diff(train.sentence_offsets).max() <= entry.most_sentences
-    assert train.sentence_lengths.max() <= entry.longest_sentence
-    assert encoded.statistics["train_share"] == len(tables["train"]) / entry.whole_train
-    for documents in encoded.splits.values():
-        assert (documents.sentence_lengths > 0).all()
-        assert documents.sentence_lengths.sum() == (documents.lengths - 2).sum()
-    if name == "yelp":  # escapes would be words of their own
-        assert not [word for word in encoded.vocabulary if "\\n" in word]
-
-
-@needs_data
-def test_the_eight_ratings_of_imdb():
-    entry = catalogue.corpus("imdb_stars")
-    stars = {split: load.read("imdb_stars", split)["stars"] for split in ("train", "test")}
-    labels, found = np.unique(stars["test"], return_counts=True)
-    assert tuple(labels) == ratings.STARS and tuple(found) == entry.expected["test"]
-    assert len(stars["train"]) == entry.whole_train
