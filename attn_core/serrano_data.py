@@ -106,6 +106,7 @@ def trainings(found: list[Result]) -> pd.DataFrame:
     """How long each model was trained, one line a model, means over seeds: data set, model, training documents, epochs
     until the kept checkpoint, epochs made, of at most, documents read by then, rate halved (times, by then), and why it
     enters no claim ('' where it does)."""
+    names = ("training documents", "kept epoch", "epochs", "of at most", "documents read", "rate halved")
     lines = []
     for (corpus, encoder), runs in by_model(found).items():
         each = []
@@ -114,10 +115,9 @@ def trainings(found: list[Result]) -> pd.DataFrame:
             kept = int(np.argmax([epoch["dev_accuracy"] for epoch in history]))  # the first of equals is kept
             halved = np.log2(history[0]["learning_rate"] / history[kept]["learning_rate"])
             each.append((n_train, kept + 1, len(history), run.record["run"]["epochs"], (kept + 1) * n_train, halved))
-        names = ("training documents", "kept epoch", "epochs", "of at most", "documents read", "rate halved")
         lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder], **dict(zip(names, np.mean(each, axis=0), strict=True)),
                       "enters no claim": weakness(corpus, list(runs.values()))})  # fmt: skip
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines, columns=["data set", "model", *names, "enters no claim"])
 
 
 def rate_told(row, regression: float) -> str:
@@ -158,7 +158,8 @@ def accuracy_table(rows: pd.DataFrame):
         )
         if row.why:
             grey.add((row.corpus, name))
-    table = pd.DataFrame(list(lines.values()))
+    first = ["data set", "trained on", "majority", "regression"]
+    table = pd.DataFrame(list(lines.values()), columns=None if lines else first)
     for name in ("majority", "regression"):
         table[name] = [f"{value:.3f}" if np.isfinite(value) else "–" for value in table[name]]
     table = table.fillna("–")

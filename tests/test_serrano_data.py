@@ -107,3 +107,8 @@ def test_the_control_of_the_rate_has_a_sweep():
     (line,) = gap_lines({"yelp han_rnn": [run]})
     assert line.endswith("sweep data/sweeps/serrano-steps.yml")
     assert run in read_grid(Path(__file__).parents[1] / "data" / "sweeps" / "serrano-steps.yml")
+
+
+def test_tables_without_a_run_are_empty_and_named():
+    assert data.trainings([]).empty and "kept epoch" in data.trainings([])
+    assert "regression" in data.accuracy_table(data.accuracies([])).to_html()
