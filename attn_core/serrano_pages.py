@@ -185,21 +185,24 @@ def told_weak(reasons: dict[tuple[str, str], str]) -> str:
 
 
 def coverage(found: list[Result]) -> pd.DataFrame:
-    """One row per data set with runs: corpus, n_seeds (of its model with fewest), n_train, n_dev, n_test, data."""
+    """One row per data set with runs: corpus, n_seeds and most_seeds (of its models with the fewest and the most),
+    data, n_train, n_dev, n_test."""
     rows = {}
     for (corpus, _), runs in serrano_scores.by_model(found).items():
         record = next(iter(runs.values())).record
-        row = rows.setdefault(corpus, {"corpus": corpus, "n_seeds": len(runs), "data": serrano_scores.data_of(record),
-                                       **{name: record[name] for name in ("n_train", "n_dev", "n_test")}})  # fmt: skip
-        row["n_seeds"] = min(row["n_seeds"], len(runs))
-    return pd.DataFrame(list(rows.values()), columns=["corpus", "n_seeds", "n_train", "n_dev", "n_test", "data"])
+        sizes = {name: record[name] for name in ("n_train", "n_dev", "n_test")}
+        start = {"corpus": corpus, "n_seeds": len(runs), "most_seeds": len(runs)}
+        row = rows.setdefault(corpus, start | {"data": serrano_scores.data_of(record)} | sizes)
+        row |= {"n_seeds": min(row["n_seeds"], len(runs)), "most_seeds": max(row["most_seeds"], len(runs))}
+    columns = ["corpus", "n_seeds", "most_seeds", "data", "n_train", "n_dev", "n_test"]
+    return pd.DataFrame(list(rows.values()), columns=columns)
 
 
 def told_coverage(rows: pd.DataFrame) -> str:
     """Test documents, seeds, training documents and kind of data of each set, for captions."""
     parts = [
-        f"{row.corpus} {row.n_test:,} ({across.seeds_in_words(row.n_seeds)}, trained on {row.n_train:,}, "
-        f"{KINDS[row.data]})"
+        f"{row.corpus} {row.n_test:,} ({across.seeds_in_words(row.n_seeds, row.most_seeds)}, "
+        f"trained on {row.n_train:,}, {KINDS[row.data]})"
         for row in rows.itertuples()
     ]
     return "; ".join(parts) or "no run"

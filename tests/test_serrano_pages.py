@@ -1,5 +1,7 @@
 """What the Serrano & Smith pages ask for: names, words, numbers within seeds, thinning, and figures that draw."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -203,3 +205,11 @@ def test_figures_draw_what_is_there(every):
     serrano_figures.dots(serrano_pages.over_models(every, "gradient_first"), "share")
     assert [text.get_text() for text in plt.gcf().axes[0].get_yticklabels()][0] == "imdb_stars, HANrnn"
     plt.close("all")
+
+
+def test_coverage_names_the_fewest_and_the_most_seeds_of_a_set():
+    sizes, runs = {"n_train": 3, "n_dev": 1, "n_test": 2}, [*six_models(2), result_of(encoder="han_conv", seed=SEEDS[2])]
+    runs = [replace(result, record={**result.record, **sizes}) for result in runs]
+    (row,) = serrano_pages.coverage(runs).itertuples()
+    assert (row.n_seeds, row.most_seeds) == (2, 3)
+    assert "(2 to 3 seeds, trained on" in serrano_pages.told_coverage(serrano_pages.coverage(runs))
