@@ -208,7 +208,8 @@ def test_figures_draw_what_is_there(every):
 
 
 def test_coverage_names_the_fewest_and_the_most_seeds_of_a_set():
-    sizes, runs = {"n_train": 3, "n_dev": 1, "n_test": 2}, [*six_models(2), result_of(encoder="han_conv", seed=SEEDS[2])]
+    sizes = {"n_train": 3, "n_dev": 1, "n_test": 2}
+    runs = [*six_models(2), result_of(encoder="han_conv", seed=SEEDS[2])]
     runs = [replace(result, record={**result.record, **sizes}) for result in runs]
     (row,) = serrano_pages.coverage(runs).itertuples()
     assert (row.n_seeds, row.most_seeds) == (2, 3)
