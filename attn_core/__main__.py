@@ -49,15 +49,19 @@ def run(
         int | None, typer.Option(help="Epochs of training; by default the paper's for the corpus.")
     ] = None,
     fraction: Annotated[float, typer.Option(help="Share of the training documents to use.")] = 1.0,
+    other: Annotated[
+        list[str], typer.Option("--set", help="Any other field: hidden=64, learning_rate=0.01, options.source=files.")
+    ] = [],
     fresh: Annotated[bool, typer.Option("--fresh", help="Train anew, whatever is stored.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train one model (or take it from the archive) and print its test metrics."""
-    from attn_core.runs import Run, obtain, warn_if_data_differ
+    from attn_core.commands import set_fields
+    from attn_core.runs import from_dict, obtain, warn_if_data_differ
 
-    wanted = Run(
-        corpus, encoder, attention, seed, vectors=vectors, selection=selection, epochs=epochs, fraction=fraction
-    )
+    named = {"corpus": corpus, "encoder": encoder, "attention": attention, "seed": seed, "vectors": vectors}
+    named |= {"selection": selection, "epochs": epochs, "fraction": fraction}
+    wanted = from_dict(named | set_fields(other))
     result = obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json, traces=False)
     warn_if_data_differ(result)
     record = {**result.record, "source": result.source}

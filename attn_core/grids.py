@@ -10,13 +10,14 @@ import pandas as pd
 from attn_core import archive
 from attn_core.across import seeds_in_words
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
+from attn_core.commands import command
 from attn_core.corpora import catalogue
 from attn_core.data_counts import data_of
 from attn_core.errors import AttnError
 from attn_core.experiments import derived, edges
 from attn_core.measures import INTERVAL_SEEDS
 from attn_core.reported import reported
-from attn_core.runs import Run, command
+from attn_core.runs import Run
 from attn_core.seeds import book_seeds, planned, summaries
 
 CORPORA = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")

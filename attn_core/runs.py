@@ -228,6 +228,8 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
                     return result
                 kept = True
     if train == "never" and not catalogue.corpus(run.corpus).generated:
+        from attn_core.commands import command
+
         if kept:
             raise AbsentRun(
                 f"the archive keeps no single documents of run {run.key}; make them with: {command(run)} --fresh"
@@ -236,23 +238,6 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
     from attn_core import computing
 
     return computing.compute(run, progress, fresh=train == "fresh")
-
-
-def command(run: Run) -> str:
-    """The command line that makes a run; options of generated corpora and rarer fields go through a sweep file.
-
-    Runs with a base have no command of their own: the book's sweep of their kind is named.
-    """
-    if run.family in ("guided", "adversary"):
-        grid = "guides" if run.family == "guided" else "adversaries"
-        return f"python -m attn_core sweep data/sweeps/wiegreffe-{grid}.yml"
-    words = [f"--corpus {run.corpus} --encoder {run.encoder} --attention {run.attention} --seed {run.seed}"]
-    if run.vectors != catalogue.corpus(run.corpus).vectors:
-        words.append(f"--vectors {run.vectors}")
-    words += [
-        f"--{name} {value}" for name, value in changed(run).items() if name in ("selection", "epochs", "fraction")
-    ]
-    return " ".join(["python -m attn_core run", *words])
 
 
 def warn_if_data_differ(result: Result) -> None:

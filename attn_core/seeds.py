@@ -6,10 +6,11 @@ import pandas as pd
 
 from attn_core import archive
 from attn_core.archive import Result
+from attn_core.commands import command
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.measures import seed_interval
-from attn_core.runs import SEEDS, AbsentRun, Run, command, from_dict, obtain
+from attn_core.runs import SEEDS, AbsentRun, Run, from_dict, obtain
 
 HEADLINE_SEEDS = 5
 """Cells with fewer seeds are drawn as points and decide no claim."""

@@ -11,11 +11,12 @@ import pandas as pd
 from attn_core import archive
 from attn_core.across import seeds_in_words
 from attn_core.archive import Result
+from attn_core.commands import command
 from attn_core.corpora import catalogue
 from attn_core.data_counts import data_of, documents, printed_sizes
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
-from attn_core.runs import Run, changed, command, obtain
+from attn_core.runs import Run, obtain
 from attn_core.seeds import book_seeds, planned, summary_of
 
 FIRST_RUN = "2019-02-25"
@@ -38,10 +39,6 @@ def stored(runs: Iterable[Run]) -> tuple[list[Result], list[Run]]:
     return found, absent
 
 
-SWEEPS = {"hidden": "jain-widths", "learning_rate": "serrano-steps"}
-"""Fields for which the command line has no word -> the sweep file that holds their runs."""
-
-
 def gap_lines(absent: dict[str, list[Run]], what: str = "runs") -> list[str]:
     """One line for all named groups of absent runs, with the command of the first; none where nothing is absent."""
     lacking = {title: runs for title, runs in absent.items() if runs}
@@ -49,9 +46,7 @@ def gap_lines(absent: dict[str, list[Run]], what: str = "runs") -> list[str]:
         return []
     told = ", ".join(f"{title} ({seeds_in_words(len(runs))})" for title, runs in lacking.items())
     first = next(iter(lacking.values()))[0]
-    grid = next((grid for field, grid in SWEEPS.items() if field in changed(first)), None)
-    make = f"python -m attn_core sweep data/sweeps/{grid}.yml" if grid else command(first)
-    return [f"{what} absent: {told}; the next: {make}"]
+    return [f"{what} absent: {told}; the next: {command(first)}"]
 
 
 def values(results: list[Result], statistics: dict[str, tuple[str, str, str]], **names: object) -> pd.DataFrame:

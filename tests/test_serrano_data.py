@@ -95,20 +95,6 @@ def test_a_higher_rate_is_a_cause_by_rule(variant, low, told):
     assert data.rate_told(row, 0.52).endswith(told)
 
 
-def test_the_control_of_the_rate_has_a_sweep():
-    """The command line knows no learning rate; the file that the gap names holds the runs."""
-    from pathlib import Path
-
-    from attn_core.runs import Run
-    from attn_core.sweep import read_grid
-    from attn_core.variants import gap_lines
-
-    run = Run("yelp", "han_rnn", learning_rate=0.001)
-    (line,) = gap_lines({"yelp han_rnn": [run]})
-    assert line.endswith("sweep data/sweeps/serrano-steps.yml")
-    assert run in read_grid(Path(__file__).parents[1] / "data" / "sweeps" / "serrano-steps.yml")
-
-
 def test_tables_without_a_run_are_empty_and_named():
     assert data.trainings([]).empty and "kept epoch" in data.trainings([])
     assert "regression" in data.accuracy_table(data.accuracies([])).to_html()

@@ -73,16 +73,10 @@ def test_no_gap_line_where_nothing_is_absent():
     assert variants.gap_lines({"a": [], "b": []}) == []
 
 
-def test_widths_are_made_by_a_sweep(tables):
-    """The command line knows no width; the file named instead holds the runs."""
-    from pathlib import Path
-
-    from attn_core.sweep import read_grid
-
+def test_the_gap_of_another_width_names_its_command(tables):
     (line,) = variants.paired(["sst"], ["cnn"], 2, MEAN, hidden=64)[1]
-    assert line.endswith("the next: python -m attn_core sweep data/sweeps/jain-widths.yml")
-    runs = read_grid(Path(__file__).parents[1] / "data" / "sweeps" / "jain-widths.yml")
-    assert Run("sst", "cnn", hidden=64) in runs and Run("babi_1", hidden=128) in runs and len(runs) == 9
+    told = "python -m attn_core run --corpus sst --encoder cnn --attention tanh --seed 10 --set hidden=64"
+    assert line.endswith(f"the next: {told}")
 
 
 def test_subsets_are_shares_of_the_papers_count(tables):
