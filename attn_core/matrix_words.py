@@ -7,6 +7,7 @@ import pandas as pd
 from attn_core.across import listed, number, told
 from attn_core.archive import ENCODER_NAMES
 from attn_core.matrix import BY_KEY, CLAIMS, CLIMB, SUMMARY, SYMBOLS, TESTS, counted, counts
+from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.verdict import DECIDED, UNDECIDED, WAITING, Answer
 from attn_core.wiegreffe_runs import GATED
 from attn_core.wiegreffe_tables import digits
@@ -41,60 +42,72 @@ def told_cell(row) -> str:
 
 
 def tallied(cells: pd.DataFrame, own: bool = True) -> str:
-    """'2 of 5 (2 fail, 1 open)' of the cells that can be judged; '' where none can."""
+    """'2 of 5 passed, 1 undecided' of the cells that can be judged; '' where none can."""
     count = counts(cells, own)
-    fails = f"{count['fails']} fail{'s' if count['fails'] == 1 else ''}"
-    return f"{count['passes']} of {count['judged']} ({fails}, {count['open']} open)" if count["judged"] else ""
+    undecided = f", {count['open']} undecided" if count["open"] else ""
+    return f"{count['passes']} of {count['judged']} passed{undecided}" if count["judged"] else ""
 
 
 def by_test(cells: pd.DataFrame, keys: Iterable[str], own: bool = True) -> str:
-    """'cells passed: ' and the tally of each test; those without a judged cell together at the end."""
-    keys = list(keys)
-    tallies = {key: tallied(cells[cells["test"] == key], own) for key in keys}
-    judged = [f"{BY_KEY[key].asks} {tally}" for key, tally in tallies.items() if tally]
-    empty = [BY_KEY[key].asks for key, tally in tallies.items() if not tally]
-    if not judged:
-        return f"no cell has five seeds yet ({listed(empty)})"
-    return f"cells passed: {'; '.join(judged)}" + (f"; no cell of five seeds yet: {listed(empty)}" if empty else "")
+    """What each test asks, with its tally: 'matter to the output (2 of 5 passed) and ...'."""
+    parts = []
+    for key in keys:
+        tally = tallied(cells[cells["test"] == key], own) or f"no cell of {HEADLINE_SEEDS} seeds yet"
+        parts.append(f"{BY_KEY[key].asks} ({tally})")
+    return joined(parts)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """'a, b and c'."""
+    *before, last = parts
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def sentences(cells: pd.DataFrame, answers: dict[str, Answer]) -> list[str]:
-    """Five sentences on the matrix, from its numbers alone. answers: of `verdict.open_questions`."""
-    own, total, others = counted(cells), counts(cells), counts(cells, own=False)
-    judged = own[own["lies"].isin(["passes", "fails", "open"])]
+    """Five sentences on the matrix, from its numbers alone. answers: of `verdict.open_questions`.
+
+    What is counted, and what is left out, is told by `counting`.
+    """
+    own, total = counted(cells), counts(cells)
     first = (
-        f"Of the {total['judged']} cells that can be judged (one test, one data set and one model with at least five "
-        f"seeds, on the papers' own data: {listed(dict.fromkeys(judged['corpus']))}), attention passes "
-        f"{total['passes']}, fails {total['fails']} and leaves {total['open']} undecided; {total['few']} more have "
-        f"fewer than five seeds, and {judged['test'].nunique()} of the {len(TESTS)} tests have a cell that can be "
-        f"judged. On parts of the data and on stand-ins, which never count, {others['passes']} pass, "
-        f"{others['fails']} fail, {others['open']} are undecided and {others['few']} have fewer than five seeds."
+        f"The papers' {len(TESTS)} tests, each asked of one data set and one model at a time: attention passes "
+        f"{total['passes']} of the {total['judged']} cells that can be judged, fails {total['fails']} and leaves "
+        f"{total['open']} undecided."
     )
     jain = own[own["test"].isin(SUMMARY)]
-    asked = ", ".join(BY_KEY[key].asks for key in SUMMARY)
     tallies = {name: tallied(part) for name, part in jain.groupby("encoder", sort=False)}
-    encoders = "; ".join(f"{ENCODER_NAMES[name]} {tally}" for name, tally in tallies.items() if tally)
+    encoders = [f"{ENCODER_NAMES[name]} {tally}" for name, tally in tallies.items() if tally]
     second = (
-        f"Jain & Wallace's three tests ask the weights to {asked}; cells passed, by encoder: "
-        f"{encoders or 'none has five seeds'}{left_out(cells, SUMMARY)}."
+        f"Jain & Wallace ask the weights to {joined(BY_KEY[key].asks for key in SUMMARY)}; "
+        f"{'; '.join(encoders) or f'no model has {HEADLINE_SEEDS} seeds'}."
     )
-    theirs = cells[cells["kind"] == "authors"].assign(kind="ours")
-    authors = tallied(theirs)
-    third = f"Wiegreffe & Pinter's four, of the BiLSTM's attention; {by_test(own, DEMANDS)}" + (
-        f". With checkpoints chosen on the test set, as the authors did, {BY_KEY['necessary'].asks}: {authors}."
-        if authors else "."
-    )  # fmt: skip
+    third = f"Wiegreffe & Pinter ask the weights of the BiLSTM to {by_test(own, DEMANDS)}."
     elsewhere = cells[(cells["kind"] == "ours") & (cells["data"] != "same")]
-    sets = dict.fromkeys(elsewhere[elsewhere["test"].isin(CLAIMS)]["corpus"])
     fourth = (
-        f"Serrano & Smith's two, on other data than theirs ({listed(sets)}), in no count; "
-        f"{by_test(elsewhere, CLAIMS, own=False)}{left_out(cells, CLAIMS)}."
+        f"Serrano & Smith ask the weights to {by_test(elsewhere, CLAIMS, own=False)}; their models were trained on "
+        "other data than theirs here, which enter no total."
     )
     fifth = (
         f"{' and '.join(name.capitalize() for name in GATED)}, which carry much of the argument on both sides, were "
         f"not rerun; of the debate's {len(answers)} open questions {told_states(answers)}."
     )
     return [first, second, third, fourth, fifth]
+
+
+def counting(cells: pd.DataFrame) -> str:
+    """What the five sentences count, and what they leave out."""
+    own, total, others = counted(cells), counts(cells), counts(cells, own=False)
+    judged = own[own["lies"].isin(["passes", "fails", "open"])]
+    elsewhere = cells[(cells["kind"] == "ours") & (cells["data"] != "same") & cells["test"].isin(CLAIMS)]
+    return (
+        f"A cell is one test, one data set and one model. It can be judged where at least {HEADLINE_SEEDS} seeds "
+        f"were trained on the papers' own data ({listed(dict.fromkeys(judged['corpus']))}): {total['judged']} "
+        f"cells of {judged['test'].nunique()} tests; {total['few']} more have fewer seeds. On parts of the data and on "
+        f"stand-ins, which enter no total, {others['passes']} pass, {others['fails']} fail, {others['open']} are "
+        f"undecided and {others['few']} have fewer seeds; Serrano & Smith's are all of this kind "
+        f"({listed(dict.fromkeys(elsewhere['corpus']))}). Models that do their task badly enter nothing: "
+        f"{left_out(cells)}."
+    )
 
 
 def told_states(answers: dict[str, Answer]) -> str:
@@ -112,8 +125,8 @@ def told_states(answers: dict[str, Answer]) -> str:
     return ", ".join(parts)
 
 
-def left_out(cells: pd.DataFrame, tests: Iterable[str]) -> str:
-    """'; left out, for they do not do their task: ...' of the weak models' cells of some tests, '' for none."""
-    weak = cells[(cells["kind"] == "weak") & cells["test"].isin(list(tests))]
-    names = dict.fromkeys(f"{row.corpus} {ENCODER_NAMES[row.encoder]}" for row in weak.itertuples())
-    return f"; left out, for they do their task badly: {listed(names)}" if names else ""
+def left_out(cells: pd.DataFrame) -> str:
+    """'sst Average and CNN; amazon FLANrnn': the weak models by data set; 'none' where there is none."""
+    weak = cells[cells["kind"] == "weak"].drop_duplicates(["corpus", "encoder"])
+    names = weak["encoder"].map(ENCODER_NAMES).groupby(weak["corpus"], sort=False)
+    return "; ".join(f"{corpus} {joined(part)}" for corpus, part in names) or "none"

@@ -72,31 +72,33 @@ def test_sentences_follow_the_numbers():
     ]
     told = matrix_words.sentences(cells(*every), ANSWERS)
     assert len(told) == 5
+    assert told[0].startswith("The papers' 9 tests, ")
+    assert told[0].endswith("passes 2 of the 3 cells that can be judged, fails 1 and leaves 0 undecided.")
+    assert "; BiLSTM 0 of 1 passed; Average 1 of 1 passed." in told[1]
     assert (
-        "Of the 3 cells that can be judged" in told[0]
-        and "own data: sst), attention passes 2, fails 1" in told[0]
-        and "1 more have fewer than five seeds, and 2 of the 9 tests" in told[0]
+        "be needed for the score (1 of 1 passed), stay near the base's under further seeds (no cell of 5 seeds yet), "
+        in told[2]
     )
-    assert "BiLSTM 0 of 1 (1 fails, " in told[1] and "Average 1 of 1 (0 fail, " in told[1]
-    assert (
-        "be needed for the score 1 of 1 (" in told[2]
-        and "; no cell of five seeds yet: stay near the base's under further seeds, " in told[2]
-    )
-    assert "in no count; no cell has five seeds yet (put the item" in told[3]
+    assert "put the item that matters on top (no cell of 5 seeds yet) and order" in told[3]
     assert (
         "1 is decided on some data set at least (which tasks need attention), 1 has numbers that decide nothing "
         "(whether capacity eases adversaries), 2 wait for runs (what encoders do to it, whether weights" in told[4]
     )
+    counting = matrix_words.counting(cells(*every))
+    assert "own data (sst): 3 cells of 2 tests; 1 more have fewer" in counting and counting.endswith("nothing: none.")
     flipped = matrix_words.sentences(
         cells(
             ("gradients", "sst", "lstm", HIGH),
             ("gradients", "sst", "average", LOW),
             ("necessary", "sst", "lstm", [0.0] * 5),
+            ("guide", "sst", "lstm", [-v for v in WIDE[1:]] + WIDE),
         ),
         {"tasks": verdict.Answer(verdict.UNDECIDED, "z")},
     )
-    assert "BiLSTM 1 of 1 (0 fail, " in flipped[1] and "Average 0 of 1 (1 fails, " in flipped[1]
-    assert "be needed for the score 0 of 1 (1 fail" in flipped[2]
+    assert flipped[0].endswith("passes 1 of the 4 cells that can be judged, fails 2 and leaves 1 undecided.")
+    assert "; BiLSTM 1 of 1 passed; Average 0 of 1 passed." in flipped[1]
+    assert "be needed for the score (0 of 1 passed), " in flipped[2]
+    assert "and help another model, word by word (0 of 1 passed, 1 undecided)." in flipped[2]
     nothing = (
         "none is decided on some data set at least, 1 has numbers that decide nothing (which tasks need attention)"
     )
@@ -132,13 +134,11 @@ def test_other_data_are_marked_and_in_no_count():
         and matrix.counts(found)["fails"] == 1
         and matrix.counts(found, own=False)["fails"] == 1
     )
-    assert (
-        "fails 1 and leaves" in matrix_words.sentences(found, ANSWERS)[0]
-        and "0 pass, 1 fail, 0 are undecided and 0 have fewer" in matrix_words.sentences(found, ANSWERS)[0]
-    )
+    assert "fails 1 and leaves" in matrix_words.sentences(found, ANSWERS)[0]
+    assert "0 pass, 1 fail, 0 are undecided and 0 have fewer" in matrix_words.counting(found)
     assert matrix.counts(found.assign(data="same"))["passes"] == 1
     amazon = cells(("order", "amazon", "han_rnn", [-v for v in LOW])).assign(data="subset")
-    assert "order items no worse than gradients 1 of 1 (0 fail" in matrix_words.sentences(amazon, ANSWERS)[3]
+    assert "order items no worse than gradients (1 of 1 passed);" in matrix_words.sentences(amazon, ANSWERS)[3]
 
 
 def test_marks_of_the_matrix_are_the_scorecards():
@@ -170,7 +170,7 @@ def test_cells_of_serrano_have_their_data_and_weak_models_stand_beside():
         ["top item", "han_rnn", "passes", "subset"], ["top item", "flan_rnn", "weak", "subset"],
     ]  # fmt: skip
     assert matrix.counts(found, own=False)["passes"] == 1
-    assert "left out, for they do their task badly: amazon FLANrnn" in matrix_words.sentences(found, ANSWERS)[3]
+    assert matrix_words.counting(found).endswith("enter nothing: amazon FLANrnn.")
     assert matrix_words.told_cell(list(own.itertuples())[1]).endswith("5 seeds, subset, weak model")
 
 
@@ -217,9 +217,7 @@ def test_the_authors_choice_of_checkpoint_is_told_beside_and_never_counted():
     )
     found = found.assign(data="same")
     assert matrix.counts(found) == matrix.counts(found.iloc[:1]) and found["lies"].tolist() == ["open", "fails"]
-    third = matrix_words.sentences(found, ANSWERS)[2]
-    assert "be needed for the score 0 of 1 (0 fail, 1 open)" in third
-    assert third.endswith("as the authors did, be needed for the score: 0 of 1 (1 fails, 0 open).")
+    assert "be needed for the score (0 of 1 passed, 1 undecided)" in matrix_words.sentences(found, ANSWERS)[2]
 
 
 def test_thresholds_are_those_of_the_rules():
