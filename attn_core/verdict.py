@@ -71,6 +71,10 @@ class Answer:
 DECIDED, UNDECIDED, WAITING = "decided", "undecided", "waiting"
 """Whether the runs decide a question: for some data set at least; not, though there are enough; there are too few."""
 
+STATES = {
+    DECIDED: "Decided on some data set at least.", UNDECIDED: "Not decided by the runs.", WAITING: "Waits for runs.",
+}  # fmt: skip
+
 
 def open_questions(results: list[Result], runs: pd.DataFrame, corpora: Iterable[str]) -> dict[str, Answer]:
     """Key of QUESTIONS -> the computed answer.
@@ -84,6 +88,11 @@ def open_questions(results: list[Result], runs: pd.DataFrame, corpora: Iterable[
         "transfer": transfer(guides.differences(guided_scores(runs, corpora)), corpora, marks),
         "capacity": capacity(results),
     }
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """A Markdown list below the text that it follows."""
+    return "\n" + "".join(f"\n- {line}" for line in lines)
 
 
 def marked(corpus: str, marks: dict[str, str]) -> str:
@@ -106,7 +115,7 @@ def tasks(rows: pd.DataFrame, marks: dict[str, str]) -> Answer:
         return Answer(WAITING, "No data set has five seeds of both models.")
     named = rows.assign(corpus=[marked(corpus, marks) for corpus in rows["corpus"]])
     ways = {"dev": "Checkpoints chosen on development data.", "test": "On the test set, as the authors chose them."}
-    words = " ".join(
+    words = bullets(
         f"*{title}* {tables.told_needs(named, way)}" for way, title in ways.items() if way in set(rows["chosen"])
     )
     decided = judged[judged["answer"] != "undecided"]["corpus"]
@@ -133,10 +142,14 @@ def encoders(results: list[Result], marks: dict[str, str]) -> Answer:
             )
     if not any(where.values()):
         return Answer(WAITING, "No data set has five seeds of both encoders.")
-    words = (
-        "τ between attention and gradients, encoder without context minus BiLSTM. "
-        f"Above zero: {listed(where['above'])}. Below: {listed(where['below'])}. Around: {listed(where['contains'])}."
-        + (f" Left out, for they do their task badly: {listed(where['weak'])}." if where["weak"] else "")
+    places = {
+        "above": "Above zero",
+        "below": "Below",
+        "contains": "Around",
+        "weak": "Left out, a model does its task badly",
+    }
+    words = "τ between attention and gradients, encoder without context minus BiLSTM." + bullets(
+        f"*{title}:* {listed(where[place])}." for place, title in places.items() if where[place]
     )
     return Answer(DECIDED if own(decided, marks) else UNDECIDED, words)
 
@@ -151,7 +164,7 @@ def transfer(gaps: pd.DataFrame, corpora: list[str], marks: dict[str, str]) -> A
     if not told_of:
         return Answer(WAITING, "No data set has five seeds of the guided networks and their controls.")
     decided = [corpus for corpus, (verdict, *_) in verdicts.items() if verdict not in ("open", "undecided")]
-    return Answer(DECIDED if own(decided, marks) else UNDECIDED, " ".join(told_of))
+    return Answer(DECIDED if own(decided, marks) else UNDECIDED, bullets(told_of))
 
 
 def capacity(results: list[Result], corpus: str = "sst") -> Answer:

@@ -58,7 +58,7 @@ def test_whether_transferred_weights_carry_information():
     tokens = verdict.transfer(differences(0.9, 0.5, 0.5), ["sst"], {})
     assert guides.VERDICTS["tokens"] in tokens.words and tokens.state == verdict.DECIDED
     part = verdict.transfer(differences(0.9, 0.5, 0.5), ["sst"], {"sst": "subset"})
-    assert part.state == verdict.UNDECIDED and part.words.startswith("sst (subset): a gain")
+    assert part.state == verdict.UNDECIDED and part.words.startswith("\n\n- sst (subset): a gain")
     both = verdict.transfer(differences(0.9, 0.5, 0.8), ["sst"], {}).words
     assert (
         guides.VERDICTS["tokens"] in both
