@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from attn_core import archive, computing, packing, runs, weights
+from attn_core import archive, computing, packing, runs, standard, weights
 from attn_core.errors import AttnError
 from attn_core.runs import AbsentRun, Run, obtain
 from attn_core.sweep import read_grid, sweep
@@ -120,9 +120,30 @@ def test_same_seed_same_numbers_and_the_cache_answers(tmp_path, monkeypatch):
 
 def test_one_training_serves_both_selections():
     obtain(tiny(), progress=False)
-    weights = list((archive.cache_store().parent / "weights").iterdir())
+    kept = list((archive.cache_store().parent / "weights").iterdir())
     obtain(tiny(selection="test"), progress=False)
-    assert list((archive.cache_store().parent / "weights").iterdir()) == weights
+    assert list((archive.cache_store().parent / "weights").iterdir()) == kept
+
+
+def test_a_checkpoint_that_both_splits_choose_is_traced_once(monkeypatch):
+    first = obtain(tiny(), progress=False)  # one epoch: both keep it
+    real = standard.read
+    monkeypatch.setattr(standard, "read", lambda *a: pytest.fail("traced again"))
+    again = obtain(tiny(selection="test"), progress=False)
+    np.testing.assert_array_equal(first.traces.leave_one_out, again.traces.leave_one_out)
+    assert again.record["run"]["selection"] == "test" and again.record["auc"] == first.record["auc"]
+    read = []
+    monkeypatch.setattr(standard, "read", lambda *a: read.append(a[0]) or real(*a))
+    store, key = archive.cache_store(), runs.weights_key(tiny(seed=50))
+    obtain(tiny(seed=50), progress=False)
+    path = store.parent / "weights" / f"{key}.safetensors"
+    kept, training = weights.read_weights(store, key)
+    kept["test"]["decoder.bias"] = kept["test"]["decoder.bias"] + 1  # as if a later epoch had been chosen
+    path.unlink()
+    weights.write_weights(store, key, kept, training, computing.inputs_of(tiny(seed=50))[2])
+    other = obtain(tiny(seed=50, selection="test"), progress=False)
+    assert [run.selection for run in read] == ["dev", "test"]
+    np.testing.assert_allclose(other.traces.bias, obtain(tiny(seed=50)).traces.bias + 1)
 
 
 def test_weights_trained_on_other_data_are_not_used(tmp_path, monkeypatch, capsys):
