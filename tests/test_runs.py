@@ -143,7 +143,7 @@ def test_a_checkpoint_that_both_splits_choose_is_traced_once(monkeypatch):
     weights.write_weights(store, key, kept, training, computing.inputs_of(tiny(seed=50))[2])
     other = obtain(tiny(seed=50, selection="test"), progress=False)
     assert [run.selection for run in read] == ["dev", "test"]
-    np.testing.assert_allclose(other.traces.bias, obtain(tiny(seed=50)).traces.bias + 1)
+    np.testing.assert_allclose(other.traces.bias, obtain(tiny(seed=50)).traces.bias + 1, atol=1e-3)
 
 
 def test_weights_trained_on_other_data_are_not_used(tmp_path, monkeypatch, capsys):
