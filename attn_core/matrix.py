@@ -2,7 +2,7 @@
 
 A cell says whether attention *passes* a test, that is, whether it behaves as one would ask of an explanation there: the
 95 % interval over seeds lies on the test's good side of its threshold. 'fails': on the other side; 'open': around it;
-'few': fewer than five seeds, which decide nothing. Thresholds are those of data/reported/tolerances.csv. Weak models,
+'few': fewer than five seeds, or than its page asks for, which decide nothing. Thresholds are those of data/reported/tolerances.csv. Weak models,
 curves that cannot be read, reported values of data sets that were not rerun, and generated documents stand beside, in
 no count; cells on parts of the papers' data or on stand-ins are tallied apart.
 """
@@ -23,7 +23,7 @@ from attn_core.runs import from_dict
 from attn_core.scorecard import difference
 from attn_core.seeds import HEADLINE_SEEDS, summary_of
 from attn_core.weak import has_cells, weak_models
-from attn_core.wiegreffe_runs import GATED, adversaries, f1_by_seed, guided_scores, of_role
+from attn_core.wiegreffe_runs import GATED, adversaries, f1_by_seed, guided_scores, of_role, planned_pairs
 
 PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
 
@@ -110,11 +110,11 @@ def cell(test: str, corpus: str, encoder: str, values: Iterable[float], kind: st
     return [test, corpus, encoder, known.mean() if len(known) else np.nan, low, high, len(known), kind]
 
 
-def lies(row) -> str:
-    """Whether attention passes in a cell: a key of SYMBOLS."""
+def lies(row, planned: int = 0) -> str:
+    """Whether attention passes in a cell: a key of SYMBOLS. planned: seeds below which its page decides nothing."""
     if row.kind not in ("ours", "authors"):
         return row.kind
-    if row.n_seeds < HEADLINE_SEEDS or not np.isfinite(row.low):
+    if row.n_seeds < max(HEADLINE_SEEDS, planned) or not np.isfinite(row.low):
         return "few"
     test = BY_KEY[row.test]
     above, below = row.low > test.threshold, row.high < test.threshold
@@ -254,7 +254,10 @@ def matrix(
         marks |= scored[scored["ours"].notna()].set_index("corpus")["data"].to_dict()
     data = found["corpus"].map(marks).where(found["kind"].isin(KINDS[:4])).fillna("")
     named = found["corpus"].mask(found["kind"] == "planted", LONG)
-    return found.assign(corpus=named, lies=[lies(row) for row in found.itertuples()], data=data)
+    pairs = planned_pairs()
+    wanted = found["corpus"].map(pairs).where(found["test"] == "necessary").fillna(0)
+    found["lies"] = [lies(row, seeds) for row, seeds in zip(found.itertuples(), wanted, strict=True)]
+    return found.assign(corpus=named, data=data)
 
 
 def data_marks(results: Iterable[Result]) -> dict[str, str]:

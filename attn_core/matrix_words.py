@@ -102,9 +102,9 @@ def counting(cells: pd.DataFrame) -> str:
     return (
         f"A cell is one test, one data set and one model. It can be judged where at least {HEADLINE_SEEDS} seeds "
         f"were trained on the papers' own data ({listed(dict.fromkeys(judged['corpus']))}): {total['judged']} "
-        f"cells of {judged['test'].nunique()} tests; {total['few']} more have fewer seeds. On parts of the data and on "
+        f"cells of {judged['test'].nunique()} tests; {total['few']} more wait for seeds. On parts of the data and on "
         f"stand-ins, which enter no total, {others['passes']} pass, {others['fails']} fail, {others['open']} are "
-        f"undecided and {others['few']} have fewer seeds; Serrano & Smith's are all of this kind "
+        f"undecided and {others['few']} wait for seeds; Serrano & Smith's are all of this kind "
         f"({listed(dict.fromkeys(elsewhere['corpus']))}). Models that do their task badly enter nothing: "
         f"{left_out(cells)}."
     )

@@ -15,7 +15,7 @@ from attn_core.runs import Run, from_dict
 from attn_core.scorecard import difference
 from attn_core.seeds import HEADLINE_SEEDS, summary_of
 from attn_core.weak import accuracies, below_the_best
-from attn_core.wiegreffe_runs import guided_scores
+from attn_core.wiegreffe_runs import guided_scores, planned_pairs
 
 QUESTIONS = {
     "tasks": "Which tasks need attention?",
@@ -83,7 +83,7 @@ def open_questions(results: list[Result], runs: pd.DataFrame, corpora: Iterable[
     """
     corpora, marks = list(corpora), data_marks([*results, *runs["result"]])
     return {
-        "tasks": tasks(tables.gaps(runs, corpora), marks),
+        "tasks": tasks(tables.gaps(runs, corpora, planned_pairs()), marks),
         "encoders": encoders(results, marks),
         "transfer": transfer(guides.differences(guided_scores(runs, corpora)), corpora, marks),
         "capacity": capacity(results),

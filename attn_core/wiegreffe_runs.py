@@ -3,6 +3,7 @@
 What a run is follows from its fields (`role`); what ought to be there, from the grids data/sweeps/wiegreffe-*.yml.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
@@ -242,6 +243,12 @@ def planned() -> dict[Run, str]:
     return {
         run: f"data/sweeps/{path.name}" for path in sorted(folder.glob("wiegreffe-*.yml")) for run in read_grid(path)
     }
+
+
+def planned_pairs(seeds: int = len(SEEDS)) -> dict[str, int]:
+    """Data set -> pairs of base and uniform model planned for it, of the book's first seeds."""
+    twins = {(run.corpus, run.seed) for run in planned() if role(run) == "uniform model"}
+    return dict(Counter(corpus for corpus, seed in twins if seed in SEEDS[:seeds]))
 
 
 def gather(corpora: Iterable[str]) -> pd.DataFrame:

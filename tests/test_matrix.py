@@ -85,7 +85,7 @@ def test_sentences_follow_the_numbers():
         "(whether capacity eases adversaries), 2 wait for runs (what encoders do to it, whether weights" in told[4]
     )
     counting = matrix_words.counting(cells(*every))
-    assert "own data (sst): 3 cells of 2 tests; 1 more have fewer" in counting and counting.endswith("nothing: none.")
+    assert "own data (sst): 3 cells of 2 tests; 1 more wait" in counting and counting.endswith("nothing: none.")
     flipped = matrix_words.sentences(
         cells(
             ("gradients", "sst", "lstm", HIGH),
@@ -135,7 +135,7 @@ def test_other_data_are_marked_and_in_no_count():
         and matrix.counts(found, own=False)["fails"] == 1
     )
     assert "fails 1 and leaves" in matrix_words.sentences(found, ANSWERS)[0]
-    assert "0 pass, 1 fail, 0 are undecided and 0 have fewer" in matrix_words.counting(found)
+    assert "0 pass, 1 fail, 0 are undecided and 0 wait" in matrix_words.counting(found)
     assert matrix.counts(found.assign(data="same"))["passes"] == 1
     amazon = cells(("order", "amazon", "han_rnn", [-v for v in LOW])).assign(data="subset")
     assert "order items no worse than gradients (1 of 1 passed);" in matrix_words.sentences(amazon, ANSWERS)[3]
@@ -251,3 +251,10 @@ def test_reported_cells_of_the_gated_sets():
     assert table3.to_dict() == {"diabetes": 0.349, "anemia": 0.058}
     told = {row.test: matrix_words.told_cell(row) for row in rows.itertuples()}
     assert told["guide"].endswith("(reported)") and told["stable"].endswith("(measured on Figure 5)")
+
+
+def test_need_for_the_score_waits_for_all_planned_pairs_as_on_its_page():
+    row = next(cells(("necessary", "imdb", "lstm", HIGH)).itertuples())
+    assert matrix.lies(row) == matrix.lies(row, planned=5) == "passes" and matrix.lies(row, planned=9) == "few"
+    pairs = wiegreffe_runs.planned_pairs()
+    assert pairs["sst"] == 9 and wiegreffe_runs.planned_pairs(3)["sst"] == 3 and "diabetes" not in pairs
