@@ -52,7 +52,7 @@ def by_test(cells: pd.DataFrame, keys: Iterable[str], own: bool = True) -> str:
     """What each test asks, with its tally: 'matter to the output (2 of 5 passed) and ...'."""
     parts = []
     for key in keys:
-        tally = tallied(cells[cells["test"] == key], own) or f"no cell of {HEADLINE_SEEDS} seeds yet"
+        tally = tallied(cells[cells["test"] == key], own) or "no cell can be judged yet"
         parts.append(f"{BY_KEY[key].asks} ({tally})")
     return joined(parts)
 
@@ -101,6 +101,7 @@ def counting(cells: pd.DataFrame) -> str:
     elsewhere = cells[(cells["kind"] == "ours") & (cells["data"] != "same") & cells["test"].isin(CLAIMS)]
     return (
         f"A cell is one test, one data set and one model. It can be judged where at least {HEADLINE_SEEDS} seeds "
+        "(for the need for the score all that are planned) "
         f"were trained on the papers' own data ({listed(dict.fromkeys(judged['corpus']))}): {total['judged']} "
         f"cells of {judged['test'].nunique()} tests; {total['few']} more wait for seeds. On parts of the data and on "
         f"stand-ins, which enter no total, {others['passes']} pass, {others['fails']} fail, {others['open']} are "

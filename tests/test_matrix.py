@@ -76,10 +76,10 @@ def test_sentences_follow_the_numbers():
     assert told[0].endswith("passes 2 of the 3 cells that can be judged, fails 1 and leaves 0 undecided.")
     assert "; BiLSTM 0 of 1 passed; Average 1 of 1 passed." in told[1]
     assert (
-        "be needed for the score (1 of 1 passed), stay near the base's under further seeds (no cell of 5 seeds yet), "
+        "be needed for the score (1 of 1 passed), stay near the base's under further seeds (no cell can be judged yet), "
         in told[2]
     )
-    assert "put the item that matters on top (no cell of 5 seeds yet) and order" in told[3]
+    assert "put the item that matters on top (no cell can be judged yet) and order" in told[3]
     assert (
         "1 is decided on some data set at least (which tasks need attention), 1 has numbers that decide nothing "
         "(whether capacity eases adversaries), 2 wait for runs (what encoders do to it, whether weights" in told[4]
