@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
+import yaml
+
 from attn_core.corpora.load import cache_folder
 
 SHORT = {
@@ -26,14 +29,14 @@ REAL = {"corpus": "sst", "seed": "4 seeds"}
 """Grid blocks: runs of about a second and of about half a minute."""
 
 
-def seconds(block: dict, words: list[str], threads: int) -> float:
-    """Time of `python -m attn_core sweep` over a grid block, with data and vectors that this machine has prepared."""
+def seconds(blocks: list[dict], words: list[str], threads: int) -> float:
+    """Time of `python -m attn_core sweep` over grid blocks, with data and vectors that this machine has prepared."""
     with tempfile.TemporaryDirectory() as folder:
         for prepared in ("corpora", "vectors"):
             if (cache_folder() / prepared).is_dir():
                 (Path(folder) / prepared).symlink_to((cache_folder() / prepared).resolve())
         grid, archive = Path(folder) / "grid.yml", Path(folder) / "archive"
-        grid.write_text(json.dumps([block]))  # JSON is YAML
+        grid.write_text(json.dumps(blocks))  # JSON is YAML
         archive.mkdir()  # empty: nothing is taken from the book's
         places = {"ATTN_CACHE": folder, "ATTN_ARCHIVE": str(archive), "OMP_NUM_THREADS": str(threads)}
         command = [sys.executable, "-m", "attn_core", "sweep", str(grid), *words]
@@ -47,9 +50,21 @@ def seconds(block: dict, words: list[str], threads: int) -> float:
 def rows(long: bool = False, blocks: list[dict] | None = None, repeats: int = 1) -> Iterator[dict]:
     """The rows of `make bench`: minimum over repeats of each, in turn, so that both meet the same machine."""
     for block in blocks or ([SHORT, REAL] if long and os.environ.get("ATTN_DATA") else [SHORT]):
-        times = [(seconds(block, ["--jobs", "2"], 1), seconds(block, [], 2)) for _ in range(repeats)]
+        times = [(seconds([block], ["--jobs", "2"], 1), seconds([block], [], 2)) for _ in range(repeats)]
         side_by_side, in_turn = (min(column) for column in zip(*times, strict=True))
         machine = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
         note = f"BiLSTM, additive attention; plain: one after another, two threads; {machine}"
         yield {"name": f"sweep, {block['corpus']}, {block['seed']}, --jobs 2", "seconds": side_by_side,
                "plain": in_turn, "ratio": in_turn / side_by_side, "note": note}  # fmt: skip
+
+
+def wiegreffe(corpus: str) -> float:
+    """Minutes that all runs of Wiegreffe & Pinter's sweeps on one data set take in an empty store, two at a time."""
+    return seconds(blocks_on(corpus), ["--jobs", "2"], 1) / 60
+
+
+def blocks_on(corpus: str) -> list[dict]:
+    """The blocks of data/sweeps/wiegreffe-*.yml that name a data set, for it alone."""
+    sweeps = sorted((Path(__file__).parents[1] / "data" / "sweeps").glob("wiegreffe-*.yml"))
+    blocks = [block for path in sweeps for block in yaml.safe_load(path.read_text())]
+    return [block | {"corpus": corpus} for block in blocks if corpus in np.atleast_1d(block["corpus"])]

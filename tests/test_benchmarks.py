@@ -1,9 +1,13 @@
 """The benchmark of leave-one-out against length, on very short texts."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from attn_core.cost import operations
+from attn_core.sweep import read_grid
 from benchmarks import bench_erasure, bench_lengths, bench_sweep
 
 
@@ -40,6 +44,15 @@ def test_removal_orders_against_one_forward_per_removal():
     assert taken[1] < 3 * 16 * taken[0]
 
 
+def test_the_runs_of_one_data_set_are_those_of_the_sweeps(tmp_path):
+    """What `--wiegreffe CORPUS` times is all that the four sweeps plan there, and nothing else."""
+    path = tmp_path / "grid.yml"
+    path.write_text(json.dumps(bench_sweep.blocks_on("agnews")))
+    planned = {run for sweep in (Path(__file__).parents[1] / "data" / "sweeps").glob("wiegreffe-*.yml") for run in read_grid(sweep)}
+    assert set(read_grid(path)) == {run for run in planned if run.corpus == "agnews"}
+    assert bench_sweep.blocks_on("news") == []
+
+
 @pytest.mark.slow
 def test_the_benchmark_of_a_sweep_times_both_ways():
     small = [["n_train", 60], ["n_dev", 20], ["n_test", 20]]
@@ -48,4 +61,4 @@ def test_the_benchmark_of_a_sweep_times_both_ways():
     assert row["seconds"] > 0 and row["ratio"] == pytest.approx(row["plain"] / row["seconds"])
     assert row["name"].startswith("sweep, planted, 2 seeds")
     with pytest.raises(RuntimeError, match="failed"):
-        bench_sweep.seconds({**block, "options": [[["shortest", 0]]]}, [], 1)
+        bench_sweep.seconds([{**block, "options": [[["shortest", 0]]]}], [], 1)
