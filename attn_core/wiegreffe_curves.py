@@ -147,20 +147,36 @@ def frontiers(runs: pd.DataFrame, corpus: str) -> dict[str, pd.DataFrame]:
 
 
 def epochs(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
-    """JSD and TVD on the test set after each epoch of the adversaries: seed, divergence, epoch, jsd, tvd, loss, kept.
+    """JSD and TVD after each epoch of the adversaries: seed, divergence, epoch, jsd, tvd, dev_jsd, dev_tvd, loss, kept.
 
-    kept: the epoch whose weights count, the lowest training loss.
+    jsd, tvd: on the test set. kept: the epoch whose weights count, the lowest training loss.
     """
-    parts = [pd.DataFrame(columns=["seed", "divergence", "epoch", "jsd", "tvd", "loss", "kept"])]
+    columns = ["epoch", "jsd", "tvd", "dev_jsd", "dev_tvd", "loss"]
+    parts = [pd.DataFrame(columns=["seed", "divergence", *columns, "kept"])]
     for r in adversaries(runs, corpus).itertuples():
         history = pd.DataFrame(r.result.record["history"]).rename(columns={"jsd": "train_jsd", "tvd": "train_tvd"})
         history = history.rename(columns={"test_jsd": "jsd", "test_tvd": "tvd"})
         if {"jsd", "tvd", "loss"} <= set(history):
             kept = np.arange(len(history)) == history["loss"].to_numpy().argmin()
-            parts.append(
-                history[["epoch", "jsd", "tvd", "loss"]].assign(seed=r.seed, divergence=r.divergence, kept=kept)
-            )
+            history = history.reindex(columns=columns)  # dev is not in the oldest records
+            parts.append(history.assign(seed=r.seed, divergence=r.divergence, kept=kept))
     return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+
+
+def cheapest(history: pd.DataFrame, levels: Iterable[float]) -> pd.DataFrame:
+    """Of the models that all epochs leave, whatever their λ: the one nearest to the base's output, its JSD >= a level.
+
+    Chosen within each seed on development data, both for the level and for the lowest TVD, and read on the test set: a
+    model that exists need not have converged. history: of `epochs`. One row per level and seed that reaches it: at,
+    seed, divergence, epoch, jsd, tvd_halved.
+    """
+    rows = []
+    for at in levels:
+        reached = history[history["dev_jsd"] >= at]
+        chosen = reached.loc[reached.groupby("seed", sort=False)["dev_tvd"].idxmin()]
+        rows.append(chosen.assign(at=at, tvd_halved=frontier.HALVED * chosen["tvd"]))
+    columns = ["at", "seed", "divergence", "epoch", "jsd", "tvd_halved"]
+    return pd.concat([pd.DataFrame(columns=columns), *(row[columns] for row in rows if len(row))], ignore_index=True)
 
 
 def unconverged(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:

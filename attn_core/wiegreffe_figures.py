@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from attn_core.across import seeds_in_words
-from attn_core.experiments import ATTENTION_BINS, attention_bin
+from attn_core.experiments import ATTENTION_BINS, attention_bin, frontier
 from attn_core.figures import CLASS_COLOURS, CONTROL, OURS, PAPER, author_handle
 from attn_core.panels import violin
 from attn_core.seeds import HEADLINE_SEEDS
@@ -189,3 +189,24 @@ def by_epoch(ax: Axes, rows: pd.DataFrame) -> None:
     ax.set_ylabel("mean JSD to the base")
     ax.set_ylim(0, 0.72)
     ax.axhline(np.log(2), color=CONTROL, linewidth=0.8)
+
+
+def any_epoch(ax: Axes, rows: pd.DataFrame, chosen: pd.DataFrame, seeds: pd.DataFrame, top: float = 0.1) -> None:
+    """Mean JSD against mean TVD, halved, of the model that each epoch leaves: dots in the colour of their λ.
+
+    A black line per seed joins the models of `wiegreffe_curves.cheapest` (chosen); the green line is the mean TVD of
+    other seeds of the base (seeds: points of kind 'seed'). rows: of `wiegreffe_curves.epochs`.
+    """
+    divergences = sorted(rows["divergence"].unique())
+    for i, divergence in enumerate(divergences):
+        part = rows[rows["divergence"] == divergence]
+        colour = colormaps["viridis_r"](0.1 + 0.9 * i / max(len(divergences) - 1, 1))
+        ax.plot(part["jsd"], frontier.HALVED * part["tvd"], ".", color=colour, markersize=3, label=f"λ {divergence:g}")
+    for _, part in chosen.groupby("seed", sort=False):
+        ax.plot(
+            part["jsd"], part["tvd_halved"], "o-", color="black", markerfacecolor="white", markersize=5, linewidth=1
+        )
+    if len(seeds):
+        ax.axhline(seeds["tvd_halved"].mean(), color=KINDS["seed"][0], linewidth=1.2, linestyle="--")
+    ax.set_xlim(0, 0.72)
+    ax.set_ylim(0, top)

@@ -94,3 +94,16 @@ def test_adversaries_as_guides_are_shown_at_every_lambda():
     assert told.told_guides(rows) == "sst λ 0.0005 (JSD 0.45, not converged)"
     assert told.told_range(rows).startswith("sst from -0.1") and "(λ 0.002, JSD 0.65)" in told.told_range(rows)
     assert told.told_guides(rows.iloc[:0]) == "none"
+
+
+def test_the_cheapest_model_beside_other_seeds():
+    found = pd.DataFrame({"at": [0.0] * 3 + [0.6], "seed": [10, 50, 257, 10], "tvd_halved": [0.02, 0.021, 0.022, 0.04]})
+    others = pd.DataFrame({"tvd_halved": [0.03, 0.05, 0.07]})
+    words = told.told_cheapest("sst", found, others, 3)
+    assert words == (
+        "sst (3 seeds, not decided): 0.021 (0.019 to 0.023) from JSD 0, 0.040 from JSD 0.6 (1 of 3 seeds), "
+        "the last less than 2 of 3 other seeds of the base (mean 0.050)"
+    )
+    assert "less than 0 of 3" in told.told_cheapest("sst", found.assign(tvd_halved=0.08), others, 3)
+    assert told.told_cheapest("sst", found[3:], others[:0], 1) == "sst (1 seed, not decided): 0.040 from JSD 0.6"
+    assert told.told_cheapest("sst", found[:0], others, 3) == "sst (3 seeds, not decided): none"

@@ -111,6 +111,32 @@ def test_epochs_show_what_has_not_settled():
     assert np.isnan(wiegreffe_runs.last_moved([])) and np.isnan(wiegreffe_runs.last_moved([{}]))
 
 
+def test_the_cheapest_model_of_any_epoch_is_chosen_on_development_data():
+    """By hand: on test the second epoch would do better; a level is asked of dev; λ compete; a seed falls out."""
+    near, far, other = (
+        result_of(adversary_of("sst", seed, divergence), jsd=0.5, tvd=0.1)
+        for seed, divergence in ((10, 0.0), (10, 1e-3), (50, 1e-3))
+    )
+    numbers = ("test_jsd", "test_tvd", "dev_jsd", "dev_tvd")
+    for result, rows in (
+        (near, [(0.05, 0.04, 0.04, 0.03), (0.06, 0.02, 0.05, 0.05)]),
+        (far, [(0.40, 0.06, 0.61, 0.08), (0.62, 0.05, 0.59, 0.01)]),
+        (other, [(0.70, 0.01, 0.10, 0.06)]),
+    ):
+        result.record["history"] = [
+            {"epoch": i, "loss": -i, "jsd": 9.0, "tvd": 9.0, **dict(zip(numbers, row, strict=True))}
+            for i, row in enumerate(rows)
+        ]
+    history = wiegreffe_curves.epochs(runs_of([near, far, other]), "sst")
+    found = wiegreffe_curves.cheapest(history, (0.0, 0.05, 0.6, 0.65)).set_index(["at", "seed"])
+    assert found["tvd_halved"].to_dict() == pytest.approx(
+        {(0.0, 10): 0.025, (0.0, 50): 0.005, (0.05, 10): 0.025, (0.05, 50): 0.005, (0.6, 10): 0.03}
+    )
+    assert found.loc[(0.6, 10), ["divergence", "epoch", "jsd"]].tolist() == [1e-3, 0, 0.4]
+    without = wiegreffe_curves.cheapest(history.assign(dev_jsd=np.nan), (0.0, 0.5))
+    assert len(without) == 0 == len(wiegreffe_curves.cheapest(wiegreffe_curves.epochs(runs_of(), "sst"), (0.0,)))
+
+
 def test_frontiers_need_traces():
     live = [replace(result_of(Run("sst")), traces=toy_traces(np.full(30, 6), 1))]
     found = wiegreffe_curves.frontiers(runs_of(live), "sst")
@@ -161,6 +187,13 @@ def test_the_trade_off_and_epochs():
     assert [text.get_text() for text in axes[0, 1].get_legend().get_texts()] == ["λ 0.1", "λ 0.2"]
     shades = [line.get_color() for line in axes[0, 1].lines if len(line.get_xdata()) and line.get_label()[0] == "λ"]
     assert len(set(shades)) == 2
+    chosen = pd.DataFrame({"at": [0.0, 0.4], "seed": 10, "jsd": [0.1, 0.5], "tvd_halved": [0.01, 0.02]})
+    ax = axes[0, 1]
+    ax.clear()
+    wiegreffe_figures.any_epoch(ax, rows.assign(tvd=0.06), chosen, pd.DataFrame({"tvd_halved": [0.02, 0.04]}))
+    dots = [line for line in ax.lines if line.get_marker() == "."]
+    assert {y for line in dots for y in line.get_ydata()} == {0.03} and sum(len(line.get_xdata()) for line in dots) == 3
+    assert ax.lines[-1].get_ydata()[0] == pytest.approx(0.03), "the mean of the other seeds"
     plt.close(figure)
 
 
