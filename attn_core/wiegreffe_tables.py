@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from attn_core.across import listed, seeds_in_words, told
 from attn_core.across import number as shown
-from attn_core.across import seeds_in_words, told
 from attn_core.experiments import guides
 from attn_core.measures import seed_interval
 from attn_core.reported import reported
@@ -20,6 +20,7 @@ from attn_core.wiegreffe_runs import (
     PAPER_SETS,
     f1_by_seed,
     guided_scores,
+    of_role,
 )
 
 NOT_RERUN, NO_RUN = "not rerun", "no run"
@@ -55,7 +56,7 @@ def gaps(
     base_low, base_high, uniform, uniform_low, uniform_high (F1 of class 1, 95 % Student t over the pairs' seeds; a
     model without any partner over its own), n_base, n_uniform (seeds of these two); gap, low, high, n_seeds
     (differences within seeds), n_planned, answer: a key of ANSWERS, OPEN while pairs are missing, '' with fewer than
-    five seeds or no run.
+    five seeds or no run; auc_gap, auc_low, auc_high: the gap of the same pairs in ROC AUC, which enters no answer.
     """
     printed = (
         reported("wiegreffe_table2_f1_uniform")
@@ -77,10 +78,14 @@ def gaps(
                 **theirs,
                 "paper_gap": theirs["paper_base"] - theirs["paper_uniform"],
             }
-            for name, values in (("base", base), ("uniform", uniform), ("gap", gap)):
+            for name, prefix, values in (
+                ("base", "base_", base),
+                ("uniform", "uniform_", uniform),
+                ("gap", "", gap),
+                ("auc_gap", "auc_", auc_gap(runs, corpus, chosen)),
+            ):
                 low, high = seed_interval(values.to_numpy(float))
-                ends = ("low", "high") if name == "gap" else (f"{name}_low", f"{name}_high")
-                row |= {name: values.mean(), ends[0]: low, ends[1]: high}
+                row |= {name: values.mean(), f"{prefix}low": low, f"{prefix}high": high}
             sizes = {"n_base": len(base), "n_uniform": len(uniform)}
             rows.append(row | sizes | {"n_seeds": len(gap), "n_planned": wanted})
     found = pd.DataFrame(rows)
@@ -91,6 +96,12 @@ def gaps(
             for key, row in zip(decided, found.itertuples(), strict=True)
         ]
     )
+
+
+def auc_gap(runs: pd.DataFrame, corpus: str, chosen: str) -> pd.Series:
+    """seed -> ROC AUC with attention minus with uniform weights, of the seeds that have both."""
+    base, uniform = (of_role(runs, corpus, name, chosen).set_index("seed")["auc"] for name in ("base", "uniform model"))
+    return (base - uniform).dropna()
 
 
 def answer(low: float, high: float, n_seeds: int, margin: float = MARGIN) -> str:
@@ -135,6 +146,16 @@ def told_needs(rows: pd.DataFrame, chosen: str = "dev") -> str:
     return " ".join(parts)
 
 
+def told_auc(rows: pd.DataFrame, chosen: str = "dev") -> str:
+    """'imdb 0.009 (0.005 to 0.013), sst …': the gap in ROC AUC of each data set with at least five pairs of seeds."""
+    rows = rows[(rows["chosen"] == chosen) & (rows["n_seeds"] >= HEADLINE_SEEDS) & rows["auc_low"].notna()]
+    return listed(
+        f"{r.corpus} {told(r.auc_gap, r.auc_low, r.auc_high, '.4f')}"
+        + (f" ({pairs_in_words(r)} pairs)" if r.n_seeds < r.n_planned else "")
+        for r in rows.itertuples()
+    )
+
+
 def table_2(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of `gaps` as the page shows them, one line per data set and checkpoint."""
     lines = []
@@ -154,6 +175,7 @@ def table_2(rows: pd.DataFrame) -> pd.DataFrame:
             "paper: base": number(row.paper_base, 3), "paper: uniform": number(row.paper_uniform, 3),
             "paper: gap": number(row.paper_gap, 3), "our base": ours["base"], "our uniform": ours["uniform"],
             "our gap, 95 %": told(row.gap, row.low, row.high, digits(row.low, row.high)) if row.n_seeds else absent,
+            "in ROC AUC": told(row.auc_gap, row.auc_low, row.auc_high, ".4f") if row.n_seeds else absent,
             "pairs of seeds": pairs_in_words(row),
             "answer": {**ANSWERS, OPEN: OPEN}.get(row.answer, "few seeds" if row.n_seeds else "–"),
         })  # fmt: skip

@@ -45,6 +45,20 @@ def test_gaps_are_paired_by_seed_and_the_rule_decides():
     )
 
 
+def test_the_gap_in_roc_auc_is_of_the_same_pairs_and_decides_nothing():
+    results = uniform_test("sst", 6, gap=0.002)
+    for i, result in enumerate(results):  # in turn base and uniform model
+        result.record["auc"] = 0.9 + 0.001 * (i // 4) + (0.02 if i % 2 == 0 else 0.0)
+    rows = tables.gaps(runs_of(results, uniform_test("imdb", 4)), ["sst", "imdb"])
+    assert rows["auc_gap"][:2].tolist() == pytest.approx([0.02, 0.02]) and rows["auc_gap"][2:].isna().all()
+    assert tables.told_auc(rows) == "sst 0.0200 (0.0200 to 0.0200)" and rows["answer"][1] == "not needed"
+    results[2].record["auc"] = 0.8  # the base of the first seed, chosen on test
+    moved = tables.gaps(runs_of(results), ["sst"])
+    assert tables.told_auc(moved).startswith("sst 0.0200") and "0.0200 (" not in tables.told_auc(moved, "test")
+    assert tables.told_auc(tables.gaps(runs_of(results), ["sst"], {"sst": 9})).endswith(" (6 of 9 pairs)")
+    assert tables.told_auc(tables.gaps(runs_of(results[:16]), ["sst"])) == "none", "four pairs"
+
+
 def test_arms_count_over_pairs_alone_and_missing_pairs_leave_it_open():
     results = uniform_test("sst", 7, gap=0.002)
     alone = [r for r in results if r.record["run"]["attention"] == "tanh" or r.record["run"]["seed"] != SEEDS[6]]
