@@ -7,6 +7,8 @@ nearly cancels; beside it the L2 term is small. divergence 0 is the control that
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -54,7 +56,10 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
     history, kept, best, worse = [], to_arrays(model), np.inf, 0
     start = time.perf_counter()
     steps = -(-len(training) // run.batch)
-    with tqdm(total=run.epochs * steps, desc="imitating", unit="batch", disable=not progress) as bar:
+    with (
+        without_denormals(),
+        tqdm(total=run.epochs * steps, desc="imitating", unit="batch", disable=not progress) as bar,
+    ):
         for epoch in range(run.epochs):
             model.train()
             sums = np.zeros(4)
@@ -75,6 +80,20 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
             if worse == PATIENCE:
                 break
     return Trained({"dev": kept, "test": kept}, history, time.perf_counter() - start)
+
+
+@contextmanager
+def without_denormals() -> Iterator[None]:
+    """Numbers below 1e-38 count as 0 in here.
+
+    A large divergence leaves most words such weights: nothing depends on them, but the processor takes many times as
+    long over them (IMDB, divergence 0.01: 1.0 to 1.5 batches a second with them, 4.7 without; the same losses).
+    """
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool) -> Traces:

@@ -211,6 +211,16 @@ def test_patience_and_checkpoint(losses, epochs, kept, data, matrix, monkeypatch
     assert len(fitted.history) == epochs and fitted.weights["dev"]["decoder.bias"] == [kept]
 
 
+def test_denormals_are_back_after_a_training_that_fails():
+    if not torch.set_flush_denormal(False):
+        pytest.skip("this processor cannot flush denormals")
+    tiny = torch.tensor(1e-40)
+    with pytest.raises(AttnError), imitating.without_denormals():
+        assert (tiny * 1).item() == 0.0
+        raise AttnError("in between")
+    assert (tiny * 1).item() > 0.0
+
+
 def test_a_loss_that_is_not_finite_is_named(data, matrix, monkeypatch):
     monkeypatch.setattr(imitating, "step", lambda *_: np.array([np.nan, 0, 0, 0]))
     with pytest.raises(AttnError, match=f"{adversary().key}: loss is not finite in epoch 0"):
