@@ -86,8 +86,8 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
 def without_denormals() -> Iterator[None]:
     """Numbers below 1e-38 count as 0 in here.
 
-    A large divergence leaves most words such weights: nothing depends on them, but the processor takes many times as
-    long over them (IMDB, divergence 0.01: 1.0 to 1.5 batches a second with them, 4.7 without; the same losses).
+    A large divergence leaves most words such weights: nothing depends on them, but the processor takes far longer over
+    them (IMDB, divergence 0.01, another training beside it: 1.6 batches a second with them, 3.7 without; same losses).
     """
     torch.set_flush_denormal(True)
     try:
