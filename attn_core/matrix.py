@@ -2,9 +2,9 @@
 
 A cell says whether attention *passes* a test, that is, whether it behaves as one would ask of an explanation there: the
 95 % interval over seeds lies on the test's good side of its threshold. 'fails': on the other side; 'open': around it;
-'few': fewer than five seeds, or than its page asks for, which decide nothing. Thresholds are those of data/reported/tolerances.csv. Weak models,
-curves that cannot be read, reported values of data sets that were not rerun, and generated documents stand beside, in
-no count; cells on parts of the papers' data or on stand-ins are tallied apart.
+'few': fewer than five seeds, or than its page asks for, which decide nothing. Thresholds are those of
+data/reported/tolerances.csv. Weak models, curves that cannot be read, reported values of data sets that were not rerun,
+and generated documents stand beside, in no count; cells on parts of the papers' data or on stand-ins are tallied apart.
 """
 
 from collections.abc import Iterable

@@ -84,8 +84,8 @@ def side_of_curve(points: pd.DataFrame, kind: str) -> str:
     if len(part) in (above, below):
         return f"{'above' if above else 'below'} every point ({read['why']} at its JSD)"
     sides = {"above every point": above, "below every point": below, "between them": len(part) - above - below}
-    told = [f"{count} of {len(part)} {side}" for side, count in sides.items() if count]
-    return f"{listed(told)} ({read['why']} at its JSD)"
+    split = [f"{count} of {len(part)} {side}" for side, count in sides.items() if count]
+    return f"{listed(split)} ({read['why']} at its JSD)"
 
 
 def told_cheapest(name: str, found: pd.DataFrame, others: pd.DataFrame, seeds: int) -> str:
@@ -148,10 +148,18 @@ def told_guides(rows: pd.DataFrame) -> str:
 
 
 def told_range(rows: pd.DataFrame) -> str:
-    """'sst from +0.006 (λ 0.0005, JSD 0.15) to -0.265 (λ …)': the best and the worst λ of `guides_by_lambda`."""
+    """'sst from +0.006 (λ 0.0005, JSD 0.15) to -0.265 (λ …)': the best and the worst λ of `guides_by_lambda`.
+
+    'imdb +0.032 (λ 0.0008, JSD 0.42, the only λ run)' where there is one.
+    """
     parts = []
     for corpus, part in rows.dropna(subset="gap").groupby("corpus", sort=False):
         best, worst = part.loc[part["gap"].idxmax()], part.loc[part["gap"].idxmin()]
+        if len(part) == 1:
+            parts.append(
+                f"{corpus} {best['gap']:+.3f} (λ {best['divergence']:g}, JSD {best['jsd']:.2f}, the only λ run)"
+            )
+            continue
         parts.append(
             f"{corpus} from {best['gap']:+.3f} (λ {best['divergence']:g}, JSD {best['jsd']:.2f}) "
             f"to {worst['gap']:+.3f} (λ {worst['divergence']:g}, JSD {worst['jsd']:.2f})"

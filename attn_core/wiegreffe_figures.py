@@ -170,14 +170,19 @@ def trade_off_legend(figure, frontiers: bool = True, theirs: bool = True) -> Non
     figure.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9)
 
 
+def shades(rows: pd.DataFrame) -> dict[float, tuple]:
+    """λ -> colour, the darker the larger."""
+    divergences = sorted(rows["divergence"].unique())
+    places = np.linspace(0.1, 1.0, max(len(divergences), 2))
+    return {divergence: colormaps["viridis_r"](place) for divergence, place in zip(divergences, places, strict=False)}
+
+
 def by_epoch(ax: Axes, rows: pd.DataFrame) -> None:
     """JSD on the test set after each epoch, one line per λ and seed; the λ of a colour stands in the legend.
 
     A ring marks the kept epoch. rows: of `wiegreffe_curves.epochs`.
     """
-    divergences = sorted(rows["divergence"].unique())
-    for i, divergence in enumerate(divergences):
-        colour = colormaps["viridis_r"](0.1 + 0.9 * i / max(len(divergences) - 1, 1))
+    for divergence, colour in shades(rows).items():
         for k, (_, part) in enumerate(rows[rows["divergence"] == divergence].groupby("seed", sort=False)):
             part = part.sort_values("epoch")
             label = f"λ {divergence:g}" if k == 0 else None
@@ -197,11 +202,9 @@ def any_epoch(ax: Axes, rows: pd.DataFrame, chosen: pd.DataFrame, seeds: pd.Data
     A black line per seed joins the models of `wiegreffe_curves.cheapest` (chosen); the green line is the mean TVD of
     other seeds of the base (seeds: points of kind 'seed'). rows: of `wiegreffe_curves.epochs`.
     """
-    divergences = sorted(rows["divergence"].unique())
-    for i, divergence in enumerate(divergences):
+    for divergence, colour in shades(rows).items():
         part = rows[rows["divergence"] == divergence]
-        colour = colormaps["viridis_r"](0.1 + 0.9 * i / max(len(divergences) - 1, 1))
-        ax.plot(part["jsd"], frontier.HALVED * part["tvd"], ".", color=colour, markersize=3, label=f"λ {divergence:g}")
+        ax.plot(part["jsd"], frontier.HALVED * part["tvd"], ".", color=colour, markersize=3)
     for _, part in chosen.groupby("seed", sort=False):
         ax.plot(
             part["jsd"], part["tvd_halved"], "o-", color="black", markerfacecolor="white", markersize=5, linewidth=1

@@ -60,7 +60,11 @@ def rows(long: bool = False, blocks: list[dict] | None = None, repeats: int = 1)
 
 def wiegreffe(corpus: str) -> float:
     """Minutes that all runs of Wiegreffe & Pinter's sweeps on one data set take in an empty store, two at a time."""
-    return seconds(blocks_on(corpus), ["--jobs", "2"], 1) / 60
+    if not (blocks := blocks_on(corpus)):
+        raise SystemExit(
+            f"no sweep of Wiegreffe & Pinter's names the data set {corpus!r}; see data/sweeps/wiegreffe-*.yml"
+        )
+    return seconds(blocks, ["--jobs", "2"], 1) / 60
 
 
 def blocks_on(corpus: str) -> list[dict]:

@@ -93,6 +93,8 @@ def test_adversaries_as_guides_are_shown_at_every_lambda():
     assert (rows["gap"] - (rows["f1"] - plain)).abs().max() < 0.005 and rows["gap"].is_monotonic_decreasing
     assert told.told_guides(rows) == "sst λ 0.0005 (JSD 0.45, not converged)"
     assert told.told_range(rows).startswith("sst from -0.1") and "(λ 0.002, JSD 0.65)" in told.told_range(rows)
+    alone = told.told_range(rows[rows["divergence"] == rows["divergence"].max()])
+    assert alone.endswith("JSD 0.65, the only λ run)") and " to " not in alone
     assert told.told_guides(rows.iloc[:0]) == "none"
 
 
