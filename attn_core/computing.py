@@ -27,26 +27,14 @@ FAMILIES = {
 
 def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     """Train a run, trace its whole test set, store both in the local cache (atomically) and return the result."""
-    import torch
-
     from attn_core.measures import classification
 
     family = import_module(f"attn_core.{FAMILIES[run.family]}")
-    data, matrix, inputs = inputs_of(run)
+    made = data, _, inputs = inputs_of(run)
     device = compute_device()
-    on_gpu = torch.device(device).type == "cuda"
-    if on_gpu:  # TF32 would choose checkpoints in another arithmetic than they are traced in
-        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     store = archive.cache_store()
     archive.staging(store, run.key).rmdir()  # a store that cannot be written is better known before the training
-    cached = None if fresh else weights.read_weights(store, weights_key(run), inputs)
-    if cached is None:
-        with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if on_gpu else []):
-            torch.manual_seed(run.seed)
-            trained = family.fit(run, data, matrix, device, progress)
-        cached = trained.weights, {"history": trained.history, "seconds": trained.seconds}
-        weights.write_weights(store, weights_key(run), *cached, inputs)
-    arrays, training = cached
+    arrays, training = trained(run, made, progress, fresh)
     start = time.perf_counter()
     traces = None if fresh else same_checkpoint(run, arrays, inputs, store)
     if traces is None:
@@ -67,6 +55,29 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     }
     archive.write(store, run.key, record, {"traces.parquet": traces})
     return Result(record=record, traces=traces, documents=None, summary=None, source="trained")
+
+
+def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -> tuple[dict, dict]:
+    """Weights by selection and {"history", "seconds"} of a run's training, from the cache, else trained and cached now.
+
+    made: `inputs_of(run)`. For who needs a model and not its traces: leave-one-out of long texts takes as long as the training.
+    """
+    import torch
+
+    data, matrix, inputs = made
+    store, device = archive.cache_store(), compute_device()
+    on_gpu = torch.device(device).type == "cuda"
+    if on_gpu:  # TF32 would choose checkpoints in another arithmetic than they are traced in
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    cached = None if fresh else weights.read_weights(store, weights_key(run), inputs)
+    if cached is None:
+        with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if on_gpu else []):
+            torch.manual_seed(run.seed)
+            fit = import_module(f"attn_core.{FAMILIES[run.family]}").fit
+            found = fit(run, data, matrix, device, progress)
+        cached = found.weights, {"history": found.history, "seconds": found.seconds}
+        weights.write_weights(store, weights_key(run), *cached, inputs)
+    return cached
 
 
 def same_checkpoint(run: Run, arrays: dict[str, dict[str, np.ndarray]], inputs: dict, store: Path) -> Traces | None:

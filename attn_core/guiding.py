@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from attn_core import archive, weights
-from attn_core.computing import compute, inputs_of, outputs_of
+from attn_core.computing import inputs_of, outputs_of, trained
 from attn_core.corpora.batches import Documents, Encoded
 from attn_core.errors import AttnError
 from attn_core.experiments import draws
@@ -91,23 +91,25 @@ def guide_scores(run: Run, data: Encoded, split: str, device: str, progress: boo
         return np.zeros(word_offsets(documents)[-1], np.float32)
     base = other_seed(run.base) if run.guide == "swapped" and split == "test" else run.base
     arrays = initial(base, data) if run.guide == "untrained" else base_arrays(base, progress)
-    traces = trace(model_of(base, arrays).to(device), documents, gradient=False, leave_one_out=False, progress=progress)
+    traces = attended(base, arrays, documents, device, progress)
     if run.guide == "permuted":
         return permuted(traces)
     return searched(traces) if run.guide == "searched" else traces.score
 
 
+def attended(base: Run, arrays: dict[str, np.ndarray], documents: Documents, device: str, progress: bool) -> Traces:
+    """One forward pass of a text model: attention and outputs, without the gradient and leave-one-out."""
+    model = model_of(base, arrays).to(device)
+    return trace(model, documents, gradient=False, leave_one_out=False, progress=progress)
+
+
 def base_arrays(base: Run, progress: bool = True) -> dict[str, np.ndarray]:
     """The trained weights of a base at its selection, from the cache, else trained now: the archive holds none."""
-    store, (_, _, inputs) = archive.cache_store(), inputs_of(base)
-    cached = weights.read_weights(store, weights_key(base), inputs)
-    if cached is None:
-        if progress:
-            print(f"the weights of {base.key} are not cached; training it", file=sys.stderr)
-        with torch.random.fork_rng(devices=[]):  # what trains next starts from its own seed alone
-            compute(base, progress)
-        cached = weights.read_weights(store, weights_key(base), inputs)
-    return cached[0][base.selection]
+    made = _, _, inputs = inputs_of(base)
+    if progress and weights.read_weights(archive.cache_store(), weights_key(base), inputs) is None:
+        print(f"the weights of {base.key} are not cached; training it", file=sys.stderr)
+    with torch.random.fork_rng(devices=[]):  # what trains next starts from its own seed alone
+        return trained(base, made, progress)[0][base.selection]
 
 
 def model_of(base: Run, arrays: dict[str, np.ndarray]) -> classifier.Classifier:

@@ -73,16 +73,18 @@ def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
     other = compared_with(run)
     if other is None:
         return None, {}
-    from attn_core.computing import compute
+    from attn_core.computing import compute_device, inputs_of
     from attn_core.experiments.variance import against
+    from attn_core.guiding import attended, base_arrays
 
     store = archive.cache_store()
     if archive.has(store, other.key):
         base = archive.read(store, other.key).traces
     else:  # the archive has a sample of it at most
-        line = f"{run.key} is compared with {other.key}, which is not in the local cache; making it again"
+        line = f"{run.key} is compared with {other.key}, which is not in the local cache; reading its attention again"
         tqdm.write(f"{line}, which takes as long as its training where its weights are absent too", file=sys.stderr)
-        base = compute(other).traces
+        documents, arrays = inputs_of(other)[0].splits["test"], base_arrays(other, progress=False)
+        base = attended(other, arrays, documents, compute_device(), progress=True).rounded()
     table = against(base, traces)
     return table, {"against": {"base": other.key, "jsd": float(table["jsd"].mean()), "tvd": float(table["tvd"].mean())}}
 

@@ -1,10 +1,12 @@
 """Runs and their keys; sweeps that are killed, that fail, that resume."""
 
 import dataclasses
+import shutil
 import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from attn_core import archive, computing, packing, runs, standard, weights
@@ -255,3 +257,16 @@ def test_what_a_run_is_compared_with():
     assert runs.compared_with(Run("sst", seed=50, fraction=0.5)) is None
     assert runs.compared_with(Run("sst", encoder="average", seed=50)) is None
     assert runs.compared_with(Run("sst", divergence=1e-3, base=Run("sst", seed=50), seed=257)) == Run("sst", seed=50)
+
+
+def test_a_base_that_the_cache_lacks_is_read_again_without_leave_one_out(capsys):
+    first, other = (Run("planted", seed=seed, epochs=1, options=TINY) for seed in (10, 50))
+    obtain(first, progress=False)
+    traces = obtain(other, progress=False).traces
+    table, notes = packing.beside(other, traces)
+    shutil.rmtree(archive.cache_store() / first.key)
+    again, same = packing.beside(other, traces)
+    assert notes == same and notes["against"]["base"] == first.key and notes["against"]["jsd"] > 0
+    pd.testing.assert_frame_equal(table, again)
+    assert f"compared with {first.key}" in capsys.readouterr().err
+    assert not archive.has(archive.cache_store(), first.key)
