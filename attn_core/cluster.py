@@ -14,7 +14,7 @@ from attn_core import archive
 from attn_core.errors import AttnError
 from attn_core.packing import pack_run
 from attn_core.runs import Run, bases, weights_key
-from attn_core.sweep import lost_base, make, note, one_line, stored, with_bases
+from attn_core.sweep import has_weights, lost_base, make, note, one_line, stored, with_bases
 
 CONNECT_SECONDS = 5
 """How long an unreachable scheduler is tried."""
@@ -96,7 +96,7 @@ def sweep_cluster(
                             bar.update()
                             continue
                         future = client.submit(
-                            work, run, run.key, beacon.name, awaited[run],
+                            work, run, run.key, beacon.name, awaited[run], run in listed,
                             key=run.key, resources=resources, retries=RETRIES,
                         )  # fmt: skip
                         flying[run.key] = run, future
@@ -108,7 +108,7 @@ def sweep_cluster(
                     bar.set_postfix_str(run.key)
                     packs = pack and run in listed and not stored(run, pack)
                     try:
-                        collect(run, flying.pop(run.key, (run, None))[1], scheduler, packs)
+                        collect(run, flying.pop(run.key, (run, None))[1], scheduler, run in listed, packs)
                     except RunFailed as error:
                         note(failures, run, str(error))
                     except Exception as error:  # as in `sweep`
@@ -214,7 +214,7 @@ def demanded(text: str) -> dict[str, float] | None:
     return found or None
 
 
-def work(run: Run, key: str, beacon: str, weights: bool = False) -> None:
+def work(run: Run, key: str, beacon: str, weights: bool = False, listed: bool = True) -> None:
     """What a worker does with a run: `sweep.make`.
 
     One at a time in a process, however many threads the worker has: the random state of a training is the process's.
@@ -225,7 +225,7 @@ def work(run: Run, key: str, beacon: str, weights: bool = False) -> None:
     with ONE_AT_A_TIME:
         try:
             check(run, key, beacon)
-            make(run, weights)
+            make(run, weights, listed)
         except Exception as error:
             traceback.print_exc()
             reason = one_line(error)
@@ -248,14 +248,17 @@ def check(run: Run, key: str, beacon: str) -> None:
         )
 
 
-def collect(run: Run, future, scheduler: str, pack: bool) -> None:
-    """Raise what a finished task raised, else make sure that its run is stored, and pack it. future: None if cached."""
+def collect(run: Run, future, scheduler: str, listed: bool, pack: bool) -> None:
+    """Raise what a finished task raised, else make sure that its run is stored, and pack it. future: None if cached.
+
+    listed: False of a base that only lends its weights.
+    """
     if future is not None and future.status == "cancelled":
         raise AttnError(f"its task was cancelled at {scheduler}; repeat the sweep")
     if future is not None and future.status == "error":
         raise future.exception()
     store, end = archive.cache_store(), time.monotonic() + VISIBLE_SECONDS
-    while not (archive.has(store, run.key) or stored(run, pack)):
+    while not (archive.has(store, run.key) or stored(run, pack) if listed else has_weights(run)):
         if time.monotonic() > end:
             raise AttnError(f"a worker says it is stored, but {store} does not show it; repeat the sweep")
         time.sleep(0.2)

@@ -144,13 +144,13 @@ def with_bases(runs: list[Run], pack: bool = False) -> dict[Run, bool]:
     return found
 
 
-def make(run: Run, weights: bool, progress: bool = False) -> None:
-    """Store a run that is absent; of one that others wait for also the weights, which an archived run lacks."""
+def make(run: Run, weights: bool, listed: bool = True, progress: bool = False) -> None:
+    """Store a run that is absent; of one that others wait for the weights, alone where the sweep does not list it."""
     if weights and not has_weights(run):
         from attn_core import computing
 
-        computing.compute(run, progress)
-    else:
+        computing.trained(run, computing.inputs_of(run), progress)
+    if listed:
         obtain(run, train="auto", progress=progress, traces=False)
 
 
@@ -179,7 +179,7 @@ def sweep(runs: list[Run], pack: bool = False, progress: bool = True) -> dict[st
                 if packed and not weights:
                     continue
                 lost_base(run, failures)
-                make(run, weights, progress)
+                make(run, weights, run in listed, progress)
                 if pack and run in listed and not packed:
                     pack_run(run)
             except Exception as error:  # one failed run must not end a night's sweep; it is named at the end

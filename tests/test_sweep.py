@@ -97,10 +97,11 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     assert list(sweep.with_bases([swapped, base])) == [base, further, swapped]
     assert sweep.with_bases([guided(base=adversary)]) == {base: True, adversary: True, guided(base=adversary): False}
     assert sweep.sweep([guided(base=adversary), own], progress=False) == {}
-    done = {run.key for run in (base, adversary, guided(base=adversary), own)}
-    assert set(archive.keys(archive.cache_store())) == done
+    assert set(archive.keys(archive.cache_store())) == {guided(base=adversary).key, own.key}, "bases lend their weights"
+    assert sweep.has_weights(base) and sweep.has_weights(adversary)
     assert sweep.with_bases([swapped, own]) == {further: True, swapped: False, own: False}
     # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
+    obtain(base, progress=False)
     packing.pack(base.key, None, "further")
     packed = (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns
     (archive.cache_store().parent / "weights" / f"{base.key}.safetensors").unlink()
@@ -133,11 +134,11 @@ def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
 
     tried = []
 
-    def compute(run, *_, **__):
+    def trained(run, *_, **__):
         tried.append(run.key)
         raise AttnError("no memory")
 
-    monkeypatch.setattr(computing, "compute", compute)
+    monkeypatch.setattr(computing, "trained", trained)
     base = tiny(10)
     failures = sweep.sweep([guided(base=base), tiny(50)], progress=False)
     assert tried == [base.key, tiny(50).key]
@@ -162,7 +163,7 @@ def test_jobs_share_a_sweep_and_name_a_base_that_failed(tmp_path, monkeypatch, c
     bad = runs[-1]
     assert f"failed  {bad.base.key}: AttnError: " in out
     assert f"failed  {bad.key}: AttnError: its base {bad.base.key} failed (AttnError: " in out
-    assert whole_store() == {run.key for run in runs[:3]} | {run.base.key for run in runs[:3]}
+    assert whole_store() == {run.key for run in runs[:3]} and all(sweep.has_weights(run.base) for run in runs[:3])
     assert sweep.sweep(runs[:3], progress=False) == {}
     monkeypatch.setattr("distributed.LocalCluster", None)  # nothing left to do: no process is started
     assert cluster_module.sweep_jobs(runs[:3], 2, progress=False) == {}
