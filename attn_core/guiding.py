@@ -24,7 +24,7 @@ from attn_core.models import classifier
 from attn_core.runs import Run, other_seed, weights_key
 from attn_core.traces import Traces
 from attn_core.tracing import trace
-from attn_core.training import Trained, train
+from attn_core.training import Trained, train, without_denormals
 
 EPSILON = 0.01
 """How far the output may move under a searched guide (Jain & Wallace 2019, section 4.2.2)."""
@@ -51,11 +51,12 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
         matrix = place_vectors(longest(data), matrix.shape[1])
     model = classifier.build("average", "uniform", matrix, outputs_of(run, data), run.hidden).to(device)
     model.encoder.embedding.weight.requires_grad_(run.words == "text")
-    return train(
-        model, replace(data, splits=splits), seed=run.seed, epochs=run.epochs, batch=run.batch,
-        learning_rate=run.learning_rate, decay=run.decay, class_weights=run.class_weights, given=attention,
-        progress=progress,
-    )  # fmt: skip
+    with without_denormals():
+        return train(
+            model, replace(data, splits=splits), seed=run.seed, epochs=run.epochs, batch=run.batch,
+            learning_rate=run.learning_rate, decay=run.decay, class_weights=run.class_weights, given=attention,
+            progress=progress,
+        )  # fmt: skip
 
 
 def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool) -> Traces:

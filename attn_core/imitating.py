@@ -7,8 +7,6 @@ nearly cancels; beside it the L2 term is small. divergence 0 is the control that
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -25,7 +23,7 @@ from attn_core.models.classifier import Classifier, real_tokens, to_arrays
 from attn_core.runs import Run
 from attn_core.traces import Traces
 from attn_core.tracing import trace
-from attn_core.training import Trained, adam, inputs, keep_memory, placed, positive_weight
+from attn_core.training import Trained, adam, inputs, keep_memory, placed, positive_weight, without_denormals
 
 PATIENCE = 10
 """Epochs in a row without a lower training loss after which the training ends."""
@@ -80,20 +78,6 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
             if worse == PATIENCE:
                 break
     return Trained({"dev": kept, "test": kept}, history, time.perf_counter() - start)
-
-
-@contextmanager
-def without_denormals() -> Iterator[None]:
-    """Numbers below 1e-38 count as 0 in here.
-
-    A large divergence leaves most words such weights: nothing depends on them, but the processor takes far longer over
-    them (IMDB, divergence 0.01, another training beside it: 1.6 batches a second with them, 3.7 without; same losses).
-    """
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(False)
 
 
 def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool) -> Traces:

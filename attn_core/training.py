@@ -2,6 +2,8 @@
 
 import ctypes
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,6 +125,21 @@ def step(
     loss.backward()
     optimiser.step()
     return loss.item()
+
+
+@contextmanager
+def without_denormals() -> Iterator[None]:
+    """Numbers below 1e-38 count as 0 in here.
+
+    An adversary of large divergence gives most words such weights: nothing depends on them, but the processor takes far
+    longer over them (IMDB, divergence 0.01, another training beside it: 1.6 batches a second with them, 3.7 without;
+    same losses), also where a network is guided by it.
+    """
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def keep_memory() -> None:

@@ -16,7 +16,7 @@ from attn_core.measures import jsd_ragged
 from attn_core.models.classifier import build
 from attn_core.runs import Run, obtain
 from attn_core.tracing import trace
-from attn_core.training import inputs, placed
+from attn_core.training import inputs, placed, without_denormals
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
 CPU = torch.device("cpu")
@@ -215,7 +215,7 @@ def test_denormals_are_back_after_a_training_that_fails():
     if not torch.set_flush_denormal(False):
         pytest.skip("this processor cannot flush denormals")
     tiny = torch.tensor(1e-40)
-    with pytest.raises(AttnError), imitating.without_denormals():
+    with pytest.raises(AttnError), without_denormals():
         assert (tiny * 1).item() == 0.0
         raise AttnError("in between")
     assert (tiny * 1).item() > 0.0
