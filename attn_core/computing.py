@@ -58,9 +58,10 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
 
 
 def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -> tuple[dict, dict]:
-    """Weights by selection and {"history", "seconds"} of a run's training, from the cache, else trained and cached now.
+    """Weights by selection and {"history", "seconds"} of a run's training: from the cache, else trained and cached.
 
-    made: `inputs_of(run)`. For who needs a model and not its traces: leave-one-out of long texts takes as long as the training.
+    made: `inputs_of(run)`. For who needs a model and not its traces: leave-one-out of long texts takes as long as its
+    training.
     """
     import torch
 

@@ -131,13 +131,14 @@ def as_reported() -> dict[str, tuple[float, float]]:
 
 def explanation_sentence(rows: pd.DataFrame) -> str:
     """Whether the generated documents behave as the explanation expects, from rows of `explanation`."""
-    met = rows[(rows["lies"] != "") & (rows["lies"] == rows["expected"])]["statistic"]
-    missed = rows[(rows["lies"] != "") & (rows["lies"] != rows["expected"])]["statistic"]
-    waiting = rows[rows["lies"] == ""]["statistic"]
-    if not len(met) and not len(missed):
+    parts = {
+        "as the explanation lets us expect": rows["lies"] == rows["expected"],
+        "the other way round": rows["lies"].isin(["above", "below"]) & (rows["lies"] != rows["expected"]),
+        "in no way that is shown": rows["lies"] == "contains",
+    }
+    if not any(part.any() for part in parts.values()):
         return "The generated documents do not decide it: fewer than five seeds are stored."
-    words = (
-        f"On generated documents the classes differ as the explanation expects in: {listed(met)}. "
-        f"They do not in: {listed(missed)}."
-    )
+    told_of = [f"{title}: {listed(rows[part]['statistic'])}" for title, part in parts.items() if part.any()]
+    waiting = rows[rows["lies"] == ""]["statistic"]
+    words = f"On generated documents the classes differ {'; '.join(told_of)}."
     return words + (f" Too few seeds: {listed(waiting)}." if len(waiting) else "")

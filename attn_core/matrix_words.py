@@ -69,10 +69,11 @@ def sentences(cells: pd.DataFrame, answers: dict[str, Answer]) -> list[str]:
     What is counted, and what is left out, is told by `counting`.
     """
     own, total = counted(cells), counts(cells)
+    asked = own[own["lies"].isin(["passes", "fails", "open"])]["test"].nunique()
     first = (
-        f"The papers' {len(TESTS)} tests, each asked of one data set and one model at a time: attention passes "
-        f"{total['passes']} of the {total['judged']} cells that can be judged, fails {total['fails']} and leaves "
-        f"{total['open']} undecided."
+        f"The papers' {len(TESTS)} tests, each asked of one data set and one model at a time; {asked} have cells that "
+        f"can be judged on the papers' own data: of these {total['judged']} cells attention passes {total['passes']}, "
+        f"fails {total['fails']} and leaves {total['open']} undecided."
     )
     jain = own[own["test"].isin(SUMMARY)]
     tallies = {name: tallied(part) for name, part in jain.groupby("encoder", sort=False)}

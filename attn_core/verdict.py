@@ -108,9 +108,9 @@ def own(corpora: Iterable[str], marks: dict[str, str]) -> list[str]:
 def tasks(rows: pd.DataFrame, marks: dict[str, str]) -> Answer:
     """From rows of `wiegreffe_tables.gaps`: checkpoints chosen on development data, and as the authors choose them.
 
-    marks: of `matrix.data_marks`, here as below.
+    The former decide; the latter are told beside them. marks: of `matrix.data_marks`, here as below.
     """
-    judged = rows[rows["answer"].isin(tables.ANSWERS)]
+    judged = rows[rows["answer"].isin(tables.ANSWERS) & (rows["chosen"] == "dev")]
     if judged.empty:
         return Answer(WAITING, "No data set has five seeds of both models.")
     named = rows.assign(corpus=[marked(corpus, marks) for corpus in rows["corpus"]])

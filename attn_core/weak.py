@@ -1,6 +1,7 @@
 """Models that do their task badly: far below the best of their data set, or hardly above its largest class.
 
-What their attention does says little about attention, so no count of the verdict or of the claims holds them.
+What their attention does says little about attention: no count of the verdict holds them, and beside every count of the
+claims stands the one without them.
 """
 
 from collections.abc import Iterable

@@ -89,8 +89,8 @@ def side_of_curve(points: pd.DataFrame, kind: str) -> str:
 
 
 def told_cheapest(name: str, found: pd.DataFrame, others: pd.DataFrame, seeds: int) -> str:
-    """'sst (3 seeds, not decided): 0.021 (…) from JSD 0, 0.038 (…) from JSD 0.6 (2 of 3 seeds), the last less than 5 of
-    8 other seeds of the base (mean 0.042)'.
+    """'sst (3 seeds, not decided): 0.021 (…) from JSD 0, 0.038 (…) from JSD 0.6 (2 of 3 seeds), the last below that of 5
+    of 8 other seeds of the base (mean 0.042)'.
 
     found: of `wiegreffe_curves.cheapest`, seeds: trainings a λ; others: the points of kind 'seed' of the same panel.
     """
@@ -103,7 +103,7 @@ def told_cheapest(name: str, found: pd.DataFrame, others: pd.DataFrame, seeds: i
         parts.append(f"{number} from JSD {at:g}{reached}")
     own = others["tvd_halved"].to_numpy(float)
     beside = (
-        f", the last less than {(own > last).sum()} of {len(own)} other seeds of the base (mean {own.mean():.3f})"
+        f", the last below that of {(own > last).sum()} of {len(own)} other seeds of the base (mean {own.mean():.3f})"
         if parts and len(own)
         else ""
     )

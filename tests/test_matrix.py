@@ -73,7 +73,8 @@ def test_sentences_follow_the_numbers():
     told = matrix_words.sentences(cells(*every), ANSWERS)
     assert len(told) == 5
     assert told[0].startswith("The papers' 9 tests, ")
-    assert told[0].endswith("passes 2 of the 3 cells that can be judged, fails 1 and leaves 0 undecided.")
+    assert "; 2 have cells that can be judged on the papers' own data" in told[0]
+    assert told[0].endswith("of these 3 cells attention passes 2, fails 1 and leaves 0 undecided.")
     assert "; BiLSTM 0 of 1 passed; Average 1 of 1 passed." in told[1]
     assert (
         "be needed for the score (1 of 1 passed), stay near the base's under further seeds (no cell can be judged yet), "
@@ -95,7 +96,7 @@ def test_sentences_follow_the_numbers():
         ),
         {"tasks": verdict.Answer(verdict.UNDECIDED, "z")},
     )
-    assert flipped[0].endswith("passes 1 of the 4 cells that can be judged, fails 2 and leaves 1 undecided.")
+    assert flipped[0].endswith("of these 4 cells attention passes 1, fails 2 and leaves 1 undecided.")
     assert "; BiLSTM 1 of 1 passed; Average 0 of 1 passed." in flipped[1]
     assert "be needed for the score (0 of 1 passed), " in flipped[2]
     assert "and help another model, word by word (0 of 1 passed, 1 undecided)." in flipped[2]

@@ -83,9 +83,10 @@ def pattern(*lies) -> pd.DataFrame:
 
 def test_the_explanation_of_diabetes_in_words():
     met = diabetes.explanation_sentence(pattern("above", "below", "below"))
-    assert "They do not in: none" in met and "median JSD between seeds" in met.split("They")[0]
+    assert "lets us expect: " in met and "median JSD between seeds" in met and "other way" not in met
     mixed = diabetes.explanation_sentence(pattern("below", "contains", ""))
-    assert "expects in: none." in mixed and "Too few seeds: median JSD between seeds" in mixed
+    assert "expect: " not in mixed and "the other way round: " in mixed and "in no way that is shown: " in mixed
+    assert "Too few seeds: median JSD between seeds" in mixed
     assert diabetes.explanation_sentence(pattern("", "", "")).startswith("The generated documents do not decide it")
 
 

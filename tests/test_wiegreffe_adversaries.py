@@ -104,8 +104,8 @@ def test_the_cheapest_model_beside_other_seeds():
     words = told.told_cheapest("sst", found, others, 3)
     assert words == (
         "sst (3 seeds, not decided): 0.021 (0.019 to 0.023) from JSD 0, 0.040 from JSD 0.6 (1 of 3 seeds), "
-        "the last less than 2 of 3 other seeds of the base (mean 0.050)"
+        "the last below that of 2 of 3 other seeds of the base (mean 0.050)"
     )
-    assert "less than 0 of 3" in told.told_cheapest("sst", found.assign(tvd_halved=0.08), others, 3)
+    assert "below that of 0 of 3" in told.told_cheapest("sst", found.assign(tvd_halved=0.08), others, 3)
     assert told.told_cheapest("sst", found[3:], others[:0], 1) == "sst (1 seed, not decided): 0.040 from JSD 0.6"
     assert told.told_cheapest("sst", found[:0], others, 3) == "sst (3 seeds, not decided): none"
