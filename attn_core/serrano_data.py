@@ -123,17 +123,17 @@ def trainings(found: list[Result]) -> pd.DataFrame:
 def rate_told(row, regression: float) -> str:
     """What a higher learning rate does to a model's accuracy, in words; row: of `variants.paired`.
 
-    A cause is shown where the interval of the differences per seed lies above 0, and it is the whole cause where the
-    mean then comes within `baselines.BELOW` of the regression.
+    The rate raises accuracy where the interval of the differences per seed lies above 0, and enough where the mean then
+    comes within `baselines.BELOW` of the regression.
     """
     values = f"{row.standard:.3f} and {row.variant:.3f}, difference {told(row.difference, row.low, row.high, '+.3f')}"
     seeds = f"{row.n_seeds} seed{'s' * (row.n_seeds != 1)}"
     if not row.low > 0:
-        verdict = "not shown to be a cause" if np.isfinite(row.low) else "too few seeds"
+        verdict = "a gain is not shown" if np.isfinite(row.low) else "too few seeds"
     elif row.variant >= regression - baselines.BELOW:
-        verdict = "the cause: at the higher rate the model does its task"
+        verdict = "the rate is enough to bring the mean within the rule"
     else:
-        verdict = "a cause, not the whole of it"
+        verdict = "the rate raises it, not enough"
     return f"{row.corpus} {ENCODER_NAMES[row.encoder]} {values}, {seeds} (regression {regression:.3f}): {verdict}"
 
 

@@ -4,16 +4,20 @@ Takes summaries (`serrano_pages.summaries`) and the models that enter no claim (
 follows from the numbers.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import numpy as np
 import pandas as pd
 
 from attn_core.across import told
+from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
+from attn_core.experiments.dispersion import slope
+from attn_core.experiments.erasure import derived
 from attn_core.measures import LEVEL, holm, seed_p
 from attn_core.runs import HIERARCHICAL
 from attn_core.seeds import HEADLINE_SEEDS, over_seeds
+from attn_core.serrano_tables import on_common
 
 NOT_MIXED, MIXED = "none", ("rnn", "conv")
 """Encoders of a unit (HAN or FLAN) without and with contextualisation."""
@@ -23,12 +27,12 @@ def gaps(every: pd.DataFrame) -> pd.DataFrame:
     """One row per trained run: corpus, unit ('HAN' or 'FLAN'), encoder, seed, dispersion, gap, relative, slope.
 
     gap: mean share of items that attention removes beyond the smallest flip set, documents that flip under attention.
-    relative: gap divided by the same of a random order, which does not depend on how easily a model's decisions flip.
-    dispersion: mean of dispersion_weighted. slope: of gap on dispersion over the run's documents.
+    relative: (attention - optimum) / (random - optimum), means of the share removed over the documents that flip under
+    every order. (Until 2026-11-22, after results had been seen, gap divided by the same of a random order: means over
+    different documents.) dispersion: mean of dispersion_weighted. slope: of gap on dispersion over the run's documents.
     """
     wanted = {
-        ("dispersion_weighted", "mean"): "dispersion", ("gap", "mean"): "gap",
-        ("regret_fraction_random", "mean"): "by_random", ("slope_gap", "value"): "slope",
+        ("dispersion_weighted", "mean"): "dispersion", ("gap", "mean"): "gap", ("slope_gap", "value"): "slope",
     }  # fmt: skip
     part = every[(every["bin"] == "all") & every["encoder"].isin(HIERARCHICAL)]
     part = part.assign(name=[wanted.get(pair) for pair in zip(part["statistic"], part["measure"], strict=True)]).dropna(
@@ -39,11 +43,33 @@ def gaps(every: pd.DataFrame) -> pd.DataFrame:
         .reindex(columns=list(wanted.values()))
         .reset_index()
     )
-    runs["relative"] = runs["gap"] / runs["by_random"].where(runs["by_random"] > 0)
+    common = on_common(every)
+    by_random = common["random"] - common["optimum"]
+    relative = ((common["attention"] - common["optimum"]) / by_random.where(by_random > 0)).rename("relative")
+    runs = runs.merge(relative.reset_index(), on=["corpus", "encoder", "seed"], how="left")
     runs["unit"] = runs["encoder"].str.split("_").str[0].str.upper()
     return runs[["corpus", "unit", "encoder", "seed", "dispersion", "gap", "relative", "slope"]].rename_axis(
         columns=None
     )
+
+
+def slopes_twice(found: Iterable[Result]) -> pd.DataFrame:
+    """The slope of gap on dispersion over a run's documents, over all that flip and over those with an item left.
+
+    A document of alike items flips with its last item under every order: a gap of 0 at a low dispersion, which pushes
+    the slope up whatever attention does. Columns corpus, encoder, seed, all, left, n_all, n_left: of runs whose table of
+    documents is stored (first seeds), generated ones left out.
+    """
+    rows = []
+    for result in found:
+        run = result.record["run"]
+        if result.documents is None or CATALOGUE[run["corpus"]].generated:
+            continue
+        whole, left = (derived(result.documents, item_left) for item_left in (False, True))
+        slopes = [slope(table["dispersion_weighted"], table["gap"]) for table in (whole, left)]
+        counts = [int(table["gap"].notna().sum()) for table in (whole, left)]
+        rows.append([run["corpus"], run["encoder"], run["seed"], *slopes, *counts])
+    return pd.DataFrame(rows, columns=["corpus", "encoder", "seed", "all", "left", "n_all", "n_left"])
 
 
 TESTS = {

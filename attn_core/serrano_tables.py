@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core.across import told
+from attn_core.archive import ENCODER_NAMES
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.erasure import RANKINGS, derived
 from attn_core.experiments.removal import blocks_of
@@ -126,6 +127,14 @@ def steps(every: pd.DataFrame, weak: Collection[tuple[str, str]] = (), item_left
     return rows
 
 
+def nearer(every: pd.DataFrame) -> pd.DataFrame:
+    """(random - attention) - (attention - gradient), fractions removed on common documents: above 0 where attention is
+    nearer to the gradient order than to random. Columns corpus, encoder, mean, low, high, n_seeds."""
+    shared = on_common(every)
+    part = (shared["random"] + shared["gradient"] - 2 * shared["attention"]).dropna().rename("value").reset_index()
+    return over_seeds(part, "corpus", "encoder")
+
+
 def after_centring(traces: Traces) -> np.ndarray:
     """sum |alpha (g - mean g)| / sum |alpha g| (D,), mean g = sum alpha g: what of gradient times attention is left.
 
@@ -208,20 +217,27 @@ def closest(rows: pd.DataFrame) -> str:
     wide = mine.pivot_table(index=["corpus", "encoder"], columns=["quantity", "ranking"], values="mean")
     if "regret_common" not in wide or wide["regret_common"].dropna().empty:
         return "No document of a model that counts flips under every ranking, so nothing is said of the rankings."
-    beyond = wide["regret_common"].dropna()
-    order = beyond.mean().sort_values().index.tolist()
-    best = beyond.idxmin(axis=1).value_counts()
-    wins = ", ".join(f"{NAMES[name]} on {best[name]}" for name in order if name in best)
-    clauses = [
-        f"{NAMES[name]} ({beyond[name].mean():.1%}; "
-        f"the smallest set in {wide['equals'][name].mean():.0%} of documents that can flip)"
-        for name in order
-    ]
-    return (
-        f"Over {len(beyond)} model{'' if len(beyond) == 1 else 's'} that count{'s' if len(beyond) == 1 else ''}"
-        f"{told_seeds}, the mean share of items too many on documents that flip under every ranking is, "
-        f"from the least: {'; '.join(clauses)}. Least on single models: {wins}."
-    )
+    beyond, sentences = wide["regret_common"].dropna(), []
+    for unit, items in (("han", "Sentences"), ("flan", "Words")):
+        part = beyond[beyond.index.get_level_values("encoder").str.startswith(unit)]
+        if part.empty:
+            continue
+        order = part.mean().sort_values().index.tolist()
+        best = part.idxmin(axis=1).value_counts()
+        wins = ", ".join(f"{NAMES[name]} on {best[name]}" for name in order if name in best)
+        equals = wide["equals"].loc[part.index]
+        clauses = [
+            f"{NAMES[name]} ({part[name].mean():.1%}; the smallest set in {equals[name].mean():.0%} of documents that can "
+            "flip)"
+            for name in order
+        ]
+        models = sorted(part.index, key=lambda model: (model[0], HIERARCHICAL.index(model[1])))
+        names = ", ".join(f"{corpus} {ENCODER_NAMES[encoder]}" for corpus, encoder in models)
+        sentences.append(
+            f"{items} too many, as a share of the document, on documents that flip under "
+            f"every ranking, mean over {names}{told_seeds}: {'; '.join(clauses)}. Least on single models: {wins}."
+        )
+    return f"{' '.join(sentences)} Neighbours in these lists need not be told apart."
 
 
 def paper_order(rows: pd.DataFrame) -> str:

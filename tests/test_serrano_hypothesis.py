@@ -6,9 +6,11 @@ import pandas as pd
 import pytest
 
 from attn_core import erasure_figures
+from attn_core.archive import Result
+from attn_core.experiments.erasure import RANKINGS
 from attn_core.measures import seed_interval
 from attn_core.runs import SEEDS
-from attn_core.serrano_hypothesis import hypothesis, hypothesis_verdict
+from attn_core.serrano_hypothesis import gaps, hypothesis, hypothesis_verdict, slopes_twice
 
 matplotlib.use("agg")
 
@@ -95,3 +97,30 @@ def test_dispersions_of_one_seed_have_no_line_and_weak_models_are_grey():
     assert [line.get_color() == erasure_figures.PAPER for line in ax.lines if line.get_marker() == "o"] == [True]
     assert not any(line.get_color() == erasure_figures.PAPER for line in ax.lines if line.get_marker() != "o")
     matplotlib.pyplot.close("all")
+
+
+def test_relative_is_of_the_documents_that_all_orders_flip():
+    shares = {"attention": 0.5, "random": 0.9, "optimum": 0.1, "gradient": 0.3}
+    rows = [(f"fraction_{name}", "common", "mean", value) for name, value in shares.items()]
+    rows += [
+        ("gap", "all", "mean", 0.7),
+        ("dispersion_weighted", "all", "mean", 0.2),
+        ("slope_gap", "all", "value", 1.0),
+    ]
+    every = pd.DataFrame(rows, columns=["statistic", "bin", "measure", "value"])
+    found = gaps(every.assign(corpus="amazon", encoder="han_rnn", seed=10))
+    assert found["relative"].tolist() == [pytest.approx(0.4 / 0.8)] and found["gap"].tolist() == [0.7]
+
+
+def test_documents_of_alike_items_bend_the_slope_and_are_left_out():
+    n, alike = 40, np.arange(40) < 20
+    removed = np.where(alike, 5, 2)  # alike: every order needs all five items
+    table = pd.DataFrame({"n": 5, "dispersion_weighted": np.where(alike, 0.01, np.linspace(0.3, 0.9, n))})
+    for name in RANKINGS:
+        table[f"removed_{name}"], table[f"zero_{name}"], table[f"mass_{name}"] = removed, alike, 0.5
+    table["removed_attention"] = np.where(alike, 5, np.linspace(4, 2, n).round().astype(int))  # falls with dispersion
+    result = Result({"run": {"corpus": "amazon", "encoder": "han_rnn", "seed": 10}}, None, table, None, "archive")
+    planted = Result({"run": {"corpus": "planted", "encoder": "han_rnn", "seed": 10}}, None, table, None, "archive")
+    found = slopes_twice([result, planted])
+    assert len(found) == 1 and found["all"][0] > 0 > found["left"][0]
+    assert (found["n_all"][0], found["n_left"][0]) == (40, 20)

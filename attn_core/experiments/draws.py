@@ -7,7 +7,18 @@ k-th output is a bijective mix of start + k * golden ratio and so needs no state
 import numpy as np
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-PURPOSES = ("random scores", "permutation", "starts", "shuffle", "climb", "orders", "erased item", "removal", "guide")
+PURPOSES = (
+    "random scores",
+    "permutation",
+    "starts",
+    "shuffle",
+    "climb",
+    "orders",
+    "erased item",
+    "removal",
+    "guide",
+    "speaks for",
+)
 """Uses that must not share numbers; a new one goes to the end, else stored results change."""
 
 
