@@ -65,23 +65,17 @@ def verdict(row) -> str:
 
 
 def told_claims(rows: pd.DataFrame) -> str:
-    """What became of the claims, a clause each: data sets where it holds, is not decided, does not hold, or waits.
+    """What became of the claims: data sets where each holds, is not decided, does not hold, or waits.
 
-    Claims that all wait for the same reasons share a clause.
+    Claims of the same outcome share a clause.
     """
     if rows["ours"].isna().all():
         return "No run of this paper's models is stored for these data sets, so nothing is decided."
-    lines, waiting = [], {}
+    groups: dict[str, list[str]] = {}
     for item, part in rows[rows["ours"].notna()].groupby("item", sort=False):
-        told = outcome(part)
-        if all(verdict(row).startswith("no verdict") for row in part.itertuples()):
-            waiting.setdefault(told, []).append(item)
-        else:
-            lines.append(f"{claim_name(item)}: {told}")
-    for told, items in waiting.items():
-        names = [claim_name(item).removeprefix("Statement ") for item in items]
-        lines.append(f"Statement{'s' * (len(items) > 1)} {'; '.join(names)}: {told}")
-    return ". ".join(lines) + "."
+        groups.setdefault(outcome(part), []).append(claim_name(item).removeprefix("Statement "))
+    clauses = [f"Statement{'s' * (len(items) > 1)} {'; '.join(items)}: {told}" for told, items in groups.items()]
+    return ". ".join(clauses) + "."
 
 
 def outcome(part: pd.DataFrame) -> str:

@@ -144,8 +144,9 @@ def hypothesis_verdict(rows: pd.DataFrame) -> str:
     """`hypothesis` in words: what each test says of each data set and unit, and what that comes to."""
     judged = rows[rows["verdict"].isin(["supported", "contradicted", "not decided"])]
     if judged.empty:
+        places = rows.drop_duplicates(["corpus", "unit"])
         reasons = "; ".join(
-            f"{row.corpus} {row.unit}: {row.verdict}" for row in rows.drop_duplicates(["corpus", "unit"]).itertuples()
+            f"{why}: {', '.join(part['corpus'] + ' ' + part['unit'])}" for why, part in places.groupby("verdict")
         )
         return f"Not decided: no data set has all three models with {HEADLINE_SEEDS} seeds that do their task" + (
             f" ({reasons})." if reasons else "."

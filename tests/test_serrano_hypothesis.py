@@ -56,7 +56,7 @@ def test_the_hypothesis_needs_five_seeds_of_models_that_do_their_task():
     assert (hypothesis(runs_by_hand(0.1, corpus="planted"))["verdict"] == "generated").all()
     weak = hypothesis(runs_by_hand(0.1), {("20news_all", "han_conv"): "why"})
     assert (weak["verdict"] == "weak model").all()
-    assert hypothesis_verdict(weak).endswith("(20news_all HAN: weak model).") and hypothesis_verdict(weak).startswith(
+    assert hypothesis_verdict(weak).endswith("(weak model: 20news_all HAN).") and hypothesis_verdict(weak).startswith(
         "Not decided"
     )
     runs = runs_by_hand(0.1)
