@@ -8,17 +8,9 @@ import numpy as np
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 PURPOSES = (
-    "random scores",
-    "permutation",
-    "starts",
-    "shuffle",
-    "climb",
-    "orders",
-    "erased item",
-    "removal",
-    "guide",
+    "random scores", "permutation", "starts", "shuffle", "climb", "orders", "erased item", "removal", "guide",
     "speaks for",
-)
+)  # fmt: skip
 """Uses that must not share numbers; a new one goes to the end, else stored results change."""
 
 
