@@ -4,7 +4,7 @@ data/archive/<key>/     record.json     parameters, metrics, device, versions, S
                         documents.parquet   every per-document statistic at default parameters (first seeds only)
                         summary.parquet     the same by class and bin (every seed)
                         against.parquet     attention and output beside another run's (seeds, uniform, adversaries)
-                        traces.parquet      traces of the corpus's fixed sample of test documents (the first five seeds)
+                        traces.parquet      traces of the corpus's fixed sample of test documents (first seeds; of texts five)
 <cache>/runs/<key>/     record.json and the traces of the whole test set; weights: see weights.py
 """
 
@@ -46,8 +46,8 @@ class Result:
     """A run as stored: its record, its traces (whole test set or the corpus's sample), and what the archive adds.
 
     source: 'archive', 'cache' or 'trained'. documents and summary are None outside the archive; documents also for
-    further seeds; traces where `read` was asked for the summary alone and for seeds beyond the fifth and variants, of
-    which the archive keeps record and summary (see packing.py).
+    further seeds; traces where `read` was asked for the summary alone and for runs of which the archive keeps record
+    and summary: seeds beyond the fifth, variants, further seeds on pairs (see packing.py).
     against: one row per document, the run beside the one it is compared with (`runs.compared_with`), or None.
     """
 

@@ -19,10 +19,11 @@ beyond the fifth, variants), of which no page reads single documents."""
 
 TOKENS_KEPT = {
     "text": (24_000, 6_000, 1_000, 0),
-    "question": (2_000, 500, 125, 0),
-    "inference": (1_000, 300, 75, 0),
+    "question": (2_000, 500, 0, 0),
+    "inference": (1_000, 300, 0, 0),
 }
-"""Tokens of a run's traces by task and layer; those of pairs hold 8 to 128 numbers a token."""
+"""Tokens of a run's traces by task and layer; those of pairs hold 8 to 128 numbers a token, so that a further seed's
+share would be a single document, of which no page could tell anything."""
 
 ITEMS_KEPT = (6_000, 6_000, 500, 0)
 """The same for models cut into sentences (HAN) or read flat (FLAN), in sentences and words."""

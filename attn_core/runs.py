@@ -212,7 +212,7 @@ def from_dict(values: dict) -> Run:
 def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool = True) -> Result:
     """The stored result of a run: from the archive, else the local cache, else computed.
 
-    traces False: record and summary are enough, all that the archive has of variants and of seeds beyond the fifth.
+    traces False: record and summary are enough, all that the archive has of many runs (see packing.py).
 
     train: 'never' (an absent run raises AbsentRun, except on generated corpora, which are trained live),
     'auto' (train what is absent) or 'fresh' (train anew, whatever is stored).

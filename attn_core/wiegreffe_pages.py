@@ -85,7 +85,7 @@ def sentence_under(run: Run, text: str):
     import numpy as np
 
     from attn_core import weights
-    from attn_core.corpora import encode
+    from attn_core.computing import inputs_of
     from attn_core.corpora.batches import Documents
     from attn_core.corpora.text import END, START, UNKNOWN, clean_sst
     from attn_core.errors import AttnError
@@ -93,14 +93,17 @@ def sentence_under(run: Run, text: str):
     from attn_core.runs import weights_key
     from attn_core.tracing import trace
 
-    cached = weights.read_weights(archive.cache_store(), weights_key(run))
-    if cached is None:
+    store, key = archive.cache_store(), weights_key(run)
+    if weights.read_weights(store, key) is None:
         return None
     try:
-        vocabulary = encode(run.corpus, **dict(run.options)).vocabulary
+        data, _, inputs = inputs_of(run)
     except AttnError:
         return None
-    index, tokens = {word: i for i, word in enumerate(vocabulary)}, clean_sst(text)
+    cached = weights.read_weights(store, key, inputs)  # none where they were trained on another vocabulary
+    if cached is None:
+        return None
+    index, tokens = {word: i for i, word in enumerate(data.vocabulary)}, clean_sst(text)
     ids = np.array([START, *(index.get(token, UNKNOWN) for token in tokens), END], dtype=np.int32)
     document = Documents(ids, np.array([0, len(ids)]), np.zeros(1, np.int64), np.zeros(1, np.int64))
     model = from_arrays(run.encoder, run.attention, cached[0][run.selection])
