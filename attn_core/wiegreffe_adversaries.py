@@ -14,7 +14,7 @@ from attn_core.experiments import frontier
 from attn_core.measures import seed_interval
 from attn_core.runs import Run
 from attn_core.wiegreffe_pages import counted
-from attn_core.wiegreffe_runs import adversaries, guided_scores, planned
+from attn_core.wiegreffe_runs import adversaries, guided_scores, planned, that_guide
 
 
 def told_epochs(runs: pd.DataFrame, corpora: Iterable[str], wanted: Iterable[Run] | None = None) -> str:
@@ -125,9 +125,8 @@ def guides_by_lambda(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame
         mine = runs[(runs["corpus"] == corpus) & (runs["role"] == "guide: adversary") & (runs["selection"] == "dev")]
         plain = scores[(scores["corpus"] == corpus) & (scores["source"] == "uniform")].set_index("seed")["f1"]
         taken = set(scores[(scores["corpus"] == corpus) & (scores["source"] == "adversary")]["divergence"])
-        trained = adversaries(runs, corpus)
         for divergence, part in mine.groupby("divergence"):
-            own = trained[(trained["divergence"] == divergence) & trained["seed"].isin(part["base_seed"])]
+            own = that_guide(runs, corpus, part)
             gap = (part.set_index("seed")["f1"] - plain).dropna().to_numpy(float)
             rows.append({
                 "corpus": corpus, "divergence": divergence, "jsd": own["jsd"].mean(), "settled": own["settled"].all(),

@@ -116,17 +116,29 @@ def f1_by_seed(runs: pd.DataFrame, corpus: str, name: str, selection: str = "dev
 
 
 def adversaries(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
+    """`all_adversaries`, but of runs that differ in nothing but their epochs only the one trained for most."""
+    longest = all_adversaries(runs, corpus).sort_values("epochs", ascending=False, kind="stable")
+    one = longest.drop_duplicates(["seed", "base_seed", "divergence"])
+    return one.sort_values(["seed", "divergence"], kind="stable")
+
+
+def all_adversaries(runs: pd.DataFrame, corpus: str) -> pd.DataFrame:
     """Trained adversaries of the dev-chosen base, by seed and divergence; their own checkpoints have no selection.
 
-    Of runs that differ in nothing but their epochs, the one trained for most counts. Columns of `table`, and moved
-    (`last_moved`), settled.
+    Columns of `table`, and moved (`last_moved`), settled.
     """
     rows = runs[(runs["corpus"] == corpus) & (runs["role"] == "adversary")]
     dev = [result.record["run"]["base"]["selection"] == "dev" for result in rows["result"]]
-    longest = rows[np.array(dev, bool)].sort_values("epochs", ascending=False, kind="stable")
-    one = longest.drop_duplicates(["seed", "base_seed", "divergence"])
-    moved = np.array([last_moved(result.record.get("history", ())) for result in one["result"]], float)
-    return one.assign(moved=moved, settled=moved <= MOVED).sort_values(["seed", "divergence"], kind="stable")
+    rows = rows[np.array(dev, bool)].sort_values(["seed", "divergence"], kind="stable")
+    moved = np.array([last_moved(result.record.get("history", ())) for result in rows["result"]], float)
+    return rows.assign(moved=moved, settled=moved <= MOVED)
+
+
+def that_guide(runs: pd.DataFrame, corpus: str, guided: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `all_adversaries` whose weights were handed to one of the guided networks (rows of `table`)."""
+    rows = all_adversaries(runs, corpus)
+    bases = {from_dict(result.record["run"]).base.key for result in guided["result"]}
+    return rows[np.array([result.key in bases for result in rows["result"]], bool)]
 
 
 def last_moved(history: list[dict]) -> float:
@@ -156,8 +168,8 @@ def guided_scores(runs: pd.DataFrame, corpora: Iterable[str], selection: str = "
     """The table that `experiments.guides` takes: corpus, source, seed, base_seed (of the model whose
     weights guide, -1 for none), f1, auc, accuracy, positives, divergence, result.
 
-    Of several adversaries that guide, the one of the best divergence counts; where none of them is of that, the one
-    with the largest divergence.
+    Of several adversaries that guide, the one of their best divergence counts; where none is far enough from its base
+    for that, the one with the largest.
     """
     rows = runs[runs["role"].str.startswith("guide: ") & (runs["selection"] == selection)]
     rows = rows.assign(source=rows["role"].str.removeprefix("guide: "))
@@ -166,8 +178,8 @@ def guided_scores(runs: pd.DataFrame, corpora: Iterable[str], selection: str = "
         mine = rows[rows["corpus"] == corpus]
         guides = mine[mine["source"] == "adversary"]
         if len(guides):
-            best = best_divergence(adversaries(runs, corpus))
-            chosen = best if best in set(guides["divergence"]) else guides["divergence"].max()
+            best = best_divergence(that_guide(runs, corpus, guides))
+            chosen = guides["divergence"].max() if np.isnan(best) else best
             mine = mine[(mine["source"] != "adversary") | (mine["divergence"] == chosen)]
         parts.append(mine)
     columns = ["corpus", "source", "seed", "base_seed", "f1", "auc", "accuracy", "positives", "divergence", "result"]

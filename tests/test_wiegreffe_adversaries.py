@@ -16,7 +16,7 @@ from wiegreffe_results import (
 )
 
 from attn_core import wiegreffe_adversaries as told
-from attn_core import wiegreffe_curves
+from attn_core import wiegreffe_curves, wiegreffe_runs
 from attn_core.experiments import frontier
 from attn_core.runs import SEEDS
 
@@ -109,3 +109,16 @@ def test_the_cheapest_model_beside_other_seeds():
     assert "below that of 0 of 3" in told.told_cheapest("sst", found.assign(tvd_halved=0.08), others, 3)
     assert told.told_cheapest("sst", found[3:], others[:0], 1) == "sst (1 seed, not decided): 0.040 from JSD 0.6"
     assert told.told_cheapest("sst", found[:0], others, 3) == "sst (3 seeds, not decided): none"
+
+
+def test_a_guide_is_judged_by_its_own_training_and_not_by_a_longer_one():
+    """A longer training of the same λ, and a λ between, enter the curve; what guided is the shorter one."""
+    short, guide = curve(count=1), guide_run("sst", "adversary", 10, 5e-4)
+    longer = result_of(replace(adversary_of("sst", 10, 5e-4), epochs=80), 0.8, 0.6, 0.05)
+    longer.record["history"] = [{"test_jsd": 0.6}] * 80
+    between = result_of(replace(adversary_of("sst", 10, 8e-4), epochs=80), 0.99, 0.62, 0.05)  # the best, guides none
+    guided_by = [result_of(replace(guide, seed=seed), 0.7) for seed in SEEDS[:5]]
+    runs = runs_of(uniform_test(), short, [longer, between], guided(adversary=None), guided_by)
+    assert {80, 3} == set(wiegreffe_runs.adversaries(runs, "sst")["epochs"])
+    (row,) = told.guides_by_lambda(runs, ["sst"]).itertuples()
+    assert row.divergence == 5e-4 and row.jsd == CURVE[5e-4][0] and row.chosen
