@@ -31,6 +31,20 @@ def told_epochs(runs: pd.DataFrame, corpora: Iterable[str], wanted: Iterable[Run
     return ", ".join(parts) or "none"
 
 
+def told_added(runs: pd.DataFrame, corpora: Iterable[str], wanted: Iterable[Run] | None = None) -> str:
+    """'sst λ 0.00065, 0.0008': the λ of stored adversaries that data/sweeps/wiegreffe-*.yml (or `wanted`) do not plan.
+
+    Longer trainings, and λ between those planned: added after the curves had been seen.
+    """
+    wanted, parts = {run.key for run in (planned() if wanted is None else wanted)}, []
+    for corpus in corpora:
+        rows = adversaries(runs, corpus)
+        added = {r.divergence for r in rows.itertuples() if r.result.key not in wanted}
+        if added:
+            parts.append(f"{corpus} λ {', '.join(f'{value:g}' for value in sorted(added))}")
+    return "; ".join(parts) or "none"
+
+
 def told_grid(adversaries: pd.DataFrame) -> str:
     """'7 λ (0, 0.0001, …), 3 seeds': the points of a data set's curves; adversaries: rows of `points`."""
     divergences = [f"{value:g}" for value in sorted(adversaries["divergence"].unique())]

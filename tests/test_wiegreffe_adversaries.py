@@ -39,6 +39,14 @@ def test_epochs_are_those_of_the_runs():
     assert told.told_epochs(runs_of(), ["sst"], []) == "none"
 
 
+def test_what_was_added_later_is_told():
+    wanted = [adversary_of("sst", seed, divergence) for seed in SEEDS[:3] for divergence in CURVE]
+    more = [result_of(replace(adversary_of("sst", 10, value), epochs=80), 0.8, 0.6, 0.05) for value in (5e-4, 8e-4)]
+    assert told.told_added(runs_of(curve()), ["sst", "imdb"], wanted) == "none"
+    more[0].record["history"] = [{"test_jsd": 0.6}] * 80
+    assert told.told_added(runs_of(curve(), more), ["sst", "imdb"], wanted) == "sst λ 0.0005, 0.0008"
+
+
 def test_the_grid_of_a_curve():
     assert told.told_grid(trained(points_of(curve()))) == "5 λ (0, 0.0001, 0.0003, 0.0005, 0.002), 3 seeds"
     assert told.told_grid(trained(points_of(curve(points={0.0: CURVE[0.0]}, count=1)))) == "1 λ (0), 1 seed"
