@@ -7,15 +7,19 @@ def glue(**values: object) -> None:
     """Name numbers (or words) for the prose: `glue(tau=0.38)`, then {glue:text}`tau:.2f` in the text.
 
     The same record that `myst_nb.glue(…, display=False)` leaves, without importing Sphinx into the reader's kernel;
-    NumPy scalars become plain numbers, so that a format such as `:.2f` works.
+    NumPy scalars become plain numbers, so that a format such as `:.2f` works. A list of texts becomes a bulleted list,
+    for the directive glue:md.
     """
     from IPython.display import display
 
     prefix = "application/papermill.record/"
     for name, value in values.items():
-        plain = value.item() if hasattr(value, "item") else value
         record = {"scrapbook": {"name": name, "mime_prefix": prefix}}
-        display({f"{prefix}text/plain": repr(plain)}, metadata=record, raw=True)
+        if isinstance(value, list):
+            data = {f"{prefix}text/markdown": "\n".join(f"- {text}" for text in value)}
+        else:
+            data = {f"{prefix}text/plain": repr(value.item() if hasattr(value, "item") else value)}
+        display(data, metadata=record, raw=True)
 
 
 def gap(*lines: str) -> None:

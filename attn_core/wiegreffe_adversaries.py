@@ -71,6 +71,15 @@ def told_read(name: str, read: pd.DataFrame, seeds: int, rest_too: bool = True) 
     return f"{name} ({counted(seeds)}): {', '.join(parts)}"
 
 
+def told_cell(row, seeds: int) -> str:
+    """A row of `frontier.read_off` in a cell: '0.026 (0.023 to 0.029)', '0.043 [1 of 3]', 'moving', 'far', '–'."""
+    if not np.isfinite(row.tvd):
+        return "moving" if "not converged" in row.why else "far" if "gap" in row.why else "–"
+    number, low, high = (frontier.HALVED * value for value in (row.tvd, row.low, row.high))
+    interval = told(number, low, high, ".3f", (0, 1)) if np.isfinite(low) else f"{number:.3f}"
+    return interval if row.n_seeds == seeds else f"{interval} [{row.n_seeds} of {seeds}]"
+
+
 def told_late(late: pd.DataFrame) -> str:
     """'λ 0.0008 (seed 10 by 0.0752, seed 50 by 0.0239)': rows of `wiegreffe_curves.unconverged` of a data set."""
     parts = [

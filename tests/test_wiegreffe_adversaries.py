@@ -1,5 +1,6 @@
 """Trained adversaries in words: each sentence follows its numbers."""
 
+import re
 from dataclasses import replace
 
 import pandas as pd
@@ -66,6 +67,18 @@ def test_readings_say_where_no_point_is_near():
     late = frontier.read_off(trained(moving), (0.15, 0.35, 0.68))
     expected = "sst (3 seeds, not decided): not read at 0.15, 0.35 (not converged), not read at 0.68 (not reached)"
     assert told.told_read("sst", late, 3) == expected
+
+
+def test_a_cell_holds_a_number_or_why_there_is_none():
+    points = trained(points_of(curve()))
+    moving = points.assign(settled=points["divergence"] != 3e-4)
+    one = moving.assign(settled=moving["settled"] | (moving["seed"] == 10))
+    for rows, apart, wanted in ((points, 0.3, r"0\.028 \(0\.\d{3} to 0\.\d{3}\)"), (points, 0.1, "far"), (moving, 0.3, "moving"),
+                                (one, 0.3, r"0\.0\d\d \[1 of 3\]")):  # fmt: skip
+        (row,) = frontier.read_off(rows, (0.15,), apart=apart).itertuples()
+        assert re.fullmatch(wanted, told.told_cell(row, 3)), told.told_cell(row, 3)
+    (row,) = frontier.read_off(points, (0.68,)).itertuples()
+    assert told.told_cell(row, 3) == "–"
 
 
 def test_what_has_not_converged_is_named_by_seed():
