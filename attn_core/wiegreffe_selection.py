@@ -36,16 +36,16 @@ def far_seed(gap: pd.Series) -> int:
     return int(seed) if is_far(gap[seed], gap.drop(seed)) else -1
 
 
-def told_moves(rows: pd.DataFrame) -> str:
-    """Rows of `moves` in words: by how much, whether the test set's choice flatters, and the seed that makes it."""
+def told_moves(rows: pd.DataFrame) -> list[str]:
+    """Rows of `moves`, a text each: by how much, whether the test set's choice flatters, the seed that makes it."""
     parts = []
     for r in rows.itertuples():
-        text = f"{r.corpus} {told(r.mean, r.low, r.high, '+.3f')}, {seeds_in_words(r.n_seeds)}, {answer(r)}"
+        text = f"{r.corpus}: {told(r.mean, r.low, r.high, '+.3f')}, {seeds_in_words(r.n_seeds)}, {answer(r)}"
         if r.far != -1:
             without = told(r.mean_without, r.low_without, r.high_without, "+.4f")
             text += f" (seed {r.far} alone moves by {number(r.by, '+.3f')}; without it {without})"
         parts.append(text)
-    return "; ".join(parts) or "no run of both"
+    return parts or ["no run of both"]
 
 
 def answer(row) -> str:

@@ -33,14 +33,19 @@ def test_differences_are_paired():
     ],
 )
 def test_the_sentence_follows_the_interval(differences, words):
-    text = selection.told_moves(selection.moves(f1(differences)))
-    assert text.endswith(f"seeds, {words}") and text.startswith("sst ")
+    (text,) = selection.told_moves(selection.moves(f1(differences)))
+    assert text.endswith(f"seeds, {words}") and text.startswith("sst: ")
 
 
 def test_a_seed_that_makes_the_mean_is_named():
     rows = selection.moves(f1([0.0, 0.001, 0.1, -0.001, 0.0]))
     assert rows["far"].item() == 12 and rows["by"].item() == pytest.approx(0.1)
     assert rows["mean_without"].item() == pytest.approx(0, abs=1e-12)
-    text = selection.told_moves(rows)
+    (text,) = selection.told_moves(rows)
     assert "no shift shown, either way (seed 12 alone moves by +0.100; without it " in text
-    assert selection.told_moves(rows.iloc[:0]) == "no run of both"
+    assert selection.told_moves(rows.iloc[:0]) == ["no run of both"]
+
+
+def test_each_data_set_has_a_text():
+    texts = selection.told_moves(selection.moves(f1([0.0] * 5) | f1([0.0] * 4, "imdb")))
+    assert [text.partition(":")[0] for text in texts] == ["sst", "imdb"]

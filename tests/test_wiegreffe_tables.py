@@ -36,6 +36,10 @@ def test_gaps_are_paired_by_seed_and_the_rule_decides():
     base, uniform = (wiegreffe_runs.f1_by_seed(runs, "sst", name) for name in ("base", "uniform model"))
     assert (dev.loc["sst", "low"], dev.loc["sst", "high"]) == pytest.approx(seed_interval((base - uniform).to_numpy()))
     assert dev.loc["sst", "paper_gap"] == pytest.approx(0.009) and dev.loc["diabetes", "jain"] == 0.79
+    assert [text.split(", gap")[0] for text in tables.needs(rows)] == [
+        "imdb: attention is needed", "sst: attention is not needed", "agnews: too few seeds (4)", "20news: undecided",
+        "diabetes: not rerun", "anemia: not rerun",
+    ]  # fmt: skip
     sentence = tables.told_needs(rows)
     assert sentence.startswith("Attention is needed on imdb (gap 0.030 (") and "not needed on sst" in sentence
     assert (
@@ -51,12 +55,15 @@ def test_the_gap_in_roc_auc_is_of_the_same_pairs_and_decides_nothing():
         result.record["auc"] = 0.9 + 0.001 * (i // 4) + (0.02 if i % 2 == 0 else 0.0)
     rows = tables.gaps(runs_of(results, uniform_test("imdb", 4)), ["sst", "imdb"])
     assert rows["auc_gap"][:2].tolist() == pytest.approx([0.02, 0.02]) and rows["auc_gap"][2:].isna().all()
-    assert tables.told_auc(rows) == "sst 0.0200 (0.0200 to 0.0200)" and rows["answer"][1] == "not needed"
+    both = "sst: 0.0200 (0.0200 to 0.0200) on development data, 0.0200 (0.0200 to 0.0200) on the test set"
+    assert tables.told_auc(rows) == [both] and rows["answer"][1] == "not needed"
     results[2].record["auc"] = 0.8  # the base of the first seed, chosen on test
-    moved = tables.gaps(runs_of(results), ["sst"])
-    assert tables.told_auc(moved).startswith("sst 0.0200") and "0.0200 (" not in tables.told_auc(moved, "test")
-    assert tables.told_auc(tables.gaps(runs_of(results), ["sst"], {"sst": 9})).endswith(" (6 of 9 pairs)")
-    assert tables.told_auc(tables.gaps(runs_of(results[:16]), ["sst"])) == "none", "four pairs"
+    (moved,) = tables.told_auc(tables.gaps(runs_of(results), ["sst"]))
+    dev, test = moved.split(" on development data, ")
+    assert dev.startswith("sst: 0.0200") and "0.0200 (" not in test and test.endswith(" on the test set")
+    (part,) = tables.told_auc(tables.gaps(runs_of(results), ["sst"], {"sst": 9}))
+    assert part.count(" (6 of 9 pairs)") == 2
+    assert tables.told_auc(tables.gaps(runs_of(results[:16]), ["sst"])) == [], "four pairs"
 
 
 def test_arms_count_over_pairs_alone_and_missing_pairs_leave_it_open():
@@ -75,6 +82,8 @@ def test_arms_count_over_pairs_alone_and_missing_pairs_leave_it_open():
         "the seed without partner is in neither arm"
     )
     assert tables.told_needs(rows).startswith("Open, for planned pairs are missing: sst (6 of 7 pairs, gap so far 0.0")
+    open_text = "sst: open, for planned pairs are missing (6 of 7 pairs), gap so far 0.0"
+    assert tables.needs(rows)[0].startswith(open_text)
     shown = tables.table_2(rows).set_index(["data", "checkpoint"]).loc[("sst", "dev")]
     assert shown["pairs of seeds"] == "6 of 7" and shown["answer"] == "open"
     paired = runs_of(uniform_test("sst", 7, gap=0.002))
@@ -122,6 +131,9 @@ def test_the_sentence_on_needs_follows_the_numbers():
         and "not needed on imdb" in flipped
         and "No run of both models: agnews, 20news" in flipped
     )
+    texts = tables.needs(tables.gaps(runs_of(uniform_test("sst", gap=0.05), uniform_test("imdb", gap=0.0))))
+    assert texts[0].startswith("imdb: attention is not needed, gap ") and texts[0].endswith("), 5 seeds")
+    assert texts[1].startswith("sst: attention is needed, gap ") and texts[-1] == "20news: no run of both models"
 
 
 @pytest.mark.parametrize("low, high, n, answer", [

@@ -1,0 +1,50 @@
+"""Differences between guides (section 3.4) as that page shows them: a table with one column a data set, and words.
+
+differences: of `guides.differences`.
+"""
+
+import pandas as pd
+
+from attn_core.across import listed, told
+from attn_core.experiments import guides
+
+UNSHOWN = "†"
+"""Marks a difference that is clear of zero by its own interval, but not after Holm."""
+
+
+def told_sides(differences: pd.DataFrame, contrast: str) -> str:
+    """'above 0 on sst +0.140 (…); not shown on imdb, agnews †; below 0 on none': sides after Holm.
+
+    Numbers stand with those that are shown.
+    """
+    mine = differences[(differences["contrast"] == contrast) & (differences["lies"] == "contains")]
+    unshown = listed(f"{r.corpus}{f' {UNSHOWN}' if clear(r) else ''}" for r in mine.itertuples())
+    above, below = (guides.told_where(differences, contrast, side) for side in ("above", "below"))
+    return f"above 0 on {above}; not shown on {unshown}; below 0 on {below}"
+
+
+def clear(row) -> bool:
+    """Whether the interval of a single difference leaves out zero."""
+    return row.low > 0 or row.high < 0
+
+
+def table_of_differences(differences: pd.DataFrame) -> pd.DataFrame:
+    """One line a contrast and one column a data set, with seeds, and models that guide where they are fewer."""
+    words = {"above": "above 0", "below": "below 0", "contains": "not shown", "": "not judged"}
+    lines = []
+    for name, part in differences.groupby("contrast", sort=False):
+        seeds = {
+            r.corpus: f"{r.n_seeds}" + (f" of {r.n_guides} guide{'s' * (r.n_guides > 1)}" * (r.n_guides < r.n_seeds))
+            for r in part.itertuples()
+        }
+        cells = {
+            r.corpus: f"{told(r.mean, r.low, r.high, '+.3f')}, {words[r.lies]}"
+            + (f" {UNSHOWN}" if r.lies == "contains" and clear(r) else "")
+            for r in part.itertuples()
+        }
+        alike = len(set(seeds.values())) == 1
+        counts = [*seeds.values()][0] if alike else listed(f"{corpus} {count}" for corpus, count in seeds.items())
+        score = {"f1": "F1", "auc": "AUC"}[part["score"].iloc[0]]
+        lines.append({"difference": name, "of": score, **cells, "seeds": counts})
+    order = ["difference", "of", *dict.fromkeys(differences["corpus"]), "seeds"]
+    return pd.DataFrame(lines, columns=order).fillna("–")
