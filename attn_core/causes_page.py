@@ -133,7 +133,8 @@ def keys_told(found: pd.DataFrame) -> str:
         alone = name == "our seeds"
         told = dict.fromkeys(f"`{r.key}`" if alone else runs(r.key, r.n_seeds) for r in part.itertuples())
         parts.append(f"{'of our seeds the nearest' if alone else name}: {', '.join(told)}")
-    return f"<p><small>Runs: {keys_marked('; '.join(parts))}.</small></p>" if parts else ""
+    items = "".join(f"<li><small>{keys_marked(part)}</small></li>" for part in parts)
+    return f"<p><small>Runs:</small></p><ul>{items}</ul>" if parts else ""
 
 
 def keys_marked(text: str) -> str:

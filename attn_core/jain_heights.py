@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core import across
-from attn_core.jain_tables import BINS, label, ordered, sides, within
+from attn_core.jain_tables import BINS, label, ordered, sided, within
 from attn_core.measures import LN2
 from attn_core.seeds import HEADLINE_SEEDS
 
@@ -54,15 +54,15 @@ def height_panels(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01
     return ordered(rows.sort_values("panel", key=lambda panels: panels.map(order.index), kind="stable"))
 
 
-def told_heights(every: pd.DataFrame, epsilon: float, having: str) -> str:
-    """Shares above 0.6 in words, for the data sets that have the series `having`."""
+def told_heights(every: pd.DataFrame, epsilon: float, having: str) -> list[str]:
+    """Shares above 0.6 in words, one item for each data set that has the series `having`."""
     share = heights(every, epsilon).set_index(["corpus", "series"])["mean"]
     told = [
         f"{name}: " + ", ".join(f"{series} {share[name, series]:.0%}"
                                 for series in HEIGHTS if (name, series) in share.index)
         for name, series in share.index if series == having
     ]  # fmt: skip
-    return "; ".join(told) or "no run"
+    return told or ["no run"]
 
 
 def height_table(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01)) -> pd.DataFrame:
@@ -153,8 +153,8 @@ def trends(lines: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["label", "final", "ours"])
 
 
-def told_trends(found: pd.DataFrame) -> str:
-    """Whether the reported "weak" trend of Figure 8 fits the authors' own figure and our runs, in a sentence each."""
+def told_trends(found: pd.DataFrame) -> list[str]:
+    """Whether the reported "weak" trend of Figure 8 fits the authors' own figure and our runs, a sentence each."""
     sentences = []
     for column, whose in (("final", "the authors' own Figure 8 (final run)"), ("ours", "our runs")):
         cells = found[found[column].notna()]
@@ -167,7 +167,7 @@ def told_trends(found: pd.DataFrame) -> str:
             told = f"It does not fit {whose} in {len(strong)} of {len(cells)} classes with both end bins: "
             told += f"{across.listed(strong['label'])}."
         sentences.append(told)
-    return " ".join(sentences)
+    return sentences
 
 
 def told_ends(medians: pd.DataFrame, first: str, last: str) -> str:
@@ -202,6 +202,6 @@ def near_bound(every: pd.DataFrame, epsilon: float = 0.05) -> dict[str, object]:
     theirs = across.both_runs("jain_repo_svg_summaries", keys, **where).dropna(subset="final")
     theirs = ordered(theirs[theirs["corpus"].isin(across.paper_sets())]).rename(columns={"class_name": "group"})
     most = theirs[theirs["final"] > 0.5]
-    return sides(ours, 0.5) | {
-        "authors_most": len(most), "authors_cells": len(theirs), "authors_sets": across.listed(label(most)),
+    return {
+        "ours": sided(ours, 0.5), "authors_most": len(most), "authors_cells": len(theirs), "authors_sets": across.listed(label(most)),
     }  # fmt: skip

@@ -254,23 +254,41 @@ def bin_table(rows: pd.DataFrame) -> pd.DataFrame:
     return table.reindex(columns=list(BINS)).fillna("–").rename_axis(index="data, class", columns=None).reset_index()
 
 
-def sides(
+def sided(
     rows: pd.DataFrame, threshold: float, form: str = ".0%", bounds: tuple[float, float] = (0, 1)
-) -> dict[str, str]:
-    """Data sets whose interval lies above, below or on a threshold, and those with few seeds, each with its numbers.
+) -> pd.DataFrame:
+    """Data sets against a threshold: columns corpus, side (of SIDES) and told (the number with its interval).
 
-    rows: corpus, ours, low, high, n_seeds; those without our value are left out. Keys above, below, contains, few.
+    rows: corpus, ours, low, high, n_seeds; those without our value are left out. An end of an interval that `form` would
+    round onto the threshold gets one digit more.
     """
     rows = ordered(rows[rows["ours"].notna()])
-    enough = rows["n_seeds"] >= across.HEADLINE_SEEDS
-    chosen = {
-        "above": enough & (rows["low"] > threshold), "below": enough & (rows["high"] < threshold),
-        "contains": enough & ~(rows["low"] > threshold) & ~(rows["high"] < threshold), "few": ~enough,
-    }  # fmt: skip
+    finer = f".{int(form[1]) + 1}{form[2:]}"
+    forms = [
+        finer if any(f"{end:{form}}" == f"{threshold:{form}}" for end in ends) else form
+        for ends in zip(rows["low"], rows["high"], strict=True)
+    ]
+    many = rows["n_seeds"] >= across.HEADLINE_SEEDS
+    side = np.select([~many, rows["low"] > threshold, rows["high"] < threshold], ["few", "above", "below"], "contains")
     told = [
-        f"{r.corpus} " + (across.told(r.ours, r.low, r.high, form, bounds) if many
-                          else f"{r.ours:{form}} ({across.seeds_in_words(r.n_seeds)})")
-        for r, many in zip(rows.itertuples(), enough, strict=True)
+        across.told(r.ours, r.low, r.high, digits, bounds) if enough
+        else f"{r.ours:{form}} ({across.seeds_in_words(r.n_seeds)})"
+        for r, digits, enough in zip(rows.itertuples(), forms, many, strict=True)
     ]  # fmt: skip
-    told = pd.Series(told, index=rows.index, dtype=object)
-    return {name: "; ".join(told[picked]) or "none" for name, picked in chosen.items()}
+    return rows[["corpus"]].assign(side=side, told=pd.Series(told, index=rows.index, dtype=object))
+
+
+SIDES = ("above", "below", "contains", "few")
+"""Where an interval lies: wholly above or below a threshold, around it; or fewer seeds than decide anything."""
+
+
+def told_sides(found: pd.DataFrame, words: dict[str, str]) -> list[str]:
+    """`sided` as a list, one data set an item: its number and what it means, by `words`, in the order of these."""
+    parts = {name: found[found["side"] == name] for name in words}
+    told = [f"{r.corpus} {r.told}: {words[name]}" for name, part in parts.items() for r in part.itertuples()]
+    return told or ["no run"]
+
+
+def named_sides(found: pd.DataFrame) -> dict[str, str]:
+    """The names alone of `sided`: the data sets on each of SIDES, 'none' for none."""
+    return {name: across.listed(found.loc[found["side"] == name, "corpus"]) for name in SIDES}

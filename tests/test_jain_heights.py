@@ -36,10 +36,10 @@ def test_trends_ask_for_both_end_bins_and_turn_with_the_numbers():
     found = jain_heights.trends(rows)
     assert found.set_index("label")["final"].dropna().to_dict() == {"a": 1.0, "b": 0.0}
     assert found.set_index("label")["ours"].dropna().to_dict() == {"a": 0.0, "c": 0.0}, "the upper end must be low"
-    told = jain_heights.told_trends(found)
-    assert "does not fit the authors' own Figure 8 (final run) in 1 of 2 classes with both end bins: a." in told
-    assert "It fits our runs: in none of 2 classes" in told
-    assert "In our runs no class" in jain_heights.told_trends(found.assign(ours=np.nan))
+    theirs, ours = jain_heights.told_trends(found)
+    assert "does not fit the authors' own Figure 8 (final run) in 1 of 2 classes with both end bins: a." in theirs
+    assert "It fits our runs: in none of 2 classes" in ours
+    assert "In our runs no class" in jain_heights.told_trends(found.assign(ours=np.nan))[1]
 
 
 def test_ends_name_their_classes_and_intervals_decide():
@@ -59,6 +59,10 @@ def test_near_the_bound_is_a_share_above_six_tenths():
         "predicted": "all", "bin": "all", "measure": "share_above_0.6", "value": [0.6 + seed / 100 for seed in seeds],
     })  # fmt: skip
     found = jain_heights.near_bound(every)
-    assert found["above"].startswith("sst 62% (60% to 64%)") and found["below"] == "none"
-    assert jain_heights.near_bound(every.assign(value=1 - every["value"]))["below"].startswith("sst 38%")
+    (row,) = found["ours"].itertuples()
+    assert (row.corpus, row.side, row.told) == ("sst", "above", "62% (60% to 64%)")
+    (row,) = jain_heights.near_bound(every.assign(value=1 - every["value"]))["ours"].itertuples()
+    assert row.side == "below" and row.told.startswith("38%")
     assert 0 < found["authors_most"] < found["authors_cells"] and "sst" not in found["authors_sets"]
+    assert jain_heights.told_heights(every, 0.05, "searched") == ["sst: searched 62%"]
+    assert jain_heights.told_heights(every[:0], 0.05, "searched") == ["no run"]
