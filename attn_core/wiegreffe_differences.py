@@ -29,7 +29,10 @@ def clear(row) -> bool:
 
 
 def table_of_differences(differences: pd.DataFrame) -> pd.DataFrame:
-    """One line a contrast and one column a data set, with seeds, and models that guide where they are fewer."""
+    """One line a contrast and one column a data set, with seeds, and models that guide where they are fewer.
+
+    Differences of F1, where a line does not say AUC.
+    """
     words = {"above": "above 0", "below": "below 0", "contains": "not shown", "": "not judged"}
     lines = []
     for name, part in differences.groupby("contrast", sort=False):
@@ -44,7 +47,7 @@ def table_of_differences(differences: pd.DataFrame) -> pd.DataFrame:
         }
         alike = len(set(seeds.values())) == 1
         counts = [*seeds.values()][0] if alike else listed(f"{corpus} {count}" for corpus, count in seeds.items())
-        score = {"f1": "F1", "auc": "AUC"}[part["score"].iloc[0]]
-        lines.append({"difference": name, "of": score, **cells, "seeds": counts})
-    order = ["difference", "of", *dict.fromkeys(differences["corpus"]), "seeds"]
+        score = " (AUC)" if part["score"].iloc[0] == "auc" else ""
+        lines.append({"difference": f"{name}{score}", **cells, "seeds": counts})
+    order = ["difference", *dict.fromkeys(differences["corpus"]), "seeds"]
     return pd.DataFrame(lines, columns=order).fillna("–")

@@ -27,9 +27,9 @@ def test_the_table_of_differences_has_a_column_a_data_set():
             difference("sst", "c − d", -0.1, "", guides=1, score="auc"), difference("imdb", "e − f", -0.1, "below"),
             difference("sst", "e − f", 0.0, "contains", seeds=6, guides=6)]  # fmt: skip
     shown = wiegreffe_differences.table_of_differences(pd.DataFrame(rows)).set_index("difference")
-    assert list(shown) == ["of", "sst", "imdb", "seeds"]
+    assert list(shown) == ["sst", "imdb", "seeds"]
     assert shown.loc["a − b"].tolist() == [
-        "F1", "+0.100 (+0.090 to +0.110), above 0", f"+0.020 (+0.010 to +0.030), not shown {wiegreffe_differences.UNSHOWN}", "5",
+        "+0.100 (+0.090 to +0.110), above 0", f"+0.020 (+0.010 to +0.030), not shown {wiegreffe_differences.UNSHOWN}", "5",
     ]  # fmt: skip
-    assert shown.loc["c − d"].tolist() == ["AUC", "-0.100 (-0.110 to -0.090), not judged", "–", "5 of 1 guide"]
+    assert shown.loc["c − d (AUC)"].tolist() == ["-0.100 (-0.110 to -0.090), not judged", "–", "5 of 1 guide"]
     assert shown.loc["e − f", "imdb"].endswith("below 0") and shown.loc["e − f", "seeds"] == "imdb 5, sst 6"
