@@ -64,33 +64,48 @@ def verdict(row) -> str:
     return "within" if row.verdict == "reproduced" else "outside"
 
 
-def told_claims(rows: pd.DataFrame) -> str:
-    """What became of the claims: data sets where each holds, is not decided, does not hold, or waits.
+def told_claims(rows: pd.DataFrame) -> list[str]:
+    """What became of the claims, for a list: data sets where each holds, is not decided, does not hold, or waits.
 
-    Claims of the same outcome share a clause.
+    Claims of the same outcome share an item; where an outcome has several parts, they are a list under it.
     """
     if rows["ours"].isna().all():
-        return "No run of this paper's models is stored for these data sets, so nothing is decided."
+        return ["No run of this paper's models is stored for these data sets, so nothing is decided."]
     groups: dict[str, list[str]] = {}
     for item, part in rows[rows["ours"].notna()].groupby("item", sort=False):
-        groups.setdefault(outcome(part), []).append(claim_name(item).removeprefix("Statement "))
-    clauses = [f"Statement{'s' * (len(items) > 1)} {'; '.join(items)}: {told}" for told, items in groups.items()]
-    return ". ".join(clauses) + "."
+        parts = outcome(part)
+        told = f" {parts[0]}" if len(parts) == 1 else "".join(f"\n  - {text}" for text in parts)
+        groups.setdefault(told, []).append(claim_name(item).removeprefix("Statement "))
+    return [f"Statement{'s' * (len(items) > 1)} {'; '.join(items)}:{told}" for told, items in groups.items()]
 
 
-def outcome(part: pd.DataFrame) -> str:
-    """What became of one claim: 'holds on amazon (HANrnn); no verdict (few seeds) on yelp'."""
+def outcome(part: pd.DataFrame) -> list[str]:
+    """What became of one claim, judged data sets first: ['holds on amazon (HANrnn)', 'no verdict (few seeds) on yelp'].
+
+    Data sets of the same models share a bracket.
+    """
     groups: dict[str, dict[str, list[str]]] = {}
     for row in part.itertuples():
         groups.setdefault(verdict(row), {}).setdefault(row.corpus, []).append(model_name(row.encoder))
     several, told = part["encoder"].nunique() > 1, []
-    for what, sets in groups.items():
+    for what, sets in sorted(groups.items(), key=lambda group: group[0].startswith("no verdict")):
         alone = {name for name in sets if sum(name in others for others in groups.values()) == 1}
         bare = set(sets) if not several else alone if what.startswith("no verdict: few seeds") else set()
-        names = ", ".join(name if name in bare else f"{name} ({', '.join(models)})" for name, models in sets.items())
+        together: dict[str, list[str]] = {}
+        for name, models in sorted(sets.items(), key=lambda of_set: of_set[0] in bare):
+            together.setdefault("" if name in bare else ", ".join(models), []).append(name)
+        names = ", ".join(bracketed(of_sets, models) for models, of_sets in together.items())
         kind, _, why = what.partition(": ")
         told.append(f"{kind} ({why}) on {names}" if why else f"{kind} on {names}")
-    return "; ".join(told)
+    return told
+
+
+def bracketed(corpora: list[str], models: str) -> str:
+    """'yelp (HANrnn)'; 'amazon, yelp and yahoo (each: HANrnn, FLANrnn)'; without models the names alone."""
+    if not models:
+        return ", ".join(corpora)
+    *others, last = corpora
+    return f"{', '.join(others)} and {last} (each: {models})" if others else f"{last} ({models})"
 
 
 def told_decided(rows: pd.DataFrame) -> str:

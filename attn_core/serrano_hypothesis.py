@@ -80,6 +80,9 @@ TESTS = {
 }
 """Tests of the hypothesis; negative values speak for it."""
 
+JUDGED = ("supported", "contradicted", "not decided")
+"""Verdicts of tests that are judged."""
+
 
 def hypothesis(runs: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd.DataFrame:
     """The paper's untested statement: attention is a better ranking where items are not contextualised.
@@ -141,33 +144,39 @@ def hypothesis(runs: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd
 
 
 def hypothesis_verdict(rows: pd.DataFrame) -> str:
-    """`hypothesis` in words: what each test says of each data set and unit, and what that comes to."""
-    judged = rows[rows["verdict"].isin(["supported", "contradicted", "not decided"])]
+    """What the tests of `hypothesis` come to, in words; where none is judged, that."""
+    judged = rows[rows["verdict"].isin(JUDGED)]
     if judged.empty:
-        places = rows.drop_duplicates(["corpus", "unit"])
-        reasons = "; ".join(
-            f"{why}: {', '.join(part['corpus'] + ' ' + part['unit'])}" for why, part in places.groupby("verdict")
-        )
-        return f"Not decided: no data set has all three models with {HEADLINE_SEEDS} seeds that do their task" + (
-            f" ({reasons})." if reasons else "."
-        )
-    lines = []
-    for test, part in judged.groupby("test", sort=False):
-        places = [f"{row.corpus} {row.unit} {told(row.mean, row.low, row.high, '.3f')}" for row in part.itertuples()]
-        groups = pd.Series(places).groupby(part["verdict"].to_numpy(), sort=False)
-        clauses = [f"{verdict} on {', '.join(some)}" for verdict, some in groups]
-        lines.append(f"{TESTS[test]}: {'; '.join(clauses)}")
-    found = {word: int((judged["verdict"] == word).sum()) for word in ("supported", "contradicted", "not decided")}
+        return f"Not decided: no data set has all three models with {HEADLINE_SEEDS} seeds that do their task."
+    found = {word: int((judged["verdict"] == word).sum()) for word in JUDGED}
     summary = (
-        "the statement holds" if found["supported"] == len(judged)
-        else "the statement fails" if found["contradicted"] == len(judged)
-        else "the statement depends on the model and the test" if found["supported"] and found["contradicted"]
-        else "the statement is supported in part" if found["supported"]
-        else "the statement is contradicted in part" if found["contradicted"]
-        else "nothing is decided"
+        "The statement holds" if found["supported"] == len(judged)
+        else "The statement fails" if found["contradicted"] == len(judged)
+        else "The statement depends on the model and the test" if found["supported"] and found["contradicted"]
+        else "The statement is supported in part" if found["supported"]
+        else "The statement is contradicted in part" if found["contradicted"]
+        else "Nothing is decided"
     )  # fmt: skip
-    counted = (
-        f"{found['supported']} tests support it, {found['contradicted']} contradict it, "
-        f"{found['not decided']} do not decide, Holm-corrected for {len(judged)}"
+    return (
+        f"{summary} ({found['supported']} tests support it, {found['contradicted']} contradict it, "
+        f"{found['not decided']} do not decide, Holm-corrected for {len(judged)})."
     )
-    return f"{summary[0].upper()}{summary[1:]} ({counted}). {'. '.join(line[0].upper() + line[1:] for line in lines)}."
+
+
+def hypothesis_tests(rows: pd.DataFrame) -> list[str]:
+    """What each test of `hypothesis` says of which data set and unit; where none is judged, why, for a list."""
+    judged = rows[rows["verdict"].isin(JUDGED)]
+    if judged.empty:
+        places = rows.drop_duplicates(["corpus", "unit"]).groupby("verdict")
+        return [f"{why}: {', '.join(part['corpus'] + ' ' + part['unit'])}" for why, part in places] or ["no run"]
+    texts = []
+    for test, part in judged.groupby("test", sort=False):
+        groups = part.groupby("verdict", sort=False)
+        clauses = [f"\n  - {verdict} on {', '.join(map(place, some.itertuples()))}" for verdict, some in groups]
+        texts.append(f"{TESTS[test]}:{''.join(clauses)}")
+    return texts
+
+
+def place(row) -> str:
+    """'amazon HAN -0.081 (-0.105 to -0.056)': where a test was made, with its value."""
+    return f"{row.corpus} {row.unit} {told(row.mean, row.low, row.high, '.3f')}"

@@ -170,18 +170,20 @@ def weak(found: list[Result]) -> dict[tuple[str, str], str]:
     return {model: reason for model, reason in reasons.items() if reason}
 
 
-def told_weak(reasons: dict[tuple[str, str], str]) -> str:
-    """The greyed models in words, by data set: 'amazon: HANnoenc, FLANrnn; yelp: all six models'; why: data page."""
+def weak_of_sets(reasons: dict[tuple[str, str], str]) -> dict[str, str]:
+    """Data set -> its greyed models in words: 'HANnoenc, FLANrnn' or 'all six models'."""
     of_set: dict[str, list[str]] = {}
     for corpus, encoder in reasons:
         of_set.setdefault(corpus, []).append(ENCODER_NAMES[encoder])
-    return (
-        "; ".join(
-            f"{corpus}: {'all six models' if len(names) == len(HIERARCHICAL) else ', '.join(names)}"
-            for corpus, names in of_set.items()
-        )
-        or "none"
-    )
+    return {
+        corpus: "all six models" if len(names) == len(HIERARCHICAL) else ", ".join(names)
+        for corpus, names in of_set.items()
+    }
+
+
+def told_weak(reasons: dict[tuple[str, str], str]) -> str:
+    """The greyed models in words, by data set: 'amazon: HANnoenc, FLANrnn; yelp: all six models'; why: data page."""
+    return "; ".join(f"{corpus}: {names}" for corpus, names in weak_of_sets(reasons).items()) or "none"
 
 
 def coverage(found: list[Result]) -> pd.DataFrame:
@@ -200,12 +202,31 @@ def coverage(found: list[Result]) -> pd.DataFrame:
 
 def told_coverage(rows: pd.DataFrame) -> str:
     """Test documents, seeds, training documents and kind of data of each set, for captions."""
-    parts = [
-        f"{row.corpus} {row.n_test:,} ({across.seeds_in_words(row.n_seeds, row.most_seeds)}, "
-        f"trained on {row.n_train:,}, {KINDS[row.data]})"
+    return "; ".join(f"{row.corpus} {row.n_test:,} ({made_from(row)})" for row in rows.itertuples()) or "no run"
+
+
+def told_tests(rows: pd.DataFrame) -> str:
+    """Test documents and seeds of each set alone, for captions that refer to the list of `told_runs`."""
+    told = (
+        f"{row.corpus} {row.n_test:,} ({across.seeds_in_words(row.n_seeds, row.most_seeds)})"
         for row in rows.itertuples()
-    ]
-    return "; ".join(parts) or "no run"
+    )
+    return "; ".join(told) or "no run"
+
+
+def told_runs(rows: pd.DataFrame, reasons: dict[tuple[str, str], str]) -> list[str]:
+    """What `told_coverage` says, for a list, with the models that enter no claim (`weak`)."""
+    grey = weak_of_sets(reasons)
+    return [
+        f"{row.corpus}: {row.n_test:,} ({made_from(row)})"
+        + f"; enter no claim: {grey.get(row.corpus)}" * (row.corpus in grey)
+        for row in rows.itertuples()
+    ] or ["no run"]
+
+
+def made_from(row) -> str:
+    """'5 seeds, trained on 4,481, a subset': seeds, training documents and kind of data of a row of `coverage`."""
+    return f"{across.seeds_in_words(row.n_seeds, row.most_seeds)}, trained on {row.n_train:,}, {KINDS[row.data]}"
 
 
 def flip_cells(
@@ -256,14 +277,9 @@ def differences(
     return over_seeds(gap, "corpus", "encoder")
 
 
-def share(values: pd.DataFrame, form: str = ".0%") -> str:
-    """Rows of `over_models` in words: 'imdb_stars 12% (10% to 14%)'."""
-    return (
-        "; ".join(
-            f"{row.corpus} {across.told(row.mean, row.low, row.high, form, (0, 1))}" for row in values.itertuples()
-        )
-        or "no run"
-    )
+def shares(values: pd.DataFrame, form: str = ".0%") -> dict[str, str]:
+    """Rows of `over_models` of one model in words: data set -> '12% (10% to 14%)'."""
+    return {row.corpus: across.told(row.mean, row.low, row.high, form, (0, 1)) for row in values.itertuples()}
 
 
 def finite(*values: float) -> bool:

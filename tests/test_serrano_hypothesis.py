@@ -10,7 +10,7 @@ from attn_core.archive import Result
 from attn_core.experiments.erasure import RANKINGS
 from attn_core.measures import seed_interval
 from attn_core.runs import SEEDS
-from attn_core.serrano_hypothesis import gaps, hypothesis, hypothesis_verdict, slopes_twice
+from attn_core.serrano_hypothesis import TESTS, gaps, hypothesis, hypothesis_tests, hypothesis_verdict, slopes_twice
 
 matplotlib.use("agg")
 
@@ -50,18 +50,31 @@ def test_the_hypothesis_is_decided_by_the_numbers():
     assert hypothesis_verdict(mixed).startswith("The statement depends on the model and the test")
 
 
+def test_each_test_names_its_places_under_their_verdicts():
+    holds, fails = (hypothesis(runs_by_hand(shift)) for shift in (0.1, -0.1))
+    assert hypothesis_verdict(holds).endswith("0 do not decide, Holm-corrected for 4).")
+    one, both = hypothesis_tests(holds), hypothesis_tests(pd.concat([holds, fails.assign(corpus="amazon")]))
+    assert [text.split(":")[0] for text in one] == list(TESTS.values()) == [text.split(":")[0] for text in both]
+    row = holds.iloc[0]
+    assert one[0].endswith(
+        f":\n  - supported on 20news_all HAN {row['mean']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
+    )
+    assert both[0].startswith(one[0] + "\n  - contradicted on amazon HAN 0.")
+
+
 def test_the_hypothesis_needs_five_seeds_of_models_that_do_their_task():
     few = hypothesis(runs_by_hand(0.1, seeds=4))
     assert (few["verdict"] == "few seeds").all() and few["mean"].notna().all()
     assert (hypothesis(runs_by_hand(0.1, corpus="planted"))["verdict"] == "generated").all()
     weak = hypothesis(runs_by_hand(0.1), {("20news_all", "han_conv"): "why"})
     assert (weak["verdict"] == "weak model").all()
-    assert hypothesis_verdict(weak).endswith("(weak model: 20news_all HAN).") and hypothesis_verdict(weak).startswith(
-        "Not decided"
-    )
+    assert hypothesis_verdict(weak).startswith("Not decided") and hypothesis_tests(weak) == [
+        "weak model: 20news_all HAN"
+    ]
     runs = runs_by_hand(0.1)
     assert hypothesis(runs[runs["encoder"] != "han_rnn"]).empty
-    assert hypothesis_verdict(hypothesis(runs[runs["encoder"] != "han_rnn"])).startswith("Not decided")
+    none = hypothesis(runs[runs["encoder"] != "han_rnn"])
+    assert hypothesis_verdict(none).startswith("Not decided") and hypothesis_tests(none) == ["no run"]
     dropped = hypothesis(runs.drop(index=0))  # one model of one seed
     assert (dropped["n_seeds"] == 4).all()
 

@@ -78,7 +78,8 @@ def test_statements_follow_their_verdicts():
     }
     rows = serrano_claims.claim_rows(serrano_scores.scored(six_models(changes=cells)), "3", ["imdb_stars", "amazon"])
     told = serrano_claims.told_claims(rows)
-    assert told.startswith("Statements 3a, mostly neither erasure flips; 3b, ") and ": holds on imdb_stars. " in told
+    assert told[0].startswith("Statements 3a, mostly neither erasure flips; 3b, ")
+    assert told[0].endswith(": holds on imdb_stars")
     assert (
         "Statement 3c, only r flips in more than one document in a hundred (some sets): does not hold on imdb_stars"
         in told
@@ -88,7 +89,8 @@ def test_statements_follow_their_verdicts():
         "above 0",
         "holds",
     ]
-    assert serrano_claims.told_claims(rows[rows["corpus"] == "amazon"]).startswith("No run")
+    (nothing,) = serrano_claims.told_claims(rows[rows["corpus"] == "amazon"])
+    assert nothing.startswith("No run")
     assert serrano_claims.told_decided(rows) == (
         "4 of 8 rows are decided; 4 ask for a model of which no run is stored and have no line of their own"
     )
@@ -100,21 +102,27 @@ def test_statements_follow_their_verdicts():
         and bare["asked"].iloc[1] == "above 0"
     )
     few = serrano_claims.claim_rows(serrano_scores.scored(six_models(count=3)), "4a", ["imdb_stars"])
-    assert (
-        serrano_claims.told_claims(few)
-        == "Statement 4a, random order needs more removals than attention: no verdict (few seeds) on imdb_stars."
-    )
+    assert serrano_claims.told_claims(few) == [
+        "Statement 4a, random order needs more removals than attention: no verdict (few seeds) on imdb_stars"
+    ]
     both = serrano_claims.told_claims(
         serrano_claims.claim_rows(serrano_scores.scored(six_models(count=3)), "3a 3b", ["imdb_stars"])
     )
-    assert both == (
+    assert both == [
         "Statements 3a, mostly neither erasure flips; 3b, only the top flips more often than only r: "
-        "no verdict (few seeds) on imdb_stars."
-    )
+        "no verdict (few seeds) on imdb_stars"
+    ]
     mixed = pd.concat([few.iloc[:1], few.iloc[1:].assign(unjudged="weak model")])
-    assert serrano_claims.outcome(mixed).startswith("no verdict (few seeds) on imdb_stars (HANrnn); no verdict (weak")
+    parts = serrano_claims.outcome(mixed)
+    assert parts[0] == "no verdict (few seeds) on imdb_stars (HANrnn)" and parts[1].startswith("no verdict (weak")
+    (nested,) = serrano_claims.told_claims(mixed)
+    assert nested.endswith(f"than attention:\n  - {parts[0]}\n  - {parts[1]}")
     four = serrano_claims.claim_rows(serrano_scores.scored(six_models()), "4a", ["imdb_stars"])
-    assert "imdb_stars (HANrnn, FLANrnn, FLANconv)" in serrano_claims.told_claims(four)
+    assert "imdb_stars (HANrnn, FLANrnn, FLANconv)" in serrano_claims.told_claims(four)[0]
+    waits = four.assign(corpus="yelp", verdict="not rerun", unjudged="weak model")
+    parts = serrano_claims.outcome(pd.concat([waits, waits.assign(corpus="yahoo"), four]))
+    assert parts[0].endswith(" on imdb_stars (HANrnn, FLANrnn, FLANconv)"), "what is judged comes first"
+    assert parts[1] == "no verdict (weak model) on yelp and yahoo (each: HANrnn, FLANrnn, FLANconv)"
 
 
 def test_weak_models_are_named_with_the_reason():
@@ -213,4 +221,21 @@ def test_coverage_names_the_fewest_and_the_most_seeds_of_a_set():
     runs = [replace(result, record={**result.record, **sizes}) for result in runs]
     (row,) = serrano_pages.coverage(runs).itertuples()
     assert (row.n_seeds, row.most_seeds) == (2, 3)
-    assert "(2 to 3 seeds, trained on" in serrano_pages.told_coverage(serrano_pages.coverage(runs))
+    covered = serrano_pages.coverage(runs)
+    assert "(2 to 3 seeds, trained on" in serrano_pages.told_coverage(covered)
+    assert serrano_pages.told_tests(covered) == "imdb_stars 2 (2 to 3 seeds)"
+    assert serrano_pages.told_tests(covered[:0]) == "no run"
+    weak = {("imdb_stars", "han_conv"): "why", ("yelp", "han_rnn"): "of no run here"}
+    (line,) = serrano_pages.told_runs(covered, weak)
+    assert line.startswith("imdb_stars: 2 (2 to 3 seeds, trained on 3, ") and line.endswith(
+        "); enter no claim: HANconv"
+    )
+    assert serrano_pages.told_runs(covered, {})[0].endswith(")") and serrano_pages.told_runs(covered[:0], {}) == [
+        "no run"
+    ]
+
+
+def test_shares_name_their_data_sets(every):
+    values = serrano_pages.over_models(every[every["encoder"] == "han_rnn"], "gradient_first")
+    ((name, told),) = serrano_pages.shares(values, ".1%").items()
+    assert name == "imdb_stars" and told.startswith(f"{values['mean'].iloc[0]:.1%} (") and " to " in told
