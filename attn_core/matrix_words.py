@@ -95,21 +95,21 @@ def sentences(cells: pd.DataFrame, answers: dict[str, Answer]) -> list[str]:
     return [first, second, third, fourth, fifth]
 
 
-def counting(cells: pd.DataFrame) -> str:
-    """What the five sentences count, and what they leave out."""
+def counting(cells: pd.DataFrame) -> list[str]:
+    """What the five sentences count, and what they leave out, a text each."""
     own, total, others = counted(cells), counts(cells), counts(cells, own=False)
     judged = own[own["lies"].isin(["passes", "fails", "open"])]
     elsewhere = cells[(cells["kind"] == "ours") & (cells["data"] != "same") & cells["test"].isin(CLAIMS)]
-    return (
-        f"A cell is one test, one data set and one model. It can be judged where at least {HEADLINE_SEEDS} seeds "
-        "(for the need for the score all that are planned) "
-        f"were trained on the papers' own data ({listed(dict.fromkeys(judged['corpus']))}): {total['judged']} "
-        f"cells of {judged['test'].nunique()} tests; {total['few']} more wait for seeds. On parts of the data and on "
-        f"stand-ins, which enter no total, {others['passes']} pass, {others['fails']} fail, {others['open']} are "
-        f"undecided and {others['few']} wait for seeds; Serrano & Smith's are all of this kind "
-        f"({listed(dict.fromkeys(elsewhere['corpus']))}). Models that do their task badly enter nothing: "
-        f"{left_out(cells)}."
-    )
+    return [
+        "A cell is one test, one data set and one model. It can be judged where at least "
+        f"{HEADLINE_SEEDS} seeds (for the need for the score all that are planned) were trained on the papers' own data.",
+        f"So judged, on the papers' own data ({listed(dict.fromkeys(judged['corpus']))}): {total['judged']} cells of "
+        f"{judged['test'].nunique()} tests; {total['few']} more wait for seeds.",
+        f"On parts of the data and on stand-ins, which enter no total, {others['passes']} pass, {others['fails']} "
+        f"fail, {others['open']} are undecided and {others['few']} wait for seeds; Serrano & Smith's are all of this "
+        f"kind ({listed(dict.fromkeys(elsewhere['corpus']))}).",
+        f"Models that do their task badly enter nothing: {left_out(cells)}.",
+    ]
 
 
 def told_states(answers: dict[str, Answer]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from attn_core import wiegreffe_tables as tables
@@ -62,10 +63,14 @@ def side(values: pd.Series) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the runs say to an open question, in words; state: DECIDED, UNDECIDED or WAITING."""
+    """What the runs say to an open question; state: DECIDED, UNDECIDED or WAITING.
+
+    words: in a line. items: below it, one a data set; the first text of each, and those that stand below it.
+    """
 
     state: str
     words: str
+    items: tuple[tuple[str, ...], ...] = ()
 
 
 DECIDED, UNDECIDED, WAITING = "decided", "undecided", "waiting"
@@ -90,9 +95,12 @@ def open_questions(results: list[Result], runs: pd.DataFrame, corpora: Iterable[
     }
 
 
-def bullets(lines: Iterable[str]) -> str:
-    """A Markdown list below the text that it follows."""
-    return "\n" + "".join(f"\n- {line}" for line in lines)
+def shown(key: str, answer: Answer) -> str:
+    """A question (key of QUESTIONS) in Markdown: a line with its answer, and a list below it."""
+    lines = [f"**{QUESTIONS[key]}** {STATES[answer.state]} {answer.words}".strip(), ""]
+    for text, *below in answer.items:
+        lines += [f"- {text}", *(f"    - {line}" for line in below)]
+    return "\n".join(lines).strip()
 
 
 def marked(corpus: str, marks: dict[str, str]) -> str:
@@ -114,57 +122,57 @@ def tasks(rows: pd.DataFrame, marks: dict[str, str]) -> Answer:
     if judged.empty:
         return Answer(WAITING, "No data set has five seeds of both models.")
     named = rows.assign(corpus=[marked(corpus, marks) for corpus in rows["corpus"]])
-    ways = {"dev": "Checkpoints chosen on development data.", "test": "On the test set, as the authors chose them."}
-    words = bullets(
-        f"*{title}* {tables.told_needs(named, way)}" for way, title in ways.items() if way in set(rows["chosen"])
-    )
+    told_of = {
+        way: {row.corpus: tables.told_need(row) for row in part.itertuples()} for way, part in named.groupby("chosen")
+    }
+    items = []
+    for corpus, text in told_of["dev"].items():
+        beside = told_of.get("test", {}).get(corpus, "").removeprefix(f"{corpus}: ")
+        items.append((text, f"*on the test set:* {beside}") if beside else (text,))
+    words = "Checkpoints chosen on development data; below each, on the test set, as the authors chose them."
     decided = judged[judged["answer"] != "undecided"]["corpus"]
-    return Answer(DECIDED if own(decided, marks) else UNDECIDED, words)
+    return Answer(DECIDED if own(decided, marks) else UNDECIDED, words, tuple(items))
 
 
 def encoders(results: list[Result], marks: dict[str, str]) -> Answer:
     """Agreement of attention with gradients, average minus BiLSTM, paired by seed, of data sets with five seeds."""
-    where: dict[str, list[str]] = {"above": [], "below": [], "contains": [], "weak": []}
-    decided = []
+    places = {"above": "above zero", "below": "below zero", "contains": "around zero"}
+    items, decided = [], []
     for corpus, models in accuracies(results).items():
         average, lstm = (
             statistic_by_seed(results, corpus, encoder, "tau_attention_gradient", "mean")
             for encoder in ("average", "lstm")
         )
         gap = (average - lstm).dropna()
-        if where_it_lies := side(gap):
-            if weak := {"average", "lstm"} & set(below_the_best(models)):
-                where["weak"] += [f"{marked(corpus, marks)} {ENCODER_NAMES[encoder]}" for encoder in weak]
-                continue
-            decided += [corpus] if where_it_lies != "contains" else []
-            where[where_it_lies].append(
-                f"{marked(corpus, marks)} {told(gap.mean(), *seed_interval(gap.to_numpy()), '+.2f')}"
-            )
-    if not any(where.values()):
+        if not (lies := side(gap)):
+            continue
+        text = f"{places[lies]}, {told(gap.mean(), *seed_interval(gap.to_numpy()), '+.2f')}"
+        if weak := [ENCODER_NAMES[name] for name in ("average", "lstm") if name in below_the_best(models)]:
+            text = f"left out, a model does its task badly ({listed(weak)})"
+        elif lies != "contains":
+            decided.append(corpus)
+        items.append((f"{marked(corpus, marks)}: {text}",))
+    if not items:
         return Answer(WAITING, "No data set has five seeds of both encoders.")
-    places = {
-        "above": "Above zero",
-        "below": "Below",
-        "contains": "Around",
-        "weak": "Left out, a model does its task badly",
-    }
-    words = "τ between attention and gradients, encoder without context minus BiLSTM." + bullets(
-        f"*{title}:* {listed(where[place])}." for place, title in places.items() if where[place]
-    )
-    return Answer(DECIDED if own(decided, marks) else UNDECIDED, words)
+    words = "τ between attention and gradients, encoder without context minus BiLSTM:"
+    return Answer(DECIDED if own(decided, marks) else UNDECIDED, words, tuple(items))
 
 
 def transfer(gaps: pd.DataFrame, corpora: list[str], marks: dict[str, str]) -> Answer:
     """From `guides.differences`."""
-    verdicts = {corpus: guides.leakage(gaps, corpus) for corpus in corpora if corpus in set(gaps["corpus"])}
-    told_of = [
-        marked(corpus, marks) + sentence.removeprefix(corpus)
-        for corpus, (verdict, _, sentence) in verdicts.items() if verdict != "open"
-    ]  # fmt: skip
-    if not told_of:
+    found, decided = [], []
+    for corpus in (corpus for corpus in corpora if corpus in set(gaps["corpus"])):
+        verdict, _, sentence = guides.leakage(gaps, corpus, numbers=False)
+        if verdict == "open":
+            continue
+        rows = gaps[gaps["corpus"] == corpus].set_index("contrast")
+        known = [name for name in guides.NEEDED if name in rows.index and np.isfinite(rows.loc[name, "low"])]
+        numbers = [f"{name} {guides.told_gap(rows.loc[name])}" for name in known]
+        found.append((marked(corpus, marks) + sentence.removeprefix(corpus), *numbers))
+        decided += [corpus] if verdict != "undecided" else []
+    if not found:
         return Answer(WAITING, "No data set has five seeds of the guided networks and their controls.")
-    decided = [corpus for corpus, (verdict, *_) in verdicts.items() if verdict not in ("open", "undecided")]
-    return Answer(DECIDED if own(decided, marks) else UNDECIDED, bullets(told_of))
+    return Answer(DECIDED if own(decided, marks) else UNDECIDED, "", tuple(found))
 
 
 def capacity(results: list[Result], corpus: str = "sst") -> Answer:

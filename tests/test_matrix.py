@@ -85,7 +85,7 @@ def test_sentences_follow_the_numbers():
         "1 is decided on some data set at least (which tasks need attention), 1 has numbers that decide nothing "
         "(whether capacity eases adversaries), 2 wait for runs (what encoders do to it, whether weights" in told[4]
     )
-    counting = matrix_words.counting(cells(*every))
+    counting = " ".join(matrix_words.counting(cells(*every)))
     assert "own data (sst): 3 cells of 2 tests; 1 more wait" in counting and counting.endswith("nothing: none.")
     flipped = matrix_words.sentences(
         cells(
@@ -136,7 +136,7 @@ def test_other_data_are_marked_and_in_no_count():
         and matrix.counts(found, own=False)["fails"] == 1
     )
     assert "fails 1 and leaves" in matrix_words.sentences(found, ANSWERS)[0]
-    assert "0 pass, 1 fail, 0 are undecided and 0 wait" in matrix_words.counting(found)
+    assert "0 pass, 1 fail, 0 are undecided and 0 wait" in " ".join(matrix_words.counting(found))
     assert matrix.counts(found.assign(data="same"))["passes"] == 1
     amazon = cells(("order", "amazon", "han_rnn", [-v for v in LOW])).assign(data="subset")
     assert "order items no worse than gradients (1 of 1 passed);" in matrix_words.sentences(amazon, ANSWERS)[3]
@@ -171,7 +171,7 @@ def test_cells_of_serrano_have_their_data_and_weak_models_stand_beside():
         ["top item", "han_rnn", "passes", "subset"], ["top item", "flan_rnn", "weak", "subset"],
     ]  # fmt: skip
     assert matrix.counts(found, own=False)["passes"] == 1
-    assert matrix_words.counting(found).endswith("enter nothing: amazon FLANrnn.")
+    assert matrix_words.counting(found)[-1].endswith("enter nothing: amazon FLANrnn.")
     assert matrix_words.told_cell(list(own.itertuples())[1]).endswith("5 seeds, subset, weak model")
 
 

@@ -28,10 +28,15 @@ def gaps(mean, low, high, seeds, corpus="sst") -> pd.DataFrame:
 
 def test_which_tasks_need_attention():
     needed, not_needed = (verdict.tasks(gaps(*row, 8), {}) for row in ((0.05, 0.04, 0.06), (0.001, -0.002, 0.004)))
-    assert needed.state == verdict.DECIDED and "is needed on sst" in needed.words
-    assert not_needed.state == verdict.DECIDED and "not needed on sst" in not_needed.words
+    assert needed.state == verdict.DECIDED and needed.items[0][0].startswith("sst: attention is needed, gap 0.05")
+    assert not_needed.state == verdict.DECIDED and "sst: attention is not needed, gap" in not_needed.items[0][0]
     part = verdict.tasks(gaps(0.05, 0.04, 0.06, 8), {"sst": "subset"})
-    assert part.state == verdict.UNDECIDED and "is needed on sst (subset) (gap" in part.words, "a part decides nothing"
+    assert part.state == verdict.UNDECIDED, "a part decides nothing"
+    assert part.items[0][0].startswith("sst (subset): attention is needed, gap")
+    both = pd.concat([gaps(0.05, 0.04, 0.06, 8), gaps(0.0, -0.01, 0.005, 8).assign(chosen="test")])
+    beside = verdict.tasks(both, {})
+    assert beside.state == verdict.DECIDED and len(beside.items) == 1, "the test set's choice stands beside"
+    assert beside.items[0][1].startswith("*on the test set:* attention is not needed, gap ")
     assert verdict.tasks(gaps(0.01, 0.0, 0.02, 8), {}).state == verdict.UNDECIDED
     assert verdict.tasks(gaps(0.05, 0.04, 0.06, 4), {}).state == verdict.WAITING
 
@@ -56,19 +61,48 @@ def test_whether_transferred_weights_carry_information():
         return guides.differences(pd.DataFrame(rows))
 
     tokens = verdict.transfer(differences(0.9, 0.5, 0.5), ["sst"], {})
-    assert guides.VERDICTS["tokens"] in tokens.words and tokens.state == verdict.DECIDED
+    assert guides.VERDICTS["tokens"] in tokens.items[0][0] and tokens.state == verdict.DECIDED
+    assert [line.split(" +")[0] for line in tokens.items[0][1:3]] == ["own − uniform", "own − permuted"]
+    assert len(tokens.items[0]) == 1 + len(guides.NEEDED), "the numbers stand below"
     part = verdict.transfer(differences(0.9, 0.5, 0.5), ["sst"], {"sst": "subset"})
-    assert part.state == verdict.UNDECIDED and part.words.startswith("\n\n- sst (subset): a gain")
-    both = verdict.transfer(differences(0.9, 0.5, 0.8), ["sst"], {}).words
-    assert (
-        guides.VERDICTS["tokens"] in both
-        and guides.LEAKS["above"] in both
-        and guides.LEAKS["above"] not in tokens.words
-    )
+    assert part.state == verdict.UNDECIDED and part.items[0][0].startswith("sst (subset): a gain")
+    both = verdict.transfer(differences(0.9, 0.5, 0.8), ["sst"], {}).items[0][0]
+    assert guides.VERDICTS["tokens"] in both and guides.LEAKS["above"] in both
+    assert guides.LEAKS["above"] not in tokens.items[0][0]
     not_shown = verdict.transfer(differences(0.6, 0.6, 0.5), ["sst"], {})
-    assert guides.VERDICTS["undecided"] in not_shown.words and not_shown.state == verdict.UNDECIDED
-    assert guides.VERDICTS["no gain"] in verdict.transfer(differences(0.5, 0.5, 0.5), ["sst"], {}).words
+    assert guides.VERDICTS["undecided"] in not_shown.items[0][0] and not_shown.state == verdict.UNDECIDED
+    assert guides.VERDICTS["no gain"] in verdict.transfer(differences(0.5, 0.5, 0.5), ["sst"], {}).items[0][0]
     assert verdict.transfer(differences(0.9, 0.5, 0.5).iloc[:0], ["sst"], {}).state == verdict.WAITING
+
+
+def test_what_encoders_do_to_attention(monkeypatch):
+    """Each data set has an item with its side of zero; one with a model that does its task badly is left out."""
+    rows = {("sst", "average"): 0.9, ("sst", "lstm"): 0.2, ("imdb", "average"): 0.2, ("imdb", "lstm"): 0.9,
+            ("babi_1", "average"): 0.9, ("babi_1", "lstm"): 0.2}  # fmt: skip
+    models = {"sst": {}, "imdb": {}, "babi_1": {"average": [0.5], "lstm": [1.0]}}
+    monkeypatch.setattr(verdict, "accuracies", lambda results: models)
+    monkeypatch.setattr(
+        verdict, "statistic_by_seed", lambda results, corpus, encoder, *_: rows[corpus, encoder] + pd.Series(LOW)
+    )
+    found = verdict.encoders([], {"imdb": "subset"})
+    assert found.state == verdict.DECIDED and [text for (text,) in found.items] == [
+        "sst: above zero, +0.70 (+0.70 to +0.70)", "imdb (subset): below zero, -0.70 (-0.70 to -0.70)",
+        "babi_1: left out, a model does its task badly (Average)",
+    ]  # fmt: skip
+    assert verdict.encoders([], {"sst": "subset", "imdb": "subset"}).state == verdict.UNDECIDED
+    models.clear()
+    assert verdict.encoders([], {}).state == verdict.WAITING
+
+
+def test_an_answer_is_a_line_and_a_list():
+    items = (("sst: a", "number 1", "number 2"), ("imdb: b",))
+    text = verdict.shown("tasks", verdict.Answer(verdict.DECIDED, "In words:", items))
+    assert text.splitlines() == [
+        f"**{verdict.QUESTIONS['tasks']}** {verdict.STATES[verdict.DECIDED]} In words:", "",
+        "- sst: a", "    - number 1", "    - number 2", "- imdb: b",
+    ]  # fmt: skip
+    alone = verdict.shown("capacity", verdict.Answer(verdict.WAITING, ""))
+    assert alone == f"**{verdict.QUESTIONS['capacity']}** {verdict.STATES[verdict.WAITING]}"
 
 
 def test_sides_of_paired_differences():
