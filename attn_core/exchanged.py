@@ -156,8 +156,8 @@ def no_better(rows: pd.DataFrame) -> str:
     return f"{len(found)} of {len(wide)} models" + (f" ({', '.join(found.index)})" if len(found) else "")
 
 
-def opposites(rows: pd.DataFrame) -> str:
-    """The two models whose ranks by tau and by agreement with the optimum differ most, with what lies behind, in words.
+def opposites(rows: pd.DataFrame) -> list[str]:
+    """The two models whose ranks by tau and by agreement with the optimum differ most, with what lies behind, as a list.
 
     A reading is conditional on the numbers: a random order that has more than half of the agreement, and a regret below
     a tenth of the items.
@@ -165,10 +165,10 @@ def opposites(rows: pd.DataFrame) -> str:
     wide = rows.pivot_table(index="label", columns="test", values="mean", sort=False)
     wide = wide.reindex(columns=list(TESTS)).dropna(subset=["tau_gradient", "equals", "regret"])
     if len(wide) < 2:
-        return "Fewer than two models that count are stored, so there is no pair to name."
+        return ["Fewer than two models that count are stored, so there is no pair to name."]
     shift = wide["equals"].rank() - wide["tau_gradient"].rank()
     if shift.max() <= 0:
-        return "Both tests rank the models alike, so there is no pair to name."
+        return ["Both tests rank the models alike, so there is no pair to name."]
     items = rows.groupby("label")["items"].first()
     high, low = wide.loc[shift.idxmax()], wide.loc[shift.idxmin()]
     chance = (
@@ -184,21 +184,23 @@ def opposites(rows: pd.DataFrame) -> str:
         else "Nor does it come within a tenth of the items: agreement with the gradient over all items does not put "
         "the deciding ones on top."
     )
-    return (
-        f"Higher by agreement with the optimum than by τ: {shift.idxmax()}, {facts(high, items[shift.idxmax()])}. "
-        f"{chance} The reverse: {shift.idxmin()}, {facts(low, items[shift.idxmin()])}. {strict}"
-    )
+    which = ("higher by agreement with the optimum than by τ", "the reverse")
+    return [
+        f"{model}, {told}:" + "".join(f"\n  - {text}" for text in [*facts(row, items[model]), reading])
+        for model, told, row, reading in zip((high.name, low.name), which, (high, low), (chance, strict), strict=True)
+    ]
 
 
-def facts(row: pd.Series, items: float) -> str:
+def facts(row: pd.Series, items: float) -> list[str]:
     """What a pair rests on, in words."""
-    left = f"; with an item left {row['equals_left']:.2f} against {row['equals_left_random']:.2f}"
-    left = left if np.isfinite(row["equals_left"]) else ""
-    return (
-        f"τ {across.number(row['tau_gradient'], '.2f')}, agreement {row['equals']:.2f} (a random order "
-        f"{row['equals_random']:.2f}; the optimum removes everything in {row['empties']:.0%} of the documents that can "
-        f"flip{left}), {row['regret']:.0%} of the items too many (median document: {items:.0f} items)"
-    )
+    left = [f"with an item left {row['equals_left']:.2f} against {row['equals_left_random']:.2f}"]
+    return [
+        f"τ {across.number(row['tau_gradient'], '.2f')}",
+        f"agreement {row['equals']:.2f}, a random order {row['equals_random']:.2f}",
+        *(left if np.isfinite(row["equals_left"]) else []),
+        f"the optimum removes everything in {row['empties']:.0%} of the documents that can flip",
+        f"{row['regret']:.0%} of the items too many (median document: {items:.0f} items)",
+    ]
 
 
 def label(corpus: str, encoder: str, reasons: dict[tuple[str, str], str], documents: int = FEWEST_DOCUMENTS) -> str:

@@ -130,16 +130,22 @@ def test_words_over_models_follow_the_numbers():
 
 
 def test_the_pair_of_the_exercise_follows_the_numbers():
-    told = exchanged.opposites(models())
-    assert told.startswith(
-        "Higher by agreement with the optimum than by τ: m0, τ 0.10, agreement 0.90 (a random order 0.50"
+    high, low = exchanged.opposites(models())
+    assert high.startswith(
+        "m0, higher by agreement with the optimum than by τ:\n  - τ 0.10\n  - agreement 0.90, a random order 0.50\n"
     )
-    assert "More than half" in told and "The reverse: m5, τ 0.60, agreement 0.40" in told and "Nor does it come" in told
-    assert "A random order agrees much less often" in exchanged.opposites(models(equals_random=np.full(6, 0.1)))
-    assert "yet close to one" in exchanged.opposites(models(regret=np.full(6, 0.05)))
-    assert "with an item left" not in exchanged.opposites(models(equals_left=np.full(6, np.nan))).split(" items). ")[0]
-    assert "no pair" in exchanged.opposites(models(equals=np.linspace(0.1, 0.6, 6)))
-    assert "no pair" in exchanged.opposites(models().iloc[:0])
+    assert low.startswith("m5, the reverse:\n  - τ 0.60\n  - agreement 0.40, a random order 0.50\n")
+    assert "\n  - More than half" in high and "\n  - Nor does it come" in low
+    assert "\n  - 0% of the items too many (median document: 10 items)\n" in high and "25% of the items" in low
+    assert (
+        "\n  - A random order agrees much less often" in exchanged.opposites(models(equals_random=np.full(6, 0.1)))[0]
+    )
+    assert "yet close to one" in exchanged.opposites(models(regret=np.full(6, 0.05)))[1]
+    assert "\n  - with an item left 0.50 against 0.50\n" in high
+    assert "\n  - with an item left" not in exchanged.opposites(models(equals_left=np.full(6, np.nan)))[0]
+    for rows in (models(equals=np.linspace(0.1, 0.6, 6)), models().iloc[:0]):
+        (nothing,) = exchanged.opposites(rows)
+        assert "no pair" in nothing
 
 
 def test_weak_models_of_either_paper_are_named(monkeypatch):
