@@ -9,6 +9,8 @@ from tqdm import tqdm
 from attn_core import archive
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
+from attn_core.experiments.variance import against
+from attn_core.measures import jsd_ragged
 from attn_core.runs import SEEDS, Run, compared_with
 from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.traces import Traces
@@ -34,6 +36,9 @@ NOT_PASSED_ON = ("yelp", "yahoo")
 DOCUMENTS_KEPT = (3_000, 1_000, 0, 0)
 """Rows of the per-document table by layer."""
 
+SAME = 0.01
+"""Mean JSD between the attentions of two trainings of one key up to which they count as the same model."""
+
 AGAINST_KEPT = 1_000
 """Rows of the table beside another run; means over the whole test set are in the record."""
 
@@ -44,6 +49,8 @@ def pack_run(run: Run) -> None:
     if not archive.has(store, run.key):
         raise AttnError(f"run {run.key} is not in the local cache, only its archived sample is; train it: --fresh")
     if run.family == "guided":  # its attention is another run's; what counts are its scores
+        if run.base is not None:
+            same_as_archived(run.base)
         return pack(run.key, None, "summary")
     traces = archive.read(store, run.key).traces
     layer = layer_of(run)
@@ -68,26 +75,62 @@ def pack_run(run: Run) -> None:
 def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
     """The run's attention and output beside those of the run it is compared with: per document, means for the record.
 
-    Both are read from the local cache, which holds the whole test set; without the other run there it is made again,
-    with one line on standard error.
+    Both are those of the whole test set. AttnError as `same_as_archived`.
     """
     other = compared_with(run)
     if other is None:
         return None, {}
-    from attn_core.computing import compute_device, inputs_of
-    from attn_core.experiments.variance import against
-    from attn_core.guiding import attended, base_arrays
-
-    store = archive.cache_store()
-    if archive.has(store, other.key):
-        base = archive.read(store, other.key).traces
-    else:  # the archive has a sample of it at most
-        line = f"{run.key} is compared with {other.key}, which is not in the local cache; reading its attention again"
-        tqdm.write(f"{line}, which takes as long as its training where its weights are absent too", file=sys.stderr)
-        documents, arrays = inputs_of(other)[0].splits["test"], base_arrays(other, progress=False)
-        base = attended(other, arrays, documents, compute_device(), progress=True).rounded()
+    base = at_hand(other)
+    same_as_archived(other, base)
     table = against(base, traces)
     return table, {"against": {"base": other.key, "jsd": float(table["jsd"].mean()), "tvd": float(table["tvd"].mean())}}
+
+
+def at_hand(run: Run, doc_ids: np.ndarray | None = None) -> Traces:
+    """Attention and outputs of a run on the test set, or on some of its documents: from the local cache, which holds
+    the whole test set; else its weights read it again, with one line on standard error where it is the whole."""
+    store = archive.cache_store()
+    if archive.has(store, run.key):
+        found = archive.read(store, run.key).traces
+        return found if doc_ids is None else found.take(np.flatnonzero(np.isin(found.doc_id, doc_ids)))
+    from attn_core.computing import compute_device, inputs_of
+    from attn_core.guiding import attended, base_arrays
+
+    documents = inputs_of(run)[0].splits["test"]
+    if doc_ids is None:
+        line = (
+            f"what is packed is compared with {run.key}, which is not in the local cache; reading its attention again"
+        )
+        tqdm.write(f"{line}, which takes as long as its training where its weights are absent too", file=sys.stderr)
+    else:
+        documents = documents.take(np.flatnonzero(np.isin(documents.doc_ids, doc_ids)))
+    arrays = base_arrays(run, progress=False)
+    return attended(run, arrays, documents, compute_device(), progress=doc_ids is None).rounded()
+
+
+def same_as_archived(base: Run, found: Traces | None = None) -> None:
+    """AttnError where a base, as trained here, is not the model that the archive holds under its key.
+
+    Seed and settings do not always make the model: sums in another order can carry a training elsewhere (a BiLSTM of
+    20 Newsgroups, trained again, was as far from its archived twin as another seed; those of SST and IMDB were not).
+    What builds on it would then stand beside a model that nobody can look up. found: the base's traces here; None reads
+    the archived documents alone. Nothing is said of bases of which the archive keeps no documents.
+    """
+    store = archive.archive_folder(required=False)
+    if store is None or catalogue.corpus(base.corpus).generated or not archive.has(store, base.key):
+        return
+    kept = archive.read(store, base.key).traces
+    if kept is None:
+        return
+    found = at_hand(base, kept.doc_id) if found is None else found
+    both = np.intersect1d(kept.doc_id, found.doc_id)
+    ours, theirs = (part.take(pd.Index(part.doc_id).get_indexer(both)) for part in (found, kept))
+    moved = float(jsd_ragged(ours.attention, theirs.attention, theirs.offsets).mean())
+    if moved > SAME:
+        raise AttnError(
+            f"the base {base.key} became another model here than the archived one (mean JSD of their attentions "
+            f"{moved:.3f}, expected at most {SAME}): archive this one too (run --fresh), and all that builds on it"
+        )
 
 
 def layer_of(run: Run) -> str:
