@@ -157,7 +157,7 @@ def no_better(rows: pd.DataFrame) -> str:
 
 
 def opposites(rows: pd.DataFrame) -> list[str]:
-    """The two models whose ranks by tau and by agreement with the optimum differ most, with what lies behind, as a list.
+    """The two models whose ranks by tau and agreement with the optimum differ most, with what lies behind, for a list.
 
     A reading is conditional on the numbers: a random order that has more than half of the agreement, and a regret below
     a tenth of the items.

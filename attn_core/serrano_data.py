@@ -115,7 +115,8 @@ def trainings(found: list[Result]) -> pd.DataFrame:
             kept = int(np.argmax([epoch["dev_accuracy"] for epoch in history]))  # the first of equals is kept
             halved = np.log2(history[0]["learning_rate"] / history[kept]["learning_rate"])
             each.append((n_train, kept + 1, len(history), run.record["run"]["epochs"], (kept + 1) * n_train, halved))
-        lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder], **dict(zip(names, np.mean(each, axis=0), strict=True)),
+        means = dict(zip(names, np.mean(each, axis=0), strict=True))
+        lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder], **means,
                       "enters no claim": weakness(corpus, list(runs.values()))})  # fmt: skip
     return pd.DataFrame(lines, columns=["data set", "model", *names, "enters no claim"])
 

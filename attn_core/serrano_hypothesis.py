@@ -57,8 +57,8 @@ def slopes_twice(found: Iterable[Result]) -> pd.DataFrame:
     """The slope of gap on dispersion over a run's documents, over all that flip and over those with an item left.
 
     A document of alike items flips with its last item under every order: a gap of 0 at a low dispersion, which pushes
-    the slope up whatever attention does. Columns corpus, encoder, seed, all, left, n_all, n_left: of runs whose table of
-    documents is stored (first seeds), generated ones left out.
+    the slope up whatever attention does. Columns corpus, encoder, seed, all, left, n_all, n_left: of runs whose table
+    of documents is stored (first seeds), generated ones left out.
     """
     rows = []
     for result in found:

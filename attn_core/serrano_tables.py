@@ -202,22 +202,22 @@ def panels(
     )
 
 
-def closest(rows: pd.DataFrame) -> str:
-    """Which rankings of `rankings` come closest to the optimum, on common documents, in words.
+def closest(rows: pd.DataFrame) -> list[str]:
+    """Which rankings of `rankings` come closest to the optimum, on common documents, for a list: an item a unit.
 
     Over the models that count: with five seeds or more where there are such, else with fewer, which the words say.
     """
     told_seeds, mine = "", rows[rows["counts"] & (rows["ranking"] != "optimum")]
     if mine.empty:
-        return "No model that counts is stored, so nothing is said of the rankings."
+        return ["No model that counts is stored, so nothing is said of the rankings."]
     if (mine["n_seeds"] >= HEADLINE_SEEDS).any():
         mine = mine[mine["n_seeds"] >= HEADLINE_SEEDS]
     else:
         told_seeds = f", none of them with {HEADLINE_SEEDS} seeds, so this decides nothing"
     wide = mine.pivot_table(index=["corpus", "encoder"], columns=["quantity", "ranking"], values="mean")
     if "regret_common" not in wide or wide["regret_common"].dropna().empty:
-        return "No document of a model that counts flips under every ranking, so nothing is said of the rankings."
-    beyond, sentences = wide["regret_common"].dropna(), []
+        return ["No document of a model that counts flips under every ranking, so nothing is said of the rankings."]
+    beyond, units = wide["regret_common"].dropna(), []
     for unit, items in (("han", "Sentences"), ("flan", "Words")):
         part = beyond[beyond.index.get_level_values("encoder").str.startswith(unit)]
         if part.empty:
@@ -226,29 +226,30 @@ def closest(rows: pd.DataFrame) -> str:
         best = part.idxmin(axis=1).value_counts()
         wins = ", ".join(f"{NAMES[name]} on {best[name]}" for name in order if name in best)
         equals = wide["equals"].loc[part.index]
-        clauses = [
-            f"{NAMES[name]} ({part[name].mean():.1%}; the smallest set in {equals[name].mean():.0%} of documents that can "
-            "flip)"
-            for name in order
+        found = [
+            f"{NAMES[name]} {part[name].mean():.1%}; the smallest set in {equals[name].mean():.0%}" for name in order
         ]
         models = sorted(part.index, key=lambda model: (model[0], HIERARCHICAL.index(model[1])))
         names = ", ".join(f"{corpus} {ENCODER_NAMES[encoder]}" for corpus, encoder in models)
-        sentences.append(
-            f"{items} too many, as a share of the document, on documents that flip under "
-            f"every ranking, mean over {names}{told_seeds}: {'; '.join(clauses)}. Least on single models: {wins}."
-        )
-    return f"{' '.join(sentences)} Neighbours in these lists need not be told apart."
+        lines = nested([*found, f"least on single models: {wins}"])
+        units.append(f"{items} too many, mean over {names}{told_seeds}:{lines}")
+    return units
 
 
-def paper_order(rows: pd.DataFrame) -> str:
-    """What `steps` says of the paper's order, in words: models that count and have five or more seeds decide a step."""
+def nested(texts: list[str]) -> str:
+    """Texts as a list under an item of a list."""
+    return "".join(f"\n  - {text}" for text in texts)
+
+
+def paper_order(rows: pd.DataFrame) -> list[str]:
+    """What `steps` says of the paper's order, for a list: models that count, of five or more seeds, decide a step."""
     order = ", ".join(map(NAMES.get, PAPERS_ORDER))
     judged = rows[rows["counts"] & (rows["n_seeds"] >= HEADLINE_SEEDS)]
     if judged.empty:
-        return (
+        return [
             f"Whether the order is the one reported of the paper ({order}) is not decided, for no model that counts "
             f"has {HEADLINE_SEEDS} seeds; {NAMES['gradient']} and {NAMES['product']} in particular are not told apart."
-        )
+        ]
     clauses, all_clear = [], True
     for (earlier, later), part in judged.groupby(["earlier", "later"], sort=False):
         as_told, reverse = int((part["low"] > 0).sum()), int((part["high"] < 0).sum())
@@ -260,14 +261,14 @@ def paper_order(rows: pd.DataFrame) -> str:
             else f"{first} and {second} are not told apart on any of {n}"
         )
     if all_clear:
-        return (
+        return [
             f"Every step of the order reported of the paper ({order}) is clear on every model that counts, of "
             f"{HEADLINE_SEEDS} or more seeds ({judged.groupby(['corpus', 'encoder']).ngroups})."
-        )
-    return (
-        f"The order reported of the paper ({order}), step by step on models of {HEADLINE_SEEDS} or more seeds: "
-        f"{'; '.join(clauses)}."
-    )
+        ]
+    return [
+        f"The order reported of the paper ({order}), step by step on models of {HEADLINE_SEEDS} or more seeds:"
+        f"{nested(clauses)}"
+    ]
 
 
 # ---- the race of section 6 -------------------------------------------------------------------------------------------

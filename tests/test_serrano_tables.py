@@ -125,25 +125,29 @@ def test_regret_on_common_documents_by_hand(every):
 
 def test_what_is_said_of_the_closest_follows_the_numbers(every):
     told = closest(rankings(every, WEAK))
-    assert told.startswith("Sentences too many, ") and " Words too many, " in told
-    assert "mean over imdb_stars HANrnn, imdb_stars HANconv, imdb_stars HANnoenc: gradient × attention (" in told
-    assert told.count("%") == 20 and "decides nothing" not in told
+    sentences, words = told
+    assert sentences.startswith("Sentences too many, ") and words.startswith("Words too many, ")
+    mean = "mean over imdb_stars HANrnn, imdb_stars HANconv, imdb_stars HANnoenc:\n  - gradient × attention "
+    assert mean in sentences and "decides nothing" not in sentences + words
+    assert sentences.count("%") == words.count("%") == 10 and sentences.count("\n  - ") == 6
     least = every.loc[(every["statistic"] == "fraction_optimum") & (every["bin"] == "common"), "value"].min()
     better = changed(every, "fraction_random", "mean", least, bin="common")
-    assert "HANnoenc: random (" in closest(rankings(better, WEAK))
+    assert "HANnoenc:\n  - random " in closest(rankings(better, WEAK))[0]
     one = changed(every, "fraction_random", "mean", least, "han_rnn", bin="common")
-    assert "gradient × attention on 2, random on 1. Words" in closest(rankings(one, WEAK))
-    assert "the smallest set in 12% of documents" in closest(
-        rankings(changed(every, "equals_attention", "mean", 0.12), WEAK)
-    )
+    assert closest(rankings(one, WEAK))[0].endswith("least on single models: gradient × attention on 2, random on 1")
+    twelve = closest(rankings(changed(every, "equals_attention", "mean", 0.12), WEAK))
+    assert all("; the smallest set in 12%\n" in unit for unit in twelve)
+    assert all("; the smallest set in 12%\n" not in unit for unit in told)
     own = changed(every, "regret_fraction_random", "mean", 0.0)
     assert closest(rankings(own, WEAK)) == told, "each ranking's own documents enter no comparison"
 
 
 def test_nothing_is_said_of_too_little(every):
-    assert "none of them with 5 seeds, so this decides nothing" in closest(rankings(summaries(six_models(2))))
+    few = closest(rankings(summaries(six_models(2))))
+    assert all("none of them with 5 seeds, so this decides nothing:" in unit for unit in few) and len(few) == 2
     nobody = dict.fromkeys({("imdb_stars", name) for name in every["encoder"]})
-    assert closest(rankings(every, nobody)).startswith("No model that counts")
+    (nothing,) = closest(rankings(every, nobody))
+    assert nothing.startswith("No model that counts")
 
 
 def by_hand(lows, seeds: int = 5) -> pd.DataFrame:
@@ -157,16 +161,15 @@ def by_hand(lows, seeds: int = 5) -> pd.DataFrame:
 
 
 def test_the_papers_order_is_judged_by_clear_differences_of_five_seeds():
-    assert paper_order(by_hand((0.1, 0.1, 0.1))).endswith(
-        "is clear on every model that counts, of 5 or more seeds (2)."
-    )
-    few = paper_order(by_hand((0.1, 0.1, 0.1), seeds=4))
+    (clear,) = paper_order(by_hand((0.1, 0.1, 0.1)))
+    assert clear.endswith("is clear on every model that counts, of 5 or more seeds (2).")
+    (few,) = paper_order(by_hand((0.1, 0.1, 0.1), seeds=4))
     assert "is not decided" in few and "gradient and gradient × attention in particular are not told apart" in few
-    mixed = paper_order(by_hand((-0.01, -0.1, 0.1)))
-    assert "gradient × attention and gradient are not told apart on any of 2" in mixed
-    assert "gradient clearly needs less than attention on 0 of 2, more on 2" in mixed
-    assert "attention clearly needs less than random on 2 of 2, more on 0" in mixed
-    assert "is not decided" in paper_order(by_hand((0.1, 0.1, 0.1)).assign(counts=False))
+    (mixed,) = paper_order(by_hand((-0.01, -0.1, 0.1)))
+    assert "\n  - gradient × attention and gradient are not told apart on any of 2" in mixed
+    assert "\n  - gradient clearly needs less than attention on 0 of 2, more on 2" in mixed
+    assert "\n  - attention clearly needs less than random on 2 of 2, more on 0" in mixed
+    assert "is not decided" in paper_order(by_hand((0.1, 0.1, 0.1)).assign(counts=False))[0]
 
 
 def test_steps_are_differences_within_seeds(every):
