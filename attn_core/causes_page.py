@@ -32,12 +32,18 @@ def folded(title: str, body: str) -> str:
 LEGEND = (
     "One row for each number or claim that differs, one column for each thing that was tried. A variant is a run that "
     "differs from the standard one in a single field. Its cell says by how much it moves the number, over the seeds "
-    f"that both have (95 % Student t interval; none below {INTERVAL_SEEDS} seeds): ✓ the row would hold with it and "
-    "does not without it; ○ it holds on these seeds without it too, so nothing is explained; ✗ it still differs; a "
-    "blank: no such run, or one that ended with the standard checkpoint. Authors' other run, corrected value: ✓ ours "
-    "lies within the tolerance of it. Our seeds: their smallest and largest value, and how many alone would hold."
+    f"that both have (95 % Student t interval; none below {INTERVAL_SEEDS} seeds)."
 )
-"""What the cells of the tables say."""
+"""What the cells of the tables say; MARKS: what stands in them besides."""
+
+MARKS = (
+    "✓: the row would hold with the variant and does not without it.",
+    "○: it holds on these seeds without it too, so nothing is explained.",
+    "✗: it still differs.",
+    "Blank: no such run, or one that ended with the standard checkpoint.",
+    "Authors' other run, corrected value: ✓ ours lies within the tolerance of it.",
+    "Our seeds: their smallest and largest value, and how many alone would hold.",
+)
 
 
 def told_row(row, digits: int = 2) -> dict[str, str]:
@@ -80,7 +86,8 @@ def tried_html(rows: pd.DataFrame, results: list[Result] | None = None, by: str 
     for name, part in differs.groupby(by, sort=False):
         title = f"{name}: {len(part)} differ{'s' if len(part) == 1 else ''}"
         boxes.append(folded(title, tried_table(part, found[found["row"].isin(part.index)])))
-    return f"<p>{LEGEND}</p>{''.join(boxes)}"
+    marks = "".join(f"<li>{mark}</li>" for mark in MARKS)
+    return f"<p>{LEGEND}</p><ul>{marks}</ul>{''.join(boxes)}"
 
 
 def tried_table(rows: pd.DataFrame, found: pd.DataFrame) -> str:

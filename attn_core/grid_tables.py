@@ -149,8 +149,8 @@ def small_changes(grids: dict[str, Grid]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["corpus", "model", "text", "side"])
 
 
-def told_small(rows: pd.DataFrame) -> str:
-    """`small_changes` in words: where small changes prevail, where not, and what is not decided."""
+def told_small(rows: pd.DataFrame) -> list[str]:
+    """`small_changes` in a sentence for each kind of data: where small changes prevail, where not, what is open."""
     sentences = []
     for text, what in ((True, "single texts"), (False, "questions and inference")):
         part = rows[rows["text"] == text]
@@ -164,4 +164,4 @@ def told_small(rows: pd.DataFrame) -> str:
             f"On {what} small changes prevail in {(judged['side'] == 'small').sum()} of {len(judged)} models with "
             f"enough seeds and large ones in {len(large)} ({not_small}); {(judged['side'] == 'open').sum()} are open."
         )
-    return " ".join(sentences)
+    return sentences
