@@ -29,7 +29,7 @@ def verdicts(rows: pd.DataFrame, wanted: pd.DataFrame | None = None) -> pd.DataF
         claim, mine = claim_name(item).removeprefix("Statement "), rows[(rows["item"] == item) & rows["ours"].notna()]
         lines += [
             {"claim": claim, "data set": row.corpus, "model": model_name(row.encoder), "asked": asked(row),
-             "ours": across.told(row.ours, row.low, row.high, ".3f"), "seeds": row.n_seeds, "verdict": verdict(row)}
+             "ours": across.told(row.ours, row.low, row.high, ".3f", possible(item)), "seeds": row.n_seeds, "verdict": verdict(row)}
             for row in mine.itertuples()
         ]  # fmt: skip
         if mine.empty:
@@ -45,6 +45,11 @@ def verdicts(rows: pd.DataFrame, wanted: pd.DataFrame | None = None) -> pd.DataF
                 }
             )
     return pd.DataFrame(lines, columns=["claim", "data set", "model", "asked", "ours", "seeds", "verdict"])
+
+
+def possible(item: str) -> tuple[float, float]:
+    """The values that a statement's number can have: an interval is cut there."""
+    return (-1, 1) if serrano_scores.number_of(item) in serrano_scores.DIFFERENCES else (0, 1)
 
 
 def asked(row) -> str:
