@@ -174,13 +174,16 @@ def ranking_table(rows: pd.DataFrame, quantity: str, names: Mapping[str, str]) -
     )
     part, lines = rows[rows["quantity"] == quantity], []
     for (corpus, encoder), found in part.groupby(["corpus", "encoder"], sort=False):
-        cells = {NAMES[row.ranking]: told(row.mean, row.low, row.high, form, bounds) for row in found.itertuples()}
+        shown = [told(row.mean, row.low, row.high, form, bounds) for row in found.itertuples()]
+        cells = {
+            NAMES[name]: cell.removesuffix(" (no interval)") for name, cell in zip(found["ranking"], shown, strict=True)
+        }
         mark = "" if found["counts"].iloc[0] else " *"
         lines.append(
             {"data set": corpus, "model": names[encoder] + mark, **cells, "seeds": int(found["n_seeds"].max())}
         )
     there = [NAMES[ranking] for ranking in RANKINGS if (part["ranking"] == ranking).any()]
-    return pd.DataFrame(lines, columns=["data set", "model", *there, "seeds"])
+    return pd.DataFrame(lines, columns=["data set", "model", "seeds", *there])
 
 
 def panels(
