@@ -56,8 +56,8 @@ def pack_run(run: Run) -> None:
     layer = layer_of(run)
     against, notes = beside(run, traces)
     if traces.gradient is None or run.attention == "uniform":
-        # Of adversaries and uniform twins only what lies beside the base is of interest.
-        return pack(run.key, None, layer, against=against, notes=notes)
+        # Of adversaries and uniform twins only what lies beside the base is of interest; of adversaries, its means.
+        return pack(run.key, None, layer, against=None if run.divergence is not None else against, notes=notes)
     if run.family == "hierarchical":
         from attn_core.experiments.erasure import document_table, summary_table
 
