@@ -4,7 +4,7 @@ data/archive/<key>/     record.json     parameters, metrics, device, versions, S
                         documents.parquet   every per-document statistic at default parameters (first seeds only)
                         summary.parquet     the same by class and bin (every seed)
                         against.parquet     attention and output beside another run's (seeds, uniform)
-                        traces.parquet      traces of the corpus's fixed sample of test documents (first seeds; of texts five)
+                        traces.parquet      traces of the corpus's fixed sample of test documents (not every seed)
 <cache>/runs/<key>/     record.json and the traces of the whole test set; weights: see weights.py
 """
 

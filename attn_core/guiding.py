@@ -106,8 +106,8 @@ def attended(base: Run, arrays: dict[str, np.ndarray], documents: Documents, dev
 
 def base_arrays(base: Run, progress: bool = True) -> dict[str, np.ndarray]:
     """The trained weights of a base at its selection, from the cache, else trained now: the archive holds none."""
-    made = _, _, inputs = inputs_of(base)
-    if progress and weights.read_weights(archive.cache_store(), weights_key(base), inputs) is None:
+    made = inputs_of(base)
+    if progress and not weights.cached(archive.cache_store(), weights_key(base)):
         print(f"the weights of {base.key} are not cached; training it", file=sys.stderr)
     with torch.random.fork_rng(devices=[]):  # what trains next starts from its own seed alone
         return trained(base, made, progress)[0][base.selection]

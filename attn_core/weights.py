@@ -33,6 +33,11 @@ def write_weights(
         partial.unlink(missing_ok=True)
 
 
+def cached(store: Path, key: str) -> bool:
+    """Whether the weights of a training lie in the cache, on whatever data it was trained."""
+    return (store.parent / "weights" / f"{key}.safetensors").is_file()
+
+
 def read_weights(
     store: Path, key: str, inputs: dict[str, str] | None = None
 ) -> tuple[dict[str, dict[str, np.ndarray]], dict] | None:
@@ -42,9 +47,9 @@ def read_weights(
     """
     from safetensors import SafetensorError, safe_open
 
-    path = store.parent / "weights" / f"{key}.safetensors"
-    if not path.is_file():
+    if not cached(store, key):
         return None
+    path = store.parent / "weights" / f"{key}.safetensors"
     try:
         with safe_open(path, framework="numpy") as file:
             about = file.metadata()

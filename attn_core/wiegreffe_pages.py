@@ -94,17 +94,17 @@ def sentence_under(run: Run, text: str):
     from attn_core.tracing import trace
 
     store, key = archive.cache_store(), weights_key(run)
-    if weights.read_weights(store, key) is None:
+    if not weights.cached(store, key):
         return None
     try:
         data, _, inputs = inputs_of(run)
     except AttnError:
         return None
-    cached = weights.read_weights(store, key, inputs)  # none where they were trained on another vocabulary
-    if cached is None:
+    found = weights.read_weights(store, key, inputs)  # none where they were trained on another vocabulary
+    if found is None:
         return None
     index, tokens = {word: i for i, word in enumerate(data.vocabulary)}, clean_sst(text)
     ids = np.array([START, *(index.get(token, UNKNOWN) for token in tokens), END], dtype=np.int32)
     document = Documents(ids, np.array([0, len(ids)]), np.zeros(1, np.int64), np.zeros(1, np.int64))
-    model = from_arrays(run.encoder, run.attention, cached[0][run.selection])
+    model = from_arrays(run.encoder, run.attention, found[0][run.selection])
     return tokens, trace(model, document, gradient=False, leave_one_out=False, progress=False)
