@@ -203,5 +203,6 @@ def near_bound(every: pd.DataFrame, epsilon: float = 0.05) -> dict[str, object]:
     theirs = ordered(theirs[theirs["corpus"].isin(across.paper_sets())]).rename(columns={"class_name": "group"})
     most = theirs[theirs["final"] > 0.5]
     return {
-        "ours": sided(ours, 0.5), "authors_most": len(most), "authors_cells": len(theirs), "authors_sets": across.listed(label(most)),
+        "ours": sided(ours, 0.5), "authors_most": len(most), "authors_cells": len(theirs),
+        "authors_sets": across.listed(label(most)),
     }  # fmt: skip

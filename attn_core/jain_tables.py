@@ -259,8 +259,8 @@ def sided(
 ) -> pd.DataFrame:
     """Data sets against a threshold: columns corpus, side (of SIDES) and told (the number with its interval).
 
-    rows: corpus, ours, low, high, n_seeds; those without our value are left out. An end of an interval that `form` would
-    round onto the threshold gets one digit more.
+    rows: corpus, ours, low, high, n_seeds; those without our value are left out. An end of an interval that `form`
+    would round onto the threshold gets one digit more.
     """
     rows = ordered(rows[rows["ours"].notna()])
     finer = f".{int(form[1]) + 1}{form[2:]}"

@@ -101,8 +101,8 @@ def counting(cells: pd.DataFrame) -> list[str]:
     judged = own[own["lies"].isin(["passes", "fails", "open"])]
     elsewhere = cells[(cells["kind"] == "ours") & (cells["data"] != "same") & cells["test"].isin(CLAIMS)]
     return [
-        "A cell is one test, one data set and one model. It can be judged where at least "
-        f"{HEADLINE_SEEDS} seeds (for the need for the score all that are planned) were trained on the papers' own data.",
+        f"A cell is one test, one data set and one model. It can be judged where at least {HEADLINE_SEEDS} seeds "
+        "(for the need for the score all that are planned) were trained on the papers' own data.",
         f"So judged, on the papers' own data ({listed(dict.fromkeys(judged['corpus']))}): {total['judged']} cells of "
         f"{judged['test'].nunique()} tests; {total['few']} more wait for seeds.",
         f"On parts of the data and on stand-ins, which enter no total, {others['passes']} pass, {others['fails']} "

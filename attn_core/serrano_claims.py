@@ -29,7 +29,8 @@ def verdicts(rows: pd.DataFrame, wanted: pd.DataFrame | None = None) -> pd.DataF
         claim, mine = claim_name(item).removeprefix("Statement "), rows[(rows["item"] == item) & rows["ours"].notna()]
         lines += [
             {"claim": claim, "data set": row.corpus, "model": model_name(row.encoder), "asked": asked(row),
-             "ours": across.told(row.ours, row.low, row.high, ".3f", possible(item)), "seeds": row.n_seeds, "verdict": verdict(row)}
+             "ours": across.told(row.ours, row.low, row.high, ".3f", possible(item)), "seeds": row.n_seeds,
+             "verdict": verdict(row)}
             for row in mine.itertuples()
         ]  # fmt: skip
         if mine.empty:

@@ -73,7 +73,8 @@ def test_a_cell_holds_a_number_or_why_there_is_none():
     points = trained(points_of(curve()))
     moving = points.assign(settled=points["divergence"] != 3e-4)
     one = moving.assign(settled=moving["settled"] | (moving["seed"] == 10))
-    for rows, apart, wanted in ((points, 0.3, r"0\.028 \(0\.\d{3} to 0\.\d{3}\)"), (points, 0.1, "far"), (moving, 0.3, "moving"),
+    interval = r"0\.028 \(0\.\d{3} to 0\.\d{3}\)"
+    for rows, apart, wanted in ((points, 0.3, interval), (points, 0.1, "far"), (moving, 0.3, "moving"),
                                 (one, 0.3, r"0\.0\d\d \[1 of 3\]")):  # fmt: skip
         (row,) = frontier.read_off(rows, (0.15,), apart=apart).itertuples()
         assert re.fullmatch(wanted, told.told_cell(row, 3)), told.told_cell(row, 3)

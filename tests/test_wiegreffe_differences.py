@@ -6,7 +6,8 @@ from attn_core import wiegreffe_differences
 
 
 def difference(corpus, contrast, mean, lies, half=0.01, seeds=5, guides=5, score="f1"):
-    return {"corpus": corpus, "contrast": contrast, "score": score, "mean": mean, "low": mean - half, "high": mean + half,
+    return {"corpus": corpus, "contrast": contrast, "score": score, "mean": mean, "low": mean - half,
+            "high": mean + half,
             "n_seeds": seeds, "n_guides": guides, "lies": lies}  # fmt: skip
 
 
@@ -29,7 +30,8 @@ def test_the_table_of_differences_has_a_column_a_data_set():
     shown = wiegreffe_differences.table_of_differences(pd.DataFrame(rows)).set_index("difference")
     assert list(shown) == ["sst", "imdb", "seeds"]
     assert shown.loc["a − b"].tolist() == [
-        "+0.100 (+0.090 to +0.110), above 0", f"+0.020 (+0.010 to +0.030), not shown {wiegreffe_differences.UNSHOWN}", "5",
+        "+0.100 (+0.090 to +0.110), above 0",
+        f"+0.020 (+0.010 to +0.030), not shown {wiegreffe_differences.UNSHOWN}", "5",
     ]  # fmt: skip
     assert shown.loc["c − d (AUC)"].tolist() == ["-0.100 (-0.110 to -0.090), not judged", "–", "5 of 1 guide"]
     assert shown.loc["e − f", "imdb"].endswith("below 0") and shown.loc["e − f", "seeds"] == "imdb 5, sst 6"
