@@ -35,7 +35,7 @@ Variant = tuple[tuple[str, object], ...]
 """The (field, value) pairs in which a run differs from the standard one; () is the standard run itself."""
 
 CONTROLS = ("premise",)
-"""Options that make a control of a data set, not a cause of anything."""
+"""Options that make a control of a data set, not a cause of anything; nor is `rounding` one."""
 
 COLUMNS = (
     *NAMES, "cause", "in_words", "why", "key", "n_seeds", "value", "shift", "low", "high", "within",
@@ -78,7 +78,7 @@ def by_variant(results: list[Result]) -> tuple[dict[Variant, Cells], dict[tuple,
     for result in results:
         run = from_dict(result.record["run"])
         variant = difference(replace(run, seed=SEEDS[0]))
-        control = any(name in CONTROLS for name, _ in run.options)
+        control = run.rounding or any(name in CONTROLS for name, _ in run.options)
         if len(variant) <= 1 and run.seed in SEEDS and not control:
             groups.setdefault(variant, []).append(result)
             place = (run.corpus, run.encoder, run.attention, run.seed)

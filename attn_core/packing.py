@@ -75,13 +75,16 @@ def pack_run(run: Run) -> None:
 def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
     """The run's attention and output beside those of the run it is compared with: per document, means for the record.
 
-    Both are those of the whole test set. AttnError as `same_as_archived`.
+    Both are those of the whole test set. AttnError as `same_as_archived`. A training that differs by rounding stands
+    beside the documents that the archive keeps of its twin: trained again here, the twin would be one more of these.
     """
     other = compared_with(run)
     if other is None:
         return None, {}
-    base = at_hand(other)
-    same_as_archived(other, base)
+    base = archived(other) if run.rounding else None
+    if base is None:
+        base = at_hand(other)
+        same_as_archived(other, base)
     table = against(base, traces)
     return table, {"against": {"base": other.key, "jsd": float(table["jsd"].mean()), "tvd": float(table["tvd"].mean())}}
 
@@ -108,6 +111,12 @@ def at_hand(run: Run, doc_ids: np.ndarray | None = None) -> Traces:
     return attended(run, arrays, documents, compute_device(), progress=doc_ids is None).rounded()
 
 
+def archived(run: Run) -> Traces | None:
+    """The documents that the archive keeps of a run; None where it keeps none."""
+    store = archive.archive_folder(required=False)
+    return archive.read(store, run.key).traces if store is not None and archive.has(store, run.key) else None
+
+
 def same_as_archived(base: Run, found: Traces | None = None) -> None:
     """AttnError where a base, as trained here, is not the model that the archive holds under its key.
 
@@ -116,11 +125,8 @@ def same_as_archived(base: Run, found: Traces | None = None) -> None:
     What builds on it would then stand beside a model that nobody can look up. found: the base's traces here; None reads
     the archived documents alone. Nothing is said of bases of which the archive keeps no documents.
     """
-    store = archive.archive_folder(required=False)
-    if store is None or catalogue.corpus(base.corpus).generated or not archive.has(store, base.key):
-        return
-    kept = archive.read(store, base.key).traces
-    if kept is None:
+    kept = archived(base)
+    if kept is None or catalogue.corpus(base.corpus).generated:
         return
     found = at_hand(base, kept.doc_id) if found is None else found
     both = np.intersect1d(kept.doc_id, found.doc_id)

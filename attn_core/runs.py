@@ -48,7 +48,8 @@ class Run:
     Table 2). hidden: units per direction, filters per kernel or projection width. epochs, batch, hidden, learning_rate,
     decay: None takes what the papers use for the corpus and the encoder; a hidden that stays None is the encoder's own.
     fraction: share of the training documents that is used, see `reduced`. options: (name, value) pairs, the knobs of a
-    generated corpus.
+    generated corpus. rounding: 0, or which draw moves each starting weight to a neighbouring float32, see
+    `standard.nudge`: how much of what another seed changes is rounding alone.
     """
 
     corpus: str
@@ -69,6 +70,7 @@ class Run:
     guide: str = ""
     words: str = "text"
     divergence: float | None = None
+    rounding: int = 0
 
     def __post_init__(self) -> None:
         entry = catalogue.corpus(self.corpus)
@@ -90,9 +92,9 @@ class Run:
 
     def _check_numbers(self) -> None:
         """AttnError where a number is none, or lies where it must not."""
-        for name in ("seed", "epochs", "batch", "hidden"):
+        for name in ("seed", "rounding", "epochs", "batch", "hidden"):
             value = getattr(self, name)
-            least = 0 if name == "seed" else 1
+            least = 0 if name in ("seed", "rounding") else 1
             if name == "hidden" and value is None:
                 continue
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -120,6 +122,7 @@ class Run:
             (self.divergence is None or self.divergence >= 0, "divergence must not be negative"),
             (self.encoder not in HIERARCHICAL or self.attention == "tanh", "HAN and FLAN models have attention 'tanh'"),
             (self.encoder not in HIERARCHICAL or self.selection == "dev", "HAN and FLAN models take selection 'dev'"),
+            (not self.rounding or self.family in ("text", "pair"), "rounding goes with the models of Jain & Wallace"),
         )
         for met, rule in rules:
             if not met:
@@ -257,10 +260,13 @@ def warn_if_data_differ(result: Result) -> None:
 
 
 def compared_with(run: Run) -> Run | None:
-    """The run beside whose attention and outputs this one is stored: an adversary's base; of further seeds of the main
-    model (BiLSTM with additive attention) and of its uniform twin the first seed; else None."""
+    """The run beside whose attention and outputs this one is stored: an adversary's base; the same training but for
+    the rounding; of further seeds of the main model (BiLSTM with additive attention) and of its uniform twin the first
+    seed; else None."""
     if run.divergence is not None:
         return run.base
+    if run.rounding:
+        return replace(run, rounding=0)
     first = Run(run.corpus, selection=run.selection) if run.family == "text" else run
     if catalogue.corpus(run.corpus).generated and (run.family, run.encoder) == ("text", "lstm"):
         first = replace(run, seed=SEEDS[0], attention="tanh")  # with the same knobs, and the training that fits them

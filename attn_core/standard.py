@@ -1,6 +1,8 @@
 """The models of Jain & Wallace as they are trained and traced: single texts and pairs."""
 
 import numpy as np
+import torch
+from torch import nn
 
 from attn_core.computing import outputs_of
 from attn_core.corpora import catalogue
@@ -17,10 +19,26 @@ MODELS = {"text": classifier, "pair": paired}
 def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool) -> Trained:
     """One training, both checkpoints; see `training.train`."""
     model = MODELS[run.family].build(run.encoder, run.attention, matrix, outputs_of(run, data), run.hidden).to(device)
+    if run.rounding:
+        nudge(model, run.rounding)
     return train(
         model, data, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
         decay=run.decay, class_weights=run.class_weights, progress=progress,
     )  # fmt: skip
+
+
+def nudge(model: nn.Module, draw: int) -> None:
+    """Move each weight that is not 0 to the next float32 above or below it, by the coins of a draw, in place.
+
+    A change of the size of one rounding (2^-24 to 2^-23 of the weight), as it would come of sums in another order:
+    another number of threads, processor or library. Seed, batches and all else stay. Zeros stay so that pads do.
+    """
+    coins = torch.Generator().manual_seed(draw)
+    with torch.no_grad():
+        for weight in model.parameters():
+            up = torch.randint(2, weight.shape, generator=coins).bool().to(weight.device)
+            moved = torch.nextafter(weight, torch.where(up, torch.inf, -torch.inf))
+            weight.copy_(torch.where(weight == 0, weight, moved))
 
 
 LONGEST_DELETED = 500
@@ -31,9 +49,11 @@ def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, pr
     """Traces of the test set with gradient and leave-one-out.
 
     Without the latter, the dearest part, where no test reads it: uniform weights rank no words, and long generated
-    documents.
+    documents. Of a training that differs by rounding only attention and outputs are compared: it is traced for these.
     """
     model = MODELS[run.family].from_arrays(run.encoder, run.attention, arrays).to(device)
     test = data.splits["test"]
     long = catalogue.corpus(run.corpus).generated and int(test.lengths.max()) - 2 > LONGEST_DELETED
-    return trace(model, test, leave_one_out=not long and run.attention != "uniform", progress=progress)
+    words = not run.rounding
+    delete = words and not long and run.attention != "uniform"
+    return trace(model, test, gradient=words, leave_one_out=delete, progress=progress)
