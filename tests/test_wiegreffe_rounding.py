@@ -1,0 +1,73 @@
+"""What of a seed's variance is rounding: means over shared documents, the verdict, its words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from wiegreffe_results import beside_table
+
+from attn_core import archive
+from attn_core import wiegreffe_rounding as rounding
+from attn_core.runs import SEEDS, Run, as_dict
+
+
+def made(of_rounding: list[float], of_seeds: list[float], corpus="sst") -> pd.DataFrame:
+    tables = [{i: beside_table(jsd) for i, jsd in enumerate(values)} for values in (of_rounding, of_seeds)]
+    return rounding.compared(rounding.distances(*tables, corpus))
+
+
+def test_means_are_over_the_documents_that_all_trainings_have():
+    whole, part = beside_table(0.1, 8), beside_table(0.1, 8).assign(jsd=np.arange(8.0)).iloc[[6, 2]]
+    rows = rounding.distances({1: part}, {50: whole, 257: whole.assign(jsd=whole["doc_id"])}, "sst")
+    assert rows["n"].tolist() == [2, 2, 2] and rows["jsd"].tolist() == [4.0, pytest.approx(0.1), 4.0]
+    assert rows["kind"].tolist() == ["rounding", "seed", "seed"] and rows["number"].tolist() == [1, 50, 257]
+
+
+def test_welch_by_hand():
+    """Means 3 and 1, variances 4 and 1 over 3 values each: error sqrt(5/3), 2.941 degrees of freedom, t 3.2188."""
+    low, high = rounding.welch(np.array([1.0, 3.0, 5.0]), np.array([0.0, 1.0, 2.0]))
+    assert (low + high) / 2 == pytest.approx(2)
+    assert (high - low) / 2 == pytest.approx(3.21876 * np.sqrt(5 / 3), rel=1e-5)
+    assert np.isnan(rounding.welch(np.ones(2), np.ones(3))).all()
+
+
+NEAR = [0.10, 0.11, 0.12, 0.11, 0.10]
+
+
+@pytest.mark.parametrize(("of_rounding", "of_seeds", "lies", "words"), [
+    ([1e-5] * 4 + [2e-5], NEAR, "none", "what differs is the seed's doing. Rounding 0.000012 ("),
+    (NEAR, NEAR[::-1], "alike", "not told apart: trained again"),
+    (NEAR, [0.2, 0.21, 0.22, 0.2], "seeds farther", "rounding alone makes 52% of their distance"),
+    ([0.2, 0.21, 0.22, 0.2, 0.2], NEAR, "rounding farther", "farther than another seed"),
+    (NEAR[:4], NEAR, "few", "a verdict needs 5 of each"),
+    (NEAR, NEAR[:3], "few",
+     "0.108 (0.098 to 0.118), 5 trainings; other seeds 0.110 (0.085 to 0.135), 3; outputs move by 0.050 and 0.050"),
+])  # fmt: skip
+def test_the_sentence_follows_the_numbers(of_rounding, of_seeds, lies, words):
+    (row,) = made(of_rounding, of_seeds).itertuples()
+    assert row.lies == lies and words in rounding.sentence(row)
+
+
+def test_absent_trainings_are_named_by_data_set(tmp_path, monkeypatch):
+    store = tmp_path / "archive"
+    (tmp_path / "sweeps").mkdir()
+    store.mkdir()
+    (tmp_path / "sweeps" / "rounding.yml").write_text("- corpus: [sst, 20news]\n  rounding: [1, 2]\n")
+    monkeypatch.setenv("ATTN_ARCHIVE", str(store))
+    run = Run("sst", rounding=2)
+    archive.write(store, run.key, {"key": run.key, "run": as_dict(run)}, {"against.parquet": beside_table(0.1)})
+    found, lines = rounding.gather(["sst", "20news", "imdb"])
+    assert {corpus: list(tables) for corpus, tables in found.items()} == {"sst": [2]}
+    told = "trainings that differ by rounding absent"
+    assert [line.split("\n")[0] for line in lines] == [f"sst: 1 of 2 {told}", f"20news: 2 of 2 {told}"]
+    assert rounding.gather(["imdb"]) == ({}, [])
+
+
+def test_strips_draw_a_point_a_training():
+    import matplotlib.pyplot as plt
+
+    rows = pd.concat([rounding.distances({1: beside_table(0.1)}, {s: beside_table(0.2) for s in SEEDS[1:3]}, name)
+                      for name in ("sst", "20news")])  # fmt: skip
+    _, ax = plt.subplots()
+    rounding.strips(ax, rows)
+    assert [len(line.get_xdata()) for line in ax.get_lines()] == [2, 4] and ax.get_xscale() == "log"
+    plt.close()
