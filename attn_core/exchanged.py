@@ -21,7 +21,8 @@ from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.tables import has_one_logit
 from attn_core.runs import SEEDS, Run
-from attn_core.serrano_tables import counts, over_documents
+from attn_core.serrano_intervals import over_documents
+from attn_core.serrano_tables import counts
 from attn_core.traces import Traces
 
 TESTS = {

@@ -4,7 +4,7 @@ All take summaries (`serrano_pages.summaries`: corpus, encoder, seed, statistic,
 that enter no claim (`serrano_pages.weak`), and return tables or words; every word follows from the numbers.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -15,10 +15,11 @@ from attn_core.archive import ENCODER_NAMES
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.erasure import RANKINGS, derived
 from attn_core.experiments.removal import blocks_of
-from attn_core.measures import bootstrap_interval
+from attn_core.measures import INTERVAL_SEEDS
 from attn_core.reported import reported
 from attn_core.runs import HIERARCHICAL
 from attn_core.seeds import HEADLINE_SEEDS, over_seeds
+from attn_core.serrano_intervals import over_a_sample
 from attn_core.traces import Traces
 
 NAMES = {
@@ -58,9 +59,9 @@ def rankings(
     Columns corpus, encoder, ranking, quantity (a key of QUANTITIES), mean, low, high, n_seeds, over, counts. Documents
     of more than one item; fraction and regret: those that flip under the ranking; equals: those that flip at all. One
     further quantity, regret_common: regret_fraction over the documents that flip under every ranking. The interval is
-    Student's t over seeds (over = 'seeds'); a model of one seed of which `documents` has *every* document that the mean
-    is of has an interval over them ('documents', see `over_documents`), others none. item_left: a flip that comes with
-    the zero vector counts as none. The optimum has no regret.
+    Student's t over seeds (over = 'seeds'); a model of too few for that has one over the documents of `documents`, all
+    or a random sample of its first seed's ('documents', see `over_a_sample`), where there are. item_left: a flip that
+    comes with the zero vector counts as none. The optimum has no regret.
     """
     suffix, parts = "@left" if item_left else "", []
     for ranking in RANKINGS:
@@ -80,14 +81,12 @@ def rankings(
     rows = pd.concat(parts, ignore_index=True)
     rows["over"] = np.where(rows["low"].notna(), "seeds", "")
     for model, table in (documents or {}).items():
-        mine = rows[(rows["corpus"] == model[0]) & (rows["encoder"] == model[1]) & (rows["n_seeds"] == 1)]
+        mine = rows[(rows["corpus"] == model[0]) & (rows["encoder"] == model[1]) & (rows["n_seeds"] < INTERVAL_SEEDS)]
         mine = mine[mine["quantity"].isin(list(QUANTITIES))]
-        if (table["n"] > 1).sum() != several_items(every, *model):
-            continue  # a sample: an interval over it is not one of the mean over all
-        found = derived(table, item_left)
+        found, share = derived(table, item_left), (table["n"] > 1).sum() / several_items(every, *model)
         for row in mine.itertuples():
             values = found[f"{row.quantity}_{row.ranking}"].to_numpy(float)
-            interval = over_documents(values, QUANTITIES[row.quantity][2], row.quantity == "equals")
+            interval = over_a_sample(values, row.mean, share, QUANTITIES[row.quantity][2], row.quantity == "equals")
             rows.loc[row.Index, ["low", "high", "over"]] = [*interval, "documents" if np.isfinite(interval[0]) else ""]
     rows["counts"] = [counts(*model, weak) for model in zip(rows["corpus"], rows["encoder"], strict=True)]
     places = {encoder: i for i, encoder in enumerate(HIERARCHICAL)}
@@ -150,24 +149,11 @@ def after_centring(traces: Traces) -> np.ndarray:
     return np.where(traces.lengths > 1, share, np.nan)
 
 
-def over_documents(values: np.ndarray, statistic: Callable = np.mean, share: bool = False) -> tuple[float, float]:
-    """95 % interval over documents: bootstrap; where no resampling moves the number, Wilson's for a share, else NaN."""
-    from scipy.stats import binomtest
-
-    values = values[np.isfinite(values)]
-    low, high = bootstrap_interval(values, statistic)
-    if low < high:
-        return low, high
-    if len(values) and share:
-        interval = binomtest(int(values.sum()), len(values)).proportion_ci(method="wilson")
-        return float(interval.low), float(interval.high)
-    return np.nan, np.nan
-
-
 def ranking_table(rows: pd.DataFrame, quantity: str, names: Mapping[str, str]) -> pd.DataFrame:
     """One quantity of `rankings` to show: a line per data set and model, a column per ranking.
 
-    Models that do not count have an asterisk. names: encoder -> name.
+    Models that do not count have an asterisk, seeds whose intervals are over documents a dagger. names: encoder ->
+    name.
     """
     form, bounds = (
         (".2f", (0, np.inf)) if quantity == "regret" else (".3f" if quantity == "regret_fraction" else ".2f", (0, 1))
@@ -179,9 +165,8 @@ def ranking_table(rows: pd.DataFrame, quantity: str, names: Mapping[str, str]) -
             NAMES[name]: cell.removesuffix(" (no interval)") for name, cell in zip(found["ranking"], shown, strict=True)
         }
         mark = "" if found["counts"].iloc[0] else " *"
-        lines.append(
-            {"data set": corpus, "model": names[encoder] + mark, **cells, "seeds": int(found["n_seeds"].max())}
-        )
+        seeds = f"{int(found['n_seeds'].max())}" + " †" * int((found["over"] == "documents").any())
+        lines.append({"data set": corpus, "model": names[encoder] + mark, **cells, "seeds": seeds})
     there = [NAMES[ranking] for ranking in RANKINGS if (part["ranking"] == ranking).any()]
     return pd.DataFrame(lines, columns=["data set", "model", "seeds", *there])
 

@@ -74,26 +74,8 @@ def test_one_seed_has_an_interval_over_its_documents():
     assert (row["low"], row["high"]) == pytest.approx(bootstrap_interval(values)) and row["low"] < row["mean"] < row[
         "high"
     ]
-
-
-def test_a_sample_of_the_documents_gives_no_interval_for_the_mean_of_all():
-    table = erasure.document_table(made_up(SEEDS[0]))
-    rows = rankings(summaries(six_models(1)), documents={("imdb_stars", "han_rnn"): table.iloc[:-1]})
-    assert (table["n"].iloc[-1] > 1) and rows["low"].isna().all() and (rows["over"] == "").all()
-
-
-def test_documents_that_are_all_alike_have_no_interval_of_width_zero():
-    low, high = serrano_tables.over_documents(np.ones(50), share=True)
-    z = 1.959964
-    assert low == pytest.approx(1 / (1 + z**2 / 50), abs=1e-5) and high == pytest.approx(1)  # Wilson at n of n
-    assert np.isnan(serrano_tables.over_documents(np.zeros(50))).all()
-    assert np.isnan(serrano_tables.over_documents(np.where(np.arange(500) < 10, 0.5, 1.0), np.median)).all(), (
-        "a median at the edge"
-    )
-    mixed = np.arange(50) % 5 == 0
-    assert serrano_tables.over_documents(mixed.astype(float), share=True) == pytest.approx(
-        bootstrap_interval(mixed.astype(float), np.mean)
-    )
+    shown = ranking_table(rows, "regret", ENCODER_NAMES).set_index("model")
+    assert shown.loc["HANrnn", "seeds"] == "1 †" and shown.loc["HANconv", "seeds"] == "1"
 
 
 def test_ranking_table_shows_what_does_not_count(every):
