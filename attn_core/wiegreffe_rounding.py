@@ -12,6 +12,8 @@ from matplotlib.axes import Axes
 from scipy.stats import ttest_ind
 
 from attn_core import archive
+from attn_core.across import listed
+from attn_core.archive import Result
 from attn_core.figures import OURS
 from attn_core.measures import INTERVAL_SEEDS, seed_interval
 from attn_core.packing import SAME
@@ -23,8 +25,8 @@ KINDS = {"rounding": ("#d55e00", "o", "same seed, rounding moved"), "seed": (OUR
 """Marks of the two kinds of training: colour, marker, name."""
 
 
-def gather(corpora: Iterable[str]) -> tuple[dict[str, dict[int, pd.DataFrame]], list[str]]:
-    """Data set -> draw -> its table beside the base (`variance.against`), and a line for each set that lacks runs.
+def gather(corpora: Iterable[str]) -> tuple[dict[str, dict[int, Result]], list[str]]:
+    """Data set -> draw -> its run, with its table beside the base, and a line for each set that lacks runs.
 
     Of the base the archive keeps a sample of documents; these are what is compared. A second part of a line, behind a
     line break, tells what makes the runs.
@@ -37,14 +39,14 @@ def gather(corpora: Iterable[str]) -> tuple[dict[str, dict[int, pd.DataFrame]], 
     found = {run.corpus: {} for run in planned}
     for run in planned:
         if archive.has(store, run.key):
-            found[run.corpus][run.rounding] = archive.read(store, run.key).against
+            found[run.corpus][run.rounding] = archive.read(store, run.key)
     lines = []
-    for corpus, tables in found.items():
+    for corpus, results in found.items():
         wanted = sum(run.corpus == corpus for run in planned)
-        if len(tables) < wanted:
-            lacking = f"{wanted - len(tables)} of {wanted} trainings that differ by rounding absent"
+        if len(results) < wanted:
+            lacking = f"{wanted - len(results)} of {wanted} trainings that differ by rounding absent"
             lines.append(f"{corpus}: {lacking}\nmake them: python -m attn_core sweep {GRID} --pack")
-    return {corpus: tables for corpus, tables in found.items() if tables}, lines
+    return {corpus: results for corpus, results in found.items() if results}, lines
 
 
 def distances(rounded: dict[int, pd.DataFrame], seeds: dict[int, pd.DataFrame], corpus: str) -> pd.DataFrame:
@@ -63,14 +65,30 @@ def distances(rounded: dict[int, pd.DataFrame], seeds: dict[int, pd.DataFrame], 
     return pd.DataFrame(rows, columns=["corpus", "kind", "number", "n", "jsd", "tvd"])
 
 
+def kept_epochs(rounded: dict[str, dict[int, Result]]) -> str:
+    """Which epoch's model each training kept: 'sst 4 in all; 20news 4, 6, 7'; epochs count from 1."""
+    told = []
+    for corpus, results in rounded.items():
+        kept = {kept_epoch(result.record["history"]) for result in results.values()}
+        told.append(f"{corpus} {', '.join(map(str, sorted(kept)))}" + " in all" * (len(kept) == 1 < len(results)))
+    return "; ".join(told) or "none"
+
+
+def kept_epoch(history: list[dict]) -> int:
+    """The epoch, from 1, whose model a training keeps: the first of the highest AUC on development data, never epoch 1
+    where there are more (`training.train`)."""
+    values = [epoch["dev_auc"] for epoch in history]
+    return 1 if len(values) == 1 else 2 + int(np.argmax(values[1:]))
+
+
 def compared(rows: pd.DataFrame) -> pd.DataFrame:
     """One row per data set: how far rounding moves attention, how far other seeds do, and what follows.
 
     rows: of `distances`. Columns corpus, n, n_rounding, rounding, rounding_low, rounding_high, n_seed, seed, seed_low,
     seed_high (means of JSD with 95 % Student t interval), rounding_tvd, seed_tvd (means of |dp|), share (rounding /
-    seed), difference, low, high (seed - rounding, Welch's 95 % interval), lies: 'none' (rounding moves attention by less
-    than packing.SAME with its whole interval), 'alike' (the difference's interval holds 0), 'seeds farther', 'rounding
-    farther', or 'few' trainings of a kind.
+    seed), difference, low, high (seed - rounding, Welch's 95 % interval), lies: 'none' (rounding moves attention by
+    less than packing.SAME with its whole interval), 'alike' (the difference's interval holds 0), 'seeds farther',
+    'rounding farther', or 'few' trainings of a kind.
     """
     lines = []
     for corpus, part in rows.groupby("corpus", sort=False):
@@ -96,7 +114,7 @@ def welch(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
 
 def lies(line: dict) -> str:
     """The verdict of `compared` on one data set."""
-    if min(line["n_rounding"], line["n_seed"] + 1) < HEADLINE_SEEDS:  # the base is one of the seeds
+    if min(line["n_rounding"], line["n_seed"]) < HEADLINE_SEEDS:
         return "few"
     if line["rounding_high"] < SAME:
         return "none"
@@ -124,6 +142,12 @@ def sentence(row) -> str:
     outputs = f"outputs move by {number(row.rounding_tvd)} and {number(row.seed_tvd)} (mean |Δp|)"
     counts = f"{row.n_rounding} trainings", f"{row.n_seed}"
     return f"{row.corpus}: {says}. Rounding {own}, {counts[0]}; other seeds {seed}, {counts[1]}; {outputs}."
+
+
+def chaotic(rows: pd.DataFrame) -> str:
+    """The data sets of `compared` that rounding moves, with its share of the other seeds' distance; 'none'."""
+    moved = rows[~rows["lies"].isin(["none", "few"])]
+    return listed(f"{r.corpus} (by {r.share:.0%} of what other seeds do)" for r in moved.itertuples())
 
 
 def number(value: float) -> str:

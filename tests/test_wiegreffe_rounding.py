@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from wiegreffe_results import beside_table
+from wiegreffe_results import beside_table, result_of
 
 from attn_core import archive
 from attn_core import wiegreffe_rounding as rounding
@@ -36,7 +36,7 @@ NEAR = [0.10, 0.11, 0.12, 0.11, 0.10]
 @pytest.mark.parametrize(("of_rounding", "of_seeds", "lies", "words"), [
     ([1e-5] * 4 + [2e-5], NEAR, "none", "what differs is the seed's doing. Rounding 0.000012 ("),
     (NEAR, NEAR[::-1], "alike", "not told apart: trained again"),
-    (NEAR, [0.2, 0.21, 0.22, 0.2], "seeds farther", "rounding alone makes 52% of their distance"),
+    (NEAR, [0.2, 0.21, 0.22, 0.2, 0.2075], "seeds farther", "rounding alone makes 52% of their distance"),
     ([0.2, 0.21, 0.22, 0.2, 0.2], NEAR, "rounding farther", "farther than another seed"),
     (NEAR[:4], NEAR, "few", "a verdict needs 5 of each"),
     (NEAR, NEAR[:3], "few",
@@ -45,6 +45,29 @@ NEAR = [0.10, 0.11, 0.12, 0.11, 0.10]
 def test_the_sentence_follows_the_numbers(of_rounding, of_seeds, lies, words):
     (row,) = made(of_rounding, of_seeds).itertuples()
     assert row.lies == lies and words in rounding.sentence(row)
+
+
+def test_the_sets_that_rounding_moves_are_told_with_its_share():
+    rows = pd.concat(
+        [
+            made([1e-5] * 4 + [2e-5], NEAR),
+            made(NEAR, [0.2, 0.21, 0.22, 0.2, 0.2075], "agnews"),
+            made(NEAR[:4], NEAR, "imdb"),
+        ]
+    )
+    assert rounding.chaotic(rows) == "agnews (by 52% of what other seeds do)"
+    assert rounding.chaotic(rows.iloc[[0, 2]]) == "none"
+
+
+def test_kept_epochs():
+    histories = [[{"dev_auc": value} for value in values] for values in ((0.9, 0.7, 0.8, 0.8), (0.9, 0.9), (0.5,))]
+    assert [rounding.kept_epoch(history) for history in histories] == [3, 2, 1]
+    results = [result_of(Run("sst", rounding=i + 1)) for i in range(3)]
+    for result, history in zip(results, histories, strict=True):
+        result.record["history"] = history
+    assert rounding.kept_epochs({"sst": dict(enumerate(results)), "imdb": {1: results[0], 2: results[0]}}) == (
+        "sst 1, 2, 3; imdb 3 in all"
+    )
 
 
 def test_absent_trainings_are_named_by_data_set(tmp_path, monkeypatch):
@@ -56,7 +79,8 @@ def test_absent_trainings_are_named_by_data_set(tmp_path, monkeypatch):
     run = Run("sst", rounding=2)
     archive.write(store, run.key, {"key": run.key, "run": as_dict(run)}, {"against.parquet": beside_table(0.1)})
     found, lines = rounding.gather(["sst", "20news", "imdb"])
-    assert {corpus: list(tables) for corpus, tables in found.items()} == {"sst": [2]}
+    assert {corpus: list(results) for corpus, results in found.items()} == {"sst": [2]}
+    assert len(found["sst"][2].against) == len(beside_table(0.1))
     told = "trainings that differ by rounding absent"
     assert [line.split("\n")[0] for line in lines] == [f"sst: 1 of 2 {told}", f"20news: 2 of 2 {told}"]
     assert rounding.gather(["imdb"]) == ({}, [])
