@@ -193,8 +193,10 @@ def share_of(key: str) -> str:
     run = from_dict(archive.read_record(REAL, key)["run"])
     if run.family == "hierarchical":
         return "Serrano & Smith"
-    late = run.seed in SEEDS[5:]
-    return "Wiegreffe & Pinter" if late or run.attention in ("uniform", "given") or run.base else "Jain & Wallace"
+    for_variance = run.seed in SEEDS[5:] or run.rounding
+    return (
+        "Wiegreffe & Pinter" if for_variance or run.attention in ("uniform", "given") or run.base else "Jain & Wallace"
+    )
 
 
 @pytest.mark.skipif(not REAL or not archive.keys(REAL), reason="no archive")
