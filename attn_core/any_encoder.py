@@ -74,8 +74,8 @@ def slopes(model: Classifier, ids: Tensor, h: Tensor, attention: Tensor, chosen:
         slope = torch.autograd.grad(p, e, allow_unused=True)[0]
     if slope is None or not torch.allclose(again, h, rtol=1e-3, atol=1e-4):
         raise AttnError(
-            f"{type(model.encoder).__name__}: it reads the words otherwise than by its `embedding`, where the gradients "
-            "are taken; without them: trace(..., gradient=False)"
+            f"{type(model.encoder).__name__}: it reads the words otherwise than by its `embedding`, where the "
+            "gradients are taken; without them: trace(..., gradient=False)"
         )
     return (slope * e)[places][1:-1].sum(-1).detach().cpu().numpy()
 

@@ -80,7 +80,7 @@ SYMBOLS = {"clears": "✓", "contains": "○", "opposite": "✗", "": "·"}
 
 
 def claims(scored: pd.DataFrame, corpora: list[str], results: Iterable[Result] = ()) -> pd.DataFrame:
-    """The claims about some data sets: rows of the scorecard with number, name, claim, place, lies, side, weak, p, holm.
+    """The claims about data sets: rows of the scorecard with number, name, claim, place, lies, side, weak, p, holm.
 
     number: place in CLAIMS from 1, 0 for LATER and PATTERNS; name: '1' to '7', '6b', '7b', 'also'. side: +1 where the
     claim asks for more than the threshold. lies: 'clears', 'contains', 'opposite', or '' where fewer than five seeds

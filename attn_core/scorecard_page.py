@@ -222,7 +222,8 @@ def cells_of(row) -> dict[str, str]:
     words = {
         "item": closed(row.item.removeprefix("claim: ").removeprefix("band: ")), "group": row.group,
         "model": model_of(row) or "–",
-        "measure": in_words(row.measure), "statistic": "–" if claim else in_words(F1_MEANS.get(row.statistic, row.statistic)),
+        "measure": in_words(row.measure),
+        "statistic": "–" if claim else in_words(F1_MEANS.get(row.statistic, row.statistic)),
         "reported": f"{row.reported:.{digits}f}", "ours": f"{row.ours:.{digits}f}", "95 % interval": interval,
         "seeds": seeds_in_words(row), "tolerance": "–" if claim else f"{row.tolerance:.2f}", "verdict": row.verdict,
         "data": row.data, "reported value is": source_of(row.item),

@@ -94,9 +94,9 @@ def many(
 ) -> None:
     """Figures 3 or 4 of several models at once: a row a model, a column a data set; kind: 'scatter' or 'negatives'.
 
-    tables: (data set, model) -> documents. Points are thinned as in `scatter`; bins are those of `negatives`, how many of
-    how many documents stands in the panel; no means. weak: as in `scatter`. Models and data sets without any documents
-    have no row and no column.
+    tables: (data set, model) -> documents. Points are thinned as in `scatter`; bins are those of `negatives`, how
+    many of how many documents stands in the panel; no means. weak: as in `scatter`. Models and data sets without any
+    documents have no row and no column.
     """
     encoders = [name for name in encoders if any(model == name for _, model in tables)] or encoders[:1]
     corpora = [name for name in corpora if any(corpus == name for corpus, _ in tables)] or corpora[:1]

@@ -112,8 +112,8 @@ def side_of_curve(points: pd.DataFrame, kind: str) -> str:
 
 
 def told_cheapest(name: str, found: pd.DataFrame, others: pd.DataFrame, seeds: int) -> str:
-    """'sst (3 seeds, not decided): 0.021 (…) from JSD 0, 0.038 (…) from JSD 0.6 (2 of 3 seeds), the last below that of 5
-    of 8 other seeds of the base (mean 0.042)'.
+    """'sst (3 seeds, not decided): 0.021 (…) from JSD 0, 0.038 (…) from JSD 0.6 (2 of 3 seeds), the last below that of
+    5 of 8 other seeds of the base (mean 0.042)'.
 
     found: of `wiegreffe_curves.cheapest`, seeds: trainings a λ; others: the points of kind 'seed' of the same panel.
     """

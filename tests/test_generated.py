@@ -1,6 +1,5 @@
 """Generated corpora: what is planted is what decides."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -25,7 +25,8 @@ def cells(*rows) -> pd.DataFrame:
 
 HIGH, LOW, WIDE = [0.8, 0.81, 0.79, 0.8, 0.8], [0.2, 0.21, 0.19, 0.2, 0.2], [0.1, 0.9, 0.5, 0.2, 0.8]
 ANSWERS = {
-    "tasks": verdict.Answer(verdict.DECIDED, "Attention is needed on sst."), "encoders": verdict.Answer(verdict.WAITING, "x"),
+    "tasks": verdict.Answer(verdict.DECIDED, "Attention is needed on sst."),
+    "encoders": verdict.Answer(verdict.WAITING, "x"),
     "transfer": verdict.Answer(verdict.WAITING, "y"), "capacity": verdict.Answer(verdict.UNDECIDED, "On sst …"),
 }  # fmt: skip
 
@@ -77,8 +78,8 @@ def test_sentences_follow_the_numbers():
     assert told[0].endswith("of these 3 cells attention passes 2, fails 1 and leaves 0 undecided.")
     assert "; BiLSTM 0 of 1 passed; Average 1 of 1 passed." in told[1]
     assert (
-        "be needed for the score (1 of 1 passed), stay near the base's under further seeds (no cell can be judged yet), "
-        in told[2]
+        "be needed for the score (1 of 1 passed), "
+        "stay near the base's under further seeds (no cell can be judged yet), " in told[2]
     )
     assert "put the item that matters on top (no cell can be judged yet) and order" in told[3]
     assert (
@@ -161,8 +162,8 @@ def test_marks_of_the_matrix_are_the_scorecards():
 
 
 def test_cells_of_serrano_have_their_data_and_weak_models_stand_beside():
-    row = {"paper": "serrano", "item": "claim: 3b x", "corpus": "amazon", "encoder": "han_rnn", "ours": 0.1, "low": 0.05,
-           "high": 0.15, "n_seeds": 5, "data": "subset", "unjudged": ""}  # fmt: skip
+    row = {"paper": "serrano", "item": "claim: 3b x", "corpus": "amazon", "encoder": "han_rnn", "ours": 0.1,
+           "low": 0.05, "high": 0.15, "n_seeds": 5, "data": "subset", "unjudged": ""}  # fmt: skip
     weak = row | {"encoder": "flan_rnn", "unjudged": "weak model"}
     scored = pd.DataFrame([row, weak, row | {"encoder": "han_conv", "ours": np.nan, "unjudged": "no run"}])
     found = matrix.matrix([], scored, wiegreffe_runs.table([]), [])

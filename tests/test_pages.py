@@ -63,6 +63,19 @@ def test_evidence_table_and_pages_agree():
     assert used <= set(table.id)
 
 
+def test_code_is_no_wider_than_a_screen():
+    """At most 120 characters in modules, tests and the cells of pages; cells of parameters have their own layout."""
+    modules = [path for folder in ("attn_core", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    code = {path.relative_to(ROOT): path.read_text() for path in modules}
+    for path in (ROOT / "notebooks").rglob("*.md"):
+        cells = re.findall(r"^```\{code-cell\}.*?\n(.*?)^```$", path.read_text(), re.M | re.S)
+        cells = [re.sub(r"\A---\n.*?^---\n", "", cell, flags=re.M | re.S) for cell in cells]  # captions are prose
+        code[path.relative_to(ROOT)] = "\n".join(cell for cell in cells if "parameters" not in cell.split("\n")[0])
+    assert len(code) > len(PAGES) + 50
+    wide = [f"{path}: {line.strip()}" for path, text in code.items() for line in text.splitlines() if len(line) > 120]
+    assert not wide, "\n".join(wide)
+
+
 def test_every_label_referred_to_exists():
     """Text labels of pages and prose, evidence numbers, and labels of figures and exercises."""
     texts = {path: path.read_text() for path in SOURCES}

@@ -88,7 +88,8 @@ def test_how_much_of_a_run_is_kept():
     kept = {
         Run("sst"): "main", Run("sst", "average"): "first seed", Run("sst", seed=runs.SEEDS[4]): "further",
         Run("sst", seed=runs.SEEDS[5]): "summary", Run("sst", selection="test"): "summary",
-        Run("sst", epochs=3): "summary", Run("sst", rounding=1): "summary", Run("amazon", "han_rnn"): "first seed", tiny(50): "further", tiny(): "first seed",
+        Run("sst", epochs=3): "summary", Run("sst", rounding=1): "summary",
+        Run("amazon", "han_rnn"): "first seed", tiny(50): "further", tiny(): "first seed",
     }  # fmt: skip
     assert {run: packing.layer_of(run) for run in kept} == kept
 

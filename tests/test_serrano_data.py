@@ -86,8 +86,9 @@ def test_trainings_name_the_kept_epoch():
 
 @pytest.mark.parametrize(
     ("variant", "low", "told"),
-    [(0.50, 0.1, "the rate is enough to bring the mean within the rule"), (0.45, 0.05, "the rate raises it, not enough"),
-     (0.50, -0.01, "a gain is not shown"), (0.50, np.nan, "too few seeds")],
+    [(0.50, 0.1, "the rate is enough to bring the mean within the rule"),
+     (0.45, 0.05, "the rate raises it, not enough"), (0.50, -0.01, "a gain is not shown"),
+     (0.50, np.nan, "too few seeds")],
 )  # fmt: skip
 def test_a_higher_rate_is_a_cause_by_rule(variant, low, told):
     row = pd.Series({"corpus": "yelp", "encoder": "han_rnn", "standard": 0.34, "variant": variant,

@@ -62,7 +62,7 @@ CONTRASTS = (
 """The family of contrasts."""
 
 LEARNED = Contrast("trained − uniform", "trained", "uniform", "do learned weights help at all")
-"""The other half of Table 3's order; added after the results had been seen, so shown by `gaps_of` and in no correction."""
+"""The other half of Table 3's order; added after the results had been seen: shown by `gaps_of`, in no correction."""
 
 CHANCE = 0.5
 """ROC AUC of a network that knows nothing of the label."""

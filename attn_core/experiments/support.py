@@ -34,7 +34,7 @@ def support(traces: Traces, items: np.ndarray | None = None) -> pd.DataFrame:
 
 
 def base_rate(traces: Traces, count: int = 10, seed: int = 0) -> np.ndarray:
-    """(D,) share of `count` draws of another item than the most attended that speak for another class; NaN for n = 1."""
+    """(D,) share of `count` draws of another item than the top one that speak for another class; NaN for n = 1."""
     top, offsets = top_items(traces)["attention"], np.arange(len(traces) + 1)
     chances = draws.uniforms(seed, "speaks for", traces.doc_id, offsets, count)  # (count, D)
     others = [support(traces, other_item(top, traces.lengths, part, "described"))["other"] for part in chances]
