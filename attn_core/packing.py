@@ -27,8 +27,12 @@ TOKENS_KEPT = {
 """Tokens of a run's traces by task and layer; those of pairs hold 8 to 128 numbers a token, so that a further seed's
 share would be a single document, of which no page could tell anything."""
 
-ITEMS_KEPT = (6_000, 6_000, 500, 0)
-"""The same for models cut into sentences (HAN) or read flat (FLAN), in sentences and words."""
+ITEMS_KEPT = {
+    "han": (6_000, 6_000, 500, 0),
+    "flan": (6_000, 6_000, 0, 0),
+}
+"""The same for models that attend to sentences (HAN) and to words (FLAN), in sentences and words: 500 sentences are
+some hundred documents, 500 words a handful."""
 
 NOT_PASSED_ON = ("yelp", "yahoo")
 """Data sets of whose documents nothing is archived, by licence: runs keep record and summary."""
@@ -62,7 +66,7 @@ def pack_run(run: Run) -> None:
         from attn_core.experiments.erasure import document_table, summary_table
 
         documents = document_table(traces)
-        tables, kept = (documents, summary_table(documents)), ITEMS_KEPT
+        tables, kept = (documents, summary_table(documents)), ITEMS_KEPT[run.encoder.split("_")[0]]
     else:
         from attn_core.experiments import document_table, summary_table
 

@@ -15,6 +15,7 @@ from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
 from attn_core.experiments import erasure
 from attn_core.figures import PAPER as GREY
+from attn_core.packing import NOT_PASSED_ON
 from attn_core.runs import HIERARCHICAL, SEEDS, AbsentRun, Run, obtain
 from attn_core.seeds import HEADLINE_SEEDS, book_seeds, lacking, obtain_all, over_seeds, planned, summary_of
 
@@ -121,15 +122,16 @@ def firsts(corpora: Iterable[str], encoder: str, seed: int = SEEDS[0]) -> tuple[
     for corpus in corpora:
         if not models_of(corpus, [encoder]):
             continue
-        run = run_of(corpus, encoder, SEEDS[0] if CATALOGUE[corpus].generated else seed)
-        results = [live(run)] if CATALOGUE[corpus].generated else obtain_all([run])[0]
-        for result in results:
-            if result.traces is None and result.documents is None:
-                lines.append(
-                    f"{corpus}: only summaries are stored, its licence keeps every document out of the archive"
-                )
-            else:
-                found[corpus] = result
+        if CATALOGUE[corpus].generated:
+            found[corpus] = live(run_of(corpus, encoder))
+            continue
+        run = run_of(corpus, encoder, seed)
+        try:
+            found[corpus] = obtain(run)
+        except AbsentRun as error:
+            if obtain_all([run])[0]:  # its summary is stored
+                licence = "only summaries are stored, its licence keeps every document out of the archive"
+                lines.append(f"{corpus}: {licence if corpus in NOT_PASSED_ON else error}")
     return found, lines
 
 

@@ -46,6 +46,18 @@ def test_absent_runs_are_named_lines(monkeypatch):
     assert lines[1].startswith("agnews_all (3 planned; a verdict needs 5): FLANrnn (0 of 3 seeds)"), "no HAN there"
 
 
+def test_where_no_documents_are_stored_a_line_says_why():
+    """The real archive: further FLANs keep none, Yelp's licence allows none; HANs of every seed have some."""
+    found, lines = serrano_pages.firsts(["amazon", "yelp", "agnews_all"], "flan_rnn", SEEDS[1])
+    assert not found and len(lines) == 3
+    assert lines[0].startswith("amazon: the archive keeps no single documents") and lines[0].endswith("--fresh")
+    assert lines[1] == "yelp: only summaries are stored, its licence keeps every document out of the archive"
+    found, lines = serrano_pages.firsts(["amazon", "agnews_all"], "han_rnn", SEEDS[1])
+    assert list(found) == ["amazon"] and len(found["amazon"].traces) > 50 and not lines
+    found, _ = serrano_pages.firsts(["amazon"], "flan_rnn")
+    assert found["amazon"].documents is not None and found["amazon"].traces is not None
+
+
 def test_numbers_over_seeds_by_hand(every):
     found = serrano_pages.over_models(every, "gradient_first")
     own = [
