@@ -173,8 +173,8 @@ def opposites(rows: pd.DataFrame) -> list[str]:
     items = rows.groupby("label")["items"].first()
     high, low = wide.loc[shift.idxmax()], wide.loc[shift.idxmin()]
     chance = (
-        "More than half of this agreement is also a random order's, since every order that flips last of all equals an "
-        "optimum that removes everything; what attention adds shows with an item left."
+        "More than half of this agreement is also a random order's, in part because every order that flips last of "
+        "all equals an optimum that removes everything; what attention adds shows with an item left."
         if high["equals_random"] > 0.5 * high["equals"]
         else "A random order agrees much less often, so attention's top is often right although it ranks all items "
         "differently from the gradient: τ counts all pairs, a flip set the top alone."
@@ -182,8 +182,8 @@ def opposites(rows: pd.DataFrame) -> list[str]:
     strict = (
         "It is seldom exactly a smallest set and yet close to one: equality is strict where documents are long."
         if low["regret"] < 0.1
-        else "Nor does it come within a tenth of the items: agreement with the gradient over all items does not put "
-        "the deciding ones on top."
+        else "Nor is it close: on average it removes more than a tenth of the items beyond the smallest set. Agreement "
+        "with the gradient over all items does not put the deciding ones on top."
     )
     which = ("higher by agreement with the optimum than by τ", "the reverse")
     return [

@@ -48,7 +48,7 @@ TESTS = (
          "mean τ with gradients", 0.5, "above", "jain-correlation", bounds=(-1, 1)),
     Test("permutation", "jain", "matter to the output",
          "share of documents whose median change is below 0.1", 0.5, "below", "jain-permutation", ".0%", (0, 1)),
-    Test("adversaries", "jain", "be pinned down by it",
+    Test("adversaries", "jain", "be pinned down by the output",
          "share with weights known at a JSD above 0.4 within ε 0.05 (reported: searched)", 0.7, "below",
          "jain-adversarial", ".0%", (0, 1)),
     Test("top item", "serrano", "put the item that matters on top",

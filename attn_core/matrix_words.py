@@ -33,7 +33,7 @@ def told_cell(row) -> str:
     seeds = f"{row.n_seeds} seed{'s' if row.n_seeds != 1 else ''}"
     mark = getattr(row, "data", "")
     if row.kind == "unread":
-        return f"not readable at JSD {' or '.join(f'{jsd:g}' for jsd in CLIMB)}, {seeds}" + (
+        return f"no curve readable at both JSD {' and '.join(f'{jsd:g}' for jsd in CLIMB)}, {seeds} tried" + (
             f", {mark}" if mark not in ("", "same") else ""
         )
     marks = ([mark] if mark not in ("", "same") else []) + (["weak model"] if row.kind == "weak" else [])
@@ -79,14 +79,14 @@ def sentences(cells: pd.DataFrame, answers: dict[str, Answer]) -> list[str]:
     tallies = {name: tallied(part) for name, part in jain.groupby("encoder", sort=False)}
     encoders = [f"{ENCODER_NAMES[name]} {tally}" for name, tally in tallies.items() if tally]
     second = (
-        f"Jain & Wallace ask the weights to {joined(BY_KEY[key].asks for key in SUMMARY)}; "
+        f"Jain & Wallace ask the weights to {joined(BY_KEY[key].asks for key in SUMMARY)}: "
         f"{'; '.join(encoders) or f'no model has {HEADLINE_SEEDS} seeds'}."
     )
     third = f"Wiegreffe & Pinter ask the weights of the BiLSTM to {by_test(own, DEMANDS)}."
     elsewhere = cells[(cells["kind"] == "ours") & (cells["data"] != "same")]
     fourth = (
-        f"Serrano & Smith ask the weights to {by_test(elsewhere, CLAIMS, own=False)}; their models were trained on "
-        "other data than theirs here, which enter no total."
+        f"Serrano & Smith ask the weights to {by_test(elsewhere, CLAIMS, own=False)}; here their models were trained "
+        "on other data than in the paper, so they enter no total."
     )
     fifth = (
         f"{' and '.join(name.capitalize() for name in GATED)}, which carry much of the argument on both sides, were "

@@ -31,9 +31,23 @@ def sentence(paper: str, rows: pd.DataFrame) -> str:
     """Counts of one paper's rows: verdicts on its own data and on other data, and why the rest has none."""
     same = rows["data"] == "same"
     own, others = verdicts(rows[same]), verdicts(rows[~same])
-    parts = [f"on the paper's own data {own['reproduced']} are reproduced and {own['differs']} differ"]
+    parts = ["none on the paper's own data"]
+    if same.any():
+        parts = [f"on the paper's own data {counted(own['reproduced'], 'is', 'are')} reproduced"]
+        parts[0] += f" and {counted(own['differs'], 'differs', 'differ')}"
+        bands = verdicts(rows[same & rows["item"].str.startswith("band")])
+        if held := bands["reproduced"] + bands["differs"]:
+            parts[0] += (
+                f" ({held} of these {'is a band' if held == 1 else 'are bands'}, read off one to three trained curves)"
+            )
     if others["reproduced"] + others["differs"]:
-        parts.append(f"on other data {others['reproduced']} hold and {others['differs']} do not")
+        held, failed = counted(others["reproduced"], "holds", "hold"), counted(others["differs"], "does not", "do not")
+        parts.append(f"on other data {held} and {failed}")
     lacks = {name: int((rows["unjudged"] == name).sum()) for name in rows["unjudged"].unique() if name}
     parts += [f"no verdict for {count} ({name})" for name, count in sorted(lacks.items())]
-    return f"{TITLES[paper]}: of {len(rows)} rows {'; '.join(parts)}."
+    return f"{TITLES[paper]}, {len(rows)} rows: {'; '.join(parts)}."
+
+
+def counted(count: int, one: str, more: str) -> str:
+    """'1 holds', '2 hold', 'none holds'."""
+    return f"{count or 'none'} {more if count > 1 else one}"

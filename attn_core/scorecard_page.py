@@ -225,7 +225,7 @@ def cells_of(row) -> dict[str, str]:
         "measure": in_words(row.measure),
         "statistic": "–" if claim else in_words(F1_MEANS.get(row.statistic, row.statistic)),
         "reported": f"{row.reported:.{digits}f}", "ours": f"{row.ours:.{digits}f}", "95 % interval": interval,
-        "seeds": seeds_in_words(row), "tolerance": "–" if claim else f"{row.tolerance:.2f}", "verdict": row.verdict,
+        "seeds": seeds_in_words(row), "tolerance": "–" if claim else f"{row.tolerance:g}", "verdict": row.verdict,
         "data": row.data, "reported value is": source_of(row.item),
     }  # fmt: skip
     page = f'<a href="{row.page}.html">{row.page.rsplit("/", 1)[-1]}</a>'

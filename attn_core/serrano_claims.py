@@ -117,8 +117,10 @@ def bracketed(corpora: list[str], models: str) -> str:
 def told_decided(rows: pd.DataFrame) -> str:
     """How many rules are decided, and how many no number could be had for, which stand in no line of `verdicts`."""
     decided, without = int((rows["verdict"] != "not rerun").sum()), int(rows["ours"].isna().sum())
-    told = f"{decided} of {len(rows)} rows are decided"
-    return told + f"; {without} ask for a model of which no run is stored and have no line of their own" * bool(without)
+    told = f"{decided} of {len(rows)} rows {'is' if decided == 1 else 'are'} decided"
+    asks = "asks for a model of which no run is stored and has no line of its own"
+    ask = "ask for a model of which no run is stored and have no line of their own"
+    return told + f"; {without} {asks if without == 1 else ask}" * bool(without)
 
 
 def claim_name(item: str) -> str:

@@ -15,7 +15,7 @@ ODDITIES = {
     "one_sentence": "documents of one sentence",
     "max_length": "longest document, words", "longest_sentence": "longest sentence, words",
     "dropped_empty": "documents without words, left out",
-    "dropped_length": "training documents over the length limit, left out",
+    "dropped_length": "documents over the length limit, left out",
     "dropped_sentences": "sentences without words, left out", "absent_classes": "classes without documents",
 }  # fmt: skip
 """What a set may hold that a model could stumble over: key of the statistics -> name."""
@@ -27,6 +27,14 @@ def records(found: list[Result]) -> dict[str, dict]:
     for (corpus, _), runs in by_model(found).items():
         first.setdefault(corpus, next(iter(runs.values())).record)
     return first
+
+
+def own_data(found: list[Result]) -> str:
+    """Which of the data sets are the paper's own, in words."""
+    kinds = {corpus: data_of(record) for corpus, record in records(found).items()}
+    if own := [corpus for corpus, kind in kinds.items() if kind == "same"]:
+        return f"The paper's own sets among them: {', '.join(own)}"
+    return "None of the data is the paper's own" if kinds else "No run is stored"
 
 
 def pooled(splits: dict, mean: str, spread: str) -> tuple[float, float]:
@@ -104,9 +112,9 @@ def accuracies(found: list[Result]) -> pd.DataFrame:
 
 def trainings(found: list[Result]) -> pd.DataFrame:
     """How long each model was trained, one line a model, means over seeds: data set, model, training documents, epochs
-    until the kept checkpoint, epochs made, of at most, documents read by then, rate halved (times, by then), and why it
-    enters no claim ('' where it does)."""
-    names = ("training documents", "kept epoch", "epochs", "of at most", "documents read", "rate halved")
+    until the kept checkpoint, epochs made, of at most, documents read by then, rate halved (times, by then), the share
+    of seeds whose kept epoch is the last that the schedule allows, and why it enters no claim ('' where it does)."""
+    names = ("training documents", "kept epoch", "epochs", "of at most", "documents read", "rate halved", "at the last")
     lines = []
     for (corpus, encoder), runs in by_model(found).items():
         each = []
@@ -114,7 +122,8 @@ def trainings(found: list[Result]) -> pd.DataFrame:
             history, n_train = run.record["history"], run.record["n_train"]
             kept = int(np.argmax([epoch["dev_accuracy"] for epoch in history]))  # the first of equals is kept
             halved = np.log2(history[0]["learning_rate"] / history[kept]["learning_rate"])
-            each.append((n_train, kept + 1, len(history), run.record["run"]["epochs"], (kept + 1) * n_train, halved))
+            most = run.record["run"]["epochs"]
+            each.append((n_train, kept + 1, len(history), most, (kept + 1) * n_train, halved, kept + 1 == most))
         means = dict(zip(names, np.mean(each, axis=0), strict=True))
         lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder], **means,
                       "enters no claim": weakness(corpus, list(runs.values()))})  # fmt: skip

@@ -158,8 +158,8 @@ def hypothesis_verdict(rows: pd.DataFrame) -> str:
         else "Nothing is decided"
     )  # fmt: skip
     return (
-        f"{summary} ({found['supported']} tests support it, {found['contradicted']} contradict it, "
-        f"{found['not decided']} do not decide, Holm-corrected for {len(judged)})."
+        f"{summary} (tests that support it: {found['supported']}, contradict it: {found['contradicted']}, do not "
+        f"decide: {found['not decided']}; Holm-corrected for {len(judged)})."
     )
 
 

@@ -77,8 +77,8 @@ VALUES: dict[str, Callable[[Numbers], float]] = {
 }
 """Number of a claim ('share' for the 16 shares) -> the value of one run."""
 
-DIFFERENCES = ("1b", "3b", "4a", "4b", "4c", "7")
-"""Those whose values lie between -1 and 1; all others are shares."""
+DIFFERENCES = ("1b", "3b", "4a", "4b", "4c", "6", "7", "8")
+"""Those whose values lie between -1 and 1 (6 and 8: of two models); all others are shares."""
 
 PAGES = {"1": "04-1-output-distributions", "2": "04-1-output-distributions", "3": "04-2-decision-flips",
          "6": "05-5-contextualisation", "7": "05-5-contextualisation"}  # fmt: skip

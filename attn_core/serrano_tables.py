@@ -219,7 +219,7 @@ def closest(rows: pd.DataFrame) -> list[str]:
         ]
         models = sorted(part.index, key=lambda model: (model[0], HIERARCHICAL.index(model[1])))
         names = ", ".join(f"{corpus} {ENCODER_NAMES[encoder]}" for corpus, encoder in models)
-        lines = nested([*found, f"least on single models: {wins}"])
+        lines = nested([*found, f"fewest too many, of {len(part)} models: {wins}"])
         units.append(f"{items} too many, mean over {names}{told_seeds}:{lines}")
     return units
 
@@ -244,7 +244,7 @@ def paper_order(rows: pd.DataFrame) -> list[str]:
         all_clear &= as_told == len(part)
         first, second, n = NAMES[earlier], NAMES[later], len(part)
         clauses.append(
-            f"{first} clearly needs less than {second} on {as_told} of {n}, more on {reverse}"
+            f"{first} clearly needs less than {second} on {as_told} of {n}, clearly more on {reverse or 'none'}"
             if as_told + reverse
             else f"{first} and {second} are not told apart on any of {n}"
         )

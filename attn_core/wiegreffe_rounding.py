@@ -66,11 +66,11 @@ def distances(rounded: dict[int, pd.DataFrame], seeds: dict[int, pd.DataFrame], 
 
 
 def kept_epochs(rounded: dict[str, dict[int, Result]]) -> str:
-    """Which epoch's model each training kept: 'sst 4 in all; 20news 4, 6, 7'; epochs count from 1."""
+    """Which epoch's model each training kept: 'sst 4 (all); 20news 4, 6, 7'; epochs count from 1."""
     told = []
     for corpus, results in rounded.items():
         kept = {kept_epoch(result.record["history"]) for result in results.values()}
-        told.append(f"{corpus} {', '.join(map(str, sorted(kept)))}" + " in all" * (len(kept) == 1 < len(results)))
+        told.append(f"{corpus} {', '.join(map(str, sorted(kept)))}" + " (all)" * (len(kept) == 1 < len(results)))
     return "; ".join(told) or "none"
 
 

@@ -134,7 +134,7 @@ def told_needs(rows: pd.DataFrame, chosen: str = "dev") -> str:
             f"{r.corpus} ({r.n_seeds} of {r.n_planned} pairs, gap so far {told(r.gap, r.low, r.high, '.3f')})"
             for r in waiting.itertuples()
         ]
-        parts.append(f"Open, for planned pairs are missing: {', '.join(cells)}.")
+        parts.append(f"Open, because planned pairs are missing: {', '.join(cells)}.")
     few = rows[(rows["answer"] == "") & rows["n_seeds"].gt(0)]
     if len(few):
         parts.append(f"Too few seeds: {', '.join(f'{r.corpus} ({r.n_seeds})' for r in few.itertuples())}.")
@@ -157,7 +157,7 @@ def told_need(row) -> str:
     if not row.n_seeds:
         return f"{row.corpus}: {NOT_RERUN if row.corpus in GATED else 'no run of both models'}"
     if row.answer == OPEN:
-        missing = f"open, for planned pairs are missing ({row.n_seeds} of {row.n_planned} pairs)"
+        missing = f"open, because planned pairs are missing ({row.n_seeds} of {row.n_planned} pairs)"
         return f"{row.corpus}: {missing}, gap so far {told(row.gap, row.low, row.high, '.3f')}"
     if not row.answer:
         return f"{row.corpus}: too few seeds ({row.n_seeds})"

@@ -135,7 +135,7 @@ def test_the_pair_of_the_exercise_follows_the_numbers():
         "m0, higher by agreement with the optimum than by τ:\n  - τ 0.10\n  - agreement 0.90, a random order 0.50\n"
     )
     assert low.startswith("m5, the reverse:\n  - τ 0.60\n  - agreement 0.40, a random order 0.50\n")
-    assert "\n  - More than half" in high and "\n  - Nor does it come" in low
+    assert "\n  - More than half" in high and "\n  - Nor is it close" in low
     assert "\n  - 0% of the items too many (median document: 10 items)\n" in high and "25% of the items" in low
     assert (
         "\n  - A random order agrees much less often" in exchanged.opposites(models(equals_random=np.full(6, 0.1)))[0]

@@ -76,7 +76,7 @@ def test_sentences_follow_the_numbers():
     assert told[0].startswith("The papers' 9 tests, ")
     assert "; 2 have cells that can be judged on the papers' own data" in told[0]
     assert told[0].endswith("of these 3 cells attention passes 2, fails 1 and leaves 0 undecided.")
-    assert "; BiLSTM 0 of 1 passed; Average 1 of 1 passed." in told[1]
+    assert ": BiLSTM 0 of 1 passed; Average 1 of 1 passed." in told[1]
     assert (
         "be needed for the score (1 of 1 passed), "
         "stay near the base's under further seeds (no cell can be judged yet), " in told[2]
@@ -98,7 +98,7 @@ def test_sentences_follow_the_numbers():
         {"tasks": verdict.Answer(verdict.UNDECIDED, "z")},
     )
     assert flipped[0].endswith("of these 4 cells attention passes 1, fails 2 and leaves 1 undecided.")
-    assert "; BiLSTM 1 of 1 passed; Average 0 of 1 passed." in flipped[1]
+    assert ": BiLSTM 1 of 1 passed; Average 0 of 1 passed." in flipped[1]
     assert "be needed for the score (0 of 1 passed), " in flipped[2]
     assert "and help another model, word by word (0 of 1 passed, 1 undecided)." in flipped[2]
     nothing = (
@@ -198,7 +198,7 @@ def test_curves_are_read_as_on_their_own_page():
     found = matrix.matrix([], None, wiegreffe_runs.table(late), ["sst"])
     cell = next(found[found["kind"] == "unread"].itertuples())
     assert (cell.test, cell.corpus, cell.lies, cell.n_seeds) == ("hard to move", "sst", "unread", 3)
-    assert matrix_words.told_cell(cell).startswith("not readable at JSD 0.2 or 0.6, 3 seeds")
+    assert matrix_words.told_cell(cell).startswith("no curve readable at both JSD 0.2 and 0.6, 3 seeds tried")
     assert not len(matrix.counted(found[found["test"] == "hard to move"]))
 
 

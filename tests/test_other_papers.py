@@ -17,7 +17,7 @@ def test_counts_follow_the_rows():
     rows = scorecard(runs, "wiegreffe")
     sentence, boxes = other_papers.shown("wiegreffe", runs)
     good, bad = ((rows["verdict"] == name).sum() for name in ("reproduced", "differs"))
-    assert f"of {len(rows)} rows on the paper's own data {good} are reproduced and {bad} differ" in sentence
+    assert f"{len(rows)} rows: on the paper's own data {good} are reproduced and {bad} differ" in sentence
     assert (
         f"no verdict for {(rows['unjudged'] == 'no run').sum()} (no run)" in sentence
         and "on other data" not in sentence
@@ -26,12 +26,13 @@ def test_counts_follow_the_rows():
         boxes.count("<details>") == 2 and f"sst: {good + bad} rows" in boxes and "wiegreffe/03-2-uniform.html" in boxes
     )
     flipped, _ = other_papers.shown("wiegreffe", uniform_test(f1=0.5))
-    assert flipped != sentence and "0 are reproduced" not in sentence
+    assert flipped != sentence and "none is reproduced" not in sentence
 
 
 def test_other_data_are_counted_apart():
     rows = pd.DataFrame(
         {
+            "item": ["band: low", "claim: 1a x", "claim: 1b x", "claim: 2a x"],
             "data": ["same", "subset", "subset", "absent"],
             "verdict": ["reproduced", "reproduced", "differs", "not rerun"],
             "unjudged": ["", "", "", "no run"],
@@ -39,6 +40,8 @@ def test_other_data_are_counted_apart():
     )
     told = other_papers.sentence("serrano", rows)
     assert told == (
-        "Serrano & Smith: of 4 rows on the paper's own data 1 are reproduced and 0 differ; "
-        "on other data 1 hold and 1 do not; no verdict for 1 (no run)."
+        "Serrano & Smith, 4 rows: on the paper's own data 1 is reproduced and none differs (1 of these is a band, read "
+        "off one to three trained curves); on other data 1 holds and 1 does not; no verdict for 1 (no run)."
     )
+    told = other_papers.sentence("serrano", rows.iloc[1:])
+    assert told.startswith("Serrano & Smith, 3 rows: none on the paper's own data; on other data 1 holds and 1 does")

@@ -81,6 +81,7 @@ def test_trainings_name_the_kept_epoch():
     (row,) = data.trainings(found).to_dict("records")
     assert row["model"] == "HANrnn" and row["training documents"] == 100
     assert (row["kept epoch"], row["epochs"], row["documents read"], row["rate halved"]) == (2, 3, 200, 1)
+    assert row["at the last"] == 0, "30 epochs are allowed"
     assert row["enters no claim"] == "", "its accuracy is near the regression's"
 
 

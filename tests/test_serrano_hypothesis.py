@@ -43,8 +43,8 @@ def test_the_hypothesis_is_decided_by_the_numbers():
     assert found["mean"]["between"] == pytest.approx(np.mean(slopes))
     assert (found["low"]["between"], found["high"]["between"]) == pytest.approx(seed_interval(np.array(slopes)))
     assert (found["holm"] >= found["p"]).all()
-    assert hypothesis_verdict(holds).startswith("The statement holds (4 tests support it, 0 contradict")
-    assert hypothesis_verdict(fails).startswith("The statement fails (0 tests support it, 4 contradict")
+    assert hypothesis_verdict(holds).startswith("The statement holds (tests that support it: 4, contradict it: 0,")
+    assert hypothesis_verdict(fails).startswith("The statement fails (tests that support it: 0, contradict it: 4,")
     assert hypothesis_verdict(open_).startswith("Nothing is decided")
     mixed = pd.concat([holds, fails])
     assert hypothesis_verdict(mixed).startswith("The statement depends on the model and the test")
@@ -52,7 +52,7 @@ def test_the_hypothesis_is_decided_by_the_numbers():
 
 def test_each_test_names_its_places_under_their_verdicts():
     holds, fails = (hypothesis(runs_by_hand(shift)) for shift in (0.1, -0.1))
-    assert hypothesis_verdict(holds).endswith("0 do not decide, Holm-corrected for 4).")
+    assert hypothesis_verdict(holds).endswith("do not decide: 0; Holm-corrected for 4).")
     one, both = hypothesis_tests(holds), hypothesis_tests(pd.concat([holds, fails.assign(corpus="amazon")]))
     assert [text.split(":")[0] for text in one] == list(TESTS.values()) == [text.split(":")[0] for text in both]
     row = holds.iloc[0]

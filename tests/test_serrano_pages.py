@@ -104,6 +104,13 @@ def test_statements_follow_their_verdicts():
     wide = serrano_claims.verdicts(rows.assign(low=-3.0, high=3.0)).set_index("claim")["ours"]
     cut = {name[:2]: ours.partition(" ")[2] for name, ours in wide.items()}
     assert cut == {**dict.fromkeys(("3a", "3c", "3d"), "(0.000 to 1.000)"), "3b": "(-1.000 to 1.000)"}
+    everything = serrano_scores.scored(six_models())
+    for row in everything[everything["item"].str.startswith("claim") & everything["ours"].notna()].itertuples():
+        low, high = serrano_claims.possible(row.item)
+        assert low <= row.ours <= high, f"{row.item}: an interval cut at {low} and {high} misses its own mean"
+    between = everything[everything["item"].str.startswith("claim") & everything["encoder"].str.contains("-")]
+    assert set(between["item"].map(serrano_scores.number_of)) == {"6", "7", "8"}
+    assert all(serrano_claims.possible(item) == (-1, 1) for item in between["item"]), "differences of two models"
     (nothing,) = serrano_claims.told_claims(rows[rows["corpus"] == "amazon"])
     assert nothing.startswith("No run")
     assert serrano_claims.told_decided(rows) == (

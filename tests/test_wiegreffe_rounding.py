@@ -66,7 +66,7 @@ def test_kept_epochs():
     for result, history in zip(results, histories, strict=True):
         result.record["history"] = history
     assert rounding.kept_epochs({"sst": dict(enumerate(results)), "imdb": {1: results[0], 2: results[0]}}) == (
-        "sst 1, 2, 3; imdb 3 in all"
+        "sst 1, 2, 3; imdb 3 (all)"
     )
 
 

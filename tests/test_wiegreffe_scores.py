@@ -116,8 +116,11 @@ def test_claims_on_networks_guided_by_one_adversary_are_not_judged():
         result_of(replace(guide_run("sst", "adversary", seed), base=adversary_of("sst", 10, 5e-4)), 0.6)
         for seed in SEEDS[:5]
     ]
-    row = row_for(scored(uniform_test(), one, curve()), item="claim: an adversary is a bad guide", corpus="sst")
+    rows = scored(uniform_test(), one, curve())
+    row = row_for(rows, item="claim: an adversary is a bad guide", corpus="sst")
     assert (row["verdict"], row["unjudged"]) == ("not rerun", "few seeds") and row["ours"] < 0
+    row = row_for(rows, item="Table 3", corpus="sst", measure="F1 of the guided network: adversary")
+    assert row["n_seeds"] == 1 and np.isnan(row["low"]), "five networks, one adversary that guides them"
 
 
 def test_without_runs_nothing_is_rerun():
@@ -161,6 +164,18 @@ def test_gaps_decide_by_their_interval(corpus, gap, item, verdict):
     assert (row["verdict"], row["unjudged"], row["n_seeds"]) == ("not rerun", "few seeds", 4)
 
 
+def test_a_gap_waits_for_all_planned_pairs_as_on_its_page(monkeypatch):
+    monkeypatch.setattr(wiegreffe_scores, "planned_pairs", lambda: {"imdb": 6, "sst": 5})
+    rows = scored(uniform_test("imdb"), uniform_test("sst"))
+    for item, corpus, told in (
+        ("claim: attention is needed", "imdb", "few seeds"),
+        ("claim: IMDB needs attention more", "sst", "few seeds"),
+        ("claim: attention is not needed", "sst", ""),
+    ):
+        row = row_for(rows, item=item, corpus=corpus, statistic="base minus uniform by seed, dev-chosen")
+        assert (row["unjudged"], row["n_seeds"]) == (told, 5)
+
+
 def test_the_order_of_gaps():
     rows = scored(uniform_test("imdb"), uniform_test("agnews"), uniform_test("20news", gap=0.05))
     order = rows[
@@ -173,6 +188,7 @@ def test_guides():
     rows = scored(uniform_test(), guided(), curve())
     table = rows[(rows["item"] == "Table 3") & (rows["corpus"] == "sst")].set_index("measure")
     assert table["ours"].round(2).tolist() == [0.81, 0.82, 0.83, 0.60] and set(table["verdict"]) == {"reproduced"}
+    assert table["n_seeds"].tolist() == [5, 5, 5, 5] and table["low"].notna().all()
     claims = rows[(rows["measure"] == "F1 gap of guides") & (rows["corpus"] == "sst")].set_index("item")["verdict"]
     assert len(claims) == 4 and set(claims) == {"reproduced"}
     flipped = scored(uniform_test(), guided(own=0.78, trained=0.79, adversary=0.85), curve())

@@ -81,8 +81,10 @@ def test_arms_count_over_pairs_alone_and_missing_pairs_leave_it_open():
     assert row["base"] == pytest.approx(row["uniform"] + row["gap"]) and row["base"] > 0.8, (
         "the seed without partner is in neither arm"
     )
-    assert tables.told_needs(rows).startswith("Open, for planned pairs are missing: sst (6 of 7 pairs, gap so far 0.0")
-    open_text = "sst: open, for planned pairs are missing (6 of 7 pairs), gap so far 0.0"
+    assert tables.told_needs(rows).startswith(
+        "Open, because planned pairs are missing: sst (6 of 7 pairs, gap so far 0.0"
+    )
+    open_text = "sst: open, because planned pairs are missing (6 of 7 pairs), gap so far 0.0"
     assert tables.needs(rows)[0].startswith(open_text)
     shown = tables.table_2(rows).set_index(["data", "checkpoint"]).loc[("sst", "dev")]
     assert shown["pairs of seeds"] == "6 of 7" and shown["answer"] == "open"
