@@ -163,7 +163,7 @@ def moved(
     shared = sorted(there.keys() & plain.keys(), key=SEEDS.index)
     places = [(variant, corpus, encoder, row.attention, seed) for seed in shared for encoder in encoders_of(row)]
     varied = [keys[place] for place in places if place in keys]
-    if not varied:
+    if not varied or (elsewhere and len(shared) < INTERVAL_SEEDS):
         return []
     shift = over_seeds_of({seed: there[seed] - plain[seed] for seed in shared})
     value = over_seeds_of({seed: there[seed] for seed in shared})

@@ -40,6 +40,7 @@ MARKS = (
     "✓: the row would hold with the variant and does not without it.",
     "○: it holds on these seeds without it too, so nothing is explained.",
     "✗: it still differs.",
+    "On another data set: the move was measured there, over all classes, so it is a hint and no test.",
     "Blank: no such run, or one that ended with the standard checkpoint.",
     "Authors' other run, corrected value: ✓ ours lies within the tolerance of it.",
     "Our seeds: their smallest and largest value, and how many alone would hold.",

@@ -162,6 +162,6 @@ def told_small(rows: pd.DataFrame) -> list[str]:
         not_small = "; ".join(f"{r.corpus} {r.model}" for r in large.itertuples()) or "none"
         sentences.append(
             f"On {what} small changes prevail in {(judged['side'] == 'small').sum()} of {len(judged)} models with "
-            f"enough seeds and large ones in {len(large)} ({not_small}); {(judged['side'] == 'open').sum()} are open."
+            f"enough seeds and large ones in {len(large)} ({not_small}); open: {(judged['side'] == 'open').sum()}."
         )
     return sentences

@@ -156,9 +156,9 @@ def shared_stories(results: list[Result]) -> str:
     told = []
     for corpus, part in pd.DataFrame(rows).groupby("corpus"):
         gap = part["dev"] - part["test"]
-        words = across.told(gap.mean(), *seed_interval(gap), bounds=(-1.0, 1.0))
+        words = across.told(gap.mean(), *seed_interval(gap), ".3f", (-1.0, 1.0))
         seeds = across.seeds_in_words(len(part))
-        told.append(f"{corpus} {part['dev'].mean():.2f} and {part['test'].mean():.2f}, apart by {words}, {seeds}")
+        told.append(f"{corpus} {part['dev'].mean():.3f} and {part['test'].mean():.3f}, apart by {words}, {seeds}")
     return "; ".join(told)
 
 
@@ -183,4 +183,6 @@ def told_nearer(rows: pd.DataFrame) -> str:
         f"where the two F1s of the authors' later runs lie more than {TELLING:g} apart ({where}), the printed score is "
         f"nearer to F1 of class 1 in {(one < macro).sum()} of {len(cells)}"
     )
-    return told + (", so that leads on this page" if (one < macro).mean() > 0.5 else ", which speaks for macro F1")
+    return told + (
+        ", so this page puts F1 of class 1 first" if (one < macro).mean() > 0.5 else ", which speaks for macro F1"
+    )

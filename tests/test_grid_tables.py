@@ -30,7 +30,7 @@ def test_small_changes_turn_with_the_numbers():
     assert (
         "On single texts small changes prevail in 1 of 1 models with enough seeds and large ones in 0 (none)" in single
     )
-    assert "in 0 of 1 models with enough seeds and large ones in 1 (babi_1 BiLSTM, additive); 0 are open." in others
+    assert "in 0 of 1 models with enough seeds and large ones in 1 (babi_1 BiLSTM, additive); open: 0." in others
     few = grid_tables.small_changes({"sst": grid_of("sst", 0.9, 0.05, seeds=4)})
     assert "On single texts no model has the seeds to decide." in grid_tables.told_small(few)
 

@@ -46,10 +46,10 @@ def test_development_questions_beside_test_questions():
         return result
 
     found = [of_seed(10, (0.5, 0.8, 0.7), (0.9, 0.6, 0.9)), of_seed(50, (0.7, 0.6), (0.5, 0.9)), result_of("sst")]
-    assert table1.shared_stories(found) == "babi_2 0.75 and 0.55, apart by 0.20 (no interval), 2 seeds"
+    assert table1.shared_stories(found) == "babi_2 0.750 and 0.550, apart by 0.200 (no interval), 2 seeds"
     found[0].record["statistics"]["train_source"] = "generated"
     assert table1.shared_stories(found[:1]).startswith(
-        "babi_2 (trained on generated questions, official test) 0.80 and 0.60, apart by 0.20 (no interval)"
+        "babi_2 (trained on generated questions, official test) 0.800 and 0.600, apart by 0.200 (no interval)"
     )
     assert table1.shared_stories([result_of("sst")]) == "no run of bAbI"
 
@@ -58,7 +58,7 @@ def test_the_nearer_f1_turns_with_the_numbers():
     rows = pd.DataFrame({"corpus": "adr", "metric": ["F1 of class 1", "macro F1", "accuracy"], "printed": 0.8,
                          "april": [0.81, 0.7, 0.5], "final": [0.79, 0.9, 0.5]})  # fmt: skip
     told = table1.told_nearer(rows)
-    assert "apart (adr)" in told and "F1 of class 1 in 2 of 2, so that leads" in told
+    assert "apart (adr)" in told and "F1 of class 1 in 2 of 2, so this page puts" in told
     swapped = rows.assign(metric=["macro F1", "F1 of class 1", "accuracy"])
     assert "in 0 of 2, which speaks for macro F1" in table1.told_nearer(swapped)
     assert "do not tell" in table1.told_nearer(rows.assign(april=0.8, final=0.8))
