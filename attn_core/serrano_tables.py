@@ -219,7 +219,7 @@ def closest(rows: pd.DataFrame) -> list[str]:
         ]
         models = sorted(part.index, key=lambda model: (model[0], HIERARCHICAL.index(model[1])))
         names = ", ".join(f"{corpus} {ENCODER_NAMES[encoder]}" for corpus, encoder in models)
-        lines = nested([*found, f"fewest too many, of {len(part)} models: {wins}"])
+        lines = nested([*found, f"fewest too many, of {len(part)} model{'s' * (len(part) != 1)}: {wins}"])
         units.append(f"{items} too many, mean over {names}{told_seeds}:{lines}")
     return units
 
