@@ -71,7 +71,7 @@ def told_range(rows: pd.DataFrame) -> str:
 
 
 def listed(rows: pd.DataFrame) -> list[str]:
-    """'sst: +0.190 (+0.170 to +0.210), 5 seeds', a text each data set, for a list; no end is printed as 0 that is not."""
+    """'sst: +0.190 (+0.170 to +0.210), 5 seeds', a text each data set; no end prints as 0 that is not."""
     return [
         f"{r.corpus}: {told(r.mean, r.low, r.high, digits(r.low, r.high, 0.0, '+.3f'))}, "
         f"{r.n_seeds} seed{'s' * (r.n_seeds != 1)}"
