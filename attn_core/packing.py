@@ -73,6 +73,8 @@ def pack_run(run: Run) -> None:
         documents = document_table(traces)
         tables = documents, summary_table(documents, traces.classes)
         kept = TOKENS_KEPT[catalogue.corpus(run.corpus).task]
+    if is_variant(run):  # no figure of distributions shows a variant
+        tables = documents, tables[1][~tables[1]["measure"].str.startswith("hist:")].reset_index(drop=True)
     pack(run.key, tables, layer, kept[LAYERS.index(layer)], against, notes)
 
 
@@ -143,10 +145,14 @@ def same_as_archived(base: Run, found: Traces | None = None) -> None:
         )
 
 
+def is_variant(run: Run) -> bool:
+    """Whether a run departs from the standard of its model; of generated corpora the pages' knobs are the standard."""
+    return run != Run(run.corpus, run.encoder, run.attention, run.seed) and not catalogue.corpus(run.corpus).generated
+
+
 def layer_of(run: Run) -> str:
-    """How much of a run is archived, one of LAYERS; of generated corpora the pages' knobs are the standard."""
-    standard = run == Run(run.corpus, run.encoder, run.attention, run.seed) or catalogue.corpus(run.corpus).generated
-    if not standard or run.seed not in SEEDS[:HEADLINE_SEEDS]:
+    """How much of a run is archived, one of LAYERS."""
+    if is_variant(run) or run.seed not in SEEDS[:HEADLINE_SEEDS]:
         return "summary"
     if run.seed != SEEDS[0]:
         return "further"

@@ -217,3 +217,22 @@ def test_the_archive_is_whole_and_small():
         corpus, ids = result.record["run"]["corpus"], set(result.traces.doc_id.tolist())
         kept = first.setdefault(corpus, ids)
         assert ids <= kept or kept <= ids, f"{key} keeps other documents than the other runs of {corpus}"
+
+
+@pytest.mark.skipif(not REAL or not archive.keys(REAL), reason="no archive")
+def test_what_no_page_reads_is_not_kept():
+    """Histograms of variants, traces of further FLANs."""
+    shown = 0
+    for key in archive.keys(REAL):
+        record = archive.read_record(REAL, key)
+        run = from_dict(record["run"])
+        assert not (
+            run.encoder.startswith("flan")
+            and packing.layer_of(run) == "further"
+            and "traces.parquet" in record["files"]
+        )
+        if "summary.parquet" in record["files"]:
+            binned = archive.read(REAL, key, whole=False).summary["measure"].str.startswith("hist:").any()
+            assert not (packing.is_variant(run) and binned), key
+            shown += binned
+    assert shown > 100, "the grids' own figures draw them"
