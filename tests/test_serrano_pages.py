@@ -38,12 +38,13 @@ def test_planted_runs_have_the_pages_knobs_and_others_are_standard():
 
 def test_absent_runs_are_named_lines(monkeypatch):
     monkeypatch.setattr(serrano_pages.across, "stored_runs", lambda runs: [])
-    found, lines = serrano_pages.gather(["imdb_stars", "agnews_all"], ["han_rnn", "flan_rnn"])
-    assert not found and len(lines) == 2
+    found, lines = serrano_pages.gather(["imdb_stars", "agnews_all", "yelp"], ["han_rnn", "flan_rnn"])
+    assert not found and len(lines) == 3
     assert lines[0].startswith(
         "imdb_stars: no run of 2 models; the next: python -m attn_core run --corpus imdb_stars --encoder han_rnn"
     )
-    assert lines[1].startswith("agnews_all (3 planned; a verdict needs 5): FLANrnn (0 of 3 seeds)"), "no HAN there"
+    assert lines[1].startswith("agnews_all: FLANrnn (0 of 5 seeds)"), "no HAN there"
+    assert lines[2].startswith("yelp (3 planned; a verdict needs 5): no run of 2 models")
 
 
 def test_where_no_documents_are_stored_a_line_says_why():
