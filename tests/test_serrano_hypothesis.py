@@ -10,7 +10,16 @@ from attn_core.archive import Result
 from attn_core.experiments.erasure import RANKINGS
 from attn_core.measures import seed_interval
 from attn_core.runs import SEEDS
-from attn_core.serrano_hypothesis import TESTS, gaps, hypothesis, hypothesis_tests, hypothesis_verdict, slopes_twice
+from attn_core.serrano_hypothesis import (
+    TESTS,
+    each_encoder,
+    gaps,
+    hypothesis,
+    hypothesis_tests,
+    hypothesis_verdict,
+    slopes_twice,
+    told_each,
+)
 
 matplotlib.use("agg")
 
@@ -137,3 +146,19 @@ def test_documents_of_alike_items_bend_the_slope_and_are_left_out():
     found = slopes_twice([result, planted])
     assert len(found) == 1 and found["all"][0] > 0 > found["left"][0]
     assert (found["n_all"][0], found["n_left"][0]) == (40, 20)
+
+
+def test_each_encoder_apart_shows_what_the_mean_hides():
+    """rnn: gap 0.05 below that of no encoder; conv: 0.25 above it, so that the mean of the two is 0.1 above."""
+    runs = runs_by_hand(0.1, noise=0.0)
+    runs.loc[runs["encoder"] == "han_rnn", "gap"] = 0.15 + 0.001 * np.arange(5)
+    runs.loc[runs["encoder"] == "han_conv", "gap"] = 0.45
+    found = each_encoder(runs).query("test == 'gap'").set_index("encoder")
+    assert found["mean"].to_dict() == pytest.approx({"rnn": 0.048, "conv": -0.25})
+    assert found["lies"].to_dict() == {"rnn": "above", "conv": "below"} and (found["n_seeds"] == 5).all()
+    assert hypothesis(runs).set_index("test")["verdict"]["gap"] == "supported"
+    told = told_each(each_encoder(runs))
+    assert told[0].startswith("20news_all HANnoenc minus HANrnn: gap +0.048 (") and "relative to random" in told[0]
+    assert each_encoder(runs, {("20news_all", "han_conv")})["encoder"].unique().tolist() == ["rnn"]
+    assert told_each(each_encoder(runs_by_hand(0.1, seeds=4))) == ["no pair of models can be judged"]
+    assert each_encoder(runs_by_hand(0.1, corpus="planted")).empty
