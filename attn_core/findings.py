@@ -4,13 +4,12 @@ Yardsticks for Jain & Wallace's adversaries: the exact optimum, the same with co
 (the control that knows nothing of the model), and the ceiling that ignores the output. All over seeds, pair by pair.
 """
 
-from collections.abc import Collection, Iterable
-
 import pandas as pd
 
 from attn_core.across import told
-from attn_core.measures import seed_interval
-from attn_core.seeds import HEADLINE_SEEDS
+from attn_core.archive import Result
+from attn_core.data_counts import data_of
+from attn_core.seeds import HEADLINE_SEEDS, paired_difference
 from attn_core.wiegreffe_tables import digits
 
 YARDSTICKS = {
@@ -22,46 +21,47 @@ YARDSTICKS = {
 FAR = 0.6
 """A mean JSD from which Jain & Wallace's figure has most of its mass."""
 
+PANELS = {"mean": "mean JSD", f"share_above_{FAR:g}": f"share of documents above {FAR:g}"}
+"""Measures of the summaries -> panels of the figure."""
 
-def yardsticks(every: pd.DataFrame, epsilon: float) -> pd.DataFrame:
-    """Mean JSD and share of documents above FAR by yardstick: corpus, seed, name, mean, far; one line a run.
 
-    every: `seeds.summaries` of models with one logit. AttnError is left to the page: epsilon is one that is stored.
+def labelled(found: list[Result]) -> dict[str, str]:
+    """Data set -> its name, with what it is where it is not the paper's own: 'agnews (subset)'."""
+    kinds = {result.record["run"]["corpus"]: data_of(result.record) for result in found}
+    return {name: name if kind == "same" else f"{name} ({kind})" for name, kind in kinds.items()}
+
+
+def yardsticks(every: pd.DataFrame, epsilon: float, labels: dict[str, str]) -> pd.DataFrame:
+    """Mean JSD, and share of documents above FAR, by yardstick: panel, label, series, seed, value; a line a number.
+
+    every: `seeds.summaries` of models with one logit. labels: of `labelled`, in the order of the page.
     """
-    rows = every[(every["predicted"] == "all") & (every["bin"] == "all")]
+    keys = {name if name == "ceiling" else f"{name}@{epsilon:g}": title for title, name in YARDSTICKS.items()}
+    rows = every[(every["predicted"] == "all") & (every["bin"] == "all") & every["corpus"].isin(labels)]
+    rows = rows[rows["statistic"].isin(keys) & rows["measure"].isin(PANELS)]
+    rows = rows.assign(
+        panel=rows["measure"].map(PANELS), label=rows["corpus"].map(labels), series=rows["statistic"].map(keys)
+    )
+    order = list(labels.values())
+    return rows.sort_values("label", key=lambda names: names.map(order.index), kind="stable")
+
+
+def differences(rows: pd.DataFrame, first: str, second: str, measure: str = "mean") -> pd.DataFrame:
+    """First minus second yardstick, seed by seed: label, mean, low, high (95 % Student t), n_seeds."""
     lines = []
-    for name, statistic in YARDSTICKS.items():
-        key = statistic if statistic == "ceiling" else f"{statistic}@{epsilon:g}"
-        wide = rows[rows["statistic"] == key].pivot_table(
-            index=["corpus", "seed"], columns="measure", values="value", sort=False
-        )
-        wide = wide.reindex(columns=["mean", f"share_above_{FAR:g}"]).set_axis(["mean", "far"], axis=1)
-        lines.append(wide.reset_index().assign(name=name))
-    return pd.concat(lines, ignore_index=True).dropna(subset="mean")
-
-
-def differences(rows: pd.DataFrame, first: str, second: str, column: str = "mean") -> pd.DataFrame:
-    """First minus second yardstick, seed by seed: corpus, mean, low, high (95 % Student t), n_seeds."""
-    wide = rows.pivot_table(index=["corpus", "seed"], columns="name", values=column, sort=False)
-    wide = wide.reindex(columns=[first, second]).dropna()
-    lines = []
-    for corpus, part in (wide[first] - wide[second]).groupby("corpus", sort=False):
-        lines.append([corpus, part.mean(), *seed_interval(part.to_numpy()), len(part)])
-    return pd.DataFrame(lines, columns=["corpus", "mean", "low", "high", "n_seeds"])
-
-
-def side(row) -> str:
-    """'above', 'below' or 'open' by the interval about 0; '' below the seeds that a verdict needs."""
-    if row.n_seeds < HEADLINE_SEEDS:
-        return ""
-    return "above" if row.low > 0 else "below" if row.high < 0 else "open"
+    for label, part in rows[rows["panel"] == PANELS[measure]].groupby("label", sort=False):
+        gap = paired_difference(*(part[part["series"] == name] for name in (first, second)))
+        if gap["n_seeds"]:
+            lines.append({"label": label, **gap})
+    return pd.DataFrame(lines, columns=["label", "mean", "low", "high", "n_seeds"])
 
 
 def told_sides(rows: pd.DataFrame, above: str, below: str) -> str:
     """'… on sst, imdb; … on 20news; not decided on agnews': rows of `differences`; above, below: what that means."""
-    words = {"above": above, "below": below, "open": "not decided", "": "too few seeds"}
-    found = {key: [r.corpus for r in rows.itertuples() if side(r) == key] for key in words}
-    return "; ".join(f"{words[key]} on {', '.join(names)}" for key, names in found.items() if names) or "no run"
+    few, up, down = rows["n_seeds"] < HEADLINE_SEEDS, rows["low"] > 0, rows["high"] < 0
+    sides = {above: ~few & up, below: ~few & down, "not decided": ~few & ~up & ~down, "too few seeds": few}
+    found = {words: rows.loc[chosen, "label"] for words, chosen in sides.items()}
+    return "; ".join(f"{words} on {', '.join(labels)}" for words, labels in found.items() if len(labels)) or "no run"
 
 
 def told_range(rows: pd.DataFrame) -> str:
@@ -73,41 +73,7 @@ def told_range(rows: pd.DataFrame) -> str:
 def listed(rows: pd.DataFrame) -> list[str]:
     """'sst: +0.190 (+0.170 to +0.210), 5 seeds', a text each data set; no end prints as 0 that is not."""
     return [
-        f"{r.corpus}: {told(r.mean, r.low, r.high, digits(r.low, r.high, 0.0, '+.3f'))}, "
+        f"{r.label}: {told(r.mean, r.low, r.high, '+' + digits(r.low, r.high, 0.0))}, "
         f"{r.n_seeds} seed{'s' * (r.n_seeds != 1)}"
         for r in rows.itertuples()
     ] or ["no run"]
-
-
-def panels(rows: pd.DataFrame, order: Iterable[str]) -> pd.DataFrame:
-    """Rows of `figures.interval_panels`: both columns of `yardsticks`, a line a data set, a series a yardstick."""
-    lines = []
-    for column, panel in (("mean", "mean JSD"), ("far", f"share of documents above {FAR:g}")):
-        for corpus in order:
-            for name in YARDSTICKS:
-                values = rows.loc[(rows["corpus"] == corpus) & (rows["name"] == name), column].dropna()
-                if len(values):
-                    low, high = seed_interval(values.to_numpy())
-                    lines.append([panel, corpus, name, values.mean(), low, high, len(values)])
-    return pd.DataFrame(lines, columns=["panel", "label", "series", "mean", "low", "high", "n_seeds"])
-
-
-def told_rules(every: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> list[str]:
-    """'amazon: 15.0% as described, 9.1% as coded', share of negative ΔJS by the rule for r, a text each data set.
-
-    every: `serrano_pages.summaries` of one model; ΔJS is negative where r moves the output more than the top item.
-    weak: (data set, model) that enter nothing.
-    """
-    lines = []
-    rows = every[(every["measure"] == "share_negative") & (every["bin"] == "all")]
-    for (corpus, encoder), part in rows.groupby(["corpus", "encoder"], sort=False):
-        if (corpus, encoder) in weak:
-            continue
-        means = {}
-        for rule in ("coded", "described"):
-            values = part.loc[part["statistic"] == f"delta_js@{rule}", "value"].to_numpy(float)
-            if len(values):
-                means[rule] = told(values.mean(), *seed_interval(values), ".1%", (0, 1))
-        if len(means) == 2:
-            lines.append(f"{corpus}: {means['described']} as described, {means['coded']} as coded")
-    return lines or ["no run"]

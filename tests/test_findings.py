@@ -3,89 +3,71 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scorecard_runs import result_of
 
 from attn_core import findings
 from attn_core.measures import seed_interval
 from attn_core.runs import SEEDS
 
 MEANS = {"jsd_search@0.05": 0.45, "jsd_exact@0.05": 0.63, "jsd_shuffled@0.05": 0.67, "ceiling": 0.68}
+LABELS = {"sst": "sst", "agnews": "agnews (subset)"}
 
 
-def every(corpora=("sst", "20news"), count=5, **changed):
-    """Summaries of some seeds: each yardstick's mean rises by 0.001 a seed, its share above 0.6 is the mean."""
-    rows = [
+def drawn(count=5, epsilon=0.05, **changed):
+    """Yardsticks of some seeds: each rises by 0.001 a seed, the ceiling by 0.002; shares are the means minus 0.1."""
+    every = pd.DataFrame([
         {"corpus": corpus, "seed": seed, "statistic": statistic, "measure": measure, "predicted": "all", "bin": "all",
-         "value": changed.get(statistic.split("@")[0], value) + 0.001 * i * (1 + (statistic == "ceiling"))}
-        for corpus in corpora
+         "value": changed.get(statistic.split("@")[0], value) + 0.001 * i * (1 + (statistic == "ceiling")) - off}
+        for corpus in ("agnews", "sst")
         for i, seed in enumerate(SEEDS[:count])
         for statistic, value in MEANS.items()
-        for measure in ("mean", "share_above_0.6", "median")
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
+        for measure, off in (("mean", 0.0), ("share_above_0.6", 0.1), ("median", 0.3))
+    ])  # fmt: skip
+    return findings.yardsticks(every, epsilon, LABELS)
 
 
 def short(**changed):
-    return findings.differences(findings.yardsticks(every(**changed), 0.05), "exact optimum", "the paper's search")
+    return findings.differences(drawn(**changed), "exact optimum", "the paper's search")
 
 
-def test_yardsticks_are_a_line_a_run_in_the_order_of_the_data_sets():
-    rows = findings.yardsticks(every(), 0.05)
-    assert len(rows) == 2 * 5 * 4 and list(dict.fromkeys(rows["corpus"])) == ["sst", "20news"]
-    assert rows.loc[(rows["name"] == "ceiling") & (rows["corpus"] == "sst"), "mean"].tolist() == pytest.approx(
-        [0.68, 0.682, 0.684, 0.686, 0.688]
-    )
-    other = findings.yardsticks(every(), 0.01)
-    assert set(other["name"]) == {"ceiling"}, "only the ceiling does without an ε"
+def test_yardsticks_come_in_the_order_of_the_page_with_what_the_data_are():
+    rows = drawn()
+    assert len(rows) == 2 * 5 * 4 * 2 and list(dict.fromkeys(rows["label"])) == ["sst", "agnews (subset)"]
+    chosen = rows[(rows["series"] == "ceiling") & (rows["label"] == "sst") & (rows["panel"] == "mean JSD")]
+    assert chosen["value"].tolist() == pytest.approx([0.68, 0.682, 0.684, 0.686, 0.688])
+    assert set(drawn(epsilon=0.01)["series"]) == {"ceiling"}, "only the ceiling does without an ε"
 
 
 def test_differences_are_paired_by_seed():
-    found = findings.differences(findings.yardsticks(every(), 0.05), "ceiling", "exact optimum").iloc[0]
+    found = findings.differences(drawn(), "ceiling", "exact optimum").set_index("label").loc["sst"]
     by_hand = 0.05 + 0.001 * np.arange(5)
     assert found["mean"] == pytest.approx(by_hand.mean()) and found["n_seeds"] == 5
     assert (found["low"], found["high"]) == pytest.approx(seed_interval(by_hand))
-    one = every(("sst",))
-    one = one[~((one["seed"] == SEEDS[0]) & (one["statistic"] == "ceiling"))]
-    assert findings.differences(findings.yardsticks(one, 0.05), "ceiling", "exact optimum").iloc[0]["n_seeds"] == 4
+    rows = drawn()
+    rows = rows[~((rows["seed"] == SEEDS[0]) & (rows["series"] == "ceiling"))]
+    assert set(findings.differences(rows, "ceiling", "exact optimum")["n_seeds"]) == {4}
+    assert findings.differences(drawn(epsilon=0.01), "ceiling", "exact optimum").empty
 
 
 @pytest.mark.parametrize(
     ("changed", "told"),
-    [
-        ({}, "below on sst, 20news"),
-        ({"jsd_search": 0.7}, "beyond on sst, 20news"),
-        ({"count": 4}, "too few seeds on sst"),
-    ],
+    [({}, "below on sst, agnews (subset)"), ({"jsd_search": 0.7}, "beyond on sst, agnews"), ({"count": 4}, "too few")],
 )
 def test_sentences_turn_with_the_numbers(changed, told):
     assert findings.told_sides(short(**changed), "below", "beyond").startswith(told)
 
 
 def test_an_interval_about_zero_decides_nothing_and_no_run_is_said():
-    rows = pd.DataFrame({"corpus": ["sst"], "mean": [0.01], "low": [-0.01], "high": [0.03], "n_seeds": [5]})
+    rows = pd.DataFrame({"label": ["sst"], "mean": [0.01], "low": [-0.01], "high": [0.03], "n_seeds": [5]})
+    none = rows.iloc[:0]
     assert findings.told_sides(rows, "below", "beyond") == "not decided on sst"
-    assert findings.told_sides(rows.iloc[:0], "below", "beyond") == "no run" and findings.listed(rows.iloc[:0]) == [
-        "no run"
-    ]
+    assert findings.told_sides(none, "below", "beyond") == "no run" and findings.listed(none) == ["no run"]
     assert findings.told_range(rows) == "0.01 to 0.01" and findings.told_range(rows.assign(n_seeds=2)) == "–"
     assert findings.listed(rows.assign(low=0.0002)) == ["sst: +0.0100 (+0.0002 to +0.0300), 5 seeds"]
+    below = rows.assign(mean=-0.01, low=-0.03, high=-0.0001)
+    assert findings.listed(below) == ["sst: -0.0100 (-0.0300 to -0.0001), 5 seeds"]
 
 
-def test_panels_hold_both_columns_of_every_yardstick():
-    drawn = findings.panels(findings.yardsticks(every(), 0.05), ["sst", "imdb"])
-    assert set(drawn["label"]) == {"sst"} and len(drawn) == 2 * 4 and drawn["panel"].nunique() == 2
-    assert drawn["mean"].between(0.4, 0.7).all() and (drawn["low"] < drawn["high"]).all()
-
-
-def test_the_rule_for_r_by_hand():
-    rows = pd.DataFrame(
-        [
-            {"corpus": corpus, "encoder": "han_rnn", "seed": seed, "statistic": f"delta_js@{rule}", "bin": "all",
-             "measure": "share_negative", "value": value}
-            for corpus in ("amazon", "yelp")
-            for seed in SEEDS[:3]
-            for rule, value in (("coded", 0.09), ("described", 0.15))
-        ]
-    )  # fmt: skip
-    told = findings.told_rules(rows, [("yelp", "han_rnn")])
-    assert told == ["amazon: 15.0% (15.0% to 15.0%) as described, 9.0% (9.0% to 9.0%) as coded"]
-    assert findings.told_rules(rows.iloc[:0]) == ["no run"]
+def test_other_data_than_the_papers_say_so_in_every_label():
+    found = [result_of("sst"), result_of("imdb", fraction=0.1)]
+    assert findings.labelled(found) == {"sst": "sst", "imdb": "imdb (subset)"}

@@ -155,7 +155,7 @@ def test_each_encoder_apart_shows_what_the_mean_hides():
     runs.loc[runs["encoder"] == "han_conv", "gap"] = 0.45
     found = each_encoder(runs).query("test == 'gap'").set_index("encoder")
     assert found["mean"].to_dict() == pytest.approx({"rnn": 0.048, "conv": -0.25})
-    assert found["lies"].to_dict() == {"rnn": "above", "conv": "below"} and (found["n_seeds"] == 5).all()
+    assert found["low"]["rnn"] > 0 > found["high"]["conv"] and (found["n_seeds"] == 5).all()
     assert hypothesis(runs).set_index("test")["verdict"]["gap"] == "supported"
     told = told_each(each_encoder(runs))
     assert told[0].startswith("20news_all HANnoenc minus HANrnn: gap +0.048 (") and "relative to random" in told[0]
