@@ -149,8 +149,8 @@ def hypothesis(runs: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd
 def each_encoder(runs: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd.DataFrame:
     """The first two tests of `hypothesis` against each encoder alone, where both models count and have five seeds.
 
-    runs: `gaps`. Columns corpus, unit, encoder ('rnn' or 'conv'), test, mean, low, high, n_seeds. The mean of two encoders can hide one: asked after results had been seen, so in no
-    correction and no verdict.
+    runs: `gaps`. Columns corpus, unit, encoder ('rnn' or 'conv'), test, mean, low, high, n_seeds. The mean of two
+    encoders can hide one: asked after results had been seen, so in no correction and no verdict.
     """
     lines = []
     for (corpus, unit), part in runs.groupby(["corpus", "unit"], sort=False):
