@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from attn_core.archive import Result
-from attn_core.causes_words import capital, minus, named, runs, signed, words
+from attn_core.causes_words import capital, named, runs, signed, words
+from attn_core.cells import minus
 from attn_core.data_counts import COUNTED, printed_sizes
 from attn_core.measures import INTERVAL_SEEDS
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported

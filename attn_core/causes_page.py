@@ -8,7 +8,8 @@ import pandas as pd
 
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.causes import causes
-from attn_core.causes_words import in_words, minus, runs
+from attn_core.causes_words import in_words, runs
+from attn_core.cells import minus
 from attn_core.data_counts import COUNTED
 from attn_core.jain_tables import closed
 from attn_core.measures import INTERVAL_SEEDS

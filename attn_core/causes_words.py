@@ -1,7 +1,5 @@
 """The words of the causes tried: variants, measures and differences as sentences tell them."""
 
-import re
-
 import numpy as np
 
 from attn_core.corpora.vectors import KNOWN_FILES
@@ -54,11 +52,6 @@ def signed(shift: dict) -> str:
     """A difference with its interval, where it has one and enough seeds for it."""
     known = np.isfinite(shift["low"])
     return f"{shift['ours']:+.2f}" + (f" ({shift['low']:+.2f} to {shift['high']:+.2f})" if known else "")
-
-
-def minus(text: str) -> str:
-    """Signs of numbers as minus signs; hyphens in keys stay."""
-    return re.sub(r"(?<![\w`-])-(?=\d)", "−", text)
 
 
 def capital(text: str) -> str:

@@ -1,6 +1,7 @@
 """What the cells of a page call: numbers for the prose, and boxes for runs that are not there."""
 
 import html
+import re
 
 
 def glue(**values: object) -> None:
@@ -8,7 +9,7 @@ def glue(**values: object) -> None:
 
     The same record that `myst_nb.glue(…, display=False)` leaves, without importing Sphinx into the reader's kernel;
     NumPy scalars become plain numbers, so that a format such as `:.2f` works. A list of texts becomes a bulleted list,
-    for the directive glue:md.
+    for the directive glue:md. In texts the signs of numbers become minus signs.
     """
     from IPython.display import display
 
@@ -16,10 +17,16 @@ def glue(**values: object) -> None:
     for name, value in values.items():
         record = {"scrapbook": {"name": name, "mime_prefix": prefix}}
         if isinstance(value, list):
-            data = {f"{prefix}text/markdown": "\n".join(f"- {text}" for text in value)}
+            data = {f"{prefix}text/markdown": "\n".join(f"- {minus(text)}" for text in value)}
         else:
-            data = {f"{prefix}text/plain": repr(value.item() if hasattr(value, "item") else value)}
+            plain = minus(value) if isinstance(value, str) else value.item() if hasattr(value, "item") else value
+            data = {f"{prefix}text/plain": repr(plain)}
         display(data, metadata=record, raw=True)
+
+
+def minus(text: str) -> str:
+    """Signs of numbers as minus signs; hyphens in keys stay."""
+    return re.sub(r"(?<![\w`-])-(?=\d)", "−", text)
 
 
 def gap(*lines: str) -> None:

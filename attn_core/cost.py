@@ -1,6 +1,7 @@
 """What leave-one-out costs: timed, counted in floating-point operations, fitted against length."""
 
 import platform
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -13,6 +14,7 @@ from attn_core.measures import seed_interval
 from attn_core.reported import reported_folder
 
 FILE = "measured/leave_one_out_by_length.csv"
+ALL_RUNS = "measured/minutes_of_all_runs.csv"
 VECTOR, WIDTH = 300, 128
 """Widths of Jain & Wallace: word vectors, LSTM per direction."""
 
@@ -120,6 +122,21 @@ def measured() -> pd.DataFrame | None:
     """The stored measurement over 20 to 2,000 words (`python -m benchmarks`), or None where there is none."""
     path = Path(reported_folder()).parent / FILE
     return pd.read_csv(path) if path.is_file() else None
+
+
+def told_all_runs(corpora: Sequence[str]) -> str:
+    """How long all of Wiegreffe & Pinter's runs on a data set took (`benchmarks.bench_sweep.wiegreffe`), in words."""
+    path = Path(reported_folder()).parent / ALL_RUNS
+    table = pd.read_csv(path) if path.is_file() else pd.DataFrame({"corpus": []})
+    return (
+        " ".join(
+            f"All {row.runs} runs that the sweeps of this paper plan on {row.corpus} (bases, uniform, guides, adversaries) "
+            f"took {row.minutes:.0f} minutes, {row.processes} at a time on a machine of {row.cores} cores ({row.machine}, "
+            f"torch {row.torch}, {row.date}); data and word vectors lay ready."
+            for row in table[table["corpus"].isin(corpora)].itertuples()
+        )
+        or "How long all runs of a data set take was not measured."
+    )
 
 
 def archived_seconds(corpora: tuple[str, ...] = ("sst", "agnews", "imdb"), encoder: str = "lstm") -> pd.DataFrame:

@@ -53,4 +53,4 @@ def told(table: pd.DataFrame) -> str:
             f"another pair's (always the most frequent answer: {row.majority:.3f}), "
             f"difference {row.difference:+.3f}{interval} over {seeds_in_words(row.n_seeds)}: {verdict}."
         )
-    return " ".join(sentences).replace("-0.", "−0.")
+    return " ".join(sentences)

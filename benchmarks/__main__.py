@@ -2,7 +2,7 @@
 
 python -m benchmarks [--long]      --long adds 500 texts of 186 tokens (several minutes)
 python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 words, stored with a note for the table
-python -m benchmarks --wiegreffe sst      only the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
+python -m benchmarks --wiegreffe sst      only the minutes of all Wiegreffe & Pinter runs on a data set, two at a time, stored
 """
 
 import sys
@@ -21,7 +21,9 @@ def main() -> None:
         print(bench_lengths.write(path, " ".join(sys.argv[2:])).drop(columns=["machine", "torch", "date"]).to_string())
         return
     if sys.argv[1:2] == ["--wiegreffe"]:
-        print(f"{bench_sweep.wiegreffe(''.join(sys.argv[2:3])):.1f} minutes")
+        row = bench_sweep.wiegreffe("".join(sys.argv[2:3]))
+        bench_sweep.keep(row, Path(__file__).parents[1] / "data" / cost.ALL_RUNS)
+        print(row.to_string(index=False))
         return
     long = "--long" in sys.argv[1:]
     print(f"{'':44} {'seconds':>9} {'plain':>9} {'ratio':>8} {'floor':>8} {'x floor':>8}  note")

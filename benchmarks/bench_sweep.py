@@ -5,6 +5,7 @@ own. A run of a second shows what a second process costs to start, `--long` with
 later.
 """
 
+import datetime
 import json
 import os
 import subprocess
@@ -15,9 +16,13 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+import pandas as pd
+import torch
 import yaml
 
+from attn_core import cost
 from attn_core.corpora.load import cache_folder
+from attn_core.sweep import expand
 
 SHORT = {
     "corpus": "planted",
@@ -58,13 +63,28 @@ def rows(long: bool = False, blocks: list[dict] | None = None, repeats: int = 1)
                "plain": in_turn, "ratio": in_turn / side_by_side, "note": note}  # fmt: skip
 
 
-def wiegreffe(corpus: str) -> float:
-    """Minutes that all runs of Wiegreffe & Pinter's sweeps on one data set take in an empty store, two at a time."""
+def wiegreffe(corpus: str) -> pd.DataFrame:
+    """All runs of Wiegreffe & Pinter's sweeps on one data set in an empty store, two at a time; one row.
+
+    Columns: corpus, runs, minutes, processes, cores, machine, torch, date.
+    """
     if not (blocks := blocks_on(corpus)):
         raise SystemExit(
             f"no sweep of Wiegreffe & Pinter's names the data set {corpus!r}; see data/sweeps/wiegreffe-*.yml"
         )
-    return seconds(blocks, ["--jobs", "2"], 1) / 60
+    planned = {run for block in blocks for run in expand(block, Path("blocks"))}
+    minutes = seconds(blocks, ["--jobs", "2"], 1) / 60
+    row = {"corpus": corpus, "runs": len(planned), "minutes": minutes, "processes": 2, "cores": os.cpu_count()}
+    today = datetime.date.today().isoformat()
+    return pd.DataFrame([row | {"machine": cost.machine(), "torch": torch.__version__, "date": today}])
+
+
+def keep(row: pd.DataFrame, path: Path) -> None:
+    """Put a row of `wiegreffe` into the stored table, in the place of an earlier one of its data set."""
+    if path.is_file():
+        known = pd.read_csv(path)
+        row = pd.concat([known[~known["corpus"].isin(row["corpus"])], row])
+    row.to_csv(path, index=False, float_format="%.6g")
 
 
 def blocks_on(corpus: str) -> list[dict]:

@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from attn_core import cost
 from attn_core.cost import operations
-from attn_core.sweep import read_grid
+from attn_core.sweep import expand, read_grid
 from benchmarks import bench_erasure, bench_lengths, bench_sweep
 
 
@@ -67,3 +69,29 @@ def test_the_benchmark_of_a_sweep_times_both_ways():
     assert row["name"].startswith("sweep, planted, 2 seeds")
     with pytest.raises(RuntimeError, match="failed"):
         bench_sweep.seconds([{**block, "options": [[["shortest", 0]]]}], [], 1)
+
+
+def test_minutes_of_all_runs_are_stored_and_told(tmp_path, monkeypatch):
+    """A data set measured again replaces its own row alone; nothing measured is said as such."""
+    monkeypatch.setattr(cost, "reported_folder", lambda: tmp_path / "reported")
+    path = tmp_path / cost.ALL_RUNS
+    path.parent.mkdir()
+    assert cost.told_all_runs(["sst"]) == "How long all runs of a data set take was not measured."
+    row = pd.DataFrame([{"corpus": "sst", "runs": 142, "minutes": 80.4, "processes": 2, "cores": 2,
+                         "machine": "a processor", "torch": "2.13.0", "date": "2026-11-23"}])  # fmt: skip
+    for corpus, minutes in (("sst", 80.4), ("imdb", 300.0), ("sst", 66.6)):
+        bench_sweep.keep(row.assign(corpus=corpus, minutes=minutes), path)
+    assert pd.read_csv(path)["minutes"].tolist() == [300.0, 66.6]
+    told = cost.told_all_runs(["sst"])
+    assert told.startswith("All 142 runs") and "took 67 minutes, 2 at a time on a machine of 2 cores" in told
+    assert "imdb" in cost.told_all_runs(["sst", "imdb"])
+
+
+def test_the_minutes_are_of_every_run_of_the_data_set(monkeypatch):
+    """The row counts the runs of the blocks that are timed."""
+    timed = []
+    monkeypatch.setattr(bench_sweep, "seconds", lambda *words: timed.append(words) or 120.0)
+    row = bench_sweep.wiegreffe("sst").iloc[0]
+    ((blocks, words, threads),) = timed
+    assert row["runs"] == len({run for block in blocks for run in expand(block, Path("blocks"))}) > 100
+    assert row["minutes"] == 2 and row["processes"] == int(words[-1]) == 2 and threads == 1
