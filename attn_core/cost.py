@@ -130,9 +130,9 @@ def told_all_runs(corpora: Sequence[str]) -> str:
     table = pd.read_csv(path) if path.is_file() else pd.DataFrame({"corpus": []})
     return (
         " ".join(
-            f"All {row.runs} runs that the sweeps of this paper plan on {row.corpus} (bases, uniform, guides, adversaries) "
-            f"took {row.minutes:.0f} minutes, {row.processes} at a time on a machine of {row.cores} cores ({row.machine}, "
-            f"torch {row.torch}, {row.date}); data and word vectors lay ready."
+            f"All {row.runs} runs that the sweeps of this paper plan on {row.corpus} (bases, uniform, guides, "
+            f"adversaries) took {row.minutes:.0f} minutes, {row.processes} at a time on a machine of {row.cores} cores "
+            f"({row.machine}, torch {row.torch}, {row.date}); data and word vectors lay ready."
             for row in table[table["corpus"].isin(corpora)].itertuples()
         )
         or "How long all runs of a data set take was not measured."

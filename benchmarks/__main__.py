@@ -2,7 +2,7 @@
 
 python -m benchmarks [--long]      --long adds 500 texts of 186 tokens (several minutes)
 python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 words, stored with a note for the table
-python -m benchmarks --wiegreffe sst      only the minutes of all Wiegreffe & Pinter runs on a data set, two at a time, stored
+python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
 """
 
 import sys
