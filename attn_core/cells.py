@@ -25,8 +25,8 @@ def glue(**values: object) -> None:
 
 
 def minus(text: str) -> str:
-    """Signs of numbers as minus signs; hyphens in keys stay."""
-    return re.sub(r"(?<![\w`-])-(?=\d)", "−", text)
+    """Signs of numbers as minus signs; hyphens within words and all that stands between backticks stay."""
+    return re.sub(r"`[^`]*`|(?<![\w-])-(?=\d)", lambda found: "−" if found[0] == "-" else found[0], text)
 
 
 def gap(*lines: str) -> None:

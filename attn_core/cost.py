@@ -1,4 +1,4 @@
-"""What leave-one-out costs: timed, counted in floating-point operations, fitted against length."""
+"""What leave-one-out costs: timed, counted in operations, fitted against length; and the minutes of whole sweeps."""
 
 import platform
 from collections.abc import Sequence

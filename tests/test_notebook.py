@@ -160,12 +160,17 @@ def test_convert_puts_the_guard_behind_the_parameters(tmp_path):
 
 
 def test_execute_with_other_parameters(tmp_path):
-    code = "from attn_core.notebook import gap, glue\nglue(n=n, eps=epsilon, bins=bins, m='-1 `x-2`')"
+    code = "from attn_core.notebook import gap, glue\nglue(n=n, eps=epsilon, bins=bins, m='-1 `x-2 = -3`, 4-5')"
     code += "\nglue(both=['a', 'b (-0.2)'])"
     code += "\ngap('run x', 'run <y>')"
     write_page(tmp_path, "tiny", PARAMETERS, code)
     path = notebook.execute("tiny", {"n": "5", "bins": "0,1"}, tmp_path / "done.ipynb", tmp_path)
-    assert outputs(path, "application/papermill.record/text/plain") == ["5", "0.05", "(0.0, 1.0)", "'−1 `x-2`'"]
+    assert outputs(path, "application/papermill.record/text/plain") == [
+        "5",
+        "0.05",
+        "(0.0, 1.0)",
+        "'−1 `x-2 = -3`, 4-5'",
+    ]
     assert outputs(path, "application/papermill.record/text/markdown") == ["- a\n- b (−0.2)"], "a list for glue:md"
     assert "<p>run &lt;y&gt;</p>" in outputs(path, "text/html")[0]
     page = json.loads(path.read_text())
