@@ -38,7 +38,9 @@ def corpora(as_json: Json = False) -> None:
 @app.command()
 def run(
     corpus: Annotated[str, typer.Option(help="Data set; `corpora` lists them.")],
-    encoder: Annotated[str, typer.Option(help="lstm, cnn, average or none.")] = "lstm",
+    encoder: Annotated[
+        str, typer.Option(help="lstm, cnn, average, none; han_ or flan_ before rnn, conv or none.")
+    ] = "lstm",
     attention: Annotated[str, typer.Option(help="tanh (additive), dot (scaled) or uniform.")] = "tanh",
     seed: Annotated[int, typer.Option(help="Seeds the weights and the batches.")] = 10,
     selection: Annotated[str, typer.Option(help="Split that chooses the checkpoint: dev or test.")] = "dev",

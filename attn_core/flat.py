@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from attn_core.corpora.batches import Documents, take_ragged
+from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
 
 
@@ -70,7 +71,11 @@ def flat(documents: Documents, sentences: bool, name: str) -> Flat:
     if not sentences:
         return whole
     if documents.sentence_lengths is None:
-        raise AttnError(f"{name} is not cut into sentences, which a HAN attends to; take a FLAN or cut it")
+        cut = ", ".join(entry.name for entry in CATALOGUE.values() if entry.cut)
+        raise AttnError(
+            f"{name} is not cut into sentences, which a HAN attends to; take a FLAN, a corpus that is cut ({cut}), or "
+            "planted with the options shortest_sentence=4 and longest_sentence=9"
+        )
     sizes, bounds = documents.sentence_lengths.astype(np.int64), documents.sentence_offsets.astype(np.int64)
     together = np.diff(np.concatenate([[0], np.cumsum(sizes)])[bounds])  # (D,)
     if len(wrong := np.flatnonzero((together != lengths) | (np.diff(bounds) < 1))):
