@@ -2,17 +2,20 @@
 
 import re
 
-from attn_core.cells import gap_box, gaps_of
+from attn_core.cells import gap_box, gaps_of, minus
 
 LABEL = re.compile(r"\([\w-]+\)=\s*")
 """A line of MyST that names the place below it."""
+
+NOT_TEXT = re.compile(r"(<(style|script|code|pre)\b.*?</\2>|<[^>]*>)|[^<]+", re.DOTALL)
+"""Group 1 of a piece of HTML: what is no text to read. Else the piece is text."""
 
 EMPTY = "# outputs only"
 """Source of a cell that only shows something: MyST-NB skips cells without source, outputs and all."""
 
 
 def tidy(notebook):
-    """An executed notebook fit to publish: no paths of this machine, one numbered figure per figure cell.
+    """An executed notebook fit to publish: no paths of this machine, minus signs, one numbered figure per figure cell.
 
     MyST-NB wraps every display of a cell that declares a figure into a figure of the same name. Where such a cell
     displays more (a gap box beside the picture), the rest moves to a cell of its own behind it. The bare text of the
@@ -23,6 +26,8 @@ def tidy(notebook):
     _forget(notebook)
     cells = []
     for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            _sign(output.get("data", {}))
         cells.append(cell)
         if "figure" not in cell.metadata.get("mystnb", {}):
             continue
@@ -65,3 +70,11 @@ def _forget(notebook) -> None:
     """Take out what papermill noted of this machine."""
     for key in ("input_path", "output_path", "environment_variables", "exception"):
         notebook.metadata.papermill.pop(key, None)
+
+
+def _sign(data: dict) -> None:
+    """Minus signs in shown tables and texts, as in glued ones; styles, code and tags of HTML stay."""
+    if "text/markdown" in data:
+        data["text/markdown"] = minus(data["text/markdown"])
+    if "<table" in data.get("text/html", ""):
+        data["text/html"] = NOT_TEXT.sub(lambda found: found[0] if found[1] else minus(found[0]), data["text/html"])
