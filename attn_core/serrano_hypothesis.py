@@ -83,6 +83,9 @@ TESTS = {
 SHORT = {"gap": "gap", "relative": "relative to random"}
 """The first two tests in short."""
 
+COLUMNS = {"gap": "gap", "relative": "relative to random", "between": "slope between", "within": "slope within"}
+"""The tests as columns of a table."""
+
 JUDGED = ("supported", "contradicted", "not decided")
 """Verdicts of tests that are judged."""
 
@@ -209,6 +212,23 @@ def hypothesis_tests(rows: pd.DataFrame) -> list[str]:
         clauses = [f"\n  - {verdict} on {', '.join(map(place, some.itertuples()))}" for verdict, some in groups]
         texts.append(f"{TESTS[test]}:{''.join(clauses)}")
     return texts
+
+
+def wide(rows: pd.DataFrame) -> pd.DataFrame:
+    """The tests of `hypothesis` side by side: a row per data set and unit, judged ones first, for display."""
+    lines = []
+    for (corpus, unit), part in rows.groupby(["corpus", "unit"], sort=False):
+        cells = {}
+        for r in part.itertuples():
+            p = f"p {r.holm:.3f}" if r.holm >= 0.001 else "p < 0.001"
+            decided = f"; {r.verdict}, {p}" if r.verdict in JUDGED else ""
+            cells[COLUMNS[r.test]] = told(r.mean, r.low, r.high, ".3f") + decided
+        state = "judged" if part["verdict"].iloc[0] in JUDGED else part["verdict"].iloc[0]
+        order = ("judged", "few seeds", "weak model", "generated").index(state)
+        seeds = f"{part['n_seeds'].min():.0f}"
+        lines.append({"order": order, "data set": f"{corpus} {unit}", "state": state, "seeds": seeds, **cells})
+    made = pd.DataFrame(lines, columns=["order", "data set", "state", *COLUMNS.values(), "seeds"])
+    return made.sort_values("order", kind="stable").drop(columns="order").fillna("–")
 
 
 def place(row) -> str:

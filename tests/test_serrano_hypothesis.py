@@ -19,6 +19,7 @@ from attn_core.serrano_hypothesis import (
     hypothesis_verdict,
     slopes_twice,
     told_each,
+    wide,
 )
 
 matplotlib.use("agg")
@@ -86,6 +87,16 @@ def test_the_hypothesis_needs_five_seeds_of_models_that_do_their_task():
     assert hypothesis_verdict(none).startswith("Not decided") and hypothesis_tests(none) == ["no run"]
     dropped = hypothesis(runs.drop(index=0))  # one model of one seed
     assert (dropped["n_seeds"] == 4).all()
+
+
+def test_the_tests_stand_side_by_side_judged_ones_first():
+    few = hypothesis(runs_by_hand(0.1, corpus="amazon", seeds=1))
+    made = hypothesis(pd.concat([runs_by_hand(0.1, corpus="amazon", seeds=1), runs_by_hand(0.1)]))
+    table = wide(pd.concat([few, made[made["corpus"] == "20news_all"]]))
+    assert table["data set"].tolist() == ["20news_all HAN", "amazon HAN"]
+    assert table["state"].tolist() == ["judged", "few seeds"] and table["seeds"].tolist() == ["5", "1"]
+    assert table["gap"].iloc[0].endswith("; supported, p < 0.001") and "no interval" in table["gap"].iloc[1]
+    assert wide(hypothesis(runs_by_hand(0.1).iloc[:0])).empty
 
 
 def test_correction_counts_all_tests_that_are_judged():
