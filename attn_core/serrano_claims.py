@@ -19,33 +19,32 @@ def claim_rows(scored: pd.DataFrame, numbers: str, corpora: Iterable[str]) -> pd
 
 
 def verdicts(rows: pd.DataFrame, wanted: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Claims as a table to show: claim, data set, model, asked, ours with interval, seeds, verdict.
+    """Claims as a table to show: a row per data set and model, a column per claim; rows with a verdict first.
 
-    wanted: rows whose statements all appear (default: `rows`); one without a number of ours has a single line,
-    'no run'.
+    A cell holds our number, its interval and the verdict. Where no claim of a row is judged for one and the same reason
+    ('few seeds'), that stands in column state instead. wanted: rows whose statements all have a column (default:
+    `rows`); without any number of ours the table is one line, 'no run'.
     """
+    wanted = rows if wanted is None else wanted
+    titles = {
+        item: f"{claim_name(item).removeprefix('Statement ')}: {asked(next(part.itertuples()))}"
+        for item, part in wanted.groupby("item", sort=False)
+    }
     lines = []
-    for item, part in (rows if wanted is None else wanted).groupby("item", sort=False):
-        claim, mine = claim_name(item).removeprefix("Statement "), rows[(rows["item"] == item) & rows["ours"].notna()]
-        lines += [
-            {"claim": claim, "data set": row.corpus, "model": model_name(row.encoder), "asked": asked(row),
-             "ours": across.told(row.ours, row.low, row.high, ".3f", possible(item)), "seeds": row.n_seeds,
-             "verdict": verdict(row)}
-            for row in mine.itertuples()
-        ]  # fmt: skip
-        if mine.empty:
-            lines.append(
-                {
-                    "claim": claim,
-                    "data set": "–",
-                    "model": "–",
-                    "asked": asked(next(part.itertuples())),
-                    "ours": "–",
-                    "seeds": 0,
-                    "verdict": "no run",
-                }
-            )
-    return pd.DataFrame(lines, columns=["claim", "data set", "model", "asked", "ours", "seeds", "verdict"])
+    for (corpus, encoder), part in rows[rows["ours"].notna()].groupby(["corpus", "encoder"], sort=False):
+        found = [verdict(row) for row in part.itertuples()]
+        same = len(set(found)) == 1 and found[0].startswith("no verdict: ")
+        cells = {
+            titles[row.item]: across.told(row.ours, row.low, row.high, ".3f", possible(row.item))
+            + ("" if same else f"; {what}")
+            for row, what in zip(part.itertuples(), found, strict=True)
+        }
+        state = found[0].removeprefix("no verdict: ") if same else "judged"
+        place = {"data set": corpus, "model": model_name(encoder), "seeds": part["n_seeds"].min(), "state": state}
+        lines.append(place | cells)
+    lines = lines or [{"data set": "–", "model": "–", "seeds": 0, "state": "no run"}]
+    made = pd.DataFrame(lines, columns=["data set", "model", "seeds", "state", *titles.values()], dtype=object).fillna("–")
+    return made.sort_values("state", key=lambda state: state != "judged", kind="stable")
 
 
 def possible(item: str) -> tuple[float, float]:

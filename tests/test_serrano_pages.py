@@ -97,13 +97,11 @@ def test_statements_follow_their_verdicts():
         "Statement 3c, only r flips in more than one document in a hundred (some sets): does not hold on imdb_stars"
         in told
     )
-    shown = serrano_claims.verdicts(rows).set_index("claim")
-    assert shown.loc["3b, only the top flips more often than only r", ["asked", "verdict"]].tolist() == [
-        "above 0",
-        "holds",
-    ]
-    wide = serrano_claims.verdicts(rows.assign(low=-3.0, high=3.0)).set_index("claim")["ours"]
-    cut = {name[:2]: ours.partition(" ")[2] for name, ours in wide.items()}
+    shown = serrano_claims.verdicts(rows)
+    assert len(shown) == 1 and shown["state"].tolist() == ["judged"], "four claims of one model, one row"
+    assert shown["3b, only the top flips more often than only r: above 0"].iloc[0].endswith("; holds")
+    wide = serrano_claims.verdicts(rows.assign(low=-3.0, high=3.0)).iloc[0, 4:]
+    cut = {name[:2]: ours.partition(" ")[2].partition(";")[0] for name, ours in wide.items()}
     assert cut == {**dict.fromkeys(("3a", "3c", "3d"), "(0.000 to 1.000)"), "3b": "(-1.000 to 1.000)"}
     everything = serrano_scores.scored(six_models())
     for row in everything[everything["item"].str.startswith("claim") & everything["ours"].notna()].itertuples():
@@ -119,12 +117,12 @@ def test_statements_follow_their_verdicts():
     )
     assert serrano_claims.told_decided(rows[rows["corpus"] != "amazon"]) == "4 of 4 rows are decided"
     bare = serrano_claims.verdicts(rows.iloc[:0], rows)
-    assert (
-        bare["claim"].str[:2].tolist() == ["3a", "3b", "3c", "3d"]
-        and (bare["verdict"] == "no run").all()
-        and bare["asked"].iloc[1] == "above 0"
-    )
+    assert [title[:2] for title in bare.columns[4:]] == ["3a", "3b", "3c", "3d"]
+    assert bare["state"].tolist() == ["no run"] and bare.columns[5].endswith(": above 0")
     few = serrano_claims.claim_rows(serrano_scores.scored(six_models(count=3)), "4a", ["imdb_stars"])
+    assert serrano_claims.verdicts(few)["state"].tolist() == ["few seeds"] * 3
+    both = serrano_claims.verdicts(pd.concat([few.assign(corpus="amazon"), rows]))
+    assert both["state"].tolist()[0] == "judged" and both.iloc[0, -1].endswith("; holds"), "judged rows first"
     assert serrano_claims.told_claims(few) == [
         "Statement 4a, random order needs more removals than attention: no verdict (few seeds) on imdb_stars"
     ]
