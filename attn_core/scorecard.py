@@ -1,6 +1,6 @@
 """Every reported number beside ours, judged by the rules of data/reported/tolerances.csv (committed before the runs).
 
-What differs is looked into by causes.py; the tables and sentences of the scorecard page are in scorecard_page.py.
+What differs is looked into by jain.causes; the tables and sentences of the scorecard page are in debate.scorecard_page.
 """
 
 from collections.abc import Iterable
@@ -78,7 +78,7 @@ FEWEST_IN_BIN = 20
 JOINED = {"[0.50,1.00)": ("[0.50", "[0.75")}
 """Bins of a rule that join several of the summaries; a share there is the mean of theirs, weighted by documents."""
 
-OTHER_PAPERS = {"serrano": "attn_core.serrano_scores", "wiegreffe": "attn_core.wiegreffe_scores"}
+OTHER_PAPERS = {"serrano": "attn_core.serrano.scores", "wiegreffe": "attn_core.wiegreffe.scores"}
 """Paper -> module whose `judged(rules, results)` gives its rows; Jain & Wallace's rules are judged here."""
 
 WITH_VARIANTS = ("wiegreffe",)

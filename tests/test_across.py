@@ -10,10 +10,11 @@ from conftest import toy_pairs, toy_traces
 from plain import documents, output, output_under
 from scorecard_runs import scored_rows
 
-from attn_core import across, figures, jain_tables, packing, weak
+from attn_core import across, figures, packing, weak
 from attn_core.archive import Result
 from attn_core.errors import AttnError
 from attn_core.experiments.reach import one_token_outputs
+from attn_core.jain import tables as jain_tables
 
 matplotlib.use("Agg")
 

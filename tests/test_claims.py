@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scorecard_runs import result_of, scored_rows
 
-from attn_core import claims, measures
+from attn_core import measures
+from attn_core.jain import claims
 
 
 def test_claims_lie_on_a_side_only_with_five_seeds():

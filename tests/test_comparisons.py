@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from attn_core import comparisons
+from attn_core.jain import comparisons
 from attn_core.reported import FINAL_RUN
 
 

@@ -7,7 +7,7 @@ matplotlib.use("Agg")
 
 import pandas as pd
 
-from attn_core import grid_tables, grids
+from attn_core.jain import grid_tables, grids
 from attn_core.reported import APRIL_RUN, FINAL_RUN
 
 LSTM, AVERAGE = ("lstm", "tanh"), ("average", "tanh")

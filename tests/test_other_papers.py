@@ -3,7 +3,7 @@
 import pandas as pd
 from wiegreffe_results import curve, guided, uniform_test
 
-from attn_core import other_papers
+from attn_core.debate import other_papers
 from attn_core.scorecard import scorecard
 
 

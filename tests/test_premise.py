@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from test_panels import store_run
 
-from attn_core import premise
+from attn_core.jain import premise
 from attn_core.runs import Run
 
 COLUMNS = ["encoder", "own", "shuffled", "difference", "low", "high", "n_seeds", "majority"]

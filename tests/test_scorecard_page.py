@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 from scorecard_runs import seeds_of
 
-from attn_core import causes_page, figures, notebook, scorecard, scorecard_counts, scorecard_page
+from attn_core import figures, notebook, scorecard
+from attn_core.debate import scorecard_counts, scorecard_page
 from attn_core.errors import AttnError
+from attn_core.jain import causes_page
 from attn_core.reported import reported
 from attn_core.runs import AbsentRun
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core import across, jain_tables
+from attn_core import across
+from attn_core.jain import tables as jain_tables
 from attn_core.runs import SEEDS, Run
 from attn_core.seeds import lacking, planned
 

@@ -5,12 +5,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core import erasure_figures
 from attn_core.archive import Result
 from attn_core.experiments.erasure import RANKINGS
 from attn_core.measures import seed_interval
 from attn_core.runs import SEEDS
-from attn_core.serrano_hypothesis import (
+from attn_core.serrano import erasure_figures
+from attn_core.serrano.hypothesis import (
     TESTS,
     each_encoder,
     gaps,

@@ -10,9 +10,9 @@ from attn_core import archive
 from attn_core.experiments import erasure
 from attn_core.measures import bootstrap_interval
 from attn_core.runs import SEEDS
-from attn_core.serrano_intervals import documents_of_few, over_a_sample, over_documents
-from attn_core.serrano_pages import summaries
-from attn_core.serrano_tables import rankings
+from attn_core.serrano.intervals import documents_of_few, over_a_sample, over_documents
+from attn_core.serrano.pages import summaries
+from attn_core.serrano.tables import rankings
 
 
 def test_documents_that_are_all_alike_have_no_interval_of_width_zero():

@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core import baselines, notebook, scorecard, serrano_scores
+from attn_core import baselines, notebook, scorecard
 from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import erasure
 from attn_core.reported import reported
 from attn_core.runs import HIERARCHICAL, SEEDS, Run, as_dict
+from attn_core.serrano import scores as serrano_scores
 from attn_core.traces import Traces
 
 RULES = reported("tolerances", paper="serrano")

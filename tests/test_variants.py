@@ -6,10 +6,11 @@ import pytest
 from conftest import toy_traces
 from test_panels import store_run
 
-from attn_core import measures, variants
+from attn_core import measures
 from attn_core.archive import Result
 from attn_core.experiments.adversarial import adversarial
 from attn_core.experiments.search import search, select
+from attn_core.jain import variants
 from attn_core.runs import Run
 
 MEAN = {"τ": ("tau_attention_gradient", "all", "mean")}

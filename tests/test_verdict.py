@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 
-from attn_core import diabetes, verdict
+from attn_core.debate import diabetes, verdict
 
 LOW = [0.2, 0.21, 0.19, 0.2, 0.2]
 
 
 def gaps(mean, low, high, seeds, corpus="sst") -> pd.DataFrame:
-    from attn_core.wiegreffe_tables import answer
+    from attn_core.wiegreffe.tables import answer
 
     return pd.DataFrame(
         [

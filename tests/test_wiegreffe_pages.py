@@ -4,10 +4,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from attn_core import cells, data_counts, diagrams, wiegreffe_live, wiegreffe_pages, wiegreffe_runs
+from attn_core import cells, data_counts
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
 from attn_core.runs import Run, compared_with
+from attn_core.wiegreffe import diagrams
+from attn_core.wiegreffe import live as wiegreffe_live
+from attn_core.wiegreffe import pages as wiegreffe_pages
+from attn_core.wiegreffe import runs as wiegreffe_runs
 
 
 def test_absent_runs_have_one_line_a_data_set(monkeypatch):

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of
 
-from attn_core import across, notebook, scorecard, wiegreffe_runs
+from attn_core import across, notebook, scorecard
 from attn_core.experiments.guides import SOURCES
 from attn_core.reported import reported
 from attn_core.runs import Run, from_dict
+from attn_core.wiegreffe import runs as wiegreffe_runs
 
 RULES = reported("tolerances", paper="wiegreffe")
 PAGES = set(notebook.pages(Path(__file__).parents[1]))

@@ -10,8 +10,8 @@ from tiny_runs import TINY
 from wiegreffe_results import beside_table, result_of
 
 from attn_core import archive, packing, runs, standard
-from attn_core import wiegreffe_rounding as rounding
 from attn_core.runs import SEEDS, Run, as_dict, obtain
+from attn_core.wiegreffe import rounding
 
 
 def tiny(**fields) -> Run:

@@ -1,0 +1,1 @@
+"""Jain & Wallace's pages: tables, grids of models, claims, and what was tried where a number differs."""

@@ -1,0 +1,1 @@
+"""Wiegreffe & Pinter's pages: their runs, tables, curves, figures and targets."""
