@@ -287,11 +287,6 @@ def test_classes_of_the_authors_are_not_pooled():
     assert jain_tables.authors_sides(rows, 0.3) == {"much": ["d yes"], "little": ["d no"], "split": ["e"]}
 
 
-def test_the_last_bin_is_closed_for_readers():
-    assert jain_tables.closed("Figure 6 [0.75,1.00)") == "Figure 6 [0.75,1.00]"
-    assert jain_tables.closed("[0.50,0.75)") == "[0.50,0.75)" and jain_tables.BINS[-1].endswith("]")
-
-
 def test_how_to_read_names_the_sizes_that_are_archived():
     text = (Path(__file__).parents[1] / "book" / "how-to-read.md").read_text()
     main, first, *none = packing.DOCUMENTS_KEPT

@@ -67,3 +67,8 @@ def test_near_the_bound_is_a_share_above_six_tenths():
     assert 0 < found["authors_most"] < found["authors_cells"] and "sst" not in found["authors_sets"]
     assert jain_heights.told_heights(every, 0.05, "searched") == ["sst: searched 62%"]
     assert jain_heights.told_heights(every[:0], 0.05, "searched") == ["no run"]
+
+
+def test_the_last_bin_is_closed_for_readers():
+    assert jain_tables.closed("Figure 6 [0.75,1.00)") == "Figure 6 [0.75,1.00]"
+    assert jain_tables.closed("[0.50,0.75)") == "[0.50,0.75)" and jain_tables.BINS[-1].endswith("]")

@@ -17,9 +17,9 @@ from attn_core.serrano.hypothesis import (
     hypothesis,
     hypothesis_tests,
     hypothesis_verdict,
+    side_by_side,
     slopes_twice,
     told_each,
-    wide,
 )
 
 matplotlib.use("agg")
@@ -92,11 +92,14 @@ def test_the_hypothesis_needs_five_seeds_of_models_that_do_their_task():
 def test_the_tests_stand_side_by_side_judged_ones_first():
     few = hypothesis(runs_by_hand(0.1, corpus="amazon", seeds=1))
     made = hypothesis(pd.concat([runs_by_hand(0.1, corpus="amazon", seeds=1), runs_by_hand(0.1)]))
-    table = wide(pd.concat([few, made[made["corpus"] == "20news_all"]]))
+    table = side_by_side(pd.concat([few, made[made["corpus"] == "20news_all"]]))
     assert table["data set"].tolist() == ["20news_all HAN", "amazon HAN"]
     assert table["state"].tolist() == ["judged", "few seeds"] and table["seeds"].tolist() == ["5", "1"]
     assert table["gap"].iloc[0].endswith("; supported, p < 0.001") and "no interval" in table["gap"].iloc[1]
-    assert wide(hypothesis(runs_by_hand(0.1).iloc[:0])).empty
+    unlike = made.assign(verdict=made["verdict"].where(made["test"] != "within", "few seeds"))
+    cell = side_by_side(unlike[unlike["corpus"] == "20news_all"])["slope within"].iloc[0]
+    assert cell.endswith("; few seeds"), "what is not judged in a judged row says why"
+    assert side_by_side(hypothesis(runs_by_hand(0.1).iloc[:0])).empty
 
 
 def test_correction_counts_all_tests_that_are_judged():

@@ -123,6 +123,9 @@ def test_statements_follow_their_verdicts():
     assert serrano_claims.told_decided(rows[rows["corpus"] != "amazon"]) == "4 of 4 rows are decided"
     bare = serrano_claims.verdicts(rows.iloc[:0], rows)
     assert [title[:2] for title in bare.columns[4:]] == ["3a", "3b", "3c", "3d"]
+    assert (bare.iloc[:, 4:] == "no run").all(axis=None)
+    partly = serrano_claims.verdicts(rows[rows["number"] != "3b"], rows)
+    assert partly.iloc[0, 5] == "no run" and partly.iloc[0, 4].endswith("; holds"), "a claim without a number says so"
     assert bare["state"].tolist() == ["no run"] and bare.columns[5].endswith(": above 0")
     few = serrano_claims.claim_rows(serrano_scores.scored(six_models(count=3)), "4a", ["imdb_stars"])
     assert serrano_claims.verdicts(few)["state"].tolist() == ["few seeds"] * 3

@@ -24,7 +24,7 @@ def verdicts(rows: pd.DataFrame, wanted: pd.DataFrame | None = None) -> pd.DataF
 
     A cell holds our number, its interval and the verdict. Where no claim of a row is judged for one and the same reason
     ('few seeds'), that stands in column state instead. wanted: rows whose statements all have a column (default:
-    `rows`); without any number of ours the table is one line, 'no run'.
+    `rows`); one without any number of ours says 'no run', one that is not asked of a row has a dash there.
     """
     wanted = rows if wanted is None else wanted
     titles = {
@@ -44,9 +44,9 @@ def verdicts(rows: pd.DataFrame, wanted: pd.DataFrame | None = None) -> pd.DataF
         place = {"data set": corpus, "model": model_name(encoder), "seeds": part["n_seeds"].min(), "state": state}
         lines.append(place | cells)
     lines = lines or [{"data set": "–", "model": "–", "seeds": 0, "state": "no run"}]
-    made = pd.DataFrame(lines, columns=["data set", "model", "seeds", "state", *titles.values()], dtype=object).fillna(
-        "–"
-    )
+    made = pd.DataFrame(lines, columns=["data set", "model", "seeds", "state", *titles.values()], dtype=object)
+    for title in titles.values():
+        made[title] = made[title].fillna("–" if made[title].notna().any() else "no run")
     return made.sort_values("state", key=lambda state: state != "judged", kind="stable")
 
 

@@ -214,16 +214,16 @@ def hypothesis_tests(rows: pd.DataFrame) -> list[str]:
     return texts
 
 
-def wide(rows: pd.DataFrame) -> pd.DataFrame:
+def side_by_side(rows: pd.DataFrame) -> pd.DataFrame:
     """The tests of `hypothesis` side by side: a row per data set and unit, judged ones first, for display."""
     lines = []
     for (corpus, unit), part in rows.groupby(["corpus", "unit"], sort=False):
+        state = "judged" if part["verdict"].isin(JUDGED).any() else part["verdict"].iloc[0]
         cells = {}
         for r in part.itertuples():
-            p = f"p {r.holm:.3f}" if r.holm >= 0.001 else "p < 0.001"
-            decided = f"; {r.verdict}, {p}" if r.verdict in JUDGED else ""
+            p = f", p {r.holm:.3f}" if r.holm >= 0.001 else ", p < 0.001"
+            decided = f"; {r.verdict}{p if r.verdict in JUDGED else ''}" if state == "judged" else ""
             cells[COLUMNS[r.test]] = told(r.mean, r.low, r.high, ".3f") + decided
-        state = "judged" if part["verdict"].iloc[0] in JUDGED else part["verdict"].iloc[0]
         order = ("judged", "few seeds", "weak model", "generated").index(state)
         seeds = f"{part['n_seeds'].min():.0f}"
         lines.append({"order": order, "data set": f"{corpus} {unit}", "state": state, "seeds": seeds, **cells})

@@ -1,6 +1,6 @@
 """Figures 3 and 5 and Table 4 of Wiegreffe & Pinter: how far seeds and adversaries lie from the base, the best of them.
 
-All take `runs`, the tidy table of `runs`. What differs by data set without runs is as in `tables`.
+All take `runs`, of `runs.table`. What differs by data set without runs is as in `tables`.
 """
 
 from collections.abc import Iterable

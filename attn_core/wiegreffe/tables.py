@@ -1,6 +1,6 @@
 """The tables of Wiegreffe & Pinter's pages: ours beside the paper's, for whatever runs there are.
 
-All take `runs`, the tidy table of `runs`, and return a DataFrame to show or to draw. The medical data sets
+All take `runs`, of `runs.table`, and return a DataFrame to show or to draw. The medical data sets
 stay in the tables with the authors' numbers alone, 'not rerun'; other sets without runs say 'no run'.
 """
 
