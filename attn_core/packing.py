@@ -44,7 +44,8 @@ SAME = 0.01
 """Mean JSD between the attentions of two trainings of one key up to which they count as the same model."""
 
 AGAINST_KEPT = 1_000
-"""Rows of the table beside another run; means over the whole test set are in the record."""
+"""Rows of the table beside another run, of models chosen on development data; means over the whole test set are in the
+record."""
 
 
 def pack_run(run: Run) -> None:
@@ -59,6 +60,8 @@ def pack_run(run: Run) -> None:
     traces = archive.read(store, run.key).traces
     layer = layer_of(run)
     against, notes = beside(run, traces)
+    if run.selection == "test":  # read by its scores and the means of the record alone
+        against = None
     if traces.gradient is None or run.attention == "uniform":
         # Of adversaries and uniform twins only what lies beside the base is of interest; of adversaries, its means.
         return pack(run.key, None, layer, against=None if run.divergence is not None else against, notes=notes)

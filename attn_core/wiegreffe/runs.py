@@ -197,14 +197,13 @@ def whole(result: Result) -> Result:
     return archive.read(archive.archive_folder(), result.key)
 
 
-def seed_tables(runs: pd.DataFrame, corpus: str, name: str = "base", selection: str = "dev") -> dict[int, pd.DataFrame]:
-    """seed -> its table of `experiments.variance.against` beside seed 10: further seeds of the base, or uniform models.
+def seed_tables(runs: pd.DataFrame, corpus: str) -> dict[int, pd.DataFrame]:
+    """seed -> its table of `experiments.variance.against` beside seed 10: further seeds of the dev-chosen base.
 
     Runs trained live have none stored: theirs are made from the traces at hand.
     """
-    rows = of_role(runs, corpus, name, selection)
-    first = of_role(runs, corpus, "base", selection)
-    first = first[first["seed"] == SEEDS[0]]["result"]
+    rows = of_role(runs, corpus, "base")
+    first = rows[rows["seed"] == SEEDS[0]]["result"]
     found = {}
     for row in rows.itertuples():
         if compared_with(from_dict(row.result.record["run"])) is None:
