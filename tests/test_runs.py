@@ -273,3 +273,16 @@ def test_a_base_that_the_cache_lacks_is_read_again_without_leave_one_out(capsys)
     pd.testing.assert_frame_equal(table, again)
     assert f"compared with {first.key}" in capsys.readouterr().err
     assert not archive.has(archive.cache_store(), first.key)
+
+
+def test_a_test_chosen_model_keeps_its_means_beside_the_base_and_no_documents(monkeypatch, tmp_path):
+    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
+    (tmp_path / "archive").mkdir()
+    for selection in ("dev", "test"):
+        first, other = (Run("planted", seed=seed, epochs=1, selection=selection, options=TINY) for seed in (10, 50))
+        for run in (first, other):
+            obtain(run, progress=False)
+            packing.pack_run(run)
+        packed = archive.read(archive.archive_folder(), other.key)
+        assert packed.record["against"]["base"] == first.key and packed.record["against"]["jsd"] > 0
+        assert (packed.against is None) == (selection == "test") and packed.summary is not None
