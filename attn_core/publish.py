@@ -10,6 +10,9 @@ LABEL = re.compile(r"\([\w-]+\)=\s*")
 NOT_TEXT = re.compile(r"(<(style|script|code|pre)\b.*?</\2>|<[^>]*>)|[^<]+", re.DOTALL)
 """Group 1 of a piece of HTML: what is no text to read. Else the piece is text."""
 
+TIED = re.compile(r"(?<=\d) (to|/) (?=[−+]?\d)|(?<=\S) \*(?=\s*$)")
+"""Within an interval, within a row of shares, before a star: where a narrow column must not break."""
+
 EMPTY = "# outputs only"
 """Source of a cell that only shows something: MyST-NB skips cells without source, outputs and all."""
 
@@ -73,8 +76,16 @@ def _forget(notebook) -> None:
 
 
 def _sign(data: dict) -> None:
-    """Minus signs in shown tables and texts, as in glued ones; styles, code and tags of HTML stay."""
+    """Minus signs in shown tables and texts, as in glued ones; styles, code and tags of HTML stay.
+
+    In tables, spaces within intervals, within rows of shares and before a star do not break.
+    """
     if "text/markdown" in data:
         data["text/markdown"] = minus(data["text/markdown"])
     if "<table" in data.get("text/html", ""):
-        data["text/html"] = NOT_TEXT.sub(lambda found: found[0] if found[1] else minus(found[0]), data["text/html"])
+        data["text/html"] = NOT_TEXT.sub(lambda found: found[0] if found[1] else _cell(found[0]), data["text/html"])
+
+
+def _cell(text: str) -> str:
+    """The text of a table's cell, or between cells, as it is shown."""
+    return TIED.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), minus(text))

@@ -163,7 +163,7 @@ def test_execute_with_other_parameters(tmp_path):
     code = "from attn_core.notebook import gap, glue\nglue(n=n, eps=epsilon, bins=bins, m='-1 `x-2 = -3`, 4-5')"
     code += "\nglue(both=['a', 'b (-0.2)'])"
     code += "\ngap('run x', 'run <y>')"
-    code += "\nimport pandas\ncells = pandas.DataFrame({'gap': ['0.1 (-0.2 to 0.3)', '<code>-1</code>']})"
+    code += "\nimport pandas\ncells = pandas.DataFrame({'gap': ['0.1 (-0.2 to 0.3) *', '<code>-1</code>']})"
     code += "\ncells.style.set_properties(margin='-1px')"
     write_page(tmp_path, "tiny", PARAMETERS, code)
     path = notebook.execute("tiny", {"n": "5", "bins": "0,1"}, tmp_path / "done.ipynb", tmp_path)
@@ -176,9 +176,8 @@ def test_execute_with_other_parameters(tmp_path):
     assert outputs(path, "application/papermill.record/text/markdown") == ["- a\n- b (−0.2)"], "a list for glue:md"
     assert "<p>run &lt;y&gt;</p>" in outputs(path, "text/html")[0]
     table = outputs(path, "text/html")[1]
-    assert (
-        "margin: -1px" in table and "<td" in table and ">0.1 (−0.2 to 0.3)</td>" in table and "<code>-1</code>" in table
-    )
+    assert "margin: -1px" in table and "<td" in table and "<code>-1</code>" in table
+    assert ">0.1 (−0.2~to~0.3)~*</td>".replace("~", "\N{NO-BREAK SPACE}") in table
     page = json.loads(path.read_text())
     assert page["metadata"]["attn"]["parameters"] == {**DEFAULTS, "n": 5, "bins": [0.0, 1.0]}
     assert str(tmp_path) not in path.read_text(), "no path of this machine in a published notebook"
