@@ -3,6 +3,9 @@
 import html
 import re
 
+SIGN = re.compile(r"(\{(?:ref|doc)\})`([^`]*)`|(`[^`]*`)|(?<![\w-])-(?=\d)")
+"""Groups 1 and 2: a link to another page and its text; 3: other text between backticks; else the sign of a number."""
+
 
 def glue(**values: object) -> None:
     """Name numbers (or words) for the prose: `glue(tau=0.38)`, then {glue:text}`tau:.2f` in the text.
@@ -25,8 +28,9 @@ def glue(**values: object) -> None:
 
 
 def minus(text: str) -> str:
-    """Signs of numbers as minus signs; hyphens within words and all that stands between backticks stay."""
-    return re.sub(r"`[^`]*`|(?<![\w-])-(?=\d)", lambda found: "−" if found[0] == "-" else found[0], text)
+    """Signs of numbers as minus signs; hyphens within words and what stands between backticks stay, links excepted."""
+    link = lambda found: f"{found[1]}`{minus(found[2])}`"
+    return SIGN.sub(lambda found: link(found) if found[1] else found[3] or "−", text)
 
 
 def gap(*lines: str) -> None:

@@ -3,7 +3,9 @@
 A page is a MyST Markdown notebook `notebooks/<paper>/NN-section.md`, named here without folder and suffix
 (`jain/04-1-correlation`). Its first code cell, tagged `parameters`, holds literals only. Its front matter may hold
 
-    attn: {smoke: {permutations: 10}}     parameters under which the tests run the page in a few seconds
+    attn:
+      smoke: {permutations: 10}           parameters under which the tests run the page in a few seconds
+      takes: {rule: [coded, described]}   what parameters take beside their type (`parameters.check`)
 
 Pages themselves import three functions from here: `guard` (put in by `convert`, never written by hand), `glue` for
 numbers quoted in the prose and `gap` for a run that is not there.
@@ -50,7 +52,7 @@ from attn_core.archive import archive_folder
 from attn_core.notebook import guard
 
 archive_folder()  # one line where there is none
-guard(globals(), {page!r}{arguments})  # a misspelt or wrongly typed parameter stops here"""
+guard(globals(), {page!r}, {takes}{arguments})  # a misspelt or wrongly typed parameter stops here"""
 """Source of the cell behind the parameters: a downloaded notebook finds package and archive, or stops with one line."""
 
 
@@ -121,7 +123,11 @@ def smoke_of(page: str | Path, root: str | Path | None = None) -> dict:
     """The small parameters under which the tests run a page (`attn: {smoke: …}` in its front matter)."""
     name, path = locate(page, root)
     notebook = read_source(path)
-    return check(_defaults(notebook, name), notebook.metadata.get("attn", {}).get("smoke", {}), name)
+    return check(_defaults(notebook, name), notebook.metadata.get("attn", {}).get("smoke", {}), name, _takes(notebook))
+
+
+def _takes(notebook) -> dict:
+    return dict(notebook.metadata.get("attn", {}).get("takes", {}))
 
 
 # ---- converting ------------------------------------------------------------------------------------------------------
@@ -142,7 +148,8 @@ def convert(page: str | Path, root: str | Path | None = None):
         defaults = _defaults(notebook, name)
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         arguments = "".join(f", {key}={value!r}" for key, value in defaults.items())
-        text = GUARD.replace("{page!r}", repr(name)).replace("{arguments}", arguments)
+        text = GUARD.replace("{page!r}", repr(name)).replace("{takes}", repr(_takes(notebook)))
+        text = text.replace("{arguments}", arguments)
         cell = nbformat.v4.new_code_cell(text, metadata={"tags": ["guard", "remove-cell"]})
         first = next(i for i, other in enumerate(notebook.cells) if other.cell_type == "code")
         notebook.cells.insert(first + 1, cell)
@@ -196,7 +203,7 @@ def execute(
     name, path = locate(page, root)
     notebook = convert(path if path.suffix == ".ipynb" else name, root)
     defaults = _defaults(notebook, name)
-    values = check(defaults, parameters or {}, name)
+    values = check(defaults, parameters or {}, name, _takes(notebook))
     here = repository(root) if root or path.suffix == ".md" else Path.cwd()
     target = Path(output) if output else here / "_build" / "executed" / f"{name}.ipynb"
     with tempfile.TemporaryDirectory(prefix="attn-") as scratch:

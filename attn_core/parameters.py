@@ -54,11 +54,12 @@ def _declarable(value: object) -> bool:
     return type(value) in SCALARS
 
 
-def check(defaults: dict, values: dict, page: str) -> dict:
-    """`values` in the types of their defaults; ParameterError, one line, for an unknown name or a wrong type.
+def check(defaults: dict, values: dict, page: str, takes: dict | None = None) -> dict:
+    """`values` in the types of their defaults; ParameterError, one line, for an unknown name or what is not taken.
 
     Strings, as a command line gives them, are read as the default's type: true and false, numbers, `[a, b]`, `a, b`.
     An int is taken for a float. Not taken: a float for an int, a bool for a number, NaN or an infinity.
+    takes: name -> what a page takes for it, see `_refused`.
     """
     for name in values:
         if name not in defaults:
@@ -69,12 +70,35 @@ def check(defaults: dict, values: dict, page: str) -> dict:
     for name, value in values.items():
         try:
             fitted[name] = _fit(value, defaults[name])
+            if refused := _refused(fitted[name], defaults[name], (takes or {}).get(name)):
+                raise ParameterError(f"page {page}: parameter {name} takes {refused}; got {fitted[name]!r}")
         except ValueError as error:
             expected = kind(defaults[name])
             raise ParameterError(
                 f"page {page}: parameter {name} must be {expected}, got {value!r} ({error}). Known: {known(defaults)}"
             ) from None
     return fitted
+
+
+def _refused(value: object, default: object, limit: object) -> str:
+    """What a parameter takes, in words, where `value` is something else; '' where it is taken.
+
+    limit: None (anything); a number, the least that a number may be, or the fewest names in a list; a list of the
+    values taken, of a list of names those that may stand in it, with None where it may be empty; 'default' for the
+    values of the default.
+    """
+    several = isinstance(value, list | tuple)
+    items = list(value) if several else [value]
+    if isinstance(limit, int | float):
+        if any(isinstance(item, str) for item in items) or not items:
+            return f"a list of at least {max(limit, 1)}" if len(items) < max(limit, 1) else ""
+        return f"numbers of at least {limit}" if min(items) < limit else ""
+    if limit is None:
+        return ""
+    taken = list(default) if limit == "default" else limit
+    if all(item in taken for item in items) and (items or None in taken):
+        return ""
+    return " or ".join("nothing" if item is None else f"{item}" for item in taken) + (", in a list" if several else "")
 
 
 def known(defaults: dict) -> str:
@@ -142,16 +166,16 @@ def _read_list(text: str) -> object:
         raise ValueError("not a list") from None
 
 
-def guard(names: dict, page: str, /, **defaults: object) -> None:
+def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: object) -> None:
     """Check the parameters of a running notebook; the generated cell behind every parameters cell calls it.
 
-    names: the notebook's globals(). The declared names are compared with their defaults and written back in the
-    declared type (so a list given for a tuple becomes a tuple). Unknown names are those that papermill's injected cell
-    assigns: that cell is found in IPython's record of executed cells (`In`) by its first line.
+    names: the notebook's globals(). takes: see `check`. The declared names are compared with their defaults and
+    written back in the declared type (so a list given for a tuple becomes a tuple). Unknown names are those that
+    papermill's injected cell assigns, found in IPython's record of executed cells (`In`) by its first line.
     """
     values = {name: names[name] for name in defaults if name in names}
     for cell in names.get("In", []):
         if cell.startswith("# Parameters\n"):
             assigned = [target for line in ast.parse(cell).body for target in getattr(line, "targets", [])]
             values |= {target.id: names.get(target.id) for target in assigned}
-    names.update(check(defaults, values, page))
+    names.update(check(defaults, values, page, takes))

@@ -81,11 +81,12 @@ def _sign(data: dict) -> None:
     In tables, spaces within intervals, within rows of shares and before a star do not break.
     """
     if "text/markdown" in data:
-        data["text/markdown"] = minus(data["text/markdown"])
+        lines = data["text/markdown"].split("\n")
+        data["text/markdown"] = "\n".join(_cell(line) if line.startswith("|") else minus(line) for line in lines)
     if "<table" in data.get("text/html", ""):
         data["text/html"] = NOT_TEXT.sub(lambda found: found[0] if found[1] else _cell(found[0]), data["text/html"])
 
 
 def _cell(text: str) -> str:
-    """The text of a table's cell, or between cells, as it is shown."""
+    """The text of a table's cells, or between them, as it is shown."""
     return TIED.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), minus(text))

@@ -12,7 +12,7 @@ from attn_core.errors import AttnError
 from attn_core.parameters import ParameterError, check, declared, guard
 
 JUPYTEXT = "jupytext: {text_representation: {extension: .md, format_name: myst}}"
-HEAD = f"---\n{JUPYTEXT}\nattn: {{smoke: {{n: 2}}}}\n---\n\n# A page\n\n"
+HEAD = f"---\n{JUPYTEXT}\nattn: {{smoke: {{n: 2}}, takes: {{n: 1}}}}\n---\n\n# A page\n\n"
 CELL = "```{{code-cell}} ipython3\n:tags: [{tags}]\n\n{code}\n```\n\n"
 PARAMETERS = 'n = 3  # count\nepsilon = 0.05\ncorpus = "sst"\nbins = (0.0, 0.5)\nfast = True\nnames = ["a"]'
 DEFAULTS = {"n": 3, "epsilon": 0.05, "corpus": "sst", "bins": (0.0, 0.5), "fast": True, "names": ["a"]}
@@ -111,6 +111,41 @@ def test_check_refuses_in_one_line_with_the_known_ones(name, value, reason):
     assert "n (int, 3), epsilon (float, 0.05), corpus (str, 'sst'), bins (tuple of float, (0.0, 0.5))" in line
 
 
+TAKES = {
+    "n": 1, "epsilon": [0.01, 0.05], "corpus": ["sst", "imdb"], "bins": 0, "names": ["a", "b", None],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "takes", "expected"),
+    [
+        ("n", "0", TAKES, "parameter n takes numbers of at least 1; got 0"),
+        ("epsilon", "0.02", TAKES, "parameter epsilon takes 0.01 or 0.05; got 0.02"),
+        ("corpus", "snli", TAKES, "parameter corpus takes sst or imdb; got 'snli'"),
+        ("bins", "0.5, -0.5", TAKES, "parameter bins takes numbers of at least 0; got (0.5, -0.5)"),
+        ("bins", "", TAKES, "parameter bins takes a list of at least 1; got ()"),
+        ("names", "a, c", TAKES, "parameter names takes a or b or nothing, in a list; got ['a', 'c']"),
+        ("names", "", {"names": 1}, "parameter names takes a list of at least 1; got []"),
+        ("names", "b", {"names": "default"}, "parameter names takes a, in a list; got ['b']"),
+        ("names", "", {"names": "default"}, "parameter names takes a, in a list; got []"),
+    ],
+)
+def test_check_refuses_what_a_page_does_not_take(name, value, takes, expected):
+    with pytest.raises(ParameterError) as error:
+        check(DEFAULTS, {name: value}, "p", takes)
+    assert str(error.value) == f"page p: {expected}"
+
+
+def test_check_takes_what_a_page_takes():
+    values = {"n": 1, "epsilon": 0.01, "corpus": "imdb", "bins": (0.0,), "fast": False, "names": []}
+    assert check(DEFAULTS, values, "p", TAKES) == values
+    assert check(DEFAULTS, {"names": ["a"]}, "p", {"names": "default"}) == {"names": ["a"]}
+    assert check(DEFAULTS, {"names": ["x"]}, "p", {"names": 1}) == {"names": ["x"]}
+    names = {"n": 0, "In": []}
+    with pytest.raises(ParameterError, match="parameter n takes numbers of at least 1; got 0"):
+        guard(names, "p", {"n": 1}, n=3)
+
+
 scalars = st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False))
 
 
@@ -155,7 +190,7 @@ def test_convert_puts_the_guard_behind_the_parameters(tmp_path):
     cells = [cell for cell in json.loads(written.read_text())["cells"] if cell["cell_type"] == "code"]
     assert written == tmp_path / "out" / "tiny.ipynb"
     assert [cell["metadata"].get("tags") for cell in cells[:2]] == [["parameters"], ["guard", "remove-cell"]]
-    assert "guard(globals(), 'tiny', n=3, epsilon=0.05" in "".join(cells[1]["source"])
+    assert "guard(globals(), 'tiny', {'n': 1}, n=3, epsilon=0.05" in "".join(cells[1]["source"])
     assert notebook.parameters_of(written) == DEFAULTS and notebook.smoke_of("tiny", tmp_path) == {"n": 2}
 
 
@@ -164,6 +199,8 @@ def test_execute_with_other_parameters(tmp_path):
     code += "\nglue(both=['a', 'b (-0.2)'])"
     code += "\ngap('run x', 'run <y>')"
     code += "\nimport pandas\ncells = pandas.DataFrame({'gap': ['0.1 (-0.2 to 0.3) *', '<code>-1</code>']})"
+    row = "| {ref}`-1 (-2 to 3) <fig-1>` | `-2` -4 to 5 |"
+    code += f"\nfrom IPython.display import Markdown, display\ndisplay(Markdown({row!r}))"
     code += "\ncells.style.set_properties(margin='-1px')"
     write_page(tmp_path, "tiny", PARAMETERS, code)
     path = notebook.execute("tiny", {"n": "5", "bins": "0,1"}, tmp_path / "done.ipynb", tmp_path)
@@ -178,6 +215,9 @@ def test_execute_with_other_parameters(tmp_path):
     table = outputs(path, "text/html")[1]
     assert "margin: -1px" in table and "<td" in table and "<code>-1</code>" in table
     assert ">0.1 (−0.2~to~0.3)~*</td>".replace("~", "\N{NO-BREAK SPACE}") in table
+    assert outputs(path, "text/markdown") == [
+        "| {ref}`−1 (−2~to~3) <fig-1>` | `-2` −4~to~5 |".replace("~", "\N{NO-BREAK SPACE}")
+    ]
     page = json.loads(path.read_text())
     assert page["metadata"]["attn"]["parameters"] == {**DEFAULTS, "n": 5, "bins": [0.0, 1.0]}
     assert str(tmp_path) not in path.read_text(), "no path of this machine in a published notebook"
@@ -188,7 +228,7 @@ def test_execute_with_other_parameters(tmp_path):
 def test_execute_refuses_before_anything_runs(tmp_path):
     write_page(tmp_path, "tiny", PARAMETERS, "open('ran', 'w')")
     before = sorted(tmp_path.rglob("*"))
-    for wrong in ({"m": "1"}, {"n": "many"}):
+    for wrong in ({"m": "1"}, {"n": "many"}, {"n": "0"}):
         with pytest.raises(ParameterError):
             notebook.execute("tiny", wrong, tmp_path / "done.ipynb", tmp_path)
     assert sorted(tmp_path.rglob("*")) == before

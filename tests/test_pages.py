@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from attn_core import book, notebook
+from attn_core.parameters import check
 from attn_core.reported import reported
 
 ROOT = Path(__file__).parents[1]
@@ -23,7 +24,10 @@ def test_toc_and_sources_agree():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_parameters_are_literals_with_smoke_values(page):
-    assert notebook.parameters_of(page, ROOT)
+    defaults = notebook.parameters_of(page, ROOT)
+    takes = notebook.read_source(notebook.locate(page, ROOT)[1]).metadata["attn"].get("takes", {})
+    assert defaults and set(takes) <= set(defaults)
+    assert check(defaults, defaults, page, takes) == defaults
     notebook.smoke_of(page, ROOT)
 
 
