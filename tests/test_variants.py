@@ -38,6 +38,18 @@ def mean(table) -> float:
     return table["tau_attention_gradient"].mean()
 
 
+def test_standard_runs_and_what_they_cover(tables):
+    found, lines = variants.standard(["sst"], ("lstm", "average"), 2, "dev")
+    assert [r.record["run"]["seed"] for r in found["sst", "lstm"]] == [10, 50] and found["sst", "average"] == []
+    (line,) = lines
+    assert "runs with selection dev absent: sst average (2 seeds)" in line
+    (row,) = variants.covering(found, ("lstm",)).itertuples()
+    assert (row.corpus, row.n_seeds, row.n_test) == ("sst", 2, 15)
+    assert variants.covering(found, ("average",)).empty
+    chosen, lines = variants.standard(["sst"], ("lstm",), 3, "test")
+    assert len(chosen["sst", "lstm"]) == 1 and "sst lstm (2 seeds)" in lines[0]
+
+
 def test_values_by_share_of_the_training_set(tables):
     found, lines = variants.by_fraction(["sst"], [0.25, 0.5, 1.0], 2, "lstm", "tanh", MEAN)
     assert found[["fraction", "seed"]].to_numpy().tolist() == [[0.5, 10], [0.5, 50], [1.0, 10], [1.0, 50]]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core import archive
-from attn_core.across import seeds_in_words
+from attn_core.across import coverage, seeds_in_words
 from attn_core.archive import Result
 from attn_core.commands import command
 from attn_core.corpora import catalogue
@@ -37,6 +37,28 @@ def stored(runs: Iterable[Run]) -> tuple[list[Result], list[Run]]:
         else:
             absent.append(run)
     return found, absent
+
+
+def standard(
+    corpora: list[str], encoders: Iterable[str], seeds: int, selection: str
+) -> tuple[dict[tuple[str, str], list[Result]], list[str]]:
+    """(corpus, encoder) -> archived runs with additive attention and one choice of checkpoint; a line for those that
+    lack seeds."""
+    found, absent = {}, {}
+    for corpus in corpora:
+        for encoder in encoders:
+            runs = (Run(corpus, encoder, seed=seed, selection=selection) for seed in book_seeds(corpus, seeds))
+            found[corpus, encoder], missing = stored(runs)
+            if len(found[corpus, encoder]) < min(3, seeds):
+                absent[f"{corpus} {encoder}"] = missing[: planned(corpus, seeds) - len(found[corpus, encoder])]
+    return found, gap_lines(absent, f"runs with selection {selection}")
+
+
+def covering(runs: dict[tuple[str, str], list[Result]], encoders: Iterable[str]) -> pd.DataFrame:
+    """`across.coverage` of the runs of some encoders. runs: of `standard`."""
+    found = [result for (_, encoder), results in runs.items() if encoder in encoders for result in results]
+    kinds = [(result.record["run"]["corpus"], data_of(result.record)) for result in found]
+    return coverage(found, pd.DataFrame(kinds, columns=["corpus", "data"]))
 
 
 def gap_lines(absent: dict[str, list[Run]], what: str = "runs") -> list[str]:
