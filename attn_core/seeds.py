@@ -15,6 +15,8 @@ from attn_core.runs import SEEDS, AbsentRun, Run, from_dict, obtain
 HEADLINE_SEEDS = 5
 """Cells with fewer seeds are drawn as points and decide no claim."""
 
+LOSSES_ALIKE = 0.001
+"""Two trainings of a seed count as one while their losses lie this close: rounding differs from version to version."""
 
 FIVE_SEEDS = ("sst", "20news", "agnews", "babi_1", "imdb_stars", "20news_all", "amazon", "agnews_all")
 """Data sets of which every model has five seeds; of the others three, five of the models that claims are about."""
@@ -34,6 +36,18 @@ def planned(corpus: str, seeds: int, model: tuple[str, str] | None = None) -> in
     if catalogue.corpus(corpus).generated:
         return 1
     return min(seeds, HEADLINE_SEEDS if corpus in FIVE_SEEDS or model in CLAIMED else 3)
+
+
+def same_training(first: Result, second: Result) -> bool:
+    """Whether two results hold checkpoints of one training: their losses are `LOSSES_ALIKE` after every epoch.
+
+    A seed that was trained twice is two models where rounding led them apart; a difference of their numbers is then no
+    effect of the field in which they differ.
+    """
+    losses = [[epoch["loss"] for epoch in result.record.get("history", ())] for result in (first, second)]
+    return len(losses[0]) == len(losses[1]) and all(
+        abs(one - other) <= LOSSES_ALIKE for one, other in zip(*losses, strict=True)
+    )
 
 
 def lacking(corpus: str, models: dict[str, list[Run]], stored: list[Result], seeds: int, most_named: int) -> str | None:

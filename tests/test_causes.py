@@ -53,6 +53,16 @@ def test_a_variant_that_explains_nothing_says_so():
     )
 
 
+def test_a_checkpoint_of_another_training_explains_nothing():
+    """The same seed trained twice: rounding led the losses apart, so the choice of the checkpoint is not all."""
+    runs = seeds_of(encoders=("lstm",), values={"tau_attention_gradient": 0.6})
+    other = result_of(values={"tau_attention_gradient": 0.9}, selection="test")
+    for loss, tried in ((0.5, True), (0.51, False)):
+        for result, value in ((runs[0], 0.5), (other, loss)):
+            result.record["history"] = [{"epoch": 1, "loss": value}]
+        assert ("selection=test" in set(causes.causes(results=[*runs, other])["cause"])) == tried
+
+
 def test_a_variant_is_judged_beside_the_standard_runs_of_its_seeds():
     """All seeds together differ, the variant's seed alone holds already: the variant explains nothing."""
     values = dict(zip(SEEDS[:5], (0.40, 0.7, 0.7, 0.7, 0.7), strict=True))

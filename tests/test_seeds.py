@@ -9,7 +9,7 @@ import pytest
 from attn_core import across
 from attn_core.jain import tables as jain_tables
 from attn_core.runs import SEEDS, Run
-from attn_core.seeds import lacking, planned
+from attn_core.seeds import LOSSES_ALIKE, lacking, planned, same_training
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,17 @@ from attn_core.seeds import lacking, planned
 )
 def test_planned_seeds(corpus, seeds, expected):
     assert planned(corpus, seeds) == expected
+
+
+def trained(*losses):
+    return SimpleNamespace(record={"history": [{"epoch": i, "loss": loss} for i, loss in enumerate(losses, 1)]})
+
+
+def test_two_checkpoints_of_one_training_have_its_losses():
+    one = trained(0.6, 0.3, 0.1)
+    assert same_training(one, trained(0.6, 0.3, 0.1)) and same_training(one, trained(0.6, 0.3 + LOSSES_ALIKE / 2, 0.1))
+    assert not same_training(one, trained(0.6, 0.3, 0.1 + 2 * LOSSES_ALIKE))
+    assert not same_training(one, trained(0.6, 0.3)), "another number of epochs is another training"
 
 
 def test_models_that_lack_seeds_are_named_with_the_next_run():

@@ -1,16 +1,18 @@
 """Variants of the standard runs, and the authors' own runs beside each other."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import toy_traces
 from test_panels import store_run
 
-from attn_core import measures
+from attn_core import archive, measures
 from attn_core.archive import Result
 from attn_core.experiments.adversarial import adversarial
 from attn_core.experiments.search import search, select
-from attn_core.jain import variants
+from attn_core.jain import authors, variants
 from attn_core.runs import Run
 
 MEAN = {"τ": ("tau_attention_gradient", "all", "mean")}
@@ -76,6 +78,27 @@ def test_differences_are_taken_seed_by_seed(tables, monkeypatch):
     assert len(lines) == 1 and "sst average (2 seeds)" in lines[0] and "sst lstm" not in lines[0]
 
 
+def test_two_checkpoints_of_two_trainings_are_no_pair(tables):
+    folder = archive.archive_folder()
+    runs = Run("sst", seed=50), Run("sst", seed=50, selection="test")
+    before = {run: archive.read(folder, run.key).record for run in runs}
+    found, _ = variants.paired(["sst"], ["lstm"], 2, MEAN, selection="test")
+    assert found["n_seeds"].tolist() == [1]
+    try:
+        for run, loss in zip(runs, (0.5, 0.6), strict=True):
+            (folder / run.key / "record.json").write_text(
+                json.dumps({**before[run], "history": [{"epoch": 1, "loss": loss}]})
+            )
+        assert variants.paired(["sst"], ["lstm"], 2, MEAN, selection="test")[0].empty
+        both = [variants.standard(["sst"], ("lstm",), 2, chosen)[0] for chosen in ("dev", "test")]
+        assert variants.told_trained_twice(*both) == "sst BiLSTM (seed 50)"
+    finally:
+        for run in runs:
+            (folder / run.key / "record.json").write_text(json.dumps(before[run]))
+    both = [variants.standard(["sst"], ("lstm",), 2, chosen)[0] for chosen in ("dev", "test")]
+    assert variants.told_trained_twice(*both) == "none"
+
+
 def test_only_seeds_that_have_both_are_compared(tables):
     (row,) = variants.paired(["sst"], ["lstm"], 2, MEAN, selection="test")[0].itertuples()
     assert row.n_seeds == 1 and np.isnan(row.low)
@@ -102,24 +125,24 @@ def test_subsets_are_shares_of_the_papers_count(tables):
 
 def test_two_runs_of_the_authors_differ_as_computed_before():
     """Medians and largest differences of Table 2's means, worked out by hand from the two result files."""
-    cells = variants.table2_in_three_runs()
+    cells = authors.table2_in_three_runs()
     assert len(cells) == 63
     expected = {("lstm", "tau_gradient"): (0.05, 0.19, "babi_2"), ("average", "tau_gradient"): (0.04, 0.16, "babi_2"),
                 ("lstm", "tau_loo"): (0.04, 0.27, "snli")}  # fmt: skip
     for place, part in cells.groupby(["encoder", "measure"]):
-        found = variants.spread(part, "april", "final")
+        found = authors.spread(part, "april", "final")
         assert (round(found["median"], 2), round(found["largest"], 2), found["cell"].corpus) == expected[
             place
         ] and found["n"] == 21
-    assert variants.spread(cells, "printed", "april")["largest"] < 0.00501, "Table 2 is the April run, rounded"
+    assert authors.spread(cells, "printed", "april")["largest"] < 0.00501, "Table 2 is the April run, rounded"
     assert cells["first"].notna().sum() == 28, "seven sets, two classes, two measures of the BiLSTM"
-    assert variants.spread(cells.assign(none=np.nan), "none", "april")["n"] == 0
+    assert authors.spread(cells.assign(none=np.nan), "none", "april")["n"] == 0
 
 
 def test_bars_and_quartiles_of_the_authors():
-    bars = variants.bars().set_index("corpus").loc["mean of 12"]
+    bars = authors.bars().set_index("corpus").loc["mean of 12"]
     assert [round(bars[name], 3) for name in ("three", "four", "five", "five_gradient")] == [0.249, 0.210, 0.387, 0.372]
-    rows = variants.quartiles_by_bin("median_output_change").set_index(["corpus", "group", "bin"])
+    rows = authors.quartiles_by_bin("median_output_change").set_index(["corpus", "group", "bin"])
     assert rows.loc[("snli", "contradiction", "[0.75"), ["april", "final"]].round(2).tolist() == [0.14, 0.59]
     assert rows.loc[("babi_1", "all", "[0.50"), ["april", "final"]].round(2).tolist() == [0.96, 0.94]
 
@@ -135,7 +158,7 @@ def test_medians_of_small_bins_are_left_out():
             record=record, traces=None, documents=None, summary=pd.DataFrame(rows, columns=columns), source=""
         )
 
-    found = variants.medians_by_bin(
+    found = authors.medians_by_bin(
         [result(10, (50, 30), (0.2, 0.9)), result(50, (40, 2), (0.4, 0.1))], "median_change", 20
     )
     assert found.to_dict() == {("0", "[0.00"): pytest.approx(0.3)}, "two documents of one seed are no bin"

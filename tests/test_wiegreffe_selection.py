@@ -1,5 +1,7 @@
 """The checkpoint's choice on the test set: paired differences and a sentence that follows them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,24 @@ from attn_core.wiegreffe import selection
 def f1(differences, corpus="sst"):
     dev = pd.Series(0.8 + 0.01 * np.arange(len(differences)), index=range(10, 10 + len(differences)))
     return {(corpus, "test"): dev + np.array(differences), (corpus, "dev"): dev}
+
+
+def base(seed, f1_1, loss=0.5):
+    return SimpleNamespace(record={"run": {"seed": seed}, "f1_1": f1_1, "history": [{"epoch": 1, "loss": loss}]})
+
+
+def test_only_seeds_of_one_training_are_compared():
+    stored = {
+        ("sst", "test"): [base(10, 0.82), base(50, 0.85, loss=0.6)],
+        ("sst", "dev"): [base(10, 0.80), base(50, 0.80), base(257, 0.80)],
+        ("imdb", "test"): [],
+        ("imdb", "dev"): [base(10, 0.9)],
+    }
+    found, apart = selection.of_one_training(stored)
+    assert apart == "sst (seed 50)" and list(found["sst", "dev"].index) == [10, 257]
+    row = selection.moves(found).iloc[0]
+    assert (row["corpus"], row["n_seeds"], row["mean"]) == ("sst", 1, pytest.approx(0.02))
+    assert selection.of_one_training({key: stored[key] for key in stored if key[0] == "imdb"})[1] == "none"
 
 
 def test_differences_are_paired():

@@ -30,7 +30,7 @@ from attn_core.scorecard import (
     scorecard,
     seed_values,
 )  # fmt: skip
-from attn_core.seeds import stored_summaries
+from attn_core.seeds import same_training, stored_summaries
 
 Variant = tuple[tuple[str, object], ...]
 """The (field, value) pairs in which a run differs from the standard one; () is the standard run itself."""
@@ -79,10 +79,12 @@ def by_variant(results: list[Result]) -> tuple[dict[Variant, Cells], dict[tuple,
     for result in results:
         run = from_dict(result.record["run"])
         variant = difference(replace(run, seed=SEEDS[0]))
+        place = (run.corpus, run.encoder, run.attention, run.seed)
+        if run.selection != "dev" and place in standard and not same_training(result, standard[place]):
+            continue  # the other checkpoint of another training: more than the choice differs
         control = run.rounding or any(name in CONTROLS for name, _ in run.options)
         if len(variant) <= 1 and run.seed in SEEDS and not control:
             groups.setdefault(variant, []).append(result)
-            place = (run.corpus, run.encoder, run.attention, run.seed)
             if not variant or not same_checkpoint(result, standard.get(place)):
                 keys[variant, *place] = result.key
     return {variant: cells(group) for variant, group in groups.items()}, keys

@@ -1,26 +1,22 @@
-"""Runs that differ from the standard ones in training size, checkpoint or width; and the authors' own runs.
+"""Runs that differ from the standard ones in training size, checkpoint or width.
 
 Everything is read from archived summaries; only generated corpora are trained live.
 """
 
 from collections.abc import Iterable
 
-import numpy as np
 import pandas as pd
 
 from attn_core import archive
-from attn_core.across import coverage, seeds_in_words
-from attn_core.archive import Result
+from attn_core.across import coverage, listed, seeds_in_words
+from attn_core.archive import ENCODER_NAMES, Result
 from attn_core.commands import command
 from attn_core.corpora import catalogue
 from attn_core.data_counts import data_of, documents, printed_sizes
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import Run, obtain
-from attn_core.seeds import book_seeds, planned, summary_of
-
-FIRST_RUN = "2019-02-25"
-"""Snapshot of the authors' first version; it holds the classification sets, BiLSTM with additive attention."""
+from attn_core.seeds import book_seeds, planned, same_training, summary_of
 
 
 def stored(runs: Iterable[Run]) -> tuple[list[Result], list[Run]]:
@@ -162,6 +158,28 @@ def subsets() -> pd.DataFrame:
 # ---- one field changed -----------------------------------------------------------------------------------------------
 
 
+def of_seed(results: list[Result], one: Result) -> list[Result]:
+    """Those of the results that have the seed of another one."""
+    return [result for result in results if result.record["run"]["seed"] == one.record["run"]["seed"]]
+
+
+def told_trained_twice(first: dict[tuple[str, str], list[Result]], second: dict[tuple[str, str], list[Result]]) -> str:
+    """'imdb BiLSTM (seeds 10, 50)': models whose two checkpoints are of two trainings, see `same_training`.
+
+    first, second: of `standard`, one choice of checkpoint each.
+    """
+    texts = []
+    for (corpus, encoder), results in first.items():
+        twice = [
+            str(one.record["run"]["seed"])
+            for one in results
+            if not all(same_training(one, two) for two in of_seed(second.get((corpus, encoder), []), one))
+        ]
+        if twice:
+            texts.append(f"{corpus} {ENCODER_NAMES[encoder]} (seed{'s' * (len(twice) > 1)} {', '.join(twice)})")
+    return listed(texts)
+
+
 def paired(
     corpora: list[str], encoders: list[str], seeds: int, statistics: dict, **changed: object
 ) -> tuple[pd.DataFrame, list[str]]:
@@ -169,7 +187,7 @@ def paired(
 
     Columns corpus, encoder, measure, n_seeds (that have both), standard, variant (means over those seeds), difference
     (variant minus standard), low, high (95 % Student t interval of the differences per seed, NaN below three seeds).
-    The line names models without any variant.
+    Another choice of checkpoint is compared where both are of one training. The line names models without any variant.
     """
     rows, lacking = [], {}
     told = ", ".join(f"{name} {value}" for name, value in changed.items())
@@ -178,6 +196,8 @@ def paired(
             first = book_seeds(corpus, seeds)
             found, absent = stored(Run(corpus, encoder, seed=seed, **changed) for seed in first)
             plain, _ = stored(Run(corpus, encoder, seed=result.record["run"]["seed"]) for result in found)
+            if "selection" in changed:
+                plain = [one for one in plain if all(same_training(one, two) for two in of_seed(found, one))]
             if not found:
                 lacking[f"{corpus} {encoder}"] = absent[: planned(corpus, seeds)]
             both = values(found, statistics).merge(
@@ -190,86 +210,6 @@ def paired(
                 rows.append((corpus, encoder, measure, len(part), *means, low, high))
     columns = ["corpus", "encoder", "measure", "n_seeds", "standard", "variant", "difference", "low", "high"]
     return pd.DataFrame(rows, columns=columns), gap_lines(lacking, f"runs with {told}")
-
-
-# ---- the authors' runs -----------------------------------------------------------------------------------------------
-
-
-def table2_in_three_runs() -> pd.DataFrame:
-    """The cells of Table 2 that hold means, in each run of the authors.
-
-    One row per corpus, group (class name, 'all' for questions), encoder, measure: printed, first, april, final; NaN
-    where a run has no such cell. Classes are matched by name.
-    """
-    keys = ["corpus", "group", "encoder", "measure"]
-    printed = reported("jain_table2_kendall_tau", statistic="mean")
-    cells = reported("jain_repo_correlations", statistic="mean", attention="tanh")
-    frames = {"printed": printed} | {
-        name: cells[cells["snapshot"] == snapshot]
-        for name, snapshot in (("first", FIRST_RUN), ("april", APRIL_RUN), ("final", FINAL_RUN))
-    }  # fmt: skip
-    columns = []
-    for name, frame in frames.items():
-        overall = frame["class_name"].isna()  # beside classes by name, 'Overall' is an extra of the final run
-        group = frame["class_name"].where(~overall, "all")
-        columns.append(frame.assign(group=group).groupby(keys, sort=False)["value"].first().rename(name))
-    return pd.concat(columns, axis=1).dropna(subset=["printed"]).reset_index()
-
-
-def bars() -> pd.DataFrame:
-    """Figures 3 to 5 as the authors' files give them: corpus, three, four, five, five_gradient; the mean of 12 last."""
-    names = {
-        "Figure 3": "three",
-        "Figure 4": "four",
-        "Figure 5": "five",
-        "Figure 5 (gradient variant)": "five_gradient",
-    }
-    rows = reported("jain_fig3_4_5_bars")
-    wide = rows.pivot_table(index="corpus", columns="table", values="value", sort=False)
-    return wide.rename(columns=names)[list(names.values())].reset_index()
-
-
-def quartiles_by_bin(
-    measure: str, statistic: str = "median", encoder: str = "lstm", attention: str = "tanh"
-) -> pd.DataFrame:
-    """A quartile of the authors' violins by class and bin in both runs: corpus, group, bin, april, final."""
-    rows = reported(
-        "jain_repo_svg_summaries", measure=measure, statistic=statistic, encoder=encoder, attention=attention
-    )
-    rows = rows[rows["max_attention_bin"].notna()].assign(
-        group=rows["class_name"].fillna("all"), bin=rows["max_attention_bin"].str[:5]
-    )
-    wide = rows.pivot_table(index=["corpus", "group", "bin"], columns="snapshot", values="value", sort=False)
-    return (
-        wide.rename(columns={APRIL_RUN: "april", FINAL_RUN: "final"}).reindex(columns=["april", "final"]).reset_index()
-    )
-
-
-def medians_by_bin(results: list[Result], statistic: str, fewest: int) -> pd.Series:
-    """Our medians by (predicted, first characters of the bin): mean over seeds.
-
-    Bins with fewer than `fewest` documents in some seed, or in none, are left out: their median says nothing.
-    """
-    rows = pd.concat([summary_of(result) for result in results], keys=[r.record["run"]["seed"] for r in results])
-    rows = rows[(rows["statistic"] == statistic) & (rows["bin"] != "all") & rows["measure"].isin(("n", "median"))]
-    rows = rows.assign(seed=rows.index.get_level_values(0), bin=rows["bin"].str[:5])
-    wide = rows.pivot_table(index=["predicted", "bin", "seed"], columns="measure", values="value")
-    by_bin = wide.reindex(columns=["n", "median"]).groupby(level=["predicted", "bin"])
-    enough = (by_bin["n"].min() >= fewest) & (by_bin["median"].count() == len(results))
-    return by_bin["median"].mean()[enough]
-
-
-def spread(cells: pd.DataFrame, first: str, second: str) -> dict[str, object]:
-    """Median and largest absolute difference of two columns, the row of the largest, and the number compared."""
-    apart = (cells[first] - cells[second]).abs().dropna()
-    if apart.empty:
-        return {"median": np.nan, "largest": np.nan, "cell": None, "n": 0}
-    return {
-        "median": float(apart.median()),
-        "largest": float(apart.max()),
-        "cell": cells.loc[apart.idxmax()],
-        "n": len(apart),
-    }
 
 
 # ---- search variants -------------------------------------------------------------------------------------------------
