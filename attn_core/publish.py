@@ -10,7 +10,7 @@ LABEL = re.compile(r"\([\w-]+\)=\s*")
 NOT_TEXT = re.compile(r"(<(style|script|code|pre)\b.*?</\2>|<[^>]*>)|[^<]+", re.DOTALL)
 """Group 1 of a piece of HTML: what is no text to read. Else the piece is text."""
 
-TIED = re.compile(r"(?<=\d) (to|/) (?=[−+]?\d)|(?<=\S) \*(?=\s*$)")
+TIED = re.compile(r"(?<=[\d%]) (to|/) (?=[−+]?\d)|(?<=\S) \*(?=\s*$)")
 """Within an interval, within a row of shares, before a star: where a narrow column must not break."""
 
 EMPTY = "# outputs only"
@@ -78,11 +78,10 @@ def _forget(notebook) -> None:
 def _sign(data: dict) -> None:
     """Minus signs in shown tables and texts, as in glued ones; styles, code and tags of HTML stay.
 
-    In tables, spaces within intervals, within rows of shares and before a star do not break.
+    In HTML tables, which scroll, spaces within intervals, within rows of shares and before a star do not break.
     """
     if "text/markdown" in data:
-        lines = data["text/markdown"].split("\n")
-        data["text/markdown"] = "\n".join(_cell(line) if line.startswith("|") else minus(line) for line in lines)
+        data["text/markdown"] = minus(data["text/markdown"])
     if "<table" in data.get("text/html", ""):
         data["text/html"] = NOT_TEXT.sub(lambda found: found[0] if found[1] else _cell(found[0]), data["text/html"])
 
