@@ -30,7 +30,7 @@ def tidy(notebook):
     cells = []
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
-            _sign(output.get("data", {}))
+            _typeset(output.get("data", {}))
         cells.append(cell)
         if "figure" not in cell.metadata.get("mystnb", {}):
             continue
@@ -75,7 +75,7 @@ def _forget(notebook) -> None:
         notebook.metadata.papermill.pop(key, None)
 
 
-def _sign(data: dict) -> None:
+def _typeset(data: dict) -> None:
     """Minus signs in shown tables and texts, as in glued ones; styles, code and tags of HTML stay.
 
     In HTML tables, which scroll, spaces within intervals, within rows of shares and before a star do not break.

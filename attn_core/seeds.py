@@ -50,6 +50,18 @@ def same_training(first: Result, second: Result) -> bool:
     )
 
 
+def trained_twice(first: list[Result], second: list[Result]) -> list[int]:
+    """Seeds that both lists hold, but of two trainings (not `same_training`)."""
+    others = {result.record["run"]["seed"]: result for result in second}
+    seeds = {result.record["run"]["seed"]: result for result in first}
+    return [seed for seed, one in seeds.items() if seed in others and not same_training(one, others[seed])]
+
+
+def told_seeds_of(name: str, seeds: list[int]) -> str:
+    """'imdb (seeds 10, 50)'."""
+    return f"{name} (seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))})"
+
+
 def lacking(corpus: str, models: dict[str, list[Run]], stored: list[Result], seeds: int, most_named: int) -> str | None:
     """One line naming the models of a data set that lack planned seeds and the next run to make; None where none does.
 

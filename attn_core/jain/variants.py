@@ -16,7 +16,7 @@ from attn_core.data_counts import data_of, documents, printed_sizes
 from attn_core.measures import seed_interval
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_core.runs import Run, obtain
-from attn_core.seeds import book_seeds, planned, same_training, summary_of
+from attn_core.seeds import book_seeds, planned, summary_of, told_seeds_of, trained_twice
 
 
 def stored(runs: Iterable[Run]) -> tuple[list[Result], list[Run]]:
@@ -158,26 +158,15 @@ def subsets() -> pd.DataFrame:
 # ---- one field changed -----------------------------------------------------------------------------------------------
 
 
-def of_seed(results: list[Result], one: Result) -> list[Result]:
-    """Those of the results that have the seed of another one."""
-    return [result for result in results if result.record["run"]["seed"] == one.record["run"]["seed"]]
-
-
 def told_trained_twice(first: dict[tuple[str, str], list[Result]], second: dict[tuple[str, str], list[Result]]) -> str:
-    """'imdb BiLSTM (seeds 10, 50)': models whose two checkpoints are of two trainings, see `same_training`.
+    """'imdb BiLSTM (seeds 10, 50)': models whose two checkpoints are of two trainings, see `seeds.same_training`.
 
     first, second: of `standard`, one choice of checkpoint each.
     """
-    texts = []
-    for (corpus, encoder), results in first.items():
-        twice = [
-            str(one.record["run"]["seed"])
-            for one in results
-            if not all(same_training(one, two) for two in of_seed(second.get((corpus, encoder), []), one))
-        ]
-        if twice:
-            texts.append(f"{corpus} {ENCODER_NAMES[encoder]} (seed{'s' * (len(twice) > 1)} {', '.join(twice)})")
-    return listed(texts)
+    twice = {place: trained_twice(results, second.get(place, [])) for place, results in first.items()}
+    return listed(
+        told_seeds_of(f"{name} {ENCODER_NAMES[model]}", seeds) for (name, model), seeds in twice.items() if seeds
+    )
 
 
 def paired(
@@ -197,7 +186,8 @@ def paired(
             found, absent = stored(Run(corpus, encoder, seed=seed, **changed) for seed in first)
             plain, _ = stored(Run(corpus, encoder, seed=result.record["run"]["seed"]) for result in found)
             if "selection" in changed:
-                plain = [one for one in plain if all(same_training(one, two) for two in of_seed(found, one))]
+                twice = trained_twice(plain, found)
+                plain = [result for result in plain if result.record["run"]["seed"] not in twice]
             if not found:
                 lacking[f"{corpus} {encoder}"] = absent[: planned(corpus, seeds)]
             both = values(found, statistics).merge(

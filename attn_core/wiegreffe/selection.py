@@ -6,7 +6,7 @@ import pandas as pd
 from attn_core.across import listed, number, seeds_in_words, told
 from attn_core.archive import Result
 from attn_core.measures import seed_interval
-from attn_core.seeds import HEADLINE_SEEDS, same_training
+from attn_core.seeds import HEADLINE_SEEDS, told_seeds_of, trained_twice
 from attn_core.wiegreffe.far_off import is_far
 
 
@@ -17,17 +17,11 @@ def of_one_training(stored: dict[tuple[str, str], list[Result]]) -> tuple[dict[t
     """
     f1, apart = {}, []
     for corpus in dict.fromkeys(name for name, _ in stored):
-        both = {
-            chosen: {result.record["run"]["seed"]: result for result in stored[corpus, chosen]}
-            for chosen in ("test", "dev")
-        }
-        shared = [seed for seed in both["dev"] if seed in both["test"]]
-        twice = [seed for seed in shared if not same_training(both["dev"][seed], both["test"][seed])]
-        if twice:
-            apart.append(f"{corpus} (seed{'s' * (len(twice) > 1)} {', '.join(map(str, twice))})")
-        for chosen, results in both.items():
-            values = {seed: result.record["f1_1"] for seed, result in results.items() if seed not in twice}
-            f1[corpus, chosen] = pd.Series(values, dtype=float)
+        twice = trained_twice(stored[corpus, "dev"], stored[corpus, "test"])
+        apart += [told_seeds_of(corpus, twice)] if twice else []
+        for chosen in ("test", "dev"):
+            values = {result.record["run"]["seed"]: result.record["f1_1"] for result in stored[corpus, chosen]}
+            f1[corpus, chosen] = pd.Series(values, dtype=float).drop(twice)
     return f1, listed(apart)
 
 
