@@ -34,6 +34,10 @@ ITEMS_KEPT = {
 """The same for models that attend to sentences (HAN) and to words (FLAN), in sentences and words: 500 sentences are
 some hundred documents, 500 words a handful."""
 
+CLASSES_KEPT = 10
+"""Classes up to which a HAN keeps that many sentences; with more, proportionally fewer, since a sentence holds a number
+for each. FLANs, whose words are twenty documents already, keep theirs."""
+
 NOT_PASSED_ON = ("yelp", "yahoo")
 """Data sets of whose documents nothing is archived, by licence: runs keep record and summary."""
 
@@ -70,6 +74,8 @@ def pack_run(run: Run) -> None:
 
         documents = document_table(traces)
         tables, kept = (documents, summary_table(documents)), ITEMS_KEPT[run.encoder.split("_")[0]]
+        if run.encoder.startswith("han") and traces.classes > CLASSES_KEPT:
+            kept = tuple(items * CLASSES_KEPT // traces.classes for items in kept)
     else:
         from attn_core.experiments import document_table, summary_table
 
