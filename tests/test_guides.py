@@ -7,6 +7,7 @@ from scipy.stats import false_discovery_control, ttest_rel
 
 from attn_core.experiments import guides
 from attn_core.runs import SEEDS
+from attn_core.wiegreffe import leakage
 
 LEVELS = {
     "uniform": 0.80, "trained": 0.81, "own": 0.83, "adversary": 0.60, "permuted": 0.80, "swapped": 0.82,
@@ -52,9 +53,9 @@ def test_weights_alone_are_judged_by_auc_and_shown_by_f1():
     """Networks that say class 0 alone have F1 0 and may yet order documents well: F1 hides it, AUC does not."""
     scores = scores_of({"own, position": 0.0, "own, rank": 0.0}, auc={"own, position": 0.7, "own, rank": 0.7})
     found, former = (take(scores).set_index("contrast") for take in (guides.differences, guides.by_f1))
-    for name in guides.NEEDED[2:]:
+    for name in leakage.NEEDED[2:]:
         assert found.loc[name, "lies"] == "above" and found.loc[name, "mean"] == pytest.approx(0.2)
-    assert list(former.index) == list(guides.NEEDED[2:]) and former["score"].eq("f1").all() and "lies" not in former
+    assert list(former.index) == list(leakage.NEEDED[2:]) and former["score"].eq("f1").all() and "lies" not in former
     assert former["mean"].tolist() == pytest.approx([-0.6, -2 / 3]), "half the documents positive: F1 2/3"
 
 
@@ -102,21 +103,21 @@ SHOWN = {"own, position": 0.55}
     ],
 )
 def test_verdict_and_leak_follow_the_numbers(levels, auc, verdict, leak):
-    found, leaks, sentence = guides.leakage(guides.differences(scores_of(levels, auc=auc)), "sst")
+    found, leaks, sentence = leakage.judged(guides.differences(scores_of(levels, auc=auc)), "sst")
     assert (found, leaks) == (verdict, leak) and sentence.startswith("sst: ")
-    assert guides.VERDICTS[verdict] in sentence and guides.LEAKS[leak] in sentence
+    assert leakage.VERDICTS[verdict] in sentence and leakage.LEAKS[leak] in sentence
 
 
 def test_a_leak_by_its_own_interval_alone_is_told_so():
     scores = scores_of(spread=0.014, auc={"own, position": 0.54})
-    verdict, leak, sentence = guides.leakage(guides.differences(scores), "sst")
-    assert leak == "alone" and guides.LEAKS["alone"] in sentence and "AUC +0.040 (" in sentence
+    verdict, leak, sentence = leakage.judged(guides.differences(scores), "sst")
+    assert leak == "alone" and leakage.LEAKS["alone"] in sentence and "AUC +0.040 (" in sentence
 
 
 def test_few_seeds_decide_nothing():
     gaps = guides.differences(scores_of(seeds=SEEDS[:4]))
-    assert guides.leakage(gaps, "sst")[0] == "open" and set(gaps["lies"]) == {""}
-    assert guides.leakage(gaps, "imdb") == ("open", "", "imdb: no run of what decides it.")
+    assert leakage.judged(gaps, "sst")[0] == "open" and set(gaps["lies"]) == {""}
+    assert leakage.judged(gaps, "imdb") == ("open", "", "imdb: no run of what decides it.")
 
 
 def test_a_gain_that_is_not_shown_is_no_absence_and_permuting_is_told():
@@ -124,16 +125,16 @@ def test_a_gain_that_is_not_shown_is_no_absence_and_permuting_is_told():
 
     def sentence(permuted, spread=0.002):
         gaps = guides.differences(scores_of({"own": 0.80, "permuted": permuted}, spread=spread))
-        verdict, _, words = guides.leakage(gaps, "sst")
-        assert verdict == "undecided" and guides.VERDICTS["undecided"] in words and "no gain" not in words
+        verdict, _, words = leakage.judged(gaps, "sst")
+        assert verdict == "undecided" and leakage.VERDICTS["undecided"] in words and "no gain" not in words
         return words
 
-    assert guides.PERMUTED["above"] in sentence(0.70) and guides.PERMUTED["contains"] in sentence(0.80)
-    assert guides.PERMUTED["below"] in sentence(0.90)
+    assert leakage.PERMUTED["above"] in sentence(0.70) and leakage.PERMUTED["contains"] in sentence(0.80)
+    assert leakage.PERMUTED["below"] in sentence(0.90)
     weak = sentence(0.78, spread=0.014)
-    assert guides.PERMUTED["alone"] in weak and "clear of 0, but not after Holm" in weak, "clear of 0 before Holm only"
-    *_, lower = guides.leakage(guides.differences(scores_of({"own": 0.70})), "sst")
-    assert guides.VERDICTS["no gain"] in lower and guides.VERDICTS["undecided"] not in lower
+    assert leakage.PERMUTED["alone"] in weak and "clear of 0, but not after Holm" in weak, "clear of 0 before Holm only"
+    *_, lower = leakage.judged(guides.differences(scores_of({"own": 0.70})), "sst")
+    assert leakage.VERDICTS["no gain"] in lower and leakage.VERDICTS["undecided"] not in lower
 
 
 def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
@@ -147,22 +148,24 @@ def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
     smallest = others["p"].idxmin()
     assert others.loc[smallest, "holm"] == pytest.approx(min(others.loc[smallest, "p"] * len(others), 1))
     assert before.loc["adversary − uniform", "lies"] == "below", "five adversaries are judged"
-    assert guides.told_gap(row).endswith("5 seeds of 1 guide)")
+    assert leakage.told_gap(row).endswith("5 seeds of 1 guide)")
 
 
 def test_contrasts_are_listed_by_side():
     gaps = guides.differences(pd.concat([scores_of(), scores_of({"permuted": 0.83}, "imdb")]))
-    assert guides.told_where(gaps, "own − permuted", "above").startswith("sst +0.030 (")
-    assert guides.told_where(gaps, "own − permuted", "contains").startswith("imdb 0.000 (")
-    assert guides.told_where(gaps, "own − permuted", "below") == "none"
+    assert leakage.told_where(gaps, "own − permuted", "above").startswith("sst +0.030 (")
+    assert leakage.told_where(gaps, "own − permuted", "contains").startswith("imdb 0.000 (")
+    assert leakage.told_where(gaps, "own − permuted", "below") == "none"
 
 
 def test_sentences_hold_the_numbers():
-    *_, sentence = guides.leakage(guides.differences(scores_of()), "sst")
+    *_, sentence = leakage.judged(guides.differences(scores_of()), "sst")
     assert "own − uniform +0.030 (" in sentence and "own − permuted +0.030 (" in sentence and "5 seeds" in sentence
-    *_, short = guides.leakage(guides.differences(scores_of()), "sst", numbers=False)
-    assert short == f"sst: {guides.VERDICTS['tokens']}; {guides.LEAKS['contains']}." and sentence.startswith(short[:-1])
-    *_, other = guides.leakage(guides.differences(scores_of({"own": 0.85})), "sst")
+    *_, short = leakage.judged(guides.differences(scores_of()), "sst", numbers=False)
+    assert short == f"sst: {leakage.VERDICTS['tokens']}; {leakage.LEAKS['contains']}." and sentence.startswith(
+        short[:-1]
+    )
+    *_, other = leakage.judged(guides.differences(scores_of({"own": 0.85})), "sst")
     assert "own − uniform +0.050 (" in other
 
 

@@ -43,6 +43,7 @@ def test_which_tasks_need_attention():
 
 def test_whether_transferred_weights_carry_information():
     from attn_core.experiments import guides
+    from attn_core.wiegreffe import leakage
 
     def differences(own, permuted, alone):
         rows = [
@@ -61,17 +62,17 @@ def test_whether_transferred_weights_carry_information():
         return guides.differences(pd.DataFrame(rows))
 
     tokens = verdict.transfer(differences(0.9, 0.5, 0.5), ["sst"], {})
-    assert guides.VERDICTS["tokens"] in tokens.items[0][0] and tokens.state == verdict.DECIDED
+    assert leakage.VERDICTS["tokens"] in tokens.items[0][0] and tokens.state == verdict.DECIDED
     assert [line.split(" +")[0] for line in tokens.items[0][1:3]] == ["own − uniform", "own − permuted"]
-    assert len(tokens.items[0]) == 1 + len(guides.NEEDED), "the numbers stand below"
+    assert len(tokens.items[0]) == 1 + len(leakage.NEEDED), "the numbers stand below"
     part = verdict.transfer(differences(0.9, 0.5, 0.5), ["sst"], {"sst": "subset"})
     assert part.state == verdict.UNDECIDED and part.items[0][0].startswith("sst (subset): a gain")
     both = verdict.transfer(differences(0.9, 0.5, 0.8), ["sst"], {}).items[0][0]
-    assert guides.VERDICTS["tokens"] in both and guides.LEAKS["above"] in both
-    assert guides.LEAKS["above"] not in tokens.items[0][0]
+    assert leakage.VERDICTS["tokens"] in both and leakage.LEAKS["above"] in both
+    assert leakage.LEAKS["above"] not in tokens.items[0][0]
     not_shown = verdict.transfer(differences(0.6, 0.6, 0.5), ["sst"], {})
-    assert guides.VERDICTS["undecided"] in not_shown.items[0][0] and not_shown.state == verdict.UNDECIDED
-    assert guides.VERDICTS["no gain"] in verdict.transfer(differences(0.5, 0.5, 0.5), ["sst"], {}).items[0][0]
+    assert leakage.VERDICTS["undecided"] in not_shown.items[0][0] and not_shown.state == verdict.UNDECIDED
+    assert leakage.VERDICTS["no gain"] in verdict.transfer(differences(0.5, 0.5, 0.5), ["sst"], {}).items[0][0]
     assert verdict.transfer(differences(0.9, 0.5, 0.5).iloc[:0], ["sst"], {}).state == verdict.WAITING
 
 

@@ -15,7 +15,7 @@ from attn_core.runs import Run, from_dict
 from attn_core.scorecard import difference
 from attn_core.seeds import HEADLINE_SEEDS, summary_of
 from attn_core.weak import accuracies, below_the_best
-from attn_core.wiegreffe import tables
+from attn_core.wiegreffe import leakage, tables
 from attn_core.wiegreffe.runs import guided_scores, planned_pairs
 
 QUESTIONS = {
@@ -162,12 +162,12 @@ def transfer(gaps: pd.DataFrame, corpora: list[str], marks: dict[str, str]) -> A
     """From `guides.differences`."""
     found, decided = [], []
     for corpus in (corpus for corpus in corpora if corpus in set(gaps["corpus"])):
-        verdict, _, sentence = guides.leakage(gaps, corpus, numbers=False)
+        verdict, _, sentence = leakage.judged(gaps, corpus, numbers=False)
         if verdict == "open":
             continue
         rows = gaps[gaps["corpus"] == corpus].set_index("contrast")
-        known = [name for name in guides.NEEDED if name in rows.index and np.isfinite(rows.loc[name, "low"])]
-        numbers = [f"{name} {guides.told_gap(rows.loc[name])}" for name in known]
+        known = [name for name in leakage.NEEDED if name in rows.index and np.isfinite(rows.loc[name, "low"])]
+        numbers = [f"{name} {leakage.told_gap(rows.loc[name])}" for name in known]
         found.append((marked(corpus, marks) + sentence.removeprefix(corpus), *numbers))
         decided += [corpus] if verdict != "undecided" else []
     if not found:

@@ -6,7 +6,7 @@ differences: of `guides.differences`.
 import pandas as pd
 
 from attn_core.across import listed, told
-from attn_core.experiments import guides
+from attn_core.wiegreffe import leakage
 
 UNSHOWN = "†"
 """Marks a difference that is clear of zero by its own interval, but not after Holm."""
@@ -19,7 +19,7 @@ def told_sides(differences: pd.DataFrame, contrast: str) -> str:
     """
     mine = differences[(differences["contrast"] == contrast) & (differences["lies"] == "contains")]
     unshown = listed(f"{r.corpus}{f' {UNSHOWN}' if clear(r) else ''}" for r in mine.itertuples())
-    above, below = (guides.told_where(differences, contrast, side) for side in ("above", "below"))
+    above, below = (leakage.told_where(differences, contrast, side) for side in ("above", "below"))
     return f"above 0 on {above}; not shown on {unshown}; below 0 on {below}"
 
 
