@@ -117,9 +117,13 @@ def bracketed(corpora: list[str], models: str) -> str:
 
 
 def told_decided(rows: pd.DataFrame) -> str:
-    """How many rules are decided, and how many no number could be had for, which stand in no line of `verdicts`."""
-    decided, without = int((rows["verdict"] != "not rerun").sum()), int(rows["ours"].isna().sum())
+    """How many rules are decided, how many intervals hold the threshold, and how many rules have no number of ours,
+    which stand in no line of `verdicts`."""
+    found = [verdict(row) for row in rows.itertuples()]
+    judged, open_ = sum(not what.startswith("no verdict") for what in found), found.count("not decided")
+    decided, without = judged - open_, int(rows["ours"].isna().sum())
     told = f"{decided} of {len(rows)} rows {'is' if decided == 1 else 'are'} decided"
+    told += f"; of {open_} more the interval contains the threshold" * bool(open_)
     asks = "asks for a model of which no run is stored and has no line of its own"
     ask = "ask for a model of which no run is stored and have no line of their own"
     return told + f"; {without} {asks if without == 1 else ask}" * bool(without)

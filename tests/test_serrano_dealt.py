@@ -1,0 +1,83 @@
+"""Base rates of Serrano and Smith's statements: the numbers where each document's weights are dealt anew."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import toy_traces
+
+from attn_core.experiments.erasure import document_table, summary_table
+from attn_core.experiments.single import weights_dealt_anew
+from attn_core.serrano import dealt
+from attn_core.serrano.scores import VALUES
+
+
+@pytest.fixture(scope="module")
+def traces():
+    return toy_traces(classes=3, lengths=tuple(np.random.default_rng(0).integers(2, 9, 200)))
+
+
+def test_numbers_are_those_of_the_summary(traces):
+    documents = document_table(traces)
+    summary = summary_table(documents)
+    of_runs = dict(
+        zip(zip(summary["statistic"], summary["bin"], summary["measure"], strict=True), summary["value"], strict=True)
+    )
+    ours = dealt.numbers_of(documents)
+    for number in dealt.NUMBERS:
+        assert VALUES[number](ours) == pytest.approx(VALUES[number](of_runs)), number
+
+
+def test_equal_weights_leave_nothing_beyond_arithmetic(traces):
+    even = dataclasses.replace(traces, score=np.zeros_like(traces.score), gradient=None, leave_one_out=None)
+    found = dealt.beyond_arithmetic(even, ("1a", "3b", "4a"), deals=2)
+    assert (found["difference"] == 0).all() and (found["low"] == 0).all() and (found["high"] == 0).all()
+
+
+def test_an_attention_that_knows_the_items_is_told_apart():
+    """Six items, one for the label: with half the weight there its erasure flips; with it elsewhere none does."""
+    like = toy_traces(classes=2, lengths=(6,) * 100)
+    logits = np.tile([3.5, -1, -1, -1, -1, -1], 100)[:, None] * np.array([-0.5, 0.5])
+    knows = dataclasses.replace(
+        like,
+        score=np.tile(np.log([5, 1, 1, 1, 1, 1]), 100).astype(np.float32),
+        contribution=logits.astype(np.float32),
+        bias=np.zeros_like(like.bias),
+        gradient=None,
+        leave_one_out=None,
+    )
+    row = dealt.beyond_arithmetic(knows, ("3b",), deals=3).iloc[0]
+    assert row["attention"] == 1 and row["dealt"] < 0.5 and row["low"] > 0.3
+
+
+def test_the_interval_of_a_mean_is_that_of_the_group_means(traces):
+    """Delete-a-group jackknife of a mean over equal groups: Student's t interval of the groups' means."""
+    found = dealt.beyond_arithmetic(traces, ("3b",), deals=1).iloc[0]
+    per_document = []
+    for table in (document_table(traces), document_table(weights_dealt_anew(traces, 0))):
+        top, other = table["flips_attention"], table["flips_r_attention@coded"]
+        per_document.append((top & ~other).astype(float) - (~top & other).astype(float))
+    gap = (per_document[0] - per_document[1]).to_numpy()
+    group = np.random.default_rng(0).permutation(len(gap)) % dealt.GROUPS
+    means = np.array([gap[group == k].mean() for k in range(dealt.GROUPS)])
+    assert found["difference"] == pytest.approx(gap.mean())
+    reach = dealt.student.ppf(0.975, dealt.GROUPS - 1) * means.std(ddof=1) / np.sqrt(dealt.GROUPS)
+    assert found["high"] - found["difference"] == pytest.approx(reach)
+
+
+def test_few_documents_have_no_interval_and_weak_models_no_say():
+    few = toy_traces(classes=3, lengths=(3, 4, 5))
+    rows = dealt.of_models({"toy HANrnn": few, "weak HANrnn *": few}, ("1a", "3b"), deals=1)
+    assert rows["low"].isna().all() and rows["documents"].eq(3).all()
+    assert list(dealt.shown(rows)["statement"]) == ["1a", "1a", "3b", "3b"]
+    assert dealt.told_beyond(rows[rows["label"].str.endswith("*")]) == ["no model that counts"]
+    assert dealt.told_beyond(dealt.of_models({}, ("1a",))) == ["no model that counts"]
+    clear = pd.DataFrame(
+        [["1a", 0.9, 0.8, 0.1, 0.05, 0.15, "a HANrnn", 200], ["1a", 0.9, 0.9, 0.0, -0.1, 0.1, "b HANrnn", 200]],
+        columns=rows.columns,
+    )
+    assert dealt.told_beyond(clear) == [
+        "1a: more than arithmetic on a HANrnn +0.100 (+0.050 to +0.150); "
+        "not told apart on b HANrnn +0.000 (-0.100 to +0.100)"
+    ]
