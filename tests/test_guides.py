@@ -6,8 +6,9 @@ import pytest
 from scipy.stats import false_discovery_control, ttest_rel
 
 from attn_core.experiments import guides
+from attn_core.reported import reported
 from attn_core.runs import SEEDS
-from attn_core.wiegreffe import leakage
+from attn_core.wiegreffe import differences, leakage, runs, scores, tables
 
 LEVELS = {
     "uniform": 0.80, "trained": 0.81, "own": 0.83, "adversary": 0.60, "permuted": 0.80, "swapped": 0.82,
@@ -39,7 +40,7 @@ def test_differences_are_taken_within_seeds():
     runs = {source: part.set_index("seed") for source, part in scores.groupby("source")}
     for contrast in guides.CONTRASTS:
         row, first = found.loc[contrast.name], runs[contrast.first][contrast.score]
-        second = runs[contrast.second][contrast.score] if contrast.second else 0 * first + 0.5
+        second = runs[contrast.second][contrast.score]
         test = ttest_rel(first, second)
         low, high = test.confidence_interval(0.95)
         assert (row["mean"], row["low"], row["high"], row["p"]) == pytest.approx(
@@ -55,8 +56,36 @@ def test_weights_alone_are_judged_by_auc_and_shown_by_f1():
     found, former = (take(scores).set_index("contrast") for take in (guides.differences, guides.by_f1))
     for name in leakage.NEEDED[2:]:
         assert found.loc[name, "lies"] == "above" and found.loc[name, "mean"] == pytest.approx(0.2)
-    assert list(former.index) == list(leakage.NEEDED[2:]) and former["score"].eq("f1").all() and "lies" not in former
+    assert list(former.index) == ["weights alone − places alone", "ranks alone − chance"]
+    assert former["score"].eq("f1").all() and "lies" not in former
     assert former["mean"].tolist() == pytest.approx([-0.6, -2 / 3]), "half the documents positive: F1 2/3"
+
+
+def test_ranks_stand_beside_places_with_uniform_weights():
+    """A network that sees as many ranks as words sees the length; chance does not, so length alone is no leak."""
+    scores = scores_of(auc={"own, rank": 0.6, "uniform, position": 0.6})
+    found, former = guides.differences(scores).set_index("contrast"), guides.by_chance(scores).set_index("contrast")
+    assert found.loc["ranks alone − places alone", "lies"] == "contains"
+    assert former.loc["ranks alone − chance", "mean"] == pytest.approx(0.1)
+    assert former.loc["ranks alone − chance", "low"] > 0 and "lies" not in former
+
+
+def test_words_are_compared_by_auc_in_a_correction_of_their_own():
+    """Where a threshold is noise, F1 shows nothing and AUC may; the latter changes no verdict."""
+    scores = scores_of({"own": 0.80}, auc={"own": 0.95})
+    found, areas = (take(scores).set_index("contrast") for take in (guides.differences, guides.by_auc))
+    assert found.loc["own − uniform", "lies"] == "contains" and areas.loc["own − uniform", "lies"] == "above"
+    assert areas.loc["own − uniform", "mean"] == pytest.approx(0.05) and areas["score"].eq("auc").all()
+    assert list(areas.index) == [c.name for c in guides.WITH_WORDS] and set(leakage.ORDER) <= set(areas.index)
+    smallest = areas["p"].idxmin()
+    assert areas.loc[smallest, "holm"] == pytest.approx(min(areas.loc[smallest, "p"] * len(areas), 1))
+
+
+def test_a_leak_names_what_tells_the_label():
+    gaps = guides.differences(scores_of(auc={"own, rank": 0.55}))
+    assert f"{leakage.LEAKS['above']} (ranks)" in leakage.judged(gaps, "sst")[2]
+    gaps = guides.differences(scores_of(auc={"own, rank": 0.55, "own, position": 0.55}))
+    assert f"{leakage.LEAKS['above']} (places, ranks)" in leakage.judged(gaps, "sst")[2]
 
 
 def test_seeds_of_one_source_alone_do_not_count():
@@ -176,3 +205,29 @@ def test_sources_over_seeds():
     assert row["mean"] == pytest.approx(0.8) and row["low"] < 0.8 < row["high"] and row["n_seeds"] == 5
     area = guides.over_seeds(scores_of(), "auc").set_index("source")["mean"]
     assert area["own, rank"] == pytest.approx(0.5) and area["own"] == pytest.approx(0.9)
+
+
+def test_two_sources_by_their_largest_difference_and_their_spread():
+    scores = scores_of({"untrained": 0.805}, auc={"uniform": 0.93})
+    gaps = tables.largest_gaps(scores, "untrained", "uniform").loc["sst"]
+    runs = {source: part.set_index("seed") for source, part in scores.groupby("source")}
+    assert gaps["f1"] == pytest.approx((runs["untrained"]["f1"] - runs["uniform"]["f1"]).abs().max())
+    assert gaps["auc"] == pytest.approx((runs["untrained"]["auc"] - runs["uniform"]["auc"]).abs().max())
+    assert tables.largest_gaps(scores[scores["source"] != "uniform"], "untrained", "uniform").empty
+    (told,) = tables.told_spread(scores, "uniform")
+    assert told.startswith(f"sst: F1 {runs['uniform']['f1'].min():.3f} to {runs['uniform']['f1'].max():.3f}, AUC 0.92")
+
+
+def test_rules_on_the_order_of_table_3_are_told_as_they_are_scored():
+    assert differences.told_rules([]) == []
+    stored = runs.gather(["imdb"])["result"]
+    rules = reported("tolerances", paper="wiegreffe", corpus="imdb")
+    rules = rules[rules["measure"] == "F1 gap of guides"]
+    judged = {row["item"].removeprefix("claim: "): row for row in scores.judged(rules.itertuples(), stored)}
+    told = differences.told_rules(stored)
+    assert len(told) == 2, "imposed against trained, trained against uniform"
+    for line in told:
+        name = line.removeprefix("imdb, ").split(":")[0]
+        assert line.startswith(f"imdb, {name}: {judged[name]['verdict']}") and f"{judged[name]['ours']:+.3f} (" in line
+        holds = judged[name]["low"] <= judged[name]["reported"] <= judged[name]["high"]
+        assert ("undecided" in line) == bool(holds)

@@ -211,6 +211,8 @@ def test_words_taken_away_leave_places_and_ranks(data):
         assert places.tolist() == [4 + min(t, last) for t in range(len(own))]
         order = sorted(range(len(own)), key=lambda t: (-own[t], t))
         assert ranks.tolist() == [4 + order.index(t) for t in range(len(own))]
+    equal = words(guiding.seen(guided(words="rank"), documents, np.zeros_like(scores), data))
+    assert [ids.tolist() for ids in equal] == [ids.tolist() for ids in by_place], "uniform weights: ranks are places"
     assert guiding.seen(guided(), documents, scores, data) is documents
     short = replace(data, splits={"train": random_documents(np.array([2, 3]), 9)})
     assert max(map(max, words(guiding.seen(guided(words="position"), documents, scores, short)))) == 4 + 2

@@ -74,6 +74,12 @@ def test_whether_transferred_weights_carry_information():
     assert leakage.VERDICTS["undecided"] in not_shown.items[0][0] and not_shown.state == verdict.UNDECIDED
     assert leakage.VERDICTS["no gain"] in verdict.transfer(differences(0.5, 0.5, 0.5), ["sst"], {}).items[0][0]
     assert verdict.transfer(differences(0.9, 0.5, 0.5).iloc[:0], ["sst"], {}).state == verdict.WAITING
+    areas = differences(0.9, 0.5, 0.5).assign(score="auc")
+    beside = verdict.transfer(differences(0.6, 0.6, 0.5), ["sst"], {"sst": "subset"}, areas)
+    assert beside.state == verdict.UNDECIDED and "above uniform ones on sst (subset)" in beside.words, (
+        "AUC is told alone"
+    )
+    assert "own − uniform AUC +0.299 (" in beside.items[0][1 + len(leakage.NEEDED)]
 
 
 def test_what_encoders_do_to_attention(monkeypatch):

@@ -7,9 +7,9 @@ from attn_core.across import listed, number, seeds_in_words
 
 VERDICTS = {
     "no gain": "the base's weights give a lower F1 than uniform ones, so there is no gain to explain",
-    "undecided": "a gain over uniform weights is not shown",
-    "tokens": "a gain over uniform weights, and it hangs on which token a weight stands on",
-    "unexplained": "a gain over uniform weights; that it hangs on which token a weight stands on is not shown",
+    "undecided": "a gain in F1 over uniform weights is not shown",
+    "tokens": "a gain in F1 over uniform weights, and it hangs on which token a weight stands on",
+    "unexplained": "a gain in F1 over uniform weights; that it hangs on which token a weight stands on is not shown",
     "open": "whether there is a gain, and whether it hangs on the tokens, has too few seeds",
 }
 """Whether there is a gain, and what it hangs on -> in words."""
@@ -31,8 +31,14 @@ PERMUTED = {
 }
 """Where own - permuted lies -> in words; 'alone': its interval lies above zero, but not after Holm."""
 
-NEEDED = ("own − uniform", "own − permuted", "weights alone − places alone", "ranks alone − chance")
+BARE = {"weights alone − places alone": "places", "ranks alone − places alone": "ranks"}
+"""The contrasts of weights without words -> what stands where the words were."""
+
+NEEDED = ("own − uniform", "own − permuted", *BARE)
 """The contrasts that decide on gain and leakage."""
+
+ORDER = ("own − uniform", "own − trained", "trained − uniform")
+"""The contrasts of Table 3's order."""
 
 
 def judged(gaps: pd.DataFrame, corpus: str, numbers: bool = True) -> tuple[str, str, str]:
@@ -40,10 +46,9 @@ def judged(gaps: pd.DataFrame, corpus: str, numbers: bool = True) -> tuple[str, 
 
     gaps: of `differences`; all sides are those after Holm. Verdict, a key of VERDICTS: 'no gain' where own - uniform
     lies below zero; 'undecided' where it is on neither side, for then neither a gain nor its absence is shown; above
-    zero 'tokens' or 'unexplained', by own - permuted. Leak, a key of LEAKS: 'above' where weights without words -
-    places alone, or ranks alone - chance, lie above zero, 'alone' where one's own interval does. 'open' and '' where
-    one that is needed lacks seeds or runs; the words say 'no run' where none of them has any. numbers: with those of
-    the contrasts.
+    zero 'tokens' or 'unexplained', by own - permuted. Leak, a key of LEAKS: 'above' where a contrast of BARE lies above
+    zero, 'alone' where one's own interval does; the words name which. 'open' and '' where one that is needed lacks
+    seeds or runs; the words say 'no run' where none of them has any. numbers: with those of the contrasts.
     """
     rows = gaps[gaps["corpus"] == corpus].set_index("contrast")
     known = [name for name in NEEDED if name in rows.index]
@@ -60,13 +65,22 @@ def judged(gaps: pd.DataFrame, corpus: str, numbers: bool = True) -> tuple[str, 
         verdict = "tokens" if token == "above" else "unexplained"
     if not known:
         return verdict, leak, f"{corpus}: no run of what decides it."
-    words = [VERDICTS[verdict], LEAKS[leak]]
+    words = [VERDICTS[verdict], LEAKS[leak] + told_bare(rows, leak)]
     if verdict in ("no gain", "undecided"):
         alone_above = token == "contains" and rows.loc["own − permuted", "low"] > 0
         words.insert(1, PERMUTED["alone" if alone_above else token])
     known = [name for name in known if numbers and np.isfinite(rows.loc[name, "low"])]
     told = [f"{name} {told_gap(rows.loc[name])}" for name in known]
     return verdict, leak, f"{corpus}: {'; '.join(words)}" + (f" ({'; '.join(told)})." if told else ".")
+
+
+def told_bare(rows: pd.DataFrame, leak: str) -> str:
+    """' (ranks)', ' (places, ranks)': what tells the label where a leak is 'above' or 'alone'; '' for other leaks.
+
+    rows: those of one data set in `differences`, by contrast.
+    """
+    tells = {"above": lambda row: row["lies"] == "above", "alone": lambda row: row["low"] > 0}.get(leak)
+    return f" ({listed(BARE[name] for name in BARE if name in rows.index and tells(rows.loc[name]))})" if tells else ""
 
 
 def told_gap(row: pd.Series) -> str:
