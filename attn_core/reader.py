@@ -133,15 +133,17 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
     """What the archived model does with a sentence.
 
     Returns one row per token (token, known, attention, contribution, gradient, leave_one_out, adversary: the exact
-    epsilon-max-JSD attention) and a summary with p, the optimum's JSD, its yardsticks (ceiling, jsd_shuffled and
-    jsd_permutation, see `controls`) and a line to print.
+    epsilon-max-JSD attention) and a summary with p, p_adversary (the output under that attention), the optimum's JSD,
+    its yardsticks (ceiling, jsd_shuffled and jsd_permutation, see `controls`) and a line to print.
     """
     from attn_core.experiments.adversarial import controls, exact, expand
+    from attn_core.traces import positive_probability
 
     tokens, known, traces = sentence_traces(text)
     optimum = exact(traces, epsilon)
     held = controls(traces, epsilon).iloc[0]
-    ceiling = float(held["ceiling"])
+    ceiling, adversary = float(held["ceiling"]), expand(traces, optimum)
+    p_adversary = float(positive_probability(traces.logits_under(adversary))[0])
     table = pd.DataFrame(
         {
             "token": tokens,
@@ -150,14 +152,21 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
             "contribution": traces.contribution[:, 0],
             "gradient": traces.gradient,
             "leave_one_out": traces.leave_one_out,
-            "adversary": expand(traces, optimum),
+            "adversary": adversary,
         }
     )
     p, jsd = float(traces.p[0]), float(optimum["jsd_exact"].iloc[0])
     line = (
         f"p(positive) = {p:.3f}. Another attention, as far from the model's as JSD {jsd:.3f} (ceiling {ceiling:.3f}), "
-        f"moves it by at most {epsilon}."
+        f"moves it to {p_adversary:.3f} (by at most {epsilon})."
     )
-    summary = {"p": p, "epsilon": epsilon, "jsd_exact": jsd, "ceiling": ceiling, "line": line}
+    summary = {
+        "p": p,
+        "p_adversary": p_adversary,
+        "epsilon": epsilon,
+        "jsd_exact": jsd,
+        "ceiling": ceiling,
+        "line": line,
+    }
     summary |= {name: float(held[name]) for name in ("jsd_shuffled", "jsd_permutation")}
     return table, summary

@@ -46,7 +46,9 @@ def test_table_holds_together():
     assert table.attention.sum() == pytest.approx(1) and table.adversary.sum() == pytest.approx(1)
     logit = np.log(summary["p"] / (1 - summary["p"]))
     moved = logit + ((table.adversary - table.attention) * table.contribution).sum()
-    assert abs(1 / (1 + np.exp(-moved)) - summary["p"]) <= 0.02 + 1e-6
+    assert summary["p_adversary"] == pytest.approx(1 / (1 + np.exp(-moved)), abs=1e-6)
+    assert abs(summary["p_adversary"] - summary["p"]) <= 0.02 + 1e-6
+    assert f"to {summary['p_adversary']:.3f}" in summary["line"]
     assert 0 <= summary["jsd_exact"] <= summary["ceiling"] + 1e-9
 
 
