@@ -121,6 +121,10 @@ def test_statements_follow_their_verdicts():
         "4 of 8 rows are decided; 4 ask for a model of which no run is stored and have no line of their own"
     )
     assert serrano_claims.told_decided(rows[rows["corpus"] != "amazon"]) == "4 of 4 rows are decided"
+    around = rows[rows["ours"].notna()].assign(low=-3.0, high=3.0)
+    assert serrano_claims.told_decided(around.assign(verdict="differs")) == (
+        "0 of 4 rows are decided; of 4 more the interval contains the threshold"
+    ), "an interval around the threshold decides nothing"
     bare = serrano_claims.verdicts(rows.iloc[:0], rows)
     assert [title[:2] for title in bare.columns[4:]] == ["3a", "3b", "3c", "3d"]
     assert (bare.iloc[:, 4:] == "no run").all(axis=None)

@@ -233,15 +233,24 @@ def made_from(row) -> str:
 
 
 def flip_cells(
-    every: pd.DataFrame, corpora: Iterable[str], encoder: str, choice: str = "attention", rule: str = "coded"
+    every: pd.DataFrame,
+    corpora: Iterable[str],
+    encoder: str,
+    choice: str = "attention",
+    rule: str = "coded",
+    weak: Collection[tuple[str, str]] = (),
 ) -> dict[str, dict[str, str]]:
-    """Data set -> cell -> percentage of documents, mean over seeds with interval: for `erasure_figures.flip_tables`."""
+    """Data set -> cell -> percentage of documents, mean over seeds with interval: for `erasure_figures.flip_tables`.
+
+    Models that enter no claim (`weak`) have an asterisk.
+    """
     found = {}
     for corpus in corpora:
         mine = every[(every["corpus"] == corpus) & (every["encoder"] == encoder)]
         cells = {name: over_models(mine, f"flips_{choice}@{rule}", name) for name in CELLS}
         if not any(rows.empty for rows in cells.values()):
-            found[f"{corpus}{' (generated)' * CATALOGUE[corpus].generated}, %"] = {
+            mark = " (generated)" if CATALOGUE[corpus].generated else " *" if (corpus, encoder) in weak else ""
+            found[f"{corpus}{mark}, %"] = {
                 name: across.told(*rows.loc[0, ["mean", "low", "high"]], ".1f", (0, 100)).replace(" (no interval)", "")
                 for name, rows in cells.items()
             }
