@@ -84,6 +84,11 @@ def test_a_variant_with_the_same_checkpoint_varies_nothing():
     assert causes.same_checkpoint(again, runs[0]) and not causes.same_checkpoint(again, None)
     found = causes.causes(results=[*runs, again])
     assert "vectors=random" not in set(found["cause"])
+    shorter = dataclasses.replace(again, summary=again.summary.iloc[1:])  # variants store fewer numbers
+    assert causes.same_checkpoint(shorter, runs[0]) and causes.same_checkpoint(runs[0], shorter)
+    moved = shorter.summary.assign(value=shorter.summary["value"] + 1e-9)
+    assert not causes.same_checkpoint(dataclasses.replace(shorter, summary=moved), runs[0])
+    assert not causes.same_checkpoint(dataclasses.replace(again, summary=again.summary.iloc[:0]), runs[0])
     other = result_of(seed=SEEDS[1], values={"tau_attention_gradient": 0.4}, vectors="random")
     row = row_for(causes.causes(results=[*runs, again, other]), cause="vectors=random", **PLACE)
     assert row["n_seeds"] == 2, "a seed that did not move counts as long as another did"

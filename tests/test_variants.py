@@ -169,6 +169,14 @@ def test_a_share_is_safe_by_its_interval_not_its_mean():
     assert variants.safe_from(moved, 0.1) == 0.25, "the mean of the smallest share is 0, its interval is wide"
     assert variants.safe_from(moved[[0.25]].iloc[:1], 0.1) is None, "one seed has no interval"
     assert variants.safe_from(moved.assign(last=[0.5, 0.5, 0.5]), 0.1) is None
+    assert variants.shares_inside(moved, 0.1) == [0.25, 0.5]
+
+
+def test_safe_shares_are_listed_also_where_a_larger_one_is_not():
+    moved = pd.DataFrame({0.1: [0.0, 0.01, 0.02], 0.25: [0.0, 0.4, -0.4], 0.5: [0.0, 0.01, 0.02]})
+    assert variants.told_safe(moved, 0.1) == "at 10% and 50%; at every share that was run from 50% on"
+    assert variants.told_safe(moved[[0.1, 0.25]], 0.1) == "at 10%; not at every larger one"
+    assert variants.told_safe(moved[[0.25]], 0.1) == "at none of the smaller shares that were run"
 
 
 def test_settings_of_three_runs():

@@ -91,11 +91,18 @@ def by_variant(results: list[Result]) -> tuple[dict[Variant, Cells], dict[tuple,
 
 
 def same_checkpoint(result: Result, other: Result | None) -> bool:
-    """Whether two runs ended with one and the same network: equal accuracy and equal summaries, to the last digit."""
+    """Whether two runs ended with one and the same network: equal accuracy and equal summaries, to the last digit.
+
+    Summaries are compared in the numbers that both hold, since a variant may store fewer than a standard run.
+    """
     if other is None or result.summary is None or other.summary is None:
         return False
-    values = [one.summary["value"].to_numpy(float) for one in (result, other)]
-    return result.record["accuracy"] == other.record["accuracy"] and np.array_equal(*values, equal_nan=True)
+    if result.record["accuracy"] != other.record["accuracy"]:
+        return False
+    names = ["statistic", "predicted", "bin", "measure"]
+    both = result.summary.merge(other.summary, on=names, suffixes=("", "_other"))
+    values = (both[name].to_numpy(float) for name in ("value", "value_other"))
+    return len(both) > 0 and np.array_equal(*values, equal_nan=True)
 
 
 def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dict]:

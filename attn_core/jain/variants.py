@@ -107,16 +107,28 @@ def by_fraction(
     return pd.concat(frames, ignore_index=True), gap_lines(lacking, "runs on shares of the training documents")
 
 
-def safe_from(moved: pd.DataFrame, tolerance: float) -> float | None:
-    """The smallest share from which on every 95 % interval of the differences lies inside the tolerance; or None.
+def shares_inside(moved: pd.DataFrame, tolerance: float) -> list[float]:
+    """The shares at which the whole 95 % interval of the differences lies inside the tolerance.
 
     moved: rows seeds, columns shares in ascending order, values minus those on the whole training set.
     """
-    inside = []
-    for share in moved:
-        low, high = seed_interval(moved[share].dropna().to_numpy())
-        inside.append(bool(low >= -tolerance and high <= tolerance))  # no interval: not inside
-    return next((share for i, share in enumerate(moved) if all(inside[i:])), None)
+    intervals = {share: seed_interval(moved[share].dropna().to_numpy()) for share in moved}
+    return [share for share, (low, high) in intervals.items() if low >= -tolerance and high <= tolerance]
+
+
+def safe_from(moved: pd.DataFrame, tolerance: float) -> float | None:
+    """The smallest share that is inside (see `shares_inside`) together with all larger ones that were run; or None."""
+    inside, shares = shares_inside(moved, tolerance), list(moved)
+    return next((share for i, share in enumerate(shares) if set(shares[i:]) <= set(inside)), None)
+
+
+def told_safe(moved: pd.DataFrame, tolerance: float) -> str:
+    """Which smaller shares are inside, and from which on all are, in words."""
+    inside, start = shares_inside(moved, tolerance), safe_from(moved, tolerance)
+    if not inside:
+        return "at none of the smaller shares that were run"
+    every = "not at every larger one" if start is None else f"at every share that was run from {start:.0%} on"
+    return f"at {' and '.join(f'{share:.0%}' for share in inside)}; {every}"
 
 
 def authors_of_whole_set(corpora: list[str], encoder: str, attention: str) -> dict[tuple[str, str], dict[str, float]]:
