@@ -20,6 +20,7 @@ from attn_core.serrano.hypothesis import (
     side_by_side,
     slopes_twice,
     told_each,
+    told_left,
 )
 
 matplotlib.use("agg")
@@ -146,6 +147,25 @@ def test_relative_is_of_the_documents_that_all_orders_flip():
     every = pd.DataFrame(rows, columns=["statistic", "bin", "measure", "value"])
     found = gaps(every.assign(corpus="amazon", encoder="han_rnn", seed=10))
     assert found["relative"].tolist() == [pytest.approx(0.4 / 0.8)] and found["gap"].tolist() == [0.7]
+
+
+def test_gaps_with_an_item_left_take_their_own_numbers():
+    shares = {"attention": 0.5, "random": 0.9, "optimum": 0.1}
+    rows = [(f"fraction_{name}@left", "common", "mean", value) for name, value in shares.items()]
+    rows += [("gap", "all", "mean", 0.7), ("gap@left", "all", "mean", 0.3), ("dispersion_weighted", "all", "mean", 0.2)]
+    rows += [("slope_gap", "all", "value", 1.0)]
+    every = pd.DataFrame(rows, columns=["statistic", "bin", "measure", "value"])
+    found = gaps(every.assign(corpus="amazon", encoder="han_rnn", seed=10), item_left=True).iloc[0]
+    assert (found["gap"], found["relative"]) == pytest.approx((0.3, 0.5)) and np.isnan(found["slope"])
+
+
+def test_tests_again_with_an_item_left_are_told_beside():
+    whole, left = runs_by_hand(0.1), runs_by_hand(-0.1).assign(slope=np.nan)
+    *texts, count = told_left(hypothesis(whole), hypothesis(left))
+    assert [text.split(",")[0] for text in texts] == ["gap", "relative to random", "slope between"]
+    assert all("with an item left" in text for text in texts)
+    assert count == "of these 3 intervals, with an item left: 0 below 0, 3 above 0, 0 around 0"
+    assert told_left(hypothesis(whole, {("20news_all", "han_rnn"): "weak"}), hypothesis(left)) == ["no test is judged"]
 
 
 def test_documents_of_alike_items_bend_the_slope_and_are_left_out():

@@ -23,27 +23,29 @@ NOT_MIXED, MIXED = "none", ("rnn", "conv")
 """Encoders of a unit (HAN or FLAN) without and with contextualisation."""
 
 
-def gaps(every: pd.DataFrame) -> pd.DataFrame:
+def gaps(every: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
     """One row per trained run: corpus, unit ('HAN' or 'FLAN'), encoder, seed, dispersion, gap, relative, slope.
 
     gap: mean share of items that attention removes beyond the smallest flip set, documents that flip under attention.
     relative: (attention - optimum) / (random - optimum), means of the share removed over the documents that flip under
     every order. (Until 2026-11-22, after results had been seen, gap divided by the same of a random order: means over
     different documents.) dispersion: mean of dispersion_weighted. slope: of gap on dispersion over the run's documents.
+    item_left: a flip that comes with the zero vector counts as none; no slope is stored of these.
     """
-    wanted = {
-        ("dispersion_weighted", "mean"): "dispersion", ("gap", "mean"): "gap", ("slope_gap", "value"): "slope",
-    }  # fmt: skip
+    gap = "gap@left" if item_left else "gap"
+    wanted = {("dispersion_weighted", "mean"): "dispersion", (gap, "mean"): "gap"}
+    if not item_left:
+        wanted["slope_gap", "value"] = "slope"
     part = every[(every["bin"] == "all") & every["encoder"].isin(HIERARCHICAL)]
     part = part.assign(name=[wanted.get(pair) for pair in zip(part["statistic"], part["measure"], strict=True)]).dropna(
         subset="name"
     )
     runs = (
         part.pivot_table(index=["corpus", "encoder", "seed"], columns="name", values="value")
-        .reindex(columns=list(wanted.values()))
+        .reindex(columns=["dispersion", "gap", "slope"])
         .reset_index()
     )
-    common = on_common(every)
+    common = on_common(every, item_left)
     by_random = common["random"] - common["optimum"]
     relative = ((common["attention"] - common["optimum"]) / by_random.where(by_random > 0)).rename("relative")
     runs = runs.merge(relative.reset_index(), on=["corpus", "encoder", "seed"], how="left")
@@ -198,6 +200,24 @@ def hypothesis_verdict(rows: pd.DataFrame) -> str:
         f"{summary} (tests that support it: {found['supported']}, contradict it: {found['contradicted']}, do not "
         f"decide: {found['not decided']}; Holm-corrected for {len(judged)})."
     )
+
+
+def told_left(rows: pd.DataFrame, left: pd.DataFrame) -> list[str]:
+    """The judged tests of `hypothesis` again over flips with an item left, uncorrected; a text each, and the count.
+
+    left: `hypothesis` of `gaps(every, item_left=True)`, which has no slope within documents.
+    """
+    judged = rows[rows["verdict"].isin(JUDGED)].merge(left, on=["corpus", "unit", "test"], suffixes=("", "_left"))
+    if judged.empty:
+        return ["no test is judged"]
+    clear = np.select([judged["high_left"] < 0, judged["low_left"] > 0], ["below 0", "above 0"], "around 0")
+    texts = [
+        f"{COLUMNS[r.test]}, {r.corpus} {r.unit}: {told(r.mean, r.low, r.high, '.3f')}, with an item left "
+        f"{told(r.mean_left, r.low_left, r.high_left, '.3f')}"
+        for r in judged.itertuples()
+    ]
+    count = ", ".join(f"{int((clear == side).sum())} {side}" for side in ("below 0", "above 0", "around 0"))
+    return [*texts, f"of these {len(judged)} intervals, with an item left: {count}"]
 
 
 def hypothesis_tests(rows: pd.DataFrame) -> list[str]:
