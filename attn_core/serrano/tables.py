@@ -215,12 +215,16 @@ def closest(rows: pd.DataFrame) -> list[str]:
         wins = ", ".join(f"{NAMES[name]} on {best[name]}" for name in order if name in best)
         equals = wide["equals"].loc[part.index]
         found = [
-            f"{NAMES[name]} {part[name].mean():.1%}; the smallest set in {equals[name].mean():.0%}" for name in order
+            f"{NAMES[name]} {part[name].mean():.1%} ({100 * part[name].min():.1f} to {100 * part[name].max():.1f}); "
+            f"the smallest set in {equals[name].mean():.0%}"
+            for name in order
         ]
         models = sorted(part.index, key=lambda model: (model[0], HIERARCHICAL.index(model[1])))
         names = ", ".join(f"{corpus} {ENCODER_NAMES[encoder]}" for corpus, encoder in models)
         lines = nested([*found, f"fewest too many, of {len(part)} model{'s' * (len(part) != 1)}: {wins}"])
-        units.append(f"{items} too many, mean over {names}{told_seeds}:{lines}")
+        units.append(
+            f"{items} too many, in brackets the least and the most of a model, mean over {names}{told_seeds}:{lines}"
+        )
     return units
 
 
