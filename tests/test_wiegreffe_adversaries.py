@@ -127,7 +127,7 @@ def test_the_cheapest_model_beside_other_seeds():
     words = told.told_cheapest("sst", found, others, 3)
     assert words == (
         "sst (3 seeds, not decided): 0.021 (0.019 to 0.023) from JSD 0, 0.040 from JSD 0.6 (1 of 3 seeds), "
-        "the last below that of 2 of 3 other seeds of the base (mean 0.050)"
+        "the last below that of 2 of 3 other seeds of the base (mean 0.050, median 0.050)"
     )
     assert "below that of 0 of 3" in told.told_cheapest("sst", found.assign(tvd_halved=0.08), others, 3)
     assert told.told_cheapest("sst", found[3:], others[:0], 1) == "sst (1 seed, not decided): 0.040 from JSD 0.6"
@@ -145,3 +145,10 @@ def test_a_guide_is_judged_by_its_own_training_and_not_by_a_longer_one():
     assert {80, 3} == set(wiegreffe_runs.adversaries(runs, "sst")["epochs"])
     (row,) = told.guides_by_lambda(runs, ["sst"]).itertuples()
     assert row.divergence == 5e-4 and row.jsd == CURVE[5e-4][0] and row.chosen
+
+
+def test_other_seeds_are_told_by_mean_and_median():
+    seeds = pd.DataFrame({"seed": [50, 257, 7], "jsd": [0.1, 0.2, 0.6], "tvd_halved": [0.03, 0.04, 0.09]})
+    assert told.told_others(seeds) == (
+        "0.300 and 0.053 (medians 0.200 and 0.040; 3 seeds, the farthest in TVD, seed 7, at 0.600 and 0.090)"
+    )

@@ -205,3 +205,20 @@ def test_a_heat_map_with_numbers_has_one_scale():
     plain, numbered = (figures.heat_map(["a", "<b>"], rows, numbers=shown) for shown in (False, True))
     assert plain.count("rgba(31,119,180,0.750)") == 3 and numbered.count("rgba(31,119,180,0.750)") == 1
     assert numbered.count("0.25</span>") == 2 and "0.25</span>" not in plain and "&lt;b&gt;" in numbered
+
+
+def test_climbs_of_the_papers_own_curves():
+    """IMDb's curve as measured: 0.0208 at 0.6 by the line from (0.407, 0.0144) to (0.617, 0.0214), 0.0151 at 0.2."""
+    rows = wiegreffe_curves.climbs_read((0.2, 0.6)).set_index("corpus")
+    assert list(rows.index) == ["diabetes", "anemia", "sst", "imdb"]
+    at = 0.0144 + (0.6 - 0.407) / (0.617 - 0.407) * (0.0214 - 0.0144)
+    low = 0.0157 + (0.2 - 0.140) / (0.202 - 0.140) * (0.0151 - 0.0157)
+    assert rows.loc["imdb", ["climb", "after", "end"]].tolist() == pytest.approx([at - low, 0.0385 - at, 0.691])
+    assert wiegreffe_curves.climbs_read((0.2, 0.6), ["agnews"]).empty, "not drawn there"
+    (told,) = wiegreffe_curves.told_climbs(wiegreffe_curves.climbs_read((0.2, 0.6), ["imdb"]), 0.6)
+    assert told == "imdb: +0.006, and +0.018 from JSD 0.6 to the curve's end (JSD 0.69)"
+
+
+def test_medians_of_figure_3_in_a_table():
+    table = wiegreffe_curves.table_figure_3(wiegreffe_curves.figure_3({}, ["diabetes"]))
+    assert len(table) == 16 and table["ours, median"].eq("–").all() and table["paper, median"].ne("–").all()

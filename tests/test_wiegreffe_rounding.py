@@ -44,7 +44,7 @@ NEAR = [0.10, 0.11, 0.12, 0.11, 0.10]
 @pytest.mark.parametrize(("of_rounding", "of_seeds", "lies", "words"), [
     ([1e-5] * 4 + [2e-5], NEAR, "none", "what differs is the seed's doing. Rounding 0.000012 ("),
     (NEAR, NEAR[::-1], "alike", "not told apart: trained again"),
-    (NEAR, [0.2, 0.21, 0.22, 0.2, 0.2075], "seeds farther", "rounding alone makes 52% of their distance"),
+    (NEAR, [0.2, 0.21, 0.22, 0.2, 0.2075], "seeds farther", "rounding alone is as large as 52% of their distance"),
     ([0.2, 0.21, 0.22, 0.2, 0.2], NEAR, "rounding farther", "farther than another seed"),
     (NEAR[:4], NEAR, "few", "a verdict needs 5 of each"),
     (NEAR, NEAR[:3], "few",
@@ -53,6 +53,18 @@ NEAR = [0.10, 0.11, 0.12, 0.11, 0.10]
 def test_the_sentence_follows_the_numbers(of_rounding, of_seeds, lies, words):
     (row,) = made(of_rounding, of_seeds).itertuples()
     assert row.lies == lies and words in rounding.sentence(row)
+
+
+def test_trainings_in_one_place_are_one_number():
+    """Five that lie alike from the base, document by document, have no interval; equal means alone do not suffice."""
+    alike = [1e-5, 1.001e-5, 1.002e-5, 1e-5, 1e-5]
+    (row,) = made(alike, NEAR).itertuples()
+    assert row.together and row.spread == pytest.approx(2e-8, rel=1e-3)
+    assert "Rounding 0.000010, 5 trainings (one number, no interval: " in rounding.sentence(row)
+    tables = {i: beside_table(0.1, 6) for i in range(5)}
+    moved = {i: table.assign(jsd=np.roll(np.linspace(0, 0.2, 6), i)) for i, table in tables.items()}
+    (row,) = rounding.compared(rounding.distances(moved, tables, "sst")).itertuples()
+    assert not row.together and "no interval" not in rounding.sentence(row)
 
 
 def test_the_sets_that_rounding_moves_are_told_with_its_share():

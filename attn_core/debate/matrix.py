@@ -24,6 +24,7 @@ from attn_core.scorecard import difference
 from attn_core.seeds import HEADLINE_SEEDS, summary_of
 from attn_core.serrano import scores as serrano_scores
 from attn_core.weak import has_cells, weak_models
+from attn_core.wiegreffe.curves import climbs_read
 from attn_core.wiegreffe.runs import GATED, adversaries, f1_by_seed, guided_scores, of_role, planned_pairs
 
 PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
@@ -214,13 +215,7 @@ def reported_cells(corpora: Iterable[str] = GATED) -> list[list]:
         figure5 = reported("wiegreffe_figure5_digitised", corpus=corpus)
         seeds = figure5[(figure5["model"] == "random_seed") & (figure5["measure"] == "JSD_attention_vs_base")]["value"]
         rows.append(["stable", corpus, "lstm", [seeds.mean()]])
-        curve = (
-            figure5[figure5["model"].str.startswith("trained")]
-            .pivot(index="statistic", columns="measure", values="value")
-            .sort_values("JSD_attention_vs_base")
-        )
-        at = [frontier.tvd_at(curve["JSD_attention_vs_base"], curve["TVD_prediction_vs_base"], jsd) for jsd in CLIMB]
-        rows.append(["hard to move", corpus, "lstm", [at[1] - at[0]]])
+        rows.append(["hard to move", corpus, "lstm", climbs_read(CLIMB, [corpus])["climb"]])
         table3 = reported("wiegreffe_table3_guides", corpus=corpus).set_index("model")["value"]
         rows.append(["guide", corpus, "lstm", [table3["guided_mlp:base_lstm"] - table3["guided_mlp:uniform"]]])
     return [

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from attn_core.across import told
 from attn_core.corpora import catalogue
 from attn_core.experiments import ATTENTION_BINS, frontier, variance
 from attn_core.measures import seed_interval
@@ -88,6 +89,21 @@ def figure_3(documents: dict[tuple[str, str], pd.DataFrame | None], corpora: Ite
     return pd.DataFrame(rows)
 
 
+def table_figure_3(medians: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `figure_3` as the page shows them: a line a data set, kind, class and bin, ours beside the paper's."""
+    kinds = {"seeds": "seeds", "search": "per-document search"}
+    lines = [
+        {
+            "data": r.corpus, "against the base": kinds[r.kind], "predicted": r.class_name, "largest weight": r.bin,
+            "paper, median": "–" if np.isnan(r.theirs) else f"{r.theirs:.3f}",
+            "ours, median": told(r.median, r.low, r.high, ".3f", (0, np.log(2))) if r.n else "–",
+            "n": f"{int(r.n):,}" if r.n else "–",
+        }
+        for r in medians.itertuples()
+    ]  # fmt: skip
+    return pd.DataFrame(lines)
+
+
 # ---- Figure 5 and Table 4 --------------------------------------------------------------------------------------------
 
 KINDS = {
@@ -135,6 +151,34 @@ def figure_5_read(corpus: str) -> pd.DataFrame:
         read.pivot(index=["kind", "point"], columns="measure", values="value").reset_index().rename_axis(columns=None)
     )
     return wide.rename(columns={"JSD_attention_vs_base": "jsd", "TVD_prediction_vs_base": "tvd_halved"})
+
+
+def climbs_read(levels: tuple[float, float], corpora: Iterable[str] = CONTINUED) -> pd.DataFrame:
+    """How far the paper's own curves climb, measured on Figure 5 (halved TVD): one row per data set that it draws.
+
+    Columns corpus, climb (from the first mean JSD of levels to the second), after (from the second to the curve's end,
+    its largest JSD), end (that JSD). Straight lines between all neighbours: whether the points converged is not known.
+    """
+    rows = []
+    for corpus in corpora:
+        curve = figure_5_read(corpus).query("kind == 'adversary'")
+        if len(curve):
+            low, high = (frontier.tvd_at(curve["jsd"], curve["tvd_halved"], at) for at in levels)
+            end = curve["jsd"].max()
+            last = curve.loc[curve["jsd"] == end, "tvd_halved"].mean()
+            rows.append([corpus, high - low, last - high, end])
+    return pd.DataFrame(rows, columns=["corpus", "climb", "after", "end"])
+
+
+def told_climbs(rows: pd.DataFrame, level: float) -> list[str]:
+    """'imdb: +0.006, and +0.018 from JSD 0.6 to the curve's end (JSD 0.69)', a text each row of `climbs_read`.
+
+    level: the second of the levels read.
+    """
+    return [
+        f"{r.corpus}: {r.climb:+.3f}, and {r.after:+.3f} from JSD {level:g} to the curve's end (JSD {r.end:.2f})"
+        for r in rows.itertuples()
+    ]
 
 
 def frontiers(runs: pd.DataFrame, corpus: str) -> dict[str, pd.DataFrame]:

@@ -21,6 +21,10 @@ from attn_core.seeds import HEADLINE_SEEDS
 
 GRID = "data/sweeps/rounding.yml"
 
+TOGETHER = 0.05
+"""Trainings whose JSDs to the base differ by at most this share of their mean, document by document, lie in one place:
+they are one distance from the base, whatever their number. Set after the distances had been seen."""
+
 KINDS = {"rounding": ("#d55e00", "o", "same seed, rounding moved"), "seed": (OURS, "^", "other seeds")}
 """Marks of the two kinds of training: colour, marker, name."""
 
@@ -52,17 +56,22 @@ def gather(corpora: Iterable[str]) -> tuple[dict[str, dict[int, Result]], list[s
 def distances(rounded: dict[int, pd.DataFrame], seeds: dict[int, pd.DataFrame], corpus: str) -> pd.DataFrame:
     """Mean JSD and mean |dp| to the base of each training, over the documents that all of them have.
 
-    Columns corpus, kind ('rounding' or 'seed'), number (of the draw or the seed), n (documents), jsd, tvd.
+    Columns corpus, kind ('rounding' or 'seed'), number (of the draw or the seed), n (documents), jsd, tvd, spread (of
+    the kind: the largest minus the smallest JSD of a document over its trainings, mean over documents).
     """
     tables = {"rounding": rounded, "seed": seeds}
     every = [set(table["doc_id"]) for of_kind in tables.values() for table in of_kind.values()]
     shared = set.intersection(*every)
+    spread = {}
+    for kind, of_kind in tables.items():
+        every = [table.set_index("doc_id")["jsd"].loc[sorted(shared)].to_numpy() for table in of_kind.values()]
+        spread[kind] = np.ptp(every, axis=0).mean() if every and shared else np.nan
     rows = [
-        {"corpus": corpus, "kind": kind, "number": number, "n": len(shared)}
+        {"corpus": corpus, "kind": kind, "number": number, "n": len(shared), "spread": spread[kind]}
         | table.loc[table["doc_id"].isin(shared), ["jsd", "tvd"]].mean().to_dict()
         for kind, of_kind in tables.items() for number, table in of_kind.items()
     ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["corpus", "kind", "number", "n", "jsd", "tvd"])
+    return pd.DataFrame(rows, columns=["corpus", "kind", "number", "n", "jsd", "tvd", "spread"])
 
 
 def kept_epochs(rounded: dict[str, dict[int, Result]]) -> str:
@@ -85,8 +94,9 @@ def compared(rows: pd.DataFrame) -> pd.DataFrame:
     """One row per data set: how far rounding moves attention, how far other seeds do, and what follows.
 
     rows: of `distances`. Columns corpus, n, n_rounding, rounding, rounding_low, rounding_high, n_seed, seed, seed_low,
-    seed_high (means of JSD with 95 % Student t interval), rounding_tvd, seed_tvd (means of |dp|), share (rounding /
-    seed), difference, low, high (seed - rounding, Welch's 95 % interval), lies: 'none' (rounding moves attention by
+    seed_high (means of JSD with 95 % Student t interval), rounding_tvd, seed_tvd (means of |dp|), seed_tvd_median (over
+    the seeds), spread (of the roundings, see `distances`), together (it is within TOGETHER), share (rounding / seed),
+    difference, low, high (seed - rounding, Welch's 95 % interval), lies: 'none' (rounding moves attention by
     less than packing.SAME with its whole interval), 'alike' (the difference's interval holds 0), 'seeds farther',
     'rounding farther', or 'few' trainings of a kind.
     """
@@ -99,6 +109,9 @@ def compared(rows: pd.DataFrame) -> pd.DataFrame:
             mean = mine.mean() if len(mine) else np.nan
             line |= {f"n_{kind}": len(mine), kind: mean, f"{kind}_low": low, f"{kind}_high": high}
             line[f"{kind}_tvd"] = part.loc[part["kind"] == kind, "tvd"].mean()
+        line["seed_tvd_median"] = part.loc[part["kind"] == "seed", "tvd"].median()
+        line["spread"] = part.loc[part["kind"] == "rounding", "spread"].mean()
+        line["together"] = line["n_rounding"] > 1 and line["spread"] <= TOGETHER * line["rounding"]
         line |= {"share": line["rounding"] / line["seed"], "difference": line["seed"] - line["rounding"]}
         line |= dict(zip(("low", "high"), welch(values["seed"], values["rounding"]), strict=True))
         lines.append(line | {"lies": lies(line)})
@@ -135,13 +148,26 @@ def sentence(row) -> str:
     says = {
         "none": "rounding leaves the model what it is; what differs is the seed's doing",
         "alike": "not told apart: trained again with one seed, the model is as far from itself as from another seed",
-        "seeds farther": f"other seeds lie farther, but rounding alone makes {row.share:.0%} of their distance",
+        "seeds farther": f"other seeds lie farther; rounding alone is as large as {row.share:.0%} of their distance",
         "rounding farther": "farther than another seed",
         "few": f"not decided: a verdict needs {HEADLINE_SEEDS} of each",
     }[row.lies]
-    outputs = f"outputs move by {number(row.rounding_tvd)} and {number(row.seed_tvd)} (mean |Δp|)"
+    outputs = (
+        f"outputs move by {number(row.rounding_tvd)} and {number(row.seed_tvd)} (mean |Δp|; median of the other seeds "
+        f"{number(row.seed_tvd_median)})"
+    )
     counts = f"{row.n_rounding} trainings", f"{row.n_seed}"
-    return f"{row.corpus}: {says}. Rounding {own}, {counts[0]}; other seeds {seed}, {counts[1]}; {outputs}."
+    if row.together:
+        own = number(row.rounding)
+        counts = (
+            f"{counts[0]} (one number, no interval: document by document they lie alike from the base, to "
+            f"{number(row.spread)}, so it is how far the archived base lies from their machine's trainings)",
+            counts[1],
+        )
+    return (
+        f"{row.corpus}: {says}. Rounding {own}, {counts[0]}; other seeds {seed}, {counts[1]}; {outputs}; all given the "
+        "archived base."
+    )
 
 
 def chaotic(rows: pd.DataFrame) -> str:
