@@ -75,13 +75,17 @@ class Traces:
 
     def logits_under(self, attention: np.ndarray) -> np.ndarray:
         """Logits under another attention (T,) over the same tokens, (D, K) float64."""
+        return self.decoded(self.contexts_under(attention), np.arange(len(self)))
+
+    def contexts_under(self, attention: np.ndarray) -> np.ndarray:
+        """sum_t a_t contribution_t under attention a (T,), (D, K or M) float64: all the decoder sees of the tokens."""
         width = self.contribution.shape[1]
         context = np.empty((len(self), width))
         for start, stop in slabs(self.offsets, max(1, NUMBERS // width)):  # bounds memory, changes no number
             tokens = slice(self.offsets[start], self.offsets[stop])
             weighted = attention[tokens, None] * self.contribution[tokens].astype(np.float64)  # (., K) or (., M)
             context[start:stop] = np.add.reduceat(weighted, self.offsets[start:stop] - self.offsets[start], axis=0)
-        return self.decoded(context, np.arange(len(self)))
+        return context
 
     def decoded(self, context: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Logits (..., K) float64 of contexts sum_t a_t contribution_t (..., K or M) that belong to documents `rows`.

@@ -24,6 +24,8 @@ def test_claims_lie_on_a_side_only_with_five_seeds():
         .to_dict()
     )
     assert late == {"sst": "✓†", "imdb": "·", "20news": "○†", "agnews": "✗†"}, "a rule that came after runs is marked"
+    assert claims.matrix(found.reset_index(), ["imdb"])["data"].tolist() == ["sst", "imdb ‡", "20news", "agnews"]
+    assert claims.told_shown(found.reset_index(), ("2",)) == "claim 2 on 1 of 3 (1 after the correction)"
     counts = claims.counted(
         found.reset_index().assign(data=["subset", "same", "same", "same"], ours=[0.2, np.nan, 0.2, -0.2])
     )
@@ -103,3 +105,7 @@ def test_the_one_sided_p_takes_its_error_from_the_interval():
 def test_holm_by_hand():
     assert measures.holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
     assert measures.holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0]) and len(measures.holm(np.array([]))) == 0
+
+
+def test_small_p_are_not_told_to_the_last_digit():
+    assert [claims.told_p(p) for p in (1.5e-30, 0.0312, np.nan)] == ["< 0.001", "0.031", "–"]

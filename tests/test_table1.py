@@ -25,6 +25,35 @@ def test_the_slips_of_table_1_as_the_specification_lists_them():
     assert ("anemia", "acute", "test") not in told and len(slips) == 10 and slips.attrs["compared"] == 66
 
 
+def test_one_list_of_slips():
+    """A length off by less than a token is cut, not wrong: no slip in the list, no corrected line in the table."""
+    assert table1.slips().attrs["cut"] == ["imdb", "adr", "20news", "diabetes", "cnn"]
+    rows = scored_rows(item=["Table 1", "Table 1 (corrected)"] * 2, corpus=["imdb"] * 4,
+                       group=["all"] * 2 + ["negative"] * 2, measure=["average_length_tokens"] * 2 + ["train_size"] * 2,
+                       reported=[179.0, 179.65, 12500.0, 10854.0],
+                       ours=[179.65, 179.65, 10854.0, 10854.0])  # fmt: skip
+    assert table1.slips_of(rows)["measure"].tolist() == ["train_size"]
+    corrected = table1.table_1(rows).set_index("whose").loc["corrected"]
+    assert corrected["train"] == "10,854" and corrected["mean length"] != "179.7"
+
+
+def test_a_subset_that_is_no_random_sample():
+    theirs, error = table1.length_of_sample("agnews", 7013)
+    assert round(theirs, 2) == 35.69 and round(error, 3) == 0.127
+    result = result_of("agnews")
+    sizes = {"train": (5963, 36.7), "dev": (1050, 36.7), "test": (3798, 35.5)}
+    result.record["statistics"]["splits"] = {
+        split: {"documents": n, "per_class": [n // 2, n - n // 2], "mean_length": mean}
+        for split, (n, mean) in sizes.items()
+    }
+    result.record.update(n_train=5963, n_dev=1050)
+    (told,) = table1.told_lengths([result])
+    assert "7,013 training documents, 35.7" in told and "lies 8 of these off and is no random part" in told
+    for split in ("train", "dev"):
+        result.record["statistics"]["splits"][split]["mean_length"] = 35.7
+    assert table1.told_lengths([result])[0].endswith("lies 0 of these off")
+
+
 def test_a_corrected_class_leaves_the_others_as_printed():
     rows = scored_rows(item=["Table 1", "Table 1", "Table 1 (corrected)"], corpus=["20news"] * 3,
                        group=["baseball", "hockey", "baseball"], measure=["test_size"] * 3,

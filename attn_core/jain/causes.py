@@ -14,6 +14,7 @@ import pandas as pd
 from attn_core.archive import Result
 from attn_core.cells import minus
 from attn_core.data_counts import COUNTED, printed_sizes
+from attn_core.jain import table1
 from attn_core.jain.causes_words import capital, named, runs, signed, words
 from attn_core.measures import INTERVAL_SEEDS
 from attn_core.reported import APRIL_RUN, FINAL_RUN, reported
@@ -116,6 +117,8 @@ def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dic
         found.append(told(f"Suspected, not tested on this data set: {differs[row.data]}."))
     elif row.data in differs and row.measure != "test_size":
         found.append(told(f"{capital(differs[row.data])}."))  # what is counted, or tested below
+        if row.measure == "average_length_tokens" and row.data == "subset" and not of_sample(row):
+            found.append(told("Size does not explain it: a random sample of that size would lie nearer."))
     # the variants of one field are runs of Jain & Wallace's models; other papers' pages look further
     if row.paper != "jain":
         return [cause for cause in found if cause["sentence"] != "Suspected, not tested on this data set: ."]
@@ -132,6 +135,12 @@ def tried(row, tables: dict[Variant, Cells], keys: dict[tuple, str]) -> list[dic
     if not varied:
         found.append(told("No run that varies one thing is stored."))
     return found + varied + other_run(row) + over_the_seeds(row, tables[()], keys)
+
+
+def of_sample(row) -> bool:
+    """Whether a subset's mean length is what a random sample of its size may have."""
+    theirs, error = table1.length_of_sample(row.corpus, row.n_train)
+    return abs(row.ours - theirs) <= table1.FAR * error
 
 
 def size_varied(row, tables: dict[Variant, Cells]) -> bool:

@@ -176,6 +176,21 @@ def one_sided(rows: pd.DataFrame) -> np.ndarray:
         return np.where(error > 0, student.sf(gap / error, free), np.where(gap > 0, 0.0, 1.0))
 
 
+def told_p(p: float) -> str:
+    """'0.031', '< 0.001', '–' for none: far out in its tail Student's t is only a model, more digits say nothing."""
+    return "–" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def told_shown(rows: pd.DataFrame, names: Iterable[str]) -> str:
+    """'claim 1 on 8 of 8 (6 after the correction)': on how many of its judged data sets each claim is shown."""
+    parts = []
+    for name in names:
+        part = rows[(rows["name"] == name) & (rows["lies"] != "")]
+        shown, corrected = (part["lies"] == "clears").sum(), (part["holm"] < LEVEL).sum()
+        parts.append(f"claim {name} on {shown} of {len(part)} ({corrected} after the correction)")
+    return ", ".join(parts)
+
+
 def told(row) -> str:
     """'0.61 (0.50 to 0.72; asked > 0.4)', with as many decimals as keep the interval's ends off the threshold."""
     form = f".{digits_beside(row.reported, row.low, row.high, row.ours)}f"
@@ -183,8 +198,10 @@ def told(row) -> str:
     return f"{row.ours:{form}} ({ends}asked {'>' if row.side > 0 else '<'} {row.reported:g})"
 
 
-def matrix(rows: pd.DataFrame) -> pd.DataFrame:
+def matrix(rows: pd.DataFrame, noted: Iterable[str] = ()) -> pd.DataFrame:
     """Data sets by name of the claim, a symbol in each cell; data sets on other data than the paper's are marked.
+
+    noted: data sets to be marked ‡ besides.
 
     †: the rule was added after runs of this model and data set were stored. In brackets: about an encoder that does its
     task badly.
@@ -197,7 +214,7 @@ def matrix(rows: pd.DataFrame) -> pd.DataFrame:
     wide = cells.pivot(index="corpus", columns="name", values="cell")
     wide = ordered(wide[[name for name in LABELS if name in wide]].reset_index())
     return (
-        wide.assign(corpus=[name + kind.get(name, "") for name in wide["corpus"]])
+        wide.assign(corpus=[name + kind.get(name, "") + " ‡" * (name in noted) for name in wide["corpus"]])
         .rename(columns={"corpus": "data"})
         .rename_axis(columns=None)
     )

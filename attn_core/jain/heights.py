@@ -38,9 +38,7 @@ def height_panels(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01
     Columns april and final: the authors' share above 0.6, mean of their classes, beside our search at their epsilon,
     0.05.
     """
-    keys = ["corpus", "class_name"]
-    where = {"encoder": "lstm", "attention": "tanh", "measure": "eps_max_jsd", "statistic": "share_above_0.6"}
-    theirs = across.both_runs("jain_repo_svg_summaries", keys, **where).groupby("corpus")[["april", "final"]].mean()
+    theirs = authors_shares(0.6).groupby("corpus")[["april", "final"]].mean()
     rows = pd.concat([heights(every, epsilon) for epsilon in epsilons], ignore_index=True)
     empty = pd.DataFrame([
         {"corpus": name, "label": name, "series": "searched", "panel": f"ε = {epsilon:g}", "n_seeds": 0}
@@ -52,6 +50,32 @@ def height_panels(every: pd.DataFrame, epsilons: tuple[float, ...] = (0.05, 0.01
         rows[run] = rows["corpus"].map(theirs[run]).where(beside)
     order = [f"ε = {epsilon:g}" for epsilon in epsilons]
     return ordered(rows.sort_values("panel", key=lambda panels: panels.map(order.index), kind="stable"))
+
+
+def authors_shares(above: float) -> pd.DataFrame:
+    """The authors' share of documents with a searched JSD above a value: corpus, group (class), april, final."""
+    where = {"encoder": "lstm", "attention": "tanh", "measure": "eps_max_jsd", "statistic": f"share_above_{above:g}"}
+    rows = across.both_runs("jain_repo_svg_summaries", ["corpus", "class_name"], **where)
+    return ordered(rows[rows["corpus"].isin(across.paper_sets())]).rename(columns={"class_name": "group"})
+
+
+def authors_easy(threshold: float, above: float = 0.4) -> dict[str, object]:
+    """The line of claim 7 drawn through the authors' own figures, mean of the classes, one training in each run.
+
+    Keys above, below, split: data sets whose share exceeds the threshold in both runs, in neither, in one of them
+    (names in words); told: the shares of those that are not above in both, a list; classes: classes of the final run
+    that do not exceed it; final: whether the final run does, by data set.
+    """
+    by_class = authors_shares(above)
+    sets = by_class.groupby("corpus", sort=False)[["april", "final"]].mean().dropna()
+    over = sets > threshold
+    missed = sets[~over.all(axis=1)]
+    return {
+        "above": across.listed(sets.index[over.all(axis=1)]), "below": across.listed(sets.index[~over.any(axis=1)]),
+        "split": across.listed(sets.index[over["april"] != over["final"]]),
+        "told": [f"{row.Index} {row.april:.2f} (April), {row.final:.2f} (final)" for row in missed.itertuples()],
+        "classes": across.listed(label(by_class[by_class["final"] <= threshold])), "final": over["final"].to_dict(),
+    }  # fmt: skip
 
 
 def told_heights(every: pd.DataFrame, epsilon: float, having: str) -> list[str]:
@@ -197,10 +221,7 @@ def near_bound(every: pd.DataFrame, epsilon: float = 0.05) -> dict[str, object]:
     name).
     """
     ours = heights(every, epsilon).query("series == 'searched'").rename(columns={"mean": "ours"})
-    keys = ["corpus", "class_name"]
-    where = {"encoder": "lstm", "attention": "tanh", "measure": "eps_max_jsd", "statistic": "share_above_0.6"}
-    theirs = across.both_runs("jain_repo_svg_summaries", keys, **where).dropna(subset="final")
-    theirs = ordered(theirs[theirs["corpus"].isin(across.paper_sets())]).rename(columns={"class_name": "group"})
+    theirs = authors_shares(0.6).dropna(subset="final")
     most = theirs[theirs["final"] > 0.5]
     return {
         "ours": sided(ours, 0.5), "authors_most": len(most), "authors_cells": len(theirs),

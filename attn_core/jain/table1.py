@@ -6,7 +6,7 @@ import pandas as pd
 from attn_core import across
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
-from attn_core.data_counts import other_data
+from attn_core.data_counts import data_of, documents, other_data
 from attn_core.jain.tables import NOT_RERUN, ordered
 from attn_core.measures import seed_interval
 from attn_core.reported import reported
@@ -20,12 +20,27 @@ COUNTS = {
 SIZES = ("train_size", "test_size")
 
 
+def is_slip(measure: pd.Series, printed: pd.Series, files: pd.Series) -> np.ndarray:
+    """Whether a printed count is a slip: a size off by one, a length off by a token or more (some are cut to whole
+    tokens, others rounded)."""
+    return ((printed - files).abs() >= np.where(measure.isin(SIZES), 0.5, 1)).to_numpy(bool)
+
+
+def slips_of(counts: pd.DataFrame) -> pd.DataFrame:
+    """Of scored counts, the corrections of slips: rows 'Table 1 (corrected)' that differ from the printed count."""
+    keys = ["corpus", "group", "measure"]
+    printed = counts[counts["item"] == "Table 1"].set_index(keys)["reported"]
+    files = counts[counts["item"] == "Table 1 (corrected)"]
+    beside = pd.Series([printed.get(place, np.nan) for place in files[keys].itertuples(index=False)], files.index)
+    return files[is_slip(files["measure"], beside.astype(float), files["reported"].astype(float))]
+
+
 def table_1(scored: pd.DataFrame) -> pd.DataFrame:
     """Counts of Table 1, 2 or 3 lines a data set: the paper's, its corrected slips, ours; slashes between classes."""
     rows = ordered(scored[scored["item"].isin(["Table 1", "Table 1 (corrected)"]) & scored["measure"].isin(COUNTS)])
     lines = []
     for corpus, part in rows.groupby("corpus", sort=False):
-        printed, files = part[part["item"] == "Table 1"], part[part["item"] != "Table 1"]
+        printed, files = part[part["item"] == "Table 1"], slips_of(part)
         for whose, column, chosen in (
             ("paper", "reported", printed),
             ("corrected", "reported", files),
@@ -56,7 +71,7 @@ def slips() -> pd.DataFrame:
 
     Columns corpus, class, count, printed, files, taken_from (the smallest or largest length of another row), and a
     note. Lengths are printed without decimals, so a difference below one is none. The attribute `compared` of the
-    result counts all printed counts that the files have.
+    result counts all printed counts that the files have; `cut` names the sets whose length is cut, not rounded.
     """
     files = reported("jain_repo_datastats", snapshot="2018-11-18")
     files = files.assign(
@@ -72,8 +87,7 @@ def slips() -> pd.DataFrame:
         value: f"{measure.split('_')[0]}imum of {corpus}"
         for corpus, measure, value in zip(ends["corpus"], ends["measure"], ends["value"], strict=True)
     }
-    off = (rows["value"] - rows["value_files"]).abs() >= np.where(rows["measure"].isin(SIZES), 0.5, 1)
-    found = rows[off]
+    found = rows[is_slip(rows["measure"], rows["value"], rows["value_files"])]
     lengths = found["measure"] == "average_length_tokens"
     found = found.assign(
         count=found["measure"].map(COUNTS), taken_from=found["value"].map(ends).where(lengths, "").fillna("")
@@ -88,8 +102,49 @@ def slips() -> pd.DataFrame:
         .fillna({"note": ""})
         .reset_index(drop=True)
     )
-    found.attrs["compared"] = len(rows)
+    lengths = rows[rows["measure"] == "average_length_tokens"]
+    cut = (lengths["value"] == np.floor(lengths["value_files"])) & (lengths["value_files"] % 1 >= 0.5)
+    found.attrs |= {"compared": len(rows), "cut": list(ordered(lengths[cut])["corpus"])}
     return found
+
+
+def length_of_sample(corpus: str, documents: int) -> tuple[float, float]:
+    """The authors' mean length of a training text and the standard error of that mean in so many random ones."""
+    files = reported("jain_repo_datastats", snapshot="2018-11-18", corpus=corpus).set_index("measure")["value"]
+    return float(files["mean_length"]), float(files["std_length"]) / documents**0.5
+
+
+def told_lengths(results: list[Result]) -> list[str]:
+    """Whether the training texts of each subset are as long as those of a random sample would be, an item each."""
+    told = {}
+    for result in results:
+        record, corpus = result.record, result.record["run"]["corpus"]
+        if corpus in told or data_of(record) != "subset":
+            continue
+        (size, mean), (_, test) = documents(record, "train"), documents(record, "test")
+        theirs, error = length_of_sample(corpus, size)
+        away = abs(mean - theirs) / error
+        told[corpus] = (
+            f"{corpus}: {mean:.1f} tokens over {size:,} training documents, {theirs:.1f} in the authors' files. A "
+            f"random sample of that size has a standard error of {error:.2f}, so ours lies {away:.0f} of these off"
+            + (f" and is no random part of the file in this respect (our test set: {test:.1f})" if away > FAR else "")
+        )
+    return list(told.values())
+
+
+def times_as_much(corpus: str, other: str) -> float:
+    """How many times as many training tokens one data set has as another, by the authors' files."""
+    files = reported("jain_repo_datastats", snapshot="2018-11-18")
+    tokens = [
+        files.loc[(files["corpus"] == name) & (files["measure"] == "train_size"), "value"].sum()
+        * length_of_sample(name, 1)[0]
+        for name in (corpus, other)
+    ]
+    return tokens[0] / tokens[1]
+
+
+FAR = 3
+"""Standard errors from which a mean length is no accident of sampling."""
 
 
 def main_metric(corpus: str) -> tuple[str, str, str, str]:
