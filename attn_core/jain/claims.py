@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from attn_core import measures
+from attn_core import across, measures
 from attn_core.archive import Result
+from attn_core.jain import tables
 from attn_core.jain.tables import ordered
-from attn_core.scorecard import CLAIM, added_after, clipped, digits_beside, encoders_of
+from attn_core.scorecard import CLAIM, added_after, clipped, digits_beside, encoders_of, scorecard
 from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.weak import weak_models
 
@@ -189,6 +190,48 @@ def told_shown(rows: pd.DataFrame, names: Iterable[str]) -> str:
         shown, corrected = (part["lies"] == "clears").sum(), (part["holm"] < LEVEL).sum()
         parts.append(f"claim {name} on {shown} of {len(part)} ({corrected} after the correction)")
     return ", ".join(parts)
+
+
+def lost(decided: pd.DataFrame, name: str) -> list[str]:
+    """Data sets on which a claim is shown by its interval, but not after the correction; decided: of `claims`."""
+    part = decided[(decided["name"] == name) & (decided["lies"] == "clears")]
+    return list(part.loc[~(part["holm"] < LEVEL), "corpus"])
+
+
+def told_sides(found: pd.DataFrame, words: dict[str, str], decided: pd.DataFrame, name: str) -> list[str]:
+    """`tables.told_sides`, and of the data sets on which the claim is shown whether it stands after the correction.
+
+    found: of `tables.sided`; words: the side that the claim names first; decided: of `claims`, name of the claim there.
+    """
+    gone, held = lost(decided, name), next(iter(words))
+    ends = {
+        name: ", not after the correction" if name in gone else ", also after the correction"
+        for name in found.loc[found["side"] == held, "corpus"]
+    }
+    return [text + ends.get(text.split()[0], "") for text in tables.told_sides(found, words)]
+
+
+def judged_together(corpora: list[str], seeds: int) -> pd.DataFrame:
+    """`claims` of the stored runs of both encoders that claims compare: the family that section 6 corrects."""
+    return claims(scorecard(across.gather(corpora, ("lstm", "average"), seeds=seeds)[0], "jain"), corpora)
+
+
+def pooled(every: pd.DataFrame, statistic: str, measure: str, threshold: float) -> list[str]:
+    """Data sets whose predicted classes lie on both sides of a threshold, so that their pooled share describes neither.
+
+    Mean over seeds by class, BiLSTM with additive attention, in words.
+    """
+    told = []
+    for corpus in ordered(every[["corpus"]].drop_duplicates())["corpus"]:
+        means = {}
+        for place, label in across.predicted_groups(corpus).items():
+            rows = across.over_models(every[every["corpus"] == corpus], statistic, measure, place)
+            rows = rows[(rows["encoder"] == "lstm") & (rows["attention"] == "tanh")]
+            if len(rows) and np.isfinite(rows["mean"].iloc[0]):
+                means[label] = rows["mean"].iloc[0]
+        if means and min(means.values()) < threshold < max(means.values()):
+            told.append(f"{corpus}: " + ", ".join(f"{label} {mean:.2f}" for label, mean in means.items()))
+    return told
 
 
 def told(row) -> str:
