@@ -83,7 +83,9 @@ def test_sentences_follow_the_numbers():
         "be needed for the score (1 of 1 passed), "
         "stay near the base's under further seeds (no cell can be judged yet), " in told[2]
     )
-    assert "put the item that matters on top (no cell can be judged yet) and order" in told[3]
+    assert (
+        "name a top item that flips more decisions than a random one (no cell can be judged yet) and order" in told[3]
+    )
     assert (
         "1 is decided on some data set at least (which tasks need attention), 1 has numbers that decide nothing "
         "(whether capacity eases adversaries), 2 wait for runs (what encoders do to it, whether weights" in told[4]
@@ -142,7 +144,7 @@ def test_other_data_are_marked_and_in_no_count():
     assert "0 pass, 1 fail, 0 are undecided and 0 wait" in " ".join(matrix_words.counting(found))
     assert matrix.counts(found.assign(data="same"))["passes"] == 1
     amazon = cells(("order", "amazon", "han_rnn", [-v for v in LOW])).assign(data="subset")
-    assert "order items no worse than gradients (1 of 1 passed);" in matrix_words.sentences(amazon, ANSWERS)[3]
+    assert "order items better than gradients (1 of 1 passed);" in matrix_words.sentences(amazon, ANSWERS)[3]
 
 
 def test_marks_of_the_matrix_are_the_scorecards():
