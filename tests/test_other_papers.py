@@ -57,8 +57,8 @@ def test_other_data_are_counted_apart():
     )
     told = other_papers.sentence("serrano", rows)
     assert told == (
-        "Serrano & Smith, 5 rows: none on the paper's own data; in no count 1 band read off fewer than 5 trained curves "
-        "(sst 3): 1 holds and none does not; on other data 1 holds and 2 do not (1 of the latter undecided: the "
+        "Serrano & Smith, 5 rows: none on the paper's own data; in no count 1 band read off fewer than 5 trained "
+        "curves (sst 3): 1 holds and none does not; on other data 1 holds and 2 do not (1 of the latter undecided: the "
         "interval of a claim holds its threshold); all these rules are older than the runs that they judge; no verdict "
         "for 1 (no run)."
     )

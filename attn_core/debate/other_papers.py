@@ -57,8 +57,8 @@ def sentence(paper: str, rows: pd.DataFrame) -> str:
         curves = rows[few].groupby("corpus", sort=False)["n_seeds"]
         seeds = ", ".join(f"{name} {told_range(part)}" for name, part in curves)
         parts.append(
-            f"in no count {counted(int(few.sum()), 'band', 'bands')} read off fewer than {HEADLINE_SEEDS} trained curves "
-            f"({seeds}): {counted(held['reproduced'], 'holds', 'hold')} and "
+            f"in no count {counted(int(few.sum()), 'band', 'bands')} read off fewer than {HEADLINE_SEEDS} trained "
+            f"curves ({seeds}): {counted(held['reproduced'], 'holds', 'hold')} and "
             f"{counted(held['differs'], 'does not', 'do not')}"
         )
     beside = verdicts(others)
