@@ -131,6 +131,11 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
+def spoken(parts: dict[str, str]) -> list[str]:
+    """'what: names.' for each part that has names (see `listed`), for a list on a page; ['none'] where none has."""
+    return [f"{what}: {names}." for what, names in parts.items() if names not in ("", "none")] or ["none"]
+
+
 # ---- groups of documents, and the authors' values for them -----------------------------------------------------------
 
 
@@ -249,3 +254,11 @@ def number(value: float, form: str) -> str:
 def few(rows: pd.DataFrame) -> str:
     """The data sets of `coverage` with fewer seeds than a verdict needs, in words."""
     return listed(f"{row.corpus} ({row.n_seeds})" for row in rows.itertuples() if row.n_seeds < HEADLINE_SEEDS)
+
+
+def told_few(rows: pd.DataFrame) -> str:
+    """`few` as a sentence, also where no data set has too few seeds."""
+    found = few(rows)
+    return (
+        f"All have {HEADLINE_SEEDS} seeds or more" if found == "none" else f"Fewer than {HEADLINE_SEEDS} seeds: {found}"
+    )

@@ -294,3 +294,13 @@ def test_how_to_read_names_the_sizes_that_are_archived():
     assert f"{first:,} documents for the first seed of another model" in " ".join(text.split())
     assert not any(none) and "Further seeds and variants keep no single documents" in " ".join(text.split())
     assert packing.TOKENS_KEPT["text"][-1] == 0 and "seeds beyond the fifth and variants none" in " ".join(text.split())
+
+
+def test_parts_without_names_are_not_spoken_of():
+    assert across.spoken({"Above": "sst, imdb", "Below": "none", "Open": ""}) == ["Above: sst, imdb."]
+    assert across.spoken({"Above": "none"}) == ["none"]
+    rows = pd.DataFrame({"corpus": ["sst", "imdb"], "n_seeds": [9, 3]})
+    assert (
+        across.told_few(rows) == "Fewer than 5 seeds: imdb (3)"
+        and across.told_few(rows[:1]) == "All have 5 seeds or more"
+    )

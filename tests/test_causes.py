@@ -251,3 +251,10 @@ def test_declared_causes_name_known_things():
         assert any(causes.speaks_to(cause, rule) for rule in reported("tolerances", paper="jain").itertuples()), cause
         assert pd.isna(cause.field) or cause.field in {field.name for field in dataclasses.fields(Run)}
         assert pd.isna(cause.tested_on) or cause.tested_on in CATALOGUE
+
+
+def test_a_run_is_named_once_with_its_most_seeds():
+    found = pd.DataFrame({
+        "key": ["a", "a", "b"], "n_seeds": [3, 2, 1], "cause": ["fraction=0.1"] * 3, "in_words": ["a tenth"] * 3,
+    })  # fmt: skip
+    assert "a tenth: <code>a</code> and 2 more seeds, <code>b</code><" in causes_page.keys_told(found)

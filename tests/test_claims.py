@@ -1,6 +1,7 @@
 """Jain & Wallace's claims: which side of a threshold, with how many seeds, corrected together."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scorecard_runs import result_of, scored_rows
 
@@ -109,3 +110,39 @@ def test_holm_by_hand():
 
 def test_small_p_are_not_told_to_the_last_digit():
     assert [claims.told_p(p) for p in (1.5e-30, 0.0312, np.nan)] == ["< 0.001", "0.031", "–"]
+
+
+def test_direction_and_size_are_told_apart():
+    assert claims.told_against(0.24, 0.22, 0.27, 0.35) == (
+        "direction reproduced, size not: ours is smaller, its interval excludes theirs"
+    )
+    assert "direction open, and the interval holds" in claims.told_against(0.1, -0.1, 0.3, 0.2)
+    assert "direction opposite, size not: ours is larger" in claims.told_against(-0.1, -0.2, -0.05, -0.3)
+    assert claims.told_against(0.1, np.nan, np.nan, 0.2) == "too few seeds for an interval"
+
+
+def test_a_claim_says_whether_it_stands_after_the_correction():
+    rows = scored_rows(corpus=["sst", "imdb", "20news"], ours=[0.2, 0.2, 0.2], low=[0.19, 0.01, -0.1],
+                       high=[0.21, 0.39, 0.5], n_seeds=[5, 5, 5], verdict=["reproduced"] * 3)  # fmt: skip
+    decided = claims.claims(rows, ["sst", "imdb", "20news"])
+    assert claims.lost(decided, "2") == ["imdb"] and claims.lost(decided, "3") == []
+    words = {"above": "above", "contains": "open"}
+    told = claims.told_sides(claims.tables.sided(rows, 0.0, ".2f", (-1, 1)), words, decided, "2")
+    assert told == [
+        "sst 0.20 (0.19 to 0.21): above, also after the correction",
+        "imdb 0.20 (0.01 to 0.39): above, not after the correction",
+        "20news 0.20 (-0.10 to 0.50): open",
+    ]
+
+
+def test_a_share_that_pools_unlike_classes_is_named():
+    rows = [("20news", "0", 0.85), ("20news", "1", 0.3), ("sst", "0", 0.65), ("sst", "1", 0.6), ("babi_1", "all", 0.1)]
+    every = pd.DataFrame(
+        [
+            {"corpus": corpus, "encoder": "lstm", "attention": "tanh", "seed": seed, "statistic": "median_change",
+             "measure": "share_below_0.1", "predicted": place, "bin": "all", "value": value}
+            for corpus, place, value in rows for seed in (1, 2)
+        ]
+    )  # fmt: skip
+    assert claims.pooled(every, "median_change", "share_below_0.1", 0.5) == ["20news: baseball 0.85, hockey 0.30"]
+    assert claims.pooled(every[:0], "median_change", "share_below_0.1", 0.5) == []

@@ -140,7 +140,8 @@ def keys_told(found: pd.DataFrame) -> str:
         .groupby("head", sort=False)
     ):
         alone = name == "our seeds"
-        told = dict.fromkeys(f"`{r.key}`" if alone else runs(r.key, r.n_seeds) for r in part.itertuples())
+        most = part.groupby("key", sort=False)["n_seeds"].max()  # rows of one run may have it on fewer seeds
+        told = [f"`{key}`" if alone else runs(key, count) for key, count in most.items()]
         parts.append(f"{'of our seeds the nearest' if alone else name}: {', '.join(told)}")
     items = "".join(f"<li><small>{keys_marked(part)}</small></li>" for part in parts)
     return f"<p><small>Runs:</small></p><ul>{items}</ul>" if parts else ""

@@ -216,6 +216,17 @@ def judged_together(corpora: list[str], seeds: int) -> pd.DataFrame:
     return claims(scorecard(across.gather(corpora, ("lstm", "average"), seeds=seeds)[0], "jain"), corpora)
 
 
+def told_against(mean: float, low: float, high: float, theirs: float) -> str:
+    """Whether a difference that is reported above zero has its direction and its size again, in words."""
+    if not np.isfinite(low):
+        return "too few seeds for an interval"
+    direction = "reproduced" if low > 0 else "opposite" if high < 0 else "open"
+    if low <= theirs <= high:
+        return f"direction {direction}, and the interval holds the authors' value"
+    size = "smaller" if high < theirs else "larger"
+    return f"direction {direction}, size not: ours is {size}, its interval excludes theirs"
+
+
 def pooled(every: pd.DataFrame, statistic: str, measure: str, threshold: float) -> list[str]:
     """Data sets whose predicted classes lie on both sides of a threshold, so that their pooled share describes neither.
 
