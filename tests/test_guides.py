@@ -231,3 +231,10 @@ def test_rules_on_the_order_of_table_3_are_told_as_they_are_scored():
         assert line.startswith(f"imdb, {name}: {judged[name]['verdict']}") and f"{judged[name]['ours']:+.3f} (" in line
         holds = judged[name]["low"] <= judged[name]["reported"] <= judged[name]["high"]
         assert ("undecided" in line) == bool(holds)
+
+
+def test_without_runs_there_are_tables_without_rows():
+    none = scores_of().iloc[:0]
+    for take in (guides.differences, guides.by_auc, guides.by_chance, guides.by_f1):
+        table = take(none)
+        assert table.empty and table["mean"].dtype == float

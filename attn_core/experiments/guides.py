@@ -158,7 +158,7 @@ def gaps_of(scores: pd.DataFrame, contrasts: Iterable[Contrast], floor: pd.Serie
                 rows.append([corpus, c.name, c.asks, c.score, values.mean(), *seed_interval(values), len(values),
                              guides_of(mine), seed_p(values)])  # fmt: skip
     columns = ["corpus", "contrast", "asks", "score", "mean", "low", "high", "n_seeds", "n_guides", "p"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(("mean", "low", "high", "p"), float))
 
 
 def guides_of(rows: pd.DataFrame) -> int:
