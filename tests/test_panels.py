@@ -142,6 +142,17 @@ def test_distance_from_the_authors_two_runs(made):
     assert np.isclose(row.apart, expected) and row.apart > 0, "toy attention agrees with nothing"
 
 
+def test_own_data_with_enough_seeds_are_counted_apart():
+    near = pd.DataFrame({"data": ["same", "same", "same", "subset"], "n_seeds": [5, 9, 3, 9],
+                         "apart": [0.0, 0.1, 0.2, 0.05]})  # fmt: skip
+    own, rest = grid_tables.told_beside(near)
+    assert own.startswith(
+        "The paper's own data, 5 seeds or more: 1 of 2 between the two runs, 2 between them or within"
+    )
+    assert ": 0 of 2 between the two runs, 1 between them or within 0.1 of the nearer one." in rest
+    assert grid_tables.told_beside(near[:0]) == ["none"]
+
+
 def test_orderings_are_decided_by_five_seeds_that_both_have(made):
     def table(values):
         rows = {"predicted": "all", "bin": "all", "measure": "mean", "seed": list(values), "value": values.values()}

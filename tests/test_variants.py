@@ -205,3 +205,12 @@ def test_four_searches_stay_below_the_optimum_and_differ():
         assert np.array_equal(found[title, "jsd"], select(traces, weights, 0.05)["jsd"])
     assert not np.allclose(found[titles[0], "jsd"], found[titles[2], "jsd"]), "KL is another objective"
     assert not np.array_equal(found[titles[0], "jsd"], found[titles[1], "jsd"]), "so is another weight of diversity"
+
+
+def test_a_score_by_which_the_checkpoint_was_chosen_is_no_chance_difference():
+    rows = pd.DataFrame(
+        [("sst", "ROC AUC", 9), ("sst", "accuracy", 9), ("snli", "accuracy", 5), ("snli", "τ gradient", 5),
+         ("snli", "τ gradient", 3)],
+        columns=["corpus", "measure", "n_seeds"],
+    )  # fmt: skip
+    assert variants.comparable(rows).tolist() == [False, True, False, True, False]

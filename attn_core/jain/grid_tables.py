@@ -5,6 +5,7 @@ import pandas as pd
 
 from attn_core.across import bounds, told
 from attn_core.corpora import catalogue
+from attn_core.data_counts import data_of
 from attn_core.experiments import ATTENTION_BINS
 from attn_core.jain.grids import MODELS, Grid, authors_mean, groups, name
 from attn_core.measures import seed_interval
@@ -46,8 +47,8 @@ def rows_of(
 def beside_authors(grids: dict[str, Grid], statistic: str) -> pd.DataFrame:
     """Our mean of a statistic and the authors' two, one row per model and class that both have.
 
-    Columns corpus, encoder, attention, group, ours, april, final, apart (distance from the nearer of their two values,
-    0 between them), spread (distance of their two values).
+    Columns corpus, encoder, attention, group, n_seeds, data (`data_counts.data_of`), ours, april, final, apart (distance
+    from the nearer of their two values, 0 between them), spread (distance of their two values).
     """
     rows = []
     for grid in grids.values():
@@ -59,9 +60,25 @@ def beside_authors(grids: dict[str, Grid], statistic: str) -> pd.DataFrame:
                     for s in (APRIL_RUN, FINAL_RUN)
                 ]
                 apart = max(min(ends) - mean, mean - max(ends), 0.0)
-                rows.append((grid.corpus, *model, group, mean, *ends, apart, abs(ends[1] - ends[0])))
-    columns = ["corpus", "encoder", "attention", "group", "ours", "april", "final", "apart", "spread"]
+                place = (grid.corpus, *model, group, len(results), data_of(results[0].record))
+                rows.append((*place, mean, *ends, apart, abs(ends[1] - ends[0])))
+    columns = "corpus encoder attention group n_seeds data ours april final apart spread".split()
     return pd.DataFrame(rows, columns=columns).dropna()
+
+
+def told_beside(near: pd.DataFrame, tolerance: float = 0.1) -> list[str]:
+    """How many of `beside_authors` lie between the authors' two runs or near one of them: own data first, then all."""
+    own = (near["data"] == "same") & (near["n_seeds"] >= HEADLINE_SEEDS)
+    parts = {
+        f"The paper's own data, {HEADLINE_SEEDS} seeds or more": near[own],
+        "Subsets, generated data and models of fewer seeds": near[~own],
+    }
+    return [
+        f"{what}: {(part['apart'] == 0).sum()} of {len(part)} between the two runs, "
+        f"{(part['apart'] <= tolerance).sum()} between them or within {tolerance:g} of the nearer one."
+        for what, part in parts.items()
+        if len(part)
+    ] or ["none"]
 
 
 def distances_of_authors(corpora: list[str], statistic: str) -> dict[str, float]:
