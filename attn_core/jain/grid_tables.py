@@ -47,7 +47,7 @@ def rows_of(
 def beside_authors(grids: dict[str, Grid], statistic: str) -> pd.DataFrame:
     """Our mean of a statistic and the authors' two, one row per model and class that both have.
 
-    Columns corpus, encoder, attention, group, n_seeds, data (`data_counts.data_of`), ours, april, final, apart (distance
+    Columns corpus, encoder, attention, group, n_seeds, data (see `data_of`), ours, april, final, apart (distance
     from the nearer of their two values, 0 between them), spread (distance of their two values).
     """
     rows = []
