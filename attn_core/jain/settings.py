@@ -63,6 +63,6 @@ def told_encoders() -> list[str]:
         f"**CNN**: convolutions over {', '.join(map(str, kernels[:-1]))} and {kernels[-1]} tokens, "
         f"{cnn.width // len(kernels)} filters each, then a ReLU; $h_t$ sees {kernels[-1] // 2} tokens to each side. "
         "Summary: the maximum over positions.",
-        f"**Average**: a linear layer to {average.width} numbers and a hyperbolic tangent, on each word vector alone; no "
-        "token sees another. What is averaged are these, by attention. Summary: the plain mean over positions.",
+        f"**Average**: a linear layer to {average.width} numbers and a hyperbolic tangent, on each word vector alone; "
+        "no token sees another. What is averaged are these, by attention. Summary: the plain mean over positions.",
     ]
