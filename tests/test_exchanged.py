@@ -1,5 +1,7 @@
 """Both papers' tests on made-up traces of either kind."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,6 +46,15 @@ def test_one_sided_is_the_difference_of_two_cells():
     table = exchanged.per_document(traces)
     cells = erasure.two_by_two(erasure.single(traces), "attention", "described")
     assert 100 * table["one_sided"].mean() == pytest.approx(cells["only_top"] - cells["only_random"])
+
+
+def test_dealt_anew_equal_weights_stay_what_they_are():
+    traces = made_up(3, documents=50)
+    even = dataclasses.replace(traces, score=np.zeros_like(traces.score))
+    table = exchanged.per_document(even)
+    np.testing.assert_allclose(table["one_sided_dealt"], table["one_sided"])
+    other = exchanged.per_document(traces)
+    assert other["one_sided_dealt"].between(-1, 1).all() and (other["one_sided_dealt"] != other["one_sided"]).any()
 
 
 def test_a_line_counts_what_is_defined():
