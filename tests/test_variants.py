@@ -214,3 +214,10 @@ def test_a_score_by_which_the_checkpoint_was_chosen_is_no_chance_difference():
         columns=["corpus", "measure", "n_seeds"],
     )  # fmt: skip
     assert variants.comparable(rows).tolist() == [False, True, False, True, False]
+
+
+def test_distances_of_the_top_words_are_means_of_classes():
+    found = authors.topk_distances()
+    assert len(found) == 12 and list(found.index)[:2] == ["sst", "imdb"] and found.notna().all().all()
+    assert np.isclose(found.loc["sst", ("lstm", "gradient")], (0.191519 + 0.199200) / 2, atol=1e-5)
+    assert np.isclose(found.loc["babi_1", ("average", "loo")], 0.209820, atol=1e-5)

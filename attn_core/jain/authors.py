@@ -86,3 +86,17 @@ def spread(cells: pd.DataFrame, first: str, second: str) -> dict[str, object]:
         "cell": cells.loc[apart.idxmax()],
         "n": len(apart),
     }
+
+
+def topk_distances(attention: str = "tanh") -> pd.DataFrame:
+    """The authors' top-k Kendall distance of attention and importance, mean of the classes, one row per data set.
+
+    0: the same top words in the same order, 1: as far apart as can be. Columns (encoder, 'gradient' or 'loo') for lstm
+    and average; they lie in the files of the final run alone. Not in the paper, and not computed for our runs.
+    """
+    rows = reported("jain_repo_correlations", statistic="mean", attention=attention)
+    rows = rows[rows["measure"].str.startswith("topk_distance_") & rows["encoder"].isin(("lstm", "average"))]
+    rows = rows.assign(kind=rows["measure"].str.removeprefix("topk_distance_"))
+    wide = rows.pivot_table(index="corpus", columns=["encoder", "kind"], values="value", aggfunc="mean")
+    order = [name for name in dict.fromkeys(reported("jain_table1_datasets")["corpus"]) if name in wide.index]
+    return wide.loc[order, [(model, kind) for model in ("lstm", "average") for kind in ("gradient", "loo")]]
