@@ -114,6 +114,18 @@ def test_absent_runs_are_told(made):
     assert babi.told() == "No model of this data set was rerun; only the authors' numbers are drawn"
 
 
+@pytest.mark.parametrize("corpus", ["diabetes", "anemia", "adr", "cnn"])
+def test_a_data_set_without_runs_shows_the_authors_alone(corpus):
+    panels.violins(grids.unrun(corpus), "median_change", (0, 1), "change")
+    axes = plt.gcf().axes
+    assert all("not rerun" in ax.get_title() for ax in axes) and any(ax.lines for ax in axes)
+    panels.histograms(grids.unrun(corpus), "tau_attention_gradient", "τ")
+    assert any(ax.patches for ax in plt.gcf().axes), "outlines of the authors' histograms"
+    plt.close("all")
+    sizes = {"diabetes": "1,615", "anemia": "1,262", "adr": "4,123", "cnn": "3,198"}
+    assert grids.told_unrun(corpus).endswith(f"{sizes[corpus]} test documents")
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(AttnError, match="the appendix has no data set 'diabetes'; corpora takes: sst, imdb"):
         grids.collect(["diabetes"])

@@ -12,7 +12,7 @@ from attn_core.across import seeds_in_words
 from attn_core.archive import ATTENTION_NAMES, ENCODER_NAMES, Result
 from attn_core.commands import command
 from attn_core.corpora import catalogue
-from attn_core.data_counts import data_of
+from attn_core.data_counts import data_of, printed_sizes
 from attn_core.errors import AttnError
 from attn_core.experiments import derived, edges
 from attn_core.measures import INTERVAL_SEEDS
@@ -160,6 +160,19 @@ def collect(corpora: list[str], seeds: int = 5) -> dict[str, Grid]:
                 tables[model] = dict(list(table.groupby("statistic")))
         grids[corpus] = Grid(corpus, results, tables, first[: planned(corpus, seeds)])
     return grids
+
+
+def unrun(corpus: str) -> Grid:
+    """A data set of the paper without any run of ours, so that only the authors' numbers are drawn."""
+    return Grid(corpus, {}, {}, ())
+
+
+def told_unrun(corpus: str) -> str:
+    """What the panels of such a data set rest on, for a caption."""
+    return (
+        f"Not rerun: the authors' numbers alone, one training in each of their two runs, "
+        f"{printed_sizes()[corpus]['test']:,.0f} test documents"
+    )
 
 
 def stored(store: Path, keys: list[str]) -> list[Result]:

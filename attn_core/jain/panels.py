@@ -230,7 +230,8 @@ def violins(grid: Grid | None, statistic: str, limits: tuple[float, float], xlab
                     violin(ax, documents.loc[chosen, statistic].dropna().to_numpy(), y, step, colour(group))
                 values = grid.over_seeds(model, statistic, group, "median", label)
                 interval(ax, y + 0.14 * step, values, colour(group), bounds(statistic))
-                quartiles(ax, grid.corpus, model, group, kind, label, y, step)
+                shade = "black" if grid.results else colour(group)  # no violin of ours tells the classes apart
+                quartiles(ax, grid.corpus, model, group, kind, label, y, step, shade)
                 tops = grid.over_seeds(model, "ceiling", group, "median", label) if ceiling else np.empty(0)
                 if len(tops):
                     ax.plot([tops.mean()] * 2, [y - 0.4 * step, y + 0.4 * step], color="black", linewidth=1.4)
@@ -264,7 +265,7 @@ def violin(ax: Axes, values: np.ndarray, y: float, step: float, shade: str) -> N
 
 
 def quartiles(
-    ax: Axes, corpus: str, model: tuple[str, str], group: str, kind: str, label: str, y: float, step: float
+    ax: Axes, corpus: str, model: tuple[str, str], group: str, kind: str, label: str, y: float, step: float, shade: str
 ) -> None:
     """The authors' median as a marker on the line from lower to upper quartile, one line per run, above ours."""
     rows = theirs("jain_repo_svg_summaries", corpus, model, group, measure=kind)
@@ -273,7 +274,6 @@ def quartiles(
         line = rows[rows["snapshot"] == snapshot].set_index("statistic")["value"]
         if {"q25", "median", "q75"} <= set(line.index):
             at = y - shift * step
-            ax.plot(
-                line[["q25", "q75"]], [at, at], color="black", linewidth=0.8, linestyle=style if style == "--" else "-"
-            )
-            ax.plot(line["median"], at, marker, markerfacecolor="white", markeredgecolor="black", markersize=4.5)
+            drawn = {"color": shade, "linewidth": 0.8, "linestyle": style if style == "--" else "-"}
+            ax.plot(line[["q25", "q75"]], [at, at], **drawn)
+            ax.plot(line["median"], at, marker, markerfacecolor="white", markeredgecolor=shade, markersize=4.5)
