@@ -161,7 +161,8 @@ def sentence(row) -> str:
         own = number(row.rounding)
         counts = (
             f"{counts[0]} (one number, no interval: document by document they lie alike from the base, to "
-            f"{row.spread / row.rounding:.1%} of it, so it is how far the archived base lies from their machine's trainings)",
+            f"{row.spread / row.rounding:.1%} of it, so it is how far the archived base lies from their machine's "
+            "trainings)",
             counts[1],
         )
     return (
