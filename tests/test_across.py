@@ -1,7 +1,5 @@
 """Numbers across data sets on the pages of Jain & Wallace: what is shown of runs that are there, few, or absent."""
 
-from pathlib import Path
-
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -10,7 +8,7 @@ from conftest import toy_pairs, toy_traces
 from plain import documents, output, output_under
 from scorecard_runs import scored_rows
 
-from attn_core import across, figures, packing, weak
+from attn_core import across, figures, weak
 from attn_core.archive import Result
 from attn_core.errors import AttnError
 from attn_core.experiments.reach import one_token_outputs
@@ -285,15 +283,6 @@ def test_classes_of_the_authors_are_not_pooled():
     rows = pd.DataFrame({"label": ["d yes", "d yes", "d no", "e"], "april": [0.6, 0.8, 0.0, 0.2],
                          "final": [0.5, 0.6, 0.1, 0.4]})  # fmt: skip
     assert jain_tables.authors_sides(rows, 0.3) == {"much": ["d yes"], "little": ["d no"], "split": ["e"]}
-
-
-def test_how_to_read_names_the_sizes_that_are_archived():
-    text = (Path(__file__).parents[1] / "book" / "how-to-read.md").read_text()
-    main, first, *none = packing.DOCUMENTS_KEPT
-    assert f"or {main:,} documents where the test set is larger" in " ".join(text.split())
-    assert f"{first:,} documents for the first seed of another model" in " ".join(text.split())
-    assert not any(none) and "Further seeds and variants keep no single documents" in " ".join(text.split())
-    assert packing.TOKENS_KEPT["text"][-1] == 0 and "seeds beyond the fifth and variants none" in " ".join(text.split())
 
 
 def test_parts_without_names_are_not_spoken_of():

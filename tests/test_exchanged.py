@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attn_core.archive import Result
 from attn_core.debate import exchanged
 from attn_core.experiments import erasure
 from attn_core.experiments.controls import ceiling
@@ -174,3 +175,13 @@ def test_weak_models_of_either_paper_are_named(monkeypatch):
     assert exchanged.label("planted", "han_rnn", {}) == "planted HANrnn *" and "*" not in exchanged.label(
         "sst", "lstm", {}
     )
+
+
+def test_sampled_names_models_and_leaves_out_what_is_not_stored():
+    stored = Result({}, made_up(3, documents=150), None, None, "archive")
+    few = Result({}, made_up(3, documents=5), None, None, "archive")
+    bare = Result({}, None, None, None, "archive")
+    firsts = {"han_rnn": {"amazon": stored, "yelp": bare}, "flan_rnn": {"amazon": few, "imdb_stars": stored}}
+    found = exchanged.sampled(firsts, {("imdb_stars", "flan_rnn"): "weak"})
+    assert list(found) == ["amazon HANrnn", "amazon FLANrnn *", "imdb_stars FLANrnn *"]
+    assert found["amazon HANrnn"] is stored.traces

@@ -5,13 +5,13 @@ classes, attention over sentences (HAN) or words (FLAN) and p of the predicted c
 sentence, its gradient is the sum over the sentence's words. On one logit a flip is a change of sign.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 
 from attn_core import across, archive
-from attn_core.archive import ENCODER_NAMES
+from attn_core.archive import ENCODER_NAMES, Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import erasure
 from attn_core.experiments.bracket import sparse, upper
@@ -216,6 +216,17 @@ def facts(row: pd.Series, items: float) -> list[str]:
         f"the optimum removes everything in {row['empties']:.0%} of the documents that can flip",
         f"{row['regret']:.0%} of the items too many (median document: {items:.0f} items)",
     ]
+
+
+def sampled(firsts: Mapping[str, Mapping[str, Result]], reasons: dict[tuple[str, str], str]) -> dict[str, Traces]:
+    """Stored documents of models by `label`; firsts: encoder -> data set -> result. Results without traces are left
+    out; what counts are documents of more than one item."""
+    found = ((corpus, encoder, run.traces) for encoder, runs in firsts.items() for corpus, run in runs.items())
+    return {
+        label(corpus, encoder, reasons, int((traces.lengths > 1).sum())): traces
+        for corpus, encoder, traces in found
+        if traces is not None
+    }
 
 
 def label(corpus: str, encoder: str, reasons: dict[tuple[str, str], str], documents: int = FEWEST_DOCUMENTS) -> str:
