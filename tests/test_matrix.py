@@ -79,10 +79,12 @@ def test_sentences_follow_the_numbers():
     assert "; 2 have cells that can be judged on the papers' own data" in told[0]
     assert told[0].endswith("of these 3 cells attention passes 2, fails 1 and leaves 0 undecided.")
     assert ": BiLSTM 0 of 1 passed; Average 1 of 1 passed." in told[1]
-    assert (
-        "be needed for the score (1 of 1 passed), "
-        "stay near the base's under further seeds (no cell can be judged yet), " in told[2]
-    )
+    assert "be needed for the score, stay near the base's under further seeds, " in told[2]
+    assert told[2].endswith("and help another model, word by word: 1 of 1 passed.")
+    rows = matrix_words.by_tests(cells(*every)).splitlines()
+    assert "| {ref}`be needed for the score <wiegreffe-uniform>` | 1 | 0 | 0 | – | – | – |" in rows
+    assert "| {ref}`stay near the base's under further seeds <wiegreffe-variance>` | – | – | – | – | – | – |" in rows
+    assert "| {ref}`rank words like gradients <jain-correlation>` | 1 | 1 | 0 | – | – | – |" in rows
     assert (
         "name a top item that flips more decisions than a random one (no cell can be judged yet) and order" in told[3]
     )
@@ -92,19 +94,19 @@ def test_sentences_follow_the_numbers():
     )
     counting = " ".join(matrix_words.counting(cells(*every)))
     assert "own data (sst): 3 cells of 2 tests; 1 more wait" in counting and counting.endswith("nothing: none.")
-    flipped = matrix_words.sentences(
-        cells(
-            ("gradients", "sst", "lstm", HIGH),
-            ("gradients", "sst", "average", LOW),
-            ("necessary", "sst", "lstm", [0.0] * 5),
-            ("guide", "sst", "lstm", [-v for v in WIDE[1:]] + WIDE),
-        ),
-        {"tasks": verdict.Answer(verdict.UNDECIDED, "z")},
+    others = cells(
+        ("gradients", "sst", "lstm", HIGH),
+        ("gradients", "sst", "average", LOW),
+        ("necessary", "sst", "lstm", [0.0] * 5),
+        ("guide", "sst", "lstm", [-v for v in WIDE[1:]] + WIDE),
     )
+    flipped = matrix_words.sentences(others, {"tasks": verdict.Answer(verdict.UNDECIDED, "z")})
     assert flipped[0].endswith("of these 4 cells attention passes 1, fails 2 and leaves 1 undecided.")
     assert ": BiLSTM 1 of 1 passed; Average 0 of 1 passed." in flipped[1]
-    assert "be needed for the score (0 of 1 passed), " in flipped[2]
-    assert "and help another model, word by word (0 of 1 passed, 1 undecided)." in flipped[2]
+    assert flipped[2].endswith("and help another model, word by word: 0 of 2 passed, 1 undecided.")
+    rows = matrix_words.by_tests(others).splitlines()
+    assert "| {ref}`be needed for the score <wiegreffe-uniform>` | 0 | 1 | 0 | – | – | – |" in rows
+    assert "| {ref}`help another model, word by word <wiegreffe-guides>` | 0 | 0 | 1 | – | – | – |" in rows
     nothing = (
         "none is decided on some data set at least, 1 has numbers that decide nothing (which tasks need attention)"
     )
@@ -145,6 +147,9 @@ def test_other_data_are_marked_and_in_no_count():
     assert matrix.counts(found.assign(data="same"))["passes"] == 1
     amazon = cells(("order", "amazon", "han_rnn", [-v for v in LOW])).assign(data="subset")
     assert "order items better than gradients (1 of 1 passed);" in matrix_words.sentences(amazon, ANSWERS)[3]
+    assert "order items better than gradients <serrano-sets>` | – | – | – | 1 | 0 | 0 |" in matrix_words.by_tests(
+        amazon
+    )
 
 
 def test_marks_of_the_matrix_are_the_scorecards():
@@ -223,7 +228,8 @@ def test_the_authors_choice_of_checkpoint_is_told_beside_and_never_counted():
     )
     found = found.assign(data="same")
     assert matrix.counts(found) == matrix.counts(found.iloc[:1]) and found["lies"].tolist() == ["open", "fails"]
-    assert "be needed for the score (0 of 1 passed, 1 undecided)" in matrix_words.sentences(found, ANSWERS)[2]
+    assert matrix_words.sentences(found, ANSWERS)[2].endswith(": 0 of 1 passed, 1 undecided.")
+    assert "be needed for the score <wiegreffe-uniform>` | 0 | 0 | 1 | – " in matrix_words.by_tests(found)
 
 
 def test_thresholds_are_those_of_the_rules():

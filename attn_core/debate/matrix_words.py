@@ -6,7 +6,7 @@ import pandas as pd
 
 from attn_core.across import listed, number, told
 from attn_core.archive import ENCODER_NAMES
-from attn_core.debate.matrix import BY_KEY, CLAIMS, CLIMB, SUMMARY, SYMBOLS, TESTS, counted, counts
+from attn_core.debate.matrix import BY_KEY, CLAIMS, CLIMB, PAPERS, SUMMARY, SYMBOLS, TESTS, counted, counts
 from attn_core.debate.verdict import DECIDED, UNDECIDED, WAITING, Answer
 from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.wiegreffe.runs import GATED
@@ -82,7 +82,9 @@ def sentences(cells: pd.DataFrame, answers: dict[str, Answer]) -> list[str]:
         f"Jain & Wallace ask the weights to {joined(BY_KEY[key].asks for key in SUMMARY)}: "
         f"{'; '.join(encoders) or f'no model has {HEADLINE_SEEDS} seeds'}."
     )
-    third = f"Wiegreffe & Pinter ask the weights of the BiLSTM to {by_test(own, DEMANDS)}."
+    asked = joined(BY_KEY[key].asks for key in DEMANDS)
+    tally = tallied(own[own["test"].isin(DEMANDS)]) or "no cell can be judged yet"
+    third = f"Wiegreffe & Pinter ask the weights of the BiLSTM to {asked}: {tally}."
     elsewhere = cells[(cells["kind"] == "ours") & (cells["data"] != "same")]
     fourth = (
         f"Serrano & Smith ask the weights to {by_test(elsewhere, CLAIMS, own=False)}; here their models were trained "
@@ -93,6 +95,20 @@ def sentences(cells: pd.DataFrame, answers: dict[str, Answer]) -> list[str]:
         f"not rerun; of the debate's {len(answers)} open questions {told_states(answers)}."
     )
     return [first, second, third, fourth, fifth]
+
+
+def by_tests(cells: pd.DataFrame) -> str:
+    """The tallies test by test, as a Markdown table with links: the papers' own data, and other data beside."""
+    lines = ["| The weights should … | ✓ | ✗ | ○ | other data: ✓ | ✗ | ○ |", "| --- " + "| ---: " * 6 + "|"]
+    for paper, title in PAPERS.items():
+        lines.append(f"| **{title}** " + "| " * 6 + "|")
+        for test in (test for test in TESTS if test.paper == paper):
+            part, numbers = cells[cells["test"] == test.key], []
+            for own in (True, False):
+                count = counts(part, own)
+                numbers += [str(count[name]) if count["judged"] else "–" for name in ("passes", "fails", "open")]
+            lines.append(f"| {{ref}}`{test.asks} <{test.page}>` | {' | '.join(numbers)} |")
+    return "\n".join(lines)
 
 
 def counting(cells: pd.DataFrame) -> list[str]:
