@@ -142,3 +142,48 @@ def explanation_sentence(rows: pd.DataFrame) -> str:
     waiting = rows[rows["lies"] == ""]["statistic"]
     words = f"On generated documents the classes differ {'; '.join(told_of)}."
     return words + (f" Too few seeds: {listed(waiting)}." if len(waiting) else "")
+
+
+def pattern_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `explanation` as the page shows them."""
+    lies = {"above": "above 0", "below": "below 0", "contains": "not shown", "": "–"}
+    printed = lambda values: ["–" if np.isnan(value) else f"{value:.3f}" for value in values]
+    return pd.DataFrame({
+        "statistic": rows["statistic"], "positive": rows["positive"], "negative": rows["negative"],
+        "seeds": rows["n_seeds"], "positive minus negative": rows["lies"].map(lies),
+        "we would expect": rows["expected"] + " 0",
+        "Diabetes, positive": printed(rows["reported_positive"]),
+        "Diabetes, negative": printed(rows["reported_negative"]),
+    })  # fmt: skip
+
+
+def of_role(runs: pd.DataFrame, role: str) -> pd.Series:
+    """seed -> F1 of the runs in one role; runs: of `long_runs`."""
+    return runs[runs["role"] == role].set_index("seed")["f1"]
+
+
+def told_need(runs: pd.DataFrame) -> str:
+    """F1 of the base minus that of its uniform twin, over the pairs of seeds; runs: of `long_runs`."""
+    gap = (of_role(runs, "base") - of_role(runs, "uniform model")).dropna()
+    if not len(gap):
+        return "no pair of runs"
+    return f"{told(gap.mean(), *seed_interval(gap.to_numpy(float)), '+.3f', (-1, 1))}, {seeds_in_words(len(gap))}"
+
+
+LOST = 0.02
+"""An adversary of λ 0, which only imitates, has not converged where its F1 lies so far below its base's."""
+
+
+def told_imitation(runs: pd.DataFrame) -> str:
+    """F1 of each trained adversary, and whether the control that only imitates reaches its base; runs: `long_runs`."""
+    imitators = runs[runs["role"] == "adversary"].sort_values("divergence")
+    if not len(imitators):
+        return "not trained"
+    each = ", ".join(f"{r.f1:.2f} (λ {r.divergence:g})" for r in imitators.itertuples())
+    control = imitators[imitators["divergence"] == 0]["f1"]
+    lost = len(control) and control.iloc[0] < of_role(runs, "base").mean() - LOST
+    return f"F1 {each} after {imitators['epochs'].max()} epochs" + (
+        "; the control that only imitates does not reach its base, so they have not converged and say nothing"
+        if lost
+        else ""
+    )

@@ -111,6 +111,54 @@ def by_tests(cells: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def paper_tables(cells: pd.DataFrame, paper: str, sets: Iterable[str]) -> str:
+    """Each test of one paper as Markdown: what it asks and when it passes, then data sets by models, a link a cell."""
+    blocks = [f"**{PAPERS[paper]}**\n"]
+    for test in (test for test in TESTS if test.paper == paper):
+        part = cells[cells["test"] == test.key]
+        side = "above" if test.good == "above" else "below"
+        blocks.append(
+            f"*Weights should {test.asks}*: {test.number}, passes {side} {test.threshold:g}. {{ref}}`Page "
+            f"<{test.page}>`.\n"
+        )
+        if not len(part):
+            blocks.append("No run yet.\n")
+            continue
+        names = {name: ENCODER_NAMES.get(name, name) for name in dict.fromkeys(part["encoder"])}
+        blocks += [f"| data | {' | '.join(names.values())} |", "| --- " * (len(names) + 1) + "|"]
+        told_of = {(r.corpus, r.encoder): linked(r, test.page) for r in part.itertuples()}
+        for name in (name for name in sets if name in set(part["corpus"])):
+            blocks.append(f"| {name} | " + " | ".join(told_of.get((name, key), "–") for key in names) + " |")
+        blocks.append("")
+    return "\n".join(blocks)
+
+
+def linked(row, page: str) -> str:
+    """A cell with a link to its page; generated documents have their own."""
+    return f"{{ref}}`{told_cell(row)} <{'verdict-diabetes' if row.kind == 'planted' else page}>`"
+
+
+def data_table(cells: pd.DataFrame, tests: Iterable[str], corpora: Iterable[str]) -> str:
+    """Data sets by tests as Markdown, each test with a link to its page; cells of one model alone."""
+    tests = list(tests)
+    lines = [
+        "| data | " + " | ".join(f"{{ref}}`{key} <{BY_KEY[key].page}>`" for key in tests) + " |",
+        "| --- " * (len(tests) + 1) + "|",
+    ]
+    told_of = {(r.corpus, r.test): told_cell(r) for r in cells.itertuples()}
+    for name in corpora:
+        lines.append(f"| {name} | " + " | ".join(told_of.get((name, key), "–") for key in tests) + " |")
+    return "\n".join(lines)
+
+
+def by_verdict(cells: pd.DataFrame, words: dict[str, str]) -> list[str]:
+    """'Passed: sst (stable).' for each verdict of `words`, its key in SYMBOLS -> how it is called."""
+    return [
+        f"{word}: {listed(f'{r.corpus} ({r.test})' for r in cells[cells['lies'] == lies].itertuples())}."
+        for lies, word in words.items()
+    ]
+
+
 def counting(cells: pd.DataFrame) -> list[str]:
     """What the five sentences count, and what they leave out, a text each."""
     own, total, others = counted(cells), counts(cells), counts(cells, own=False)
