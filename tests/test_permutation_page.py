@@ -15,7 +15,7 @@ def cell(group, panel, mean, verdict="reproduced", n_seeds=5, reported=0.3):
 
 
 def rules():
-    """The rules of both classes, first and last bin, and one of questions; a quartile beside them, which is no median."""
+    """Rules of both classes, first and last bin, and one of questions; beside them a quartile, which is no median."""
     rows = scored_rows(
         corpus=["sst"] * 5 + ["babi_1"],
         item=["Figure 6 [0.00,0.25)", "Figure 6 [0.75,1.00)"] * 2 + ["Figure 6 [0.00,0.25)"] * 2,
