@@ -6,6 +6,7 @@ sentence, its gradient is the sum over the sentence's words. On one logit a flip
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from attn_core.experiments.permutation import permutation
 from attn_core.experiments.single import weights_dealt_anew
 from attn_core.experiments.tables import has_one_logit
 from attn_core.runs import SEEDS, Run
+from attn_core.seeds import obtain_all
 from attn_core.serrano import pages as serrano_pages
 from attn_core.serrano import scores as serrano_scores
 from attn_core.serrano.intervals import over_documents
@@ -46,6 +48,9 @@ TESTS = {
 }
 """Test -> the paper whose test it is, its name, the statistic over documents."""
 
+JAIN, SERRANO = "Jain & Wallace", "Serrano & Smith"
+"""Whose models they are."""
+
 SHARES = ("little", "equals", "equals_random", "empties", "equals_left", "equals_left_random")
 """Tests that are shares of documents."""
 
@@ -58,6 +63,26 @@ DEALS = 10
 
 FEWEST_MODELS = 5
 """Models below which no rank correlation over models is computed."""
+
+
+def gather(
+    theirs: list[str], kinds: list[str], corpora: list[str], encoders: list[str], seed: int
+) -> tuple[dict[tuple[str, str], tuple[str, Result]], list[str]]:
+    """One seed's run of each model, (corpus, encoder) -> whose model it is (JAIN or SERRANO) and its run; absent ones.
+
+    theirs, kinds: data sets and encoders of Jain & Wallace's, with additive attention; corpora, encoders: of Serrano &
+    Smith's. AttnError for a name that the latter do not have; what is not there is a line each, for a gap box.
+    """
+    (_, absent), models = serrano_pages.gather(corpora, encoders, 1), {}
+    for corpus, kind in product(theirs, kinds):
+        if found := obtain_all([Run(corpus, kind, "tanh", seed=seed)])[0]:
+            models[corpus, kind] = JAIN, found[0]
+        else:
+            absent.append(f"{corpus}: no run of {ENCODER_NAMES[kind]} with seed {seed}")
+    for encoder in encoders:
+        found, _ = serrano_pages.firsts(corpora, encoder, seed)
+        models |= {(corpus, encoder): (SERRANO, result) for corpus, result in found.items()}
+    return models, absent
 
 
 def some(traces: Traces, corpus: str, most: int) -> Traces:
@@ -135,7 +160,27 @@ def line(table: pd.DataFrame, tests: dict[str, tuple[str, str, Callable]] = TEST
     return pd.DataFrame(rows, columns=["test", "paper", "name", "mean", "low", "high", "n"])
 
 
-# ---- over models: rows of `line` with the columns label, models (whose they are), items (median) ---------------------
+# ---- over models: rows of `of_models` --------------------------------------------------------------------------------
+
+
+def of_models(
+    models: Mapping[tuple[str, str], tuple[str, Result]], reasons: dict[tuple[str, str], str], epsilon: float, most: int
+) -> pd.DataFrame:
+    """Rows of `line` of each model of `gather` with traces, over at most `most` documents (`some`) of several items.
+
+    Columns besides: corpus, encoder, models (whose it is), documents, items (median of a document), classes, label.
+    """
+    parts = []
+    for (corpus, encoder), (paper, result) in models.items():
+        if result.traces is None:
+            continue
+        table = per_document(some(result.traces, corpus, most), epsilon)
+        model = {"corpus": corpus, "encoder": encoder, "models": paper, "documents": len(table)}
+        model |= {"items": table["n"].median(), "classes": max(result.traces.classes, 2)}
+        parts.append(line(table).assign(**model, label=label(corpus, encoder, reasons, len(table))))
+    columns = ["test", "paper", "name", "mean", "low", "high", "n"]
+    columns += ["corpus", "encoder", "models", "documents", "items", "classes", "label"]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
 def entering(rows: pd.DataFrame) -> pd.DataFrame:
