@@ -10,6 +10,7 @@ from attn_core import across, measures
 from attn_core.archive import Result
 from attn_core.jain import tables
 from attn_core.jain.tables import ordered
+from attn_core.reported import reported
 from attn_core.scorecard import CLAIM, added_after, clipped, digits_beside, encoders_of, scorecard
 from attn_core.seeds import HEADLINE_SEEDS
 from attn_core.weak import weak_models
@@ -48,6 +49,12 @@ CLAIMS = (
     Claim("claim: adversaries are easy to find", "eps_max_jsd", "share, JSD > 0.4", "Figure 7"),
 )
 """General claims of the paper, asked of every data set by this book's rules; `claims` numbers them from 1."""
+
+
+def threshold(claim: Claim) -> float:
+    """What the rule of a general claim asks its number to pass, the same on every data set (tolerances.csv)."""
+    return reported("tolerances", paper="jain", item=claim.item, measure=claim.measure)["reference"].iloc[0]
+
 
 LATER = {
     "6b": Claim(
