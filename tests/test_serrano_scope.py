@@ -81,7 +81,6 @@ def test_words_follow_the_numbers():
     assert scope.findings(rows, may) == [
         "amazon HANrnn: 12% (10% to 14%) of 980; 9% by chance, difference +3 (+1 to +5) points"
     ]
-    assert scope.told_sizes(rows) == "amazon HANrnn 980; planted HANrnn * 300"
     rarer = models(other=0.01, beyond=-0.05)
     (line,) = scope.findings(rarer, scope.entering(rarer, 100)[0])
     assert line == "amazon HANrnn: 1% (0% to 3%) of 980; 6% by chance, difference -5 (-7 to -3) points"
@@ -121,4 +120,4 @@ def test_without_runs_nothing_is_said():
     rows = scope.of_models({})
     may, few = scope.entering(rows, 100)
     assert scope.told(may) == "no model that counts" and scope.told_few(few) == "none"
-    assert scope.told_sizes(rows) == "no run" and scope.shown(rows).empty
+    assert scope.shown(rows).empty

@@ -89,12 +89,6 @@ def told_few(few: pd.DataFrame) -> str:
     return ", ".join(f"{named(row)} (n = {row.n})" for row in few.itertuples()) or "none"
 
 
-def told_sizes(rows: pd.DataFrame) -> str:
-    """Documents of each model."""
-    mine = rows[rows["what"] == "other"]
-    return "; ".join(f"{named(row)} {row.n:,}" for row in mine.itertuples()) or "no run"
-
-
 def beside(rows: pd.DataFrame, may: pd.DataFrame) -> list[str]:
     """Base rate and difference of some models, for a list."""
     return [f"{named(row)}: {chance_of(rows, row)}" for row in may.itertuples()] or [NO_MODEL]
