@@ -1,5 +1,6 @@
 """Every real page: its parameters, its execution with small ones, its place in the book, and what it refers to."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -72,17 +73,43 @@ def test_evidence_table_and_pages_agree():
     assert used == set(table.id), "every statement is cited by a page, and nothing else is"
 
 
+def cells_of(path: Path) -> list[str]:
+    """Code cells of a page without their front matter, whose captions are prose."""
+    cells = re.findall(r"^```\{code-cell\}.*?\n(.*?)^```$", path.read_text(), re.M | re.S)
+    return [re.sub(r"\A---\n.*?^---\n", "", cell, flags=re.M | re.S) for cell in cells]
+
+
 def test_code_is_no_wider_than_a_screen():
     """At most 120 characters in modules, tests and the cells of pages; cells of parameters have their own layout."""
     modules = [path for folder in ("attn_core", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
     code = {path.relative_to(ROOT): path.read_text() for path in modules}
     for path in (ROOT / "notebooks").rglob("*.md"):
-        cells = re.findall(r"^```\{code-cell\}.*?\n(.*?)^```$", path.read_text(), re.M | re.S)
-        cells = [re.sub(r"\A---\n.*?^---\n", "", cell, flags=re.M | re.S) for cell in cells]  # captions are prose
+        cells = cells_of(path)
         code[path.relative_to(ROOT)] = "\n".join(cell for cell in cells if "parameters" not in cell.split("\n")[0])
     assert len(code) > len(PAGES) + 50
     wide = [f"{path}: {line.strip()}" for path, text in code.items() for line in text.splitlines() if len(line) > 120]
     assert not wide, "\n".join(wide)
+
+
+def test_cells_of_pages_are_short():
+    """What is long belongs into the package, where it has a name and a test."""
+    lines = {f"{page}: {n} lines" for page in PAGES for cell in cells_of(ROOT / "notebooks" / f"{page}.md")
+             if (n := cell.count("\n")) > 75}  # fmt: skip
+    assert not lines, "\n".join(sorted(lines))
+
+
+def test_every_value_that_a_page_glues_is_shown_there():
+    for page in PAGES:
+        text = (ROOT / "notebooks" / f"{page}.md").read_text()
+        calls = [node for cell in cells_of(ROOT / "notebooks" / f"{page}.md") for node in ast.walk(parsed(cell))
+                 if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "glue"]  # fmt: skip
+        named = {word.arg for call in calls for word in call.keywords if word.arg}
+        shown = set(re.findall(r"\{glue:(?:text|md)\}`?\s?(\w+)", text))
+        assert named <= shown, f"{page} glues {sorted(named - shown)} and shows them nowhere"
+
+
+def parsed(cell: str) -> ast.Module:
+    return ast.parse("\n".join(line for line in cell.split("\n") if not re.match(r":[\w-]+:", line)))
 
 
 def test_every_label_referred_to_exists():
