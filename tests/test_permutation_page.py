@@ -77,3 +77,10 @@ def test_the_claim_is_told_by_data_set_and_turns_with_the_share():
     assert told["sided_upper"][0].startswith("sst 70% (65% to 75%): above")
     assert permutation_page.told_medians(every) == ["sst 0.20 (0.20 to 0.20)"]
     assert permutation_page.told_medians(every[:0]) == ["no run"]
+
+
+def test_tolerances_are_told_apart_only_where_they_differ():
+    rows = pd.DataFrame({"corpus": ["sst", "imdb", "snli"], "tolerance": [0.1, 0.1, 0.15]})
+    assert tables.tolerances(rows) == "0.1 (single texts) or 0.15 (questions and inference)"
+    assert tables.tolerances(rows.iloc[:2]) == "0.1" and tables.tolerances(rows.iloc[2:]) == "0.15"
+    assert tables.tolerances(rows.assign(tolerance=0.2)) == "0.2" and tables.tolerances(rows.iloc[:0]) == "none"

@@ -54,11 +54,14 @@ def interval(low: float, high: float, bounds: tuple[float, float] = (-np.inf, np
 def tolerances(rows: pd.DataFrame) -> str:
     """The tolerances of scored rows in words: one number, or one for single texts, one for questions and inference."""
     text = rows["corpus"].map(lambda name: catalogue.corpus(name).task == "text")
-    found = [
-        "/".join(f"{value:g}" for value in sorted(rows.loc[chosen, "tolerance"].dropna().unique()))
-        for chosen in (text, ~text)
-    ]
-    return found[0] if found[0] == found[1] else f"{found[0]} (single texts) or {found[1]} (questions and inference)"
+    found = {
+        kind: "/".join(f"{value:g}" for value in sorted(rows.loc[chosen, "tolerance"].dropna().unique()))
+        for kind, chosen in (("single texts", text), ("questions and inference", ~text))
+    }
+    found = {kind: values for kind, values in found.items() if values}
+    if len(set(found.values())) <= 1:
+        return next(iter(found.values()), "none")
+    return " or ".join(f"{values} ({kind})" for kind, values in found.items())
 
 
 # ---- Table 2 and the bar charts --------------------------------------------------------------------------------------
