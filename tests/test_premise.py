@@ -12,7 +12,7 @@ from test_panels import store_run
 from attn_core.jain import premise
 from attn_core.runs import Run
 
-COLUMNS = ["encoder", "own", "shuffled", "difference", "low", "high", "n_seeds", "majority"]
+COLUMNS = ("encoder own shuffled difference low high n_seeds majority n_train printed printed_train").split()
 
 
 def test_pairs_of_runs_by_seed(tmp_path, monkeypatch):
@@ -26,13 +26,17 @@ def test_pairs_of_runs_by_seed(tmp_path, monkeypatch):
             store_run(folder, Run("snli", seed=seed, options=premise.SHUFFLED), number, False)
     (row,) = premise.control().itertuples()
     assert (row.encoder, row.n_seeds) == ("lstm", 2) and np.isclose(row.difference, 0.05) and np.isclose(row.own, 0.555)
+    assert row.printed == 0.78 and row.printed_train == 549_367, "Table 1"
 
 
 def test_the_sentence_follows_the_numbers():
-    used = pd.DataFrame([["lstm", 0.7, 0.6, 0.1, 0.05, 0.15, 3, 0.34]], columns=COLUMNS)
+    used = pd.DataFrame([["lstm", 0.7, 0.6, 0.1, 0.05, 0.15, 3, 0.34, 20_000, 0.78, 549_367]], columns=COLUMNS)
     assert "the premise is used" in premise.told(used)
     assert "no use of the premise is shown" in premise.told(used.assign(low=-0.05, difference=0.05))
     assert "one seed decides nothing" in premise.told(used.assign(low=float("nan"), high=float("nan"), n_seeds=1))
+    beside = "The paper's BiLSTM, trained on 549,367 documents where ours had 20,000, scores 0.78: "
+    assert beside in premise.told(used)
+    assert "The paper's" not in premise.told(used.assign(printed=0.59)) + premise.told(used.assign(printed=np.nan))
 
 
 @pytest.mark.parametrize("traces", [toy_pairs(seed=2), toy_pairs(allowed=2)])

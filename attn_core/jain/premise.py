@@ -14,6 +14,7 @@ from attn_core.corpora import catalogue
 from attn_core.experiments.permutation import change, permutation
 from attn_core.jain.variants import stored
 from attn_core.measures import bootstrap_interval, seed_interval
+from attn_core.reported import reported
 from attn_core.runs import SEEDS, Run
 from attn_core.traces import Traces
 
@@ -102,7 +103,13 @@ SHUFFLED = (("premise", "shuffled"),)
 
 def control(corpus: str = "snli", encoders: tuple[str, ...] = ("lstm", "average"), seeds: int = 3) -> pd.DataFrame:
     """One row per encoder with stored pairs of runs: encoder, own and shuffled (mean accuracy over the shared seeds),
-    difference, low, high (Student t on the pairs' differences), n_seeds, majority (share of the largest test class)."""
+    difference, low, high (Student t on the pairs' differences), n_seeds, majority (share of the largest test class),
+    n_train (training documents, the development part not counted), printed and printed_train (accuracy and training
+    documents in Table 1; NaN where it has none of this encoder)."""
+    table1 = reported("jain_table1_datasets", corpus=corpus)
+    scores = table1[(table1["measure"] == "test_performance") & (table1["attention"] == "tanh")]
+    printed = scores.set_index("encoder")["value"]
+    printed_train = table1.loc[table1["measure"] == "train_size", "value"].sum()
     rows = []
     for encoder in encoders:
         found = {}
@@ -116,9 +123,10 @@ def control(corpus: str = "snli", encoders: tuple[str, ...] = ("lstm", "average"
         low, high = seed_interval(own - other)
         counts = found["own"][shared[0]]["statistics"]["splits"]["test"]["per_class"]
         rows.append(
-            [encoder, own.mean(), other.mean(), (own - other).mean(), low, high, len(shared), max(counts) / sum(counts)]
-        )
-    names = ["encoder", "own", "shuffled", "difference", "low", "high", "n_seeds", "majority"]
+            [encoder, own.mean(), other.mean(), (own - other).mean(), low, high, len(shared), max(counts) / sum(counts),
+             found["own"][shared[0]]["n_train"], printed.get(encoder, np.nan), printed_train]
+        )  # fmt: skip
+    names = ("encoder own shuffled difference low high n_seeds majority n_train printed printed_train").split()
     return pd.DataFrame(rows, columns=names)
 
 
@@ -138,4 +146,12 @@ def told(table: pd.DataFrame) -> str:
             f"another pair's (always the most frequent answer: {row.majority:.3f}), "
             f"difference {row.difference:+.3f}{interval} over {seeds_in_words(row.n_seeds)}: {verdict}."
         )
-    return " ".join(sentences)
+    return " ".join(sentences + [told_printed(row) for row in table.itertuples() if row.printed > row.shuffled][:1])
+
+
+def told_printed(row) -> str:
+    """The paper's own model beside the control, where it scores higher; row: of `control`."""
+    return (
+        f"The paper's {ENCODER_NAMES[row.encoder]}, trained on {row.printed_train:,.0f} documents where ours had "
+        f"{row.n_train:,}, scores {row.printed:.2f}: it may use its premise more than ours does."
+    )
