@@ -14,7 +14,7 @@ SETS = ["sst", "imdb", "snli"]
 def scored():
     """Claim 7: shown on SST, refuted on IMDB, open on SNLI; 7b: shown on SST and barely on IMDB, four seeds on SNLI."""
     return scored_rows(
-        corpus=SETS * 2, item=[adversarial_page.EASY] * 3 + [claims.LATER["7b"].item] * 3, reported=[0.7] * 6,
+        corpus=SETS * 2, item=[claims.CLAIMS[6].item] * 3 + [claims.LATER["7b"].item] * 3, reported=[0.7] * 6,
         measure=["eps_max_jsd"] * 3 + ["eps_max_jsd, exact optimum"] * 3,
         ours=[0.9, 0.4, 0.7, 0.95, 0.8, 0.8], low=[0.88, 0.3, 0.5, 0.94, 0.71, 0.75],
         high=[0.92, 0.5, 0.9, 0.96, 0.89, 0.85], n_seeds=[5] * 5 + [4],
@@ -39,7 +39,7 @@ def every():
 
 
 def test_four_numbers_each_against_its_threshold(scored, every):
-    assert adversarial_page.threshold(scored) == 0.7
+    assert claims.threshold(7) == 0.7
     sided = adversarial_page.sides(scored, every, 0.01, 0.05)
     found = {what: rows.set_index("corpus")["side"].to_dict() for what, rows in sided.items()}
     assert found == {

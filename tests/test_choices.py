@@ -17,7 +17,7 @@ def paired(*rows) -> pd.DataFrame:
 
 
 def test_thresholds_are_those_of_the_rules():
-    assert [claims.threshold(claims.CLAIMS[i]) for i in (0, 1, 6)] == [0.5, 0.0, 0.7]
+    assert [claims.threshold(number) for number in (1, 2, 7)] == [0.5, 0.0, 0.7]
 
 
 # ---- ε ---------------------------------------------------------------------------------------------------------------

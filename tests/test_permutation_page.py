@@ -54,7 +54,7 @@ def test_few_seeds_and_cells_without_a_verdict_decide_nothing():
 def test_the_claim_is_told_by_data_set_and_turns_with_the_share():
     upper = claims.LATER["6b"].item
     rows = scored_rows(
-        corpus=["sst", "imdb", "sst", "snli"], item=[permutation_page.CLAIM] * 2 + [upper] * 2,
+        corpus=["sst", "imdb", "sst", "snli"], item=[claims.CLAIMS[5].item] * 2 + [upper] * 2,
         measure=["median_output_change"] * 4, reported=[0.5] * 4, ours=[0.7, 0.4, 0.3, 0.3],
         low=[0.65, 0.3, 0.25, 0.2], high=[0.75, 0.45, 0.35, 0.4],
     ).assign(unjudged=["", "", "", "too few documents"])  # fmt: skip

@@ -12,8 +12,6 @@ from attn_core.corpora import catalogue
 from attn_core.jain import claims, heights, tables
 from attn_core.measures import LN2
 
-EASY = "claim: adversaries are easy to find"
-
 CLAIMED = {"easy": "7", "best": "7b"}
 """Which of the four are claims, by name."""
 
@@ -23,18 +21,13 @@ WORDS = {"above": "yes", "below": "below", "contains": "open", "few": "too few s
 """Sides in a cell of the table."""
 
 
-def threshold(scored: pd.DataFrame) -> float:
-    """The share of documents that claim 7 asks for."""
-    return scored.loc[scored["item"] == EASY, "reported"].iloc[0]
-
-
 def sides(scored: pd.DataFrame, every: pd.DataFrame, text_epsilon: float, pair_epsilon: float) -> dict:
     """The four tables. text_epsilon, pair_epsilon: the ε of `lost`, of single texts and of text pairs."""
-    asked = threshold(scored)
+    asked = claims.threshold(7)
     pairs = every["corpus"].map(lambda name: catalogue.corpus(name).task != "text").to_numpy(bool)
     parts = [heights.resistance(every[~pairs], text_epsilon), heights.resistance(every[pairs], pair_epsilon)]
     return {
-        "easy": tables.sided(scored[scored["item"] == EASY], asked),
+        "easy": tables.sided(scored[scored["item"] == claims.CLAIMS[6].item], asked),
         "best": tables.sided(scored[scored["item"] == claims.LATER["7b"].item], asked),
         "near": heights.near_bound(every)["ours"],
         "lost": tables.sided(pd.concat(parts, ignore_index=True), 0.0, ".3f", (-LN2, LN2)),

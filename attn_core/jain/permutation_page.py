@@ -13,8 +13,6 @@ from attn_core.seeds import HEADLINE_SEEDS
 LARGE = 0.1
 """Median change of the output from which a cell is told as large; claim 6 calls less than this small."""
 
-CLAIM = "claim: permutation often changes little"
-
 WORDS = {
     "above": "above",
     "contains": "not decided, the interval contains it",
@@ -31,9 +29,9 @@ def of_claim(scored: pd.DataFrame, every: pd.DataFrame, decided: pd.DataFrame) -
     0.5, and upper_fewest the sets with too few of them or too few seeds; pooled: sets whose classes lie on both sides;
     tests_made: general claims corrected together. decided: of `claims.judged_together`.
     """
-    claim = scored[scored["item"] == CLAIM]
+    claim = scored[scored["item"] == claims.CLAIMS[5].item]
     upper = scored[(scored["item"] == claims.LATER["6b"].item) & scored["ours"].notna()]
-    asked, enough = claim["reported"].iloc[0], upper["unjudged"] == ""
+    asked, enough = claims.threshold(6), upper["unjudged"] == ""
     return {
         "asked": f"{asked:.0%}",
         "sided_all": claims.told_sides(tables.sided(claim, asked), WORDS, decided, "6"),

@@ -14,6 +14,14 @@ GRIDS = {"base": "seeds", "uniform": "uniform", "guide": "guides", "adversary": 
 """First word of a role -> the grid that holds its runs, data/sweeps/wiegreffe-<grid>.yml."""
 
 
+def not_rerun(corpora: Iterable[str]) -> list[str]:
+    """The gap line of the data sets that need credentials; no line without one."""
+    gated = ", ".join(name for name in corpora if name in GATED)
+    if not gated:
+        return []
+    return [f"{gated}: not rerun; only the paper's numbers are shown\ntheir texts need personal credentials"]
+
+
 def absent_runs(corpora: Iterable[str], kinds: Iterable[str], wanted: list[Run] | None = None) -> list[str]:
     """One line for each data set that lacks planned runs of some kinds (first words of roles, keys of GRIDS).
 
@@ -22,12 +30,7 @@ def absent_runs(corpora: Iterable[str], kinds: Iterable[str], wanted: list[Run] 
     own, and stored base runs without their documents beside seed 10 (`against`) have one for each data set.
     """
     corpora, kinds, store = list(corpora), tuple(kinds), archive.archive_folder()
-    gated = [name for name in corpora if name in GATED]
-    lines = (
-        [f"{', '.join(gated)}: not rerun; only the paper's numbers are shown\ntheir texts need personal credentials"]
-        if gated
-        else []
-    )
+    lines = not_rerun(corpora)
     lacking, unread, count = {name: Counter() for name in corpora}, defaultdict(list), Counter()
     for run in planned() if wanted is None else wanted:
         kind = role(run).split(":")[0].split(" ")[0]

@@ -12,6 +12,7 @@ from attn_core.measures import seed_interval
 from attn_core.reported import reported
 from attn_core.runs import Run
 from attn_core.seeds import book_seeds
+from attn_core.wiegreffe.pages import not_rerun
 from attn_core.wiegreffe.runs import GATED
 from attn_core.wiegreffe.tables import NO_RUN, NOT_RERUN
 
@@ -33,11 +34,8 @@ def stored_bases(corpora: Iterable[str], seeds: int) -> Stored:
 
 def absent_bases(stored: Stored, corpora: Iterable[str], seeds: int) -> list[str]:
     """Gap lines: the sets that need credentials, and the base models that are not archived."""
-    private = [name for name in corpora if name in GATED]
-    lines = [
-        f"{', '.join(private)}: not rerun; only the paper's numbers are shown\ntheir texts need personal credentials"
-    ] * bool(private)
-    for name in (name for name in corpora if name not in private):
+    lines = not_rerun(corpora)
+    for name in (name for name in corpora if name not in GATED):
         have = {chosen: {r.record["run"]["seed"] for r in stored[name, chosen]} for chosen in CHOSEN}
         absent = [run for chosen in CHOSEN for run in wanted(name, chosen, seeds) if run.seed not in have[chosen]]
         if absent:
