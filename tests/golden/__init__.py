@@ -1,0 +1,168 @@
+"""What the first edition printed and computed, kept so that the second loses no number without a reason.
+
+    python -m tests.golden        writes the files beside this one from the executed pages in book/ and from data/archive
+
+pages.json.xz       page -> what it glued (name -> value) and its HTML tables (rows of cell texts)
+scorecard.json.xz   the rows of `python -m attn_core scorecard --json`
+tables.json.xz      document and summary tables of twelve runs, made anew from their stored traces
+runs.json           twenty runs and their keys
+archive.json.xz     every stored key and a digest of its record, which holds the checksums of its files
+dropped.csv         page, name, reason: what was let go; name may hold * and ?, tables are called 'table 1', 'table 2', …
+
+Written once, at commit 9c2ff02; the files go when the second edition stands.
+"""
+
+import csv
+import fnmatch
+import hashlib
+import json
+import lzma
+from html.parser import HTMLParser
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+TABLE_RUNS = (
+    "sst-lstm-tanh-10-", "sst-average-dot-10-", "sst-cnn-tanh-50-", "imdb-lstm-tanh-10-", "agnews-cnn-dot-10-",
+    "20news-average-tanh-10-", "babi_1-lstm-tanh-10-", "snli-average-tanh-10-", "imdb_stars-han_rnn-tanh-10-",
+    "amazon-flan_conv-tanh-10-", "20news_all-han_none-tanh-10-", "agnews_all-flan_rnn-tanh-10-",
+)  # fmt: skip
+DOCUMENTS = 12
+"""Stored documents of each of these runs from which the tables are made."""
+
+CLOSE = 1e-9
+
+
+class Tables(HTMLParser):
+    """The tables of a piece of HTML as rows of cell texts; nested tables do not occur."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tables, self.cell = [], None
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr" and self.tables:
+            self.tables[-1].append([])
+        elif tag in ("td", "th") and self.tables:
+            self.cell = []
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th") and self.cell is not None:
+            self.tables[-1][-1].append(" ".join("".join(self.cell).split()))
+            self.cell = None
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.cell.append(data)
+
+
+def printed(path: Path) -> dict:
+    """What an executed page glued, and its tables."""
+    glued, tables = {}, []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            if "scrapbook" in output.get("metadata", {}):
+                text = next(iter(output["data"].values()))
+                glued[output["metadata"]["scrapbook"]["name"]] = text if isinstance(text, str) else "".join(text)
+            html = output.get("data", {}).get("text/html", "")
+            tables += Tables(html if isinstance(html, str) else "".join(html)).tables
+    return {"glued": glued, "tables": tables}
+
+
+def executed() -> dict[str, Path]:
+    """Page -> its executed form in book/."""
+    book = ROOT / "book"
+    return {path.relative_to(book).with_suffix("").as_posix(): path for path in sorted(book.rglob("*.ipynb"))}
+
+
+def stored_tables(key: str) -> dict[str, dict]:
+    """Document and summary table of a stored run, from its first documents."""
+    from attn_core import archive, experiments
+    from attn_core.experiments import erasure
+
+    traces = archive.read(archive.archive_folder(), key).traces
+    traces = traces.take(range(min(DOCUMENTS, len(traces))))
+    if "han_" in key or "flan_" in key:
+        documents = erasure.document_table(traces)
+        summary = erasure.summary_table(documents)
+    else:
+        documents = experiments.document_table(traces)
+        summary = experiments.summary_table(documents, traces.classes)
+    return {"documents": columns(documents), "summary": columns(summary)}
+
+
+def columns(table) -> dict[str, list]:
+    """A data frame as column -> values; NaN and None are None."""
+    return {name: [None if value != value else value for value in table[name].tolist()] for name in table.columns}
+
+
+def table_keys() -> list[str]:
+    """The archived keys that TABLE_RUNS begin, those with documents first, one each."""
+    folder = ROOT / "data" / "archive"
+    return [
+        sorted(path.parent.name for path in folder.glob(f"{start}*/traces.parquet") if _standard(path.parent))[0]
+        for start in TABLE_RUNS
+    ]
+
+
+def _standard(folder: Path) -> bool:
+    return (folder / "documents.parquet").is_file() or folder.name.split("-")[3] != "10"
+
+
+def digests() -> dict[str, str]:
+    """Stored key -> the first 16 digits of its record's SHA-256."""
+    records = sorted((ROOT / "data" / "archive").glob("*/record.json"))
+    return {path.parent.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in records}
+
+
+def read(name: str) -> object:
+    """A golden file."""
+    path = HERE / name
+    return json.loads(lzma.open(path, "rt").read() if path.suffix == ".xz" else path.read_text(encoding="utf-8"))
+
+
+def write(name: str, content: object) -> None:
+    """Write a golden file; large ones compressed."""
+    text = json.dumps(content, ensure_ascii=False, indent=None if name.endswith("xz") else 1, sort_keys=True)
+    path = HERE / name
+    path.write_bytes(lzma.compress(text.encode(), preset=9)) if path.suffix == ".xz" else path.write_text(text + "\n")
+
+
+def dropped() -> list[tuple[str, str, str]]:
+    """(page, name, reason) of what was let go."""
+    with (HERE / "dropped.csv").open(encoding="utf-8", newline="") as file:
+        return [(row["page"], row["name"], row["reason"]) for row in csv.DictReader(file)]
+
+
+def is_dropped(page: str, name: str) -> bool:
+    """Whether a value or table of a page stands among those let go."""
+    return any(fnmatch.fnmatchcase(page, of) and fnmatch.fnmatchcase(name, what) for of, what, _ in dropped())
+
+
+def alike(first: object, second: object) -> bool:
+    """Equal; numbers up to CLOSE of their size."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(alike(first[key], second[key]) for key in first)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(alike, first, second))
+    if isinstance(first, int | float) and isinstance(second, int | float):
+        return first == second or abs(first - second) <= CLOSE * max(1.0, abs(first), abs(second))
+    return first == second
+
+
+def differences(golden: dict, found: dict) -> list[str]:
+    """Names of the values and tables of a page that are not what they were; a table may have moved on its page."""
+    lost = [name for name, value in golden["glued"].items() if not same_value(value, found["glued"].get(name))]
+    lost += [f"table {k}" for k, table in enumerate(golden["tables"], 1) if table not in found["tables"]]
+    return lost
+
+
+def same_value(first: str, second: str | None) -> bool:
+    """Two glued values, as text: equal, or numbers that are alike."""
+    try:
+        return first == second or alike(float(first), float(second))
+    except (TypeError, ValueError):
+        return False
