@@ -157,7 +157,7 @@ def archive_verify() -> None:
 @app.command()
 def scorecard(as_json: Json = False) -> None:
     """Every reported number beside ours, with interval, tolerance and verdict."""
-    from attn_core.scorecard import scorecard as rows_of
+    from attn_book.scorecard import scorecard as rows_of
 
     rows = rows_of()
     if as_json:
@@ -194,7 +194,7 @@ def read(
     as_json: Json = False,
 ) -> None:
     """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
-    from attn_core.reader import read_sentence
+    from attn_book.sentence import read_sentence
 
     table, summary = read_sentence(text)
     if as_json:
@@ -214,7 +214,7 @@ def execute(
     output: Annotated[Path | None, typer.Option(help="Where the executed notebook goes.")] = None,
 ) -> None:
     """Re-run one page of the book with other parameters."""
-    from attn_core.notebook import execute as execute_page
+    from attn_book.build import execute as execute_page
 
     pairs = dict(item.split("=", 1) for item in parameter or [])
     path = execute_page(page, pairs, output)
@@ -224,7 +224,7 @@ def execute(
 @app.command()
 def notebooks() -> None:
     """Write every page as a Jupyter notebook beside its source, for Jupyter or papermill."""
-    from attn_core.notebook import convert_all
+    from attn_book.build import convert_all
 
     for path in convert_all():
         print(path)
@@ -233,7 +233,7 @@ def notebooks() -> None:
 @app.command()
 def book() -> None:
     """Execute all pages and build the book into _build/html."""
-    from attn_core.book import build
+    from attn_book.build import build
 
     raise typer.Exit(build())
 

@@ -33,13 +33,6 @@ MACHINE = platform.node().replace(".", "-")
 DOCUMENT_BITS = 18
 """Mantissa of per-document statistics: 1e-7 of a probability near 0.05, so thresholds survive rounding."""
 
-ENCODER_NAMES = {
-    "lstm": "BiLSTM", "cnn": "CNN", "average": "Average", "none": "no encoder",
-    "han_rnn": "HANrnn", "han_conv": "HANconv", "han_none": "HANnoenc",
-    "flan_rnn": "FLANrnn", "flan_conv": "FLANconv", "flan_none": "FLANnoenc",
-}  # fmt: skip
-ATTENTION_NAMES = {"tanh": "additive", "dot": "scaled dot", "uniform": "uniform", "given": "given"}
-
 
 @dataclass(frozen=True)
 class Result:
@@ -67,14 +60,6 @@ class Result:
         if self.documents is not None:
             return self.documents, self.documents_layer
         return experiment(self.traces), self.traces_layer
-
-    @property
-    def title(self) -> str:
-        """The run in words, for captions."""
-        run = self.record["run"]
-        model = f"{ENCODER_NAMES[run['encoder']]} with {ATTENTION_NAMES[run['attention']]} attention"
-        name = f"{run['corpus']}, {model}, one seed ({run['seed']})"
-        return name if run["selection"] == "dev" else f"{name}, checkpoint chosen on the {run['selection']} set"
 
     @property
     def traces_layer(self) -> str:
@@ -106,6 +91,20 @@ def archive_folder(required: bool = True) -> Path | None:
             "no data/archive found here or above; run inside the repository or set ATTN_ARCHIVE to that folder"
         )
     return None
+
+
+def reported_folder() -> Path:
+    """data/reported, found like the archive: beside $ATTN_ARCHIVE, upward from here, or beside the package."""
+    named = os.environ.get("ATTN_ARCHIVE")
+    here = Path.cwd()
+    starts = [Path(named).resolve().parent] if named else []
+    starts += [place / "data" for place in (here, *here.parents, Path(__file__).parents[1])]
+    for place in starts:
+        if (place / "reported" / "tolerances.csv").is_file():
+            return place / "reported"
+    raise AttnError(
+        "no data/reported found here or above; run inside the repository or set ATTN_ARCHIVE to its data/archive"
+    )
 
 
 def cache_store() -> Path:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from attn_core.archive import reported_folder
 from attn_core.corpora.batches import Documents, Encoded
 from attn_core.corpora.text import SPECIALS
 from attn_core.errors import AttnError
-from attn_core.reported import reported_folder
 
 STRENGTHS = (1.0, 4.0, 16.0)
 """Inverse penalties C that are tried; the development set chooses."""

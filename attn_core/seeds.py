@@ -6,7 +6,6 @@ import pandas as pd
 
 from attn_core import archive
 from attn_core.archive import Result
-from attn_core.commands import command
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.measures import seed_interval
@@ -55,36 +54,6 @@ def trained_twice(first: list[Result], second: list[Result]) -> list[int]:
     others = {result.record["run"]["seed"]: result for result in second}
     seeds = {result.record["run"]["seed"]: result for result in first}
     return [seed for seed, one in seeds.items() if seed in others and not same_training(one, others[seed])]
-
-
-def told_seeds_of(name: str, seeds: list[int]) -> str:
-    """'imdb (seeds 10, 50)'."""
-    return f"{name} (seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))})"
-
-
-def lacking(corpus: str, models: dict[str, list[Run]], stored: list[Result], seeds: int, most_named: int) -> str | None:
-    """One line naming the models of a data set that lack planned seeds and the next run to make; None where none does.
-
-    models: name -> its runs. stored: those of all models that are there. Where none is and there are more than
-    `most_named` models, they are counted, not named. A plan too small for a verdict is said so.
-    """
-    have = {result.key for result in stored}
-    few, plans, following = [], [], None
-    for name, runs in models.items():
-        absent = [run for run in runs if run.key not in have]
-        plan = planned(corpus, seeds, (runs[0].encoder, runs[0].attention))
-        if len(runs) - len(absent) < plan:
-            few.append(f"{name} ({len(runs) - len(absent)} of {plan} seeds)")
-            plans.append(plan)
-            following = following or absent[0]
-    if following is None:
-        return None
-    none = not any(run.key in have for runs in models.values() for run in runs)
-    told = f"no run of {len(models)} models" if none and len(models) > most_named else ", ".join(few)
-    of_plan = min(plans)
-    short = of_plan < min(seeds, HEADLINE_SEEDS) and not catalogue.corpus(corpus).generated
-    note = f" ({of_plan} planned; a verdict needs {HEADLINE_SEEDS})" * short
-    return f"{corpus}{note}: {told}; the next: {command(following)}"
 
 
 def book_seeds(corpus: str, count: int) -> tuple[int, ...]:

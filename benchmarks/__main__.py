@@ -8,7 +8,7 @@ python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & 
 import sys
 from pathlib import Path
 
-from attn_core import cost
+from attn_book import cost
 from benchmarks import bench_erasure, bench_experiments, bench_lengths, bench_network, bench_sweep, bench_training
 
 COLUMNS = ("name", "seconds", "plain", "ratio", "floor", "distance")

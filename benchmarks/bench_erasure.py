@@ -6,7 +6,7 @@ from time import process_time
 import numpy as np
 import torch
 
-from attn_core.cost import exponent
+from attn_book.cost import exponent
 from attn_core.experiments import draws as random
 from attn_core.experiments.erasure import NEVER, RANKINGS, document_table, removals
 from attn_core.models.hierarchical import build

@@ -16,7 +16,7 @@ mystnb:
 ---
 import pandas as pd
 
-from attn_core.notebook import gap, glue
+from attn_book.page import gap, glue
 
 glue(n=3)
 gap("run sst-lstm-tanh-1 is absent", "run sst-lstm-tanh-2 is absent")
@@ -57,7 +57,7 @@ corpus = "imdb"
 ```
 
 ```{code-cell} ipython3
-from attn_core.notebook import gap, glue
+from attn_book.page import gap, glue
 from attn_core.runs import Run, obtain
 
 gap("run of an earlier cell is absent")

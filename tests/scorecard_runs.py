@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from attn_core import data_counts, scorecard
+from attn_book import data_counts, scorecard
 from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.runs import SEEDS, Run, as_dict

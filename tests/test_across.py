@@ -8,11 +8,12 @@ from conftest import toy_pairs, toy_traces
 from plain import documents, output, output_under
 from scorecard_runs import scored_rows
 
-from attn_core import across, figures, weak
+from attn_book import across, figures, weak
+from attn_book import words as wording
+from attn_book.jain import tables as jain_tables
 from attn_core.archive import Result
 from attn_core.errors import AttnError
 from attn_core.experiments.reach import one_token_outputs
-from attn_core.jain import tables as jain_tables
 
 matplotlib.use("Agg")
 
@@ -97,18 +98,18 @@ def test_coverage_counts_the_seeds_of_the_model_with_fewest():
 
 def test_bounds_go_by_statistic():
     """What no share, ratio, change or JSD can be is never printed as the end of an interval."""
-    assert across.bounds("ratio_exact@0.05") == (0, 1) and across.bounds("median_change", "median") == (0, 1)
-    assert across.bounds("jsd_search@0.05") == across.bounds("ceiling") == (0, pytest.approx(np.log(2)))
-    assert across.bounds("jsd_search@0.05", "share_above_0.4") == (0, 1) == across.bounds("accuracy", "value")
-    assert across.bounds("tau_attention_gradient") == (-1, 1)
-    assert across.bounds("difference_loo") == (-np.inf, np.inf)
+    assert wording.bounds("ratio_exact@0.05") == (0, 1) and wording.bounds("median_change", "median") == (0, 1)
+    assert wording.bounds("jsd_search@0.05") == wording.bounds("ceiling") == (0, pytest.approx(np.log(2)))
+    assert wording.bounds("jsd_search@0.05", "share_above_0.4") == (0, 1) == wording.bounds("accuracy", "value")
+    assert wording.bounds("tau_attention_gradient") == (-1, 1)
+    assert wording.bounds("difference_loo") == (-np.inf, np.inf)
 
 
 def test_numbers_in_words():
-    assert across.told(0.5, 0.4, 1.2, bounds=(0, 1)) == "0.50 (0.40 to 1.00)"
-    assert across.told(0.5, np.nan, np.nan) == "0.50 (no interval)" and across.told(np.nan, 0, 0) == "–"
-    assert across.told(-0.001, -0.02, 0.004) == "0.00 (-0.02 to 0.00)"
-    assert across.seeds_in_words(np.int64(1)) == "1 seed" and across.seeds_in_words(3) == "3 seeds"
+    assert wording.told(0.5, 0.4, 1.2, bounds=(0, 1)) == "0.50 (0.40 to 1.00)"
+    assert wording.told(0.5, np.nan, np.nan) == "0.50 (no interval)" and wording.told(np.nan, 0, 0) == "–"
+    assert wording.told(-0.001, -0.02, 0.004) == "0.00 (-0.02 to 0.00)"
+    assert wording.seeds_in_words(np.int64(1)) == "1 seed" and wording.seeds_in_words(3) == "3 seeds"
 
 
 def test_models_no_better_than_the_largest_class_are_named():
@@ -286,8 +287,8 @@ def test_classes_of_the_authors_are_not_pooled():
 
 
 def test_parts_without_names_are_not_spoken_of():
-    assert across.spoken({"Above": "sst, imdb", "Below": "none", "Open": ""}) == ["Above: sst, imdb."]
-    assert across.spoken({"Above": "none"}) == ["none"]
+    assert wording.spoken({"Above": "sst, imdb", "Below": "none", "Open": ""}) == ["Above: sst, imdb."]
+    assert wording.spoken({"Above": "none"}) == ["none"]
     rows = pd.DataFrame({"corpus": ["sst", "imdb"], "n_seeds": [9, 3]})
     assert (
         across.told_few(rows) == "Fewer than 5 seeds: imdb (3)"

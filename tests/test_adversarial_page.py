@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scorecard_runs import scored_rows
 
-from attn_core.jain import adversarial_page, claims, heights
+from attn_book.jain import adversarial_page, claims, heights
 
 SETS = ["sst", "imdb", "snli"]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core import cost
-from attn_core.cost import operations
+from attn_book import cost
+from attn_book.cost import operations
 from attn_core.sweep import expand, read_grid
 from benchmarks import bench_erasure, bench_lengths, bench_sweep
 

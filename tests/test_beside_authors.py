@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scorecard_runs import result_of, seeds_of
 
-from attn_core.jain import authors, beside_authors
-from attn_core.reported import reported
+from attn_book.jain import authors, beside_authors
+from attn_book.reported import reported
 
 THREE, FOUR = "difference_loo", "difference_gradient"
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from miniature import FRONT, GAPPY, WAITING
 
-from attn_core import book, notebook
+from attn_book import build
 from attn_core.errors import AttnError
 
 ROOT = Path(__file__).parents[1]
@@ -36,16 +36,16 @@ def miniature(tmp_path_factory):
     chapters = [{"file": name} for name in ("template", "gappy", "waiting", "status", "references")]
     toc = {"format": "jb-book", "root": "index", "chapters": chapters}
     (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
-    assert book.build(root, jobs=2) == 0, (root / "_build" / "sphinx.log").read_text()
+    assert build.build(root, jobs=2) == 0, (root / "_build" / "sphinx.log").read_text()
     return root
 
 
 @pytest.mark.slow
 def test_every_page_of_the_toc_is_built(miniature):
-    assert book.toc_pages(miniature) == ["index", "template", "gappy", "waiting", "status", "references"]
-    assert book.check_html(miniature) == []
+    assert build.toc_pages(miniature) == ["index", "template", "gappy", "waiting", "status", "references"]
+    assert build.check_html(miniature) == []
     (miniature / "_build" / "html" / "gappy.html").rename(miniature / "gone.html")
-    assert book.check_html(miniature) == ["_build/html/gappy.html was not written"]
+    assert build.check_html(miniature) == ["_build/html/gappy.html was not written"]
     (miniature / "gone.html").rename(miniature / "_build" / "html" / "gappy.html")
 
 
@@ -74,7 +74,7 @@ def test_status_page_names_pages_and_runs(miniature, tmp_path):
     record |= {"seconds": {"train": 60.0, "trace": 1.4}, "device": "cpu", "versions": {"torch": "2"}}
     (tmp_path / "data" / "archive" / "k").mkdir(parents=True)
     (tmp_path / "data" / "archive" / "k" / "record.json").write_text(json.dumps(record))
-    from attn_core.status import run_table
+    from attn_book.build import run_table
 
     told = run_table(tmp_path)
     assert "| sst | lstm | tanh | 10 | 0.812 | 0.750 | 61 | abc | cpu |" in told and "torch 2 (1 runs)" in told
@@ -82,7 +82,7 @@ def test_status_page_names_pages_and_runs(miniature, tmp_path):
 
 @pytest.mark.slow
 def test_gap_boxes_are_listed(miniature, capsys):
-    book.remarks(miniature)
+    build.remarks(miniature)
     out = capsys.readouterr().out
     assert "  gap    gappy: run sst-lstm-tanh-1 is absent\n" in out and "5 absent runs are shown as gap boxes" in out
     assert (
@@ -106,7 +106,7 @@ def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
     with pytest.raises(
         AttnError, match="^page waiting stopped in cell 3: AbsentRun: run imdb-lstm-tanh-999999999-.*attn_core run"
     ):
-        notebook.execute("waiting", root=root)
+        build.execute("waiting", root=root)
     assert not (root / "_build").exists(), "nothing to look into"
 
 
@@ -114,7 +114,7 @@ def test_a_shortened_page_is_tried_again(tmp_path, capsys):
     code = "from attn_core.runs import AbsentRun\nraise AbsentRun('run x is absent')"
     root = small_book(tmp_path, waiting=code)
     for _ in range(2):
-        assert book.build(root, html=False) == 0
+        assert build.build(root, html=False) == 0
         out = capsys.readouterr().out
         assert "1 pages, 1 to run" in out and "  gap    waiting: run x is absent\n" in out
 
@@ -124,7 +124,7 @@ def test_a_dead_label_fails_the_build(miniature, tmp_path, capsys):
     root = tmp_path / "book"
     shutil.copytree(miniature, root, ignore=shutil.ignore_patterns("_build"))
     (root / "book" / "index.md").write_text(FRONT + "\n{ref}`nowhere`\n")
-    assert book.build(root) == 1
+    assert build.build(root) == 1
     assert "undefined label: 'nowhere'" in capsys.readouterr().out
 
 
@@ -141,11 +141,11 @@ def small_book(root: Path, **sources: str) -> Path:
 
 
 def test_unchanged_pages_are_skipped_and_changed_ones_run(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(book, "common_stamp", lambda root: "fixed")  # test_the_stamp_follows_… looks at it
+    monkeypatch.setattr(build, "common_stamp", lambda root: "fixed")  # test_the_stamp_follows_… looks at it
     root = small_book(tmp_path, one="1", two="2")
 
     def printed(**options):
-        assert book.build(root, html=False, **options) == 0
+        assert build.build(root, html=False, **options) == 0
         return capsys.readouterr().out
 
     assert "2 pages, 2 to run, 0 unchanged" in printed()
@@ -163,7 +163,7 @@ def test_failures_are_listed(tmp_path, capsys):
     toc = yaml.safe_load((root / "book" / "_toc.yml").read_text())
     toc["chapters"] = [{"file": "good", "sections": [{"file": name} for name in ("bad", "printed", "absent")]}]
     (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
-    assert book.build(root) == 1
+    assert build.build(root) == 1
     errors = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  error")]
     for expected in (
         "page bad stopped in cell 3: ZeroDivisionError: division by zero",
@@ -178,11 +178,11 @@ def test_failures_are_listed(tmp_path, capsys):
 
 def test_orphans_are_removed(tmp_path):
     root = small_book(tmp_path, good="1")
-    assert book.execute_pages(root) == []
+    assert build.execute_pages(root) == []
     (root / "notebooks" / "good.md").unlink()
     own = root / "book" / "own.ipynb"
     own.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
-    book.execute_pages(root)
+    build.execute_pages(root)
     assert not (root / "book" / "good.ipynb").exists() and own.exists()
 
 
@@ -190,7 +190,7 @@ def test_the_stamp_follows_data_and_archive(tmp_path):
     (tmp_path / "data" / "archive" / "run").mkdir(parents=True)
     for name in ("reported", "measured"):
         (tmp_path / "data" / name).mkdir()
-    seen = [book.common_stamp(tmp_path)]
+    seen = [build.common_stamp(tmp_path)]
     for name, text in (
         ("data/reported/table.csv", "a"),
         ("data/archive/run/record.json", "{}"),
@@ -199,10 +199,10 @@ def test_the_stamp_follows_data_and_archive(tmp_path):
         ("data/measured/seconds.csv", "1"),
     ):
         (tmp_path / name).write_text(text)
-        seen.append(book.common_stamp(tmp_path))
+        seen.append(build.common_stamp(tmp_path))
     assert len(set(seen)) == len(seen)
     (tmp_path / "README.md").write_text("x")
-    assert book.common_stamp(tmp_path) == seen[-1]
+    assert build.common_stamp(tmp_path) == seen[-1]
 
 
 # ---- as readers see it -----------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pandas
 import pytest
 
-from attn_core import reported
+from attn_book import reported
 from attn_core.corpora import catalogue, encode, load, prepare, read, text
 from attn_core.corpora.encoding import build
 from attn_core.errors import AttnError

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from scorecard_runs import PUBLIC, result_of, row_for, seeds_of, whole
 
-from attn_core import data_counts, scorecard
+from attn_book import data_counts, scorecard
+from attn_book.jain import causes, causes_page, causes_words
+from attn_book.reported import reported
 from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.jain import causes, causes_page, causes_words
-from attn_core.reported import reported
 from attn_core.runs import SEEDS, Run, as_dict
 
 PLACE = {

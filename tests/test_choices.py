@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core.jain import claims, paired_choices, search_choices, variants
+from attn_book.jain import claims, paired_choices, search_choices, variants
 from attn_core.measures import seed_interval
 
 PAIRED = ["corpus", "encoder", "measure", "n_seeds", "standard", "variant", "difference", "low", "high"]

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scorecard_runs import result_of, scored_rows
 
+from attn_book.jain import claims
 from attn_core import measures
-from attn_core.jain import claims
 
 
 def test_claims_lie_on_a_side_only_with_five_seeds():

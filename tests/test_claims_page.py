@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scorecard_runs import scored_rows
 
-from attn_core.jain import claims, claims_page
+from attn_book.jain import claims, claims_page
 
 ONE, TWO, SEVEN = (claims.CLAIMS[i].item for i in (0, 1, 6))
 LATE = "added after the runs of this model and data set"

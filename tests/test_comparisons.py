@@ -8,8 +8,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from attn_core.jain import comparisons
-from attn_core.reported import FINAL_RUN
+from attn_book.jain import comparisons
+from attn_book.reported import FINAL_RUN
 
 
 def test_sizes_draw_every_seed_and_the_authors():

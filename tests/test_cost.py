@@ -4,7 +4,7 @@ import numpy as np
 import plain_network
 import pytest
 
-from attn_core import cost
+from attn_book import cost
 from attn_core.errors import AttnError
 
 

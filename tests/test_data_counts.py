@@ -3,9 +3,9 @@
 import pytest
 from scorecard_runs import PUBLIC, result_of, whole
 
-from attn_core import data_counts, scorecard
-from attn_core.debate import scorecard_counts
-from attn_core.reported import reported
+from attn_book import data_counts, scorecard
+from attn_book.debate import scorecard_counts
+from attn_book.reported import reported
 
 RULES = list(reported("tolerances", paper="jain").itertuples())
 

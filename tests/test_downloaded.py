@@ -8,19 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from attn_core import notebook
+from attn_book import build
 
 ROOT = Path(__file__).parents[1]
 HIDE = """import sys
-sys.path[:] = [p for p in sys.path if not (p and sys.modules["os"].path.isfile(p + "/attn_core/notebook.py"))]
+exists, ours = sys.modules["os"].path.isfile, ("/attn_core/archive.py", "/attn_book/page.py")
+sys.path[:] = [p for p in sys.path if not (p and any(exists(p + file) for file in ours))]
 sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in str(getattr(f, "__module__", f)).lower()]
 """
-"""As on a machine where the package is not installed."""
+"""As on a machine where the packages are not installed."""
 
 
 def guard_cell(page: str = "jain/04-1-correlation") -> str:
     """The generated cell behind a page's parameters, with the parameters in front of it."""
-    cells = [cell for cell in notebook.convert(page, ROOT).cells if cell.cell_type == "code"]
+    cells = [cell for cell in build.convert(page, ROOT).cells if cell.cell_type == "code"]
     assert cells[1].metadata["tags"] == ["guard", "remove-cell"]
     return f"{cells[0].source}\n{cells[1].source}\nprint(archive_folder())"
 
@@ -64,7 +65,8 @@ def test_without_package_and_clone_one_clear_line(empty):
 
 def test_with_the_package_alone_one_clear_line(empty):
     """As `pip install` leaves it: the package without data. Notebooks show the AttnError as one line."""
-    shutil.copytree(ROOT / "attn_core", empty / "attn_core", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in (ROOT / "attn_core", ROOT / "book" / "attn_book"):
+        shutil.copytree(folder, empty / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
     done = run_in(empty, guard_cell(), installed=False)
     last = done.stderr.strip().splitlines()[-1]
     assert done.returncode != 0 and last == (
@@ -84,7 +86,7 @@ def test_a_downloaded_notebook_runs_in_an_empty_folder(empty, monkeypatch):
     import nbformat
     import papermill
 
-    nbformat.write(notebook.convert("jain/01-introduction", ROOT), empty / "page.ipynb")
+    nbformat.write(build.convert("jain/01-introduction", ROOT), empty / "page.ipynb")
     monkeypatch.setenv("ATTN_ARCHIVE", str(ROOT / "data" / "archive"))
     monkeypatch.chdir(empty)
     papermill.execute_notebook("page.ipynb", "done.ipynb", {"epsilon": 0.1}, cwd=empty, progress_bar=False)

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attn_book.debate import exchanged
+from attn_book.serrano import pages as serrano_pages
 from attn_core.archive import Result
-from attn_core.debate import exchanged
 from attn_core.experiments import erasure
 from attn_core.experiments.controls import ceiling
 from attn_core.measures import LN2
-from attn_core.serrano import pages as serrano_pages
 from attn_core.traces import Traces
 
 

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from test_exchanged import made_up
 
+from attn_book.debate import exchanged
+from attn_book.debate import exchanged_words as words
 from attn_core.archive import Result
-from attn_core.debate import exchanged
-from attn_core.debate import exchanged_words as words
 from attn_core.errors import AttnError
 
 

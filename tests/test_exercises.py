@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from attn_core import notebook
+from attn_book import build
 
 ROOT = Path(__file__).parents[1]
-PAGES = {**notebook.pages(ROOT), "_template": ROOT / "notebooks" / "_template.md"}
+PAGES = {**build.pages(ROOT), "_template": ROOT / "notebooks" / "_template.md"}
 PROSE = [ROOT / "book" / name for name in ("how-to-read.md", "notation.md")]
 FEWEST = 2
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from plain_network import random_documents, random_model
 
-from attn_core import notebook
+from attn_book import build
 from attn_core.any_encoder import trace_any
 from attn_core.errors import AttnError
 from attn_core.models.attention import Additive
@@ -31,8 +31,8 @@ EXPECTED = {
 
 def examples() -> dict[str, str]:
     """Tag -> code of the three example cells."""
-    _, path = notebook.locate("extending", ROOT)
-    cells = [cell for cell in notebook.read_source(path).cells if cell.cell_type == "code"]
+    _, path = build.locate("extending", ROOT)
+    cells = [cell for cell in build.read_source(path).cells if cell.cell_type == "code"]
     return {tag: cell.source for cell in cells for tag in cell.metadata.get("tags", []) if tag in EXPECTED}
 
 

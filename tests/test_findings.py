@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scorecard_runs import result_of
 
-from attn_core.debate import findings
+from attn_book.debate import findings
 from attn_core.measures import seed_interval
 from attn_core.runs import SEEDS
 

@@ -7,8 +7,8 @@ matplotlib.use("Agg")
 
 import pandas as pd
 
-from attn_core.jain import grid_tables, grids
-from attn_core.reported import APRIL_RUN, FINAL_RUN
+from attn_book.jain import grid_tables, grids
+from attn_book.reported import APRIL_RUN, FINAL_RUN
 
 LSTM, AVERAGE = ("lstm", "tanh"), ("average", "tanh")
 

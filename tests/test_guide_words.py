@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attn_book.wiegreffe import guide_tables, guide_words, leakage
+from attn_book.wiegreffe.differences import UNSHOWN
 from attn_core.experiments import guides
-from attn_core.wiegreffe import guide_tables, guide_words, leakage
-from attn_core.wiegreffe.differences import UNSHOWN
 
 REPORTED = Path(__file__).parents[1] / "data" / "reported"
 

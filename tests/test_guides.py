@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from scipy.stats import false_discovery_control, ttest_rel
 
+from attn_book.reported import reported
+from attn_book.wiegreffe import differences, leakage, runs, scores, tables
 from attn_core.experiments import guides
-from attn_core.reported import reported
 from attn_core.runs import SEEDS
-from attn_core.wiegreffe import differences, leakage, runs, scores, tables
 
 LEVELS = {
     "uniform": 0.80, "trained": 0.81, "own": 0.83, "adversary": 0.60, "permuted": 0.80, "swapped": 0.82,

@@ -4,8 +4,8 @@ import matplotlib
 import numpy as np
 import pandas as pd
 
-from attn_core.jain import heights as jain_heights
-from attn_core.jain import tables as jain_tables
+from attn_book.jain import heights as jain_heights
+from attn_book.jain import tables as jain_tables
 
 matplotlib.use("Agg")
 

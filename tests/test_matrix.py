@@ -9,11 +9,11 @@ from scorecard_runs import result_of as scorecard_result
 from scorecard_runs import whole
 from wiegreffe_results import curve
 
-from attn_core import weak
-from attn_core.debate import matrix, matrix_words, verdict
+from attn_book import weak
+from attn_book.debate import matrix, matrix_words, verdict
+from attn_book.reported import reported
+from attn_book.wiegreffe import runs as wiegreffe_runs
 from attn_core.measures import seed_interval
-from attn_core.reported import reported
-from attn_core.wiegreffe import runs as wiegreffe_runs
 
 
 def cells(*rows) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pytest
 from test_matrix import HIGH, LOW, WIDE, cells
 
-from attn_core.debate.matrix_figure import matrix_figure
+from attn_book.debate.matrix_figure import matrix_figure
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import pandas as pd
 from test_matrix import HIGH, LOW, cells
 
-from attn_core.debate import diabetes, matrix_words
+from attn_book.debate import diabetes, matrix_words
 
 
 def test_tables_of_one_paper_link_each_cell_to_its_page():

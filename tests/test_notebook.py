@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attn_core import notebook
+from attn_book import build
+from attn_book.page import ParameterError, check, declared, guard
 from attn_core.errors import AttnError
-from attn_core.parameters import ParameterError, check, declared, guard
 
 JUPYTEXT = "jupytext: {text_representation: {extension: .md, format_name: myst}}"
 HEAD = f"---\n{JUPYTEXT}\nattn: {{smoke: {{n: 2}}, takes: {{n: 1}}}}\n---\n\n# A page\n\n"
@@ -171,9 +171,9 @@ def test_guard_refuses_an_injected_name():
 
 def test_locate_names_the_nearest_page(tmp_path):
     write_page(tmp_path, "jain/04-1-correlation")
-    assert notebook.locate("04-1-correlation", tmp_path)[0] == "jain/04-1-correlation"
+    assert build.locate("04-1-correlation", tmp_path)[0] == "jain/04-1-correlation"
     with pytest.raises(AttnError, match="no page 'jain/04-1-corelation'; did you mean 'jain/04-1-correlation'"):
-        notebook.locate("jain/04-1-corelation", tmp_path)
+        build.locate("jain/04-1-corelation", tmp_path)
 
 
 def test_a_page_without_parameters_cell_is_refused(tmp_path):
@@ -181,21 +181,21 @@ def test_a_page_without_parameters_cell_is_refused(tmp_path):
     path.parent.mkdir()
     path.write_text(HEAD + CELL.format(tags="", code="n = 1"))
     with pytest.raises(AttnError, match="page bare: its first code cell must be tagged `parameters`"):
-        notebook.parameters_of("bare", tmp_path)
+        build.parameters_of("bare", tmp_path)
 
 
 def test_convert_puts_the_guard_behind_the_parameters(tmp_path):
     write_page(tmp_path, "tiny", PARAMETERS, "print(n)")
-    (written,) = notebook.convert_all(tmp_path / "out", tmp_path)
+    (written,) = build.convert_all(tmp_path / "out", tmp_path)
     cells = [cell for cell in json.loads(written.read_text())["cells"] if cell["cell_type"] == "code"]
     assert written == tmp_path / "out" / "tiny.ipynb"
     assert [cell["metadata"].get("tags") for cell in cells[:2]] == [["parameters"], ["guard", "remove-cell"]]
     assert "guard(globals(), 'tiny', {'n': 1}, n=3, epsilon=0.05" in "".join(cells[1]["source"])
-    assert notebook.parameters_of(written) == DEFAULTS and notebook.smoke_of("tiny", tmp_path) == {"n": 2}
+    assert build.parameters_of(written) == DEFAULTS and build.smoke_of("tiny", tmp_path) == {"n": 2}
 
 
 def test_execute_with_other_parameters(tmp_path):
-    code = "from attn_core.notebook import gap, glue\nglue(n=n, eps=epsilon, bins=bins, m='-1 `x-2 = -3`, 4-5')"
+    code = "from attn_book.page import gap, glue\nglue(n=n, eps=epsilon, bins=bins, m='-1 `x-2 = -3`, 4-5')"
     code += "\nglue(both=['a', 'b (-0.2)'])"
     code += "\ngap('run x', 'run <y>')"
     code += "\nimport pandas\ncells = pandas.DataFrame({'gap': ['10% (-0.2% to 0.3%) *', '<code>-1</code>']})"
@@ -203,7 +203,7 @@ def test_execute_with_other_parameters(tmp_path):
     code += f"\nfrom IPython.display import Markdown, display\ndisplay(Markdown({row!r}))"
     code += "\ncells.style.set_properties(margin='-1px')"
     write_page(tmp_path, "tiny", PARAMETERS, code)
-    path = notebook.execute("tiny", {"n": "5", "bins": "0,1"}, tmp_path / "done.ipynb", tmp_path)
+    path = build.execute("tiny", {"n": "5", "bins": "0,1"}, tmp_path / "done.ipynb", tmp_path)
     assert outputs(path, "application/papermill.record/text/plain") == [
         "5",
         "0.05",
@@ -219,7 +219,7 @@ def test_execute_with_other_parameters(tmp_path):
     page = json.loads(path.read_text())
     assert page["metadata"]["attn"]["parameters"] == {**DEFAULTS, "n": 5, "bins": [0.0, 1.0]}
     assert str(tmp_path) not in path.read_text(), "no path of this machine in a published notebook"
-    again = notebook.execute(path, {"n": "6"}, tmp_path / "again.ipynb")  # an executed, downloaded notebook
+    again = build.execute(path, {"n": "6"}, tmp_path / "again.ipynb")  # an executed, downloaded notebook
     assert outputs(again, "application/papermill.record/text/plain")[0] == "6"
 
 
@@ -228,7 +228,7 @@ def test_execute_refuses_before_anything_runs(tmp_path):
     before = sorted(tmp_path.rglob("*"))
     for wrong in ({"m": "1"}, {"n": "many"}, {"n": "0"}):
         with pytest.raises(ParameterError):
-            notebook.execute("tiny", wrong, tmp_path / "done.ipynb", tmp_path)
+            build.execute("tiny", wrong, tmp_path / "done.ipynb", tmp_path)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -237,8 +237,8 @@ def test_papermill_itself_is_refused_too(tmp_path):
     import papermill
 
     write_page(tmp_path, "tiny", PARAMETERS, "open('ran', 'w')")
-    (written,) = notebook.convert_all(root=tmp_path)
-    with notebook._environment(str(tmp_path)):
+    (written,) = build.convert_all(root=tmp_path)
+    with build._environment(str(tmp_path)):
         for wrong, expected in (({"m": 1}, "has no parameter 'm'"), ({"n": "many"}, "n must be int, got 'many'")):
             with pytest.raises(papermill.PapermillExecutionError) as error:
                 papermill.execute_notebook(written, tmp_path / "out.ipynb", wrong, cwd=tmp_path, progress_bar=False)
@@ -249,7 +249,7 @@ def test_papermill_itself_is_refused_too(tmp_path):
 def test_a_failing_cell_is_one_line(tmp_path):
     write_page(tmp_path, "tiny", PARAMETERS, "1 / 0")
     with pytest.raises(AttnError, match="page tiny stopped in cell 3: ZeroDivisionError: division by zero; ") as error:
-        notebook.execute("tiny", None, tmp_path / "done.ipynb", tmp_path)
+        build.execute("tiny", None, tmp_path / "done.ipynb", tmp_path)
     assert "\n" not in str(error.value) and not (tmp_path / "done.ipynb").exists()
     assert (tmp_path / "_build" / "failed" / "tiny.ipynb").is_file()
 
@@ -258,10 +258,10 @@ def test_a_figure_cell_keeps_one_figure(tmp_path):
     """A gap box beside a picture moves to a cell of its own, else two figures would share one label."""
     code = (
         "---\nmystnb:\n  figure: {name: fig-a, caption: A}\n---\nimport matplotlib.pyplot as plt\n"
-        "from attn_core.notebook import gap\ngap('run x')\nplt.plot([1, 2])\nplt.show()"
+        "from attn_book.page import gap\ngap('run x')\nplt.plot([1, 2])\nplt.show()"
     )
     path = write_page(tmp_path)
     path.write_text(path.read_text() + "```{code-cell} ipython3\n" + code + "\n```\n")
-    cells = json.loads(notebook.execute("tiny", None, tmp_path / "a.ipynb", tmp_path).read_text())["cells"]
+    cells = json.loads(build.execute("tiny", None, tmp_path / "a.ipynb", tmp_path).read_text())["cells"]
     kinds = [[list(o["data"])[0] for o in cell["outputs"]] for cell in cells if cell.get("outputs")]
     assert kinds == [["image/png"], ["text/html"]]

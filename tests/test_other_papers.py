@@ -3,8 +3,8 @@
 import pandas as pd
 from wiegreffe_results import curve, guided, uniform_test
 
-from attn_core.debate import other_papers
-from attn_core.scorecard import added_after, scorecard
+from attn_book.debate import other_papers
+from attn_book.scorecard import added_after, scorecard
 
 
 def test_without_runs_the_sentence_says_so():

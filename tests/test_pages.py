@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from attn_core import book, notebook
-from attn_core.parameters import check
-from attn_core.reported import reported
+from attn_book import build
+from attn_book.page import check
+from attn_book.reported import reported
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(notebook.pages(ROOT))
+PAGES = sorted(build.pages(ROOT))
 SOURCES = [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]
 
 
 def test_toc_and_sources_agree():
     prose = {path.stem for path in (ROOT / "book").glob("*.md")} | {"status"}  # the build writes status.md
-    toc = book.toc_pages(ROOT)
+    toc = build.toc_pages(ROOT)
     assert len(set(toc)) == len(toc)
     assert set(toc) == set(PAGES) | prose
     assert not set(PAGES) & prose, "a page is prose or a notebook, not both"
@@ -25,17 +25,17 @@ def test_toc_and_sources_agree():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_parameters_are_literals_with_smoke_values(page):
-    defaults = notebook.parameters_of(page, ROOT)
-    takes = notebook.read_source(notebook.locate(page, ROOT)[1]).metadata["attn"].get("takes", {})
+    defaults = build.parameters_of(page, ROOT)
+    takes = build.read_source(build.locate(page, ROOT)[1]).metadata["attn"].get("takes", {})
     assert defaults and set(takes) <= set(defaults)
     assert check(defaults, defaults, page, takes) == defaults
-    notebook.smoke_of(page, ROOT)
+    build.smoke_of(page, ROOT)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_executes(page, tmp_path):
     """With the small parameters of its front matter; gap boxes are allowed, tracebacks are not."""
-    path = notebook.execute(page, notebook.smoke_of(page, ROOT), tmp_path / "page.ipynb", ROOT)
+    path = build.execute(page, build.smoke_of(page, ROOT), tmp_path / "page.ipynb", ROOT)
     assert "Traceback (most recent call last)" not in path.read_text()
 
 
@@ -81,7 +81,8 @@ def cells_of(path: Path) -> list[str]:
 
 def test_code_is_no_wider_than_a_screen():
     """At most 120 characters in modules, tests and the cells of pages; cells of parameters have their own layout."""
-    modules = [path for folder in ("attn_core", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    folders = ("attn_core", "book/attn_book", "tests", "benchmarks")
+    modules = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     code = {path.relative_to(ROOT): path.read_text() for path in modules}
     for path in (ROOT / "notebooks").rglob("*.md"):
         cells = cells_of(path)

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 from conftest import toy_pairs, toy_traces
 
+from attn_book.jain import grid_tables, grids, panels
+from attn_book.reported import APRIL_RUN, FINAL_RUN
 from attn_core import archive
 from attn_core.errors import AttnError
 from attn_core.experiments import document_table, edges, summary_table
-from attn_core.jain import grid_tables, grids, panels
 from attn_core.measures import seed_interval
-from attn_core.reported import APRIL_RUN, FINAL_RUN
 from attn_core.runs import Run, as_dict
 
 LSTM, AVERAGE = ("lstm", "tanh"), ("average", "tanh")

@@ -3,7 +3,7 @@
 import pandas as pd
 from scorecard_runs import scored_rows
 
-from attn_core.jain import claims, permutation_page, tables
+from attn_book.jain import claims, permutation_page, tables
 
 LOW, HIGH = tables.BINS[0], tables.BINS[-1]
 

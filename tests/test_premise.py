@@ -9,7 +9,7 @@ import pytest
 from conftest import toy_pairs
 from test_panels import store_run
 
-from attn_core.jain import premise
+from attn_book.jain import premise
 from attn_core.runs import Run
 
 COLUMNS = ("encoder own shuffled difference low high n_seeds majority n_train printed printed_train").split()

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from scorecard_runs import PUBLIC, result_of, row_for, seeds_of
 
-from attn_core import data_counts, experiments, scorecard
+from attn_book import data_counts, scorecard
+from attn_book.reported import FINAL_RUN, class_label, reported, value
+from attn_core import experiments
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
-from attn_core.reported import FINAL_RUN, class_label, reported, value
 from attn_core.runs import ATTENTIONS, ENCODERS, SEEDS
 from attn_core.seeds import book_seeds, over_seeds, paired_difference
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from scorecard_runs import row_for, seeds_of
 
-from attn_core import scorecard
+from attn_book import scorecard
 
 
 def test_bins_need_twenty_documents():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from test_scorecard_page import row_of
 
-from attn_core.debate import scorecard_counts, scorecard_page
+from attn_book.debate import scorecard_counts, scorecard_page
 
 
 def test_rows_that_nothing_would_pass_are_counted():

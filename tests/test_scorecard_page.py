@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from scorecard_runs import seeds_of
 
-from attn_core import figures, notebook, scorecard
-from attn_core.debate import scorecard_counts, scorecard_page
+from attn_book import build, figures, scorecard
+from attn_book.debate import scorecard_counts, scorecard_page
+from attn_book.jain import causes_page
+from attn_book.reported import reported
 from attn_core.errors import AttnError
-from attn_core.jain import causes_page
-from attn_core.reported import reported
 from attn_core.runs import AbsentRun
 
 
@@ -275,7 +275,7 @@ def test_words_of_the_scorecard():
 
 
 def test_rows_link_to_pages_that_exist():
-    known = notebook.pages(Path(__file__).parents[1])
+    known = build.pages(Path(__file__).parents[1])
     assert {scorecard.page_of(item) for item in reported("tolerances", paper="jain")["item"]} <= set(known)
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core import across
-from attn_core.jain import tables as jain_tables
+from attn_book import across
+from attn_book.across import lacking
+from attn_book.jain import tables as jain_tables
 from attn_core.runs import SEEDS, Run
-from attn_core.seeds import LOSSES_ALIKE, lacking, planned, same_training
+from attn_core.seeds import LOSSES_ALIKE, planned, same_training
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 from conftest import toy_traces
 from scipy.stats import spearmanr
 
+from attn_book.serrano import besides
 from attn_core.experiments.erasure import RANKINGS
 from attn_core.experiments.removal import NEVER, removals
 from attn_core.experiments.single import distributions
-from attn_core.serrano import besides
 
 
 def table_of(attention, gradient, n=4):

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from conftest import toy_traces
 
+from attn_book.serrano import dealt
+from attn_book.serrano.scores import VALUES
 from attn_core.experiments.erasure import document_table, summary_table
 from attn_core.experiments.single import weights_dealt_anew
-from attn_core.serrano import dealt
-from attn_core.serrano.scores import VALUES
 
 
 @pytest.fixture(scope="module")

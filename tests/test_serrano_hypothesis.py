@@ -5,12 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core.archive import Result
-from attn_core.experiments.erasure import RANKINGS
-from attn_core.measures import seed_interval
-from attn_core.runs import SEEDS
-from attn_core.serrano import erasure_figures
-from attn_core.serrano.hypothesis import (
+from attn_book.serrano import erasure_figures
+from attn_book.serrano.hypothesis import (
     TESTS,
     each_encoder,
     gaps,
@@ -22,6 +18,10 @@ from attn_core.serrano.hypothesis import (
     told_each,
     told_left,
 )
+from attn_core.archive import Result
+from attn_core.experiments.erasure import RANKINGS
+from attn_core.measures import seed_interval
+from attn_core.runs import SEEDS
 
 matplotlib.use("agg")
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from test_serrano_scores import made_up, result_of, six_models
 
+from attn_book.serrano.intervals import documents_of_few, over_a_sample, over_documents
+from attn_book.serrano.pages import summaries
+from attn_book.serrano.tables import rankings
 from attn_core import archive
 from attn_core.experiments import erasure
 from attn_core.measures import bootstrap_interval
 from attn_core.runs import SEEDS
-from attn_core.serrano.intervals import documents_of_few, over_a_sample, over_documents
-from attn_core.serrano.pages import summaries
-from attn_core.serrano.tables import rankings
 
 
 def test_documents_that_are_all_alike_have_no_interval_of_width_zero():

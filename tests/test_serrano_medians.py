@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core.serrano import medians
+from attn_book.serrano import medians
 
 
 def by_hand(**medians_of) -> pd.DataFrame:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from conftest import toy_traces
 
+from attn_book.serrano import one_document
 from attn_core.corpora.batches import Documents
 from attn_core.errors import AttnError
 from attn_core.experiments.single import distributions, logits_without
-from attn_core.serrano import one_document
 from attn_core.traces import Traces
 
 ONE = Traces(

@@ -9,15 +9,15 @@ import pytest
 from matplotlib.colors import to_rgba
 from test_serrano_scores import SUMMARIES, made_up, result_of, six_models
 
+from attn_book.serrano import claims as serrano_claims
+from attn_book.serrano import figures as serrano_figures
+from attn_book.serrano import pages as serrano_pages
+from attn_book.serrano import scores as serrano_scores
+from attn_book.serrano import single_figures
 from attn_core import baselines
 from attn_core.errors import AttnError
 from attn_core.experiments import erasure
 from attn_core.runs import HIERARCHICAL, SEEDS
-from attn_core.serrano import claims as serrano_claims
-from attn_core.serrano import figures as serrano_figures
-from attn_core.serrano import pages as serrano_pages
-from attn_core.serrano import scores as serrano_scores
-from attn_core.serrano import single_figures
 
 
 @pytest.fixture(autouse=True)

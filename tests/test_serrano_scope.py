@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core.serrano import scope
+from attn_book.serrano import scope
 from attn_core.traces import Traces
 
 RIVAL = ([0.4, 0.3, 0.3], [[0, 2, 0], [3, 0, 0], [3, 0, 0]])

@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core import baselines, notebook, scorecard
+from attn_book import build, scorecard
+from attn_book.reported import reported
+from attn_book.serrano import scores as serrano_scores
+from attn_core import baselines
 from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import erasure
-from attn_core.reported import reported
 from attn_core.runs import HIERARCHICAL, SEEDS, Run, as_dict
-from attn_core.serrano import scores as serrano_scores
 from attn_core.traces import Traces
 
 RULES = reported("tolerances", paper="serrano")
@@ -82,7 +83,7 @@ def test_rules_name_models_sides_and_pages_that_exist():
     for rule in RULES.itertuples():
         assert rule.corpus in CATALOGUE and set(rule.encoder.split("-")) <= set(HIERARCHICAL), rule
         assert not rule.item.startswith("claim") or rule.rule.startswith(("lower end", "upper end")), rule
-    assert {serrano_scores.page_of(item) for item in RULES["item"]} <= set(notebook.pages(Path(__file__).parents[1]))
+    assert {serrano_scores.page_of(item) for item in RULES["item"]} <= set(build.pages(Path(__file__).parents[1]))
     assert RULES["reason"].str.contains("added before any run").all()
 
 

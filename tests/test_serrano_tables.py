@@ -6,15 +6,15 @@ import pandas as pd
 import pytest
 from test_serrano_scores import SUMMARIES, made_up, six_models
 
-from attn_core.archive import ENCODER_NAMES
+from attn_book.serrano import erasure_figures
+from attn_book.serrano import tables as serrano_tables
+from attn_book.serrano.hypothesis import gaps
+from attn_book.serrano.pages import summaries
+from attn_book.serrano.tables import closest, panels, paper_order, races, ranking_table, rankings, steps
+from attn_book.words import ENCODER_NAMES
 from attn_core.experiments import erasure
 from attn_core.measures import bootstrap_interval, seed_interval
 from attn_core.runs import SEEDS
-from attn_core.serrano import erasure_figures
-from attn_core.serrano import tables as serrano_tables
-from attn_core.serrano.hypothesis import gaps
-from attn_core.serrano.pages import summaries
-from attn_core.serrano.tables import closest, panels, paper_order, races, ranking_table, rankings, steps
 
 matplotlib.use("agg")
 

@@ -1,6 +1,6 @@
 """How the six models are trained, read off the code."""
 
-from attn_core.jain import settings
+from attn_book.jain import settings
 from attn_core.runs import Run
 
 

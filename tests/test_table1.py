@@ -4,7 +4,7 @@ import matplotlib
 import pandas as pd
 from scorecard_runs import result_of, scored_rows
 
-from attn_core.jain import table1
+from attn_book.jain import table1
 
 matplotlib.use("Agg")
 

@@ -8,11 +8,11 @@ import pytest
 from conftest import toy_traces
 from test_panels import store_run
 
+from attn_book.jain import authors, variants
 from attn_core import archive, measures
 from attn_core.archive import Result
 from attn_core.experiments.adversarial import adversarial
 from attn_core.experiments.search import search, select
-from attn_core.jain import authors, variants
 from attn_core.runs import Run
 
 MEAN = {"τ": ("tau_attention_gradient", "all", "mean")}

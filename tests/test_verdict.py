@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 
-from attn_core.debate import diabetes, verdict
+from attn_book.debate import diabetes, verdict
 
 LOW = [0.2, 0.21, 0.19, 0.2, 0.2]
 
 
 def gaps(mean, low, high, seeds, corpus="sst") -> pd.DataFrame:
-    from attn_core.wiegreffe.tables import answer
+    from attn_book.wiegreffe.tables import answer
 
     return pd.DataFrame(
         [
@@ -42,8 +42,8 @@ def test_which_tasks_need_attention():
 
 
 def test_whether_transferred_weights_carry_information():
+    from attn_book.wiegreffe import leakage
     from attn_core.experiments import guides
-    from attn_core.wiegreffe import leakage
 
     def differences(own, permuted, alone):
         rows = [

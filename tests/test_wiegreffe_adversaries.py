@@ -16,11 +16,11 @@ from wiegreffe_results import (
     uniform_test,
 )
 
+from attn_book.wiegreffe import adversaries as told
+from attn_book.wiegreffe import curves as wiegreffe_curves
+from attn_book.wiegreffe import runs as wiegreffe_runs
 from attn_core.experiments import frontier
 from attn_core.runs import SEEDS
-from attn_core.wiegreffe import adversaries as told
-from attn_core.wiegreffe import curves as wiegreffe_curves
-from attn_core.wiegreffe import runs as wiegreffe_runs
 
 
 def points_of(*parts):

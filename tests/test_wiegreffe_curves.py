@@ -9,12 +9,12 @@ import pytest
 from conftest import toy_traces
 from wiegreffe_results import BASE_F1, CURVE, adversary_of, curve, result_of, runs_of, uniform_test
 
-from attn_core import figures
+from attn_book import figures
+from attn_book.wiegreffe import curves as wiegreffe_curves
+from attn_book.wiegreffe import figures as wiegreffe_figures
+from attn_book.wiegreffe import runs as wiegreffe_runs
 from attn_core.measures import LN2
 from attn_core.runs import Run
-from attn_core.wiegreffe import curves as wiegreffe_curves
-from attn_core.wiegreffe import figures as wiegreffe_figures
-from attn_core.wiegreffe import runs as wiegreffe_runs
 
 # ---- Figure 3 --------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from attn_core.wiegreffe import differences as wiegreffe_differences
+from attn_book.wiegreffe import differences as wiegreffe_differences
 
 
 def difference(corpus, contrast, mean, lies, half=0.01, seeds=5, guides=5, score="f1"):

@@ -4,14 +4,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from attn_core import cells, data_counts
+from attn_book import data_counts, page
+from attn_book.wiegreffe import diagrams
+from attn_book.wiegreffe import live as wiegreffe_live
+from attn_book.wiegreffe import pages as wiegreffe_pages
+from attn_book.wiegreffe import runs as wiegreffe_runs
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
 from attn_core.runs import Run, compared_with
-from attn_core.wiegreffe import diagrams
-from attn_core.wiegreffe import live as wiegreffe_live
-from attn_core.wiegreffe import pages as wiegreffe_pages
-from attn_core.wiegreffe import runs as wiegreffe_runs
 
 
 def test_absent_runs_have_one_line_a_data_set(monkeypatch):
@@ -46,7 +46,7 @@ def test_few_seeds_are_told_with_a_finding():
 
 
 def test_details_of_a_gap_are_folded_away():
-    box = cells.gap_box(["sst: 2 < 3\nuniform & base", "plain"])
+    box = page.gap_box(["sst: 2 < 3\nuniform & base", "plain"])
     assert (
         "<details><summary>sst: 2 &lt; 3</summary>uniform &amp; base</details><p>plain</p>" in box["data"]["text/html"]
     )

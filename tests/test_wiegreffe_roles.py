@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of
 
-from attn_core import across, notebook, scorecard
+from attn_book import across, build, scorecard
+from attn_book.reported import reported
+from attn_book.wiegreffe import runs as wiegreffe_runs
 from attn_core.experiments.guides import SOURCES
-from attn_core.reported import reported
 from attn_core.runs import Run, from_dict
-from attn_core.wiegreffe import runs as wiegreffe_runs
 
 RULES = reported("tolerances", paper="wiegreffe")
-PAGES = set(notebook.pages(Path(__file__).parents[1]))
+PAGES = set(build.pages(Path(__file__).parents[1]))
 
 
 def test_roles():

@@ -9,9 +9,9 @@ import torch
 from tiny_runs import TINY
 from wiegreffe_results import beside_table, result_of
 
+from attn_book.wiegreffe import rounding
 from attn_core import archive, packing, runs, standard
 from attn_core.runs import SEEDS, Run, as_dict, obtain
-from attn_core.wiegreffe import rounding
 
 
 def tiny(**fields) -> Run:

@@ -9,15 +9,15 @@ from conftest import toy_traces
 from scorecard_runs import row_for
 from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of, uniform_test
 
-from attn_core import notebook
+from attn_book import build
+from attn_book.reported import reported
+from attn_book.wiegreffe import runs as wiegreffe_runs
+from attn_book.wiegreffe import scores as wiegreffe_scores
 from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.reported import reported
 from attn_core.runs import SEEDS, Run
-from attn_core.wiegreffe import runs as wiegreffe_runs
-from attn_core.wiegreffe import scores as wiegreffe_scores
 
 RULES = reported("tolerances", paper="wiegreffe")
-PAGES = set(notebook.pages(Path(__file__).parents[1]))
+PAGES = set(build.pages(Path(__file__).parents[1]))
 
 
 def scored(*results):

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attn_book.wiegreffe import selection
 from attn_core.measures import seed_interval
-from attn_core.wiegreffe import selection
 
 
 def f1(differences, corpus="sst"):

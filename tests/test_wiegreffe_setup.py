@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from attn_book.wiegreffe import setup
 from attn_core.measures import seed_interval
 from attn_core.seeds import book_seeds
-from attn_core.wiegreffe import setup
 
 
 def base(seed, f1_1=0.9):

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from wiegreffe_results import beside_table, runs_of, uniform_test
 
+from attn_book.wiegreffe import runs as wiegreffe_runs
+from attn_book.wiegreffe import stability
 from attn_core.runs import SEEDS
-from attn_core.wiegreffe import runs as wiegreffe_runs
-from attn_core.wiegreffe import stability
 
 REPORTED = Path(__file__).parents[1] / "data" / "reported"
 

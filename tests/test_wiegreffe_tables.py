@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from wiegreffe_results import curve, guided, result_of, runs_of, uniform_test
 
-from attn_core import figures
+from attn_book import figures
+from attn_book.wiegreffe import far_off as wiegreffe_far_off
+from attn_book.wiegreffe import figures as wiegreffe_figures
+from attn_book.wiegreffe import runs as wiegreffe_runs
+from attn_book.wiegreffe import tables
 from attn_core.measures import seed_interval
 from attn_core.runs import SEEDS, Run
-from attn_core.wiegreffe import far_off as wiegreffe_far_off
-from attn_core.wiegreffe import figures as wiegreffe_figures
-from attn_core.wiegreffe import runs as wiegreffe_runs
-from attn_core.wiegreffe import tables
 
 # ---- Table 2 ---------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,296 @@
+"""Tables to axes. Every function draws one figure of the papers' forms, with means and intervals of what it draws.
+
+Colours follow the papers (class 0 purple, class 1 orange, class 2 green) in shades that colour-blind readers can tell
+apart and that differ in lightness. All figures are 6.4 inches wide, so text stays readable at phone width.
+"""
+
+import html
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from attn_book.reported import APRIL_RUN, FINAL_RUN
+from attn_core.experiments import ATTENTION_BINS, attention_bin
+from attn_core.measures import bootstrap_interval
+
+CLASS_COLOURS = ("#4b3f8f", "#d95f02", "#1b9e77")
+OURS, PAPER, CONTROL = "#1f4e79", "#7f7f7f", "#b8860b"
+WIDTH = 6.4
+
+AUTHORS = {APRIL_RUN: ("s", ":", "authors, April"), FINAL_RUN: ("D", "--", "authors, final")}
+"""The authors' two complete runs: marker, line style and name, alike in all figures."""
+
+plt.rcParams.update(
+    {
+        "figure.dpi": 110,
+        "savefig.dpi": 160,
+        "savefig.bbox": "tight",
+        "font.size": 11,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.titlesize": 11,
+        "legend.frameon": False,
+        "legend.fontsize": 9.5,
+    }
+)
+
+
+def canvas(columns: int = 1, height: float = 3.2, rows: int = 1, **options) -> tuple[Figure, np.ndarray]:
+    """A figure of the book's width and its axes as an array (rows, columns)."""
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(WIDTH, height), squeeze=False, constrained_layout=True, **options
+    )
+    return figure, axes
+
+
+def histogram(
+    ax: Axes,
+    table: pd.DataFrame,
+    column: str,
+    edges: np.ndarray,
+    names: dict[int, str],
+    reported: pd.DataFrame | None = None,
+) -> None:
+    """Share of each predicted class per bin, classes overlaid (form of Figures 2 and 7 of Jain & Wallace).
+
+    reported: rows bin_left, bin_right, share, label, snapshot of the authors' own runs, drawn as outlines in AUTHORS'
+    styles.
+    """
+    handles = []
+    for label, name in names.items():
+        values = table.loc[table.predicted == label, column].dropna().to_numpy()
+        if not len(values):
+            continue
+        share = np.histogram(values, bins=edges)[0] / len(values)
+        colour = CLASS_COLOURS[label]
+        ax.bar(
+            edges[:-1], share, np.diff(edges), align="edge", color=colour, alpha=0.45, edgecolor="black", linewidth=0.3
+        )
+        handles.append(Patch(facecolor=colour, alpha=0.55, edgecolor="black", label=f"{name}, n = {len(values):,}"))
+    if reported is not None and len(reported):
+        for (snapshot, label), rows in reported.groupby(["snapshot", "label"]):
+            rows, style = rows.sort_values("bin_left"), AUTHORS[snapshot][1]
+            ends = [*rows["bin_left"], rows["bin_right"].iloc[-1]]
+            ax.stairs(rows["share"], ends, color=CLASS_COLOURS[label], linestyle=style, linewidth=1.3)
+        drawn = reported["snapshot"].unique()
+        handles += [
+            Line2D([], [], color="black", linestyle=s, label=t) for k, (_, s, t) in AUTHORS.items() if k in drawn
+        ]
+    ax.set_ylabel("share of the class")
+    ax.legend(handles=handles, loc="best", fontsize=8.5)
+
+
+def violins(
+    ax: Axes,
+    table: pd.DataFrame,
+    column: str,
+    names: dict[int, str],
+    reported: pd.DataFrame | None = None,
+    fewest: int = 10,
+) -> None:
+    """Distribution of a statistic by bin of maximum attention and predicted class (form of Figures 6 and 8).
+
+    Thin lines are quartiles, the thick one the median on its 95 % bootstrap interval over documents. Bins with fewer
+    than `fewest` documents of a class are drawn as single points. reported: rows label, max_attention_bin, snapshot,
+    value (the authors' medians), drawn with AUTHORS' markers. Lowest bin on top, as in the paper.
+    """
+    bins = attention_bin(table.max_attention)
+    step = 0.76 / len(names)
+    for position, label_of_bin in enumerate(ATTENTION_BINS):
+        for label in names:
+            values = table.loc[(table.predicted == label) & (bins == label_of_bin), column].dropna().to_numpy()
+            y = position + (label - (len(names) - 1) / 2) * step
+            colour = CLASS_COLOURS[label]
+            if len(values) >= fewest and np.ptp(values) > 0:
+                body = ax.violinplot(
+                    values, positions=[y], orientation="horizontal", widths=0.95 * step, showextrema=False
+                )
+                body["bodies"][0].set(facecolor=colour, alpha=0.45, edgecolor=colour)
+                low, high = bootstrap_interval(values, statistic=np.median)
+                ax.fill_betweenx([y - 0.45 * step, y + 0.45 * step], low, high, color=colour, alpha=0.35, linewidth=0)
+                for quantile, width in zip(np.quantile(values, [0.25, 0.5, 0.75]), (0.8, 2.0, 0.8), strict=True):
+                    ax.plot([quantile, quantile], [y - 0.4 * step, y + 0.4 * step], color=colour, linewidth=width)
+            elif len(values):
+                ax.plot(values, np.full(len(values), y), ".", color=colour, markersize=4)
+            ax.annotate(f"{len(values)}", (1.0, y), xycoords=("axes fraction", "data"), fontsize=7.5, va="center",
+                        xytext=(3, 0), textcoords="offset points", color=colour)  # fmt: skip
+    handles = [Patch(facecolor=CLASS_COLOURS[label], alpha=0.5, label=name) for label, name in names.items()]
+    for snapshot, (marker, _, text) in AUTHORS.items():
+        rows = reported[reported["snapshot"] == snapshot] if reported is not None and len(reported) else ()
+        for row in rows.itertuples() if len(rows) else ():
+            position = next(i for i, name in enumerate(ATTENTION_BINS) if name[:5] == row.max_attention_bin[:5])
+            y = position + (row.label - (len(names) - 1) / 2) * step
+            ax.plot(row.value, y, marker, markerfacecolor="white", markeredgecolor="black", markersize=5, zorder=5)
+        if len(rows):
+            handles.append(author_handle(marker, f"{text}, median"))
+    ax.set_yticks(range(len(ATTENTION_BINS)), ATTENTION_BINS)
+    ax.set_ylim(len(ATTENTION_BINS) - 0.45, -0.55)
+    ax.set_ylabel("maximum attention")
+    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+
+
+def author_handle(marker: str, text: str) -> Line2D:
+    """Legend entry of the authors' values: an open marker."""
+    return Line2D([], [], linestyle="none", marker=marker, markerfacecolor="white", markeredgecolor="black", label=text)
+
+
+def interval_panels(
+    axes: np.ndarray,
+    rows: pd.DataFrame,
+    series: dict[str, tuple[str, str]] | None = None,
+    theirs: dict[str, tuple[str, str]] | None = None,
+    fewest: int = 5,
+    legend: bool = True,
+) -> None:
+    """Means with intervals in panels side by side that share their lines: a table with one column per panel.
+
+    rows: panel, label, mean, low, high, n_seeds, and a column for each key of `theirs`; NaN is not drawn, so that a
+    line may hold the authors' values alone. axes: as many as there are panels; lines and panels come in order of
+    appearance. series: value of a column series -> (colour, marker); the series of a line stand below each other.
+    theirs: column -> (marker, name) of the authors' values. Fewer than `fewest` seeds: an open point, without interval.
+    legend: above the whole figure.
+    """
+    labels, panels = list(dict.fromkeys(rows["label"])), list(dict.fromkeys(rows["panel"]))
+    series, kinds = series or {"": (OURS, "o")}, rows["series"] if "series" in rows else pd.Series("", rows.index)
+    step = 0.72 / len(series)
+    lift = 0.18 if len(series) == 1 and theirs else 0.0  # so that neither ours nor theirs hides the other
+    for ax, panel in zip(axes, panels, strict=True):
+        for row, kind in zip(rows[rows["panel"] == panel].itertuples(), kinds[rows["panel"] == panel], strict=True):
+            colour, marker = series[kind]
+            y = labels.index(row.label) + (list(series).index(kind) - (len(series) - 1) / 2) * step
+            if np.isfinite(row.mean):
+                if row.n_seeds >= fewest:
+                    ax.plot(
+                        [row.low, row.high], [y + lift, y + lift], color=colour, linewidth=2.2, solid_capstyle="round"
+                    )
+                face = colour if row.n_seeds >= fewest else "white"
+                ax.plot(row.mean, y + lift, marker, color=colour, markerfacecolor=face, markersize=5.5)
+            for column, (shape, _) in (theirs or {}).items():
+                ax.plot(
+                    getattr(row, column), y - lift, shape, markerfacecolor="none", markeredgecolor="black", markersize=5
+                )
+        ax.set_title(panel)
+        ax.hlines(
+            np.arange(len(labels) - 1) + 0.5, 0, 1, transform=ax.get_yaxis_transform(), color="0.9", linewidth=0.7
+        )
+        ax.tick_params(axis="y", length=0)
+        ax.set_yticks(range(len(labels)), labels if ax is axes[0] else [""] * len(labels))
+        ax.set_ylim(len(labels) - 0.4, -0.6)
+    if not legend:
+        return
+    names = {kind: kind or "ours, mean and 95 % interval" for kind in series}
+    handles = [Line2D([], [], color=c, marker=m, markersize=5.5, label=names[kind]) for kind, (c, m) in series.items()]
+    if (rows["n_seeds"].between(1, fewest - 1) & rows["mean"].notna()).any():
+        handles.append(
+            Line2D(
+                [],
+                [],
+                linestyle="none",
+                marker="o",
+                color=OURS,
+                markerfacecolor="white",
+                label=f"fewer than {fewest} seeds",
+            )
+        )
+    handles += [author_handle(shape, text) for shape, text in (theirs or {}).values()]
+    axes[0].get_figure().legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9)
+
+
+def interval_rows(ax: Axes, rows: pd.DataFrame, zero: bool = True, theirs: str = "the paper", fewest: int = 5) -> None:
+    """One line per row: our mean with its interval, another value beside it (form of Figures 3 to 5, and of tables).
+
+    rows: label, mean, low, high, reported (NaN where there is none), n_seeds (optional). Rows of fewer than `fewest`
+    seeds are single points in grey: they decide nothing. theirs: what the open diamonds are, for the legend.
+    """
+    for i, row in enumerate(rows.itertuples()):
+        few = getattr(row, "n_seeds", fewest) < fewest
+        if np.isfinite(row.low) and not few:
+            ax.plot([row.low, row.high], [i, i], color=OURS, linewidth=2.5, solid_capstyle="round")
+        ax.plot(row.mean, i, "o", color=PAPER if few else OURS, markersize=6)
+    ax.plot(
+        rows["reported"],
+        np.arange(len(rows)),
+        "D",
+        markerfacecolor="white",
+        markeredgecolor="black",
+        markersize=6,
+        zorder=5,
+    )
+    ax.plot([], [], "o-", color=OURS, label="ours, mean and 95 % interval")
+    if rows["reported"].notna().any():
+        ax.plot([], [], "D", markerfacecolor="white", markeredgecolor="black", linestyle="none", label=theirs)
+    if zero:
+        ax.axvline(0, color="black", linewidth=0.6)
+    ax.set_yticks(range(len(rows)), rows["label"])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+
+
+def densities(ax: Axes, table: pd.DataFrame, columns: dict[str, str]) -> None:
+    """Kernel densities of several Kendall taus on one axis (form of the authors' web appendix); name by column.
+
+    Below the axis: means with 95 % bootstrap intervals over documents.
+    """
+    import seaborn as sns
+
+    colours = sns.color_palette("colorblind", len(columns))
+    for i, ((column, name), style) in enumerate(zip(columns.items(), ("-", "--", ":", "-."), strict=False)):
+        values = table[column].dropna().to_numpy()
+        sns.kdeplot(x=values, ax=ax, linestyle=style, color=colours[i], linewidth=1.8, label=name, clip=(-1, 1))
+        y = -0.09 * (i + 1)
+        ax.plot(bootstrap_interval(values), [y, y], color=colours[i], linewidth=4, solid_capstyle="butt")
+        ax.plot(values.mean(), y, "|", color="black", markersize=7)
+    ax.axhline(0, color="black", linewidth=0.6)
+    ax.set_xlim(-1, 1)
+    ax.set_ylabel("density")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.25), ncols=2)
+
+
+def cumulative(ax: Axes, columns: dict[str, tuple[np.ndarray, str, str]]) -> None:
+    """Share of documents at or above each value; columns: name -> (values, colour, line style).
+
+    Bands: simultaneous 95 % confidence for the whole curve (Dvoretzky, Kiefer, Wolfowitz: sqrt(ln(2/0.05) / 2n)).
+    """
+    for name, (values, colour, style) in columns.items():
+        values = np.sort(values[np.isfinite(values)])
+        share = 1 - np.arange(len(values)) / len(values)
+        margin = np.sqrt(np.log(2 / 0.05) / (2 * len(values)))
+        ax.step(values, share, where="pre", color=colour, linestyle=style, linewidth=1.8, label=name)
+        band = np.clip([share - margin, share + margin], 0, 1)
+        ax.fill_between(values, *band, step="pre", color=colour, alpha=0.13, linewidth=0)
+    ax.set_ylim(0, 1.02)
+    ax.set_ylabel("share of documents at or above")
+    ax.legend(loc="lower left")
+
+
+def heat_map(
+    tokens: list[str], rows: dict[str, np.ndarray], signed: tuple[str, ...] = (), numbers: bool = False
+) -> str:
+    """HTML heat map of a sentence, one line per named row of weights; shade is proportional to |weight| / row maximum.
+
+    Rows named in `signed` use purple for negative and orange for positive values; all others are blue. Each token
+    carries its number as a tooltip and for screen readers. numbers: print it under the token too, and shade all rows on
+    one scale, that of the largest of all.
+    """
+    lines, largest = [], max(np.nanmax(np.abs(values)) for values in rows.values())
+    for name, values in rows.items():
+        scale = (largest if numbers else np.nanmax(np.abs(values))) or 1.0
+        spans = []
+        for token, value in zip(tokens, values, strict=True):
+            strength = 0.0 if np.isnan(value) else abs(value) / scale
+            rgb = ("217,95,2" if value >= 0 else "75,63,143") if name in signed else "31,119,180"
+            below = f'<span style="display: block; font-size: 0.7em">{value:.2f}</span>' if numbers else ""
+            block = "; display: inline-block; text-align: center; line-height: 1.2" if numbers else ""
+            spans.append(
+                f'<span class="attn-token" style="background: rgba({rgb},{0.75 * strength:.3f}){block}" '
+                f'title="{value:.3f}">{html.escape(token)}{below}</span>'
+            )
+        lines.append(
+            f'<div class="attn-row"><span class="attn-name">{html.escape(name)}</span> {" ".join(spans)}</div>'
+        )
+    return f'<div class="attn-heat-map">{"".join(lines)}</div>'

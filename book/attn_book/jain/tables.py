@@ -1,0 +1,298 @@
+"""The tables of Jain & Wallace's pages: ours beside the paper's, for whatever runs there are.
+
+All take rows of the scorecard (`scored`) or summaries (`every`) and return a DataFrame ready to show or to draw. Values
+that were not rerun stay in the table with the authors' numbers alone.
+"""
+
+import numpy as np
+import pandas as pd
+
+from attn_book import across
+from attn_book import words as wording
+from attn_book.reported import reported
+from attn_core.corpora import catalogue
+from attn_core.experiments import ATTENTION_BINS
+from attn_core.measures import INTERVAL_SEEDS
+
+TABLE_2 = {
+    ("lstm", "tau_gradient"): "BiLSTM, gradient",
+    ("average", "tau_gradient"): "Average, gradient",
+    ("lstm", "tau_loo"): "BiLSTM, leave-one-out",
+}
+"""The columns of Table 2: encoder and measure -> name."""
+
+BARS = {
+    "Figure 3": "Figure 3\ngrad–LOO − att–LOO",
+    "Figure 4": "Figure 4\ngrad–LOO − att–grad",
+    "Figure 5": "Figure 5\natt–LOO, Av. − BiLSTM",
+}
+"""The bar charts of mean differences, and what each bar is."""
+
+NOT_RERUN = "not rerun"
+
+
+def ordered(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows with a column corpus, data sets in the order of the paper's Table 1."""
+    place = {name: i for i, name in enumerate(across.paper_sets())}
+    return rows.sort_values("corpus", key=lambda names: names.map(place), kind="stable")
+
+
+def label(rows: pd.DataFrame) -> pd.Series:
+    """Data set and class in words; questions have no class."""
+    return (rows["corpus"] + " " + rows["group"]).str.removesuffix(" all")
+
+
+def within(rows: pd.DataFrame, bottom: float, top: float | pd.Series) -> pd.DataFrame:
+    """Rows with their intervals cut at the values that are possible, for Student's t knows no bounds."""
+    return rows.assign(low=rows["low"].clip(bottom, top), high=rows["high"].clip(bottom, top))
+
+
+def interval(low: float, high: float, bounds: tuple[float, float] = (-np.inf, np.inf), form: str = ".2f") -> str:
+    """'0.37–0.48', cut at what is possible; '–' without interval."""
+    return f"{max(low, bounds[0]):{form}}–{min(high, bounds[1]):{form}}" if np.isfinite(low) else "–"
+
+
+def tolerances(rows: pd.DataFrame) -> str:
+    """The tolerances of scored rows in words: one number, or one for single texts, one for questions and inference."""
+    text = rows["corpus"].map(lambda name: catalogue.corpus(name).task == "text")
+    found = {
+        kind: "/".join(f"{value:g}" for value in sorted(rows.loc[chosen, "tolerance"].dropna().unique()))
+        for kind, chosen in (("single texts", text), ("questions and inference", ~text))
+    }
+    found = {kind: values for kind, values in found.items() if values}
+    if len(set(found.values())) <= 1:
+        return next(iter(found.values()), "none")
+    return " or ".join(f"{values} ({kind})" for kind, values in found.items())
+
+
+# ---- Table 2 and the bar charts --------------------------------------------------------------------------------------
+
+
+def final_means() -> pd.Series:
+    """Mean tau of the authors' final run by corpus, class name, encoder and measure (additive attention)."""
+    keys = ["corpus", "class_name", "encoder", "measure"]
+    rows = across.both_runs("jain_repo_correlations", keys, attention="tanh", statistic="mean")
+    return rows.set_index(keys)["final"]
+
+
+def table_2(scored: pd.DataFrame, encoder: str, measure: str, every: pd.DataFrame) -> pd.DataFrame:
+    """One column of Table 2: mean ± deviation (significant share), the paper's and ours.
+
+    Ours with interval, seeds, verdict and accuracy.
+    """
+    scores = across.over_models(every, "accuracy", "value").set_index(["corpus", "encoder", "attention"])["mean"]
+    final, rows = final_means(), ordered(scored[scored["item"] == "Table 2"])
+    rows = rows[(rows["encoder"] == encoder) & (rows["measure"] == measure)]
+
+    def cell(part: pd.Series) -> str:
+        mean, std, share = part
+        return f"{mean:.2f}\u00a0±\u00a0{std:.2f} ({share:.2f})" if np.isfinite(mean) else NOT_RERUN
+
+    lines = []
+    for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
+        part = part.set_index("statistic").loc[["mean", "std", "sig_frac"]]
+        mean, rerun = part.loc["mean"], np.isfinite(part["ours"].iloc[0])
+        lines.append({
+            "data, class": f"{corpus} {group}".removesuffix(" all"), "paper": cell(part["reported"]),
+            "final run": f"{final.get((corpus, group, encoder, measure), np.nan):.2f}", "ours": cell(part["ours"]),
+            "our mean, 95 %": (interval(mean["low"], mean["high"], wording.bounds("tau"))
+                               if mean["n_seeds"] >= INTERVAL_SEEDS else "–"),
+            "seeds": str(int(mean["n_seeds"])) if rerun else "–",
+            "within": f"{(part['verdict'] == 'reproduced').sum()} of {len(part)}" if rerun else "–",
+            "our accuracy": (f"{scores[corpus, encoder, 'tanh']:.2f}"
+                             if (corpus, encoder, "tanh") in scores.index else "–"),
+        })  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+def table_2_panels(scored: pd.DataFrame) -> pd.DataFrame:
+    """The means of Table 2 as rows of `figures.interval_panels`, with columns april (printed) and final."""
+    rows, final = ordered(scored[(scored["item"] == "Table 2") & (scored["statistic"] == "mean")]), final_means()
+    places = zip(rows["corpus"], rows["group"], rows["encoder"], rows["measure"], strict=True)
+    panel = [TABLE_2[pair].replace(", ", ",\n") for pair in zip(rows["encoder"], rows["measure"], strict=True)]
+    rows = rows.assign(panel=panel, label=label(rows), mean=rows["ours"], april=rows["reported"])
+    return rows.assign(final=[final.get(place, np.nan) for place in places])
+
+
+def bar_panels(scored: pd.DataFrame) -> pd.DataFrame:
+    """Figures 3 to 5 as rows of `figures.interval_panels`; their values exist for the authors' final run alone."""
+    rows = ordered(scored[scored["item"].isin(BARS)]).sort_values("item", kind="stable")
+    return rows.assign(panel=rows["item"].map(BARS), label=rows["corpus"], mean=rows["ours"], final=rows["reported"])
+
+
+def bar_means(scored: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
+    """Figures 3 to 5 over the data sets that were rerun, one row each.
+
+    Columns mean, low, high, n_seeds and seeds (those that all sets have), sets, same: over the sets with enough seeds
+    of the paper's own data, and the authors' mean over them; every (in words) and same_every: with subsets and
+    generated data; few: sets with fewer seeds; told (sets and seeds in words); twelve: the authors' mean over all;
+    above and below: sets whose interval of five or more seeds lies on that side of zero.
+    """
+
+    def of_seeds(statistic: str, encoder: str = "lstm") -> pd.Series:
+        rows = every[(every["statistic"] == statistic) & (every["measure"] == "mean") & (every["encoder"] == encoder)]
+        rows = rows[(rows["predicted"] == "all") & (rows["bin"] == "all")]
+        return rows.set_index(["corpus", "seed"])["value"]
+
+    values = {
+        "Figure 3": of_seeds("difference_loo"),
+        "Figure 4": of_seeds("difference_gradient"),
+        "Figure 5": (of_seeds("tau_attention_loo", "average") - of_seeds("tau_attention_loo")).dropna(),
+    }
+    twelve = reported("jain_fig3_4_5_bars", dataset="mean of 12").set_index("table")["value"]
+    lines = []
+    for item, part in values.items():
+        done = scored[(scored["item"] == item) & scored["ours"].notna()]
+        judged = done[done["n_seeds"] >= across.HEADLINE_SEEDS]
+        theirs = done.set_index("corpus")["reported"]
+        over = across.means_of_sets(part.rename("value").reset_index(), done[done["data"] == "same"]["corpus"])
+        own, every_set = over["own"], over["every"]
+        lines.append({
+            "item": item, **own, "same": theirs[own["names"]].mean(), "few": wording.listed(over["few"]),
+            "every": wording.told(every_set["mean"], every_set["low"], every_set["high"]),
+            "same_every": theirs[every_set["names"]].mean(), "every_sets": every_set["sets"], "twelve": twelve[item],
+            "above": wording.listed(judged[judged["low"] > 0]["corpus"]),
+            "below": wording.listed(judged[judged["high"] < 0]["corpus"]),
+        })  # fmt: skip
+    found = pd.DataFrame(lines)
+    return found.assign(told=[f"{r.item}: {r.sets} sets, {told_seeds(r.seeds)}" for r in found.itertuples()])
+
+
+def told_seeds(seeds: tuple[int, ...]) -> str:
+    """'5 seeds', 'seed 10 only', or that no seed is shared."""
+    return (
+        f"seed {seeds[0]} only" if len(seeds) == 1 else f"{len(seeds)} seeds" if seeds else "no seed that all sets have"
+    )
+
+
+# ---- Figures 6 to 8 by bin of maximum attention ----------------------------------------------------------------------
+
+BINS = ATTENTION_BINS
+"""Bins of the largest weight for readers; the last one holds 1, though rules and the authors' figures write '1.00)'."""
+
+
+def closed(text: str) -> str:
+    """A text with the last bin as it is: '[0.75,1.00)' becomes '[0.75,1.00]'."""
+    return text.replace("1.00)", "1.00]")
+
+
+def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Medians of Figure 6 or 8 by bin as rows of `figures.interval_panels`, with the authors' april and final medians.
+
+    One line per data set and class, one panel per bin. Ours are NaN where the scorecard has no row or no judged value;
+    with `every` the medians of the summaries stand there, from however many documents and seeds, without a verdict.
+    """
+    measure, statistic = {
+        "Figure 6": ("median_output_change", "median_change"), "Figure 8": ("eps_max_jsd", "jsd_search@0.05"),
+    }[figure]  # fmt: skip
+    keys = ["corpus", "class_name", "max_attention_bin"]
+    theirs = across.both_runs(
+        "jain_repo_svg_summaries", keys, encoder="lstm", attention="tanh", measure=measure, statistic="median"
+    )
+    rows = scored[scored["item"].str.startswith(f"{figure} [") & (scored["statistic"] == "median")]
+    rows = rows.assign(max_attention_bin=rows["item"].str.split(" ").str[-1], class_name=rows["group"])
+    rows = rows[["corpus", "class_name", "max_attention_bin", "ours", "low", "high", "n_seeds", "verdict", "reported"]]
+    rows = theirs[theirs["corpus"].isin(across.paper_sets())].merge(rows, on=keys, how="left")
+    if every is not None:
+        rows = filled(rows, every, statistic)
+    rows = rows.assign(
+        panel=rows["max_attention_bin"].map(closed),
+        group=rows["class_name"],
+        mean=rows["ours"],
+        n_seeds=rows["n_seeds"].fillna(0).astype(int),
+    )
+    order = {name: i for i, name in enumerate(BINS)}
+    classes = {
+        (name, label): k for name in across.paper_sets() for k, label in enumerate(catalogue.corpus(name).classes)
+    }
+    place = [classes.get(pair, 0) for pair in zip(rows["corpus"], rows["group"], strict=True)]
+    rows = rows.assign(place=place)[rows["panel"].isin(BINS)].sort_values(
+        ["panel", "place"], kind="stable", key=lambda values: values.replace(order)
+    )
+    return ordered(within(rows, *wording.bounds(statistic, "median")).assign(label=label(rows)))
+
+
+def authors_sides(rows: pd.DataFrame, threshold: float) -> dict[str, list[str]]:
+    """Labels (data set and class) of `bin_panels` by where the median over bins of the authors' medians lies.
+
+    Keys much, little: above the threshold, or not, in both of their runs; split: in one of them alone. Classes are not
+    pooled: where one lies high and one low, the median of both describes neither.
+    """
+    above = rows.groupby("label", sort=False)[["april", "final"]].median().dropna() > threshold
+    return {
+        "much": list(above.index[above.all(axis=1)]), "little": list(above.index[~above.any(axis=1)]),
+        "split": list(above.index[above["april"] != above["final"]]),
+    }  # fmt: skip
+
+
+def filled(rows: pd.DataFrame, every: pd.DataFrame, statistic: str) -> pd.DataFrame:
+    """Rows of `bin_panels` without a value of ours, with the median over seeds' summaries where these have one."""
+    chosen = (
+        (every["statistic"] == statistic)
+        & (every["measure"] == "median")
+        & (every["encoder"] == "lstm")
+        & (every["attention"] == "tanh")
+    )
+    part = every[chosen & (every["bin"] != "all") & every["value"].notna()]
+    found = across.over_seeds(part.assign(bin=part["bin"].str[:5]), "corpus", "predicted", "bin")
+    places = {(r.corpus, r.predicted, r.bin): (r.mean, r.low, r.high, r.n_seeds) for r in found.itertuples()}
+    rows, columns = rows.copy(), ["ours", "low", "high", "n_seeds"]
+    for row in rows[rows["ours"].isna()].itertuples():
+        groups = {name: label for label, name in across.predicted_groups(row.corpus).items()}
+        place = (row.corpus, groups.get(row.class_name), row.max_attention_bin[:5])
+        if place in places:
+            rows.loc[row.Index, columns] = places[place]
+    return rows
+
+
+def bin_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """`bin_panels` as a table: one line per data set and class, one column per bin, 'ours (April, final)' in a cell."""
+
+    def number(value: float) -> str:
+        return f"{value:.2f}" if np.isfinite(value) else "–"
+
+    cells = [f"{number(r.mean)} ({number(r.april)}, {number(r.final)})" for r in rows.itertuples()]
+    table = rows.assign(cell=cells).pivot_table(
+        index="label", columns="panel", values="cell", aggfunc="first", sort=False
+    )
+    return table.reindex(columns=list(BINS)).fillna("–").rename_axis(index="data, class", columns=None).reset_index()
+
+
+def sided(
+    rows: pd.DataFrame, threshold: float, form: str = ".0%", bounds: tuple[float, float] = (0, 1)
+) -> pd.DataFrame:
+    """Data sets against a threshold: columns corpus, side (of SIDES) and told (the number with its interval).
+
+    rows: corpus, ours, low, high, n_seeds; those without our value are left out. An end of an interval that `form`
+    would round onto the threshold gets one digit more.
+    """
+    rows = ordered(rows[rows["ours"].notna()])
+    finer = f".{int(form[1]) + 1}{form[2:]}"
+    forms = [
+        finer if any(f"{end:{form}}" == f"{threshold:{form}}" for end in ends) else form
+        for ends in zip(rows["low"], rows["high"], strict=True)
+    ]
+    many = rows["n_seeds"] >= across.HEADLINE_SEEDS
+    side = np.select([~many, rows["low"] > threshold, rows["high"] < threshold], ["few", "above", "below"], "contains")
+    told = [
+        wording.told(r.ours, r.low, r.high, digits, bounds) if enough
+        else f"{r.ours:{form}} ({wording.seeds_in_words(r.n_seeds)})"
+        for r, digits, enough in zip(rows.itertuples(), forms, many, strict=True)
+    ]  # fmt: skip
+    return rows[["corpus"]].assign(side=side, told=pd.Series(told, index=rows.index, dtype=object))
+
+
+SIDES = ("above", "below", "contains", "few")
+"""Where an interval lies: wholly above or below a threshold, around it; or fewer seeds than decide anything."""
+
+
+def told_sides(found: pd.DataFrame, words: dict[str, str]) -> list[str]:
+    """`sided` as a list, one data set an item: its number and what it means, by `words`, in the order of these."""
+    parts = {name: found[found["side"] == name] for name in words}
+    told = [f"{r.corpus} {r.told}: {words[name]}" for name, part in parts.items() for r in part.itertuples()]
+    return told or ["no run"]
+
+
+def named_sides(found: pd.DataFrame) -> dict[str, str]:
+    """The names alone of `sided`: the data sets on each of SIDES, 'none' for none."""
+    return {name: wording.listed(found.loc[found["side"] == name, "corpus"]) for name in SIDES}

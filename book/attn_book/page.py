@@ -1,0 +1,278 @@
+"""What a page calls, and its parameters: numbers for the prose, boxes for absent runs, refusal of wrong parameters.
+
+A page declares its parameters in its first code cell, tagged `parameters`, one `name = literal` a line. The cell is
+read with `ast`, never run. papermill itself only logs an unknown name and lets a string replace a number, so values
+are checked twice: by `attn_book.build.execute` before a page runs, and by the guard cell inside every notebook for
+those who call papermill themselves.
+"""
+
+import ast
+import html
+import math
+import re
+from difflib import get_close_matches
+
+from attn_core.errors import AttnError
+
+SIGN = re.compile(r"(\{(?:ref|doc)\})`([^`]*)`|(`[^`]*`)|(?<![\w-])-(?=\d)")
+"""Groups 1 and 2: a link to another page and its text; 3: other text between backticks; else the sign of a number."""
+
+SCALARS = (bool, int, float, str)
+
+GUARD = """# Outside the repository: set ATTN_ARCHIVE to a clone's data/archive, or work in a folder below a clone.
+def find_clone():
+    import os, sys
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    starts = filter(None, [os.environ.get("ATTN_ARCHIVE"), os.getcwd()])
+    upward = [q for p in map(Path, starts) for q in (p.resolve(), *p.resolve().parents)]
+    clones = [place for place in upward if (place / "book" / "attn_book" / "page.py").is_file()]
+    for package, folder in (("attn_core", "."), ("attn_book", "book")):
+        if find_spec(package) is not None:
+            continue
+        if not clones:
+            hint = "set ATTN_ARCHIVE to a clone's data/archive"
+            sys.exit(f"{package} is neither installed nor above this folder: {hint}")
+        sys.path.insert(0, str(clones[0] / folder))
+
+find_clone()
+from attn_core.archive import archive_folder
+from attn_book.page import guard
+
+archive_folder()  # one line where there is none
+guard(globals(), {page!r}, {takes}{arguments})  # a misspelt or wrongly typed parameter stops here"""
+"""Source of the cell behind the parameters: a downloaded notebook finds the packages and the archive, or stops with one
+line."""
+
+
+# ---- numbers and gaps ------------------------------------------------------------------------------------------------
+
+
+def glue(**values: object) -> None:
+    """Name numbers (or words) for the prose: `glue(tau=0.38)`, then {glue:text}`tau:.2f` in the text.
+
+    The same record that `myst_nb.glue(…, display=False)` leaves, without importing Sphinx into the reader's kernel;
+    NumPy scalars become plain numbers, so that a format such as `:.2f` works. A list of texts becomes a bulleted list,
+    for the directive glue:md. In texts the signs of numbers become minus signs.
+    """
+    from IPython.display import display
+
+    prefix = "application/papermill.record/"
+    for name, value in values.items():
+        record = {"scrapbook": {"name": name, "mime_prefix": prefix}}
+        if isinstance(value, list):
+            data = {f"{prefix}text/markdown": "\n".join(f"- {minus(text)}" for text in value)}
+        else:
+            plain = minus(value) if isinstance(value, str) else value.item() if hasattr(value, "item") else value
+            data = {f"{prefix}text/plain": repr(plain)}
+        display(data, metadata=record, raw=True)
+
+
+def minus(text: str) -> str:
+    """Signs of numbers as minus signs; hyphens within words and what stands between backticks stay, links excepted."""
+    link = lambda found: f"{found[1]}`{minus(found[2])}`"
+    return SIGN.sub(lambda found: link(found) if found[1] else found[3] or "−", text)
+
+
+def gap(*lines: str) -> None:
+    """Show a gap box: what is not there and what would fill it. The build lists all gap boxes at its end.
+
+    Call it once per cell with all that is missing (`gap(*absent)`; nothing missing shows nothing). AttnErrors may be
+    passed as they are. What follows a line break in a text is folded away under its first line.
+    """
+    from IPython.display import display
+
+    if lines:
+        box = gap_box([str(line) for line in lines])
+        display(box["data"], metadata=box["metadata"], raw=True)
+
+
+def gap_box(texts: list[str]) -> dict:
+    """A gap box as a display: its data in two forms, and its lines in the metadata, from which builds list them."""
+    parts = [text.partition("\n") for text in texts]
+    body = "".join(
+        f"<details><summary>{html.escape(first)}</summary>{html.escape(rest)}</details>"
+        if rest
+        else f"<p>{html.escape(first)}</p>"
+        for first, _, rest in parts
+    )
+    texts = [f"{first}; {rest}" if rest else first for first, _, rest in parts]
+    box = f'<div class="admonition attn-gap"><p class="admonition-title">Not in the archive</p>{body}</div>'
+    data = {"text/html": box, "text/plain": "\n".join(f"[gap] {text}" for text in texts)}
+    return {"data": data, "metadata": {"attn": {"gap": texts}}}
+
+
+def gaps_of(notebook) -> list[str]:
+    """The lines of all gap boxes of an executed notebook."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [line for output in outputs for line in output.get("metadata", {}).get("attn", {}).get("gap", [])]
+
+
+# ---- parameters ------------------------------------------------------------------------------------------------------
+
+
+class ParameterError(AttnError):
+    """A parameter that a page does not know or cannot take. In a notebook it shows as one line, not as a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
+
+
+def declared(cell: str, page: str) -> dict:
+    """Names and defaults of a parameters cell; AttnError at the first line that is not `name = literal`.
+
+    A literal is a bool, int, float, str, or a list or tuple of these. `None` is refused: it says no type.
+    """
+    found = {}
+    try:
+        statements = ast.parse(cell).body
+    except SyntaxError as error:
+        line = f"line {error.lineno} of its parameters cell"
+        raise AttnError(f"page {page}: {line} is no Python ({error.msg})") from error
+    for statement in statements:
+        try:
+            (target,) = statement.targets
+            found[target.id] = ast.literal_eval(statement.value)
+        except (AttributeError, ValueError) as error:
+            line = ast.unparse(statement).splitlines()[0]
+            raise AttnError(f"page {page}: its parameters cell holds only `name = literal`, found: {line}") from error
+        if not _declarable(found[target.id]):
+            raise AttnError(
+                f"page {page}: the default of {target.id} must be a bool, int, float, str or a list of these, "
+                f"found {found[target.id]!r}"
+            )
+    return found
+
+
+def _declarable(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return all(type(item) in SCALARS for item in value)
+    return type(value) in SCALARS
+
+
+def check(defaults: dict, values: dict, page: str, takes: dict | None = None) -> dict:
+    """`values` in the types of their defaults; ParameterError, one line, for an unknown name or what is not taken.
+
+    Strings, as a command line gives them, are read as the default's type: true and false, numbers, `[a, b]`, `a, b`.
+    An int is taken for a float. Not taken: a float for an int, a bool for a number, NaN or an infinity.
+    takes: name -> what a page takes for it, see `_refused`.
+    """
+    for name in values:
+        if name not in defaults:
+            near = get_close_matches(name, defaults, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise ParameterError(f"page {page} has no parameter {name!r}{hint} Known: {known(defaults)}")
+    fitted = {}
+    for name, value in values.items():
+        try:
+            fitted[name] = _fit(value, defaults[name])
+            if refused := _refused(fitted[name], defaults[name], (takes or {}).get(name)):
+                raise ParameterError(f"page {page}: parameter {name} takes {refused}; got {fitted[name]!r}")
+        except ValueError as error:
+            expected = kind(defaults[name])
+            raise ParameterError(
+                f"page {page}: parameter {name} must be {expected}, got {value!r} ({error}). Known: {known(defaults)}"
+            ) from None
+    return fitted
+
+
+def _refused(value: object, default: object, limit: object) -> str:
+    """What a parameter takes, in words, where `value` is something else; '' where it is taken.
+
+    limit: None (anything); a number, the least that a number may be, or the fewest names in a list; a list of the
+    values taken, of a list of names those that may stand in it, with None where it may be empty; 'default' for the
+    values of the default.
+    """
+    several = isinstance(value, list | tuple)
+    items = list(value) if several else [value]
+    if isinstance(limit, int | float):
+        if any(isinstance(item, str) for item in items) or not items:
+            return f"a list of at least {max(limit, 1)}" if len(items) < max(limit, 1) else ""
+        return f"numbers of at least {limit}" if min(items) < limit else ""
+    if limit is None:
+        return ""
+    taken = list(default) if limit == "default" else limit
+    if all(item in taken for item in items) and (items or None in taken):
+        return ""
+    return " or ".join("nothing" if item is None else f"{item}" for item in taken) + (", in a list" if several else "")
+
+
+def known(defaults: dict) -> str:
+    """The declared parameters in one line: name (type, default), …"""
+    return ", ".join(f"{name} ({kind(value)}, {value!r})" for name, value in defaults.items()) or "none"
+
+
+def kind(default: object) -> str:
+    """The type a default asks for, in words: 'float', 'list of str'."""
+    if isinstance(default, list | tuple):
+        inner = sorted({type(item).__name__ for item in default})
+        return type(default).__name__ + (f" of {' or '.join(inner)}" if inner else "")
+    return type(default).__name__
+
+
+def _fit(value: object, default: object) -> object:
+    """`value` as the type of `default`; ValueError with the reason where it does not fit."""
+    if isinstance(default, list | tuple):
+        if isinstance(value, str):
+            value = _read_list(value)
+        if not isinstance(value, list | tuple):
+            raise ValueError("not a list")
+        kinds = {type(item) for item in default} or set(SCALARS)
+        return type(default)(_fit_scalar(item, kinds) for item in value)
+    if isinstance(value, str) and not isinstance(default, str):
+        value = _read(value)
+    return _fit_scalar(value, {type(default)})
+
+
+def _fit_scalar(value: object, kinds: set[type]) -> object:
+    if type(value) not in SCALARS and hasattr(value, "item"):  # numpy's scalars, from a caller in Python
+        value = value.item()
+    if type(value) is int and int not in kinds and float in kinds:
+        return float(value)
+    if type(value) not in kinds:
+        raise ValueError(f"a {type(value).__name__}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("not finite")
+    return value
+
+
+def _read(text: str) -> object:
+    """A scalar written on a command line; what is no literal stays a string."""
+    word = text.strip()
+    if word.lower() in ("true", "false"):
+        return word.lower() == "true"
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _read_list(text: str) -> object:
+    """A list written on a command line: Python's `['a', 1]`, YAML's `[a, 1]`, or plain `a, 1`."""
+    import yaml
+
+    try:
+        value = ast.literal_eval(text)
+        return value if isinstance(value, list | tuple) else [value]
+    except (ValueError, SyntaxError):
+        inner = text.strip()
+    try:
+        return yaml.safe_load(inner if inner.startswith("[") else f"[{inner}]")
+    except yaml.YAMLError:
+        raise ValueError("not a list") from None
+
+
+def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: object) -> None:
+    """Check the parameters of a running notebook; the generated cell behind every parameters cell calls it.
+
+    names: the notebook's globals(). takes: see `check`. The declared names are compared with their defaults and
+    written back in the declared type (so a list given for a tuple becomes a tuple). Unknown names are those that
+    papermill's injected cell assigns, found in IPython's record of executed cells (`In`) by its first line.
+    """
+    values = {name: names[name] for name in defaults if name in names}
+    for cell in names.get("In", []):
+        if cell.startswith("# Parameters\n"):
+            assigned = [target for line in ast.parse(cell).body for target in getattr(line, "targets", [])]
+            values |= {target.id: names.get(target.id) for target in assigned}
+    names.update(check(defaults, values, page, takes))

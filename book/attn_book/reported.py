@@ -1,0 +1,74 @@
+"""The papers' numbers, from data/reported; data sets under this book's names."""
+
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from attn_core.archive import reported_folder
+from attn_core.errors import AttnError
+
+FINAL_RUN, APRIL_RUN = "2019-05-15", "2019-04-04"
+"""Snapshots of Jain & Wallace's own results: their last run, and the run behind the paper's Table 2."""
+
+
+def tables() -> dict[str, Path]:
+    """Name -> file of every reported table; the two largest are compressed (a twentieth of the size)."""
+    return {path.name.partition(".")[0]: path for path in sorted(reported_folder().glob("*.csv*"))}
+
+
+@cache
+def _read(name: str) -> pd.DataFrame:
+    from attn_core.corpora.catalogue import CATALOGUE, WIEGREFFE
+
+    paths = tables()
+    if name not in paths:
+        raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
+    table = pd.read_csv(paths[name], dtype={"class": "string"})
+    if "dataset" in table:
+        ours = {pair: entry.name for entry in CATALOGUE.values() for pair in entry.reported}
+        # tables collected for Wiegreffe & Pinter spell data sets their way, whoever's numbers they hold
+        spelt = {
+            title: corpus
+            for (paper, title), corpus in ours.items()
+            if paper == WIEGREFFE and name.startswith("wiegreffe_")
+        }
+        pairs = zip(table["paper"], table["dataset"], strict=True)
+        table["corpus"] = [ours.get(pair, spelt.get(pair[1], pair[1])) for pair in pairs]
+    return table
+
+
+def reported(table: str, **where: object) -> pd.DataFrame:
+    """Rows of a reported table by values of its columns: reported('jain_table2_kendall_tau', corpus='sst')."""
+    rows = _read(table)
+    for column, value in where.items():
+        if column not in rows:
+            raise AttnError(f"reported table '{table}' has no column '{column}'; it has: {', '.join(rows.columns)}")
+        rows = rows[rows[column] == value]
+    return rows.copy()
+
+
+def value(table: str, **where: object) -> float:
+    """The one number that fits; AttnError where none or several do."""
+    rows = reported(table, **where)
+    if len(rows) != 1:
+        raise AttnError(f"reported table '{table}' has {len(rows)} rows for {where}; expected one")
+    return float(rows["value"].iloc[0])
+
+
+def class_label(corpus: str, class_name: str) -> int:
+    """The label of a class by its name in the reported tables ('negative' of SST is 0)."""
+    from attn_core.corpora.catalogue import corpus as entry_of
+
+    names = entry_of(corpus).classes
+    if class_name not in names:
+        raise AttnError(f"corpus '{corpus}' has no class '{class_name}'; its classes: {', '.join(names)}")
+    return names.index(class_name)
+
+
+def check_printed(corpora: list[str], paper: str = "jain") -> None:
+    """AttnError where a data set has no scored numbers of a paper: tables compare, so they need both."""
+    known = sorted(reported("tolerances", paper=paper)["corpus"].unique())
+    for corpus in corpora:
+        if corpus not in known:
+            raise AttnError(f"no printed numbers for data set '{corpus}'; corpora takes: {', '.join(known)}")

@@ -1,0 +1,122 @@
+"""What of the paper's statements is arithmetic: their numbers where each document's weights are dealt anew (ours).
+
+Erasing an item moves the logits by its weight times its distance from the rest, so the heaviest item moves them most
+whether or not attention knows anything. A statement is about attention as far as its number lies beyond that.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from attn_book import words
+from attn_book.serrano.scores import VALUES, Numbers
+from attn_core.experiments.erasure import derived, document_table, nearness
+from attn_core.experiments.single import two_by_two, weights_dealt_anew
+from attn_core.measures import LEVEL
+from attn_core.traces import Traces
+
+NUMBERS = ("1a", "1b", "1c", "2b", "3a", "3b", "3c", "3d", "4a", "4b", "4c")
+"""Statements whose number is one of attention's (`scores.VALUES`); 2a is one minus 1a."""
+
+GROUPS = 20
+"""Groups of documents that are left out in turn for an interval."""
+
+
+def numbers_of(documents: pd.DataFrame) -> Numbers:
+    """What the statements of NUMBERS ask of a document table, keyed as a summary; r as coded, several items."""
+    documents = documents[documents["n"] > 1]
+    js, alpha = (documents[f"delta_{name}@coded"].to_numpy() for name in ("js", "alpha"))
+    found = {("delta_js@coded", "all", name): value for name, value in nearness(js, alpha).items()}
+    found["delta_js@coded", "all", "share_negative"] = float((js < 0).mean())
+    cells = two_by_two(documents, "attention", "coded")
+    found |= {("flips_attention@coded", "all", name): value for name, value in cells.items()}
+    several = derived(documents)
+    for order in ("random", "attention", "gradient", "product"):
+        found[f"fraction_{order}", "common", "mean"] = float(several.loc[several["common"], f"fraction_{order}"].mean())
+    return found
+
+
+def beyond_arithmetic(traces: Traces, numbers: Iterable[str] = NUMBERS, deals: int = 10) -> pd.DataFrame:
+    """Statements' numbers by attention and by weights dealt anew over each document's items: one row per number.
+
+    Columns number (of NUMBERS), attention, dealt (mean over `deals` deals), difference, low, high: 95 % interval of the
+    difference over documents, leaving out each of GROUPS groups of documents in turn (jackknife, Student t). Deals are
+    fixed, so the interval is for these. NaN where a number is not defined; no interval of fewer documents than groups.
+    """
+    wanted = list(numbers)
+    tables = [document_table(traces), *(document_table(weights_dealt_anew(traces, deal)) for deal in range(deals))]
+    group = np.random.default_rng(0).permutation(len(traces)) % GROUPS
+
+    def both(chosen: np.ndarray) -> np.ndarray:
+        """(2, numbers): by attention, and the mean over deals, of some documents."""
+        runs = [numbers_of(table[chosen]) for table in tables]
+        found = np.array([[value_or_nan(name, run) for name in wanted] for run in runs])
+        return np.array([found[0], found[1:].mean(axis=0)])
+
+    whole = both(np.ones(len(traces), bool))
+    difference, reach = whole[0] - whole[1], np.full(len(wanted), np.nan)
+    if len(traces) >= GROUPS:
+        without = np.array([np.subtract(*both(group != k)) for k in range(GROUPS)])
+        error = np.sqrt((GROUPS - 1) / GROUPS * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+        reach = student.ppf(1 - LEVEL / 2, GROUPS - 1) * error
+    columns = {"attention": whole[0], "dealt": whole[1], "difference": difference}
+    return pd.DataFrame({"number": wanted, **columns, "low": difference - reach, "high": difference + reach})
+
+
+def value_or_nan(number: str, run: Numbers) -> float:
+    """A statement's number; NaN where no document has what it asks for."""
+    try:
+        return float(VALUES[number](run))
+    except KeyError:
+        return np.nan
+
+
+# ---- for pages -------------------------------------------------------------------------------------------------------
+
+
+def of_models(models: Mapping[str, Traces], numbers: Iterable[str], deals: int = 10) -> pd.DataFrame:
+    """`beyond_arithmetic` of several models by label, with columns label and documents (of more than one item)."""
+    parts = [
+        beyond_arithmetic(traces, numbers, deals).assign(label=label, documents=int((traces.lengths > 1).sum()))
+        for label, traces in models.items()
+    ]
+    columns = ["number", "attention", "dealt", "difference", "low", "high", "label", "documents"]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+def shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """`of_models` as a table to show."""
+    return pd.DataFrame(
+        [
+            {
+                "statement": r.number,
+                "model": r.label,
+                "attention": words.number(r.attention, ".3f"),
+                "weights dealt anew": words.number(r.dealt, ".3f"),
+                "difference": words.told(r.difference, r.low, r.high, "+.3f"),
+                "documents": f"{r.documents:,}",
+            }
+            for r in rows.sort_values("number", kind="stable").itertuples()
+        ],
+        columns=["statement", "model", "attention", "weights dealt anew", "difference", "documents"],
+    )
+
+
+def told_beyond(rows: pd.DataFrame) -> list[str]:
+    """Models whose number is clear of that of dealt weights, by statement: for a list. Without labels with asterisk."""
+    rows, lines = rows[~rows["label"].astype(str).str.endswith("*")], []
+    for number, part in rows.groupby("number", sort=True):
+        sides = {"more than arithmetic": part["low"] > 0, "less than arithmetic": part["high"] < 0}
+        sides["not told apart"] = ~(sides["more than arithmetic"] | sides["less than arithmetic"])
+        told = [
+            f"{what} on "
+            + words.listed(
+                f"{r.label} {words.told(r.difference, r.low, r.high, '+.3f')}" for r in part[on].itertuples()
+            )
+            for what, on in sides.items()
+            if on.any()
+        ]
+        lines.append(f"{number}: {'; '.join(told)}")
+    return lines or ["no model that counts"]

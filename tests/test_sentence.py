@@ -1,0 +1,93 @@
+"""The archived sentence model: rounding, and what it says about sentences that a reader may type."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from typer.testing import CliRunner
+
+from attn_book import sentence
+from attn_core import archive
+from attn_core.__main__ import app
+from attn_core.errors import AttnError
+
+STORE = archive.archive_folder(required=False)
+needs_model = pytest.mark.skipif(
+    not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"
+)
+
+
+@given(arrays(np.float32, (3, 5), elements=st.floats(-8, 8, width=32)))
+def test_rounding_errs_by_half_a_step(array):
+    values, scale = sentence.quantise(array)
+    assert values.dtype == np.int8
+    assert (np.abs(sentence.dequantise(values, scale) - array) <= scale * 0.5001 + 1e-12).all()
+
+
+def test_rounding_keeps_shapes():
+    for shape in ((7,), (4, 3), (2, 3, 5)):
+        array = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+        assert sentence.dequantise(*sentence.quantise(array)).shape == shape
+
+
+@needs_model
+def test_a_good_and_a_bad_film():
+    good, bad = (
+        sentence.read_sentence(text)[1]["p"]
+        for text in ("a wonderful , moving film", "a dull , careless waste of time")
+    )
+    assert good > 0.8 > 0.2 > bad
+
+
+@needs_model
+def test_table_holds_together():
+    table, summary = sentence.read_sentence("The songs are lovely, but the plot is a mess.", epsilon=0.02)
+    assert table.attention.sum() == pytest.approx(1) and table.adversary.sum() == pytest.approx(1)
+    logit = np.log(summary["p"] / (1 - summary["p"]))
+    moved = logit + ((table.adversary - table.attention) * table.contribution).sum()
+    assert summary["p_adversary"] == pytest.approx(1 / (1 + np.exp(-moved)), abs=1e-6)
+    assert abs(summary["p_adversary"] - summary["p"]) <= 0.02 + 1e-6
+    assert f"to {summary['p_adversary']:.3f}" in summary["line"]
+    assert 0 <= summary["jsd_exact"] <= summary["ceiling"] + 1e-9
+
+
+@needs_model
+def test_one_word_and_only_unknown_words():
+    table, summary = sentence.read_sentence("Wonderful!")
+    assert len(table) == 1 and np.isnan(table.leave_one_out[0]) and summary["jsd_exact"] == 0
+    table, _ = sentence.read_sentence("zzyzx qwrtp")
+    assert not table.known.any() and np.isfinite(table.attention).all()
+
+
+@pytest.mark.parametrize("text", ["", "   ", "...", "-- !!"])
+def test_no_word(text):
+    with pytest.raises(AttnError, match="holds no word"):
+        sentence.read_sentence(text)
+
+
+@needs_model
+def test_one_word_as_json_knows_no_nan():
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    told = CliRunner().invoke(app, ["read", "good", "--json"])
+    assert json.loads(told.stdout, parse_constant=refuse)["tokens"][0]["leave_one_out"] is None
+
+
+def test_missing_model_is_named(tmp_path):
+    with pytest.raises(AttnError, match="git checkout"):
+        sentence.load(tmp_path)
+
+
+@needs_model
+def test_the_searched_adversary_keeps_the_output_and_stays_below_the_optimum():
+    traces = sentence.sentence_traces("a dull , careless waste of two hours")[2]
+    found = sentence.searched_adversary(traces, 0.05)
+    assert np.isclose(found["weights"].sum(), 1) and abs(found["p"] - traces.p[0]) <= 0.05 + 1e-9
+    best = sentence.read_sentence("a dull , careless waste of two hours", 0.05)[1]["jsd_exact"]
+    assert 0 < found["jsd"] <= best + 1e-9
+    own = sentence.searched_adversary(traces, 0.0, steps=1)
+    assert own["jsd"] == 0 and np.array_equal(own["weights"], traces.attention), "nothing else keeps the output exactly"
