@@ -263,6 +263,9 @@ def bootstrap_interval(
     return float(interval.low), float(interval.high)
 
 
+HEADLINE_SEEDS = 5
+"""Cells with fewer seeds are drawn as points and decide no claim."""
+
 INTERVAL_SEEDS = 3
 """Fewer seeds have no interval: of two, Student's t makes 12.7 standard errors to either side."""
 

@@ -8,11 +8,9 @@ from attn_core import archive
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
+from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import seed_interval
 from attn_core.runs import SEEDS, AbsentRun, Run, from_dict, obtain
-
-HEADLINE_SEEDS = 5
-"""Cells with fewer seeds are drawn as points and decide no claim."""
 
 LOSSES_ALIKE = 0.001
 """Two trainings of a seed count as one while their losses lie this close: rounding differs from version to version."""
@@ -112,20 +110,6 @@ def summaries(results: list[Result]) -> pd.DataFrame:
     if not frames:
         raise AbsentRun("no run to summarise; `python -m attn_core archive list` shows what is stored")
     return pd.concat(frames, ignore_index=True)
-
-
-def over_seeds(table: pd.DataFrame, *group: str) -> pd.DataFrame:
-    """Mean over seeds of `value` with its 95 % Student t interval, one row per combination of the group columns.
-
-    Columns mean, low, high, n_seeds, std (spread of the seeds, ddof 1); low and high as `measures.seed_interval`.
-    """
-    rows = []
-    for names, part in table.groupby(list(group), sort=False):
-        values = part["value"].to_numpy(float)
-        low, high = seed_interval(values)
-        spread = part["value"].std(ddof=1)
-        rows.append([*names, values.mean(), low, high, len(values), spread])
-    return pd.DataFrame(rows, columns=[*group, "mean", "low", "high", "n_seeds", "std"])
 
 
 def paired_difference(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:

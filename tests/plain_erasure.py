@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import numpy as np
+
 from tests.plain import documents, jsd, output
 
 

@@ -9,16 +9,17 @@ import json
 import pytest
 from golden import ROOT, alike, differences, digests, executed, is_dropped, printed, read, stored_tables
 
-from attn_core import archive, book
+from attn_book import build
+from attn_book.scorecard import scorecard
+from attn_core import archive
 from attn_core.runs import from_dict
-from attn_core.scorecard import scorecard
 
 PAGES, TABLES = read("pages.json.xz"), read("tables.json.xz")
 
 
 @pytest.fixture(scope="module")
 def common():
-    return book.common_stamp(ROOT)
+    return build.common_stamp(ROOT)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -12,8 +12,9 @@ from attn_book.reported import FINAL_RUN, class_label, reported, value
 from attn_core import experiments
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
+from attn_core.index import over_seeds
 from attn_core.runs import ATTENTIONS, ENCODERS, SEEDS
-from attn_core.seeds import book_seeds, over_seeds, paired_difference
+from attn_core.seeds import book_seeds, paired_difference
 
 
 def test_student_interval_by_hand():

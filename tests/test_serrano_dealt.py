@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from attn_book.serrano.scores import VALUES
 from conftest import toy_traces
 
 from attn_book.serrano import dealt
-from attn_book.serrano.scores import VALUES
 from attn_core.experiments.erasure import document_table, summary_table
 from attn_core.experiments.single import weights_dealt_anew
 

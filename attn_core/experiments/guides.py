@@ -21,8 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from attn_core.measures import LEVEL, holm, seed_interval, seed_p
-from attn_core.seeds import HEADLINE_SEEDS
+from attn_core.measures import HEADLINE_SEEDS, LEVEL, holm, seed_interval, seed_p
 
 SOURCES = {
     "uniform": "uniform",

@@ -9,16 +9,17 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from attn_book.data_counts import made, printed_sizes
+from attn_book.data_counts import made
 from attn_book.reported import APRIL_RUN, FINAL_RUN, check_printed, reported
 from attn_book.words import ATTENTION_NAMES, ENCODER_NAMES, listed, seeds_in_words
 from attn_core import archive
 from attn_core.archive import Result
 from attn_core.commands import command
 from attn_core.corpora import catalogue
+from attn_core.index import HEADLINE_SEEDS, over_seeds, printed_sizes
 from attn_core.measures import seed_interval
 from attn_core.runs import Run, from_dict
-from attn_core.seeds import HEADLINE_SEEDS, book_seeds, obtain_all, over_seeds, planned
+from attn_core.seeds import book_seeds, obtain_all, planned
 
 RUNS_OF_THE_AUTHORS = {APRIL_RUN: "april", FINAL_RUN: "final"}
 """Snapshots of the authors' repository, and the columns that hold their values in the tables of this module."""

@@ -32,7 +32,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import attn_core
-from attn_book.page import GUARD, check, declared, gap_box, gaps_of, minus
+from attn_book.page import FIND, GUARD, check, declared, gap_box, gaps_of, minus
 from attn_core.errors import AttnError
 
 CELL_SECONDS = 900
@@ -116,11 +116,11 @@ def read_source(path: Path):
 
 
 def _defaults(notebook, name: str) -> dict:
-    """The declared parameters of a notebook; its first code cell must be the one tagged `parameters`."""
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    if not code or "parameters" not in code[0].metadata.get("tags", []):
-        raise AttnError(f"page {name}: its first code cell must be tagged `parameters` (literals only)")
-    return declared(code[0].source, name)
+    """The declared parameters of a notebook, those of its one cell tagged `parameters`."""
+    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    if len(tagged) != 1 or tagged[0].cell_type != "code":
+        raise AttnError(f"page {name}: one code cell must be tagged `parameters` (literals only)")
+    return declared(tagged[0].source, name)
 
 
 def parameters_of(page: str | Path, root: str | Path | None = None) -> dict:
@@ -161,8 +161,11 @@ def convert(page: str | Path, root: str | Path | None = None):
         text = GUARD.replace("{page!r}", repr(name)).replace("{takes}", repr(_takes(notebook)))
         text = text.replace("{arguments}", arguments)
         cell = nbformat.v4.new_code_cell(text, metadata={"tags": ["guard", "remove-cell"]})
-        first = next(i for i, other in enumerate(notebook.cells) if other.cell_type == "code")
-        notebook.cells.insert(first + 1, cell)
+        first, *_ = (i for i, other in enumerate(notebook.cells) if other.cell_type == "code")
+        place = next(i for i, other in enumerate(notebook.cells) if "parameters" in other.metadata.get("tags", []))
+        notebook.cells.insert(place + 1, cell)
+        if place != first:  # what runs before the parameters finds the packages too
+            notebook.cells.insert(first, nbformat.v4.new_code_cell(FIND, metadata={"tags": ["guard", "remove-cell"]}))
         for number, other in enumerate(notebook.cells):
             other["id"] = f"cell-{number}"
     return notebook

@@ -1,10 +1,15 @@
-"""Tables to axes. Every function draws one figure of the papers' forms, with means and intervals of what it draws.
+"""The look of the book's figures, and what several pages draw.
 
-Colours follow the papers (class 0 purple, class 1 orange, class 2 green) in shades that colour-blind readers can tell
-apart and that differ in lightness. All figures are 6.4 inches wide, so text stays readable at phone width.
+A figure is inline SVG under a title that says its message and over a caption of at most 150 characters: text takes the
+page's font, colours follow its theme. One colour per encoder and per paper in the whole book. Figures are 4.8 inches
+wide, so that 10.5 points are 11 px on a phone and 16 px on a desk.
+
+Below "first edition": figures of the pages that are not rewritten yet. They go with these.
 """
 
 import html
+import io
+import re
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,8 +20,166 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from attn_book.reported import APRIL_RUN, FINAL_RUN
+from attn_book.words import ENCODERS, SETS
+from attn_core.errors import AttnError
 from attn_core.experiments import ATTENTION_BINS, attention_bin
+from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import bootstrap_interval
+
+INK, QUIET, RULE, SHEET = "#1d2733", "#8a94a3", "#d9dee5", "#fefefe"
+COLOURS = {"lstm": "#c2481a", "cnn": "#7a4f9a", "average": "#14766f", "transformer": "#2f66b3",
+           "jain": "#8a3f73", "serrano": "#8a6410", "wiegreffe": "#3c6e2f"}  # fmt: skip
+VARIABLES = {INK: "ink", QUIET: "quiet", RULE: "rule"} | {colour: name for name, colour in COLOURS.items()}
+"""Colour -> the style sheet's variable of it; alone (in Jupyter) the colour itself is used."""
+
+LONGEST_CAPTION = 150
+
+STYLE = {
+    "figure.figsize": (4.8, 3.0), "figure.facecolor": "none", "figure.constrained_layout.use": True,
+    "savefig.facecolor": "none", "axes.facecolor": "none", "svg.fonttype": "none", "svg.hashsalt": "attn",
+    "font.size": 10.5, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": QUIET,
+    "xtick.color": QUIET, "ytick.color": QUIET, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
+    "axes.labelsize": 10.5, "xtick.labelsize": 10, "ytick.labelsize": 10.5, "axes.titlesize": 10.5,
+    "axes.spines.top": False, "axes.spines.right": False, "grid.color": RULE, "axes.axisbelow": True,
+    "lines.linewidth": 2, "lines.solid_capstyle": "round", "lines.markersize": 7,
+    "xtick.major.size": 0, "ytick.major.size": 0, "legend.frameon": False,
+}  # fmt: skip
+
+
+def sheet(rows: int = 1, height: float = 3.0, **options) -> tuple[Figure, Axes]:
+    """A figure of the book's width in its style, and its axes."""
+    plt.rcParams.update(STYLE)
+    return plt.subplots(rows, figsize=(4.8, height), **options)
+
+
+def show(figure: Figure, name: str, title: str, caption: str, alt: str) -> None:
+    """Put a figure into the page: title (the message), picture, caption. AttnError for a longer caption."""
+    from IPython.display import HTML, display
+
+    title, caption, alt = (html.escape(" ".join(text.split())) for text in (title, caption, alt))
+    if len(html.unescape(caption)) > LONGEST_CAPTION:
+        raise AttnError(f"figure {name}: its caption has {len(caption)} characters; at most {LONGEST_CAPTION}")
+    text = f'<figure class="attn-fig" id="fig-{name}">\n<p class="attn-fig-title">{title}</p>\n'
+    display(HTML(f"{text}{inline(figure, name, alt)}\n<figcaption>{caption}</figcaption>\n</figure>\n"))
+
+
+def inline(figure: Figure, name: str, alt: str) -> str:
+    """A figure as SVG text for HTML: no fixed size, the page's font, the theme's colours, ids of its own; alt: escaped."""
+    file = io.StringIO()
+    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    text = file.getvalue()
+    text = re.sub(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*", "", text[text.index("<svg") :], flags=re.DOTALL)
+    head, rest = text.split(">", 1)
+    head = re.sub(r' (?:width|height)="[^"]*"', "", head)
+    text = re.sub(r"font-family: [^;\"]*|(font: [\d.]+px) [^;\"]*", _font, f"{head}>{rest}")
+    text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)
+    for colour, variable in VARIABLES.items():
+        text = re.sub(re.escape(colour), f"var(--attn-{variable}, {colour})", text, flags=re.IGNORECASE)
+    text = re.sub(re.escape(SHEET), f"var(--pst-color-background, {SHEET})", text, flags=re.IGNORECASE)
+    text = re.sub(r"\n\s*\n+", "\n", text)  # an empty line would end the HTML block
+    return text.replace("<svg", f'<svg role="img" aria-label="{alt}"', 1)
+
+
+def _font(found: re.Match) -> str:
+    family = "var(--attn-font, sans-serif)"
+    return f"{found[1]} {family}" if found[1] else f"font-family: {family}"
+
+
+def dots(ax: Axes, rows: pd.DataFrame, marks: pd.DataFrame | None = None, of_marks: str = "") -> list[str]:
+    """One line a data set, one dot an encoder: mean and interval over seeds; a grey bar joins them. Returns the sets.
+
+    rows: of `index.over_seeds` by corpus, encoder and data; sets are sorted by the BiLSTM, largest first, and get an
+    asterisk where they are not the papers' own. Open dots: fewer than HEADLINE_SEEDS seeds. marks: the same of a
+    yardstick, one row a set, drawn as short upright lines and named (`of_marks`) where there is most room beside them.
+    """
+    wide = rows.pivot(index="corpus", columns="encoder", values="mean")
+    order = list(wide.sort_values("lstm", ascending=False).index)
+    kind = rows.groupby("corpus")["data"].first()
+    for row in rows.itertuples():
+        y, colour = order.index(row.corpus), COLOURS[row.encoder]
+        face = {"markerfacecolor": SHEET} if row.n_seeds < HEADLINE_SEEDS else {"markeredgecolor": SHEET}
+        ax.plot([row.low, row.high], [y, y], color=colour, zorder=3)
+        ax.plot(row.mean, y, "o", color=colour, markersize=8.5, zorder=4, **face)
+        if y == 0:
+            ax.text(row.mean, -0.62, ENCODERS[row.encoder], color=colour, weight="bold", ha="center")
+    for y, name in enumerate(order):
+        ax.plot([wide.loc[name].min(), wide.loc[name].max()], [y, y], color=RULE, linewidth=5, zorder=1)
+    if marks is not None:
+        at = marks.set_index("corpus")["mean"][order]
+        ax.vlines(at, np.arange(len(order)) - 0.3, np.arange(len(order)) + 0.3, color=QUIET, linewidth=2, zorder=2)
+        free = (at - rows.groupby("corpus")["high"].max()[order]).argmax()
+        ax.text(at.iloc[free] + 0.03, free, of_marks, color=QUIET, va="center", linespacing=1.05)
+    ax.set_yticks(range(len(order)), [SETS[name] + "*" * (kind[name] != "same") for name in order])
+    ax.set_ylim(len(order) - 0.4, -1.15)
+    ax.xaxis.grid(True)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    return order
+
+
+def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") -> None:
+    """A horizontal axis with five ticks, its ends named."""
+    at = np.linspace(left, right, 5)
+    names = [f"{value:g}" for value in at]
+    names = [f"{names[0]}\n{low}", *names[1:-1], f"{names[-1]}\n{high}"]
+    ax.set(xlim=(left - 0.02 * (right - left), right), xticks=at, xticklabels=names)
+
+
+def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
+    """The toy's words with their weights as bars, contributions under them, and the output as a line of arithmetic.
+
+    toy, told: of `sentence.read_sentence`.
+    """
+    ax.axis("off")
+    ax.set(xlim=(-1.25, 2.25), ylim=(-1.0, 0.75))
+    for x, row in zip(np.linspace(-0.55, 2.0, len(toy)), toy.itertuples(), strict=True):
+        ax.bar(x, row.attention, 0.62, color=COLOURS["lstm"])
+        ax.text(x, row.attention + 0.06, f"{row.attention:.2f}", ha="center", va="bottom")
+        ax.text(x, -0.17, row.token, ha="center", va="center_baseline", weight="bold")
+        ax.text(x, -0.50, signed(row.contribution), ha="center", va="center_baseline")
+    for y, name in ((0.13, "α"), (-0.50, "c")):
+        ax.text(-1.17, y, name, ha="center", va="center_baseline", color=QUIET)
+    bias, total = told["bias"], float(toy["attention"] @ toy["contribution"])
+    parts = f"b + Σ α c = {bias:.2f} {'−' if total < 0 else '+'} {abs(total):.2f} = {bias + total:.2f}"
+    line = f"{parts}, so p(positive) = {told['p']:.2f}".replace("-", "−")
+    ax.text(0.72, -0.86, line, ha="center", va="center_baseline", color=QUIET)
+
+
+def crossings(ax: Axes, words: list[str], left: np.ndarray, right: np.ndarray, names: tuple[str, str]) -> int:
+    """Two rankings of the same words joined by lines; a circle where a pair changes its order. Returns how many do.
+
+    left, right: scores, largest on top.
+    """
+    places = [(-np.asarray(scores)).argsort().argsort() for scores in (left, right)]
+    swapped = [(i, j) for i in range(len(words)) for j in range(i)
+               if (places[0][i] - places[0][j]) * (places[1][i] - places[1][j]) < 0]  # fmt: skip
+    moved = {i for pair in swapped for i in pair}
+    ax.axis("off")
+    ax.set(xlim=(-1.25, 2.25), ylim=(len(words) - 0.45, -1.25))
+    for i, word in enumerate(words):
+        colour = COLOURS["lstm"] if i in moved else INK
+        ax.plot([0.02, 0.98], [places[0][i], places[1][i]], color=colour, linewidth=2.4)
+        ends = (0.02, -0.12, "right", -0.95, places[0][i], left[i]), (0.98, 1.12, "left", 1.95, places[1][i], right[i])
+        for x, text_x, side, number_x, y, value in ends:
+            ax.plot(x, y, "o", color=colour, markersize=8)
+            ax.text(text_x, y, word, ha=side, va="center_baseline", weight="bold", color=colour)
+            ax.text(number_x, y, f"{value:.2f}", ha="center", va="center_baseline")
+    for i, j in swapped:
+        (a, b), (c, d) = ((places[0][k], places[1][k]) for k in (i, j))
+        t = (c - a) / ((b - a) - (d - c))
+        ax.plot(0.02 + 0.96 * t, a + t * (b - a), "o", markersize=11, markerfacecolor=SHEET, markeredgecolor=INK,
+                markeredgewidth=1.4, zorder=5)  # fmt: skip
+    ax.text(-0.12, -0.8, names[0], ha="right", va="center_baseline", color=QUIET)
+    ax.text(1.12, -0.8, names[1], ha="left", va="center_baseline", color=QUIET)
+    return len(swapped)
+
+
+def signed(value: float) -> str:
+    """+0.30, −0.29: with a sign, and a minus that is one."""
+    return f"{value:+.2f}".replace("-", "−")
+
+
+# ---- first edition ----------------------------------------------------------------------------------------------------
 
 CLASS_COLOURS = ("#4b3f8f", "#d95f02", "#1b9e77")
 OURS, PAPER, CONTROL = "#1f4e79", "#7f7f7f", "#b8860b"

@@ -19,7 +19,7 @@ SIGN = re.compile(r"(\{(?:ref|doc)\})`([^`]*)`|(`[^`]*`)|(?<![\w-])-(?=\d)")
 
 SCALARS = (bool, int, float, str)
 
-GUARD = """# Outside the repository: set ATTN_ARCHIVE to a clone's data/archive, or work in a folder below a clone.
+FIND = """# Outside the repository: set ATTN_ARCHIVE to a clone's data/archive, or work in a folder below a clone.
 def find_clone():
     import os, sys
     from importlib.util import find_spec
@@ -36,14 +36,19 @@ def find_clone():
             sys.exit(f"{package} is neither installed nor above this folder: {hint}")
         sys.path.insert(0, str(clones[0] / folder))
 
-find_clone()
+find_clone()"""
+"""Source of a cell before all others: a downloaded notebook finds the packages, or stops with one line."""
+
+GUARD = FIND + """
 from attn_core.archive import archive_folder
 from attn_book.page import guard
 
 archive_folder()  # one line where there is none
 guard(globals(), {page!r}, {takes}{arguments})  # a misspelt or wrongly typed parameter stops here"""
-"""Source of the cell behind the parameters: a downloaded notebook finds the packages and the archive, or stops with one
-line."""
+"""Source of the cell behind the parameters: packages and archive are found, parameters checked."""
+
+CHANGED: dict[str, object] = {}
+"""Parameters of the running page that are not at their defaults; `guard` fills it."""
 
 
 # ---- numbers and gaps ------------------------------------------------------------------------------------------------
@@ -67,6 +72,32 @@ def glue(**values: object) -> None:
             plain = minus(value) if isinstance(value, str) else value.item() if hasattr(value, "item") else value
             data = {f"{prefix}text/plain": repr(plain)}
         display(data, metadata=record, raw=True)
+
+
+class Outdated(AssertionError):
+    """A sentence of a page that its numbers no longer bear out."""
+
+
+def expect(holds: object, what: str) -> None:
+    """Guard a sentence of the prose: `expect(shown > judged / 2, "most sets")`.
+
+    At the default parameters a failed guard is an error and fails the build: rewrite the sentence. With other
+    parameters the page shows one banner, for its text was written for the defaults.
+    """
+    from IPython.display import HTML, display
+
+    if holds:
+        return
+    if not CHANGED:
+        raise Outdated(f"the text says: {what}; its numbers no longer do. Rewrite the sentence")
+    if not CHANGED.get(OUTDATED):
+        CHANGED[OUTDATED] = True
+        values = ", ".join(f"{name} = {value!r}" for name, value in CHANGED.items() if name != OUTDATED)
+        text = f"The text of this page was written for its default parameters; here {values}. Trust the numbers shown."
+        display(HTML(f'<div class="admonition attn-outdated"><p>{html.escape(text)}</p></div>'))
+
+
+OUTDATED = "banner shown"
 
 
 def minus(text: str) -> str:
@@ -275,4 +306,7 @@ def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: obje
         if cell.startswith("# Parameters\n"):
             assigned = [target for line in ast.parse(cell).body for target in getattr(line, "targets", [])]
             values |= {target.id: names.get(target.id) for target in assigned}
-    names.update(check(defaults, values, page, takes))
+    checked = check(defaults, values, page, takes)
+    CHANGED.clear()
+    CHANGED.update({name: value for name, value in checked.items() if value != defaults[name]})
+    names.update(checked)

@@ -17,6 +17,11 @@ def tables() -> dict[str, Path]:
     return {path.name.partition(".")[0]: path for path in sorted(reported_folder().glob("*.csv*"))}
 
 
+OURS = ("kind", "side", "late", "selection", "measure_ours", "statistic_ours", "predicted", "bin", "encoder_ours",
+        "minus")  # fmt: skip
+"""Columns of tolerances.csv that say which number of ours a rule judges, and how."""
+
+
 @cache
 def _read(name: str) -> pd.DataFrame:
     from attn_core.corpora.catalogue import CATALOGUE, WIEGREFFE
@@ -25,6 +30,8 @@ def _read(name: str) -> pd.DataFrame:
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
     table = pd.read_csv(paths[name], dtype={"class": "string"})
+    if name == "tolerances":  # what names our number is text, empty where nothing is asked
+        table = table.fillna(dict.fromkeys(OURS, "")).astype(dict.fromkeys(OURS, str))
     if "dataset" in table:
         ours = {pair: entry.name for entry in CATALOGUE.values() for pair in entry.reported}
         # tables collected for Wiegreffe & Pinter spell data sets their way, whoever's numbers they hold

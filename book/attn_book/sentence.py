@@ -167,6 +167,7 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
         "jsd_exact": jsd,
         "ceiling": ceiling,
         "line": line,
+        "bias": float(np.ravel(traces.bias)[0]),
     }
     summary |= {name: float(held[name]) for name in ("jsd_shuffled", "jsd_permutation")}
     return table, summary

@@ -9,13 +9,19 @@ from collections.abc import Iterable
 import numpy as np
 
 from attn_book import across, words
-from attn_book.data_counts import parts_of
-from attn_book.scorecard import standard
 from attn_book.words import ENCODER_NAMES
 from attn_core.archive import Result
+from attn_core.index import difference, parts_of
+from attn_core.runs import SEEDS, from_dict
 
 WEAK = 0.10
 """A model whose mean accuracy lies farther below the best model of its data set says nothing about attention there."""
+
+
+def is_standard(result: Result) -> bool:
+    """Whether a run has the default pipeline and a seed of the book's list."""
+    run = from_dict(result.record["run"])
+    return run.seed in SEEDS and not difference(run)
 
 
 def has_cells(result: Result) -> bool:
@@ -23,7 +29,7 @@ def has_cells(result: Result) -> bool:
     run = result.record["run"]
     return (
         result.summary is not None
-        and standard(result)
+        and is_standard(result)
         and (run["attention"], run["encoder"] in ENCODER_NAMES) == ("tanh", True)
     )
 

@@ -1,10 +1,12 @@
 """Names and numbers as pages write them: models, intervals, seeds, lists."""
 
+from ast import literal_eval
 from collections.abc import Iterable
 
 import numpy as np
 
 from attn_core.archive import Result
+from attn_core.corpora.vectors import KNOWN_FILES
 from attn_core.measures import LN2
 
 ENCODER_NAMES = {
@@ -12,6 +14,21 @@ ENCODER_NAMES = {
     "han_rnn": "HANrnn", "han_conv": "HANconv", "han_none": "HANnoenc",
     "flan_rnn": "FLANrnn", "flan_conv": "FLANconv", "flan_none": "FLANnoenc",
 }  # fmt: skip
+ENCODERS = {
+    "lstm": "BiLSTM", "cnn": "CNN", "average": "no context", "transformer": "transformer", "none": "no encoder",
+    "han_rnn": "HAN with GRU", "han_conv": "HAN with convolutions", "han_none": "HAN without encoder",
+    "flan_rnn": "FLAN with GRU", "flan_conv": "FLAN with convolutions", "flan_none": "FLAN without encoder",
+}  # fmt: skip
+"""The encoders as the second edition's pages call them; ENCODER_NAMES are those of the first."""
+
+SETS = {
+    "sst": "SST", "imdb": "IMDB", "agnews": "AG News", "20news": "20 News", "babi_1": "bAbI 1", "babi_2": "bAbI 2",
+    "babi_3": "bAbI 3", "snli": "SNLI", "cnn": "CNN-QA", "diabetes": "Diabetes", "anemia": "Anemia", "adr": "ADR tweets",
+    "imdb_stars": "IMDB (10 stars)", "amazon": "Amazon", "yelp": "Yelp", "yahoo": "Yahoo", "planted": "planted texts",
+    "agnews_all": "AG News (4 classes)", "20news_all": "20 News (20 classes)",
+}  # fmt: skip
+"""The data sets as people call them."""
+
 ATTENTION_NAMES = {"tanh": "additive", "dot": "scaled dot", "uniform": "uniform", "given": "given"}
 
 
@@ -71,3 +88,52 @@ def listed(names: Iterable[str]) -> str:
 def spoken(parts: dict[str, str]) -> list[str]:
     """'what: names.' for each part that has names (see `listed`), for a list on a page; ['none'] where none has."""
     return [f"{what}: {names}." for what, names in parts.items() if names not in ("", "none")] or ["none"]
+
+
+OPTIONS = {
+    ("vocabulary_from", "all"): "vocabulary from all splits",
+    ("source", "files"): "questions from the official files",
+    ("source", "generated train"): "training questions of our own generator",
+}
+"""Options of data sets in words."""
+
+WORDS = {
+    "tau_gradient": "τ of attention and gradient", "tau_loo": "τ of attention and leave-one-out",
+    "sig_frac": "share significant",
+    "tau(gradient,LOO)-tau(attention,LOO)": "τ of gradient and leave-one-out minus τ of attention and leave-one-out",
+    "tau(gradient,LOO)-tau(attention,gradient)": "τ of gradient and leave-one-out minus τ of attention and gradient",
+    "tau(attention,LOO): average minus lstm": "τ of attention and leave-one-out, Average minus BiLSTM",
+    "tau(attention,gradient): average minus lstm": "τ of attention and gradient, Average minus BiLSTM",
+    "eps_max_jsd": "ε-max JSD", "mean_binned": "mean", "std": "standard deviation",
+    "q25": "lower quartile", "q75": "upper quartile",
+}  # fmt: skip
+"""Measures and statistics of the rules in words, where underscores to spaces do not do."""
+
+
+def variant_name(variant: str) -> str:
+    """A variant of a run ('fraction=0.25') in words."""
+    field, _, value = variant.partition("=")
+    known = {
+        "selection": f"checkpoint chosen on the {value} set",
+        "vectors": KNOWN_FILES.get(value, f"{value} word vectors"),
+        "fraction": f"{float(value):.0%} of the training set" if field == "fraction" else "",
+        "hidden": f"width {value}",
+        "class_weights": "with class weights" if value == "True" else "without class weights",
+    }
+    if field == "options":
+        pairs = literal_eval(value)
+        return ", ".join(OPTIONS.get(pair, f"{pair[0].replace('_', ' ')} {pair[1]}") for pair in pairs)
+    return known.get(field, f"{field.replace('_', ' ')} {value}")
+
+
+def in_words(name: str) -> str:
+    """A measure or statistic of the rules in words."""
+    return WORDS.get(name, name.replace("_", " "))
+
+
+def model_of(row) -> str:
+    """Encoder and attention of a row of the scorecard in words; '' for counts of the data."""
+    if not isinstance(row.encoder, str):
+        return ""
+    names = [ENCODER_NAMES[name] for name in row.encoder.split("-")]
+    return f"{' − '.join(names)}, {ATTENTION_NAMES[row.attention]}"

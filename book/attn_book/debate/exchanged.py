@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from attn_book import across, words
+from attn_book.derived import weakness
 from attn_book.serrano import pages as serrano_pages
-from attn_book.serrano import scores as serrano_scores
 from attn_book.serrano.intervals import over_documents
 from attn_book.serrano.tables import counts
 from attn_book.words import ENCODER_NAMES
@@ -106,7 +106,7 @@ def weak(
     for corpus in theirs:
         for kind in kinds:
             runs = across.stored_runs([Run(corpus, kind, "tanh", seed=seed) for seed in SEEDS])
-            if runs and (why := serrano_scores.weakness(corpus, runs)):
+            if runs and (why := weakness(corpus, [run.record["accuracy"] for run in runs])):
                 reasons[corpus, kind] = why
     return reasons
 

@@ -6,11 +6,11 @@ Yardsticks for Jain & Wallace's adversaries: the exact optimum, the same with co
 
 import pandas as pd
 
-from attn_book.data_counts import data_of
 from attn_book.wiegreffe.tables import digits
 from attn_book.words import told
 from attn_core.archive import Result
-from attn_core.seeds import HEADLINE_SEEDS, paired_difference
+from attn_core.index import HEADLINE_SEEDS, data_kind
+from attn_core.seeds import paired_difference
 
 YARDSTICKS = {
     "the paper's search": "jsd_search", "exact optimum": "jsd_exact", "optimum, shuffled": "jsd_shuffled",
@@ -27,7 +27,7 @@ PANELS = {"mean": "mean JSD", f"share_above_{FAR:g}": f"share of documents above
 
 def labelled(found: list[Result]) -> dict[str, str]:
     """Data set -> its name, with what it is where it is not the paper's own: 'agnews (subset)'."""
-    kinds = {result.record["run"]["corpus"]: data_of(result.record) for result in found}
+    kinds = {result.record["run"]["corpus"]: data_kind(result.record) for result in found}
     return {name: name if kind == "same" else f"{name} ({kind})" for name, kind in kinds.items()}
 
 

@@ -13,19 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from attn_book import data_counts
 from attn_book.reported import FINAL_RUN, reported
-from attn_book.scorecard import difference
-from attn_book.serrano import scores as serrano_scores
 from attn_book.weak import has_cells, weak_models
 from attn_book.wiegreffe.curves import climbs_read
 from attn_book.wiegreffe.runs import GATED, adversaries, f1_by_seed, guided_scores, of_role, planned_pairs
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.experiments import frontier
+from attn_core.index import HEADLINE_SEEDS, data_kind, difference
 from attn_core.measures import seed_interval
 from attn_core.runs import from_dict
-from attn_core.seeds import HEADLINE_SEEDS, summary_of
+from attn_core.seeds import summary_of
 
 PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
 
@@ -263,7 +261,7 @@ def data_marks(results: Iterable[Result]) -> dict[str, str]:
     for result in sorted(results, key=lambda result: bool(difference(from_dict(result.record["run"])))):
         run = from_dict(result.record["run"])
         marks.setdefault(
-            run.corpus, (serrano_scores if run.family == "hierarchical" else data_counts).data_of(result.record)
+            run.corpus, data_kind(result.record)
         )
     return marks
 

@@ -9,7 +9,7 @@ from attn_book.debate.verdict import DECIDED, UNDECIDED, WAITING, Answer
 from attn_book.wiegreffe.runs import GATED
 from attn_book.wiegreffe.tables import digits
 from attn_book.words import ENCODER_NAMES, listed, number, told
-from attn_core.seeds import HEADLINE_SEEDS
+from attn_core.index import HEADLINE_SEEDS
 
 DEMANDS = ("necessary", "stable", "hard to move", "guide")
 """Tests of Wiegreffe & Pinter."""

@@ -3,13 +3,11 @@
 import pandas as pd
 
 from attn_book.debate.scorecard_counts import counts_by_part, verdicts
-from attn_book.debate.scorecard_page import paper_rows, rows_html, scrolled, threshold_side
-from attn_book.jain.causes_page import folded
+from attn_book.debate.scorecard_page import folded, paper_rows, rows_html, scrolled, threshold_side
 from attn_book.reported import reported
-from attn_book.scorecard import added_after
 from attn_core.archive import Result
+from attn_core.index import HEADLINE_SEEDS
 from attn_core.runs import AbsentRun
-from attn_core.seeds import HEADLINE_SEEDS
 
 TITLES = {"serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
 
@@ -46,7 +44,7 @@ def sentence(paper: str, rows: pd.DataFrame) -> str:
             f"on the paper's own data {counted(own['reproduced'], 'is', 'are')} reproduced and "
             f"{counted(own['differs'], 'differs', 'differ')}{told_undecided(undecided(mine))}"
         ]
-        late = verdicts(mine[added_after(mine)])
+        late = verdicts(mine[mine["late"] == "yes"])
         if late["reproduced"] + late["differs"]:
             parts[0] += (
                 f", of all these {counted(late['reproduced'], 'is', 'are')} reproduced and "
@@ -70,7 +68,7 @@ def sentence(paper: str, rows: pd.DataFrame) -> str:
     if thin := int((~few & (rows["n_seeds"] < HEADLINE_SEEDS) & (rows["verdict"] != "not rerun")).sum()):
         parts.append(f"{counted(thin, 'number', 'numbers')} counted with fewer than {HEADLINE_SEEDS} seeds")
     judged = rows[rows["verdict"] != "not rerun"]
-    if len(judged) and not added_after(judged).any():
+    if len(judged) and not (judged["late"] == "yes").any():
         parts.append("all these rules are older than the runs that they judge")
     lacks = {name: int((rows["unjudged"] == name).sum()) for name in rows["unjudged"].unique() if name}
     parts += [f"no verdict for {count} ({name})" for name, count in sorted(lacks.items())]

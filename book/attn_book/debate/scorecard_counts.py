@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from attn_book.data_counts import COUNTED
 from attn_book.debate.scorecard_page import ASKED_ANEW, threshold_side
+from attn_book.derived import COUNTED
 from attn_book.jain.claims import PATTERNS
-from attn_book.scorecard import added_after
-from attn_core.seeds import HEADLINE_SEEDS
+from attn_core.index import HEADLINE_SEEDS
 
 UNCOUNTED = (*PATTERNS, *ASKED_ANEW)
 """Some patterns ask the opposite of a claim of the same number, and claims asked anew ask one a second time."""
@@ -56,7 +55,7 @@ def counts_by_rule(rows: pd.DataFrame) -> dict[str, int]:
     differ whose interval contains the threshold, so that nothing is decided. UNCOUNTED are left out.
     """
     judged = rows[(rows["verdict"] != "not rerun") & ~rows["item"].isin(UNCOUNTED)]
-    same, late, good = judged["data"] == "same", added_after(judged), judged["verdict"] == "reproduced"
+    same, late, good = judged["data"] == "same", judged["late"] == "yes", judged["verdict"] == "reproduced"
     claims = judged[judged["item"].str.startswith("claim")]
     chosen = {
         "reproduced": same & ~late & good, "differs": same & ~late & ~good,

@@ -5,15 +5,14 @@ import html
 import numpy as np
 import pandas as pd
 
-from attn_book.data_counts import COUNTED
-from attn_book.jain.causes_page import folded, model_of
-from attn_book.jain.causes_words import in_words
+from attn_book.derived import COUNTED
 from attn_book.jain.claims import LATER, PATTERNS
 from attn_book.jain.tables import closed
-from attn_book.scorecard import CLAIM, clipped, scorecard
+from attn_book.scorecard import clipped, scorecard
+from attn_book.words import in_words, model_of
 from attn_core.archive import Result
+from attn_core.index import HEADLINE_SEEDS
 from attn_core.runs import AbsentRun
-from attn_core.seeds import HEADLINE_SEEDS
 
 LINES = (
     "Table 1, scores",
@@ -37,6 +36,11 @@ F1_MEANS = {"F1": "macro F1"}
 
 FARTHEST = 5.0
 """Distances beyond are drawn at the edge of the figure, in tolerances."""
+
+
+def folded(title: str, body: str) -> str:
+    """A box that opens on a click."""
+    return f"<details><summary>{html.escape(title)}</summary>{body}</details>"
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------
@@ -88,7 +92,7 @@ def threshold_side(row) -> str:
     above, below = row.low > row.reported, row.high < row.reported
     if not above and not below:
         return "contains"
-    asked = CLAIM[row.item][1] if row.item in CLAIM else "above" if row.rule.startswith("lower end") else "below"
+    asked = row.side
     return "clears" if above == (asked == "above") else "opposite"
 
 

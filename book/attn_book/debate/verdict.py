@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 
 from attn_book.debate.matrix import data_marks
-from attn_book.scorecard import difference
 from attn_book.weak import accuracies, below_the_best
 from attn_book.wiegreffe import leakage, tables
 from attn_book.wiegreffe.runs import guided_scores, planned_pairs
 from attn_book.words import ENCODER_NAMES, listed, told
 from attn_core.archive import Result
 from attn_core.experiments import guides
+from attn_core.index import HEADLINE_SEEDS, difference
 from attn_core.measures import seed_interval
 from attn_core.runs import Run, from_dict
-from attn_core.seeds import HEADLINE_SEEDS, summary_of
+from attn_core.seeds import summary_of
 
 QUESTIONS = {
     "tasks": "Which tasks need attention?",

@@ -11,10 +11,9 @@ import pandas as pd
 
 from attn_book.across import means_of_sets, paper_sets
 from attn_book.jain import authors, claims, variants
-from attn_book.jain.causes_words import in_words
 from attn_book.jain.grids import groups
 from attn_book.jain.tables import BINS, told_seeds
-from attn_book.words import ENCODER_NAMES, told
+from attn_book.words import ENCODER_NAMES, in_words, told
 from attn_core.archive import Result
 from attn_core.measures import seed_interval
 

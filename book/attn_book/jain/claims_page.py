@@ -9,8 +9,8 @@ import pandas as pd
 
 from attn_book import words as wording
 from attn_book.jain import claims
-from attn_book.jain.causes_words import in_words
-from attn_book.scorecard import added_after, digits_beside
+from attn_book.scorecard import digits_beside
+from attn_book.words import in_words
 
 LIES = {
     "clears": "shown",
@@ -38,7 +38,7 @@ def tallies(rows: pd.DataFrame, hardly_used: Iterable[str]) -> dict[str, int]:
     whose model hardly uses the text that it attends over. late, late_shown: general claims judged under a rule added
     after the runs, and of them those shown. first_shown, first_holm: of claim 1, by its interval and corrected.
     """
-    late = added_after(rows) & (rows["lies"] != "") & claims.of_kind(rows, "general")
+    late = (rows["late"] == "yes") & (rows["lies"] != "") & claims.of_kind(rows, "general")
     shown, first = rows["lies"] == "clears", rows["number"].eq(1)
     used = claims.counted(rows[~rows["corpus"].isin(list(hardly_used))])
     return {
@@ -107,7 +107,7 @@ def lists(rows: pd.DataFrame) -> dict[str, str | list[str]]:
 
 def table(rows: pd.DataFrame) -> pd.DataFrame:
     """Every claim with what it asks, our number with its interval, seeds, verdict and p. †: rule added after runs."""
-    late = added_after(rows) & (rows["lies"] != "")
+    late = (rows["late"] == "yes") & (rows["lies"] != "")
     return pd.DataFrame(
         [
             {

@@ -3,14 +3,13 @@
 import numpy as np
 import pandas as pd
 
-from attn_book.data_counts import data_of
 from attn_book.jain.grids import MODELS, Grid, authors_mean, groups, name
 from attn_book.reported import APRIL_RUN, FINAL_RUN
 from attn_book.words import bounds, told
 from attn_core.corpora import catalogue
 from attn_core.experiments import ATTENTION_BINS
+from attn_core.index import HEADLINE_SEEDS, data_kind
 from attn_core.measures import seed_interval
-from attn_core.seeds import HEADLINE_SEEDS
 
 
 def shown(values: np.ndarray, form: str = ".2f", possible: tuple[float, float] = (-np.inf, np.inf)) -> str:
@@ -47,7 +46,7 @@ def rows_of(
 def beside_authors(grids: dict[str, Grid], statistic: str) -> pd.DataFrame:
     """Our mean of a statistic and the authors' two, one row per model and class that both have.
 
-    Columns corpus, encoder, attention, group, n_seeds, data (see `data_of`), ours, april, final, apart (distance
+    Columns corpus, encoder, attention, group, n_seeds, data (see `data_kind`), ours, april, final, apart (distance
     from the nearer of their two values, 0 between them), spread (distance of their two values).
     """
     rows = []
@@ -60,7 +59,7 @@ def beside_authors(grids: dict[str, Grid], statistic: str) -> pd.DataFrame:
                     for s in (APRIL_RUN, FINAL_RUN)
                 ]
                 apart = max(min(ends) - mean, mean - max(ends), 0.0)
-                place = (grid.corpus, *model, group, len(results), data_of(results[0].record))
+                place = (grid.corpus, *model, group, len(results), data_kind(results[0].record))
                 rows.append((*place, mean, *ends, apart, abs(ends[1] - ends[0])))
     columns = "corpus encoder attention group n_seeds data ours april final apart spread".split()
     return pd.DataFrame(rows, columns=columns).dropna()

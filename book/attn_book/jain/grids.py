@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attn_book.data_counts import data_of, printed_sizes
 from attn_book.reported import reported
 from attn_book.words import ATTENTION_NAMES, ENCODER_NAMES, seeds_in_words
 from attn_core import archive
@@ -16,6 +15,7 @@ from attn_core.commands import command
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.experiments import derived, edges
+from attn_core.index import data_kind, printed_sizes
 from attn_core.measures import INTERVAL_SEEDS
 from attn_core.runs import Run
 from attn_core.seeds import book_seeds, planned, summaries
@@ -110,7 +110,7 @@ class Grid:
             text = f"{first.documents_layer.capitalize()} (seed {first.record['run']['seed']}); points: {text}"
         absent = [name(model) for model in MODELS if not self.results.get(model)]
         kind = {"subset": ", a subset of the paper's data", "generated": ", generated"}.get(
-            data_of(found[0].record), ""
+            data_kind(found[0].record), ""
         )
         of = f"{points} over documents"
         drawn = f"Points: means over seeds of {of}, with 95 % Student t intervals"

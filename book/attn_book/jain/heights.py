@@ -8,8 +8,8 @@ import pandas as pd
 
 from attn_book import across, words
 from attn_book.jain.tables import BINS, label, ordered, sided, within
+from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import LN2
-from attn_core.seeds import HEADLINE_SEEDS
 
 HEIGHTS = {
     "searched": ("jsd_search", "#d95f02", "o"),

@@ -8,7 +8,7 @@ import pandas as pd
 
 from attn_book import across, words
 from attn_book.jain import claims, tables
-from attn_core.seeds import HEADLINE_SEEDS
+from attn_core.index import HEADLINE_SEEDS
 
 LARGE = 0.1
 """Median change of the output from which a cell is told as large; claim 6 calls less than this small."""

@@ -5,11 +5,12 @@ import pandas as pd
 
 from attn_book import across
 from attn_book import words as wording
-from attn_book.data_counts import data_of, documents, other_data
+from attn_book.data_counts import other_data
 from attn_book.jain.tables import NOT_RERUN, ordered
 from attn_book.reported import reported
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
+from attn_core.index import data_kind, documents
 from attn_core.measures import seed_interval
 
 COUNTS = {
@@ -120,7 +121,7 @@ def told_lengths(results: list[Result]) -> list[str]:
     told = {}
     for result in results:
         record, corpus = result.record, result.record["run"]["corpus"]
-        if corpus in told or data_of(record) != "subset":
+        if corpus in told or data_kind(record) != "subset":
             continue
         (size, mean), (_, test) = documents(record, "train"), documents(record, "test")
         theirs, error = length_of_sample(corpus, size)

@@ -8,16 +8,16 @@ from collections.abc import Iterable
 import pandas as pd
 
 from attn_book.across import coverage
-from attn_book.data_counts import data_of, documents, printed_sizes
 from attn_book.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_book.words import ENCODER_NAMES, listed, seeds_in_words, told_seeds_of
 from attn_core import archive
 from attn_core.archive import Result
 from attn_core.commands import command
 from attn_core.corpora import catalogue
+from attn_core.index import HEADLINE_SEEDS, data_kind, documents, printed_sizes
 from attn_core.measures import seed_interval
 from attn_core.runs import Run, obtain
-from attn_core.seeds import HEADLINE_SEEDS, book_seeds, planned, summary_of, trained_twice
+from attn_core.seeds import book_seeds, planned, summary_of, trained_twice
 
 
 def stored(runs: Iterable[Run]) -> tuple[list[Result], list[Run]]:
@@ -54,7 +54,7 @@ def standard(
 def covering(runs: dict[tuple[str, str], list[Result]], encoders: Iterable[str]) -> pd.DataFrame:
     """`across.coverage` of the runs of some encoders. runs: of `standard`."""
     found = [result for (_, encoder), results in runs.items() if encoder in encoders for result in results]
-    kinds = [(result.record["run"]["corpus"], data_of(result.record)) for result in found]
+    kinds = [(result.record["run"]["corpus"], data_kind(result.record)) for result in found]
     return coverage(found, pd.DataFrame(kinds, columns=["corpus", "data"]))
 
 
@@ -162,9 +162,9 @@ def subsets() -> pd.DataFrame:
         if archive.has(store, key):
             record = archive.read_record(store, key)
             count = documents(record, "train")[0]
-            if data_of(record) != "same":
+            if data_kind(record) != "same":
                 parts = record["n_train"], record["n_dev"], count > record["n_train"]
-                rows.append((corpus, *parts, sizes["train"], count / sizes["train"], data_of(record)))
+                rows.append((corpus, *parts, sizes["train"], count / sizes["train"], data_kind(record)))
     return pd.DataFrame(rows, columns=["corpus", "n_train", "n_dev", "cut", "printed", "share", "data"])
 
 

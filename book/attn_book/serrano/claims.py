@@ -7,13 +7,20 @@ import pandas as pd
 
 from attn_book import words as wording
 from attn_book.reported import reported
-from attn_book.serrano import scores as serrano_scores
 from attn_book.serrano.pages import model_name
+
+DIFFERENCES = ("1b", "3b", "4a", "4b", "4c", "6", "7", "8")
+"""Statements whose numbers lie between -1 and 1 (6 and 8: of two models); all others are shares."""
+
+
+def number_of(item: str) -> str:
+    """'4a' of 'claim: 4a random order ...'; 'share' of the repository's shares."""
+    return item.removeprefix("claim: ").split(" ")[0] if item.startswith("claim") else "share"
 
 
 def claim_rows(scored: pd.DataFrame, numbers: str, corpora: Iterable[str]) -> pd.DataFrame:
     """Scored rows of claims ('1 2', 'share'), in the order of the rules, with column number; of `corpora` alone."""
-    number = scored["item"].map(serrano_scores.number_of)
+    number = scored["item"].map(number_of)
     wanted = tuple(numbers.split())
     chosen = number.map(lambda name: name in wanted or name[0] in wanted) & scored["corpus"].isin(list(corpora))
     return scored[chosen].assign(number=number[chosen])
@@ -52,13 +59,13 @@ def verdicts(rows: pd.DataFrame, wanted: pd.DataFrame | None = None) -> pd.DataF
 
 def possible(item: str) -> tuple[float, float]:
     """The values that a statement's number can have: an interval is cut there."""
-    return (-1, 1) if serrano_scores.number_of(item) in serrano_scores.DIFFERENCES else (0, 1)
+    return (-1, 1) if number_of(item) in DIFFERENCES else (0, 1)
 
 
 def asked(row) -> str:
     """'above 0.5', or the reported value with its tolerance."""
     if row.item.startswith("claim"):
-        return f"{'above' if serrano_scores.asks_above(row.rule) else 'below'} {row.reported:g}"
+        return f"{row.side} {row.reported:g}"
     return f"{row.reported:.3f} ± {row.tolerance:g}"
 
 

@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from attn_book.serrano.scores import by_model, data_of, weakness
+from attn_book.derived import weakness
+from attn_book.serrano.pages import by_model
 from attn_book.words import ENCODER_NAMES, told
 from attn_core import baselines
 from attn_core.archive import Result
+from attn_core.index import data_kind
 from attn_core.measures import seed_interval
 
 SPLITS = ("train", "dev", "test")
@@ -31,7 +33,7 @@ def records(found: list[Result]) -> dict[str, dict]:
 
 def own_data(found: list[Result]) -> str:
     """Which of the data sets are the paper's own, in words."""
-    kinds = {corpus: data_of(record) for corpus, record in records(found).items()}
+    kinds = {corpus: data_kind(record) for corpus, record in records(found).items()}
     if own := [corpus for corpus, kind in kinds.items() if kind == "same"]:
         return f"The paper's own sets among them: {', '.join(own)}"
     return "None of the data is the paper's own" if kinds else "No run is stored"
@@ -63,7 +65,7 @@ def table_1(found: list[Result]) -> pd.DataFrame:
             cells[name] = f"{middle:.1f} ({sd:.1f})" if np.isfinite(middle) else "–"
         lines.append({
             "data set": corpus, "train + dev": record["n_train"] + record["n_dev"], "test": record["n_test"], **cells,
-            "vocabulary": statistics["vocabulary"], "classes": len(statistics["classes"]), "data": data_of(record),
+            "vocabulary": statistics["vocabulary"], "classes": len(statistics["classes"]), "data": data_kind(record),
         })  # fmt: skip
     return pd.DataFrame(
         lines, columns=["data set", "train + dev", "test", "words", "sentences", "vocabulary", "classes", "data"]
@@ -103,7 +105,7 @@ def accuracies(found: list[Result]) -> pd.DataFrame:
         record = next(iter(runs.values())).record
         lines.append({"corpus": corpus, "encoder": encoder, "mean": values.mean(), "low": low, "high": high,
                       "n_seeds": len(values), "n_train": record["n_train"], **bars,
-                      "why": weakness(corpus, list(runs.values()))})  # fmt: skip
+                      "why": weakness(corpus, [run.record["accuracy"] for run in runs.values()])})  # fmt: skip
     return pd.DataFrame(
         lines,
         columns=["corpus", "encoder", "mean", "low", "high", "n_seeds", "n_train", "majority", "regression", "why"],
@@ -126,7 +128,7 @@ def trainings(found: list[Result]) -> pd.DataFrame:
             each.append((n_train, kept + 1, len(history), most, (kept + 1) * n_train, halved, kept + 1 == most))
         means = dict(zip(names, np.mean(each, axis=0), strict=True))
         lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder], **means,
-                      "enters no claim": weakness(corpus, list(runs.values()))})  # fmt: skip
+                      "enters no claim": weakness(corpus, [run.record["accuracy"] for run in runs.values()])})  # fmt: skip
     return pd.DataFrame(lines, columns=["data set", "model", *names, "enters no claim"])
 
 

@@ -11,20 +11,20 @@ import pandas as pd
 from scipy.stats import t as student
 
 from attn_book import words
-from attn_book.serrano.scores import VALUES, Numbers
+from attn_book.derived import STATEMENTS
 from attn_core.experiments.erasure import derived, document_table, nearness
 from attn_core.experiments.single import two_by_two, weights_dealt_anew
 from attn_core.measures import LEVEL
 from attn_core.traces import Traces
 
 NUMBERS = ("1a", "1b", "1c", "2b", "3a", "3b", "3c", "3d", "4a", "4b", "4c")
-"""Statements whose number is one of attention's (`scores.VALUES`); 2a is one minus 1a."""
+"""Statements whose number is one of attention's (`derived.STATEMENTS`); 2a is one minus 1a."""
 
 GROUPS = 20
 """Groups of documents that are left out in turn for an interval."""
 
 
-def numbers_of(documents: pd.DataFrame) -> Numbers:
+def numbers_of(documents: pd.DataFrame) -> dict:
     """What the statements of NUMBERS ask of a document table, keyed as a summary; r as coded, several items."""
     documents = documents[documents["n"] > 1]
     js, alpha = (documents[f"delta_{name}@coded"].to_numpy() for name in ("js", "alpha"))
@@ -65,10 +65,10 @@ def beyond_arithmetic(traces: Traces, numbers: Iterable[str] = NUMBERS, deals: i
     return pd.DataFrame({"number": wanted, **columns, "low": difference - reach, "high": difference + reach})
 
 
-def value_or_nan(number: str, run: Numbers) -> float:
+def value_or_nan(number: str, run: dict) -> float:
     """A statement's number; NaN where no document has what it asks for."""
     try:
-        return float(VALUES[number](run))
+        return float(STATEMENTS[number](run))
     except KeyError:
         return np.nan
 

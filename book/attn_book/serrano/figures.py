@@ -12,7 +12,7 @@ from attn_book.figures import CONTROL, OURS, PAPER, WIDTH
 from attn_book.serrano.pages import COLOURS, ORDERS, colour_of
 from attn_book.words import ENCODER_NAMES
 from attn_core.experiments.erasure import ALPHA_BINS
-from attn_core.seeds import HEADLINE_SEEDS
+from attn_core.index import HEADLINE_SEEDS
 
 ORDER_COLOURS = {
     "random": "#bdbdbd", "attention": OURS, "gradient": "#d95f02", "product": "#1b9e77", "first_order": "#7570b3",

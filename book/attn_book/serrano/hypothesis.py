@@ -15,9 +15,10 @@ from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.dispersion import slope
 from attn_core.experiments.erasure import derived
+from attn_core.index import HEADLINE_SEEDS, over_seeds
 from attn_core.measures import LEVEL, holm, seed_p
 from attn_core.runs import HIERARCHICAL
-from attn_core.seeds import HEADLINE_SEEDS, over_seeds, paired_difference
+from attn_core.seeds import paired_difference
 
 NOT_MIXED, MIXED = "none", ("rnn", "conv")
 """Encoders of a unit (HAN or FLAN) without and with contextualisation."""

@@ -11,16 +11,17 @@ import pandas as pd
 
 from attn_book import across, words
 from attn_book.across import lacking
+from attn_book.derived import weakness
 from attn_book.figures import PAPER as GREY
-from attn_book.serrano import scores as serrano_scores
 from attn_book.words import ENCODER_NAMES
 from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
 from attn_core.experiments import erasure
+from attn_core.index import HEADLINE_SEEDS, data_kind, over_seeds
 from attn_core.packing import NOT_PASSED_ON
 from attn_core.runs import HIERARCHICAL, SEEDS, AbsentRun, Run, obtain
-from attn_core.seeds import HEADLINE_SEEDS, book_seeds, obtain_all, over_seeds, planned, summary_of
+from attn_core.seeds import book_seeds, obtain_all, planned, summary_of
 
 PAPER = ("yahoo", "imdb_stars", "amazon", "yelp")
 """The paper's four data sets in the order of its figures, as far as this book has them."""
@@ -168,10 +169,20 @@ def deciding(corpora: Iterable[str]) -> tuple[list[str], list[str]]:
     return can, [f"{name} ({plan})" for name, plan in plans.items() if plan < HEADLINE_SEEDS]
 
 
+def by_model(results: Iterable[Result]) -> dict[tuple[str, str], dict[int, Result]]:
+    """(corpus, encoder) -> seed -> result, of the paper's six models."""
+    found: dict[tuple[str, str], dict[int, Result]] = {}
+    for result in results:
+        run = result.record["run"]
+        if run["encoder"] in HIERARCHICAL:
+            found.setdefault((run["corpus"], run["encoder"]), {})[run["seed"]] = result
+    return found
+
+
 def weak(found: list[Result]) -> dict[tuple[str, str], str]:
     """(corpus, encoder) -> why its runs enter no claim; models that do their task are left out."""
-    groups = serrano_scores.by_model(found)
-    reasons = {model: serrano_scores.weakness(model[0], list(runs.values())) for model, runs in groups.items()}
+    groups = by_model(found)
+    reasons = {model: weakness(model[0], [run.record["accuracy"] for run in runs.values()]) for model, runs in groups.items()}
     return {model: reason for model, reason in reasons.items() if reason}
 
 
@@ -195,11 +206,11 @@ def coverage(found: list[Result]) -> pd.DataFrame:
     """One row per data set with runs: corpus, n_seeds and most_seeds (of its models with the fewest and the most),
     data, n_train, n_dev, n_test."""
     rows = {}
-    for (corpus, _), runs in serrano_scores.by_model(found).items():
+    for (corpus, _), runs in by_model(found).items():
         record = next(iter(runs.values())).record
         sizes = {name: record[name] for name in ("n_train", "n_dev", "n_test")}
         start = {"corpus": corpus, "n_seeds": len(runs), "most_seeds": len(runs)}
-        row = rows.setdefault(corpus, start | {"data": serrano_scores.data_of(record)} | sizes)
+        row = rows.setdefault(corpus, start | {"data": data_kind(record)} | sizes)
         row |= {"n_seeds": min(row["n_seeds"], len(runs)), "most_seeds": max(row["most_seeds"], len(runs))}
     columns = ["corpus", "n_seeds", "most_seeds", "data", "n_train", "n_dev", "n_test"]
     return pd.DataFrame(list(rows.values()), columns=columns)

@@ -16,9 +16,9 @@ from attn_book.words import ENCODER_NAMES, told
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.erasure import RANKINGS, derived
 from attn_core.experiments.removal import blocks_of
+from attn_core.index import HEADLINE_SEEDS, over_seeds
 from attn_core.measures import INTERVAL_SEEDS
 from attn_core.runs import HIERARCHICAL
-from attn_core.seeds import HEADLINE_SEEDS, over_seeds
 from attn_core.traces import Traces
 
 NAMES = {

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from attn_book.reported import reported
+from attn_book.scorecard import scorecard
 from attn_book.wiegreffe import leakage
-from attn_book.wiegreffe.scores import PAIRS, judged
 from attn_book.words import listed, told
 from attn_core.archive import Result
 
@@ -64,18 +63,16 @@ def told_rules(results: Iterable[Result]) -> list[str]:
     The claims on Table 3's order by the rules of data/reported/tolerances.csv, as the scorecard judges them: each by
     its own 95 % interval. Data sets without a run are left out.
     """
-    rules = reported("tolerances", paper="wiegreffe")
-    order = [name for name, pair in PAIRS.items() if "adversary" not in pair]
+    rows = scorecard(results, "wiegreffe")
+    rows = rows[(rows["kind"] == "claim") & rows["measure_ours"].isin(("f1_guided_own", "f1_guided_trained"))]
     found = []
-    for row in judged(rules[rules["statistic"].isin(order)].itertuples(), results):
-        if not row["n_seeds"]:
-            continue
-        undecided = row["verdict"] == "differs" and row["low"] <= row["reported"] <= row["high"]
-        verdict = {"not rerun": f"no verdict ({row['unjudged']})"}.get(row["verdict"], row["verdict"])
+    for row in rows[rows["n_seeds"] > 0].itertuples():
+        undecided = row.verdict == "differs" and row.low <= row.reported <= row.high
+        verdict = {"not rerun": f"no verdict ({row.unjudged})"}.get(row.verdict, row.verdict)
         verdict += " (undecided: the interval holds the threshold)" if undecided else ""
         found.append(
-            f"{row['corpus']}, {row['item'].removeprefix('claim: ')}: {verdict}, "
-            f"{told(row['ours'], row['low'], row['high'], '+.3f')}, to lie above {row['reported']:g}; "
-            f"{row['n_seeds']} seeds"
+            f"{row.corpus}, {row.item.removeprefix('claim: ')}: {verdict}, "
+            f"{told(row.ours, row.low, row.high, '+.3f')}, to lie above {row.reported:g}; "
+            f"{row.n_seeds} seeds"
         )
     return found

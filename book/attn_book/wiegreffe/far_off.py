@@ -7,8 +7,8 @@ import pandas as pd
 
 from attn_book.wiegreffe.runs import f1_by_seed, of_role
 from attn_book.wiegreffe.tables import MARGIN
+from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import seed_interval
-from attn_core.seeds import HEADLINE_SEEDS
 
 FAR_OFF = 5.0
 """Standard deviations of the other seeds from which a training is told apart as far off them."""

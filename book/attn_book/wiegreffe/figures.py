@@ -15,7 +15,7 @@ from attn_book.jain.panels import violin
 from attn_book.wiegreffe.runs import GATED
 from attn_book.words import seeds_in_words
 from attn_core.experiments import ATTENTION_BINS, attention_bin, frontier
-from attn_core.seeds import HEADLINE_SEEDS
+from attn_core.index import HEADLINE_SEEDS
 
 ATTENTION, UNIFORM = "#8fb8de", "#1f4e79"
 """Paired bars: light for attention, dark for uniform weights, as in the authors' slides."""

@@ -10,8 +10,8 @@ import pandas as pd
 
 from attn_book.wiegreffe.runs import table
 from attn_core.experiments.variance import against
+from attn_core.index import HEADLINE_SEEDS
 from attn_core.runs import SEEDS, Run, compared_with, from_dict, obtain
-from attn_core.seeds import HEADLINE_SEEDS
 
 COLOUR = "#7b3294"
 """Of generated data in all figures of these pages."""

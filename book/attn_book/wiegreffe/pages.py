@@ -7,8 +7,8 @@ from attn_book.data_counts import other_data
 from attn_book.wiegreffe.runs import GATED, planned, role
 from attn_book.words import seeds_in_words
 from attn_core import archive
+from attn_core.index import HEADLINE_SEEDS
 from attn_core.runs import Run, compared_with
-from attn_core.seeds import HEADLINE_SEEDS
 
 GRIDS = {"base": "seeds", "uniform": "uniform", "guide": "guides", "adversary": "adversaries"}
 """First word of a role -> the grid that holds its runs, data/sweeps/wiegreffe-<grid>.yml."""

@@ -15,9 +15,9 @@ from attn_book.figures import OURS
 from attn_book.words import listed
 from attn_core import archive
 from attn_core.archive import Result
+from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import INTERVAL_SEEDS, seed_interval
 from attn_core.packing import SAME
-from attn_core.seeds import HEADLINE_SEEDS
 
 GRID = "data/sweeps/rounding.yml"
 

@@ -18,6 +18,7 @@ from attn_core.experiments import frontier
 from attn_core.experiments.guides import SOURCES
 from attn_core.experiments.search import search
 from attn_core.experiments.variance import against
+from attn_core.index import kept
 from attn_core.runs import SEEDS, Run, compared_with, from_dict
 
 PAPER_SETS = ("diabetes", "anemia", "imdb", "sst", "agnews", "20news")
@@ -238,14 +239,19 @@ def searched(runs: pd.DataFrame, corpus: str) -> pd.DataFrame | None:
 
 @lru_cache(maxsize=None)
 def searched_once(key: str) -> pd.DataFrame:
-    """`frontier.searched` of an archived run; not to be changed in place."""
-    traces = archive.read(archive.archive_folder(), key).traces
-    return frontier.searched(traces, search(traces))
+    """`frontier.searched` of an archived run, made once and kept in the cache; not to be changed in place."""
+    def make():
+        traces = archive.read(archive.archive_folder(), key).traces
+        return frontier.searched(traces, search(traces))
+
+    source = archive.read_record(archive.archive_folder(), key)["files"]["traces.parquet"]
+    return kept(f"searched-{key}", source, make)
 
 
 # ---- what ought to be there ------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=None)
 def planned() -> dict[Run, str]:
     """The runs of data/sweeps/wiegreffe-*.yml and the file that plans each; none where a download holds no grids."""
     from attn_core.sweep import read_grid

@@ -6,8 +6,9 @@ import pandas as pd
 from attn_book.wiegreffe.far_off import is_far
 from attn_book.words import listed, number, seeds_in_words, told, told_seeds_of
 from attn_core.archive import Result
+from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import seed_interval
-from attn_core.seeds import HEADLINE_SEEDS, trained_twice
+from attn_core.seeds import trained_twice
 
 
 def of_one_training(stored: dict[tuple[str, str], list[Result]]) -> tuple[dict[tuple[str, str], pd.Series], str]:

@@ -17,8 +17,8 @@ from attn_book.wiegreffe.curves import MODELS_3
 from attn_book.wiegreffe.runs import of_role
 from attn_book.words import listed, seeds_in_words, told
 from attn_core.experiments import variance
+from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import LN2, bootstrap_interval, seed_interval
-from attn_core.seeds import HEADLINE_SEEDS
 
 ANSWERS = {
     "stable": "stable",

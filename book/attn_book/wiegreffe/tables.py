@@ -14,8 +14,8 @@ from attn_book.wiegreffe.runs import GATED, PAPER_SETS, f1_by_seed, guided_score
 from attn_book.words import listed, seeds_in_words, told
 from attn_book.words import number as shown
 from attn_core.experiments import guides
+from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import seed_interval
-from attn_core.seeds import HEADLINE_SEEDS
 
 NOT_RERUN, NO_RUN = "not rerun", "no run"
 """Of data sets that need credentials; of all others."""

@@ -1,0 +1,382 @@
+"""Every stored number in two tables, so that nobody rereads the folders.
+
+    runs(corpus="sst", encoder="lstm")              one row a run: its fields, its scores, what data it saw
+    numbers("tau_attention_gradient", "mean", …)    one row a number: run × measure × statistic × class × bin → value
+    over_seeds(rows, "corpus", "encoder")           mean and 95 % interval over seeds
+    side(rows, 0.5)                                 above | below | around | few: the only judge in the house
+
+The tables are made from data/archive and the local cache when they are first asked for, kept in the cache as Parquet,
+and made anew when a stored run comes, goes or changes. They hold nothing that the runs do not.
+
+A *measure* is what is taken of a document (`tau_attention_gradient`, `jsd_search@0.05`), or of a test set as a whole
+(`accuracy`); a *statistic* is what is told of it over the documents of a test set (`mean`, `share_above_0.4`; of whole
+test sets `value`). In the stored summaries, made before these words were settled, the two columns have each other's
+names. `predicted` and `bin` name the group of documents: a predicted class, a bin of the largest weight, or `all`.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from difflib import get_close_matches
+from functools import cache, lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attn_core import archive
+from attn_core.corpora import catalogue
+from attn_core.corpora.load import cache_folder, replacing, say
+from attn_core.errors import AttnError
+from attn_core.measures import HEADLINE_SEEDS, seed_interval
+from attn_core.runs import SEEDS, Run, from_dict
+
+WHOLE = 0.95
+"""Share of the paper's training or test documents below which our copy of a data set is a subset."""
+
+FIELDS = tuple(field.name for field in fields(Run))
+
+FREE = ("corpus", "encoder", "attention", "seed")
+"""Fields that `numbers` leaves free; all others are at their defaults unless they are named."""
+
+ALONG = {"guide": ("base", "attention"), "divergence": ("base", "epochs"), "words": ("attention",)}
+"""Fields that a guided network or an adversary has besides the one that is named."""
+
+SHOWN = ("corpus", "encoder", "attention", "seed", "selection")
+
+NAMES = ("measure", "statistic", "predicted", "bin")
+
+
+# ---- asking ----------------------------------------------------------------------------------------------------------
+
+
+def runs(**where: object) -> pd.DataFrame:
+    """The stored runs whose fields have the given values (one, or a list of them; 'any' frees a field).
+
+    Fields that are not named are at their defaults, but for corpus, encoder, attention and seed, which are free; so are
+    the fields that go with a guide or a divergence, where these are named. Runs of seeds outside the book's list are
+    found by their seed alone.
+
+    Columns: key; source ('archive' or 'cache'); family; the fields of `Run` (base: its key); base_seed and
+    base_divergence; variant (fields off their defaults, 'fraction=0.25'; '' for none); data, see `data_kind`;
+    n_train, n_dev, n_test; epochs_trained; the scores of the test set; jsd and tvd, means beside the run it is compared
+    with. Sorted by corpus, encoder and attention, seeds in the book's order. AttnError for a field that is none.
+    """
+    table = _everything()[0]
+    named = {name for name, value in where.items()}
+    for name, value in where.items():
+        if name not in table.columns:
+            near = get_close_matches(name, table.columns, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ";"
+            raise AttnError(f"a run has no field '{name}'{hint} known: {', '.join(map(str, table.columns))}")
+        if isinstance(value, str) and value == "any":
+            continue
+        values = list(value) if isinstance(value, list | tuple | set | frozenset | range) else [value]
+        table = table[_among(table[name], values)]
+    if not named & {"key", "variant"}:
+        named |= {other for name in named for other in ALONG.get(name, ())}
+        table = table[[set(differs.split()) <= named for differs in table["differs"]]]
+        if "seed" not in named:
+            table = table[table["seed"].isin(SEEDS)]
+    return table.drop(columns="differs").reset_index(drop=True)
+
+
+def numbers(
+    measure: str | Iterable[str],
+    statistic: str | Iterable[str] | None = None,
+    predicted: str | Iterable[str] = "all",
+    bin: str | Iterable[str] = "all",
+    **where: object,
+) -> pd.DataFrame:
+    """Numbers of stored runs, one row each: key, the run's fields, data, measure, statistic, predicted, bin, value.
+
+    measure, statistic, predicted, bin: one name or several; a statistic that is left out, and 'any', takes all there
+    are. where: which runs, see `runs`. A measure or statistic that no run has is an AttnError that names near ones; no
+    run that fits is an empty table.
+    """
+    chosen = runs(**where)
+    table, categories = _everything()[1], {}
+    mask = np.ones(len(table), bool)
+    for name, wanted in zip(NAMES, (measure, statistic, predicted, bin), strict=True):
+        if wanted is None or (isinstance(wanted, str) and wanted == "any"):
+            continue
+        known = categories[name] = table[name].cat.categories
+        wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+        if name in ("measure", "statistic"):
+            for one in wanted:
+                if one not in known:
+                    near = ", ".join(get_close_matches(one, known, n=3)) or "`python -m attn_core numbers --list`"
+                    raise AttnError(f"no stored run has the {name} '{one}'; near: {near}")
+        mask &= np.isin(table[name].cat.codes, known.get_indexer([one for one in wanted if one in known]))
+    found = table[mask]
+    place = pd.Series(np.arange(len(chosen)), index=chosen["key"])
+    found = found[found["key"].isin(chosen["key"])].astype({"key": str})
+    order = np.argsort(place.loc[found["key"]].to_numpy(), kind="stable")
+    found = found.iloc[order].astype(dict.fromkeys(NAMES, object))
+    fields_of = chosen.loc[place.loc[found["key"]], ["key", *FIELDS, "variant", "data", "n_train", "n_test"]]
+    return pd.concat([fields_of.reset_index(drop=True), found.drop(columns="key").reset_index(drop=True)], axis=1)
+
+
+def measures() -> pd.DataFrame:
+    """What `numbers` can be asked for: measure, its statistics in one text, and how many stored runs have it."""
+    table = _everything()[1]
+    pairs = table[["measure", "statistic", "key"]][~table["statistic"].astype(str).str.startswith("hist:")]
+    grouped = pairs.groupby("measure", observed=True)
+    told = grouped["statistic"].agg(lambda names: " ".join(sorted(set(names.astype(str)))))
+    return pd.DataFrame({"runs": grouped["key"].nunique(), "statistics": told}).reset_index()
+
+
+def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
+    """Mean over seeds of `value` with its 95 % Student t interval, one row per combination of the columns `by`.
+
+    Columns mean, low, high, n_seeds, std (spread of the seeds, ddof 1); NaN interval below three seeds
+    (`measures.seed_interval`). Without `by`: one row for all. A seed that a group holds twice is an AttnError: what
+    else tells its rows apart belongs into `by`.
+    """
+    found = []
+    for names, part in rows.groupby(list(by), sort=False) if by else [((), rows)]:
+        if "seed" in part and part["seed"].duplicated().any():
+            seed = part.loc[part["seed"].duplicated(), "seed"].iloc[0]
+            raise AttnError(f"seed {seed} stands twice among {' '.join(map(str, names)) or 'the rows'}; group by more")
+        values = part["value"].to_numpy(float)
+        low, high = seed_interval(values)
+        found.append([*names, values.mean(), low, high, len(values), part["value"].std(ddof=1)])
+    return pd.DataFrame(found, columns=[*by, "mean", "low", "high", "n_seeds", "std"])
+
+
+def side(rows: pd.DataFrame, threshold: float | pd.Series) -> pd.Series:
+    """On which side of a threshold the whole interval of each row lies: 'above', 'below', or 'around' it.
+
+    rows: columns low, high, n_seeds (`over_seeds`). 'few' where fewer than HEADLINE_SEEDS seeds, or no interval, decide
+    nothing.
+    """
+    decided = (rows["n_seeds"] >= HEADLINE_SEEDS) & rows["low"].notna()
+    found = np.select([~decided, rows["low"] > threshold, rows["high"] < threshold], ["few", "above", "below"], "around")
+    return pd.Series(found, index=rows.index, dtype=object)
+
+
+def difference(run: Run) -> tuple[tuple[str, object], ...]:
+    """The (field, value) pairs in which a run differs from the standard run of its data set, model and seed."""
+    attention = "tanh" if run.attention == "given" else run.attention  # weights are given by a guide alone, see Run
+    plain = Run(run.corpus, run.encoder, attention, run.seed)
+    return tuple((name, getattr(run, name)) for name in FIELDS if getattr(run, name) != getattr(plain, name))
+
+
+# ---- what data a run saw ---------------------------------------------------------------------------------------------
+
+
+def data_kind(record: dict) -> str:
+    """What a run was trained and tested on: 'same', 'subset', 'other classes', 'other data' or 'generated'.
+
+    'subset': fewer than WHOLE of the documents that the paper counts, in training (with what is set apart from it for
+    development) or test; of Serrano & Smith's sets fewer than WHOLE of the official training documents. 'other
+    classes': IMDB's ratings without 5 and 6, or a copy in which classes are missing. 'other data': no set of theirs.
+    'generated': a split made by this package's generator. Only 'same' counts as replication.
+    """
+    corpus, statistics = record["run"]["corpus"], record["statistics"]
+    entry, fraction = catalogue.CATALOGUE.get(corpus), record["run"].get("fraction", 1.0)
+    sources = [str(statistics.get(f"{split}_source", "")) for split in ("train", "test")]
+    if entry is None:
+        return "other data"
+    if entry.generated or any("generated" in source for source in sources):
+        return "generated"
+    if record["run"]["encoder"].startswith(("han_", "flan_")):
+        if not any(paper == catalogue.SERRANO for paper, _ in entry.reported):
+            return "other data"
+        per_class = statistics["splits"]["train"]["per_class"]
+        if corpus == "imdb_stars" or len(per_class) < len(entry.classes) or 0 in per_class:
+            return "other classes"
+        return "same" if statistics.get("train_share", 0.0) * fraction >= WHOLE else "subset"
+    printed = printed_sizes().get(corpus, {})
+    fewer = [documents(record, split)[0] < WHOLE * size for split, size in printed.items()]
+    return "subset" if any(fewer) or fraction < 1 else "same"
+
+
+@cache
+def printed_sizes() -> dict[str, dict[str, float]]:
+    """corpus -> split -> documents of Jain & Wallace's Table 1, with the corrections of its slips."""
+    folder = archive.archive_folder().parent / "reported"
+    rows = pd.read_csv(folder / "tolerances.csv", usecols=["corpus", "group", "measure", "reference"])
+    rows = rows[rows["measure"].isin(("train_size", "test_size"))]
+    last = rows.groupby(["corpus", "measure", "group"], sort=False)["reference"].last()  # corrections stand behind
+    sizes = last.groupby(level=["corpus", "measure"]).sum()
+    return {
+        corpus: {split: float(sizes[corpus, f"{split}_size"]) for split in ("train", "test")}
+        for corpus in rows["corpus"].unique()
+    }
+
+
+def parts_of(record: dict, split: str) -> list[dict]:
+    """Statistics of the splits behind a count of Table 1: the dev split counts with train where it was cut from it."""
+    splits = record["statistics"]["splits"]
+    cut = split == "train" and "dev" in splits and "dev" not in catalogue.CATALOGUE[record["run"]["corpus"]].files
+    return [splits[name] for name in (split, "dev")[: 1 + cut]]
+
+
+def documents(record: dict, split: str, label: int | None = None) -> tuple[int, float]:
+    """(documents, mean length in tokens) of a split as Table 1 counts it, of one class or of all."""
+    parts = parts_of(record, split)
+    counts = [part["documents"] for part in parts]
+    mean = float(np.average([part["mean_length"] for part in parts], weights=counts)) if sum(counts) else np.nan
+    return sum(counts if label is None else [part["per_class"][label] for part in parts]), mean
+
+
+# ---- making and keeping the tables -----------------------------------------------------------------------------------
+
+
+def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+    """A table that takes long to make, made once and kept in the cache.
+
+    source: a checksum of what it is made from. It is made anew when that, or the code of the experiments, changes.
+    """
+    path = cache_folder() / "index" / f"{name}-{hashlib.sha256((source + _code()).encode()).hexdigest()[:16]}.parquet"
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError):
+        table = make()
+    try:
+        for old in path.parent.glob(f"{name}-*.parquet"):
+            old.unlink(missing_ok=True)
+        with replacing(path) as file:
+            table.to_parquet(file, compression="zstd", index=False)
+    except OSError as error:
+        say(f"the cache {cache_folder()} cannot be written ({error.strerror}); what was computed is not kept")
+    return table
+
+
+@cache
+def _code() -> str:
+    """A checksum of the code that makes numbers from traces."""
+    package = Path(__file__).parent
+    files = [*sorted((package / "experiments").glob("*.py")), package / "measures.py", package / "traces.py"]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+def _everything() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both tables over the archive and the cache; a run that both hold counts once, as archived."""
+    stores = [store for store in (archive.archive_folder(required=False), archive.cache_store()) if store is not None]
+    return _joined(tuple((str(store), store.stat().st_mtime_ns) for store in stores if store.is_dir()))
+
+
+@lru_cache(maxsize=4)
+def _joined(stores: tuple[tuple[str, int], ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The tables of some stores together; their times of change, which move when a run comes or goes, are the key."""
+    parts = [_of_store(Path(store)) for store, _ in stores]
+    if not parts:
+        raise AttnError("nothing is stored: neither data/archive nor a cached run is at hand")
+    table, values = parts[0]
+    for more, theirs in parts[1:]:
+        more = more[~more["key"].isin(table["key"])]
+        theirs = theirs[theirs["key"].isin(more["key"])]
+        if len(more):
+            table, values = pd.concat([table, more]), pd.concat([_plain(values), _plain(theirs)])
+    place = {seed: k for k, seed in enumerate(SEEDS)}
+    table = table.assign(place=table["seed"].map(place).fillna(len(SEEDS)))
+    table = table.sort_values(["corpus", "encoder", "attention", "place", "seed", "key"], kind="stable")
+    return table.drop(columns="place").reset_index(drop=True), values.astype(dict.fromkeys((*NAMES, "key"), "category"))
+
+
+def _plain(values: pd.DataFrame) -> pd.DataFrame:
+    return values.astype(dict.fromkeys((*NAMES, "key"), object))
+
+
+def _of_store(store: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The two tables of one store, from the cache where it holds those of this very listing, else made."""
+    listing = _listing(store)
+    digest = hashlib.sha256(json.dumps([str(store), listing]).encode() + Path(__file__).read_bytes()).hexdigest()
+    folder = cache_folder() / "index" / hashlib.sha256(str(store).encode()).hexdigest()[:10]
+    paths = [folder / f"{digest[:16]}-{name}.parquet" for name in ("runs", "numbers")]
+    try:
+        return pd.read_parquet(paths[0]), pd.read_parquet(paths[1])
+    except (OSError, ValueError):  # none yet, or damaged: made anew
+        pass
+    tables = tables_of(archive.read(store, key, whole=False) for key, _ in listing)
+    try:
+        for old in folder.glob("*.parquet"):
+            old.unlink(missing_ok=True)
+        for path, table in zip(paths, tables, strict=True):
+            with replacing(path) as file:
+                table.to_parquet(file, compression="zstd", index=False)
+    except OSError as error:
+        say(f"the cache {cache_folder()} cannot be written ({error.strerror}); the table of numbers is not kept")
+    return tables
+
+
+def _listing(store: Path) -> list[tuple[str, list]]:
+    """Every run of a store with name, size and time of the files that the tables are made from."""
+    found = []
+    for key in archive.keys(store):
+        with os.scandir(store / key) as entries:
+            files = [entry for entry in entries if entry.name in ("record.json", "summary.parquet")]
+            stats = sorted((entry.name, entry.stat().st_size, entry.stat().st_mtime_ns) for entry in files)
+        found.append((key, stats))
+    return found
+
+
+def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both tables of some results: their records and, where they have one, their summaries.
+
+    The first has a column differs besides those of `runs`: the fields off their defaults, with blanks between.
+    """
+    rows, parts = [], []
+    for result in results:
+        record = result.record
+        try:
+            run = from_dict(record["run"])
+        except AttnError:  # a corpus or an encoder of somebody's own, which this process does not know
+            continue
+        scores, beside = _scores(record), {name: record.get("against", {}).get(name) for name in ("jsd", "tvd")}
+        rows.append(_row(run, result) | scores | beside)
+        if result.summary is not None:
+            own = result.summary.rename(columns={"statistic": "measure", "measure": "statistic"})
+            parts.append(own.assign(key=record["key"]))
+        scores |= {f"{name}_beside": value for name, value in beside.items() if value is not None}
+        statistic = ["mean" if name.endswith("_beside") else "value" for name in scores]
+        whole = {"key": record["key"], "measure": list(scores), "statistic": statistic, "predicted": "all", "bin": "all"}
+        parts.append(pd.DataFrame(whole | {"value": np.array(list(scores.values()), float)}))
+    columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "data"]
+    columns += ["n_train", "n_dev", "n_test", "epochs_trained", "accuracy", "macro_f1", "auc", "jsd", "tvd"]
+    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
+    table = table.astype(dict.fromkeys(("divergence", "base_divergence", "jsd", "tvd", "auc"), float))
+    columns = ["key", *NAMES, "value"]
+    values = pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+    return table, values.astype({"value": float} | dict.fromkeys((*NAMES, "key"), "category"))
+
+
+def _row(run: Run, result: archive.Result) -> dict:
+    """The columns of `tables_of` that follow from the run's fields, and counts of its record."""
+    off, base, record = difference(run), run.base, result.record
+    told = [f"{name}={value.key if isinstance(value, Run) else value}" for name, value in off]
+    row = {"key": record["key"], "source": result.source, "family": run.family}
+    row |= {name: getattr(run, name) for name in FIELDS} | {"options": json.dumps(run.options)}
+    return row | {
+        "base": "" if base is None else base.key,
+        "base_seed": -1 if base is None else base.seed,
+        "base_divergence": None if base is None else base.divergence,
+        "variant": ", ".join(told),
+        "differs": " ".join(name for name, _ in off),
+        "data": data_kind(record),
+        **{name: record[name] for name in ("n_train", "n_dev", "n_test")},
+        "epochs_trained": len(record.get("history", ())),
+    }
+
+
+def _scores(record: dict) -> dict[str, float]:
+    """accuracy, macro_f1, auc and f1_<class> of a record; questions have no AUC."""
+    known = ("accuracy", "macro_f1", "auc")
+    found = {name: value for name, value in record.items() if name in known or name.startswith("f1_")}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _among(column: pd.Series, values: list) -> np.ndarray:
+    """Which entries are one of the values; texts of numbers, as a command line gives them, count as numbers."""
+    if pd.api.types.is_bool_dtype(column):
+        return column.astype(str).str.lower().isin([str(value).lower() for value in values]).to_numpy()
+    if pd.api.types.is_numeric_dtype(column):
+        try:
+            return column.isin([float(value) for value in values if value is not None]).to_numpy()
+        except ValueError:
+            raise AttnError(f"{column.name} is a number; got {', '.join(map(str, values))}") from None
+    return column.isin(values).to_numpy()

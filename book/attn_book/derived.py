@@ -1,0 +1,343 @@
+"""Numbers that follow from stored ones: Serrano & Smith's statements, contrasts of guides, read-offs of curves, counts.
+
+`of_jain`, `of_serrano` and `of_wiegreffe` give what the scorecard merges with each paper's rules.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+
+from attn_book.reported import class_label
+from attn_book.wiegreffe import runs as wiegreffe
+from attn_core import archive, baselines, index
+from attn_core.corpora.catalogue import CATALOGUE
+from attn_core.experiments import attention_bin, frontier, variance
+from attn_core.experiments.guides import guides_of
+from attn_core.index import HEADLINE_SEEDS, documents, numbers
+from attn_core.measures import bootstrap_interval
+
+PLACE = ["corpus", "encoder_ours", "attention_ours", "selection", "measure_ours", "statistic_ours", "predicted", "bin"]
+"""What a number of ours is found by; encoder and attention are empty where it is of a data set."""
+
+NAMED = {"encoder": "encoder_ours", "attention": "attention_ours", "measure": "measure_ours",
+         "statistic": "statistic_ours"}  # fmt: skip
+
+COUNTED = ("vocabulary_size", "average_length_tokens", "train_size", "test_size")
+"""Measures of Table 1 that describe the data and depend on no seed."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What is stored for the rules of one paper.
+
+    numbers: columns PLACE, seed, value. documents: columns PLACE without statistic, seed, n: documents of a group.
+    data: by corpus, the columns data and n_train. notes: by rule id, where a rule wants more than the rest tells:
+    mean, low, high, n_seeds (an interval that is not over seeds), absent (why there is no number), documents, weak,
+    asked (seeds below which a claim has no verdict), guides (models behind the seeds).
+    """
+
+    numbers: pd.DataFrame
+    documents: pd.DataFrame
+    data: pd.DataFrame
+    notes: pd.DataFrame
+
+
+def of_runs(rules: pd.DataFrame, keys: set[str] | None, **where: object) -> pd.DataFrame:
+    """The numbers of standard runs that rules ask for: columns PLACE, seed, value, n (documents), data, n_train."""
+    rules = rules[~rules["measure_ours"].isin(COUNTED)]
+    rows = numbers(rules["measure_ours"].unique(), [*rules["statistic_ours"].unique(), "n"], "any", "any", **where)
+    rows = rows[rows["key"].isin(keys)] if keys is not None else rows
+    group = ["key", "measure", "predicted", "bin"]
+    counts = rows[rows["statistic"] == "n"].set_index(group)["value"].rename("n")
+    columns = ["key", "measure", "predicted", "bin", "corpus", "encoder", "attention", "selection", "seed", "statistic"]
+    return rows[[*columns, "value", "data", "n_train"]].join(counts, on=group).drop(columns="key").rename(columns=NAMED)
+
+
+def of_data(rows: pd.DataFrame) -> pd.DataFrame:
+    """By corpus: data and n_train of its runs."""
+    return rows.groupby("corpus", sort=False)[["data", "n_train"]].last()
+
+
+# ---- Jain & Wallace --------------------------------------------------------------------------------------------------
+
+
+def of_jain(rules: pd.DataFrame, keys: set[str] | None) -> Stored:
+    """Numbers of the standard runs, and the counts of Table 1."""
+    rows = of_runs(rules, keys, family=["text", "pair"])
+    models = ["corpus", "encoder_ours", "attention_ours"]
+    known = rows[~rows["measure_ours"].isin(("accuracy", "macro_f1"))][models].drop_duplicates()
+    known = known.set_axis(["corpus", "encoder", "attention"], axis=1).assign(absent="no document")
+    notes = rules.merge(known, how="left").set_index("id")[["absent"]]
+    counts = counted(rules, set(rows["corpus"]))
+    notes = notes.join(pd.DataFrame({"mean": counts, "low": np.nan, "high": np.nan, "n_seeds": 1.0}))
+    return Stored(rows, rows[rows["statistic_ours"] == "n"], of_data(rows), notes)
+
+
+def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
+    """Counts of Table 1 by rule id, from the statistics of a run's data.
+
+    Vocabulary: Table 1 counts all splits for most sets, the training split for SNLI and CNN, and for bAbI the joint
+    words of the three tasks (our answers) with four special ids.
+    """
+    found, store = {}, archive.archive_folder()
+    keys = index.runs(family=["text", "pair"]).drop_duplicates("corpus").set_index("corpus")["key"]
+    for rule in rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)].itertuples():
+        record = record_of(store, keys[rule.corpus])
+        statistics = record["statistics"]
+        if rule.measure == "vocabulary_size":
+            value = statistics["vocabulary" if rule.corpus in ("snli", "cnn") else "vocabulary_all_splits"]
+            value = len(statistics["classes"]) + 4 if rule.corpus.startswith("babi") else value
+        elif rule.measure == "average_length_tokens":
+            value = documents(record, "train")[1]
+        else:
+            label = None if rule.group == "all" else class_label(rule.corpus, rule.group)
+            value = documents(record, rule.measure.removesuffix("_size"), label)[0]
+        found[rule.id] = float(value)
+    return pd.Series(found, dtype=float)
+
+
+@lru_cache(maxsize=64)
+def record_of(store, key: str) -> dict:
+    """A stored record, read once."""
+    return archive.read_record(store, key)
+
+
+# ---- Serrano & Smith -------------------------------------------------------------------------------------------------
+
+BOXES = ("random", "attention", "gradient", "product")
+"""The paper's four orders of removal."""
+
+
+def of_serrano(rules: pd.DataFrame, keys: set[str] | None) -> Stored:
+    """Numbers of the standard runs and the statements made of them; models that do not do their task are weak."""
+    plain = rules[~rules["measure_ours"].str.startswith("statement_")]
+    rows = pd.concat([of_runs(plain, keys, family="hierarchical"), statements(keys)], ignore_index=True)
+    data = of_data(rows)
+    chosen = index.runs(family="hierarchical")
+    chosen = chosen[chosen["key"].isin(keys)] if keys is not None else chosen
+    bad = {model: weakness(model[0], part["accuracy"]) for model, part in chosen.groupby(["corpus", "encoder"])}
+    pairs = [(rule.id, (rule.corpus, name)) for rule in rules.itertuples() for name in rule.encoder.split("-")]
+    weak = {rule for rule, model in pairs if bad.get(model)}
+    return Stored(rows, rows.iloc[:0], data, pd.DataFrame({"weak": True}, index=pd.Index(sorted(weak), name="id")))
+
+
+def removed(order: str, group: str = "common", statistic: str = "mean") -> Callable:
+    """Fraction removed under an order; 'common': documents that flip under every order, 'all': its own."""
+    return lambda run: run[f"fraction_{order}", group, statistic]
+
+
+def cell(name: str) -> Callable:
+    """Share of a cell of the 2x2 table, attention's top item against r as coded."""
+    return lambda run: run["flips_attention@coded", "all", name] / 100
+
+
+def minus(first: Callable, second: Callable) -> Callable:
+    """A difference within one run."""
+    return lambda run: first(run) - second(run)
+
+
+def one_sided(run: Mapping) -> float:
+    """'Only r flips' as a share of the flips of one item alone; NaN without any."""
+    only_top, only_random = cell("only_top")(run), cell("only_random")(run)
+    with np.errstate(invalid="ignore"):
+        return np.divide(only_random, only_top + only_random)
+
+
+STATEMENTS: dict[str, Callable] = {
+    "1a": lambda run: 1 - run["delta_js@coded", "all", "share_negative"],
+    "1b": lambda run: run["delta_js@coded", "all", "spearman"],
+    "1c": lambda run: run["delta_js@coded", "all", "near_0"],
+    "2a": lambda run: run["delta_js@coded", "all", "share_negative"],
+    "2b": lambda run: run["delta_js@coded", "all", "negative_near_0"],
+    "3a": cell("neither"),
+    "3b": minus(cell("only_top"), cell("only_random")),
+    "3c": cell("only_random"),
+    "3d": lambda run: abs(one_sided(run) - run["delta_js@coded", "all", "share_negative"]),
+    "4a": minus(removed("random"), removed("attention")),
+    "4b": minus(removed("attention"), removed("gradient")),
+    "4c": minus(removed("gradient"), removed("product")),
+    "5": lambda run: np.maximum.reduce([removed(order, "all", "median")(run) for order in BOXES]),
+    "6": removed("attention", "all"),
+    "7": lambda run: removed("attention")(run) - 0.5 * (removed("gradient")(run) + removed("product")(run)),
+    "8": lambda run: run["gradient_first", "all", "mean"],
+}  # fmt: skip
+"""Number of a claim -> the value of one run, from (measure, bin, statistic) -> a number, or an array over runs.
+
+1a: share of JS differences that are not negative. 1b: their rank correlation with the weight gap. 1c, 2b: shares near
+zero. 3: the 2x2 table; 3d: how far 'only r flips', as a share of one-sided flips, lies from the share of negative
+differences. 4, 6, 7: fractions removed. 5: the largest of the four orders' medians. 8: how often the gradient flips
+with fewer removals than attention.
+"""
+
+
+def statements(keys: set[str] | None = None) -> pd.DataFrame:
+    """The numbers that Serrano & Smith's claims speak of, one per run, in the columns of `Stored.numbers`."""
+    chosen = index.runs(family="hierarchical")
+    chosen = chosen[chosen["key"].isin(keys)] if keys is not None else chosen
+    rows = numbers("any", "any", bin="any", family="hierarchical")
+    rows = rows[rows["statistic"].isin(ASKED) & rows["key"].isin(chosen["key"])]
+    wide = rows.pivot(index=["measure", "bin", "statistic"], columns="key", values="value")
+    wide = wide.reindex(columns=chosen["key"])
+    run = _Arrays(wide)
+    found = pd.concat([chosen.assign(measure=f"statement_{name}", value=value(run)) for name, value in STATEMENTS.items()])
+    found = found.assign(statistic="value", predicted="all", bin="all", n=np.nan).rename(columns=NAMED)
+    return found[[*PLACE, "seed", "value", "n", "data", "n_train"]]
+
+
+ASKED = ("share_negative", "spearman", "near_0", "negative_near_0", "neither", "only_top", "only_random", "mean", "median")
+
+
+class _Arrays(dict):
+    """(measure, bin, statistic) -> its values over runs; NaN where no run has it."""
+
+    def __init__(self, wide: pd.DataFrame) -> None:
+        super().__init__(zip(wide.index, wide.to_numpy(float), strict=True))
+        self.runs = wide.shape[1]
+
+    def __missing__(self, place: tuple) -> np.ndarray:
+        return np.full(self.runs, np.nan)
+
+
+def weakness(corpus: str, accuracies: Iterable[float]) -> str:
+    """Why the runs of a model enter no claim, in words; '' where they do. Generated sets have no bar to pass."""
+    if CATALOGUE[corpus].generated:
+        return ""
+    if corpus not in set(baselines.stored()["corpus"]):
+        return "no baseline was measured"
+    return baselines.fit_to_count(corpus, list(accuracies))[1]
+
+
+# ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------
+
+
+def of_wiegreffe(rules: pd.DataFrame, keys: set[str] | None) -> Stored:
+    """Scores by role, gaps within seeds, read-offs of trained curves, medians over documents."""
+    corpora = list(dict.fromkeys(rules["corpus"]))
+    runs = wiegreffe.gather(corpora)
+    runs = runs[[result.key in keys for result in runs["result"]]] if keys is not None else runs
+    here = [corpus for corpus in corpora if corpus in set(runs["corpus"])]
+    scores = {corpus: wiegreffe.guided_scores(runs, [corpus]) for corpus in here}
+    rows = pd.DataFrame(
+        [row for corpus in here for row in (*of_roles(runs, corpus), *of_guides(runs, corpus, scores[corpus]),
+                                            *of_curves(runs, corpus))],
+        columns=["corpus", "selection", "measure_ours", "seed", "value"],
+    )  # fmt: skip
+    imdb = rows[(rows["corpus"] == "imdb") & (rows["measure_ours"] == "f1_gap")]
+    both = rows[rows["measure_ours"] == "f1_gap"].merge(imdb, on=["selection", "seed"], suffixes=("", "_imdb"))
+    both = both.assign(value=both["value_imdb"] - both["value"], measure_ours="f1_gap_imdb_minus")
+    rows = pd.concat([rows, both[list(rows)]], ignore_index=True)
+    rows = rows.assign(encoder_ours="", attention_ours="", statistic_ours="value", predicted="all", bin="all", n=np.nan)
+    first = runs.drop_duplicates("corpus").set_index("corpus")["result"]
+    data = {corpus: (index.data_kind(first[corpus].record), first[corpus].record["n_train"]) for corpus in here}
+    data = pd.DataFrame.from_dict(data, orient="index", columns=["data", "n_train"])
+    notes = {rule.id: noted(rule, runs, scores[rule.corpus], rows) for rule in rules.itertuples() if rule.corpus in here}
+    return Stored(rows, rows.iloc[:0], data, pd.DataFrame.from_dict(notes, orient="index"))
+
+
+def of_roles(runs: pd.DataFrame, corpus: str) -> list[tuple]:
+    """F1 of base and uniform model, their gap, and how far each lies from the base of seed 10; TVD halved."""
+    rows = []
+    for chosen in ("dev", "test"):
+        base, flat = (wiegreffe.f1_by_seed(runs, corpus, name, chosen) for name in ("base", "uniform model"))
+        gap = (base - flat).dropna()
+        for name, values in (("f1_base", base), ("f1_uniform", flat), ("f1_gap", gap)):
+            rows += [(corpus, chosen, name, seed, value) for seed, value in values.items()]
+    for role, name in (("base", "seeds"), ("uniform model", "uniform")):
+        for column, measure in (("jsd", f"jsd_{name}"), ("tvd", f"tvd_halved_{name}")):
+            rows += [(corpus, "dev", measure, seed, value) for seed, value in beside(runs, corpus, role, column).items()]
+    return rows
+
+
+def of_guides(runs: pd.DataFrame, corpus: str, scores: pd.DataFrame) -> list[tuple]:
+    """F1 of the networks guided by each source, and of the base minus that of the network it guides."""
+    rows = [(corpus, "dev", f"f1_guided_{row.source}", row.seed, row.f1) for row in scores.itertuples()]
+    base, own = wiegreffe.f1_by_seed(runs, corpus, "base"), scores[scores["source"] == "own"]
+    gaps = [(row.seed, base.get(row.base_seed, np.nan) - row.f1) for row in own.itertuples()]
+    return rows + [(corpus, "dev", "f1_base_minus_guided", *gap) for gap in gaps]
+
+
+READ_AT = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.68)
+"""JSD at which the rules read the curve of trained adversaries."""
+
+
+def of_curves(runs: pd.DataFrame, corpus: str) -> list[tuple]:
+    """What bands ask of each whole curve of trained adversaries; TVD halved, on straight lines between all points."""
+    curves, rows = wiegreffe.whole_curves(runs, corpus), []
+    best, base = curves[curves["divergence"] == wiegreffe.best_divergence(curves)], None
+    base = wiegreffe.f1_by_seed(runs, corpus, "base")
+    rows += [(corpus, "dev", "f1_of_adversary", r.seed, base.get(r.base_seed, np.nan) - r.f1) for r in best.itertuples()]
+    for seed, curve in curves.groupby("seed", sort=False):
+        at = {jsd: frontier.HALVED * frontier.tvd_at(curve["jsd"], curve["tvd"], jsd) for jsd in READ_AT}
+        point, found = wiegreffe.searched(runs, corpus), {f"curve_at_{jsd:g}": value for jsd, value in at.items()}
+
+        def off(jsd, tvd, curve=curve):
+            return tvd - frontier.HALVED * frontier.tvd_at(curve["jsd"], curve["tvd"], jsd)
+
+        if point is not None:
+            found["search_off_curve"] = off(point["jsd"].mean(), frontier.HALVED * point["tvd"].mean())
+        flat = [np.mean([*beside(runs, corpus, "uniform model", name).values()] or [np.nan]) for name in ("jsd", "tvd")]
+        found["uniform_off_curve"] = off(*flat)
+        left = curve[curve["divergence"] > 0].head(1)["tvd"]  # the smallest divergence above 0
+        seeds = np.mean([*beside(runs, corpus, "base", "tvd").values()] or [np.nan])
+        found["seeds_off_curve"] = seeds - frontier.HALVED * left.iloc[0] if len(left) else np.nan
+        rows += [(corpus, "dev", name, seed, value) for name, value in found.items()]
+    return rows
+
+
+def beside(runs: pd.DataFrame, corpus: str, name: str, column: str) -> dict[int, float]:
+    """seed -> mean JSD to the base of seed 10, or mean TVD, halved."""
+    rows = wiegreffe.of_role(runs, corpus, name).dropna(subset=column)
+    scale = frontier.HALVED if column == "tvd" else 1.0
+    return {seed: scale * value for seed, value in zip(rows["seed"], rows[column], strict=True)}
+
+
+def noted(rule, runs: pd.DataFrame, scores: pd.DataFrame, rows: pd.DataFrame) -> dict:
+    """What a rule wants besides its numbers, see `Stored.notes`."""
+    corpus, name = rule.corpus, rule.measure_ours
+    notes = {}
+    if rule.kind == "band" and len(wiegreffe.adversaries(runs, corpus)):
+        notes["absent"] = "incomplete curve"
+    if name in ("jsd_of_seeds", "jsd_of_search", "tvd_halved_of_search"):
+        notes |= over_documents(rule, runs)
+    if name.startswith("f1_gap"):  # all pairs that are planned, as on their page
+        pairs, sets = wiegreffe.planned_pairs(), {corpus, *(["imdb"] if "imdb" in name else [])}
+        notes["asked"] = max([HEADLINE_SEEDS, *(pairs.get(one, 0) for one in sets)])
+    if name.startswith("f1_guided_"):  # seeds guided by one model are one draw of its weights
+        guides = guides_of(scores[scores["source"] == name.removeprefix("f1_guided_")])
+        values = rows[(rows["corpus"] == corpus) & (rows["measure_ours"] == name)]["value"].dropna()
+        notes["guides"] = guides
+        if rule.kind == "number" and guides < len(values):
+            notes |= {"mean": values.mean(), "low": np.nan, "high": np.nan, "n_seeds": guides}
+    if name == "jsd_uniform":  # uniform weights are the same whatever the seed
+        values = rows[(rows["corpus"] == corpus) & (rows["measure_ours"] == name)]["value"].dropna()
+        if len(values):
+            notes |= {"mean": values.mean(), "low": np.nan, "high": np.nan, "n_seeds": len(values)}
+    return notes
+
+
+def over_documents(rule, runs: pd.DataFrame) -> dict:
+    """A median in a bin of Figure 3, or the search's point in Figure 5, with its bootstrap interval over documents."""
+    if rule.item == "Figure 5":
+        rows = wiegreffe.searched(runs, rule.corpus)
+        if rows is None:
+            return {}
+        values = rows["jsd"] if rule.measure_ours == "jsd_of_search" else frontier.HALVED * rows["tvd"]
+        low, high = bootstrap_interval(values.to_numpy())
+        return {"mean": float(values.mean()), "low": low, "high": high, "n_seeds": 1}
+    rows, column = wiegreffe.searched(runs, rule.corpus), "two"
+    if rule.measure_ours == "jsd_of_seeds":
+        tables = list(wiegreffe.seed_tables(runs, rule.corpus).values())
+        rows, column = variance.per_instance(tables) if tables else None, "median"
+    if rows is None:
+        return {}
+    seeds = int(rows["n_tables"].iloc[0]) if "n_tables" in rows else 1
+    rows = rows if rule.predicted == "all" else rows[rows["predicted"] == int(rule.predicted)]
+    rows = rows if rule.bin == "all" else rows[attention_bin(rows["max_attention"]) == rule.bin]
+    if not len(rows):
+        return {}
+    values = rows[column].dropna().to_numpy(np.float64)
+    low, high = bootstrap_interval(values, statistic=np.median)
+    return {"mean": float(np.median(values)), "low": low, "high": high, "n_seeds": seeds, "documents": len(values)}

@@ -1,0 +1,108 @@
+"""Tables that several pages show: ours beside the paper's, every number in a fold, the record of a page."""
+
+import html
+from collections.abc import Iterable
+
+import pandas as pd
+from IPython.display import HTML
+
+from attn_book.words import ENCODERS, SETS, number
+from attn_core import index
+from attn_core.measures import LEVEL
+
+DATA = {"same": "the paper's texts", "subset": "a part of the paper's texts", "generated": "made anew by a generator",
+        "other classes": "other classes than the paper's", "other data": "a set that is not the paper's"}  # fmt: skip
+
+PART = {"subset": "part", "generated": "remade", "other classes": "other classes", "other data": "other data"}
+"""What stands behind a data set's name where it is not the paper's own."""
+
+
+def beside(rows: pd.DataFrame, columns: Iterable[str] = ("lstm", "average")) -> HTML:
+    """One line a data set, for each encoder the printed number and ours, coloured by whether all rules are met.
+
+    rows: of the scorecard, several (classes) a data set and encoder are averaged; those without a verdict are left out.
+    ▲ ▼: at least one class lies outside its tolerance, to that side. Sets of the paper's own texts come first.
+    """
+    judged, columns = rows[rows["verdict"] != "not rerun"], list(columns)
+    kinds = judged.groupby("corpus", sort=False)["data"].first()
+    order = sorted(kinds.index, key=lambda name: (kinds[name] != "same", list(SETS).index(name)))
+    lines = [_beside_line(judged[judged["corpus"] == name], name, kinds[name], columns) for name in order]
+    names = "".join(f'<th colspan="2" class="{name}">{ENCODERS[name]}</th>' for name in columns)
+    heads = "<th>paper</th><th>here</th>" * len(columns)
+    head = f'<tr><td></td>{names}<td class="word"></td></tr><tr><td></td>{heads}<td class="word"></td></tr>'
+    return HTML(f'<div class="attn-beside"><table><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>')
+
+
+def _beside_line(rows: pd.DataFrame, corpus: str, kind: str, columns: list[str]) -> str:
+    cells, met = [], (rows["verdict"] == "reproduced")
+    for encoder in columns:
+        mine = rows[rows["encoder"] == encoder]
+        off = mine[mine["verdict"] == "differs"]
+        sign = "" if off.empty else " ▲" if (off["ours"] > off["reported"]).all() else " ▼"
+        ours = number(mine["ours"].mean(), ".2f") + sign if len(mine) else "–"
+        ours = f'<b class="off">{ours}</b>' if sign else ours
+        theirs = number(mine["reported"].mean(), ".2f") if len(mine) else "–"
+        cells.append(f'<td class="theirs">{theirs}</td><td>{ours}</td>')
+    side, word = ("yes", "as printed") if met.all() else ("no", "differs") if not met.any() else (
+        "part", f"{met.sum()} of {len(met)} as printed")  # fmt: skip
+    name = SETS[corpus] + (f" <small>{PART[kind]}</small>" if kind in PART else "")
+    return f'<tr class="side-{side}"><th scope="row">{name}</th>{"".join(cells)}<td class="word">{word}</td></tr>'
+
+
+def fold(title: str, body: str) -> HTML:
+    """A line that opens."""
+    return HTML(
+        f'<details class="sd-sphinx-override sd-dropdown sd-card attn-record"><summary class="sd-card-header">'
+        f'{html.escape(title)}</summary><div class="sd-card-body">{body}</div></details>'
+    )
+
+
+def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
+    """Rows of the scorecard in a fold: where, the paper's number, ours with its interval, tolerance, verdict."""
+    there = rows[rows["ours"].notna()]
+    heads = ("item", "data set", "class", "encoder", "number", "paper", "here", "95 % interval", "±", "seeds", "verdict")
+    lines = [
+        (row.item, SETS[row.corpus], "" if row.group == "all" else row.group, ENCODERS.get(row.encoder_ours, ""),
+         f"{row.measure}, {row.statistic}", number(row.reported, ".2f"), number(row.ours, ".2f"),
+         "" if pd.isna(row.low) else f"{number(row.low, '.2f')} to {number(row.high, '.2f')}",
+         "" if pd.isna(row.tolerance) else f"{row.tolerance:g}", row.n_seeds, row.unjudged or row.verdict)
+        for row in there.itertuples()
+    ]  # fmt: skip
+    return fold(title, table(heads, lines))
+
+
+def table(heads: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
+    """A plain HTML table in a window of its own; everything in it is escaped."""
+    row = lambda tag, cells: "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+    body = "".join(row("td", line) for line in lines)
+    return f'<div class="attn-window"><table><thead>{row("th", heads)}</thead><tbody>{body}</tbody></table></div>'
+
+
+def record(rows: pd.DataFrame, evidence: Iterable[str], here: str = "") -> HTML:
+    """The record of a page, folded: data, vectors, seeds, rules with their dates, what else was trained, evidence.
+
+    rows: of the scorecard, all that the page is judged by. evidence: numbers of the statements it rests on.
+    """
+    there = rows[rows["ours"].notna()]
+    corpora = list(dict.fromkeys(there["corpus"]))
+    runs = index.runs(corpus=corpora, selection="any", variant="any", family=["text", "pair"])
+    plain = runs[runs["variant"] == ""]
+    lines = [("Data", _joined(DATA[kind], [SETS[name] for name in part]))
+             for kind, part in there.groupby("data", sort=False)["corpus"].unique().items()]  # fmt: skip
+    seeds = plain.groupby(["corpus", "encoder", "attention"])["seed"].nunique()
+    lines += [
+        ("Vectors", ", ".join(sorted(set(plain["vectors"]))) + ": ours, in place of the papers'"),
+        ("Seeds", f"{seeds.min()} to {seeds.max()} of a model" if len(seeds) else "none"),
+        ("Rules", f"{len(rows)}, dated {', '.join(sorted(set(rows['date'])))}; {(rows['late'] == 'yes').sum()} of them "
+                  "added when runs of their model were stored"),
+        ("Holds", f"{(there['verdict'] == 'reproduced').sum()} of {(there['verdict'] != 'not rerun').sum()} judged; "
+                  f"a claim by its {1 - LEVEL:.0%} interval, a number by its tolerance"),
+        ("Also trained", f"{(runs['variant'] != '').sum()} runs that vary something: see the record's page on choices"),
+    ]  # fmt: skip
+    body = table((), lines)
+    links = " ".join(f'<a href="{here}sources-and-limits.html#evidence-{name}">{name}</a>' for name in evidence)
+    return fold("Record of this page", f"{body}<p>Evidence: {links}</p>")
+
+
+def _joined(kind: str, names: list[str]) -> str:
+    return f"{kind}: {', '.join(names)}"
