@@ -31,7 +31,7 @@ from attn_core.corpora import catalogue
 from attn_core.corpora.load import cache_folder, replacing, say
 from attn_core.errors import AttnError
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
-from attn_core.runs import SEEDS, Run, from_dict
+from attn_core.runs import SEEDS, Run, from_dict, is_known
 
 WHOLE = 0.95
 """Share of the paper's training or test documents below which our copy of a data set is a subset."""
@@ -43,8 +43,6 @@ FREE = ("corpus", "encoder", "attention", "seed")
 
 ALONG = {"guide": ("base", "attention"), "divergence": ("base", "epochs"), "words": ("attention",)}
 """Fields that a guided network or an adversary has besides the one that is named."""
-
-SHOWN = ("corpus", "encoder", "attention", "seed", "selection")
 
 NAMES = ("measure", "statistic", "predicted", "bin")
 
@@ -323,10 +321,9 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
     rows, parts = [], []
     for result in results:
         record = result.record
-        try:
-            run = from_dict(record["run"])
-        except AttnError:  # a corpus or an encoder of somebody's own, which this process does not know
+        if not is_known(record["run"]):  # a corpus or an encoder of somebody's own
             continue
+        run = from_dict(record["run"])
         scores, beside = _scores(record), {name: record.get("against", {}).get(name) for name in ("jsd", "tvd")}
         rows.append(_row(run, result) | scores | beside)
         if result.summary is not None:

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 
-from attn_core import archive
+from attn_core import archive, foreign
 from attn_core.archive import Result
-from attn_core.corpora import catalogue
+from attn_core.corpora import catalogue, encoding
 from attn_core.corpora.schedules import schedule
 from attn_core.errors import AttnError
 
@@ -141,11 +141,12 @@ class Run:
 
     @property
     def key(self) -> str:
-        """Readable name and hash of all fields that differ from their defaults, and RECIPE.
+        """Readable name and hash of all fields that differ from their defaults, RECIPE, and `foreign.parts`.
 
         A new field with a default changes no key.
         """
         canonical = {"recipe": RECIPE, **changed(self), "vectors": vectors_identity(self.vectors)}
+        canonical |= foreign.parts(self)
         if self.base is not None:
             canonical["base"] = self.base.key
         digest = hashlib.sha256(json.dumps(canonical, sort_keys=True).encode()).hexdigest()
@@ -212,6 +213,14 @@ def from_dict(values: dict) -> Run:
     return Run(**{**values, "options": options, "base": from_dict(base) if isinstance(base, dict) else base})
 
 
+def is_known(values: dict) -> bool:
+    """Whether this process has the corpus, encoder and attention of a record's run: another's own may lie there."""
+    known = values["corpus"] in catalogue.CATALOGUE and values["encoder"] in ENCODERS + HIERARCHICAL
+    base = values.get("base")
+    return known and values["attention"] in ATTENTIONS and (base is None or is_known(base))
+
+
+@encoding.held()
 def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool = True) -> Result:
     """The stored result of a run: from the archive, else the local cache, else computed.
 

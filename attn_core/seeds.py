@@ -10,7 +10,7 @@ from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import seed_interval
-from attn_core.runs import SEEDS, AbsentRun, Run, from_dict, obtain
+from attn_core.runs import SEEDS, AbsentRun, Run, from_dict, is_known, obtain
 
 LOSSES_ALIKE = 0.001
 """Two trainings of a seed count as one while their losses lie this close: rounding differs from version to version."""
@@ -77,9 +77,13 @@ FAMILIES = ("text", "pair", "hierarchical", "guided", "adversary")
 
 
 def stored_summaries(families: tuple[str, ...] = FAMILIES[:2]) -> list[Result]:
-    """Every archived run of some families (`Run.family`) by its record and summary alone, which is quick."""
+    """Every archived run of some families (`Run.family`) by its record and summary alone, which is quick.
+
+    Without those of corpora, encoders and attentions that this process does not know.
+    """
     store = archive.archive_folder()
     found = [archive.read(store, key, whole=False) for key in archive.keys(store)]
+    found = [result for result in found if is_known(result.record["run"])]
     return [result for result in found if from_dict(result.record["run"]).family in families]
 
 

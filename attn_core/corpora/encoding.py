@@ -3,17 +3,21 @@
 Arrays are made once and kept under ``cache_folder()/corpora`` as ``<name>.npz`` (ids, offsets, labels, row numbers)
 with ``<name>.json`` (vocabulary, statistics, checksums), so a machine that only trains needs neither the text nor a
 tokenizer. A damaged cache file is made anew with one warning line. If the cache cannot be written but the data is
-at hand, work goes on without it, with one warning line.
+at hand, work goes on without it, with one warning line. What a function makes without tables that the catalogue names
+is never kept: nothing would tell that it has changed.
 """
 
 import hashlib
 import inspect
 import io
 import json
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import numpy as np
 
+from attn_core import user_code
 from attn_core.corpora import batches, catalogue, generated, load, pairs, prepare, private, ratings, sentences, text
 from attn_core.corpora.batches import FIELDS, Documents, Encoded, fingerprint
 from attn_core.errors import AttnError
@@ -28,6 +32,24 @@ PREPARE = prepare.TEXTS | pairs.PAIRS | private.PRIVATE | ratings.RATINGS
 """Corpus -> function that turns its tables into ``prepare.Prepared`` (sets cut into sentences: ``sentences.Prepared``);
 its arguments are the corpus's options."""
 
+_OURS = {name: (entry, PREPARE.get(name)) for name, entry in catalogue.CATALOGUE.items()}
+_HELD: ContextVar[dict | None] = ContextVar("held", default=None)
+
+
+def is_foreign(corpus: str) -> bool:
+    """Whether a corpus, or what stands under the name of one of the package's own, was registered by the user."""
+    return (catalogue.corpus(corpus), PREPARE.get(corpus)) != _OURS.get(corpus)
+
+
+@contextmanager
+def held():
+    """Within it a foreign corpus is encoded once: the key of a run and its training are then of the same data."""
+    token = _HELD.set(_HELD.get() or {})
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
+
 
 def encode(corpus: str, **options) -> Encoded:
     """A data set as arrays, from the cache or made from its tables.
@@ -37,6 +59,16 @@ def encode(corpus: str, **options) -> Encoded:
     and no such option); for bAbI also ``source``, see ``pairs.babi``; for generated sets their knobs. Errors: AttnError
     (unknown corpus or option, data found nowhere, no document left by the length filter).
     """
+    found = _HELD.get()
+    if found is None or not is_foreign(corpus):
+        return _encoded(corpus, options)
+    asked = corpus, repr(sorted(options.items()))
+    if asked not in found:
+        found[asked] = _encoded(corpus, options)
+    return found[asked]
+
+
+def _encoded(corpus: str, options: dict) -> Encoded:
     entry = catalogue.corpus(corpus)
     if entry.generated:
         from attn_core.corpora.generated import planted
@@ -50,14 +82,16 @@ def encode(corpus: str, **options) -> Encoded:
         raise AttnError(f"vocabulary_from is '{vocabulary_from}'; known: {', '.join(VOCABULARY_FROM)}")
     marks = ["all"] * (vocabulary_from == "all") + [str(v) for name, v in options.items() if v != own[name].default]
     stem = load.cache_folder() / "corpora" / "-".join([corpus, *marks])
-    source = _source(entry, options)
-    cached = _from_cache(corpus, stem, source)
-    if cached is not None:
+    code = {"code": user_code.digest([PREPARE[corpus], repr(entry)])} if is_foreign(corpus) else {}
+    source = _source(entry, options, code)
+    kept = bool(entry.files or entry.private) and not (code and source is None)
+    if kept and (cached := _from_cache(corpus, stem, source)) is not None:
         return cached
     prepared = PREPARE[corpus](**options)
     encoded = sentences.build(entry, prepared) if entry.cut else build(entry, prepared, vocabulary_from)
     # After an official download the tables lie in the cache, so the source is known now even if it was not before.
-    _to_cache(encoded, stem, source or _source(entry, options))
+    if kept:
+        _to_cache(encoded, stem, source or _source(entry, options, code))
     return encoded
 
 
@@ -154,14 +188,15 @@ def _bounds(entry: catalogue.Corpus) -> str:
     return f"{low} < n < {high}" if entry.filtered else "at least one token"
 
 
-def _source(entry: catalogue.Corpus, options: dict) -> dict[str, str] | None:
-    """split -> SHA-256 of the tables at hand, for bAbI also the generator's version; None if a table is missing (a
-    cached copy is then taken as it is)."""
-    made = {"generator": str(generated.STORIES)} if entry.name.startswith("babi") else {}
-    if options.get("source") == "generated":
+def _source(entry: catalogue.Corpus, options: dict, code: dict[str, str]) -> dict[str, str] | None:
+    """split -> SHA-256 of the tables at hand, for bAbI also the generator's version, for a foreign corpus also the hash
+    of its code; None if a table is missing (a cached copy of the package's own is then taken as it is)."""
+    made = code or ({"generator": str(generated.STORIES)} if entry.name.startswith("babi") else {})
+    if options.get("source") == "generated" and not code:
         return made
     if entry.private:
-        return private.stamps(entry.name)
+        stamps = private.stamps(entry.name)
+        return stamps and stamps | made
     paths = {split: load.locate(entry, split) for split in entry.files}
     return None if None in paths.values() else {split: load.sha256(path) for split, path in paths.items()} | made
 

@@ -113,6 +113,9 @@ def _from_official(entry: catalogue.Corpus) -> dict:
     """All splits from the official download, kept as Parquet in the cache for the next time."""
     from attn_core.corpora.official import read_official
 
+    if not entry.sources:  # registered by the user
+        place = f"{entry.folder}/{entry.files[0]}.parquet"
+        raise AttnError(f"no data for corpus '{entry.name}': set ATTN_DATA to a folder with {place}")
     try:
         tables = read_official(entry.folder, cache_folder() / "downloads")
     except AttnError as error:

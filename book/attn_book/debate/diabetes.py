@@ -12,7 +12,7 @@ from attn_book.words import listed, seeds_in_words, told
 from attn_core import archive
 from attn_core.archive import Result
 from attn_core.measures import seed_interval
-from attn_core.runs import Run, as_dict, from_dict
+from attn_core.runs import Run, as_dict, from_dict, is_known
 
 LONG = {"shortest": 1000, "silent": 1}
 """Knobs by which the runs of data/sweeps/planted-diabetes.yml are known."""
@@ -39,7 +39,8 @@ def long_runs() -> pd.DataFrame:
     """The `wiegreffe.runs.table` of those archived runs, guided and adversarial ones too, under the name 'planted'."""
     store = archive.archive_folder()
     records = [archive.read_record(store, key) for key in archive.keys(store) if key.startswith("planted-")]
-    chosen = [Result(record, None, None, None, "archive") for record in records if is_long(from_dict(record["run"]))]
+    known = [record for record in records if is_known(record["run"])]
+    chosen = [Result(record, None, None, None, "archive") for record in known if is_long(from_dict(record["run"]))]
     return table(chosen).assign(corpus="planted")
 
 

@@ -9,7 +9,6 @@ import pandas as pd
 
 from attn_book import across
 from attn_book import words as wording
-from attn_book.reported import reported
 from attn_core.corpora import catalogue
 from attn_core.experiments import ATTENTION_BINS
 from attn_core.measures import INTERVAL_SEEDS
@@ -105,57 +104,10 @@ def table_2(scored: pd.DataFrame, encoder: str, measure: str, every: pd.DataFram
     return pd.DataFrame(lines)
 
 
-def table_2_panels(scored: pd.DataFrame) -> pd.DataFrame:
-    """The means of Table 2 as rows of `figures.interval_panels`, with columns april (printed) and final."""
-    rows, final = ordered(scored[(scored["item"] == "Table 2") & (scored["statistic"] == "mean")]), final_means()
-    places = zip(rows["corpus"], rows["group"], rows["encoder"], rows["measure"], strict=True)
-    panel = [TABLE_2[pair].replace(", ", ",\n") for pair in zip(rows["encoder"], rows["measure"], strict=True)]
-    rows = rows.assign(panel=panel, label=label(rows), mean=rows["ours"], april=rows["reported"])
-    return rows.assign(final=[final.get(place, np.nan) for place in places])
 
 
-def bar_panels(scored: pd.DataFrame) -> pd.DataFrame:
-    """Figures 3 to 5 as rows of `figures.interval_panels`; their values exist for the authors' final run alone."""
-    rows = ordered(scored[scored["item"].isin(BARS)]).sort_values("item", kind="stable")
-    return rows.assign(panel=rows["item"].map(BARS), label=rows["corpus"], mean=rows["ours"], final=rows["reported"])
 
 
-def bar_means(scored: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
-    """Figures 3 to 5 over the data sets that were rerun, one row each.
-
-    Columns mean, low, high, n_seeds and seeds (those that all sets have), sets, same: over the sets with enough seeds
-    of the paper's own data, and the authors' mean over them; every (in words) and same_every: with subsets and
-    generated data; few: sets with fewer seeds; told (sets and seeds in words); twelve: the authors' mean over all;
-    above and below: sets whose interval of five or more seeds lies on that side of zero.
-    """
-
-    def of_seeds(statistic: str, encoder: str = "lstm") -> pd.Series:
-        rows = every[(every["statistic"] == statistic) & (every["measure"] == "mean") & (every["encoder"] == encoder)]
-        rows = rows[(rows["predicted"] == "all") & (rows["bin"] == "all")]
-        return rows.set_index(["corpus", "seed"])["value"]
-
-    values = {
-        "Figure 3": of_seeds("difference_loo"),
-        "Figure 4": of_seeds("difference_gradient"),
-        "Figure 5": (of_seeds("tau_attention_loo", "average") - of_seeds("tau_attention_loo")).dropna(),
-    }
-    twelve = reported("jain_fig3_4_5_bars", dataset="mean of 12").set_index("table")["value"]
-    lines = []
-    for item, part in values.items():
-        done = scored[(scored["item"] == item) & scored["ours"].notna()]
-        judged = done[done["n_seeds"] >= across.HEADLINE_SEEDS]
-        theirs = done.set_index("corpus")["reported"]
-        over = across.means_of_sets(part.rename("value").reset_index(), done[done["data"] == "same"]["corpus"])
-        own, every_set = over["own"], over["every"]
-        lines.append({
-            "item": item, **own, "same": theirs[own["names"]].mean(), "few": wording.listed(over["few"]),
-            "every": wording.told(every_set["mean"], every_set["low"], every_set["high"]),
-            "same_every": theirs[every_set["names"]].mean(), "every_sets": every_set["sets"], "twelve": twelve[item],
-            "above": wording.listed(judged[judged["low"] > 0]["corpus"]),
-            "below": wording.listed(judged[judged["high"] < 0]["corpus"]),
-        })  # fmt: skip
-    found = pd.DataFrame(lines)
-    return found.assign(told=[f"{r.item}: {r.sets} sets, {told_seeds(r.seeds)}" for r in found.itertuples()])
 
 
 def told_seeds(seeds: tuple[int, ...]) -> str:

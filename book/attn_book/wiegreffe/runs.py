@@ -19,7 +19,7 @@ from attn_core.experiments.guides import SOURCES
 from attn_core.experiments.search import search
 from attn_core.experiments.variance import against
 from attn_core.index import kept
-from attn_core.runs import SEEDS, Run, compared_with, from_dict
+from attn_core.runs import SEEDS, Run, compared_with, from_dict, is_known
 
 PAPER_SETS = ("diabetes", "anemia", "imdb", "sst", "agnews", "20news")
 """In the order of Table 2."""
@@ -272,4 +272,5 @@ def gather(corpora: Iterable[str]) -> pd.DataFrame:
     """The `table` of stored runs on some data sets, by record alone; absent ones: `pages.absent_runs`."""
     corpora, store = list(corpora), archive.archive_folder()
     keys = [key for key in archive.keys(store) if key.split("-")[0] in corpora]
-    return table([Result(archive.read_record(store, key), None, None, None, "archive") for key in keys])
+    records = [record for key in keys if is_known((record := archive.read_record(store, key))["run"])]
+    return table([Result(record, None, None, None, "archive") for record in records])
