@@ -155,6 +155,42 @@ def archive_verify() -> None:
 
 
 @app.command()
+def numbers(
+    measure: Annotated[str, typer.Argument(help="Such as tau_attention_gradient; --list names all.")] = "",
+    statistic: Annotated[str, typer.Argument(help="Such as mean; left out: all there are.")] = "any",
+    where: Annotated[
+        list[str], typer.Option("--where", help="FIELD=VALUE: a run's field, predicted or bin; 'any' frees it.")
+    ] = [],
+    by: Annotated[list[str], typer.Option("--by", help="Columns: one row each, mean and interval over seeds.")] = [],
+    listed: Annotated[bool, typer.Option("--list", help="What can be asked for.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Stored numbers of runs, one row a seed, or with --by means over seeds with their 95 % intervals."""
+    from attn_core import index
+
+    if listed or not measure:
+        rows = index.measures()
+    else:
+        pairs = dict(item.split("=", 1) for item in where if "=" in item)
+        if len(pairs) != len(where):
+            raise AttnError(f"--where takes FIELD=VALUE, each field once; got {' '.join(where)}")
+        rows = index.numbers(measure, None if statistic == "any" else statistic, **pairs)
+        if rows.empty:
+            raise AttnError(f"no stored run fits {' '.join(where)}; `python -m attn_core archive list` names all runs")
+        group = [name for name in by if name != "seed"] or [name for name in index.GROUP if rows[name].nunique() > 1]
+        means = index.over_seeds(rows, *dict.fromkeys([*group, "measure", "statistic"]))
+        if by and by != ["seed"]:
+            rows = means
+        else:
+            shown = ["corpus", "encoder", "attention", "selection", "variant", "seed", *index.NAMES, "value"]
+            rows = rows[[*shown, "data", "n_test", "key"]].merge(means.drop(columns="std"))
+    if as_json:
+        print(rows.to_json(orient="records", indent=1, force_ascii=False))
+        return
+    print(rows.to_string(index=False, float_format="{:.4f}".format, na_rep="–", max_colwidth=90))
+
+
+@app.command()
 def scorecard(as_json: Json = False) -> None:
     """Every reported number beside ours, with interval, tolerance and verdict."""
     from attn_book.scorecard import scorecard as rows_of

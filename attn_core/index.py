@@ -44,6 +44,9 @@ FREE = ("corpus", "encoder", "attention", "seed")
 ALONG = {"guide": ("base", "attention"), "divergence": ("base", "epochs"), "words": ("attention",)}
 """Fields that a guided network or an adversary has besides the one that is named."""
 
+GROUP = ("corpus", "encoder", "attention", "selection", "variant", "measure", "statistic", "predicted", "bin")
+"""What may tell the rows of one seed apart."""
+
 NAMES = ("measure", "statistic", "predicted", "bin")
 
 
@@ -133,6 +136,9 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     (`measures.seed_interval`). Without `by`: one row for all. A seed that a group holds twice is an AttnError: what
     else tells its rows apart belongs into `by`.
     """
+    unknown = [name for name in by if name not in rows]
+    if unknown:
+        raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {', '.join(map(str, rows.columns))}")
     found = []
     for names, part in rows.groupby(list(by), sort=False) if by else [((), rows)]:
         if "seed" in part and part["seed"].duplicated().any():

@@ -13,19 +13,6 @@ from attn_core.corpora import catalogue
 from attn_core.experiments import ATTENTION_BINS
 from attn_core.measures import INTERVAL_SEEDS
 
-TABLE_2 = {
-    ("lstm", "tau_gradient"): "BiLSTM, gradient",
-    ("average", "tau_gradient"): "Average, gradient",
-    ("lstm", "tau_loo"): "BiLSTM, leave-one-out",
-}
-"""The columns of Table 2: encoder and measure -> name."""
-
-BARS = {
-    "Figure 3": "Figure 3\ngrad–LOO − att–LOO",
-    "Figure 4": "Figure 4\ngrad–LOO − att–grad",
-    "Figure 5": "Figure 5\natt–LOO, Av. − BiLSTM",
-}
-"""The bar charts of mean differences, and what each bar is."""
 
 NOT_RERUN = "not rerun"
 
@@ -62,52 +49,6 @@ def tolerances(rows: pd.DataFrame) -> str:
     if len(set(found.values())) <= 1:
         return next(iter(found.values()), "none")
     return " or ".join(f"{values} ({kind})" for kind, values in found.items())
-
-
-# ---- Table 2 and the bar charts --------------------------------------------------------------------------------------
-
-
-def final_means() -> pd.Series:
-    """Mean tau of the authors' final run by corpus, class name, encoder and measure (additive attention)."""
-    keys = ["corpus", "class_name", "encoder", "measure"]
-    rows = across.both_runs("jain_repo_correlations", keys, attention="tanh", statistic="mean")
-    return rows.set_index(keys)["final"]
-
-
-def table_2(scored: pd.DataFrame, encoder: str, measure: str, every: pd.DataFrame) -> pd.DataFrame:
-    """One column of Table 2: mean ± deviation (significant share), the paper's and ours.
-
-    Ours with interval, seeds, verdict and accuracy.
-    """
-    scores = across.over_models(every, "accuracy", "value").set_index(["corpus", "encoder", "attention"])["mean"]
-    final, rows = final_means(), ordered(scored[scored["item"] == "Table 2"])
-    rows = rows[(rows["encoder"] == encoder) & (rows["measure"] == measure)]
-
-    def cell(part: pd.Series) -> str:
-        mean, std, share = part
-        return f"{mean:.2f}\u00a0±\u00a0{std:.2f} ({share:.2f})" if np.isfinite(mean) else NOT_RERUN
-
-    lines = []
-    for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
-        part = part.set_index("statistic").loc[["mean", "std", "sig_frac"]]
-        mean, rerun = part.loc["mean"], np.isfinite(part["ours"].iloc[0])
-        lines.append({
-            "data, class": f"{corpus} {group}".removesuffix(" all"), "paper": cell(part["reported"]),
-            "final run": f"{final.get((corpus, group, encoder, measure), np.nan):.2f}", "ours": cell(part["ours"]),
-            "our mean, 95 %": (interval(mean["low"], mean["high"], wording.bounds("tau"))
-                               if mean["n_seeds"] >= INTERVAL_SEEDS else "–"),
-            "seeds": str(int(mean["n_seeds"])) if rerun else "–",
-            "within": f"{(part['verdict'] == 'reproduced').sum()} of {len(part)}" if rerun else "–",
-            "our accuracy": (f"{scores[corpus, encoder, 'tanh']:.2f}"
-                             if (corpus, encoder, "tanh") in scores.index else "–"),
-        })  # fmt: skip
-    return pd.DataFrame(lines)
-
-
-
-
-
-
 
 
 def told_seeds(seeds: tuple[int, ...]) -> str:
