@@ -138,7 +138,8 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     """
     unknown = [name for name in by if name not in rows]
     if unknown:
-        raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {', '.join(map(str, rows.columns))}")
+        known = ", ".join(map(str, rows.columns))
+        raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {known}")
     found = []
     for names, part in rows.groupby(list(by), sort=False) if by else [((), rows)]:
         if "seed" in part and part["seed"].duplicated().any():
@@ -157,7 +158,8 @@ def side(rows: pd.DataFrame, threshold: float | pd.Series) -> pd.Series:
     nothing.
     """
     decided = (rows["n_seeds"] >= HEADLINE_SEEDS) & rows["low"].notna()
-    found = np.select([~decided, rows["low"] > threshold, rows["high"] < threshold], ["few", "above", "below"], "around")
+    above, below = rows["low"] > threshold, rows["high"] < threshold
+    found = np.select([~decided, above, below], ["few", "above", "below"], "around")
     return pd.Series(found, index=rows.index, dtype=object)
 
 
@@ -276,6 +278,11 @@ def _joined(stores: tuple[tuple[str, int], ...]) -> tuple[pd.DataFrame, pd.DataF
         theirs = theirs[theirs["key"].isin(more["key"])]
         if len(more):
             table, values = pd.concat([table, more]), pd.concat([_plain(values), _plain(theirs)])
+    return ordered(table, values)
+
+
+def ordered(table: pd.DataFrame, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both tables as they are asked: runs by corpus, encoder and attention, seeds in the book's order."""
     place = {seed: k for k, seed in enumerate(SEEDS)}
     table = table.assign(place=table["seed"].map(place).fillna(len(SEEDS)))
     table = table.sort_values(["corpus", "encoder", "attention", "place", "seed", "key"], kind="stable")
@@ -337,8 +344,9 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
             parts.append(own.assign(key=record["key"]))
         scores |= {f"{name}_beside": value for name, value in beside.items() if value is not None}
         statistic = ["mean" if name.endswith("_beside") else "value" for name in scores]
-        whole = {"key": record["key"], "measure": list(scores), "statistic": statistic, "predicted": "all", "bin": "all"}
-        parts.append(pd.DataFrame(whole | {"value": np.array(list(scores.values()), float)}))
+        whole = {"key": record["key"], "measure": list(scores), "statistic": statistic}
+        values = np.array(list(scores.values()), float)
+        parts.append(pd.DataFrame(whole | {"predicted": "all", "bin": "all", "value": values}))
     columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "data"]
     columns += ["n_train", "n_dev", "n_test", "epochs_trained", "accuracy", "macro_f1", "auc", "jsd", "tvd"]
     table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
