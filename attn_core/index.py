@@ -78,7 +78,7 @@ def runs(**where: object) -> pd.DataFrame:
         table = table[_among(table[name], values)]
     if not named & {"key", "variant"}:
         named |= {other for name in named for other in ALONG.get(name, ())}
-        table = table[[set(differs.split()) <= named for differs in table["differs"]]]
+        table = table[np.array([set(differs.split()) <= named for differs in table["differs"]], bool)]
         if "seed" not in named:
             table = table[table["seed"].isin(SEEDS)]
     return table.drop(columns="differs").reset_index(drop=True)
@@ -120,6 +120,11 @@ def numbers(
     return pd.concat([fields_of.reset_index(drop=True), found.drop(columns="key").reset_index(drop=True)], axis=1)
 
 
+def has(name: str) -> set[str]:
+    """The measures (or statistics, classes, bins) that some stored run has."""
+    return set(_everything()[1][name].cat.categories)
+
+
 def measures() -> pd.DataFrame:
     """What `numbers` can be asked for: measure, its statistics in one text, and how many stored runs have it."""
     table = _everything()[1]
@@ -148,7 +153,8 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
         values = part["value"].to_numpy(float)
         low, high = seed_interval(values)
         found.append([*names, values.mean(), low, high, len(values), part["value"].std(ddof=1)])
-    return pd.DataFrame(found, columns=[*by, "mean", "low", "high", "n_seeds", "std"])
+    numbers = dict.fromkeys(("mean", "low", "high", "std"), float) | {"n_seeds": int}
+    return pd.DataFrame(found, columns=[*by, "mean", "low", "high", "n_seeds", "std"]).astype(numbers)
 
 
 def side(rows: pd.DataFrame, threshold: float | pd.Series) -> pd.Series:
@@ -349,7 +355,7 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
         parts.append(pd.DataFrame(whole | {"predicted": "all", "bin": "all", "value": values}))
     columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "data"]
     columns += ["n_train", "n_dev", "n_test", "epochs_trained", "accuracy", "macro_f1", "auc", "jsd", "tvd"]
-    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
+    table = pd.DataFrame(rows, columns=list(dict.fromkeys([*columns, *(name for row in rows for name in row)])))
     table = table.astype(dict.fromkeys(("divergence", "base_divergence", "jsd", "tvd", "auc"), float))
     columns = ["key", *NAMES, "value"]
     values = pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)

@@ -48,7 +48,9 @@ class Stored:
 def of_runs(rules: pd.DataFrame, keys: set[str] | None, **where: object) -> pd.DataFrame:
     """The numbers of standard runs that rules ask for: columns PLACE, seed, value, n (documents), data, n_train."""
     rules = rules[~rules["measure_ours"].isin(COUNTED)]
-    rows = numbers(rules["measure_ours"].unique(), [*rules["statistic_ours"].unique(), "n"], "any", "any", **where)
+    names = ("measure", "statistic")  # where no run has one of them, its rules have no number
+    asked = [set(rules[f"{name}_ours"]) & index.has(name) for name in names]
+    rows = numbers(asked[0], asked[1] | {"n"} & index.has("statistic"), "any", "any", **where)
     rows = rows[rows["key"].isin(keys)] if keys is not None else rows
     group = ["key", "measure", "predicted", "bin"]
     counts = rows[rows["statistic"] == "n"].set_index(group)["value"].rename("n")

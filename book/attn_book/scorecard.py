@@ -96,7 +96,7 @@ def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
         both = first.merge(looked_up(taken.assign(**less), numbers), on=["id", "seed"], suffixes=("", "_less"))
         both = both.assign(value=both["value"] - both["value_less"])[["id", "seed", "value"]]
         first = pd.concat([first[~first["id"].isin(taken["id"])], both])
-    return first[np.isfinite(first["value"])]
+    return first[np.isfinite(first["value"].astype(float))]
 
 
 def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
