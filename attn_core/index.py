@@ -44,6 +44,9 @@ FREE = ("corpus", "encoder", "attention", "seed")
 ALONG = {"guide": ("base", "attention"), "divergence": ("base", "epochs"), "words": ("attention",)}
 """Fields that a guided network or an adversary has besides the one that is named."""
 
+BESIDE = ("jsd_beside", "tvd_beside")
+"""Measures of a record that stand beside those of the summary: means beside the run it is compared with."""
+
 GROUP = ("corpus", "encoder", "attention", "selection", "variant", "measure", "statistic", "predicted", "bin")
 """What may tell the rows of one seed apart."""
 
@@ -81,7 +84,7 @@ def runs(**where: object) -> pd.DataFrame:
         table = table[[set(differs.split()) <= named for differs in table["differs"]]]
         if "seed" not in named:
             table = table[table["seed"].isin(SEEDS)]
-    return table.drop(columns="differs").reset_index(drop=True)
+    return table.drop(columns=["differs", "record"]).reset_index(drop=True)
 
 
 def numbers(
@@ -118,6 +121,37 @@ def numbers(
     found = found.iloc[order].astype(dict.fromkeys(NAMES, object))
     fields_of = chosen.loc[place.loc[found["key"]], ["key", *FIELDS, "variant", "data", "n_train", "n_test"]]
     return pd.concat([fields_of.reset_index(drop=True), found.drop(columns="key").reset_index(drop=True)], axis=1)
+
+
+def results(keys: Iterable[str], summaries: bool = True) -> list[archive.Result]:
+    """Stored runs by record and summary alone, in the order of the keys, from the tables: no folder is read again.
+
+    summaries False: by record alone. KeyError for a run that is not stored.
+    """
+    table, values = _everything()
+    places, rows, found = _places(values), table.set_index("key"), []
+    for key in keys:
+        record, source = json.loads(rows.at[key, "record"]), rows.at[key, "source"]
+        if not summaries:
+            found.append(archive.Result(record, None, None, None, source))
+            continue
+        part = values.iloc[places[key]]
+        part = part[~part["measure"].isin([*_scores(record), *BESIDE])]
+        summary = part.astype(dict.fromkeys(NAMES, object)).reset_index(drop=True)
+        summary = summary.rename(columns={"statistic": "measure", "measure": "statistic"})
+        summary = summary[["statistic", "predicted", "bin", "measure", "value"]] if len(summary) else None
+        found.append(archive.Result(record, None, None, summary, source))
+    return found
+
+
+def _places(values: pd.DataFrame) -> dict[str, slice]:
+    """Where each run's rows stand; they are together."""
+    if "places" not in values.attrs:
+        codes = values["key"].cat.codes.to_numpy()
+        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+        ends, names = np.r_[starts[1:], len(codes)], values["key"].cat.categories[codes[starts]]
+        values.attrs["places"] = {name: slice(a, b) for name, a, b in zip(names, starts, ends, strict=True)}
+    return values.attrs["places"]
 
 
 def measures() -> pd.DataFrame:
@@ -322,7 +356,8 @@ def _listing(store: Path) -> list[tuple[str, list]]:
 def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tables of some results: their records and, where they have one, their summaries.
 
-    The first has a column differs besides those of `runs`: the fields off their defaults, with blanks between.
+    The first has two columns besides those of `runs`: differs (the fields off their defaults, with blanks between) and
+    record (as JSON).
     """
     rows, parts = [], []
     for result in results:
@@ -331,7 +366,7 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
             continue
         run = from_dict(record["run"])
         scores, beside = _scores(record), {name: record.get("against", {}).get(name) for name in ("jsd", "tvd")}
-        rows.append(_row(run, result) | scores | beside)
+        rows.append(_row(run, result) | scores | beside | {"record": json.dumps(record)})
         if result.summary is not None:
             own = result.summary.rename(columns={"statistic": "measure", "measure": "statistic"})
             parts.append(own.assign(key=record["key"]))
@@ -340,7 +375,7 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
         whole = {"key": record["key"], "measure": list(scores), "statistic": statistic, "predicted": "all", "bin": "all"}
         parts.append(pd.DataFrame(whole | {"value": np.array(list(scores.values()), float)}))
     columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "data"]
-    columns += ["n_train", "n_dev", "n_test", "epochs_trained", "accuracy", "macro_f1", "auc", "jsd", "tvd"]
+    columns += ["n_train", "n_dev", "n_test", "epochs_trained", "accuracy", "macro_f1", "auc", "jsd", "tvd", "record"]
     table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
     table = table.astype(dict.fromkeys(("divergence", "base_divergence", "jsd", "tvd", "auc"), float))
     columns = ["key", *NAMES, "value"]

@@ -11,8 +11,6 @@ from attn_book import across
 from attn_book import words as wording
 from attn_core.corpora import catalogue
 from attn_core.experiments import ATTENTION_BINS
-from attn_core.measures import INTERVAL_SEEDS
-
 
 NOT_RERUN = "not rerun"
 
