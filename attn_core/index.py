@@ -184,15 +184,16 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     return pd.DataFrame(found, columns=[*by, "mean", "low", "high", "n_seeds", "std"])
 
 
-def side(rows: pd.DataFrame, threshold: float | pd.Series) -> pd.Series:
-    """On which side of a threshold the whole interval of each row lies: 'above', 'below', or 'around' it.
+def side(rows, threshold: float | pd.Series, fewest: int = HEADLINE_SEEDS) -> pd.Series | str:
+    """On which side of a threshold the whole interval lies: 'above', 'below', or 'around' it. The only judge.
 
-    rows: columns low, high, n_seeds (`over_seeds`). 'few' where fewer than HEADLINE_SEEDS seeds, or no interval, decide
-    nothing.
+    rows: a table with columns low, high and n_seeds (`over_seeds`), or one row of it. 'few' where fewer than `fewest`
+    seeds, or no interval, decide nothing; fewest 0: intervals that are not over seeds, n_seeds is not asked.
     """
-    decided = (rows["n_seeds"] >= HEADLINE_SEEDS) & rows["low"].notna()
-    found = np.select([~decided, rows["low"] > threshold, rows["high"] < threshold], ["few", "above", "below"], "around")
-    return pd.Series(found, index=rows.index, dtype=object)
+    low, high = np.asarray(rows.low, float), np.asarray(rows.high, float)
+    few = ~np.isfinite(low) | ((np.asarray(rows.n_seeds) < fewest) if fewest else False)
+    found = np.select([few, low > threshold, high < threshold], ["few", "above", "below"], "around")
+    return pd.Series(found, index=rows.index, dtype=object) if isinstance(rows, pd.DataFrame) else str(found)
 
 
 def difference(run: Run) -> tuple[tuple[str, object], ...]:
