@@ -44,6 +44,9 @@ FREE = ("corpus", "encoder", "attention", "seed")
 ALONG = {"guide": ("base", "attention"), "divergence": ("base", "epochs"), "words": ("attention",)}
 """Fields that a guided network or an adversary has besides the one that is named."""
 
+BESIDE = ("jsd_beside", "tvd_beside")
+"""Measures of a record that stand beside those of the summary: means beside the run it is compared with."""
+
 GROUP = ("corpus", "encoder", "attention", "selection", "variant", "measure", "statistic", "predicted", "bin")
 """What may tell the rows of one seed apart."""
 
@@ -81,7 +84,7 @@ def runs(**where: object) -> pd.DataFrame:
         table = table[np.array([set(differs.split()) <= named for differs in table["differs"]], bool)]
         if "seed" not in named:
             table = table[table["seed"].isin(SEEDS)]
-    return table.drop(columns="differs").reset_index(drop=True)
+    return table.drop(columns=["differs", "record"]).reset_index(drop=True)
 
 
 def numbers(
@@ -125,6 +128,37 @@ def has(name: str) -> set[str]:
     return set(_everything()[1][name].cat.categories)
 
 
+def results(keys: Iterable[str], summaries: bool = True) -> list[archive.Result]:
+    """Stored runs by record and summary alone, in the order of the keys, from the tables: no folder is read again.
+
+    summaries False: by record alone. KeyError for a run that is not stored.
+    """
+    table, values = _everything()
+    places, rows, found = _places(values), table.set_index("key"), []
+    for key in keys:
+        record, source = json.loads(rows.at[key, "record"]), rows.at[key, "source"]
+        if not summaries:
+            found.append(archive.Result(record, None, None, None, source))
+            continue
+        part = values.iloc[places[key]]
+        part = part[~part["measure"].isin([*_scores(record), *BESIDE])]
+        summary = part.astype(dict.fromkeys(NAMES, object)).reset_index(drop=True)
+        summary = summary.rename(columns={"statistic": "measure", "measure": "statistic"})
+        summary = summary[["statistic", "predicted", "bin", "measure", "value"]] if len(summary) else None
+        found.append(archive.Result(record, None, None, summary, source))
+    return found
+
+
+def _places(values: pd.DataFrame) -> dict[str, slice]:
+    """Where each run's rows stand; they are together."""
+    if "places" not in values.attrs:
+        codes = values["key"].cat.codes.to_numpy()
+        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+        ends, names = np.r_[starts[1:], len(codes)], values["key"].cat.categories[codes[starts]]
+        values.attrs["places"] = {name: slice(a, b) for name, a, b in zip(names, starts, ends, strict=True)}
+    return values.attrs["places"]
+
+
 def measures() -> pd.DataFrame:
     """What `numbers` can be asked for: measure, its statistics in one text, and how many stored runs have it."""
     table = _everything()[1]
@@ -157,16 +191,16 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     return pd.DataFrame(found, columns=[*by, "mean", "low", "high", "n_seeds", "std"]).astype(numbers)
 
 
-def side(rows: pd.DataFrame, threshold: float | pd.Series) -> pd.Series:
-    """On which side of a threshold the whole interval of each row lies: 'above', 'below', or 'around' it.
+def side(rows, threshold: float | pd.Series, fewest: int = HEADLINE_SEEDS) -> pd.Series | str:
+    """On which side of a threshold the whole interval lies: 'above', 'below', or 'around' it. The only judge.
 
-    rows: columns low, high, n_seeds (`over_seeds`). 'few' where fewer than HEADLINE_SEEDS seeds, or no interval, decide
-    nothing.
+    rows: a table with columns low, high and n_seeds (`over_seeds`), or one row of it. 'few' where fewer than `fewest`
+    seeds, or no interval, decide nothing; fewest 0: intervals that are not over seeds, n_seeds is not asked.
     """
-    decided = (rows["n_seeds"] >= HEADLINE_SEEDS) & rows["low"].notna()
-    above, below = rows["low"] > threshold, rows["high"] < threshold
-    found = np.select([~decided, above, below], ["few", "above", "below"], "around")
-    return pd.Series(found, index=rows.index, dtype=object)
+    low, high = np.asarray(rows.low, float), np.asarray(rows.high, float)
+    few = ~np.isfinite(low) | ((np.asarray(rows.n_seeds) < fewest) if fewest else False)
+    found = np.select([few, low > threshold, high < threshold], ["few", "above", "below"], "around")
+    return pd.Series(found, index=rows.index, dtype=object) if isinstance(rows, pd.DataFrame) else str(found)
 
 
 def difference(run: Run) -> tuple[tuple[str, object], ...]:
@@ -335,7 +369,8 @@ def _listing(store: Path) -> list[tuple[str, list]]:
 def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tables of some results: their records and, where they have one, their summaries.
 
-    The first has a column differs besides those of `runs`: the fields off their defaults, with blanks between.
+    The first has two columns besides those of `runs`: differs (the fields off their defaults, with blanks between) and
+    record (as JSON).
     """
     rows, parts = [], []
     for result in results:
@@ -344,7 +379,7 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
             continue
         run = from_dict(record["run"])
         scores, beside = _scores(record), {name: record.get("against", {}).get(name) for name in ("jsd", "tvd")}
-        rows.append(_row(run, result) | scores | beside)
+        rows.append(_row(run, result) | scores | beside | {"record": json.dumps(record)})
         if result.summary is not None:
             own = result.summary.rename(columns={"statistic": "measure", "measure": "statistic"})
             parts.append(own.assign(key=record["key"]))
@@ -354,7 +389,7 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
         values = np.array(list(scores.values()), float)
         parts.append(pd.DataFrame(whole | {"predicted": "all", "bin": "all", "value": values}))
     columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "data"]
-    columns += ["n_train", "n_dev", "n_test", "epochs_trained", "accuracy", "macro_f1", "auc", "jsd", "tvd"]
+    columns += ["n_train", "n_dev", "n_test", "epochs_trained", "accuracy", "macro_f1", "auc", "jsd", "tvd", "record"]
     table = pd.DataFrame(rows, columns=list(dict.fromkeys([*columns, *(name for row in rows for name in row)])))
     table = table.astype(dict.fromkeys(("divergence", "base_divergence", "jsd", "tvd", "auc"), float))
     columns = ["key", *NAMES, "value"]

@@ -5,14 +5,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 
 from attn_book.reported import class_label
 from attn_book.wiegreffe import runs as wiegreffe
-from attn_core import archive, baselines, index
+from attn_core import baselines, index
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import attention_bin, frontier, variance
 from attn_core.experiments.guides import guides_of
@@ -84,10 +83,10 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
     Vocabulary: Table 1 counts all splits for most sets, the training split for SNLI and CNN, and for bAbI the joint
     words of the three tasks (our answers) with four special ids.
     """
-    found, store = {}, archive.archive_folder()
-    keys = index.runs(family=["text", "pair"]).drop_duplicates("corpus").set_index("corpus")["key"]
+    first, found = index.runs(family=["text", "pair"]).drop_duplicates("corpus"), {}
+    records = {result.record["run"]["corpus"]: result.record for result in index.results(first["key"], summaries=False)}
     for rule in rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)].itertuples():
-        record = record_of(store, keys[rule.corpus])
+        record = records[rule.corpus]
         statistics = record["statistics"]
         if rule.measure == "vocabulary_size":
             value = statistics["vocabulary" if rule.corpus in ("snli", "cnn") else "vocabulary_all_splits"]
@@ -99,12 +98,6 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
             value = documents(record, rule.measure.removesuffix("_size"), label)[0]
         found[rule.id] = float(value)
     return pd.Series(found, dtype=float)
-
-
-@lru_cache(maxsize=64)
-def record_of(store, key: str) -> dict:
-    """A stored record, read once."""
-    return archive.read_record(store, key)
 
 
 # ---- Serrano & Smith -------------------------------------------------------------------------------------------------

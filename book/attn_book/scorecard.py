@@ -16,7 +16,7 @@ from attn_book.derived import PLACE, Stored
 from attn_book.reported import OURS, reported
 from attn_core.archive import Result
 from attn_core.errors import AttnError
-from attn_core.index import HEADLINE_SEEDS, over_seeds
+from attn_core.index import HEADLINE_SEEDS, over_seeds, side
 
 NAMES = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
 """The columns that name a row."""
@@ -127,7 +127,7 @@ def holds(rows: pd.DataFrame) -> np.ndarray:
     rows: kind, side, reported, tolerance, ours, low, high.
     """
     above, target = rows["side"] == "above", rows["reported"]
-    claim = np.where(above, rows["low"] > target, rows["high"] < target)
+    claim = side(rows, target, fewest=0) == rows["side"]
     band = np.where(above, rows["ours"] >= target, rows["ours"] <= target)
     number = (rows["ours"] - target).abs() <= rows["tolerance"] + 1e-9
     return np.select([rows["kind"] == "claim", rows["kind"] == "band"], [claim, band], number)
