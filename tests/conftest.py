@@ -32,7 +32,6 @@ def private_cache(tmp_path, monkeypatch):
 @pytest.fixture
 def stored(monkeypatch):
     """Makes the given results all that the archive and the index of numbers hold: stored(*lists of results)."""
-    from attn_book import derived
     from attn_book.wiegreffe import runs as wiegreffe
 
     def hold(*parts):
@@ -43,18 +42,12 @@ def stored(monkeypatch):
             held[result.key] = replace(result, record=result.record | {"files": files})
         tables = index.ordered(*index.tables_of(held.values()))
         monkeypatch.setattr(index, "_everything", lambda: tables)
-        monkeypatch.setattr(archive, "keys", lambda store: sorted(held))
         monkeypatch.setattr(archive, "read", lambda store, key, whole=True: held[key])
-        monkeypatch.setattr(archive, "read_record", lambda store, key: held[key].record)
-        forget()
+        wiegreffe.searched_once.cache_clear()
         return list(held.values())
 
-    def forget():
-        derived.record_of.cache_clear()
-        wiegreffe.searched_once.cache_clear()
-
     yield hold
-    forget()
+    wiegreffe.searched_once.cache_clear()
 
 
 @pytest.fixture

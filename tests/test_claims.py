@@ -33,7 +33,8 @@ def test_claims_lie_on_a_side_only_with_five_seeds():
 def test_one_number_is_never_counted_on_both_sides():
     """'Permutation often changes little' and 'changes much here' ask one number: a tally and a Holm family each."""
     rows = scored_rows(
-        corpus=["sst", "babi_1", "babi_1"], statistic_ours=["share_below_0.1"] * 3, measure=["median_output_change"] * 3,
+        corpus=["sst", "babi_1", "babi_1"], measure=["median_output_change"] * 3,
+        statistic_ours=["share_below_0.1"] * 3,
         item=["claim: permutation often changes little"] * 2 + ["claim: permutation changes much here"],
         reported=[0.5] * 3, ours=[0.9, 0.04, 0.04], low=[0.8, 0.03, 0.03], high=[1.02, 0.05, 0.05], n_seeds=[5] * 3,
         verdict=["reproduced", "differs", "reproduced"], side=["above", "above", "below"],
