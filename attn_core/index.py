@@ -30,6 +30,7 @@ from attn_core import archive
 from attn_core.corpora import catalogue
 from attn_core.corpora.load import cache_folder, replacing, say
 from attn_core.errors import AttnError
+from attn_core.experiments.echo import MEASURES, echo
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
 from attn_core.runs import SEEDS, Run, from_dict, is_known
 
@@ -141,7 +142,7 @@ def results(keys: Iterable[str], summaries: bool = True) -> list[archive.Result]
             found.append(archive.Result(record, None, None, None, source))
             continue
         part = values.iloc[places[key]]
-        part = part[~part["measure"].isin([*_scores(record), *BESIDE])]
+        part = part[~part["measure"].isin([*_scores(record), *BESIDE, *MEASURES])]
         summary = part.astype(dict.fromkeys(NAMES, object)).reset_index(drop=True)
         summary = summary.rename(columns={"statistic": "measure", "measure": "statistic"})
         summary = summary[["statistic", "predicted", "bin", "measure", "value"]] if len(summary) else None
@@ -343,7 +344,8 @@ def _of_store(store: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         return pd.read_parquet(paths[0]), pd.read_parquet(paths[1])
     except (OSError, ValueError):  # none yet, or damaged: made anew
         pass
-    tables = tables_of(archive.read(store, key, whole=False) for key, _ in listing)
+    own = lambda key: store.name != "runs" and (store / key / "traces.parquet").is_file()  # the cache's are whole sets
+    tables = tables_of(archive.read(store, key, whole=own(key)) for key, _ in listing)
     try:
         for old in folder.glob("*.parquet"):
             old.unlink(missing_ok=True)
@@ -383,6 +385,8 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
         if result.summary is not None:
             own = result.summary.rename(columns={"statistic": "measure", "measure": "statistic"})
             parts.append(own.assign(key=record["key"]))
+        if result.traces is not None and (result.summary is None or "echo" not in set(result.summary["statistic"])):
+            parts.append(_echoes(result))
         scores |= {f"{name}_beside": value for name, value in beside.items() if value is not None}
         statistic = ["mean" if name.endswith("_beside") else "value" for name in scores]
         whole = {"key": record["key"], "measure": list(scores), "statistic": statistic}
@@ -395,6 +399,19 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
     columns = ["key", *NAMES, "value"]
     values = pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
     return table, values.astype({"value": float} | dict.fromkeys((*NAMES, "key"), "category"))
+
+
+def _echoes(result: archive.Result) -> pd.DataFrame:
+    """The measures of `experiments.echo` over the documents whose traces are kept, for runs stored before these were.
+
+    Documents of one item are left out for Serrano & Smith's models, as in their other numbers.
+    """
+    table = echo(result.traces)
+    table = table[table["n"] > 1] if result.record["run"]["encoder"].startswith(("han_", "flan_")) else table
+    known = table[list(MEASURES)].dropna(axis=1, how="all")
+    told = {"n": known.count().astype(float), "mean": known.mean(), "std": known.std(ddof=0)}
+    rows = pd.DataFrame(told).rename_axis("measure").reset_index().melt("measure", var_name="statistic")
+    return rows.assign(key=result.record["key"], predicted="all", bin="all")
 
 
 def _row(run: Run, result: archive.Result) -> dict:
