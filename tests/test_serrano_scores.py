@@ -76,7 +76,8 @@ def test_the_statements_of_one_run_by_hand():
 def test_statements_are_one_row_a_run_and_nan_where_nothing_is_stored(stored):
     stored(six_models(2), [result_of("amazon", "flan_none")])
     rows = statements()
-    assert len(rows) == len(STATEMENTS) * 13 and not rows.duplicated(["corpus", "encoder_ours", "seed", "measure_ours"]).any()
+    assert len(rows) == len(STATEMENTS) * 13
+    assert not rows.duplicated(["corpus", "encoder_ours", "seed", "measure_ours"]).any()
     assert rows["value"].notna().all()
     assert statements(set())["value"].empty
 
