@@ -244,8 +244,8 @@ def data_kind(record: dict) -> str:
 @cache
 def printed_sizes() -> dict[str, dict[str, float]]:
     """corpus -> split -> documents of Jain & Wallace's Table 1, with the corrections of its slips."""
-    folder = archive.archive_folder().parent / "reported"
-    rows = pd.read_csv(folder / "tolerances.csv", usecols=["corpus", "group", "measure", "reference"])
+    table = archive.reported_folder() / "tolerances.csv"
+    rows = pd.read_csv(table, usecols=["corpus", "group", "measure", "reference"])
     rows = rows[rows["measure"].isin(("train_size", "test_size"))]
     last = rows.groupby(["corpus", "measure", "group"], sort=False)["reference"].last()  # corrections stand behind
     sizes = last.groupby(level=["corpus", "measure"]).sum()
