@@ -77,7 +77,7 @@ def inline(figure: Figure, name: str, alt: str) -> str:
     for colour, variable in VARIABLES.items():
         text = re.sub(re.escape(colour), f"var(--attn-{variable}, {colour})", text, flags=re.IGNORECASE)
     text = re.sub(re.escape(SHEET), f"var(--pst-color-background, {SHEET})", text, flags=re.IGNORECASE)
-    text = re.sub(r"\n\s*\n+", "\n", text)  # an empty line would end the HTML block
+    text = re.sub(r"\n\s*\n+", "\n", text).strip()  # an empty line would end the HTML block
     return text.replace("<svg", f'<svg role="img" aria-label="{alt}"', 1)
 
 
@@ -127,6 +127,17 @@ def plain_names(rows: pd.DataFrame) -> pd.DataFrame:
     known = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average", "lstm": "lstm", "cnn": "cnn", "average": "average"}
     rows = rows[rows["encoder"].isin(known)]
     return rows.assign(encoder=rows["encoder"].map(known))
+
+
+def against(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
+    """Two columns against each other, one dot a row in its encoder's colour, named at its farthest; the diagonal."""
+    end = rows[[x, y]].max().max()
+    ax.plot([0, end], [0, end], color=RULE, zorder=0)
+    for encoder, part in rows.groupby("encoder"):
+        far = part.loc[part[y].idxmax()]
+        ax.plot(part[x], part[y], "o", markersize=5, alpha=0.8, color=COLOURS[encoder])
+        ax.annotate(ENCODERS[encoder], (far[x], far[y]), (-8, 2), textcoords="offset points", ha="right",
+                    color=COLOURS[encoder], weight="bold")  # fmt: skip
 
 
 def verdicts(ax: Axes, words: pd.Series, alone: pd.Series, p: float) -> None:
