@@ -83,7 +83,7 @@ def runs(**where: object) -> pd.DataFrame:
         table = table[_among(table[name], values)]
     if not named & {"key", "variant"}:
         named |= {other for name in named for other in ALONG.get(name, ())}
-        table = table[[set(differs.split()) <= named for differs in table["differs"]]]
+        table = table[np.array([set(differs.split()) <= named for differs in table["differs"]], bool)]
         if "seed" not in named:
             table = table[table["seed"].isin(SEEDS)]
     return table.drop(columns=["differs", "record"]).reset_index(drop=True)
@@ -123,6 +123,11 @@ def numbers(
     found = found.iloc[order].astype(dict.fromkeys(NAMES, object))
     fields_of = chosen.loc[place.loc[found["key"]], ["key", *FIELDS, "variant", "data", "n_train", "n_test"]]
     return pd.concat([fields_of.reset_index(drop=True), found.drop(columns="key").reset_index(drop=True)], axis=1)
+
+
+def has(name: str) -> set[str]:
+    """The measures (or statistics, classes, bins) that some stored run has."""
+    return set(_everything()[1][name].cat.categories)
 
 
 def results(keys: Iterable[str], summaries: bool = True) -> list[archive.Result]:
@@ -174,7 +179,8 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     """
     unknown = [name for name in by if name not in rows]
     if unknown:
-        raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {', '.join(map(str, rows.columns))}")
+        known = ", ".join(map(str, rows.columns))
+        raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {known}")
     found = []
     for names, part in rows.groupby(list(by), sort=False) if by else [((), rows)]:
         if "seed" in part and part["seed"].duplicated().any():
@@ -183,7 +189,8 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
         values = part["value"].to_numpy(float)
         low, high = seed_interval(values)
         found.append([*names, values.mean(), low, high, len(values), part["value"].std(ddof=1)])
-    return pd.DataFrame(found, columns=[*by, "mean", "low", "high", "n_seeds", "std"])
+    numbers = dict.fromkeys(("mean", "low", "high", "std"), float) | {"n_seeds": int}
+    return pd.DataFrame(found, columns=[*by, "mean", "low", "high", "n_seeds", "std"]).astype(numbers)
 
 
 def side(rows, threshold: float | pd.Series, fewest: int = HEADLINE_SEEDS) -> pd.Series | str:
@@ -317,6 +324,11 @@ def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tupl
         theirs = theirs[theirs["key"].isin(more["key"])]
         if len(more):
             table, values = pd.concat([table, more]), pd.concat([_plain(values), _plain(theirs)])
+    return ordered(table, values)
+
+
+def ordered(table: pd.DataFrame, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both tables as they are asked: runs by corpus, encoder and attention, seeds in the book's order."""
     place = {seed: k for k, seed in enumerate(SEEDS)}
     table = table.assign(place=table["seed"].map(place).fillna(len(SEEDS)))
     table = table.sort_values(["corpus", "encoder", "attention", "place", "seed", "key"], kind="stable")
@@ -382,11 +394,12 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
             parts.append(_echoes(result))
         scores |= {f"{name}_beside": value for name, value in beside.items() if value is not None}
         statistic = ["mean" if name.endswith("_beside") else "value" for name in scores]
-        whole = {"key": record["key"], "measure": list(scores), "statistic": statistic, "predicted": "all", "bin": "all"}
-        parts.append(pd.DataFrame(whole | {"value": np.array(list(scores.values()), float)}))
+        whole = {"key": record["key"], "measure": list(scores), "statistic": statistic}
+        values = np.array(list(scores.values()), float)
+        parts.append(pd.DataFrame(whole | {"predicted": "all", "bin": "all", "value": values}))
     columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "data"]
     columns += ["n_train", "n_dev", "n_test", "epochs_trained", "accuracy", "macro_f1", "auc", "jsd", "tvd", "record"]
-    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
+    table = pd.DataFrame(rows, columns=list(dict.fromkeys([*columns, *(name for row in rows for name in row)])))
     table = table.astype(dict.fromkeys(("divergence", "base_divergence", "jsd", "tvd", "auc"), float))
     columns = ["key", *NAMES, "value"]
     values = pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)

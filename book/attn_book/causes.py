@@ -78,7 +78,8 @@ def asked(off: pd.DataFrame, variant: str, declared: list, there: set[str]):
     for row in off.itertuples():
         mine = {} if field == "fraction" else {row.corpus: ""}  # less data explain only what had less to begin with
         for cause in declared:
-            about = all(fnmatch(str(getattr(row, name)), getattr(cause, name)) for name in ("corpus", "item", "measure"))
+            place = ("corpus", "item", "measure")
+            about = all(fnmatch(str(getattr(row, name)), getattr(cause, name)) for name in place)
             if about and cause.field == field and fnmatch(setting, cause.value):
                 mine[cause.tested_on or row.corpus] = cause.cause
         for corpus, why in mine.items():

@@ -50,7 +50,9 @@ class Stored:
 def of_runs(rules: pd.DataFrame, keys: set[str] | None, **where: object) -> pd.DataFrame:
     """The numbers of standard runs that rules ask for: columns PLACE, seed, value, n (documents), data, n_train."""
     rules = rules[~rules["measure_ours"].isin(COUNTED)]
-    rows = numbers(rules["measure_ours"].unique(), [*rules["statistic_ours"].unique(), "n"], "any", "any", **where)
+    names = ("measure", "statistic")  # where no run has one of them, its rules have no number
+    asked = [set(rules[f"{name}_ours"]) & index.has(name) for name in names]
+    rows = numbers(asked[0], asked[1] | {"n"} & index.has("statistic"), "any", "any", **where)
     rows = rows[rows["key"].isin(keys)] if keys is not None else rows
     group = ["key", "measure", "predicted", "bin"]
     counts = rows[rows["statistic"] == "n"].set_index(group)["value"].rename("n")
@@ -200,12 +202,15 @@ def statements(keys: set[str] | None = None) -> pd.DataFrame:
     wide = rows.pivot(index=["measure", "bin", "statistic"], columns="key", values="value")
     wide = wide.reindex(columns=chosen["key"])
     run = _Arrays(wide)
-    found = pd.concat([chosen.assign(measure=f"statement_{name}", value=value(run)) for name, value in STATEMENTS.items()])
+    parts = [chosen.assign(measure=f"statement_{name}", value=value(run)) for name, value in STATEMENTS.items()]
+    found = pd.concat(parts)
     found = found.assign(statistic="value", predicted="all", bin="all", n=np.nan).rename(columns=NAMED)
     return found[[*PLACE, "seed", "value", "n", "data", "n_train"]]
 
 
-ASKED = ("share_negative", "spearman", "near_0", "negative_near_0", "neither", "only_top", "only_random", "mean", "median")
+ASKED = (
+    "share_negative", "spearman", "near_0", "negative_near_0", "neither", "only_top", "only_random", "mean", "median",
+)  # fmt: skip
 
 
 class _Arrays(dict):
@@ -251,7 +256,8 @@ def of_wiegreffe(rules: pd.DataFrame, keys: set[str] | None) -> Stored:
     first = runs.drop_duplicates("corpus").set_index("corpus")["result"]
     data = {corpus: (index.data_kind(first[corpus].record), first[corpus].record["n_train"]) for corpus in here}
     data = pd.DataFrame.from_dict(data, orient="index", columns=["data", "n_train"])
-    notes = {rule.id: noted(rule, runs, scores[rule.corpus], rows) for rule in rules.itertuples() if rule.corpus in here}
+    mine = rules[rules["corpus"].isin(here)]
+    notes = {rule.id: noted(rule, runs, scores[rule.corpus], rows) for rule in mine.itertuples()}
     return Stored(rows, rows.iloc[:0], data, pd.DataFrame.from_dict(notes, orient="index"))
 
 
@@ -265,7 +271,8 @@ def of_roles(runs: pd.DataFrame, corpus: str) -> list[tuple]:
             rows += [(corpus, chosen, name, seed, value) for seed, value in values.items()]
     for role, name in (("base", "seeds"), ("uniform model", "uniform")):
         for column, measure in (("jsd", f"jsd_{name}"), ("tvd", f"tvd_halved_{name}")):
-            rows += [(corpus, "dev", measure, seed, value) for seed, value in beside(runs, corpus, role, column).items()]
+            values = beside(runs, corpus, role, column)
+            rows += [(corpus, "dev", measure, seed, value) for seed, value in values.items()]
     return rows
 
 
@@ -284,9 +291,10 @@ READ_AT = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.68)
 def of_curves(runs: pd.DataFrame, corpus: str) -> list[tuple]:
     """What bands ask of each whole curve of trained adversaries; TVD halved, on straight lines between all points."""
     curves, rows = wiegreffe.whole_curves(runs, corpus), []
-    best, base = curves[curves["divergence"] == wiegreffe.best_divergence(curves)], None
+    best = curves[curves["divergence"] == wiegreffe.best_divergence(curves)]
     base = wiegreffe.f1_by_seed(runs, corpus, "base")
-    rows += [(corpus, "dev", "f1_of_adversary", r.seed, base.get(r.base_seed, np.nan) - r.f1) for r in best.itertuples()]
+    less = [(row.seed, base.get(row.base_seed, np.nan) - row.f1) for row in best.itertuples()]
+    rows += [(corpus, "dev", "f1_of_adversary", *gap) for gap in less]
     for seed, curve in curves.groupby("seed", sort=False):
         at = {jsd: frontier.HALVED * frontier.tvd_at(curve["jsd"], curve["tvd"], jsd) for jsd in READ_AT}
         point, found = wiegreffe.searched(runs, corpus), {f"curve_at_{jsd:g}": value for jsd, value in at.items()}

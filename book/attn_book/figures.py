@@ -64,7 +64,7 @@ def show(figure: Figure, name: str, title: str, caption: str, alt: str) -> None:
 
 
 def inline(figure: Figure, name: str, alt: str) -> str:
-    """A figure as SVG text for HTML: no fixed size, the page's font, the theme's colours, ids of its own; alt: escaped."""
+    """A figure as SVG text for HTML: no fixed size, the page's font, the theme's colours, own ids; alt: escaped."""
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
@@ -226,7 +226,7 @@ def signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
-# ---- first edition ----------------------------------------------------------------------------------------------------
+# ---- first edition ---------------------------------------------------------------------------------------------------
 
 CLASS_COLOURS = ("#4b3f8f", "#d95f02", "#1b9e77")
 OURS, PAPER, CONTROL = "#1f4e79", "#7f7f7f", "#b8860b"

@@ -127,8 +127,8 @@ def trainings(found: list[Result]) -> pd.DataFrame:
             most = run.record["run"]["epochs"]
             each.append((n_train, kept + 1, len(history), most, (kept + 1) * n_train, halved, kept + 1 == most))
         means = dict(zip(names, np.mean(each, axis=0), strict=True))
-        lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder], **means,
-                      "enters no claim": weakness(corpus, [run.record["accuracy"] for run in runs.values()])})  # fmt: skip
+        why = weakness(corpus, [run.record["accuracy"] for run in runs.values()])
+        lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder], **means, "enters no claim": why})
     return pd.DataFrame(lines, columns=["data set", "model", *names, "enters no claim"])
 
 
