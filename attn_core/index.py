@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core import archive
+from attn_core import runs as run_names
 from attn_core.corpora import catalogue
 from attn_core.corpora.load import cache_folder, replacing, say
 from attn_core.errors import AttnError
@@ -304,12 +305,17 @@ def _code() -> str:
 def _everything() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tables over the archive and the cache; a run that both hold counts once, as archived."""
     stores = [store for store in (archive.archive_folder(required=False), archive.cache_store()) if store is not None]
-    return _joined(tuple((str(store), store.stat().st_mtime_ns) for store in stores if store.is_dir()))
+    return _joined(tuple((str(store), store.stat().st_mtime_ns) for store in stores if store.is_dir()), _names())
+
+
+def _names() -> tuple[str, ...]:
+    """Corpora, encoders and attentions that this process knows: runs of others have no place in its tables."""
+    return (*sorted(catalogue.CATALOGUE), *run_names.ENCODERS, *run_names.HIERARCHICAL, *run_names.ATTENTIONS)
 
 
 @lru_cache(maxsize=4)
-def _joined(stores: tuple[tuple[str, int], ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The tables of some stores together; their times of change, which move when a run comes or goes, are the key."""
+def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The tables of some stores together. The key: names, and times of change, which move when a run comes or goes."""
     parts = [_of_store(Path(store)) for store, _ in stores]
     if not parts:
         raise AttnError("nothing is stored: neither data/archive nor a cached run is at hand")
@@ -337,7 +343,8 @@ def _plain(values: pd.DataFrame) -> pd.DataFrame:
 def _of_store(store: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two tables of one store, from the cache where it holds those of this very listing, else made."""
     listing = _listing(store)
-    digest = hashlib.sha256(json.dumps([str(store), listing]).encode() + Path(__file__).read_bytes()).hexdigest()
+    made_from = json.dumps([str(store), listing, _names()]).encode() + Path(__file__).read_bytes()
+    digest = hashlib.sha256(made_from).hexdigest()
     folder = cache_folder() / "index" / hashlib.sha256(str(store).encode()).hexdigest()[:10]
     paths = [folder / f"{digest[:16]}-{name}.parquet" for name in ("runs", "numbers")]
     try:
