@@ -179,7 +179,7 @@ def test_stores_of_questions_or_of_nothing_have_tables(stored):
     stored([result_of("babi_1")])
     assert index.runs()["auc"].isna().all() and index.numbers("accuracy")["value"].tolist() == [0.8]
     stored([])
-    assert index.runs().empty and index.measures().empty
+    assert index.runs().empty and index.measures().empty and index.results([]) == []
 
 
 # ---- the tables keep up with the stores ------------------------------------------------------------------------------

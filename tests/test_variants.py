@@ -9,7 +9,7 @@ from conftest import toy_traces
 from test_panels import store_run
 
 from attn_book.jain import authors, variants
-from attn_core import archive, measures
+from attn_core import archive, index, measures
 from attn_core.archive import Result
 from attn_core.experiments.adversarial import adversarial
 from attn_core.experiments.search import search, select
@@ -89,12 +89,14 @@ def test_two_checkpoints_of_two_trainings_are_no_pair(tables):
             (folder / run.key / "record.json").write_text(
                 json.dumps({**before[run], "history": [{"epoch": 1, "loss": loss}]})
             )
+        index._joined.cache_clear()  # the next process
         assert variants.paired(["sst"], ["lstm"], 2, MEAN, selection="test")[0].empty
         both = [variants.standard(["sst"], ("lstm",), 2, chosen)[0] for chosen in ("dev", "test")]
         assert variants.told_trained_twice(*both) == "sst BiLSTM (seed 50)"
     finally:
         for run in runs:
             (folder / run.key / "record.json").write_text(json.dumps(before[run]))
+        index._joined.cache_clear()
     both = [variants.standard(["sst"], ("lstm",), 2, chosen)[0] for chosen in ("dev", "test")]
     assert variants.told_trained_twice(*both) == "none"
 
