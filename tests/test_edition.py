@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from attn_book import build, figures
 
+from attn_book import build, figures
 from attn_core.errors import AttnError
 
 ROOT = Path(__file__).parents[1]

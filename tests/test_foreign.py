@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from attn_book.debate.diabetes import long_runs
-from attn_book.wiegreffe.runs import gather
 from test_extending import ROOT, examples
 from tiny_runs import called
 
+from attn_book.debate.diabetes import long_runs
+from attn_book.wiegreffe.runs import gather
 from attn_core import archive, packing, runs, seeds, user_code
 from attn_core.corpora import catalogue, encode, encoding
 from attn_core.errors import AttnError
