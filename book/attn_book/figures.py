@@ -95,14 +95,16 @@ def dots(ax: Axes, rows: pd.DataFrame, marks: pd.DataFrame | None = None, of_mar
     """
     wide = rows.pivot(index="corpus", columns="encoder", values="mean")
     order = list(wide.sort_values("lstm", ascending=False).index)
+    apart = (wide.max(axis=1) - wide.min(axis=1))[order] > 0.2 * np.ptp(rows["mean"])
+    named = int(apart.argmax())  # the first line with room for the encoders' names
     kind = rows.groupby("corpus")["data"].first()
     for row in rows.itertuples():
         y, colour = order.index(row.corpus), COLOURS[row.encoder]
         face = {"markerfacecolor": SHEET} if row.n_seeds < HEADLINE_SEEDS else {"markeredgecolor": SHEET}
         ax.plot([row.low, row.high], [y, y], color=colour, zorder=3)
         ax.plot(row.mean, y, "o", color=colour, markersize=8.5, zorder=4, **face)
-        if y == 0:
-            ax.text(row.mean, -0.62, ENCODERS[row.encoder], color=colour, weight="bold", ha="center")
+        if y == named:
+            ax.text(row.mean, y - 0.62 + 0.2 * (y > 0), ENCODERS[row.encoder], color=colour, weight="bold", ha="center")
     for y, name in enumerate(order):
         ax.plot([wide.loc[name].min(), wide.loc[name].max()], [y, y], color=RULE, linewidth=5, zorder=1)
     if marks is not None:
