@@ -123,13 +123,6 @@ def test_a_claim_says_whether_it_stands_after_the_correction():
                        high=[0.21, 0.39, 0.5], n_seeds=[5, 5, 5], verdict=["reproduced"] * 3)  # fmt: skip
     decided = claims.claims(rows, ["sst", "imdb", "20news"])
     assert claims.lost(decided, "2") == ["imdb"] and claims.lost(decided, "3") == []
-    words = {"above": "above", "contains": "open"}
-    told = claims.told_sides(claims.tables.sided(rows, 0.0, ".2f", (-1, 1)), words, decided, "2")
-    assert told == [
-        "sst 0.20 (0.19 to 0.21): above, also after the correction",
-        "imdb 0.20 (0.01 to 0.39): above, not after the correction",
-        "20news 0.20 (-0.10 to 0.50): open",
-    ]
 
 
 def test_a_share_that_pools_unlike_classes_is_named():

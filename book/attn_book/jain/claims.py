@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from attn_book import across
-from attn_book.jain import tables
 from attn_book.jain.tables import ordered
 from attn_book.reported import reported
 from attn_book.scorecard import clipped, digits_beside, scorecard
@@ -209,19 +208,6 @@ def lost(decided: pd.DataFrame, name: str) -> list[str]:
     """Data sets on which a claim is shown by its interval, but not after the correction; decided: of `claims`."""
     part = decided[(decided["name"] == name) & (decided["lies"] == "clears")]
     return list(part.loc[~(part["holm"] < LEVEL), "corpus"])
-
-
-def told_sides(found: pd.DataFrame, words: dict[str, str], decided: pd.DataFrame, name: str) -> list[str]:
-    """`tables.told_sides`, and of the data sets on which the claim is shown whether it stands after the correction.
-
-    found: of `tables.sided`; words: the side that the claim names first; decided: of `claims`, name of the claim there.
-    """
-    gone, held = lost(decided, name), next(iter(words))
-    ends = {
-        name: ", not after the correction" if name in gone else ", also after the correction"
-        for name in found.loc[found["side"] == held, "corpus"]
-    }
-    return [text + ends.get(text.split()[0], "") for text in tables.told_sides(found, words)]
 
 
 def judged_together(corpora: list[str], seeds: int) -> pd.DataFrame:
