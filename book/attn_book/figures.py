@@ -86,12 +86,15 @@ def _font(found: re.Match) -> str:
     return f"{found[1]} {family}" if found[1] else f"font-family: {family}"
 
 
-def dots(ax: Axes, rows: pd.DataFrame, marks: pd.DataFrame | None = None, of_marks: str = "") -> list[str]:
+def dots(
+    ax: Axes, rows: pd.DataFrame, marks: pd.DataFrame | None = None, of_marks: str = "", names: dict | None = None
+) -> list[str]:
     """One line a data set, one dot an encoder: mean and interval over seeds; a grey bar joins them. Returns the sets.
 
     rows: of `index.over_seeds` by corpus, encoder and data; sets are sorted by the BiLSTM, largest first, and get an
     asterisk where they are not the papers' own. Open dots: fewer than HEADLINE_SEEDS seeds. marks: the same of a
     yardstick, one row a set, drawn as short upright lines and named (`of_marks`) where there is most room beside them.
+    names: what stands over the dots, ENCODERS unless given.
     """
     wide = rows.pivot(index="corpus", columns="encoder", values="mean")
     order = list(wide.sort_values("lstm", ascending=False).index)
@@ -102,7 +105,7 @@ def dots(ax: Axes, rows: pd.DataFrame, marks: pd.DataFrame | None = None, of_mar
         ax.plot([row.low, row.high], [y, y], color=colour, zorder=3)
         ax.plot(row.mean, y, "o", color=colour, markersize=8.5, zorder=4, **face)
         if y == 0:
-            ax.text(row.mean, -0.62, ENCODERS[row.encoder], color=colour, weight="bold", ha="center")
+            ax.text(row.mean, -0.62, (names or ENCODERS)[row.encoder], color=colour, weight="bold", ha="center")
     for y, name in enumerate(order):
         ax.plot([wide.loc[name].min(), wide.loc[name].max()], [y, y], color=RULE, linewidth=5, zorder=1)
     if marks is not None:
