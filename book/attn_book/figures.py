@@ -214,43 +214,6 @@ def canvas(columns: int = 1, height: float = 3.2, rows: int = 1, **options) -> t
     return figure, axes
 
 
-def histogram(
-    ax: Axes,
-    table: pd.DataFrame,
-    column: str,
-    edges: np.ndarray,
-    names: dict[int, str],
-    reported: pd.DataFrame | None = None,
-) -> None:
-    """Share of each predicted class per bin, classes overlaid (form of Figures 2 and 7 of Jain & Wallace).
-
-    reported: rows bin_left, bin_right, share, label, snapshot of the authors' own runs, drawn as outlines in AUTHORS'
-    styles.
-    """
-    handles = []
-    for label, name in names.items():
-        values = table.loc[table.predicted == label, column].dropna().to_numpy()
-        if not len(values):
-            continue
-        share = np.histogram(values, bins=edges)[0] / len(values)
-        colour = CLASS_COLOURS[label]
-        ax.bar(
-            edges[:-1], share, np.diff(edges), align="edge", color=colour, alpha=0.45, edgecolor="black", linewidth=0.3
-        )
-        handles.append(Patch(facecolor=colour, alpha=0.55, edgecolor="black", label=f"{name}, n = {len(values):,}"))
-    if reported is not None and len(reported):
-        for (snapshot, label), rows in reported.groupby(["snapshot", "label"]):
-            rows, style = rows.sort_values("bin_left"), AUTHORS[snapshot][1]
-            ends = [*rows["bin_left"], rows["bin_right"].iloc[-1]]
-            ax.stairs(rows["share"], ends, color=CLASS_COLOURS[label], linestyle=style, linewidth=1.3)
-        drawn = reported["snapshot"].unique()
-        handles += [
-            Line2D([], [], color="black", linestyle=s, label=t) for k, (_, s, t) in AUTHORS.items() if k in drawn
-        ]
-    ax.set_ylabel("share of the class")
-    ax.legend(handles=handles, loc="best", fontsize=8.5)
-
-
 def violins(
     ax: Axes,
     table: pd.DataFrame,

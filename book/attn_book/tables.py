@@ -23,8 +23,8 @@ def beside(
     """One line a data set, for each encoder the printed number and ours, coloured by whether all rules are met.
 
     rows: of the scorecard, several (classes) a data set and encoder are averaged; those without a verdict are left out.
-    by: the column whose values stand side by side. classes: one line a class.
-    ▲ ▼: at least one number of a cell lies outside its tolerance, to that side. Sets of the paper's own texts come first.
+    by: the column whose values stand side by side. classes: one line a class; * in place of the words of PART.
+    ▲ ▼: a number of the cell lies outside its tolerance, to that side. Sets of the paper's own texts come first.
     """
     judged, columns = rows[rows["verdict"] != "not rerun"], list(columns)
     kinds = judged.groupby("corpus", sort=False)["data"].first()
@@ -32,19 +32,20 @@ def beside(
     lines = []
     for name in order:
         mine = judged[judged["corpus"] == name]
-        parts = mine.groupby("group", sort=False) if classes else [("all", mine)]
-        small = [PART[kinds[name]]] if kinds[name] in PART else []
-        lines += [
-            _beside_line(part, SETS[name], [*([] if group == "all" else [group]), *small], columns, by)
-            for group, part in parts
-        ]
+        title, small = SETS[name], PART.get(kinds[name], "")
+        if not classes:
+            lines.append(_beside_line(mine, title, small, columns, by))
+            continue
+        title += "*" * bool(small)
+        lines += [_beside_line(part, title, "" if group == "all" else group, columns, by)
+                  for group, part in mine.groupby("group", sort=False)]  # fmt: skip
     names = "".join(f'<th colspan="2" class="{name}">{ENCODERS.get(name, name)}</th>' for name in columns)
     heads = "<th>paper</th><th>here</th>" * len(columns)
     head = f'<tr><td></td>{names}<td class="word"></td></tr><tr><td></td>{heads}<td class="word"></td></tr>'
     return HTML(f'<div class="attn-beside"><table><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>')
 
 
-def _beside_line(rows: pd.DataFrame, name: str, small: list[str], columns: list[str], by: str) -> str:
+def _beside_line(rows: pd.DataFrame, name: str, small: str, columns: list[str], by: str) -> str:
     cells, met = [], (rows["verdict"] == "reproduced")
     for value in columns:
         mine = rows[rows[by] == value]
@@ -56,7 +57,7 @@ def _beside_line(rows: pd.DataFrame, name: str, small: list[str], columns: list[
         cells.append(f'<td class="theirs">{theirs}</td><td>{ours}</td>')
     side, word = ("yes", "as printed") if met.all() else ("no", "differs") if not met.any() else (
         "part", f"{met.sum()} of {len(met)} as printed")  # fmt: skip
-    name += f" <small>{html.escape(', '.join(small))}</small>" if small else ""
+    name += f" <small>{html.escape(small)}</small>" if small else ""
     return f'<tr class="side-{side}"><th scope="row">{name}</th>{"".join(cells)}<td class="word">{word}</td></tr>'
 
 

@@ -11,8 +11,6 @@ from attn_book import across
 from attn_book import words as wording
 from attn_core.corpora import catalogue
 from attn_core.experiments import ATTENTION_BINS
-from attn_core.measures import INTERVAL_SEEDS
-
 
 NOT_RERUN = "not rerun"
 
@@ -154,7 +152,7 @@ def bin_table(rows: pd.DataFrame) -> pd.DataFrame:
 def sided(
     rows: pd.DataFrame, threshold: float, form: str = ".0%", bounds: tuple[float, float] = (0, 1)
 ) -> pd.DataFrame:
-    """Data sets against a threshold: columns corpus, side (of SIDES) and told (the number with its interval).
+    """Data sets against a threshold: corpus, side (above, below, contains, few), told (the number with its interval).
 
     rows: corpus, ours, low, high, n_seeds; those without our value are left out. An end of an interval that `form`
     would round onto the threshold gets one digit more.
@@ -175,17 +173,8 @@ def sided(
     return rows[["corpus"]].assign(side=side, told=pd.Series(told, index=rows.index, dtype=object))
 
 
-SIDES = ("above", "below", "contains", "few")
-"""Where an interval lies: wholly above or below a threshold, around it; or fewer seeds than decide anything."""
-
-
 def told_sides(found: pd.DataFrame, words: dict[str, str]) -> list[str]:
     """`sided` as a list, one data set an item: its number and what it means, by `words`, in the order of these."""
     parts = {name: found[found["side"] == name] for name in words}
     told = [f"{r.corpus} {r.told}: {words[name]}" for name, part in parts.items() for r in part.itertuples()]
     return told or ["no run"]
-
-
-def named_sides(found: pd.DataFrame) -> dict[str, str]:
-    """The names alone of `sided`: the data sets on each of SIDES, 'none' for none."""
-    return {name: wording.listed(found.loc[found["side"] == name, "corpus"]) for name in SIDES}
