@@ -142,12 +142,11 @@ def test_data_sets_by_the_side_of_a_threshold():
     found = jain_tables.sided(rows, 0.5)
     told = ["80% (70% to 90%)", "20% (10% to 30%)", "50% (40% to 60%)", "90% (3 seeds)"]
     assert found.set_index("corpus")["told"][["sst", "imdb", "20news", "agnews"]].tolist() == told
-    names = {"above": "sst", "below": "imdb", "contains": "20news", "few": "agnews"}
-    assert jain_tables.named_sides(found) == names
+    sides = {"sst": "above", "imdb": "below", "20news": "contains", "agnews": "few"}
+    assert found.set_index("corpus")["side"].to_dict() == sides
     near = jain_tables.sided(rows[:1].assign(low=0.504), 0.5)["told"]
     assert near.tolist() == ["80.0% (50.4% to 90.0%)"], "no interval is rounded onto the threshold"
-    none = jain_tables.sided(rows[:0], 0.5)
-    assert set(jain_tables.named_sides(none).values()) == {"none"}
+    assert jain_tables.sided(rows[:0], 0.5).empty
 
 
 def one_bin() -> pd.DataFrame:

@@ -17,26 +17,38 @@ PART = {"subset": "part", "generated": "remade", "other classes": "other classes
 """What stands behind a data set's name where it is not the paper's own."""
 
 
-def beside(rows: pd.DataFrame, columns: Iterable[str] = ("lstm", "average")) -> HTML:
+def beside(
+    rows: pd.DataFrame, columns: Iterable[str] = ("lstm", "average"), by: str = "encoder", classes: bool = False
+) -> HTML:
     """One line a data set, for each encoder the printed number and ours, coloured by whether all rules are met.
 
     rows: of the scorecard, several (classes) a data set and encoder are averaged; those without a verdict are left out.
-    ▲ ▼: at least one class lies outside its tolerance, to that side. Sets of the paper's own texts come first.
+    by: the column whose values stand side by side. classes: one line a class; * in place of the words of PART.
+    ▲ ▼: a number of the cell lies outside its tolerance, to that side. Sets of the paper's own texts come first.
     """
     judged, columns = rows[rows["verdict"] != "not rerun"], list(columns)
     kinds = judged.groupby("corpus", sort=False)["data"].first()
     order = sorted(kinds.index, key=lambda name: (kinds[name] != "same", list(SETS).index(name)))
-    lines = [_beside_line(judged[judged["corpus"] == name], name, kinds[name], columns) for name in order]
-    names = "".join(f'<th colspan="2" class="{name}">{ENCODERS[name]}</th>' for name in columns)
+    lines = []
+    for name in order:
+        mine = judged[judged["corpus"] == name]
+        title, small = SETS[name], PART.get(kinds[name], "")
+        if not classes:
+            lines.append(_beside_line(mine, title, small, columns, by))
+            continue
+        title += "*" * bool(small)
+        lines += [_beside_line(part, title, "" if group == "all" else group, columns, by)
+                  for group, part in mine.groupby("group", sort=False)]  # fmt: skip
+    names = "".join(f'<th colspan="2" class="{name}">{ENCODERS.get(name, name)}</th>' for name in columns)
     heads = "<th>paper</th><th>here</th>" * len(columns)
     head = f'<tr><td></td>{names}<td class="word"></td></tr><tr><td></td>{heads}<td class="word"></td></tr>'
     return HTML(f'<div class="attn-beside"><table><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>')
 
 
-def _beside_line(rows: pd.DataFrame, corpus: str, kind: str, columns: list[str]) -> str:
+def _beside_line(rows: pd.DataFrame, name: str, small: str, columns: list[str], by: str) -> str:
     cells, met = [], (rows["verdict"] == "reproduced")
-    for encoder in columns:
-        mine = rows[rows["encoder"] == encoder]
+    for value in columns:
+        mine = rows[rows[by] == value]
         off = mine[mine["verdict"] == "differs"]
         sign = "" if off.empty else " ▲" if (off["ours"] > off["reported"]).all() else " ▼"
         ours = number(mine["ours"].mean(), ".2f") + sign if len(mine) else "–"
@@ -45,7 +57,7 @@ def _beside_line(rows: pd.DataFrame, corpus: str, kind: str, columns: list[str])
         cells.append(f'<td class="theirs">{theirs}</td><td>{ours}</td>')
     side, word = ("yes", "as printed") if met.all() else ("no", "differs") if not met.any() else (
         "part", f"{met.sum()} of {len(met)} as printed")  # fmt: skip
-    name = SETS[corpus] + (f" <small>{PART[kind]}</small>" if kind in PART else "")
+    name += f" <small>{html.escape(small)}</small>" if small else ""
     return f'<tr class="side-{side}"><th scope="row">{name}</th>{"".join(cells)}<td class="word">{word}</td></tr>'
 
 

@@ -104,7 +104,7 @@ def bin_panels(scored: pd.DataFrame, figure: str) -> pd.DataFrame:
 def sided(
     rows: pd.DataFrame, threshold: float, form: str = ".0%", bounds: tuple[float, float] = (0, 1)
 ) -> pd.DataFrame:
-    """Data sets against a threshold: columns corpus, side (of SIDES) and told (the number with its interval).
+    """Data sets against a threshold: corpus, side (above, below, contains, few), told (the number with its interval).
 
     rows: corpus, ours, low, high, n_seeds; those without our value are left out. An end of an interval that `form`
     would round onto the threshold gets one digit more.
@@ -123,12 +123,3 @@ def sided(
         for r, digits, enough in zip(rows.itertuples(), forms, many, strict=True)
     ]  # fmt: skip
     return rows[["corpus"]].assign(side=sides, told=pd.Series(told, index=rows.index, dtype=object))
-
-
-SIDES = ("above", "below", "contains", "few")
-"""Where an interval lies: wholly above or below a threshold, around it; or fewer seeds than decide anything."""
-
-
-def named_sides(found: pd.DataFrame) -> dict[str, str]:
-    """The names alone of `sided`: the data sets on each of SIDES, 'none' for none."""
-    return {name: wording.listed(found.loc[found["side"] == name, "corpus"]) for name in SIDES}
