@@ -155,7 +155,7 @@ def _places(values: pd.DataFrame) -> dict[str, slice]:
     """Where each run's rows stand; they are together."""
     if "places" not in values.attrs:
         codes = values["key"].cat.codes.to_numpy()
-        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]][: len(codes)])
         ends, names = np.r_[starts[1:], len(codes)], values["key"].cat.categories[codes[starts]]
         values.attrs["places"] = {name: slice(a, b) for name, a, b in zip(names, starts, ends, strict=True)}
     return values.attrs["places"]
