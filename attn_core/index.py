@@ -245,7 +245,8 @@ def data_kind(record: dict) -> str:
 @cache
 def printed_sizes() -> dict[str, dict[str, float]]:
     """corpus -> split -> documents of Jain & Wallace's Table 1, with the corrections of its slips."""
-    rows = pd.read_csv(archive.reported_folder() / "tolerances.csv", usecols=["corpus", "group", "measure", "reference"])
+    table = archive.reported_folder() / "tolerances.csv"
+    rows = pd.read_csv(table, usecols=["corpus", "group", "measure", "reference"])
     rows = rows[rows["measure"].isin(("train_size", "test_size"))]
     last = rows.groupby(["corpus", "measure", "group"], sort=False)["reference"].last()  # corrections stand behind
     sizes = last.groupby(level=["corpus", "measure"]).sum()
@@ -314,7 +315,7 @@ def _names() -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)
 def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The tables of some stores together. The key: their times of change, which move when a run comes or goes; names."""
+    """The tables of some stores together. The key: names, and times of change, which move when a run comes or goes."""
     parts = [_of_store(Path(store)) for store, _ in stores]
     if not parts:
         raise AttnError("nothing is stored: neither data/archive nor a cached run is at hand")
@@ -342,7 +343,8 @@ def _plain(values: pd.DataFrame) -> pd.DataFrame:
 def _of_store(store: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two tables of one store, from the cache where it holds those of this very listing, else made."""
     listing = _listing(store)
-    digest = hashlib.sha256(json.dumps([str(store), listing, _names()]).encode() + Path(__file__).read_bytes()).hexdigest()
+    made_from = json.dumps([str(store), listing, _names()]).encode() + Path(__file__).read_bytes()
+    digest = hashlib.sha256(made_from).hexdigest()
     folder = cache_folder() / "index" / hashlib.sha256(str(store).encode()).hexdigest()[:10]
     paths = [folder / f"{digest[:16]}-{name}.parquet" for name in ("runs", "numbers")]
     try:

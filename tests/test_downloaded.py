@@ -22,8 +22,9 @@ sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in str(getattr(f,
 def guard_cell(page: str = "jain/04-1-correlation") -> str:
     """The generated cell behind a page's parameters, with the parameters in front of it."""
     cells = [cell for cell in build.convert(page, ROOT).cells if cell.cell_type == "code"]
-    assert cells[1].metadata["tags"] == ["guard", "remove-cell"]
-    return f"{cells[0].source}\n{cells[1].source}\nprint(archive_folder())"
+    (place,) = (i for i, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", ()))
+    assert cells[place + 1].metadata["tags"] == ["guard", "remove-cell"]
+    return f"{cells[place].source}\n{cells[place + 1].source}\nprint(archive_folder())"
 
 
 def run_in(folder: Path, code: str, archive: Path | None = None, installed: bool = True):

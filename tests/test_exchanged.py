@@ -164,8 +164,12 @@ def test_the_pair_of_the_exercise_follows_the_numbers():
 def test_weak_models_of_either_paper_are_named(monkeypatch):
     seen = {}
     monkeypatch.setattr(serrano_pages, "gather", lambda corpora, *_: (seen.update(corpora=corpora) or [], []))
-    monkeypatch.setattr(exchanged.across, "stored_runs", lambda runs: runs if runs[0].encoder == "average" else [])
-    monkeypatch.setattr(exchanged.serrano_scores, "weakness", lambda corpus, runs: f"{len(runs)} runs of {corpus}")
+
+    def of_models(runs):
+        return [Result({"accuracy": 0.5}, None, None, None, "") for run in runs if run.encoder == "average"]
+
+    monkeypatch.setattr(exchanged.across, "stored_runs", of_models)
+    monkeypatch.setattr(exchanged, "weakness", lambda corpus, accuracies: f"{len(accuracies)} runs of {corpus}")
     assert exchanged.weak(["sst"], ["lstm", "average"], ["amazon", "planted"], ["han_rnn"]) == {
         ("sst", "average"): "9 runs of sst"
     }

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import false_discovery_control, ttest_rel
 
-from attn_book.reported import reported
-from attn_book.wiegreffe import differences, leakage, runs, scores, tables
+from attn_book.scorecard import scorecard
+from attn_book.wiegreffe import differences, leakage, runs, tables
 from attn_core.experiments import guides
 from attn_core.runs import SEEDS
 
@@ -221,16 +221,14 @@ def test_two_sources_by_their_largest_difference_and_their_spread():
 def test_rules_on_the_order_of_table_3_are_told_as_they_are_scored():
     assert differences.told_rules([]) == []
     stored = runs.gather(["imdb"])["result"]
-    rules = reported("tolerances", paper="wiegreffe", corpus="imdb")
-    rules = rules[rules["measure"] == "F1 gap of guides"]
-    judged = {row["item"].removeprefix("claim: "): row for row in scores.judged(rules.itertuples(), stored)}
+    rows = scorecard(stored, "wiegreffe")
+    rows = rows[(rows["measure"] == "F1 gap of guides") & (rows["corpus"] == "imdb")].set_index("item")
     told = differences.told_rules(stored)
     assert len(told) == 2, "imposed against trained, trained against uniform"
     for line in told:
-        name = line.removeprefix("imdb, ").split(":")[0]
-        assert line.startswith(f"imdb, {name}: {judged[name]['verdict']}") and f"{judged[name]['ours']:+.3f} (" in line
-        holds = judged[name]["low"] <= judged[name]["reported"] <= judged[name]["high"]
-        assert ("undecided" in line) == bool(holds)
+        row = rows.loc["claim: " + line.removeprefix("imdb, ").split(":")[0]]
+        assert f": {row['verdict']}" in line and f"{row['ours']:+.3f} (" in line
+        assert ("undecided" in line) == (row["low"] <= row["reported"] <= row["high"])
 
 
 def test_without_runs_there_are_tables_without_rows():

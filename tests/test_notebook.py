@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attn_book import build
-from attn_book.page import ParameterError, check, declared, guard
+from attn_book import build, page
+from attn_book.page import FIND, ParameterError, check, declared, guard
 from attn_core.errors import AttnError
 
 JUPYTEXT = "jupytext: {text_representation: {extension: .md, format_name: myst}}"
@@ -176,12 +176,73 @@ def test_locate_names_the_nearest_page(tmp_path):
         build.locate("jain/04-1-corelation", tmp_path)
 
 
-def test_a_page_without_parameters_cell_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    "tags", [["", ""], ["parameters", "parameters"]], ids=["none", "two"],
+)  # fmt: skip
+def test_a_page_has_one_parameters_cell(tmp_path, tags):
     path = tmp_path / "notebooks" / "bare.md"
     path.parent.mkdir()
-    path.write_text(HEAD + CELL.format(tags="", code="n = 1"))
-    with pytest.raises(AttnError, match="page bare: its first code cell must be tagged `parameters`"):
+    path.write_text(HEAD + "".join(CELL.format(tags=tag, code="n = 1") for tag in tags))
+    with pytest.raises(AttnError, match="page bare: one code cell must be tagged `parameters`"):
         build.parameters_of("bare", tmp_path)
+    path.write_text(HEAD + CELL.format(tags="", code="m = 2") + CELL.format(tags="parameters", code="n = 1"))
+    assert build.parameters_of("bare", tmp_path) == {"n": 1}, "not the first"
+
+
+def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
+    path = write_page(tmp_path)
+    path.write_text(path.read_text().replace("# A page\n\n", "# A page\n\n" + CELL.format(tags="", code="m = 2")))
+    cells = [cell for cell in build.convert("tiny", tmp_path).cells if cell.cell_type == "code"]
+    assert [cell.metadata.get("tags", []) for cell in cells] == [
+        ["guard", "remove-cell"], [], ["parameters"], ["guard", "remove-cell"],
+    ]  # fmt: skip
+    assert cells[0].source == FIND and "guard(globals()" in cells[3].source
+    assert len({cell["id"] for cell in cells}) == 4
+
+
+# ---- sentences that the numbers bear out -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What a page displays; CHANGED is as `guard` leaves it on a page without changes."""
+    found = []
+    monkeypatch.setattr("IPython.display.display", found.append)
+    monkeypatch.setattr(page, "CHANGED", {})
+    return found
+
+
+def test_a_sentence_that_its_numbers_do_not_bear_out_fails_the_page(shown):
+    guard({"n": 3}, "p", n=3)
+    page.expect(3 > 2, "most")
+    page.expect(np.bool_(True), "a numpy truth")
+    for false in (2 > 3, np.bool_(False), 0, None):
+        with pytest.raises(page.Outdated, match="most of <them>"):
+            page.expect(false, "most of <them>")
+    assert not shown
+
+
+def test_with_other_parameters_one_banner_says_so(shown):
+    guard({"n": 4, "corpus": "<b>", "same": 1.0}, "p", n=3, corpus="sst", same=1.0)
+    page.expect(True, "nothing to say")
+    assert not shown
+    for _ in range(2):
+        page.expect(False, "most")
+    (banner,) = shown
+    assert "n = 4" in banner.data and "&lt;b&gt;" in banner.data and "<b>" not in banner.data
+    assert "same" not in banner.data and str(page.OUTDATED) not in banner.data
+    guard({"n": 3}, "p", n=3)
+    with pytest.raises(page.Outdated):
+        page.expect(False, "the next run of the page starts anew")
+
+
+def test_a_failed_guard_stops_the_execution_at_default_parameters_alone(tmp_path):
+    code = "from attn_book.page import expect\nexpect(n == 3, 'three')\nexpect(n > 9, 'x')"
+    write_page(tmp_path, "tiny", "n = 3", code)
+    with pytest.raises(Exception, match="the text says: x"):
+        build.execute("tiny", {}, tmp_path / "done.ipynb", tmp_path)
+    path = build.execute("tiny", {"n": 4}, tmp_path / "done.ipynb", tmp_path)
+    assert sum("attn-outdated" in text for text in outputs(path, "text/html")) == 1
 
 
 def test_convert_puts_the_guard_behind_the_parameters(tmp_path):

@@ -69,7 +69,10 @@ def test_evidence_table_and_pages_agree():
     assert not figures.any(), "what is measured on a figure is printed nowhere"
     assert all(kinds.get(row.evidence, row.mark) == row.mark for row in table.itertuples())
     texts = [path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]]
-    used = {found for text in texts for found in re.findall(r"\bevidence-([a-z]+-\d+)", text)}
+    cells = [cell for page in PAGES for cell in cells_of(ROOT / "notebooks" / f"{page}.md")]
+    recorded = {word for cell in cells for call in re.findall(r"\brecord\((.*)\)", cell, re.S)
+                for word in re.findall(r"\b([a-z]{2,}-\d+)\b", call)}  # fmt: skip
+    used = recorded | {found for text in texts for found in re.findall(r"\bevidence-([a-z]+-\d+)", text)}
     assert used == set(table.id), "every statement is cited by a page, and nothing else is"
 
 

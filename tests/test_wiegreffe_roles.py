@@ -1,19 +1,15 @@
 """Which part a run plays in Wiegreffe & Pinter's experiments."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of
 
-from attn_book import across, build, scorecard
-from attn_book.reported import reported
+from attn_book import across, weak
 from attn_book.wiegreffe import runs as wiegreffe_runs
 from attn_core.experiments.guides import SOURCES
+from attn_core.index import difference
 from attn_core.runs import Run, from_dict
-
-RULES = reported("tolerances", paper="wiegreffe")
-PAGES = set(build.pages(Path(__file__).parents[1]))
 
 
 def test_roles():
@@ -46,15 +42,10 @@ def test_roles():
 def test_guided_runs_and_adversaries_are_no_standard_runs():
     """And no variant of one field either, by which causes are looked for."""
     for result in [*guided(count=1), *curve(count=1)]:
-        run = result.record["run"]
-        wanted = run["base"] is None and run["words"] == "text"
-        assert scorecard.standard(result) == across.is_standard(result) == wanted
-        assert (
-            wanted
-            or run["words"] == "position"
-            and run["base"] is None
-            or len(scorecard.difference(from_dict(run))) > 1
-        )
+        run = from_dict(result.record["run"])
+        wanted = run.base is None and run.words == "text"
+        assert weak.is_standard(result) == across.is_standard(result) == wanted
+        assert wanted or (run.words, run.base) == ("position", None) or len(difference(run)) > 1
 
 
 def test_the_best_adversary_is_the_highest_f1_from_a_jsd_of_0_4():

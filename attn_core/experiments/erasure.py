@@ -103,8 +103,9 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     named '[0.00,0.05)' and so on, of documents with a gap of at least 0; hist:<k>: negative ones by NEGATIVE_BINS.
     Also the measures of `nearness`. delta_alpha@<rule>: n, mean, quartiles.
     flips_<choice>@<rule>: both, only_top, only_random, neither, percentages as `two_by_two`; n.
-    dispersion, dispersion_weighted, echo, locked, flat_flips, permutation_expected: n, mean, quartiles. slope_gap, slope_gap_unweighted: value, the least-squares slope
-    over documents of gap on dispersion_weighted, on dispersion.
+    dispersion, dispersion_weighted, echo, locked, flat_flips, permutation_expected: n, mean, quartiles.
+    slope_gap, slope_gap_unweighted: value, the least-squares slope over documents of gap on dispersion_weighted, on
+    dispersion.
     """
     rows: list[tuple] = [("single_item", "all", "n", float((documents["n"] == 1).sum()))]
     documents = documents[documents["n"] > 1]

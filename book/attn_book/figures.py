@@ -127,7 +127,8 @@ WITNESSES = ("sst", "imdb", "agnews", "20news", "amazon", "imdb_stars")
 
 def plain_names(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with HANs under the encoder that they are built of; other models of their data sets left out."""
-    known = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average", "lstm": "lstm", "cnn": "cnn", "average": "average"}
+    known = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average", "lstm": "lstm", "cnn": "cnn",
+             "average": "average"}  # fmt: skip
     rows = rows[rows["encoder"].isin(known)]
     return rows.assign(encoder=rows["encoder"].map(known))
 
@@ -153,7 +154,8 @@ def verdicts(ax: Axes, words: pd.Series, alone: pd.Series, p: float) -> None:
         ax.plot(x, 0, "o", color=COLOURS["lstm"], markersize=10, markeredgecolor=SHEET)
         ax.annotate(f"{word} {x:.2f}", (x, 0), (0, 12 if up else -12), textcoords="offset points", ha="center",
                     va="bottom" if up else "top", weight="bold", color=COLOURS["lstm"])  # fmt: skip
-    ax.set(xlim=(-0.02, 1.02), ylim=(-1, 1), yticks=[], xticks=[0, 0.5, 1], xticklabels=["0\nnegative", "0.5", "1\npositive"])
+    names = ["0\nnegative", "0.5", "1\npositive"]
+    ax.set(xlim=(-0.02, 1.02), ylim=(-1, 1), yticks=[], xticks=[0, 0.5, 1], xticklabels=names)
     ax.spines[["left", "bottom"]].set_visible(False)
 
 

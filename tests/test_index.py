@@ -1,0 +1,317 @@
+"""Stored numbers in two tables: what is asked for is what comes, on which side it lies, and the tables keep up."""
+
+import json
+import os
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scorecard_runs import result_of, seeds_of
+from tiny_runs import called
+from wiegreffe_results import adversary_of, guide_run
+from wiegreffe_results import result_of as by_record
+
+from attn_core import archive, index
+from attn_core.errors import AttnError
+from attn_core.index import over_seeds, side
+from attn_core.runs import SEEDS, Run
+
+TAU = "tau_attention_gradient"
+
+# ---- over seeds, sides -----------------------------------------------------------------------------------------------
+
+
+def test_student_interval_by_hand():
+    row = over_seeds(pd.DataFrame({"corpus": "sst", "seed": [1, 2, 3], "value": [1.0, 2.0, 3.0]}), "corpus").iloc[0]
+    half = 4.302652729911275 / np.sqrt(3)  # t quantile 0.975 with 2 degrees of freedom
+    assert [row["mean"], row["n_seeds"], row["std"]] == [2, 3, 1]
+    assert [row["low"], row["high"]] == pytest.approx([2 - half, 2 + half])
+
+
+@pytest.mark.parametrize("values", [[0.5], [0.4, 0.6]])
+def test_one_seed_and_two_have_no_interval(values):
+    row = over_seeds(pd.DataFrame({"value": values})).iloc[0]
+    assert row["mean"] == 0.5 and np.isnan(row["low"]) and np.isnan(row["high"]) and row["n_seeds"] == len(values)
+
+
+def test_a_seed_that_stands_twice_is_an_error():
+    rows = pd.DataFrame({"encoder": ["lstm", "cnn"], "seed": [10, 10], "value": [0.1, 0.3]})
+    with pytest.raises(AttnError, match="seed 10 stands twice"):
+        over_seeds(rows)
+    assert over_seeds(rows, "encoder")["mean"].tolist() == [0.1, 0.3]
+    with pytest.raises(AttnError, match="no column 'encodr'"):
+        over_seeds(rows, "encodr")
+    assert over_seeds(rows[:0], "encoder").empty
+
+
+def interval(low, high, n_seeds=5):
+    return pd.DataFrame({"low": [low], "high": [high], "n_seeds": [n_seeds]})
+
+
+@pytest.mark.parametrize(
+    ("row", "lies"),
+    [((0.51, 0.6), "above"), ((0.3, 0.49), "below"), ((0.4, 0.6), "around"), ((0.5, 0.6), "around"),
+     ((0.4, 0.5), "around"), ((0.51, 0.6, 4), "few"), ((np.nan, np.nan), "few"), ((0.51, 0.6, 5), "above")],
+)  # fmt: skip
+def test_sides_of_a_threshold(row, lies):
+    rows = interval(*row)
+    assert side(rows, 0.5).tolist() == [lies] and side(rows, pd.Series([0.5])).tolist() == [lies]
+    assert side(next(rows.itertuples()), 0.5) == lies and side(rows.iloc[0], 0.5) == lies, "or one row"
+
+
+def test_intervals_that_are_not_over_seeds_ask_for_none():
+    assert side(interval(0.6, 0.7, 1), 0.5, fewest=0).tolist() == ["above"]
+    assert side(interval(0.6, 0.7, 3), 0.5, fewest=3).tolist() == ["above"]
+    assert side(interval(0.6, 0.7, 2), 0.5, fewest=3).tolist() == ["few"]
+
+
+numbers = st.floats(-1, 1).map(lambda x: round(x, 4))
+tables = st.lists(numbers, min_size=3, max_size=9).map(
+    lambda values: pd.DataFrame({"seed": range(len(values)), "value": values})
+)
+
+
+@given(tables, numbers)
+def test_sides_are_antisymmetric(rows, threshold):
+    lies = side(over_seeds(rows), threshold)[0]
+    mirrored = side(over_seeds(rows.assign(value=-rows["value"])), -threshold)[0]
+    assert mirrored == {"above": "below", "below": "above"}.get(lies, lies)
+
+
+@given(tables, st.randoms(use_true_random=False))
+def test_the_order_of_rows_tells_nothing(rows, random):
+    order = list(range(len(rows)))
+    random.shuffle(order)
+    both = [over_seeds(table).to_numpy(float) for table in (rows, rows.iloc[order])]
+    np.testing.assert_allclose(*both, atol=1e-12)
+
+
+# ---- asking ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few(stored):
+    """Two encoders of SST and one of IMDB, variants of one field and of two, an adversary, a guided network."""
+    variants = [
+        result_of(seed=10, values={TAU: 0.9}, selection="test"),
+        result_of(seed=10, values={TAU: 0.8}, fraction=0.25),
+        result_of(seed=10, values={TAU: 0.7}, fraction=0.25, selection="test"),
+        result_of(seed=7, values={TAU: 0.6}),
+    ]
+    others = [by_record(adversary_of("sst", 10, 1e-3), 0.7, 0.3, 0.05), by_record(guide_run("sst", "own", 10), 0.75)]
+    imdb = [result_of("imdb", values={(TAU, "1"): 0.2, TAU: 0.3})]
+    return stored(seeds_of(count=3, values={TAU: 0.5, "accuracy": 0.8}), variants, others, imdb)
+
+
+def test_fields_that_are_not_named_are_at_their_defaults(few):
+    plain = index.runs(corpus="sst")
+    assert plain["seed"].tolist() == list(SEEDS[:3]) * 2 and plain["encoder"].tolist() == ["average"] * 3 + ["lstm"] * 3
+    assert set(plain["variant"]) == {""} and len(index.runs()) == 7
+    assert index.runs(corpus="sst", selection="test")["variant"].tolist() == ["selection=test"]
+    assert index.runs(fraction=0.25)["variant"].tolist() == ["fraction=0.25"]
+    assert index.runs(fraction=0.25, selection=["dev", "test"]).shape[0] == 2
+    assert set(index.runs(fraction="any")["fraction"]) == {1.0, 0.25} and len(index.runs(fraction="any")) == 8
+    assert len(index.runs(seed=7)) == 1, "seeds outside the book's list are found by their seed alone"
+    assert len(index.runs(variant="selection=test, fraction=0.25")) == 1
+    assert len(index.runs(key=few[0].key)) == 1 and index.runs(corpus="nothing").empty
+    assert set(index.runs(corpus=["sst", "imdb"], encoder="lstm")["corpus"]) == {"sst", "imdb"}
+    assert index.runs(seed="10", corpus="imdb").equals(index.runs(seed=10, corpus="imdb")), "as a command line says it"
+
+
+def test_what_goes_with_a_guide_or_a_divergence_is_free(few):
+    (adversary,) = index.runs(divergence=1e-3).to_dict("records")
+    assert (adversary["base"], adversary["base_seed"], adversary["jsd"]) == (Run("sst").key, 10, 0.3)
+    (guided,) = index.runs(guide="own").to_dict("records")
+    assert (guided["attention"], guided["base"]) == ("given", Run("sst").key)
+
+
+def test_numbers_by_hand(few):
+    rows = index.numbers(TAU, "mean", corpus="sst", encoder="lstm")
+    assert rows["value"].tolist() == pytest.approx([0.49, 0.5, 0.51]) and rows["seed"].tolist() == list(SEEDS[:3])
+    assert {*index.NAMES, "key", "data", "variant", "n_train"} <= set(rows) and set(rows["data"]) == {"same"}
+    per_class = index.numbers(TAU, "mean", predicted=["0", "1"], corpus="imdb")
+    assert dict(zip(per_class["predicted"], per_class["value"], strict=True)) == pytest.approx({"0": 0.3, "1": 0.2})
+    assert len(index.numbers(TAU, "mean", bin="any", corpus="imdb")) == 5
+    assert set(index.numbers(TAU, corpus="imdb")["statistic"]) >= {"mean", "std", "q25", "n"}
+    assert index.numbers("accuracy", "value", corpus="sst", encoder="lstm")["value"].mean() == pytest.approx(0.8)
+    assert index.numbers(["jsd_beside"], divergence="any", guide="any")["value"].tolist() == [0.3]
+    assert index.numbers(TAU, "mean", corpus="nothing").empty
+
+
+def test_records_and_summaries_are_kept_whole(few):
+    wanted = [few[5].key, few[-1].key, index.runs(divergence=1e-3)["key"].iloc[0]]
+    order = ["statistic", "predicted", "bin", "measure"]
+    for key, found in zip(wanted, index.results(wanted), strict=True):
+        (result,) = (one for one in few if one.key == key)
+        assert found.key == key and found.record == json.loads(json.dumps(result.record))
+        assert (found.summary is None) == (result.summary is None)
+        if result.summary is not None:
+            ours, theirs = (one.summary.sort_values(order)[[*order, "value"]].astype({"value": float}) for one in
+                            (found, result))  # fmt: skip
+            assert (ours.to_numpy() == theirs.to_numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda: index.runs(corpse="sst"), "no field 'corpse'; did you mean 'corpus'"),
+        (lambda: index.runs(seed="ten"), "seed is a number; got ten"),
+        (lambda: index.numbers("tau_attention_gradeint"), "no stored run has the measure .*; near: tau_attention_grad"),
+        (lambda: index.numbers(TAU, "maen"), "no stored run has the statistic 'maen'; near: mean"),
+    ],
+)
+def test_what_is_not_there_is_one_line(few, ask, told):
+    with pytest.raises(AttnError, match=told) as error:
+        ask()
+    assert "\n" not in str(error.value)
+
+
+def test_what_can_be_asked_for_is_listed(few):
+    found = index.measures().set_index("measure")
+    assert found.loc[TAU, "runs"] == 11 and "mean" in found.loc[TAU, "statistics"].split()
+    assert found.loc["jsd_beside", ["runs", "statistics"]].tolist() == [1, "mean"]
+
+
+def test_stores_of_questions_or_of_nothing_have_tables(stored):
+    stored([result_of("babi_1")])
+    assert index.runs()["auc"].isna().all() and index.numbers("accuracy")["value"].tolist() == [0.8]
+    stored([])
+    assert index.runs().empty and index.measures().empty
+
+
+# ---- the tables keep up with the stores ------------------------------------------------------------------------------
+
+
+def put(store, result):
+    """A run as the archive holds it; its time of change is later than all before."""
+    archive.write(store, result.key, result.record, {"summary.parquet": result.summary})
+
+
+def later(path) -> None:
+    """A change is seen by its time, which two writes in one tick of the clock would share."""
+    os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns + 1_000_000))
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """An archive of two runs, and a fresh process, as far as the index goes."""
+    place = tmp_path / "archive"
+    place.mkdir()
+    monkeypatch.setenv("ATTN_ARCHIVE", str(place))
+    for seed in SEEDS[:2]:
+        put(place, result_of(seed=seed, values={"accuracy": 0.8}))
+    index._joined.cache_clear()
+    yield place
+    index._joined.cache_clear()
+
+
+def accuracies() -> list[float]:
+    return index.numbers("accuracy")["value"].tolist()
+
+
+def kept_tables(tmp_path) -> list:
+    return sorted((tmp_path / "cache" / "index").rglob("*.parquet"))
+
+
+def test_runs_that_come_and_go_are_seen_at_once(store):
+    assert accuracies() == [0.8, 0.8]
+    put(store, result_of(seed=SEEDS[2], values={"accuracy": 0.5}))
+    later(store)
+    assert accuracies() == [0.8, 0.8, 0.5]
+    for file in (store / Run("sst").key).iterdir():
+        file.unlink()
+    (store / Run("sst").key).rmdir()
+    later(store)
+    assert accuracies() == [0.8, 0.5]
+
+
+def test_a_changed_record_is_seen_by_the_next_process(store, tmp_path):
+    assert accuracies() == [0.8, 0.8] and len(kept_tables(tmp_path)) == 2
+    path = store / Run("sst").key / "record.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"accuracy": 0.25}))
+    later(path)
+    index._joined.cache_clear()
+    assert accuracies() == [0.25, 0.8]
+    assert len(kept_tables(tmp_path)) == 2, "the old tables are gone"
+
+
+def test_the_next_process_reads_no_run_again(store, monkeypatch):
+    first = index.numbers("any")
+    index._joined.cache_clear()
+    monkeypatch.setattr(archive, "read", lambda *_, **__: pytest.fail("a run was read again"))
+    pd.testing.assert_frame_equal(index.numbers("any"), first)
+
+
+@pytest.mark.parametrize("damage", [b"", b"no Parquet at all"])
+def test_damaged_tables_are_made_anew(store, tmp_path, damage):
+    first = accuracies()
+    for path in kept_tables(tmp_path):
+        path.write_bytes(damage)
+    index._joined.cache_clear()
+    assert accuracies() == first and all(path.stat().st_size > 100 for path in kept_tables(tmp_path))
+
+
+def test_a_cache_that_cannot_be_written_is_one_warning(store, tmp_path, capsys):
+    (tmp_path / "cache").mkdir(exist_ok=True)
+    (tmp_path / "cache" / "index").write_text("a file where the folder should be")
+    assert accuracies() == [0.8, 0.8] == accuracies()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("warning: the cache ")
+
+
+def test_cached_runs_stand_beside_archived_ones_which_win(store):
+    own = archive.cache_store()
+    own.mkdir(parents=True)
+    put(own, result_of(seed=SEEDS[0], values={"accuracy": 0.1}))
+    put(own, result_of(seed=SEEDS[3], values={"accuracy": 0.6}))
+    rows = index.runs()
+    assert rows[["seed", "source", "accuracy"]].to_numpy().tolist() == [
+        [SEEDS[0], "archive", 0.8], [SEEDS[1], "archive", 0.8], [SEEDS[3], "cache", 0.6],
+    ]  # fmt: skip
+    assert accuracies() == [0.8, 0.8, 0.6]
+
+
+def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "archive_folder", lambda required=True: None)
+    with pytest.raises(AttnError, match="nothing is stored"):
+        index.runs()
+
+
+# ---- on the command line ---------------------------------------------------------------------------------------------
+
+SST = ["--where", "corpus=sst", "--where", "encoder=lstm", "--where", "attention=tanh"]
+
+
+@pytest.fixture
+def asked(monkeypatch, capsys):
+    return lambda *words: called(monkeypatch, capsys, "numbers", *words)
+
+
+@pytest.mark.skipif(archive.archive_folder(required=False) is None, reason="no archive")
+def test_the_archives_numbers_on_the_command_line(asked):
+    status, out, _ = asked(TAU, "mean", *SST, "--where", "selection=dev", "--json")
+    rows = pd.DataFrame(json.loads(out))
+    assert status == 0 and rows["seed"].tolist() == list(SEEDS)
+    assert round(rows["value"].mean(), 2) == 0.43 and rows["mean"].round(2).unique().tolist() == [0.43]
+    _, out, _ = asked(TAU, "mean", *SST, "--by", "corpus", "--json")
+    (row,) = json.loads(out)
+    assert (row["n_seeds"], round(row["mean"], 2)) == (9, 0.43) and row["low"] < row["mean"] < row["high"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [([TAU, "--where", "corpus"], "takes FIELD=VALUE"), ([TAU, "--where", "corpse=sst"], "no field 'corpse'"),
+     (["tau"], "no stored run has the measure 'tau'"), ([TAU, "--where", "corpus=mars"], "no stored run fits"),
+     ([TAU, "mean", "--by", "encodr"], "no column 'encodr'"), ([TAU, "mean", "--by", "corpus"], "stands twice")],
+)  # fmt: skip
+def test_what_cannot_be_answered_is_one_line(few, asked, words, told):
+    status, out, lines = asked(*words)
+    assert (status, out, len(lines)) == (2, "", 1) and lines[0].startswith("attn_core: ") and told in lines[0]
+
+
+def test_measures_are_listed_on_the_command_line(few, asked):
+    status, out, _ = asked("--list", "--json")
+    assert status == 0 and TAU in {row["measure"] for row in json.loads(out)}
