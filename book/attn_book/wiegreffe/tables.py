@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from attn_book.reported import reported
-from attn_book.wiegreffe.runs import GATED, PAPER_SETS, f1_by_seed, guided_scores, of_role
+from attn_book.wiegreffe.runs import GATED, PAPER_SETS, f1_by_seed, of_role
 from attn_book.words import listed, seeds_in_words, told
 from attn_book.words import number as shown
-from attn_core.experiments import guides
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import seed_interval
 
@@ -213,71 +212,3 @@ def pairs_in_words(row) -> str:
 def number(value: float, digits: int = 2) -> str:
     """A number, '–' for none."""
     return f"{value:.{digits}f}" if np.isfinite(value) else "–"
-
-
-# ---- Table 3 ---------------------------------------------------------------------------------------------------------
-
-TABLE_3 = {
-    "uniform": "guided_mlp:uniform",
-    "trained": "guided_mlp:trained_mlp",
-    "own": "guided_mlp:base_lstm",
-    "adversary": "guided_mlp:adversary_sec4",
-}
-"""Source -> model in the reported table."""
-
-
-def table_3(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
-    """F1 of guided networks by source, ours over seeds beside the paper's.
-
-    Columns corpus, source, words, paper, mean, low, high, n_seeds, label, panel. Sources that were not run stand there
-    with the paper's number alone, where it has one.
-    """
-    corpora = list(corpora)
-    ours = guides.over_seeds(guided_scores(runs, corpora)).set_index(["corpus", "source"])
-    printed = reported("wiegreffe_table3_guides").set_index(["corpus", "model"])["value"]
-    rows = []
-    for corpus in corpora:
-        for source, words in guides.SOURCES.items():
-            theirs = printed.get((corpus, TABLE_3.get(source, "")), np.nan)
-            if (corpus, source) in ours.index:
-                row = ours.loc[(corpus, source)].to_dict()
-            elif np.isfinite(theirs):
-                row = {"mean": np.nan, "low": np.nan, "high": np.nan, "n_seeds": 0}
-            else:
-                continue
-            rows.append(
-                {
-                    "corpus": corpus,
-                    "source": source,
-                    "words": words,
-                    "paper": theirs,
-                    **row,
-                    "label": words,
-                    "panel": corpus,
-                }
-            )
-    return (
-        pd.DataFrame(rows).astype({"n_seeds": int})
-        if rows
-        else pd.DataFrame(columns=["corpus", "source", "paper", "mean", "low", "high", "n_seeds"])
-    )
-
-
-def largest_gaps(scores: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    """Data set -> f1, auc: the largest difference in size between two sources of weights within one seed.
-
-    scores: of `runs.guided_scores`.
-    """
-    runs = {name: part.set_index(["corpus", "seed"])[["f1", "auc"]] for name, part in scores.groupby("source")}
-    if first not in runs or second not in runs:
-        return pd.DataFrame(columns=["f1", "auc"])
-    return (runs[first] - runs[second]).dropna().abs().groupby("corpus", sort=False).max()
-
-
-def told_spread(scores: pd.DataFrame, source: str) -> list[str]:
-    """'imdb: F1 0.831 to 0.880, AUC 0.939 to 0.940 (5 seeds)', a text a data set: lowest and highest seed."""
-    return [
-        f"{corpus}: F1 {part['f1'].min():.3f} to {part['f1'].max():.3f}, "
-        f"AUC {part['auc'].min():.3f} to {part['auc'].max():.3f} ({seeds_in_words(len(part))})"
-        for corpus, part in scores[scores["source"] == source].groupby("corpus", sort=False)
-    ]
