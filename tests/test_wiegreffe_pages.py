@@ -54,7 +54,7 @@ def test_details_of_a_gap_are_folded_away():
 
 
 def test_every_live_run_has_a_role_and_its_bases():
-    roles = {"base": {"base"}, "uniform": {"base", "uniform model"},
+    roles = {"base": {"base"}, 
              "adversaries": {"base", "uniform model", "adversary"}}  # fmt: skip
     for part, expected in roles.items():
         runs = wiegreffe_live.runs_of(part, 2)

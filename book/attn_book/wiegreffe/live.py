@@ -30,11 +30,11 @@ IMITATION_EPOCHS = 12
 
 
 def runs_of(part: str, seeds: int = 2) -> list[Run]:
-    """The runs of one page: 'base', 'uniform' or 'adversaries', each with its bases, of the book's seeds."""
+    """The runs of one page: 'base' or 'adversaries', each with its bases, of the book's seeds."""
     first = [replace(BASE, seed=seed) for seed in SEEDS[:seeds]]
     adversaries = [replace(BASE, divergence=weight, base=BASE, epochs=IMITATION_EPOCHS) for weight in WEIGHTS]
     parts = {
-        "base": first, "uniform": [*first, *(replace(run, attention="uniform") for run in first)],
+        "base": first,
         "adversaries": [*first, *(replace(run, attention="uniform") for run in first), *adversaries],
     }  # fmt: skip
     return parts[part]
