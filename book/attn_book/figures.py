@@ -159,6 +159,27 @@ def verdicts(ax: Axes, words: pd.Series, alone: pd.Series, p: float) -> None:
     ax.spines[["left", "bottom"]].set_visible(False)
 
 
+def forest(
+    ax: Axes, rows: pd.DataFrame, encoder: str, marks: pd.Series | None = None, alone: tuple[str, ...] = ()
+) -> None:
+    """One line a row, first on top: mean and interval over seeds in the encoder's colour, named by the row's index.
+
+    rows: columns of `index.over_seeds`. marks: printed values by index, drawn as diamonds. alone: rows that are open
+    points without interval, as are those of fewer than HEADLINE_SEEDS seeds.
+    """
+    for y, (name, row) in enumerate(rows.iterrows()):
+        single = name in alone or row["n_seeds"] < HEADLINE_SEEDS
+        if not single:
+            ax.plot([row["low"], row["high"]], [y, y], color=COLOURS[encoder], zorder=3)
+        ax.plot(row["mean"], y, "o", color=COLOURS[encoder], markerfacecolor=SHEET if single else None, zorder=4)
+        if marks is not None and name in marks:
+            ax.plot(marks[name], y, "D", markerfacecolor="none", markeredgecolor=INK, markersize=8.5, zorder=5)
+    ax.set_yticks(range(len(rows)), rows.index)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.xaxis.grid(True)
+    ax.spines[["left", "bottom"]].set_visible(False)
+
+
 def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") -> None:
     """A horizontal axis with five ticks, its ends named."""
     at = np.linspace(left, right, 5)

@@ -119,3 +119,21 @@ def record(rows: pd.DataFrame, evidence: Iterable[str], here: str = "") -> HTML:
 
 def _joined(kind: str, names: list[str]) -> str:
     return f"{kind}: {', '.join(names)}"
+
+
+def coloured(groups: dict[str, Iterable[str]], lines: Iterable[tuple]) -> HTML:
+    """The table of `beside` from ready cells. groups: head -> its columns, all but 'here' grey.
+
+    lines: (name, cells, side, word), side: yes, part or no. A cell that ends in ▲ or ▼ is marked as off.
+    """
+    columns = [name for part in groups.values() for name in part]
+    over = "".join(f'<th colspan="{len(list(part))}">{name}</th>' for name, part in groups.items())
+    head = "".join(f"<th>{name}</th>" for name in columns)
+    head = f'<tr><td></td>{over}<td class="word"></td></tr><tr><td></td>{head}<td class="word"></td></tr>'
+    body = ""
+    for name, cells, side, word in lines:
+        marked = [f'<b class="off">{cell}</b>' if cell[-1:] in "▲▼" else cell for cell in cells]
+        kinds = ["" if column == "here" else ' class="theirs"' for column in columns]
+        cells = "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, marked, strict=True))
+        body += f'<tr class="side-{side}"><th scope="row">{name}</th>{cells}<td class="word">{word}</td></tr>'
+    return HTML(f'<div class="attn-beside"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>')
