@@ -11,12 +11,13 @@ from attn_book.debate.matrix import PAPERS
 from attn_book.derived import COUNTED
 from attn_book.jain.claims import CLAIMS, name_of
 from attn_book.words import SETS
-from attn_core.index import HEADLINE_SEEDS
+from attn_core import index
 
 KINDS = ("numbers", "claims", "claims asked anew", "patterns", "bands")
 """Kinds of rules. Claims asked anew ask one a second time, and some patterns ask the opposite of a claim: see `claims`."""
 
 VERDICTS = ("reproduced", "differs", "not rerun")
+SIDES = {"reproduced": "yes", "differs": "no"}
 
 
 def kind_of(row) -> str:
@@ -25,24 +26,34 @@ def kind_of(row) -> str:
     return "patterns" if name == "pattern" else f"{row.kind}s" + " asked anew" * bool(name and name not in CLAIMS)
 
 
-def counts(rows: pd.DataFrame) -> HTML:
-    """Rows by paper and kind: verdicts on the paper's own texts, verdicts on other data, and how many were not run.
+def standing(rows: pd.DataFrame) -> pd.Series:
+    """'reproduced', 'differs', or why neither: as the scorecard has it, but for claims whose interval contains their
+    threshold ('undecided') and bands on fewer than HEADLINE_SEEDS curves, for such cells decide nothing in the book."""
+    told = rows["verdict"].mask(rows["unjudged"] != "", rows["unjudged"])
+    around = (rows["kind"] == "claim") & (index.side(rows, rows["reported"]) == "around")
+    few = (rows["kind"] == "band") & (rows["n_seeds"] < index.HEADLINE_SEEDS)
+    judged = rows["unjudged"] == ""
+    return told.mask(judged & around, "undecided").mask(judged & few, "few curves")
 
-    Bands on fewer than HEADLINE_SEEDS curves are not judged: such a cell decides nothing anywhere in the book.
-    """
-    few = (rows["kind"] == "band") & (rows["n_seeds"] < HEADLINE_SEEDS)
-    rows = rows.assign(verdict=rows["verdict"].mask(few, "not rerun"))
+
+def counts(rows: pd.DataFrame) -> HTML:
+    """Rows by paper and kind: how they stand on the paper's own texts and on other data, and how many were not run."""
+    rows = rows.assign(verdict=standing(rows).where(lambda told: told.isin(list(SIDES)), "not rerun"))
     data = rows["data"].where(rows["data"].isin(["same", "absent"]), "other")
     kinds = [kind_of(row) for row in rows.itertuples()]
     found = rows.assign(sort=kinds, where=data).groupby(["paper", "sort", "where", "verdict"]).size()
     places = [(where, verdict) for where in ("same", "other") for verdict in VERDICTS] + [("absent", "not rerun")]
-    lines = [
-        (title, kind, *(found.get((paper, kind, *place), "") for place in places))
-        for paper, title in PAPERS.items() for kind in KINDS if (paper, kind) in found.index.droplevel([2, 3])
-    ]  # fmt: skip
-    heads = ("paper", "rules", "own texts: reproduced", "differs", "not judged", "other data: holds", "does not",
-             "not judged", "not run")  # fmt: skip
-    return HTML(tables.table(heads, lines))
+    lines = []
+    for paper, part in found.groupby("paper"):
+        lines.append(f'<tr class="line"><th colspan="8">{html.escape(PAPERS[paper])}</th></tr>')
+        for kind in (name for name in KINDS if name in part.index.unique("sort")):
+            numbers = [(SIDES.get(place[1], "void"), part.get((paper, kind, *place))) for place in places]
+            body = "".join(f'<td class="side-{side}">{n}</td>' if n else "<td></td>" for side, n in numbers)
+            lines.append(f'<tr><th scope="row">{kind}</th>{body}</tr>')
+    above = '<tr><td></td><th colspan="3">own texts</th><th colspan="3">other data</th><th></th></tr>'
+    heads = "".join(f"<th>{name}</th>" for name in ("", *("holds", "differs", "open") * 2, "not run"))
+    table = f"<table><thead>{above}<tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    return HTML(f'<div class="attn-matrix attn-counts">{table}</div>')
 
 
 def guesses(rows: pd.DataFrame) -> pd.Series:
@@ -59,32 +70,31 @@ def guesses(rows: pd.DataFrame) -> pd.Series:
 
 def all_rows(rows: pd.DataFrame) -> HTML:
     """Every row of the scorecard as a plain table in a window; book/_static/rows.js lets it be sorted and filtered."""
-    heads = {"paper": True, "data set": True, "where": False, "number": False, "model": False, "paper’s": False,
-             "here": False, "verdict": True, "off by": False, "95 % interval": False, "±": False, "seeds": False}
-    lines = "".join(f'<tr class="side-{SIDES.get(r.verdict, "void")}">{cells(r)}</tr>\n' for r in rows.itertuples())
+    heads = {"paper": True, "data set": True, "number": False, "paper’s": False, "here": False, "verdict": True,
+             "off by": False, "where": False, "model": False, "95 % interval": False, "±": False,
+             "seeds": False}
+    rows = rows.assign(standing=standing(rows))
+    lines = "".join(f'<tr class="side-{SIDES.get(r.standing, "void")}">{cells(r)}</tr>\n' for r in rows.itertuples())
     head = "".join(f"<th{' data-filter' * chosen}>{name}</th>" for name, chosen in heads.items())
     table = f"<table><thead><tr>{head}</tr></thead><tbody>\n{lines}</tbody></table>"
     return HTML(f'<div class="attn-rows"><div class="attn-window" tabindex="0">{table}</div></div>')
 
 
-SIDES = {"reproduced": "yes", "differs": "no"}
-
-
 def cells(row) -> str:
-    """A row of the table; 'off by' counts tolerances."""
+    """The cells of a row with its standing; 'off by' counts tolerances."""
     claim, digits = row.kind != "number", 0 if row.statistic == "count" else 2
     form = lambda value, digits=digits: "" if pd.isna(value) else words.number(value, f",.{digits}f").replace("-", "−")
     number = words.in_words(row.measure) + ("" if claim else f", {words.in_words(row.statistic)}")
     sign = {"above": "> ", "below": "< "}.get(row.side, "") if claim else ""
     off = (row.ours - row.reported) / row.tolerance if row.tolerance > 0 else np.nan
     item = html.escape(row.item.partition(": ")[2] or row.item)
-    found = (
-        PAPERS[row.paper], f"{SETS[row.corpus]} {tables.PART.get(row.data, '')}".strip(), "",
-        number + ("" if row.group == "all" else f" ({row.group})"), words.model_of(row), sign + form(row.reported),
-        form(row.ours), row.unjudged or row.verdict, form(off, 1),
+    found = [
+        PAPERS[row.paper], f"{SETS[row.corpus]} {tables.PART.get(row.data, '')}".strip(),
+        number + ("" if row.group == "all" else f" ({row.group})"), sign + form(row.reported), form(row.ours),
+        row.standing, form(off, 1), "", words.model_of(row),
         "" if pd.isna(row.low) else f"{form(row.low)} to {form(row.high)}",
         "" if claim or pd.isna(row.tolerance) else f"{row.tolerance:g}", row.n_seeds or "",
-    )  # fmt: skip
+    ]  # fmt: skip
     texts = [html.escape(str(text)) for text in found]
-    texts[2] = f'<a href="{row.page}.html">{item}</a>'
+    texts[7] = f'<a href="{row.page}.html">{item}</a>'
     return "".join(f"<td>{text}</td>" for text in texts)
