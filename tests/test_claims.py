@@ -29,7 +29,8 @@ def scored(**columns) -> pd.DataFrame:
 def test_claims_lie_on_a_side_only_with_five_seeds_and_enough_documents():
     rows = scored(corpus=["sst", "imdb", "20news", "agnews", "snli", "babi_1"], ours=[0.2] * 3 + [-0.2, 0.2, np.nan],
                   low=[0.1, 0.1, -0.1, -0.3, 0.1, np.nan], high=[0.3, 0.3, 0.5, -0.1, 0.3, np.nan],
-                  n_seeds=[5, 4, 5, 5, 5, 0], unjudged=["", "few seeds", "", "", "few documents", "no run"])  # fmt: skip
+                  unjudged=["", "few seeds", "", "", "few documents", "no run"],
+                  n_seeds=[5, 4, 5, 5, 5, 0])  # fmt: skip
     found = claims.claims(rows).set_index("corpus")
     assert found["lies"].to_dict() == {
         "sst": "above", "imdb": "few", "agnews": "below", "20news": "around", "snli": "few",

@@ -60,7 +60,8 @@ def fold(title: str, body: str) -> HTML:
 def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
     """Rows of the scorecard in a fold: where, the paper's number, ours with its interval, tolerance, verdict."""
     there = rows[rows["ours"].notna()]
-    heads = ("item", "data set", "class", "encoder", "number", "paper", "here", "95 % interval", "±", "seeds", "verdict")
+    heads = ("item", "data set", "class", "encoder", "number", "paper", "here", "95 % interval", "±", "seeds",
+             "verdict")  # fmt: skip
     lines = [
         (row.item, SETS[row.corpus], "" if row.group == "all" else row.group, ENCODERS.get(row.encoder_ours, ""),
          f"{row.measure}, {row.statistic}", number(row.reported, ".2f"), number(row.ours, ".2f"),
@@ -123,8 +124,8 @@ def matrix(rows: pd.DataFrame, legend: dict[str, str]) -> HTML:
         at = {row.corpus: row for row in part.itertuples()}
         body.append(f'<tr class="line"><th colspan="{len(order)}">{line}</th></tr><tr>')
         body += [
-            f'<td class="side-{one.colour}" title="{number(one.low, ".2f")} to {number(one.high, ".2f")}, {one.n_seeds} '
-            f'seeds">{number(one.ours, ".2f")}{one.mark}<span class="visually-hidden"> {legend[one.colour]}</span></td>'
+            f'<td class="side-{one.colour}" title="{number(one.low, ".2f")} to {number(one.high, ".2f")}, '
+            f'{one.n_seeds} seeds">{number(one.ours, ".2f")}{one.mark}<span class="visually-hidden"> {legend[one.colour]}</span></td>'
             if (one := at.get(name)) else "<td></td>"
             for name in order
         ]  # fmt: skip

@@ -10,11 +10,12 @@ from attn_book import tables, words
 from attn_book.debate.matrix import PAPERS
 from attn_book.derived import COUNTED
 from attn_book.jain.claims import CLAIMS, name_of
+from attn_book.scorecard import clipped
 from attn_book.words import SETS
 from attn_core import index
 
 KINDS = ("numbers", "claims", "claims asked anew", "patterns", "bands")
-"""Kinds of rules. Claims asked anew ask one a second time, and some patterns ask the opposite of a claim: see `claims`."""
+"""Kinds of rules. Claims asked anew ask one a second time; some patterns ask the opposite of a claim, see `claims`."""
 
 VERDICTS = ("reproduced", "differs", "not rerun")
 SIDES = {"reproduced": "yes", "differs": "no"}
@@ -73,7 +74,7 @@ def all_rows(rows: pd.DataFrame) -> HTML:
     heads = {"paper": True, "data set": True, "number": False, "paper’s": False, "here": False, "verdict": True,
              "off by": False, "where": False, "model": False, "95 % interval": False, "±": False,
              "seeds": False}
-    rows = rows.assign(standing=standing(rows))
+    rows = clipped(rows.assign(standing=standing(rows)))
     lines = "".join(f'<tr class="side-{SIDES.get(r.standing, "void")}">{cells(r)}</tr>\n' for r in rows.itertuples())
     head = "".join(f"<th{' data-filter' * chosen}>{name}</th>" for name, chosen in heads.items())
     table = f"<table><thead><tr>{head}</tr></thead><tbody>\n{lines}</tbody></table>"

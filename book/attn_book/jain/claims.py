@@ -17,7 +17,7 @@ LEVEL = measures.LEVEL / 2
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim in the words of the book, its number in words, and the rows of the rules that ask it; measure: '' for any."""
+    """A claim and its number in the words of the book, and the rows of the rules that ask it; measure: '' for any."""
 
     words: str
     number: str
@@ -50,7 +50,7 @@ LATER = {
     "7b": Claim("A far attention with the same answer exists", "share with JSD over 0.4:",
                 "claim: adversaries exist"),
 }  # fmt: skip
-"""Claims 6 and 7 asked anew, by rules made after the runs were seen. 7b is asked of the exact optimum, or of BEST_FOUND.
+"""Claims 6 and 7 asked anew, by rules made after the runs were seen. 7b asks the exact optimum, or BEST_FOUND.
 
 What is neither in CLAIMS nor here is a pattern in the authors' own files, asked of single data sets. Some ask the
 opposite of a general claim of the same number, so the three kinds are never counted or corrected together.
