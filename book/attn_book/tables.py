@@ -125,7 +125,8 @@ def matrix(rows: pd.DataFrame, legend: dict[str, str]) -> HTML:
         body.append(f'<tr class="line"><th colspan="{len(order)}">{line}</th></tr><tr>')
         body += [
             f'<td class="side-{one.colour}" title="{number(one.low, ".2f")} to {number(one.high, ".2f")}, '
-            f'{one.n_seeds} seeds">{number(one.ours, ".2f")}{one.mark}<span class="visually-hidden"> {legend[one.colour]}</span></td>'
+            f'{one.n_seeds} seeds">{number(one.ours, ".2f")}{one.mark}'
+            f'<span class="visually-hidden"> {legend[one.colour]}</span></td>'
             if (one := at.get(name)) else "<td></td>"
             for name in order
         ]  # fmt: skip
