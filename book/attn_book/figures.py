@@ -204,7 +204,7 @@ def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
     toy, told: of `sentence.read_sentence`.
     """
     ax.axis("off")
-    ax.set(xlim=(-1.25, 2.25), ylim=(-1.0, 0.75))
+    ax.set(xlim=(-1.25, 2.25), ylim=(-1.0, max(0.75, toy["attention"].max() + 0.25)))
     for x, row in zip(np.linspace(-0.55, 2.0, len(toy)), toy.itertuples(), strict=True):
         ax.bar(x, row.attention, 0.62, color=COLOURS["lstm"])
         ax.text(x, row.attention + 0.06, f"{row.attention:.2f}", ha="center", va="bottom")
