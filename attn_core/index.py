@@ -155,9 +155,10 @@ def _places(values: pd.DataFrame) -> dict[str, slice]:
     """Where each run's rows stand; they are together."""
     if "places" not in values.attrs:
         codes = values["key"].cat.codes.to_numpy()
-        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]][: len(codes)])
-        ends, names = np.r_[starts[1:], len(codes)], values["key"].cat.categories[codes[starts]]
-        values.attrs["places"] = {name: slice(a, b) for name, a, b in zip(names, starts, ends, strict=True)}
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))
+        names = values["key"].cat.categories[codes[starts]]
+        pairs = zip(names, starts, np.append(starts[1:], len(codes)), strict=False)
+        values.attrs["places"] = {name: slice(start, end) for name, start, end in pairs}
     return values.attrs["places"]
 
 

@@ -130,3 +130,13 @@ def test_counts_of_medians_by_hand():
     numbers = beside_authors.median_numbers(rows)
     assert (numbers["question_final"], numbers["text_final"], numbers["sst_final"]) == ("2 of 4", "4 of 7", "5 of 7")
     assert numbers["text_names"] == "sst b" and numbers["not_rerun"] == "babi_1"
+
+
+def test_direction_and_size_are_told_apart():
+    told = beside_authors.told_against
+    assert told(0.24, 0.22, 0.27, 0.35) == (
+        "direction reproduced, size not: ours is smaller, its interval excludes theirs"
+    )
+    assert "direction open, and the interval holds" in told(0.1, -0.1, 0.3, 0.2)
+    assert "direction opposite, size not: ours is larger" in told(-0.1, -0.2, -0.05, -0.3)
+    assert told(0.1, np.nan, np.nan, 0.2) == "too few seeds for an interval"

@@ -1,288 +1,124 @@
-"""The tables, figure and lists of the scorecard page."""
+"""The scorecard page: its counts, the guess beside ours, and the table that can be sorted and filtered."""
 
+import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from scorecard_runs import seeds_of
+from chromium import CHROMIUM, FLAGS, NO_NETWORK, served
 
-from attn_book import build, figures, scorecard
-from attn_book.debate import scorecard_counts, scorecard_page
-from attn_book.jain import causes_page
+from attn_book import build
+from attn_book.debate import scorecard_page
 from attn_book.reported import reported
-from attn_core.errors import AttnError
-from attn_core.runs import AbsentRun
+from attn_book.scorecard import clipped
+
+SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "rows.js"
 
 
-def row_of(**values):
+def row_of(**values) -> pd.DataFrame:
     """One scorecard row with sensible values where none are given."""
     plain = {
-        "paper": "jain",
-        "item": "Table 2",
-        "corpus": "sst",
-        "group": "negative",
-        "encoder": "lstm",
-        "measure": "tau_gradient",
-        "statistic": "mean",
-        "reported": 0.4,
-        "ours": 0.4,
-        "low": 0.3,
-        "high": 0.5,
-        "n_seeds": 5,
-        "n_train": 6355,
-        "data": "same",
-        "tolerance": 0.1,
-        "verdict": "reproduced",
-        "unjudged": "",
-    }
-    row = plain | values
-    return pd.DataFrame([row | {"part": scorecard_page.part_of(row["item"])}])
+        "paper": "jain", "item": "Table 2", "corpus": "sst", "group": "negative", "encoder": "lstm",
+        "attention": "tanh", "measure": "tau_gradient", "statistic": "mean", "reported": 0.4, "ours": 0.4, "low": 0.3,
+        "high": 0.5, "n_seeds": 5, "data": "same", "tolerance": 0.1, "verdict": "reproduced", "unjudged": "",
+        "kind": "number", "side": "", "statistic_ours": "mean",
+        "page": "jain/04-1-correlation",
+    }  # fmt: skip
+    return pd.DataFrame([plain | values])
 
 
-@pytest.mark.parametrize(
-    ("item", "low", "high", "side"),
-    [
-        ("claim: average above BiLSTM", 0.1, 0.2, "clears"),
-        ("claim: average above BiLSTM", -0.1, 0.2, "contains"),
-        ("claim: average above BiLSTM", 0.0, 0.2, "contains"),
-        ("claim: average above BiLSTM", -0.2, -0.1, "opposite"),
-        ("claim: attention correlates only weakly with gradient", -0.2, -0.1, "clears"),
-        ("claim: attention correlates only weakly with gradient", 0.1, 0.2, "opposite"),
-        ("claim: average above BiLSTM", np.nan, np.nan, "no interval"),
-    ],
-)
-def test_side_of_the_threshold(item, low, high, side):
-    row = next(row_of(item=item, reported=0.0, low=low, high=high).itertuples())
-    assert scorecard_page.threshold_side(row) == side
+def rows_of(*several) -> pd.DataFrame:
+    return pd.concat([row_of(**values) for values in several], ignore_index=True)
+
+
+CLAIM = {"kind": "claim", "side": "above", "item": "claim: average above BiLSTM", "reported": 0.2}
+BAND = {"paper": "wiegreffe", "kind": "band", "side": "below", "item": "band: low"}
+
+
+def test_what_decides_nothing_is_neither_reproduced_nor_different():
+    rows = rows_of({}, CLAIM, CLAIM | {"reported": 0.4, "verdict": "differs"}, CLAIM | {"reported": 0.9}, BAND,
+                   BAND | {"n_seeds": 1}, {"unjudged": "no run", "verdict": "not rerun"})  # fmt: skip
+    assert scorecard_page.standing(rows).tolist() == [
+        "reproduced", "reproduced", "undecided", "reproduced", "reproduced", "few curves", "no run",
+    ]  # fmt: skip
+
+
+def test_counts_keep_own_texts_other_data_and_kinds_apart():
+    rows = rows_of({}, {"verdict": "differs"}, {"data": "subset"}, {"data": "generated", "verdict": "differs"},
+                   {"data": "absent", "verdict": "not rerun", "unjudged": "no run"}, CLAIM,
+                   CLAIM | {"item": "claim: adversaries exist"},
+                   CLAIM | {"item": "claim: permutation changes much here"}, BAND | {"n_seeds": 1})  # fmt: skip
+    text = scorecard_page.counts(rows).data
+    lines = [re.sub(r"(<[^>]+>)+", "|", line).strip("|") for line in re.findall(r'<tr><th scope="row">.*?</tr>', text)]
+    assert lines == ["numbers|1|1|1|1|1", "claims|1", "claims asked anew|1", "patterns|1", "bands|1"]
+    assert text.index("Jain &amp; Wallace") < text.index("patterns") < text.index("Wiegreffe &amp; Pinter")
+
+
+def test_the_guess_is_the_mean_of_the_other_data_sets():
+    rows = rows_of({"reported": 0.4}, {"corpus": "imdb", "reported": 0.45}, {"corpus": "snli", "reported": 0.9},
+                   {"corpus": "agnews", "reported": 0.5, "verdict": "not rerun"}, {"statistic": "std"},
+                   CLAIM)  # fmt: skip
+    # others of sst: 0.617, of imdb: 0.6, of snli: 0.45; std has no other set
+    assert scorecard_page.guesses(rows).tolist() == [False, False, False, False]
+    near = rows.assign(reported=rows["reported"].replace(0.9, 0.5))
+    assert scorecard_page.guesses(near).tolist() == [True, True, True, False]
+
+
+def test_the_table_holds_every_row_escaped():
+    rows = rows_of({"group": "<b>"}, CLAIM, {"ours": float("nan"), "unjudged": "few documents", "data": "subset"})
+    text = scorecard_page.all_rows(rows).data
+    assert text.count("<tr class=") == 3 and "&lt;b&gt;" in text and "&gt; 0.20" in text and "SST part" in text
+    assert '<a href="jain/04-1-correlation.html">average above BiLSTM</a>' in text and "few documents" in text
 
 
 def test_intervals_end_where_the_statistic_does():
-    cases = [
-        ("Table 2", "sig_frac", 1.2, 1),
-        ("Figure 6 [0.00,0.25)", "median", 1.2, 1),
-        ("Figure 7", "mean_binned", 0.9, np.log(2)),
-        ("claim: permutation often changes little", "BiLSTM+tanh, share", 1.2, 1),
-        ("claim: average above BiLSTM", "difference", 1.2, 1.2),
-    ]
-    for item, statistic, high, expected in cases:
-        cut = scorecard_page.clipped(row_of(item=item, statistic=statistic, low=-0.0, high=high)).iloc[0]
-        assert cut["high"] == pytest.approx(expected) and cut["cut"] == (expected != high), item
-    low = scorecard_page.clipped(row_of(statistic="median", low=-0.01)).iloc[0]
-    assert low["low"] == 0 and low["cut"]
-    count = scorecard_page.clipped(row_of(statistic="count", low=np.nan, high=np.nan)).iloc[0]
-    assert np.isnan(count["low"]) and not count["cut"]
-
-
-def test_units_of_the_tolerance_by_hand():
-    rows = pd.concat(
-        [
-            row_of(item="Figure 7", statistic="mean_binned", ours=0.5, low=0.4, high=0.6),
-            row_of(corpus="20news", ours=0.2, low=0.1, high=0.35),
-            row_of(ours=0.45),
-            row_of(ours=0.3),
-            row_of(statistic="std"),
-            row_of(item="Figure 5 (gradient variant)"),
-            row_of(item="Table 1 (final run)", measure="test_performance"),
-            row_of(item="Table 1", measure="train_size", statistic="count", tolerance=0.0),
-            row_of(item="Table 1", measure="average_length_tokens", tolerance=0.5),
-            row_of(item="claim: average above BiLSTM", tolerance=np.nan),
-        ]
-    )
-    lines = scorecard_page.distances(rows)
-    assert list(lines["line"]) == [
-        "Table 1, scores",
-        "Table 2, means",
-        "Table 2, means",
-        "Table 2, std, shares",
-        "Figures 3–5",
-        "Figure 7",
-        "Table 2, means",
-    ]
-    assert list(lines["corpus"]) == ["sst"] * 6 + ["20news"], "one data set after the other"
-    assert list(lines["mean"]) == pytest.approx([0, -1, 0.5, 0, 0, 1, -2])
-    assert lines.iloc[-1][["low", "high"]].tolist() == pytest.approx([-3, -0.5])
-
-
-def test_the_figure_counts_what_lies_in_the_band():
-    lines = scorecard_page.distances(
-        pd.concat(
-            [row_of(), row_of(ours=1.5, low=1.4, high=1.6), row_of(corpus="snli", data="subset", ours=0.48, n_seeds=3)]
-        )
-    )
-    canvas, axes = figures.canvas()
-    scorecard_page.draw_distances(axes[0, 0], lines)
-    texts = [text.get_text() for text in axes[0, 0].texts]
-    assert texts == ["sst", "1/2", "snli (subset)", "1/1"]
-    points = [(x, line.get_marker(), line.get_markerfacecolor()) for line in axes[0, 0].lines for x in line.get_xdata()]
-    assert (scorecard_page.FARTHEST, ">", figures.OURS) in points, "11 tolerances away: a triangle at the edge"
-    assert [face for x, _, face in points if x == pytest.approx(0.8)] == ["white"], "few seeds are open points"
-    figures.plt.close(canvas)
-
-
-def test_counts_by_data_set_keep_other_data_apart():
-    rows = pd.concat(
-        [
-            row_of(),
-            row_of(verdict="differs"),
-            row_of(verdict="not rerun", unjudged="few documents"),
-            row_of(verdict="not rerun", unjudged="no document"),
-            row_of(corpus="snli", data="subset"),
-            row_of(corpus="snli", data="subset", verdict="not rerun", unjudged="few seeds"),
-            row_of(corpus="imdb", data="absent", verdict="not rerun", unjudged="no run", n_train=pd.NA),
-            row_of(corpus="cnn"),
-        ]
-    )
-    table = scorecard_counts.counts_by_corpus(rows, ["sst", "snli", "imdb"]).set_index("data set")
-    assert table.loc["sst"].tolist() == ["same", 6355, 1, 1, 0, 2, 0]
-    assert table.loc["paper's own", ["reproduced", "differs"]].tolist() == [1, 1]
-    assert table.loc["other", ["reproduced", "differs", "few seeds"]].tolist() == [1, 0, 1]
-    assert table.loc["imdb", "data"] == "absent" and table.loc["imdb", "no run"] == 1
-    parts = scorecard_counts.counts_by_part(rows, ["sst", "snli", "imdb"])
-    assert parts.loc["Table 2"].to_dict() == {"sst": "1/2", "snli": "1/1", "imdb": ""}
-    order = [
-        row_of(item=item)
-        for item in (
-            "claim: permutation changes much here",
-            "claim: average above BiLSTM",
-            "web appendix",
-            "Figure 6 [0.00,0.25)",
-            "Table 1 (final run)",
-            "Table 1",
-        )
-    ]
-    assert list(scorecard_counts.counts_by_part(pd.concat(order), ["sst"]).index) == [
-        "Table 1",
-        "Table 1 (final run)",
-        "Figure 6",
-        "web appendix",
-        "claims",
-        "patterns",
-    ]
-
-
-def test_rules_added_after_runs_are_counted_apart():
-    late = {"reason": "every bar is positive; added after the runs of this model and data set"}
-    near = {"item": "claim: average above BiLSTM", "reported": 0.35, "verdict": "differs", "reason": np.nan}
-    rows = [
-        row_of(reason="added before the runs of this model and data set"),
-        row_of(**near),
-        row_of(**near | {"reported": 0.9}),
-        row_of(**late),
-        row_of(**late, verdict="differs", n_seeds=3),
-        row_of(**late, data="subset"),
-        row_of(reason=np.nan, data="generated", verdict="differs"),
-        row_of(**late, verdict="not rerun"),
-        row_of(item="claim: permutation changes much here"),
-    ]
-    assert scorecard_counts.counts_by_rule(pd.concat(rows)) == {
-        "reproduced": 1, "differs": 2, "late_reproduced": 1, "late_differs": 1,
-        "other_reproduced": 1, "other_differs": 1, "other_late": 1, "few": 1, "judged": 7, "undecided": 1,
-    }  # fmt: skip
-
-
-def test_means_of_table_2_by_data():
-    rows = pd.concat(
-        [row_of(), row_of(verdict="differs"), row_of(data="subset"), row_of(statistic="std"), row_of(item="Figure 7")]
-    )
-    table = scorecard_counts.table2_means(rows)
-    assert table.loc["all"].tolist() == pytest.approx([2, 3, 2 / 3])
-    assert table.loc["same", "of"] == 2 and table.loc["other", "share"] == 1
-
-
-def test_matrix_of_claims():
-    claims = pd.concat(
-        [
-            row_of(item="claim: average above BiLSTM", reported=0.0),
-            row_of(item="claim: average above BiLSTM", reported=0.0, corpus="snli", unjudged="few seeds", low=-0.1),
-            row_of(
-                item="claim: gradient and leave-one-out agree better",
-                measure="tau(gradient,LOO)-tau(attention,LOO)",
-                reported=0.9,
-            ),
-        ]
-    )
-    table = scorecard_page.claim_matrix(claims, ["sst", "imdb", "snli"])
-    assert table.loc["average above BiLSTM"].to_dict() == {"sst": "✓", "snli": "(–)"}
-    assert table.loc["gradient and leave-one-out agree better than attention and leave-one-out"].to_dict() == {
-        "sst": "✗",
-        "snli": "",
-    }
-
-
-def test_lists_name_rows_and_runs():
-    runs = seeds_of(encoders=("lstm",), values={"tau_attention_gradient": 0.6})
-    rows = scorecard.scorecard(runs)
-    judged = scorecard_page.clipped(
-        rows[rows["verdict"] != "not rerun"].assign(part=lambda rows: rows["item"].map(scorecard_page.part_of))
-    )
-    text = causes_page.tried_html(judged, runs)
-    assert f"<code>{runs[0].key}</code>" in text and text.count("<details>") == 1 and "&lt;" not in text
-    line = text[text.index("web appendix, BiLSTM, additive, τ of attention and gradient, mean</td>") :]
-    assert re.findall(r">([^<>]+)</td>", line)[:2] == ["0.35 ± 0.1", "0.60 (0.58 to 0.62)"]
-    assert causes_page.tried_html(judged[judged["verdict"] == "reproduced"], runs) == ""
-    table = scorecard_page.rows_html(judged)
-    assert table.count("<tr>") == len(judged) + 1 and '<a href="jain/03-datasets.html">03-datasets</a>' in table
-
-
-def test_rows_of_the_other_papers_have_sides_parts_and_sources():
-    """Their claims are asked by the words of the rule; bands are bounds on a mean."""
-    low = row_of(
-        item="claim: attention is needed",
-        low=0.02,
-        high=0.03,
-        reported=0.01,
-        rule="lower end of the interval above 0.01",
-    )
-    high = low.assign(rule="upper end of the interval below 0.01")
-    assert [scorecard_page.threshold_side(next(rows.itertuples())) for rows in (low, high)] == ["clears", "opposite"]
-    assert [scorecard_page.part_of(item) for item in ("band: the curve is low", "Figure 3 [0.25,0.50)", "Table 3")] == [
-        "bands",
-        "Figure 3",
-        "Table 3",
-    ]
-    assert (
-        scorecard_page.source_of("band: the curve is low") == "threshold of the rule"
-        and scorecard_page.source_of("Table 3") == "printed"
-    )
-    rows = pd.concat(
-        [
-            row_of(item=item)
-            for item in ("band: x", "claim: average above BiLSTM", "Figure 3", "Table 3", "repository share")
-        ]
-    )
-    assert list(scorecard_counts.counts_by_part(rows, ["sst"]).index) == [
-        "repository share",
-        "Table 3",
-        "Figure 3",
-        "claims",
-        "bands",
-    ]
-
-
-def test_words_of_the_scorecard():
-    assert [scorecard_page.source_of(item) for item in ("Table 1", "Figure 8", "claim: x")] == [
-        "printed",
-        "read off the authors' figures or files",
-        "threshold of the rule",
-    ]
-    words = [
-        scorecard_page.seeds_in_words(next(row_of(**fields).itertuples()))
-        for fields in ({}, {"n_seeds": 4}, {"measure": "train_size", "n_seeds": 1})
-    ]
-    assert words == ["5", "4 (few)", "–"]
+    cases = [("sig_frac", 1.2, 1), ("median", 1.2, 1), ("mean_binned", 0.9, np.log(2)), ("mean", 0.9, 0.9)]
+    for statistic, high, expected in cases:
+        cut = clipped(row_of(statistic=statistic, low=-0.01, high=high)).iloc[0]
+        assert cut["high"] == pytest.approx(expected), statistic
+        assert cut["low"] == (-0.01 if statistic == "mean" else 0)
+    claims = rows_of(CLAIM | {"statistic_ours": "share_below_0.1", "high": 1.2}, CLAIM | {"high": 1.2})
+    assert clipped(claims)["high"].tolist() == [1.0, 1.2]
 
 
 def test_rows_link_to_pages_that_exist():
     known = build.pages(Path(__file__).parents[1])
-    assert {scorecard.page_of(item) for item in reported("tolerances", paper="jain")["item"]} <= set(known)
+    assert {page for page in reported("tolerances")["page"].dropna()} <= set(known)
 
 
-def test_a_scorecard_without_runs_is_a_gap(monkeypatch):
-    rows = row_of(verdict="not rerun", rule="")
-    with pytest.raises(AttnError, match="paper takes: jain"):
-        scorecard_page.paper_rows("jane", ["sst"], [])
-    monkeypatch.setattr(scorecard_page, "scorecard", lambda results, paper: rows.drop(columns="part"))
-    with pytest.raises(AbsentRun, match="no archived run of sst"):
-        scorecard_page.paper_rows("jain", ["sst"])
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_numbers_sort_by_size_and_empty_cells_last():
+    code = f"""
+        const {{ order, keep }} = require({json.dumps(str(SCRIPT))});
+        const sorted = (texts, sign) => [...texts].sort((a, b) => order(a, b, sign));
+        const texts = ["0.5", "", "−1.2", "16,175", "> 0.20"];
+        const names = ["SST", "bAbI 2", "20 News", "bAbI 1"];
+        console.log(JSON.stringify([sorted(texts, 1), sorted(texts, -1), sorted(names, 1),
+          keep(["a", "b"], {{ 1: "b" }}), keep(["a", "b"], {{ 0: "a", 1: "c" }}), keep(["a"], {{ 0: "" }})]));"""
+    found = json.loads(subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True).stdout)
+    up = ["−1.2", "> 0.20", "0.5", "16,175", ""]
+    assert found[:2] == [up, [*up[3::-1], ""]], "empty cells are last in both directions"
+    assert found[2] == ["20 News", "bAbI 1", "bAbI 2", "SST"] and found[3:] == [True, False, True]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_a_browser_sorts_and_filters(tmp_path):
+    rows = rows_of({"ours": 0.3}, {"ours": 0.1, "corpus": "imdb"}, {"ours": 0.2, "verdict": "differs"})
+    act = """<script>addEventListener("load", () => {
+      const [paper, set] = document.querySelectorAll("select");
+      document.querySelectorAll("th button")[4].click();
+      set.value = "SST"; set.onchange();
+      const shown = [...document.querySelectorAll("tbody tr")].filter(row => !row.hidden);
+      document.body.dataset.found = shown.map(row => row.cells[4].textContent).join() + "; " +
+        document.querySelector("output").textContent + "; " +
+        document.querySelectorAll("th")[4].getAttribute("aria-sort") + "; " + paper.options.length; });</script>"""
+    text = f"<!doctype html><body>{scorecard_page.all_rows(rows).data}<script>{SCRIPT.read_text()}</script>{act}"
+    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    with served(tmp_path) as address:
+        command = [CHROMIUM, *FLAGS, NO_NETWORK, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+        run = subprocess.run([*command, f"{address}/page.html"], capture_output=True, text=True, timeout=60)
+    assert 'data-found="0.20,0.30; 2 of 3 rows; ascending; 2"' in run.stdout, run.stdout[-500:]

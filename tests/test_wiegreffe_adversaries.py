@@ -6,7 +6,6 @@ from dataclasses import replace
 import pandas as pd
 from wiegreffe_results import (
     CURVE,
-    GUIDE_F1,
     adversary_of,
     curve,
     guide_run,
@@ -102,25 +101,6 @@ def test_sides_follow_the_numbers_and_the_rule_for_reading():
         assert side == "above every point" or mixed.startswith("2 of 5 above every point, 3 of 5 "), "a mean hides them"
 
 
-def test_adversaries_as_guides_are_shown_at_every_lambda():
-    """The chosen one is one of several; its own adversary says how far it lies and whether it has converged."""
-    late = curve(count=1)
-    late[3].record["history"] = [{"test_jsd": 0.1}, {"test_jsd": 0.45}]  # the λ of 5e-4, which is chosen
-    weak = [result_of(replace(guide_run("sst", "adversary", 10, 2e-3), seed=seed), 0.5) for seed in SEEDS[:5]]
-    strong = [result_of(replace(guide_run("sst", "adversary", 10, 5e-4), seed=seed), 0.7) for seed in SEEDS[:5]]
-    runs = runs_of(uniform_test(), late, guided(adversary=None), weak, strong)
-    rows = told.guides_by_lambda(runs, ["sst", "imdb"])
-    assert rows["divergence"].tolist() == [5e-4, 2e-3] and rows["chosen"].tolist() == [True, False]
-    assert rows["settled"].tolist() == [False, True] and rows["n_seeds"].eq(5).all()
-    plain = GUIDE_F1["uniform"]
-    assert (rows["gap"] - (rows["f1"] - plain)).abs().max() < 0.005 and rows["gap"].is_monotonic_decreasing
-    assert told.told_guides(rows) == "sst λ 0.0005 (JSD 0.45, not converged)"
-    assert told.told_range(rows).startswith("sst from -0.1") and "(λ 0.002, JSD 0.65)" in told.told_range(rows)
-    alone = told.told_range(rows[rows["divergence"] == rows["divergence"].max()])
-    assert alone.endswith("JSD 0.65, the only λ run)") and " to " not in alone
-    assert told.told_guides(rows.iloc[:0]) == "none"
-
-
 def test_the_cheapest_model_beside_other_seeds():
     found = pd.DataFrame({"at": [0.0] * 3 + [0.6], "seed": [10, 50, 257, 10], "tvd_halved": [0.02, 0.021, 0.022, 0.04]})
     others = pd.DataFrame({"tvd_halved": [0.03, 0.05, 0.07]})
@@ -143,8 +123,8 @@ def test_a_guide_is_judged_by_its_own_training_and_not_by_a_longer_one():
     guided_by = [result_of(replace(guide, seed=seed), 0.7) for seed in SEEDS[:5]]
     runs = runs_of(uniform_test(), short, [longer, between], guided(adversary=None), guided_by)
     assert {80, 3} == set(wiegreffe_runs.adversaries(runs, "sst")["epochs"])
-    (row,) = told.guides_by_lambda(runs, ["sst"]).itertuples()
-    assert row.divergence == 5e-4 and row.jsd == CURVE[5e-4][0] and row.chosen
+    scores = wiegreffe_runs.guided_scores(runs, ["sst"])
+    assert set(scores[scores["source"] == "adversary"]["divergence"]) == {5e-4}
 
 
 def test_other_seeds_are_told_by_mean_and_median():

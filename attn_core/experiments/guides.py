@@ -9,10 +9,10 @@ Sources with words are compared by F1, as in the paper. F1 hangs on where a netw
 the same of ROC AUC, which does not (post hoc). Weights without words are compared by ROC AUC, for a network that knows
 nothing may say class 1 always or never: its F1 is 2/3 or 0 by the sign of an offset, its AUC 0.5.
 
-Two rules on weights without words were changed after the results had been seen. They were compared by F1 at first
-(`by_f1` still gives those numbers). And ranks were compared with chance (`by_chance`): but a network that is shown as
-many ranks as a document has words sees its length, chance does not. Under uniform weights a word's rank is its place
-(equal weights follow the text's order), so places with uniform weights are the same network without the weights.
+Two rules on weights without words were changed after the results had been seen. They were compared by F1 at first. And
+ranks were compared with chance: but a network that is shown as many ranks as a document has words sees its length,
+chance does not. Under uniform weights a word's rank is its place (equal weights follow the text's order), so places
+with uniform weights are the same network without the weights.
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Contrast:
-    """A difference first - second within seeds, what it asks, and the score it is taken of; second '': a floor."""
+    """A difference first - second within seeds, what it asks, and the score it is taken of."""
 
     name: str
     first: str
@@ -71,13 +71,6 @@ contrasts after the results had been seen: shown by `gaps_of`, and in the correc
 
 WITH_WORDS = (*(c for c in CONTRASTS if c.score == "f1"), LEARNED)
 """The contrasts of networks that read the words."""
-
-FORMER = Contrast("ranks alone − chance", "own, rank", "", "do ranks of weights tell the label", "auc")
-"""The rule on ranks at first: beside chance, which does not see a document's length."""
-
-CHANCE = 0.5
-"""ROC AUC of a network that knows nothing of the label."""
-
 
 def over_seeds(scores: pd.DataFrame, score: str = "f1") -> pd.DataFrame:
     """F1 or AUC of each source: corpus, source, mean, low, high (95 % Student t over seeds), n_seeds.
@@ -120,37 +113,15 @@ def by_auc(scores: pd.DataFrame) -> pd.DataFrame:
     return differences(scores, [replace(c, score="auc") for c in WITH_WORDS])
 
 
-def by_chance(scores: pd.DataFrame) -> pd.DataFrame:
-    """The ranks beside chance, as they were compared at first; columns of `gaps_of`: shown, not judged."""
-    return gaps_of(scores, [FORMER])
-
-
-def by_f1(scores: pd.DataFrame) -> pd.DataFrame:
-    """The contrasts of weights alone as they were first taken, by F1, the ranks beside always saying class 1.
-
-    scores: as `differences`, and positives, the share of class 1 in the test set. Columns as there, without holm and
-    lies: shown, not judged.
-    """
-    places = next(c for c in CONTRASTS if c.first == "own, position")
-    former = [replace(c, score="f1") for c in (places, FORMER)]
-    return gaps_of(scores, former, floor=f1_of_one_answer(scores["positives"]))
-
-
-def f1_of_one_answer(share: pd.Series | float) -> pd.Series | float:
-    """F1 of class 1 of the rule that always says class 1; share: of class 1 (never saying it has F1 0)."""
-    return 2 * share / (1 + share)
-
-
-def gaps_of(scores: pd.DataFrame, contrasts: Iterable[Contrast], floor: pd.Series | float = CHANCE) -> pd.DataFrame:
-    """Contrasts of each data set within seeds, not yet judged; floor: what stands for an absent second source."""
+def gaps_of(scores: pd.DataFrame, contrasts: Iterable[Contrast]) -> pd.DataFrame:
+    """Contrasts of each data set within seeds, not yet judged."""
     contrasts, rows = list(contrasts), []
-    for corpus, part in scores.assign(floor=floor).groupby("corpus", sort=False):
+    for corpus, part in scores.groupby("corpus", sort=False):
         runs = {source: mine.set_index("seed") for source, mine in part.groupby("source")}
         for c in contrasts:
-            if c.first not in runs or (c.second and c.second not in runs):
+            if c.first not in runs or c.second not in runs:
                 continue
-            first = runs[c.first][c.score]
-            gap = (first - (runs[c.second][c.score] if c.second else runs[c.first]["floor"])).dropna()
+            gap = (runs[c.first][c.score] - runs[c.second][c.score]).dropna()
             if len(gap):
                 mine = part[(part["source"] == c.first) & part["seed"].isin(gap.index)]
                 values = gap.to_numpy(float)

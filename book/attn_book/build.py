@@ -16,6 +16,7 @@ again. jupyter-cache is not used, since it does not see changes of imported modu
 """
 
 import hashlib
+import html
 import json
 import multiprocessing
 import os
@@ -599,7 +600,25 @@ def run_sphinx(root: Path) -> list[str]:
     problems = [line.strip() for line in lines if any(mark in line for mark in marks)]
     if run.returncode and not problems:
         problems = [f"Sphinx ended with status {run.returncode}: {line}" for line in lines[-1:]]
+    redirect(root)
     return problems + check_html(root)
+
+
+def redirect(root: Path) -> None:
+    """A page at every old address of book/redirects.yml that leads to the new one."""
+    import yaml
+
+    source = root / "book" / "redirects.yml"
+    moved = yaml.safe_load(source.read_text(encoding="utf-8")) if source.is_file() else {}
+    for old, new in moved.items():
+        target = root / "_build" / "html" / f"{old}.html"
+        link = html.escape(os.path.relpath(f"{new}.html", Path(old).parent))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(
+            f'<!doctype html><meta charset="utf-8"><title>Moved</title><link rel="canonical" href="{link}">'
+            f'<meta http-equiv="refresh" content="0; url={link}"><p>This page is now <a href="{link}">here</a>.</p>\n',
+            encoding="utf-8",
+        )
 
 
 # ---- the status page -------------------------------------------------------------------------------------------------

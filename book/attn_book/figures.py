@@ -86,12 +86,15 @@ def _font(found: re.Match) -> str:
     return f"{found[1]} {family}" if found[1] else f"font-family: {family}"
 
 
-def dots(ax: Axes, rows: pd.DataFrame, marks: pd.DataFrame | None = None, of_marks: str = "") -> list[str]:
+def dots(
+    ax: Axes, rows: pd.DataFrame, marks: pd.DataFrame | None = None, of_marks: str = "", names: dict | None = None
+) -> list[str]:
     """One line a data set, one dot an encoder: mean and interval over seeds; a grey bar joins them. Returns the sets.
 
     rows: of `index.over_seeds` by corpus, encoder and data; sets are sorted by the BiLSTM, largest first, and get an
     asterisk where they are not the papers' own. Open dots: fewer than HEADLINE_SEEDS seeds. marks: the same of a
     yardstick, one row a set, drawn as short upright lines and named (`of_marks`) where there is most room beside them.
+    names: what stands over the dots, ENCODERS unless given.
     """
     wide = rows.pivot(index="corpus", columns="encoder", values="mean")
     order = list(wide.sort_values("lstm", ascending=False).index)
@@ -103,7 +106,7 @@ def dots(ax: Axes, rows: pd.DataFrame, marks: pd.DataFrame | None = None, of_mar
         ax.plot(row.mean, y, "o", color=colour, markersize=8.5, zorder=4, **face)
     first = rows[rows["corpus"] == order[0]].sort_values("mean")
     for row, x in zip(first.itertuples(), spaced(first["mean"].to_numpy(), 0.2), strict=True):
-        ax.text(x, -0.62, ENCODERS[row.encoder], color=COLOURS[row.encoder], weight="bold", ha="center")
+        ax.text(x, -0.62, (names or ENCODERS)[row.encoder], color=COLOURS[row.encoder], weight="bold", ha="center")
     for y, name in enumerate(order):
         ax.plot([wide.loc[name].min(), wide.loc[name].max()], [y, y], color=RULE, linewidth=5, zorder=1)
     if marks is not None:
@@ -156,6 +159,27 @@ def verdicts(ax: Axes, words: pd.Series, alone: pd.Series, p: float) -> None:
     ax.spines[["left", "bottom"]].set_visible(False)
 
 
+def forest(
+    ax: Axes, rows: pd.DataFrame, encoder: str, marks: pd.Series | None = None, alone: tuple[str, ...] = ()
+) -> None:
+    """One line a row, first on top: mean and interval over seeds in the encoder's colour, named by the row's index.
+
+    rows: columns of `index.over_seeds`. marks: printed values by index, drawn as diamonds. alone: rows that are open
+    points without interval, as are those of fewer than HEADLINE_SEEDS seeds.
+    """
+    for y, (name, row) in enumerate(rows.iterrows()):
+        single = name in alone or row["n_seeds"] < HEADLINE_SEEDS
+        if not single:
+            ax.plot([row["low"], row["high"]], [y, y], color=COLOURS[encoder], zorder=3)
+        ax.plot(row["mean"], y, "o", color=COLOURS[encoder], markerfacecolor=SHEET if single else None, zorder=4)
+        if marks is not None and name in marks:
+            ax.plot(marks[name], y, "D", markerfacecolor="none", markeredgecolor=INK, markersize=8.5, zorder=5)
+    ax.set_yticks(range(len(rows)), rows.index)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.xaxis.grid(True)
+    ax.spines[["left", "bottom"]].set_visible(False)
+
+
 def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") -> None:
     """A horizontal axis with five ticks, its ends named."""
     at = np.linspace(left, right, 5)
@@ -180,7 +204,7 @@ def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
     toy, told: of `sentence.read_sentence`.
     """
     ax.axis("off")
-    ax.set(xlim=(-1.25, 2.25), ylim=(-1.0, 0.75))
+    ax.set(xlim=(-1.25, 2.25), ylim=(-1.0, max(0.75, toy["attention"].max() + 0.25)))
     for x, row in zip(np.linspace(-0.55, 2.0, len(toy)), toy.itertuples(), strict=True):
         ax.bar(x, row.attention, 0.62, color=COLOURS["lstm"])
         ax.text(x, row.attention + 0.06, f"{row.attention:.2f}", ha="center", va="bottom")
@@ -258,43 +282,6 @@ def canvas(columns: int = 1, height: float = 3.2, rows: int = 1, **options) -> t
         rows, columns, figsize=(WIDTH, height), squeeze=False, constrained_layout=True, **options
     )
     return figure, axes
-
-
-def histogram(
-    ax: Axes,
-    table: pd.DataFrame,
-    column: str,
-    edges: np.ndarray,
-    names: dict[int, str],
-    reported: pd.DataFrame | None = None,
-) -> None:
-    """Share of each predicted class per bin, classes overlaid (form of Figures 2 and 7 of Jain & Wallace).
-
-    reported: rows bin_left, bin_right, share, label, snapshot of the authors' own runs, drawn as outlines in AUTHORS'
-    styles.
-    """
-    handles = []
-    for label, name in names.items():
-        values = table.loc[table.predicted == label, column].dropna().to_numpy()
-        if not len(values):
-            continue
-        share = np.histogram(values, bins=edges)[0] / len(values)
-        colour = CLASS_COLOURS[label]
-        ax.bar(
-            edges[:-1], share, np.diff(edges), align="edge", color=colour, alpha=0.45, edgecolor="black", linewidth=0.3
-        )
-        handles.append(Patch(facecolor=colour, alpha=0.55, edgecolor="black", label=f"{name}, n = {len(values):,}"))
-    if reported is not None and len(reported):
-        for (snapshot, label), rows in reported.groupby(["snapshot", "label"]):
-            rows, style = rows.sort_values("bin_left"), AUTHORS[snapshot][1]
-            ends = [*rows["bin_left"], rows["bin_right"].iloc[-1]]
-            ax.stairs(rows["share"], ends, color=CLASS_COLOURS[label], linestyle=style, linewidth=1.3)
-        drawn = reported["snapshot"].unique()
-        handles += [
-            Line2D([], [], color="black", linestyle=s, label=t) for k, (_, s, t) in AUTHORS.items() if k in drawn
-        ]
-    ax.set_ylabel("share of the class")
-    ax.legend(handles=handles, loc="best", fontsize=8.5)
 
 
 def violins(

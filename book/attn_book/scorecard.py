@@ -133,13 +133,6 @@ def holds(rows: pd.DataFrame) -> np.ndarray:
     return np.select([rows["kind"] == "claim", rows["kind"] == "band"], [claim, band], number)
 
 
-def digits_beside(threshold: float, *values: float) -> int:
-    """Decimals, two to four, at which no value near a threshold is printed as the threshold itself."""
-    near = [value for value in values if np.isfinite(value) and value != threshold]
-    apart = (n for n in (2, 3) if all(round(value, n) != round(threshold, n) for value in near))
-    return next(apart, 4)
-
-
 def clipped(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with their intervals cut at the values that the number can take, and a column `cut` that says where.
 

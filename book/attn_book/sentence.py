@@ -1,5 +1,6 @@
 """Your own sentence through the one model kept in the archive: SST, BiLSTM with additive attention, seed 10, int8."""
 
+import html
 import json
 from pathlib import Path
 
@@ -171,3 +172,25 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
     }
     summary |= {name: float(held[name]) for name in ("jsd_shuffled", "jsd_permutation")}
     return table, summary
+
+
+def play(texts: list[str], epsilon: float = EPSILON) -> None:
+    """Sentences whose attention a reader can move; without JavaScript, their words and weights as a table.
+
+    The page's script (book/_static/attn-play.js) reads them from the element; words are escaped.
+    """
+    from IPython.display import HTML, display
+
+    sentences = []
+    for text in texts:
+        table, told = read_sentence(text, epsilon)
+        numbers = {"a": table["attention"].round(4).tolist(), "c": table["contribution"].round(4).tolist()}
+        sentences.append({"w": table["token"].tolist(), **numbers, "b": round(told["bias"], 4)})
+    first = sentences[0]
+    cells = "".join(
+        f"<td>{html.escape(word)}<br>{weight:.2f}</td>" for word, weight in zip(first["w"], first["a"], strict=True)
+    )
+    data = html.escape(json.dumps(sentences), quote=True)
+    display(HTML(
+        f'<div class="attn-play" data-epsilon="{epsilon}" data-sentences="{data}"><table><tr>{cells}</tr></table></div>'
+    ))  # fmt: skip

@@ -17,26 +17,38 @@ PART = {"subset": "part", "generated": "remade", "other classes": "other classes
 """What stands behind a data set's name where it is not the paper's own."""
 
 
-def beside(rows: pd.DataFrame, columns: Iterable[str] = ("lstm", "average")) -> HTML:
+def beside(
+    rows: pd.DataFrame, columns: Iterable[str] = ("lstm", "average"), by: str = "encoder", classes: bool = False
+) -> HTML:
     """One line a data set, for each encoder the printed number and ours, coloured by whether all rules are met.
 
     rows: of the scorecard, several (classes) a data set and encoder are averaged; those without a verdict are left out.
-    ▲ ▼: at least one class lies outside its tolerance, to that side. Sets of the paper's own texts come first.
+    by: the column whose values stand side by side. classes: one line a class; * in place of the words of PART.
+    ▲ ▼: a number of the cell lies outside its tolerance, to that side. Sets of the paper's own texts come first.
     """
     judged, columns = rows[rows["verdict"] != "not rerun"], list(columns)
     kinds = judged.groupby("corpus", sort=False)["data"].first()
     order = sorted(kinds.index, key=lambda name: (kinds[name] != "same", list(SETS).index(name)))
-    lines = [_beside_line(judged[judged["corpus"] == name], name, kinds[name], columns) for name in order]
-    names = "".join(f'<th colspan="2" class="{name}">{ENCODERS[name]}</th>' for name in columns)
+    lines = []
+    for name in order:
+        mine = judged[judged["corpus"] == name]
+        title, small = SETS[name], PART.get(kinds[name], "")
+        if not classes:
+            lines.append(_beside_line(mine, title, small, columns, by))
+            continue
+        title += "*" * bool(small)
+        lines += [_beside_line(part, title, "" if group == "all" else group, columns, by)
+                  for group, part in mine.groupby("group", sort=False)]  # fmt: skip
+    names = "".join(f'<th colspan="2" class="{name}">{ENCODERS.get(name, name)}</th>' for name in columns)
     heads = "<th>paper</th><th>here</th>" * len(columns)
     head = f'<tr><td></td>{names}<td class="word"></td></tr><tr><td></td>{heads}<td class="word"></td></tr>'
     return HTML(f'<div class="attn-beside"><table><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>')
 
 
-def _beside_line(rows: pd.DataFrame, corpus: str, kind: str, columns: list[str]) -> str:
+def _beside_line(rows: pd.DataFrame, name: str, small: str, columns: list[str], by: str) -> str:
     cells, met = [], (rows["verdict"] == "reproduced")
-    for encoder in columns:
-        mine = rows[rows["encoder"] == encoder]
+    for value in columns:
+        mine = rows[rows[by] == value]
         off = mine[mine["verdict"] == "differs"]
         sign = "" if off.empty else " ▲" if (off["ours"] > off["reported"]).all() else " ▼"
         ours = number(mine["ours"].mean(), ".2f") + sign if len(mine) else "–"
@@ -45,7 +57,7 @@ def _beside_line(rows: pd.DataFrame, corpus: str, kind: str, columns: list[str])
         cells.append(f'<td class="theirs">{theirs}</td><td>{ours}</td>')
     side, word = ("yes", "as printed") if met.all() else ("no", "differs") if not met.any() else (
         "part", f"{met.sum()} of {len(met)} as printed")  # fmt: skip
-    name = SETS[corpus] + (f" <small>{PART[kind]}</small>" if kind in PART else "")
+    name += f" <small>{html.escape(small)}</small>" if small else ""
     return f'<tr class="side-{side}"><th scope="row">{name}</th>{"".join(cells)}<td class="word">{word}</td></tr>'
 
 
@@ -107,3 +119,49 @@ def record(rows: pd.DataFrame, evidence: Iterable[str], here: str = "") -> HTML:
 
 def _joined(kind: str, names: list[str]) -> str:
     return f"{kind}: {', '.join(names)}"
+
+
+def coloured(groups: dict[str, Iterable[str]], lines: Iterable[tuple]) -> HTML:
+    """The table of `beside` from ready cells. groups: head -> its columns, all but 'here' grey.
+
+    lines: (name, cells, side, word), side: yes, part or no. A cell that ends in ▲ or ▼ is marked as off.
+    """
+    columns = [name for part in groups.values() for name in part]
+    over = "".join(f'<th colspan="{len(list(part))}">{name}</th>' for name, part in groups.items())
+    head = "".join(f"<th>{name}</th>" for name in columns)
+    head = f'<tr><td></td>{over}<td class="word"></td></tr><tr><td></td>{head}<td class="word"></td></tr>'
+    body = ""
+    for name, cells, side, word in lines:
+        marked = [f'<b class="off">{cell}</b>' if cell[-1:] in "▲▼" else cell for cell in cells]
+        kinds = ["" if column == "here" else ' class="theirs"' for column in columns]
+        cells = "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, marked, strict=True))
+        body += f'<tr class="side-{side}"><th scope="row">{name}</th>{cells}<td class="word">{word}</td></tr>'
+    return HTML(f'<div class="attn-beside"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>')
+
+
+def matrix(rows: pd.DataFrame, legend: dict[str, str]) -> HTML:
+    """Lines by data sets, each cell our number, coloured by its side; a line's name stands above its cells.
+
+    rows: line (HTML), corpus, data, ours, low, high, n_seeds, mark (stands behind the number) and colour: 'yes',
+    'part', 'no', or 'void' for what is counted nowhere; those without a number are left out. legend: colour -> what it
+    says, also read to those who cannot see it. Sets of the paper's own texts come first.
+    """
+    rows = rows[rows["ours"].notna()]
+    kinds = rows.groupby("corpus", sort=False)["data"].first()
+    order = sorted(kinds.index, key=lambda name: (kinds[name] != "same", list(SETS).index(name)))
+    body = []
+    for line, part in rows.groupby("line", sort=False):
+        at = {row.corpus: row for row in part.itertuples()}
+        body.append(f'<tr class="line"><th colspan="{len(order)}">{line}</th></tr><tr>')
+        body += [
+            f'<td class="side-{one.colour}" title="{number(one.low, ".2f")} to {number(one.high, ".2f")}, '
+            f'{one.n_seeds} seeds">{number(one.ours, ".2f")}{one.mark}'
+            f'<span class="visually-hidden"> {legend[one.colour]}</span></td>'
+            if (one := at.get(name)) else "<td></td>"
+            for name in order
+        ]  # fmt: skip
+        body.append("</tr>")
+    head = "".join(f"<th>{SETS[name]} <small>{PART.get(kinds[name], '')}</small></th>" for name in order)
+    keys = " ".join(f'<span class="side-{side}">{text}</span>' for side, text in legend.items())
+    text = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    return HTML(f'<div class="attn-matrix">{text}<p class="attn-keys-of">{keys}</p></div>')

@@ -1,244 +1,101 @@
-"""The scorecard page's tables, counts, sentences and figure, from the rows of scorecard.py."""
+"""The scorecard page: counts by paper and kind, the table of all rows, and what a guess without a model would score."""
 
 import html
 
 import numpy as np
 import pandas as pd
+from IPython.display import HTML
 
+from attn_book import tables, words
+from attn_book.debate.matrix import PAPERS
 from attn_book.derived import COUNTED
-from attn_book.jain.claims import LATER, PATTERNS
-from attn_book.jain.tables import closed
-from attn_book.scorecard import clipped, scorecard
-from attn_book.words import in_words, model_of
-from attn_core.archive import Result
-from attn_core.index import HEADLINE_SEEDS
-from attn_core.runs import AbsentRun
+from attn_book.jain.claims import CLAIMS, name_of
+from attn_book.scorecard import clipped
+from attn_book.words import SETS
+from attn_core import index
 
-LINES = (
-    "Table 1, scores",
-    "Table 2, means",
-    "Table 2, std, shares",
-    "Figures 3–5",
-    "Figure 6",
-    "Figure 7",
-    "Figure 8",
-    "web appendix",
-)
-"""Lines of a data set in the figure of distances."""
+KINDS = ("numbers", "claims", "claims asked anew", "patterns", "bands")
+"""Kinds of rules. Claims asked anew ask one a second time; some patterns ask the opposite of a claim, see `claims`."""
 
-SIDES = {"clears": "✓", "opposite": "✗", "contains": "–", "no interval": "·"}
-"""Marks of the matrix of claims."""
-
-ASKED_ANEW = tuple(claim.item for claim in LATER.values())
-
-F1_MEANS = {"F1": "macro F1"}
-"""What the rules on Table 1 mean by a statistic."""
-
-FARTHEST = 5.0
-"""Distances beyond are drawn at the edge of the figure, in tolerances."""
+VERDICTS = ("reproduced", "differs", "not rerun")
+SIDES = {"reproduced": "yes", "differs": "no"}
 
 
-def folded(title: str, body: str) -> str:
-    """A box that opens on a click."""
-    return f"<details><summary>{html.escape(title)}</summary>{body}</details>"
+def kind_of(row) -> str:
+    """One of KINDS."""
+    name = name_of(row.item, row.measure) if (row.paper, row.kind) == ("jain", "claim") else ""
+    return "patterns" if name == "pattern" else f"{row.kind}s" + " asked anew" * bool(name and name not in CLAIMS)
 
 
-# ---- rows ------------------------------------------------------------------------------------------------------------
+def standing(rows: pd.DataFrame) -> pd.Series:
+    """'reproduced', 'differs', or why neither: as the scorecard has it, but for claims whose interval contains their
+    threshold ('undecided') and bands on fewer than HEADLINE_SEEDS curves, for such cells decide nothing in the book."""
+    told = rows["verdict"].mask(rows["unjudged"] != "", rows["unjudged"])
+    around = (rows["kind"] == "claim") & (index.side(rows, rows["reported"]) == "around")
+    few = (rows["kind"] == "band") & (rows["n_seeds"] < index.HEADLINE_SEEDS)
+    judged = rows["unjudged"] == ""
+    return told.mask(judged & around, "undecided").mask(judged & few, "few curves")
 
 
-def paper_rows(
-    paper: str, corpora: list[str], results: list[Result] | None = None
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Rows of one paper: all of them, and those of `corpora` with a verdict, with intervals cut to possible values.
-
-    A column `part` says where in the paper a row stands. results: the runs to judge by; None takes the whole archive.
-    AbsentRun where none of them was rerun, for there is nothing to show then.
-    """
-    rows = scorecard(results, paper)
-    rows["rule"] = rows["rule"].str.replace(r" \(specification[^)]*\)", "", regex=True)
-    rows = rows.assign(part=rows["item"].map(part_of))
-    rerun = rows[rows["corpus"].isin(corpora) & (rows["verdict"] != "not rerun")]
-    if rerun.empty:
-        raise AbsentRun(
-            f"no archived run of {', '.join(corpora)}; `python -m attn_core archive list` shows what is stored"
-        )
-    return rows, clipped(rerun)
-
-
-def part_of(item: str) -> str:
-    """Where in the paper an item stands, without bins and without the wording of claims: 'Figure 6', 'claims'.
-
-    'patterns': rules about single data sets, read off the authors' own figures; no claims of the paper. 'claims asked
-    anew': by rules made after the runs were seen.
-    """
-    if item in PATTERNS:
-        return "patterns"
-    if item in ASKED_ANEW:
-        return "claims asked anew"
-    return "claims" if item.startswith("claim") else "bands" if item.startswith("band") else item.split(" [")[0]
+def counts(rows: pd.DataFrame) -> HTML:
+    """Rows by paper and kind: how they stand on the paper's own texts and on other data, and how many were not run."""
+    rows = rows.assign(verdict=standing(rows).where(lambda told: told.isin(list(SIDES)), "not rerun"))
+    data = rows["data"].where(rows["data"].isin(["same", "absent"]), "other")
+    kinds = [kind_of(row) for row in rows.itertuples()]
+    found = rows.assign(sort=kinds, where=data).groupby(["paper", "sort", "where", "verdict"]).size()
+    places = [(where, verdict) for where in ("same", "other") for verdict in VERDICTS] + [("absent", "not rerun")]
+    lines = []
+    for paper, part in found.groupby("paper"):
+        lines.append(f'<tr class="line"><th colspan="8">{html.escape(PAPERS[paper])}</th></tr>')
+        for kind in (name for name in KINDS if name in part.index.unique("sort")):
+            numbers = [(SIDES.get(place[1], "void"), part.get((paper, kind, *place))) for place in places]
+            body = "".join(f'<td class="side-{side}">{n}</td>' if n else "<td></td>" for side, n in numbers)
+            lines.append(f'<tr><th scope="row">{kind}</th>{body}</tr>')
+    above = '<tr><td></td><th colspan="3">own texts</th><th colspan="3">other data</th><th></th></tr>'
+    heads = "".join(f"<th>{name}</th>" for name in ("", *("holds", "differs", "open") * 2, "not run"))
+    table = f"<table><thead>{above}<tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    return HTML(f'<div class="attn-matrix attn-counts">{table}</div>')
 
 
-def source_of(item: str) -> str:
-    """Where the reported value comes from; only the two tables are printed numbers."""
-    if item.startswith(("claim", "band")):
-        return "threshold of the rule"
-    return "printed" if item in ("Table 1", "Table 2", "Table 3") else "read off the authors' figures or files"
+def guesses(rows: pd.DataFrame) -> pd.Series:
+    """Of Jain & Wallace's judged numbers, counts of the data apart: whether the mean of the same number over all other
+    data sets lies within the tolerance. What no model knows should score as low as this."""
+    numbers = rows[(rows["paper"] == "jain") & (rows["kind"] == "number") & ~rows["measure"].isin(COUNTED)]
+    place = ["item", "encoder", "attention", "measure", "statistic"]
+    total, mine = (numbers.groupby(by, dropna=False)["reported"] for by in (place, [*place, "corpus"]))
+    others = total.transform("size") - mine.transform("size")
+    mean = (total.transform("sum") - mine.transform("sum")) / others.where(others > 0)
+    judged = numbers["verdict"] != "not rerun"
+    return ((mean - numbers["reported"]).abs() <= numbers["tolerance"] + 1e-9)[judged]
 
 
-def threshold_side(row) -> str:
-    """Where the interval of a claim lies: it 'clears' the threshold, 'contains' it, or lies 'opposite'."""
-    if not (np.isfinite(row.low) and np.isfinite(row.high)):
-        return "no interval"
-    above, below = row.low > row.reported, row.high < row.reported
-    if not above and not below:
-        return "contains"
-    asked = row.side
-    return "clears" if above == (asked == "above") else "opposite"
+def all_rows(rows: pd.DataFrame) -> HTML:
+    """Every row of the scorecard as a plain table in a window; book/_static/rows.js lets it be sorted and filtered."""
+    heads = {"paper": True, "data set": True, "number": False, "paper’s": False, "here": False, "verdict": True,
+             "off by": False, "where": False, "model": False, "95 % interval": False, "±": False,
+             "seeds": False}
+    rows = clipped(rows.assign(standing=standing(rows)))
+    lines = "".join(f'<tr class="side-{SIDES.get(r.standing, "void")}">{cells(r)}</tr>\n' for r in rows.itertuples())
+    head = "".join(f"<th{' data-filter' * chosen}>{name}</th>" for name, chosen in heads.items())
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>\n{lines}</tbody></table>"
+    return HTML(f'<div class="attn-rows"><div class="attn-window" tabindex="0">{table}</div></div>')
 
 
-def seeds_in_words(row) -> str:
-    """Number of seeds of a row, marked where they are too few to decide; counts of documents need none."""
-    if row.measure in COUNTED:
-        return "–"
-    return f"{row.n_seeds}" if row.n_seeds >= HEADLINE_SEEDS else f"{row.n_seeds} (few)"
-
-
-# ---- counts ----------------------------------------------------------------------------------------------------------
-
-
-def claim_matrix(claims: pd.DataFrame, corpora: list[str]) -> pd.DataFrame:
-    """One line per claim, one column per data set: SIDES, in brackets where too few seeds decide; '' where not claimed.
-
-    claims: rows of claims that have a value of ours.
-    """
-    told = claims.assign(
-        line=[f"{closed(row.item.removeprefix('claim: '))}{of_measure(row)}" for row in claims.itertuples()]
-    )
-    table = pd.DataFrame(
-        "", index=told["line"].unique(), columns=[name for name in corpora if name in set(told["corpus"])]
-    )
-    for row in told.itertuples():
-        mark = SIDES[threshold_side(row)]
-        table.loc[row.line, row.corpus] = f"({mark})" if row.unjudged else mark
-    return table
-
-
-def of_measure(row) -> str:
-    """What tells two rows of one claim apart."""
-    told = {
-        "tau(gradient,LOO)-tau(attention,LOO)": " than attention and leave-one-out",
-        "tau(gradient,LOO)-tau(attention,gradient)": " than attention and gradient",
-    }
-    return told.get(row.measure, "")
-
-
-# ---- the figure ------------------------------------------------------------------------------------------------------
-
-
-def distances(rows: pd.DataFrame) -> pd.DataFrame:
-    """Ours minus reported, and the interval, in units of the tolerance (|mean| <= 1: reproduced).
-
-    Left out: claims (they have a threshold), counts and lengths of the data (they have no seeds). `line`: one of LINES;
-    rows are in the order of the data sets, then of LINES, then of the distance.
-    """
-    rows = rows[(rows["tolerance"] > 0) & ~rows["measure"].isin(COUNTED)].reset_index(drop=True)
-    line = (
-        rows["part"]
-        .str.replace(r"^Figure [345].*", "Figures 3–5", regex=True)
-        .str.replace(r"^Table 1.*", "Table 1, scores", regex=True)
-    )
-    second = np.where(rows["statistic"] == "mean", "Table 2, means", "Table 2, std, shares")
-    rows = rows.assign(line=line.where(line != "Table 2", second))
-    values = {name: (rows[name] - rows["reported"]) / rows["tolerance"] for name in ("low", "high")}
-    rows = rows.assign(mean=(rows["ours"] - rows["reported"]) / rows["tolerance"], **values)
-    order = {name: i for i, name in enumerate([*rows["corpus"].unique(), *LINES])}
-    rows = rows.sort_values("mean", kind="stable").sort_values("line", key=lambda n: n.map(order), kind="stable")
-    return rows.sort_values("corpus", key=lambda n: n.map(order), kind="stable").reset_index(drop=True)
-
-
-def draw_distances(ax, rows: pd.DataFrame) -> None:
-    """`distances` as points with intervals, spread a little within their line; at the right, how many lie in the band.
-
-    Open points: fewer than five seeds. Gold: not the paper's own data. Beyond FARTHEST a triangle at the edge.
-    """
-    from attn_book.figures import CONTROL, OURS
-
-    ax.axvspan(-1, 1, color="#e3efe3", linewidth=0)
-    ax.axvline(0, color="black", linewidth=0.6)
-    ticks, y = {}, 0.0
-    for corpus, mine in rows.groupby("corpus", sort=False):
-        same = (mine["data"] == "same").all()
-        colour = OURS if same else CONTROL
-        name = corpus if same else f"{corpus} ({mine['data'].iloc[0]})"
-        beside(ax, name, 0.0, y - 0.85, fontsize=11, fontweight="bold")
-        for line, part in mine.groupby("line", sort=False):
-            places = y + (np.linspace(-0.36, 0.36, len(part)) if len(part) > 1 else np.zeros(1))
-            shown = part["mean"].clip(-FARTHEST, FARTHEST).to_numpy()
-            few, beyond = (part["n_seeds"] < HEADLINE_SEEDS).to_numpy(), (part["mean"].abs() > FARTHEST).to_numpy()
-            ends = part[["low", "high"]].clip(-FARTHEST, FARTHEST).to_numpy()
-            ax.hlines(places[~few], ends[~few, 0], ends[~few, 1], color=colour, linewidth=0.7, alpha=0.45)
-            for chosen, face in ((few & ~beyond, "white"), (~few & ~beyond, colour)):
-                ax.plot(
-                    shown[chosen],
-                    places[chosen],
-                    "o",
-                    color=colour,
-                    markerfacecolor=face,
-                    markersize=3.2,
-                    markeredgewidth=0.6,
-                )
-            for edge, marker in ((-FARTHEST, "<"), (FARTHEST, ">")):
-                at = beyond & (shown == edge)
-                ax.plot(shown[at], places[at], marker, color=colour, markersize=3.5)
-            within = int((part["mean"].abs() <= 1 + 1e-9).sum())
-            beside(ax, f"{within}/{len(part)}", 1.0, y, fontsize=9.5)
-            ticks[y], y = line, y + 1
-        y += 1.3
-    ax.set_yticks(list(ticks), list(ticks.values()), fontsize=9.5)
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(y - 1.6, -1.6)
-    ax.set_xlim(-FARTHEST - 0.2, FARTHEST + 0.2)
-
-
-def beside(ax, text: str, x: float, y: float, **style) -> None:
-    """Text a little to the right of x (0: the left edge, 1: the right one) on the height of y."""
-    place = {"xycoords": ("axes fraction", "data"), "xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-    ax.annotate(text, (x, y), **place, **style)
-
-
-# ---- long lists ------------------------------------------------------------------------------------------------------
-
-
-def rows_html(rows: pd.DataFrame) -> str:
-    """Rows as tables to open, one for each data set; in plain HTML, for styled cells weigh five times as much."""
-    boxes = []
-    for corpus, part in rows.groupby("corpus", sort=False):
-        table = pd.DataFrame([cells_of(row) for row in part.itertuples()])
-        boxes.append(folded(f"{corpus}: {len(part)} rows", scrolled(table)))
-    return "".join(boxes)
-
-
-def cells_of(row) -> dict[str, str]:
-    """A row of the long tables, as HTML."""
-    digits = 0 if row.statistic == "count" else 3
-    interval = f"{row.low:.3f} to {row.high:.3f}{' †' if row.cut else ''}" if np.isfinite(row.low) else "–"
-    claim = row.item.startswith(("claim", "band"))
-    words = {
-        "item": closed(row.item.removeprefix("claim: ").removeprefix("band: ")), "group": row.group,
-        "model": model_of(row) or "–",
-        "measure": in_words(row.measure),
-        "statistic": "–" if claim else in_words(F1_MEANS.get(row.statistic, row.statistic)),
-        "reported": f"{row.reported:.{digits}f}", "ours": f"{row.ours:.{digits}f}", "95 % interval": interval,
-        "seeds": seeds_in_words(row), "tolerance": "–" if claim else f"{row.tolerance:g}", "verdict": row.verdict,
-        "data": row.data, "reported value is": source_of(row.item),
-    }  # fmt: skip
-    page = f'<a href="{row.page}.html">{row.page.rsplit("/", 1)[-1]}</a>'
-    return {name: html.escape(text) for name, text in words.items()} | {"page": page}
-
-
-def scrolled(table: pd.DataFrame) -> str:
-    """A table of HTML cells in a box that scrolls sideways."""
-    head = "".join(f"<th>{name}</th>" for name in table.columns)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in table.itertuples(index=False))
-    style = "overflow-x: auto; white-space: nowrap"
-    return f'<div style="{style}"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+def cells(row) -> str:
+    """The cells of a row with its standing; 'off by' counts tolerances."""
+    claim, digits = row.kind != "number", 0 if row.statistic == "count" else 2
+    form = lambda value, digits=digits: "" if pd.isna(value) else words.number(value, f",.{digits}f").replace("-", "−")
+    number = words.in_words(row.measure) + ("" if claim else f", {words.in_words(row.statistic)}")
+    sign = {"above": "> ", "below": "< "}.get(row.side, "") if claim else ""
+    off = (row.ours - row.reported) / row.tolerance if row.tolerance > 0 else np.nan
+    item = html.escape(row.item.partition(": ")[2] or row.item)
+    found = [
+        PAPERS[row.paper], f"{SETS[row.corpus]} {tables.PART.get(row.data, '')}".strip(),
+        number + ("" if row.group == "all" else f" ({row.group})"), sign + form(row.reported), form(row.ours),
+        row.standing, form(off, 1), "", words.model_of(row),
+        "" if pd.isna(row.low) else f"{form(row.low)} to {form(row.high)}",
+        "" if claim or pd.isna(row.tolerance) else f"{row.tolerance:g}", row.n_seeds or "",
+    ]  # fmt: skip
+    texts = [html.escape(str(text)) for text in found]
+    texts[7] = f'<a href="{row.page}.html">{item}</a>'
+    return "".join(f"<td>{text}</td>" for text in texts)

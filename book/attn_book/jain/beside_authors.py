@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attn_book.across import means_of_sets, paper_sets
-from attn_book.jain import authors, claims, variants
+from attn_book.jain import authors, variants
 from attn_book.jain.grids import groups
 from attn_book.jain.tables import BINS, told_seeds
 from attn_book.words import ENCODER_NAMES, in_words, told
@@ -165,9 +165,20 @@ def told_bars(bars: pd.DataFrame, seeded: pd.DataFrame, same_data: Iterable[str]
             items.append(
                 f"{figure}: {told(over['mean'], over['low'], over['high'])} over {over['sets']} sets{of}, "
                 f"{told_seeds(over['seeds'])} (authors, same sets: {theirs:.2f}; "
-                f"{claims.told_against(over['mean'], over['low'], over['high'], theirs)})"
+                f"{told_against(over['mean'], over['low'], over['high'], theirs)})"
             )
     return items or ["none"]
+
+
+def told_against(mean: float, low: float, high: float, theirs: float) -> str:
+    """Whether a difference that is reported above zero has its direction and its size again, in words."""
+    if not np.isfinite(low):
+        return "too few seeds for an interval"
+    direction = "reproduced" if low > 0 else "opposite" if high < 0 else "open"
+    if low <= theirs <= high:
+        return f"direction {direction}, and the interval holds the authors' value"
+    size = "smaller" if high < theirs else "larger"
+    return f"direction {direction}, size not: ours is {size}, its interval excludes theirs"
 
 
 def told_not_positive(seeded: pd.DataFrame, corpora: Iterable[str]) -> str:

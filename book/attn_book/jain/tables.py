@@ -68,11 +68,10 @@ def closed(text: str) -> str:
     return text.replace("1.00)", "1.00]")
 
 
-def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = None) -> pd.DataFrame:
+def bin_panels(scored: pd.DataFrame, figure: str) -> pd.DataFrame:
     """Medians of Figure 6 or 8 by bin as rows of `figures.interval_panels`, with the authors' april and final medians.
 
-    One line per data set and class, one panel per bin. Ours are NaN where the scorecard has no row or no judged value;
-    with `every` the medians of the summaries stand there, from however many documents and seeds, without a verdict.
+    One line per data set and class, one panel per bin. Ours are NaN where the scorecard has no row or no judged value.
     """
     measure, statistic = {
         "Figure 6": ("median_output_change", "median_change"), "Figure 8": ("eps_max_jsd", "jsd_search@0.05"),
@@ -85,8 +84,6 @@ def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = N
     rows = rows.assign(max_attention_bin=rows["item"].str.split(" ").str[-1], class_name=rows["group"])
     rows = rows[["corpus", "class_name", "max_attention_bin", "ours", "low", "high", "n_seeds", "verdict", "reported"]]
     rows = theirs[theirs["corpus"].isin(across.paper_sets())].merge(rows, on=keys, how="left")
-    if every is not None:
-        rows = filled(rows, every, statistic)
     rows = rows.assign(
         panel=rows["max_attention_bin"].map(closed),
         group=rows["class_name"],
@@ -104,56 +101,10 @@ def bin_panels(scored: pd.DataFrame, figure: str, every: pd.DataFrame | None = N
     return ordered(within(rows, *wording.bounds(statistic, "median")).assign(label=label(rows)))
 
 
-def authors_sides(rows: pd.DataFrame, threshold: float) -> dict[str, list[str]]:
-    """Labels (data set and class) of `bin_panels` by where the median over bins of the authors' medians lies.
-
-    Keys much, little: above the threshold, or not, in both of their runs; split: in one of them alone. Classes are not
-    pooled: where one lies high and one low, the median of both describes neither.
-    """
-    above = rows.groupby("label", sort=False)[["april", "final"]].median().dropna() > threshold
-    return {
-        "much": list(above.index[above.all(axis=1)]), "little": list(above.index[~above.any(axis=1)]),
-        "split": list(above.index[above["april"] != above["final"]]),
-    }  # fmt: skip
-
-
-def filled(rows: pd.DataFrame, every: pd.DataFrame, statistic: str) -> pd.DataFrame:
-    """Rows of `bin_panels` without a value of ours, with the median over seeds' summaries where these have one."""
-    chosen = (
-        (every["statistic"] == statistic)
-        & (every["measure"] == "median")
-        & (every["encoder"] == "lstm")
-        & (every["attention"] == "tanh")
-    )
-    part = every[chosen & (every["bin"] != "all") & every["value"].notna()]
-    found = across.over_seeds(part.assign(bin=part["bin"].str[:5]), "corpus", "predicted", "bin")
-    places = {(r.corpus, r.predicted, r.bin): (r.mean, r.low, r.high, r.n_seeds) for r in found.itertuples()}
-    rows, columns = rows.copy(), ["ours", "low", "high", "n_seeds"]
-    for row in rows[rows["ours"].isna()].itertuples():
-        groups = {name: label for label, name in across.predicted_groups(row.corpus).items()}
-        place = (row.corpus, groups.get(row.class_name), row.max_attention_bin[:5])
-        if place in places:
-            rows.loc[row.Index, columns] = places[place]
-    return rows
-
-
-def bin_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """`bin_panels` as a table: one line per data set and class, one column per bin, 'ours (April, final)' in a cell."""
-
-    def number(value: float) -> str:
-        return f"{value:.2f}" if np.isfinite(value) else "–"
-
-    cells = [f"{number(r.mean)} ({number(r.april)}, {number(r.final)})" for r in rows.itertuples()]
-    table = rows.assign(cell=cells).pivot_table(
-        index="label", columns="panel", values="cell", aggfunc="first", sort=False
-    )
-    return table.reindex(columns=list(BINS)).fillna("–").rename_axis(index="data, class", columns=None).reset_index()
-
-
 def sided(
     rows: pd.DataFrame, threshold: float, form: str = ".0%", bounds: tuple[float, float] = (0, 1)
 ) -> pd.DataFrame:
-    """Data sets against a threshold: columns corpus, side (of SIDES) and told (the number with its interval).
+    """Data sets against a threshold: corpus, side (above, below, contains, few), told (the number with its interval).
 
     rows: corpus, ours, low, high, n_seeds; those without our value are left out. An end of an interval that `form`
     would round onto the threshold gets one digit more.
@@ -172,19 +123,3 @@ def sided(
         for r, digits, enough in zip(rows.itertuples(), forms, many, strict=True)
     ]  # fmt: skip
     return rows[["corpus"]].assign(side=sides, told=pd.Series(told, index=rows.index, dtype=object))
-
-
-SIDES = ("above", "below", "contains", "few")
-"""Where an interval lies: wholly above or below a threshold, around it; or fewer seeds than decide anything."""
-
-
-def told_sides(found: pd.DataFrame, words: dict[str, str]) -> list[str]:
-    """`sided` as a list, one data set an item: its number and what it means, by `words`, in the order of these."""
-    parts = {name: found[found["side"] == name] for name in words}
-    told = [f"{r.corpus} {r.told}: {words[name]}" for name, part in parts.items() for r in part.itertuples()]
-    return told or ["no run"]
-
-
-def named_sides(found: pd.DataFrame) -> dict[str, str]:
-    """The names alone of `sided`: the data sets on each of SIDES, 'none' for none."""
-    return {name: wording.listed(found.loc[found["side"] == name, "corpus"]) for name in SIDES}

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attn_book.wiegreffe.pages import counted
-from attn_book.wiegreffe.runs import adversaries, guided_scores, planned, that_guide
+from attn_book.wiegreffe.runs import adversaries, planned
 from attn_book.words import listed, seeds_in_words, told
 from attn_core.experiments import frontier
 from attn_core.measures import seed_interval
@@ -149,56 +149,3 @@ def told_cheapest(name: str, found: pd.DataFrame, others: pd.DataFrame, seeds: i
 
 
 # ---- adversaries as guides -------------------------------------------------------------------------------------------
-
-
-def guides_by_lambda(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
-    """F1 of networks that adversaries guide minus F1 under uniform weights, one row per data set and λ.
-
-    Columns corpus, divergence, jsd (of the adversary to its base), settled, f1, gap, low, high (within seeds of the
-    guided networks, 95 % Student t), n_seeds, chosen: whether `guided_scores` takes it.
-    """
-    rows, corpora = [], list(corpora)
-    scores = guided_scores(runs, corpora)
-    for corpus in corpora:
-        mine = runs[(runs["corpus"] == corpus) & (runs["role"] == "guide: adversary") & (runs["selection"] == "dev")]
-        plain = scores[(scores["corpus"] == corpus) & (scores["source"] == "uniform")].set_index("seed")["f1"]
-        taken = set(scores[(scores["corpus"] == corpus) & (scores["source"] == "adversary")]["divergence"])
-        for divergence, part in mine.groupby("divergence"):
-            own = that_guide(runs, corpus, part)
-            gap = (part.set_index("seed")["f1"] - plain).dropna().to_numpy(float)
-            rows.append({
-                "corpus": corpus, "divergence": divergence, "jsd": own["jsd"].mean(), "settled": own["settled"].all(),
-                "f1": part["f1"].mean(), "gap": gap.mean() if len(gap) else np.nan,
-                **dict(zip(("low", "high"), seed_interval(gap), strict=True)), "n_seeds": len(gap),
-                "chosen": divergence in taken,
-            })  # fmt: skip
-    columns = ["corpus", "divergence", "jsd", "settled", "f1", "gap", "low", "high", "n_seeds", "chosen"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def told_guides(rows: pd.DataFrame) -> str:
-    """'sst λ 0.01 (JSD 0.68), 20news λ 0.0008 (JSD 0.65, not converged)': the chosen rows of `guides_by_lambda`."""
-    return listed(
-        f"{r.corpus} λ {r.divergence:g} (JSD {r.jsd:.2f}{'' if r.settled else ', not converged'})"
-        for r in rows[rows["chosen"]].itertuples()
-    )
-
-
-def told_range(rows: pd.DataFrame) -> str:
-    """'sst from +0.006 (λ 0.0005, JSD 0.15) to -0.265 (λ …)': the best and the worst λ of `guides_by_lambda`.
-
-    'imdb +0.032 (λ 0.0008, JSD 0.42, the only λ run)' where there is one.
-    """
-    parts = []
-    for corpus, part in rows.dropna(subset="gap").groupby("corpus", sort=False):
-        best, worst = part.loc[part["gap"].idxmax()], part.loc[part["gap"].idxmin()]
-        if len(part) == 1:
-            parts.append(
-                f"{corpus} {best['gap']:+.3f} (λ {best['divergence']:g}, JSD {best['jsd']:.2f}, the only λ run)"
-            )
-            continue
-        parts.append(
-            f"{corpus} from {best['gap']:+.3f} (λ {best['divergence']:g}, JSD {best['jsd']:.2f}) "
-            f"to {worst['gap']:+.3f} (λ {worst['divergence']:g}, JSD {worst['jsd']:.2f})"
-        )
-    return listed(parts)

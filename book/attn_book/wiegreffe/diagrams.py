@@ -53,36 +53,6 @@ def classifier(words: tuple[str, ...] = ("the", "film", "was", "good")) -> None:
     figure.tight_layout(pad=0.2)
 
 
-def guided(words: tuple[str, ...] = ("the", "film", "was", "good")) -> None:
-    """The guided model: every word alone through one affine layer, weights imposed from outside (form of Figure 4)."""
-    figure, ax = blank(3.9)
-    left, right = 3.0, 9.8
-    rows = (
-        ("words", "words", words),
-        ("embedding", "embeddings", ()),
-        ("encoder", "affine, tanh\n(each word alone)", ()),
-    )
-    for row, (kind, title, texts) in enumerate(rows):
-        columns(ax, row, texts or ("",) * len(words), FILLS[kind], left, right)
-        ax.text(left - 0.2, row + 0.3, title, ha="right", va="center", fontsize=10)
-        if row:
-            arrows(ax, row, len(words), left, right)
-    for i, x in enumerate(centres(len(words), left, right)):
-        box(ax, x - 0.45, 3, 0.9, f"α{'₁₂₃₄₅₆₇₈₉'[i % 9]}", "#dddddd")
-        ax.annotate("", (x, 3.0), (x, 2.62), arrowprops={"arrowstyle": "->", "color": "0.5"})
-        ax.annotate(
-            "", ((left + right) / 2, 4.0), (x, 3.62), arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.8}
-        )
-    box(ax, (left + right) / 2 - 1.2, 4, 2.4, "p(positive)", FILLS["output"])
-    ax.text(left - 0.2, 3.3, "weights, imposed", ha="right", va="center", fontsize=10)
-    ax.text(left - 0.2, 4.3, "prediction", ha="right", va="center", fontsize=10)
-    sources = "from:\nuniform 1/n\nthe perceptron itself\nthe base BiLSTM\nan adversary\na control"
-    ax.text(right + 0.9, 3.3, sources, va="center", fontsize=9.5)
-    ax.annotate("", (right + 0.05, 3.3), (right + 0.8, 3.3), arrowprops={"arrowstyle": "->", "color": "0.3"})
-    ax.set(xlim=(0, 13.4), ylim=(-0.2, 5.0))
-    figure.tight_layout(pad=0.2)
-
-
 def blank(height: float) -> tuple[plt.Figure, Axes]:
     """A figure of the book's width without axes."""
     figure, ax = plt.subplots(figsize=(WIDTH, height))

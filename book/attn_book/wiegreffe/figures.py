@@ -1,4 +1,4 @@
-"""Tables of Wiegreffe & Pinter's pages to axes: paired bars, violins by bin, the trade-off, JSD by epoch.
+"""Tables of Wiegreffe & Pinter's pages to axes: violins by bin, the trade-off, JSD by epoch.
 
 Colours can be told apart by colour-blind readers and differ in lightness; every series has a marker of its own.
 """
@@ -12,13 +12,7 @@ from matplotlib.patches import Patch
 
 from attn_book.figures import CLASS_COLOURS, CONTROL, OURS, PAPER, author_handle
 from attn_book.jain.panels import violin
-from attn_book.wiegreffe.runs import GATED
-from attn_book.words import seeds_in_words
 from attn_core.experiments import ATTENTION_BINS, attention_bin, frontier
-from attn_core.index import HEADLINE_SEEDS
-
-ATTENTION, UNIFORM = "#8fb8de", "#1f4e79"
-"""Paired bars: light for attention, dark for uniform weights, as in the authors' slides."""
 
 KINDS = {
     "adversary": ("#cc79a7", "o", "trained adversaries, by λ"),
@@ -29,48 +23,6 @@ KINDS = {
 """Points of the trade-off: colour, marker, name. Forms as in the paper, colours safe for colour-blind readers."""
 
 FRONTIERS = {"best sharing": ("black", "-"), "same epsilon": ("black", ":")}
-
-
-def paired_bars(ax: Axes, rows: pd.DataFrame, bottom: float = 0.6) -> None:
-    """Base and uniform F1 side by side, a pair per data set, with 95 % intervals over seeds; open diamonds: the paper.
-
-    rows: of `tables.gaps` for one choice of checkpoint. Data sets that were not rerun have the paper's marks
-    alone; an arm of fewer than five seeds: a hatched bar without interval.
-    """
-    for i, row in enumerate(rows.itertuples()):
-        for shift, colour, mean, low, high, theirs, count in (
-            (-0.2, ATTENTION, row.base, row.base_low, row.base_high, row.paper_base, row.n_base),
-            (0.2, UNIFORM, row.uniform, row.uniform_low, row.uniform_high, row.paper_uniform, row.n_uniform),
-        ):
-            if np.isfinite(mean):
-                few = count < HEADLINE_SEEDS
-                ax.bar(
-                    i + shift,
-                    mean - bottom,
-                    0.38,
-                    bottom,
-                    color=colour,
-                    hatch="//" if few else None,
-                    edgecolor="white",
-                    linewidth=0,
-                )
-                if not few and np.isfinite(low):
-                    ax.plot([i + shift] * 2, [low, high], color="black", linewidth=1.6)
-            ax.plot(i + shift, theirs, "D", markerfacecolor="white", markeredgecolor="black", markersize=5, zorder=5)
-    absent = {row.corpus: "not rerun" if row.corpus in GATED else "no pair" for row in rows.itertuples()}
-    names = [
-        f"{row.corpus}\n{seeds_in_words(row.n_seeds) if row.n_seeds else absent[row.corpus]}"
-        for row in rows.itertuples()
-    ]
-    ax.set_xticks(range(len(rows)), names, fontsize=9.5)
-    ax.set_ylim(bottom, 1.0)
-    ax.set_ylabel("F1 of class 1")
-    handles = [
-        Patch(color=ATTENTION, label="attention"),
-        Patch(color=UNIFORM, label="uniform weights"),
-        author_handle("D", "the paper"),
-    ]
-    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
 
 def violins(

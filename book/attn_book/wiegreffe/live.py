@@ -30,21 +30,11 @@ IMITATION_EPOCHS = 12
 
 
 def runs_of(part: str, seeds: int = 2) -> list[Run]:
-    """The runs of one page: 'base', 'uniform', 'guides' or 'adversaries', each with its bases, of the book's seeds."""
+    """The runs of one page: 'base' or 'adversaries', each with its bases, of the book's seeds."""
     first = [replace(BASE, seed=seed) for seed in SEEDS[:seeds]]
-    word_by_word = [
-        Run("planted", "average", kind, seed=seed, options=OPTIONS)
-        for kind in ("tanh", "uniform")
-        for seed in SEEDS[:seeds]
-    ]
-    guided = [
-        Run("planted", "average", "given", seed=base.seed, options=OPTIONS, base=base, guide=guide)
-        for guide in ("own", "permuted", "untrained") for base in first
-    ]  # fmt: skip
     adversaries = [replace(BASE, divergence=weight, base=BASE, epochs=IMITATION_EPOCHS) for weight in WEIGHTS]
     parts = {
-        "base": first, "uniform": [*first, *(replace(run, attention="uniform") for run in first)],
-        "guides": [*first, *word_by_word, *guided],
+        "base": first,
         "adversaries": [*first, *(replace(run, attention="uniform") for run in first), *adversaries],
     }  # fmt: skip
     return parts[part]

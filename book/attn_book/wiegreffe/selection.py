@@ -3,12 +3,14 @@
 import numpy as np
 import pandas as pd
 
-from attn_book.wiegreffe.far_off import is_far
 from attn_book.words import listed, number, seeds_in_words, told, told_seeds_of
 from attn_core.archive import Result
 from attn_core.index import HEADLINE_SEEDS, side
 from attn_core.measures import seed_interval
 from attn_core.seeds import trained_twice
+
+FAR_OFF, MARGIN = 5.0, 0.01
+"""Standard deviations of the other seeds, and F1, from which a training is told apart as far off them."""
 
 
 def of_one_training(stored: dict[tuple[str, str], list[Result]]) -> tuple[dict[tuple[str, str], pd.Series], str]:
@@ -43,6 +45,11 @@ def moves(f1: dict[tuple[str, str], pd.Series]) -> pd.DataFrame:
                          rest.mean(), *seed_interval(rest.to_numpy(float))])  # fmt: skip
     columns = ["corpus", "mean", "low", "high", "n_seeds", "far", "by", "mean_without", "low_without", "high_without"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def is_far(own: float, others: pd.Series) -> bool:
+    """Whether a value lies FAR_OFF standard deviations of the others, and MARGIN, from their mean."""
+    return abs(own - others.mean()) > max(MARGIN, FAR_OFF * others.std(ddof=1))
 
 
 def far_seed(gap: pd.Series) -> int:

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from attn_book.reported import reported
-from attn_book.wiegreffe.runs import GATED, PAPER_SETS, f1_by_seed, guided_scores, of_role
-from attn_book.words import listed, seeds_in_words, told
+from attn_book.wiegreffe.runs import GATED, PAPER_SETS, f1_by_seed
 from attn_book.words import number as shown
-from attn_core.experiments import guides
+from attn_book.words import told
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import seed_interval
 
@@ -50,7 +49,7 @@ def gaps(
     base_low, base_high, uniform, uniform_low, uniform_high (F1 of class 1, 95 % Student t over the pairs' seeds; a
     model without any partner over its own), n_base, n_uniform (seeds of these two); gap, low, high, n_seeds
     (differences within seeds), n_planned, answer: a key of ANSWERS, OPEN while pairs are missing, '' with fewer than
-    five seeds or no run; auc_gap, auc_low, auc_high: the gap of the same pairs in ROC AUC, which enters no answer.
+    five seeds or no run.
     """
     printed = (
         reported("wiegreffe_table2_f1_uniform")
@@ -76,7 +75,6 @@ def gaps(
                 ("base", "base_", base),
                 ("uniform", "uniform_", uniform),
                 ("gap", "", gap),
-                ("auc_gap", "auc_", auc_gap(runs, corpus, chosen)),
             ):
                 low, high = seed_interval(values.to_numpy(float))
                 row |= {name: values.mean(), f"{prefix}low": low, f"{prefix}high": high}
@@ -92,12 +90,6 @@ def gaps(
     )
 
 
-def auc_gap(runs: pd.DataFrame, corpus: str, chosen: str) -> pd.Series:
-    """seed -> ROC AUC with attention minus with uniform weights, of the seeds that have both."""
-    base, uniform = (of_role(runs, corpus, name, chosen).set_index("seed")["auc"] for name in ("base", "uniform model"))
-    return (base - uniform).dropna()
-
-
 def answer(low: float, high: float, n_seeds: int, margin: float = MARGIN) -> str:
     """Whether a data set needs attention, by the interval of the gap over seeds; see ANSWERS."""
     if n_seeds < HEADLINE_SEEDS or not np.isfinite(low):
@@ -111,41 +103,6 @@ def digits(low: float, high: float, bound: float = MARGIN, form: str = ".3f") ->
     return form.replace(".3f", ".4f") if same else form
 
 
-def told_needs(rows: pd.DataFrame, chosen: str = "dev") -> str:
-    """Which data sets need attention, in one sentence per answer, from rows of `gaps`."""
-    rows, parts = rows[rows["chosen"] == chosen], []
-    for key, words in ANSWERS.items():
-        mine = rows[rows["answer"] == key]
-        if len(mine):
-            cells = [
-                f"{r.corpus} (gap {told(r.gap, r.low, r.high, digits(r.low, r.high))}, {r.n_seeds} seeds)"
-                for r in mine.itertuples()
-            ]
-            parts.append(f"{words[0].upper()}{words[1:]} on {', '.join(cells)}.")
-    waiting = rows[rows["answer"] == OPEN]
-    if len(waiting):
-        cells = [
-            f"{r.corpus} ({r.n_seeds} of {r.n_planned} pairs, gap so far {told(r.gap, r.low, r.high, '.3f')})"
-            for r in waiting.itertuples()
-        ]
-        parts.append(f"Open, because planned pairs are missing: {', '.join(cells)}.")
-    few = rows[(rows["answer"] == "") & rows["n_seeds"].gt(0)]
-    if len(few):
-        parts.append(f"Too few seeds: {', '.join(f'{r.corpus} ({r.n_seeds})' for r in few.itertuples())}.")
-    absent = rows[rows["n_seeds"] == 0]
-    gated = absent["corpus"].isin(GATED)
-    for words, names in (("Not rerun", absent[gated]["corpus"]), ("No run of both models", absent[~gated]["corpus"])):
-        if len(names):
-            parts.append(f"{words}: {', '.join(names)}.")
-    return " ".join(parts)
-
-
-def needs(rows: pd.DataFrame, chosen: str = "dev") -> list[str]:
-    """Whether attention is needed, one text a data set, from rows of `gaps`; data sets without a pair come last."""
-    mine = rows[rows["chosen"] == chosen].sort_values("n_seeds", key=lambda count: count == 0, kind="stable")
-    return [told_need(row) for row in mine.itertuples()]
-
-
 def told_need(row) -> str:
     """'sst: attention is not needed, gap 0.002 (0.001 to 0.003), 9 seeds'; row: of `gaps`."""
     if not row.n_seeds:
@@ -157,127 +114,3 @@ def told_need(row) -> str:
         return f"{row.corpus}: too few seeds ({row.n_seeds})"
     gap = told(row.gap, row.low, row.high, digits(row.low, row.high))
     return f"{row.corpus}: {ANSWERS[row.answer]}, gap {gap}, {row.n_seeds} seeds"
-
-
-def told_auc(rows: pd.DataFrame) -> list[str]:
-    """'imdb: 0.009 (0.005 to 0.013) on development data, … on the test set': gaps in ROC AUC, one text a data set.
-
-    By the choice of the checkpoint, each with at least five pairs of seeds.
-    """
-    found = {}
-    for r in rows[(rows["n_seeds"] >= HEADLINE_SEEDS) & rows["auc_low"].notna()].itertuples():
-        pairs = f" ({pairs_in_words(r)} pairs)" if r.n_seeds < r.n_planned else ""
-        where = {"dev": "development data", "test": "the test set"}[r.chosen]
-        text = f"{told(r.auc_gap, r.auc_low, r.auc_high, '.4f')} on {where}{pairs}"
-        found.setdefault(r.corpus, {})[r.chosen] = text
-    return [f"{corpus}: {listed(by[way] for way in ('dev', 'test') if way in by)}" for corpus, by in found.items()]
-
-
-def table_2(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `gaps` as the page shows them, one line per data set and checkpoint."""
-    lines = []
-    for row in rows.itertuples():
-        absent = NOT_RERUN if row.corpus in GATED else NO_RUN
-        ours = {
-            name: told(value, low, high, ".3f", (0, 1)) + ("" if row.n_seeds else f", {seeds_in_words(count)} alone")
-            if np.isfinite(value) else absent
-            for name, value, low, high, count in (
-                ("base", row.base, row.base_low, row.base_high, row.n_base),
-                ("uniform", row.uniform, row.uniform_low, row.uniform_high, row.n_uniform),
-            )
-        }  # fmt: skip
-        lines.append({
-            "data": row.corpus, "checkpoint": "test (as the authors)" if row.chosen == "test" else "dev",
-            "J&W": number(row.jain),
-            "paper: base": number(row.paper_base, 3), "paper: uniform": number(row.paper_uniform, 3),
-            "paper: gap": number(row.paper_gap, 3), "our base": ours["base"], "our uniform": ours["uniform"],
-            "our gap, 95 %": told(row.gap, row.low, row.high, digits(row.low, row.high)) if row.n_seeds else absent,
-            "in ROC AUC": told(row.auc_gap, row.auc_low, row.auc_high, ".4f") if row.n_seeds else absent,
-            "pairs of seeds": pairs_in_words(row),
-            "answer": {**ANSWERS, OPEN: OPEN}.get(row.answer, "few seeds" if row.n_seeds else "–"),
-        })  # fmt: skip
-    return pd.DataFrame(lines)
-
-
-def pairs_in_words(row) -> str:
-    """'9', '7 of 9' where planned pairs are missing, '–' without any; row: of `gaps`."""
-    return (
-        "–"
-        if not row.n_seeds
-        else str(row.n_seeds)
-        if row.n_seeds >= row.n_planned
-        else f"{row.n_seeds} of {row.n_planned}"
-    )
-
-
-def number(value: float, digits: int = 2) -> str:
-    """A number, '–' for none."""
-    return f"{value:.{digits}f}" if np.isfinite(value) else "–"
-
-
-# ---- Table 3 ---------------------------------------------------------------------------------------------------------
-
-TABLE_3 = {
-    "uniform": "guided_mlp:uniform",
-    "trained": "guided_mlp:trained_mlp",
-    "own": "guided_mlp:base_lstm",
-    "adversary": "guided_mlp:adversary_sec4",
-}
-"""Source -> model in the reported table."""
-
-
-def table_3(runs: pd.DataFrame, corpora: Iterable[str]) -> pd.DataFrame:
-    """F1 of guided networks by source, ours over seeds beside the paper's.
-
-    Columns corpus, source, words, paper, mean, low, high, n_seeds, label, panel. Sources that were not run stand there
-    with the paper's number alone, where it has one.
-    """
-    corpora = list(corpora)
-    ours = guides.over_seeds(guided_scores(runs, corpora)).set_index(["corpus", "source"])
-    printed = reported("wiegreffe_table3_guides").set_index(["corpus", "model"])["value"]
-    rows = []
-    for corpus in corpora:
-        for source, words in guides.SOURCES.items():
-            theirs = printed.get((corpus, TABLE_3.get(source, "")), np.nan)
-            if (corpus, source) in ours.index:
-                row = ours.loc[(corpus, source)].to_dict()
-            elif np.isfinite(theirs):
-                row = {"mean": np.nan, "low": np.nan, "high": np.nan, "n_seeds": 0}
-            else:
-                continue
-            rows.append(
-                {
-                    "corpus": corpus,
-                    "source": source,
-                    "words": words,
-                    "paper": theirs,
-                    **row,
-                    "label": words,
-                    "panel": corpus,
-                }
-            )
-    return (
-        pd.DataFrame(rows).astype({"n_seeds": int})
-        if rows
-        else pd.DataFrame(columns=["corpus", "source", "paper", "mean", "low", "high", "n_seeds"])
-    )
-
-
-def largest_gaps(scores: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    """Data set -> f1, auc: the largest difference in size between two sources of weights within one seed.
-
-    scores: of `runs.guided_scores`.
-    """
-    runs = {name: part.set_index(["corpus", "seed"])[["f1", "auc"]] for name, part in scores.groupby("source")}
-    if first not in runs or second not in runs:
-        return pd.DataFrame(columns=["f1", "auc"])
-    return (runs[first] - runs[second]).dropna().abs().groupby("corpus", sort=False).max()
-
-
-def told_spread(scores: pd.DataFrame, source: str) -> list[str]:
-    """'imdb: F1 0.831 to 0.880, AUC 0.939 to 0.940 (5 seeds)', a text a data set: lowest and highest seed."""
-    return [
-        f"{corpus}: F1 {part['f1'].min():.3f} to {part['f1'].max():.3f}, "
-        f"AUC {part['auc'].min():.3f} to {part['auc'].max():.3f} ({seeds_in_words(len(part))})"
-        for corpus, part in scores[scores["source"] == source].groupby("corpus", sort=False)
-    ]
