@@ -226,7 +226,7 @@ def test_other_encoders_and_attentions_are_kept_apart():
         ("cnn", "dot"), "ours"
     ] == pytest.approx(0.9)
     assert web.loc[("cnn", "tanh"), "unjudged"] == "no run" and np.isnan(web.loc[("cnn", "tanh"), "ours"])
-    assert web.loc[("cnn", "dot"), "page"] == "jain/appendix-correlation"
+    assert web.loc[("cnn", "dot"), "page"] == "jain/gallery"
 
 
 def test_a_corpus_without_runs_is_not_rerun():

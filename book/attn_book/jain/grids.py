@@ -9,7 +9,7 @@ from attn_book.reported import FINAL_RUN, reported
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.experiments import edges
-from attn_core.index import numbers, over_seeds, runs
+from attn_core.index import measures, numbers, over_seeds, runs
 
 CORPORA = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
 UNRUN = ("diabetes", "anemia", "adr", "cnn")
@@ -69,7 +69,7 @@ class Grid:
         where = {"corpus": self.corpora, "encoder": list(ENCODER), "attention": list(ATTENTION)}
         self.models = dict(list(runs(**where).groupby(MODEL, sort=False)))
         stored = {stored_at(kind, epsilon) if kind.startswith(("jsd_", "ratio_")) else kind for kind, _ in MEANS}
-        rows = numbers(stored, "any", "any", "any", **where)
+        rows = numbers(stored & set(measures()["measure"]), "any", "any", "any", **where)
         rows = rows.assign(measure=rows["measure"].str.partition("@")[0])
         shown = {(name, group) for name in self.corpora for group in (*groups(name), "all")}
         rows = rows[[pair in shown for pair in zip(rows["corpus"], rows["predicted"], strict=True)]]
