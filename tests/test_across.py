@@ -10,7 +10,6 @@ from scorecard_runs import scored_rows
 
 from attn_book import across, figures, weak
 from attn_book import words as wording
-from attn_book.jain import tables as jain_tables
 from attn_core.archive import Result
 from attn_core.errors import AttnError
 from attn_core.experiments.reach import one_token_outputs
@@ -135,20 +134,6 @@ def test_models_no_better_than_the_largest_class_are_named():
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-def test_data_sets_by_the_side_of_a_threshold():
-    rows = scored_rows(corpus=["sst", "imdb", "20news", "agnews", "cnn"], ours=[0.8, 0.2, 0.5, 0.9, np.nan],
-                       low=[0.7, 0.1, 0.4, 0.8, np.nan], high=[0.9, 0.3, 0.6, 1.1, np.nan],
-                       n_seeds=[5, 5, 5, 3, 0])  # fmt: skip
-    found = jain_tables.sided(rows, 0.5)
-    told = ["80% (70% to 90%)", "20% (10% to 30%)", "50% (40% to 60%)", "90% (3 seeds)"]
-    assert found.set_index("corpus")["told"][["sst", "imdb", "20news", "agnews"]].tolist() == told
-    sides = {"sst": "above", "imdb": "below", "20news": "contains", "agnews": "few"}
-    assert found.set_index("corpus")["side"].to_dict() == sides
-    near = jain_tables.sided(rows[:1].assign(low=0.504), 0.5)["told"]
-    assert near.tolist() == ["80.0% (50.4% to 90.0%)"], "no interval is rounded onto the threshold"
-    assert jain_tables.sided(rows[:0], 0.5).empty
-
-
 def one_bin() -> pd.DataFrame:
     """The scored median of SST's negative documents in the lowest bin of Figure 6."""
     return scored_rows(
@@ -158,15 +143,6 @@ def one_bin() -> pd.DataFrame:
         measure=["median_output_change"],
         ours=[0.05],
     )
-
-
-def test_medians_by_bin_keep_the_authors_where_nothing_was_rerun():
-    rows = one_bin()
-    panels = jain_tables.bin_panels(rows, "Figure 6")
-    assert panels["corpus"].nunique() == 12 and panels["mean"].notna().sum() == 1
-    row = panels.set_index(["label", "panel"])[["mean", "april", "final"]].round(2).loc
-    assert [*row["sst negative", "[0.00,0.25)"]] == [0.05, 0.02, 0.03]  # specification, section 6.5
-    assert np.isnan(row["cnn", "[0.75,1.00]"]["mean"]) and [*row["cnn", "[0.75,1.00]"]][1:] == [0.91, 0.88]
 
 
 # ---- outputs that single tokens reach --------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_live_times():
 
 
 def test_archived_seconds_come_from_records(tmp_path, monkeypatch):
-    from test_panels import store_run
+    from conftest import store_run
 
     from attn_core.runs import Run
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 
 import pytest
-from golden import ROOT, alike, differences, digests, executed, is_dropped, printed, read, stored_tables
+from golden import RENAMED, ROOT, alike, differences, digests, executed, is_dropped, printed, read, stored_tables
 
 from attn_book import build
 from attn_book.scorecard import scorecard
@@ -38,7 +38,7 @@ def test_a_page_prints_what_it_printed(page, common):
 
 def test_every_row_of_the_scorecard_is_what_it_was():
     rows = json.loads(scorecard().to_json(orient="records"))
-    golden = read("scorecard.json.xz")
+    golden = [row | {"page": RENAMED.get(row["page"], row["page"])} for row in read("scorecard.json.xz")]
     assert len(rows) == len(golden) == 1361
     changed = [
         (old["item"], old["corpus"], name, old[name], row.get(name))

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import plain
 import pytest
-from conftest import toy_pairs
-from test_panels import store_run
+from conftest import store_run, toy_pairs
 
 from attn_book.jain import premise
 from attn_core.runs import Run

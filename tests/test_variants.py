@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import toy_traces
-from test_panels import store_run
+from conftest import store_run, toy_traces
 
 from attn_book.jain import authors, variants
 from attn_core import archive, index, measures

@@ -30,6 +30,15 @@ def paper_sets() -> list[str]:
     return list(dict.fromkeys(reported("jain_table1_datasets")["corpus"]))
 
 
+NOT_RERUN = "not rerun"
+
+
+def ordered(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows with a column corpus, data sets in the order of the paper's Table 1."""
+    place = {name: i for i, name in enumerate(paper_sets())}
+    return rows.sort_values("corpus", key=lambda names: names.map(place), kind="stable")
+
+
 # ---- runs ------------------------------------------------------------------------------------------------------------
 
 

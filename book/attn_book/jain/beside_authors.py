@@ -12,9 +12,9 @@ import pandas as pd
 from attn_book.across import means_of_sets, paper_sets
 from attn_book.jain import authors, variants
 from attn_book.jain.grids import groups
-from attn_book.jain.tables import BINS, told_seeds
 from attn_book.words import ENCODER_NAMES, in_words, told
 from attn_core.archive import Result
+from attn_core.experiments import ATTENTION_BINS
 from attn_core.measures import seed_interval
 
 TAUS = {"tau_gradient": "tau_attention_gradient", "tau_loo": "tau_attention_loo"}
@@ -198,7 +198,7 @@ def medians(ours: Runs, fewest: int) -> pd.DataFrame:
     Columns corpus, group, label, april, final, ours (lists of four, NaN where there is none), n_seeds, rerun (whether
     the BiLSTM is stored). Bins of ours with fewer than `fewest` documents in some seed are left out.
     """
-    theirs, bins, rows = authors.quartiles_by_bin("median_output_change"), [name[:5] for name in BINS], []
+    theirs, bins, rows = authors.quartiles_by_bin("median_output_change"), [name[:5] for name in ATTENTION_BINS], []
     for name in paper_sets():
         found = ours.get((name, "lstm"), [])
         stored = authors.medians_by_bin(found, "median_change", fewest) if found else {}
@@ -251,3 +251,10 @@ def median_numbers(rows: pd.DataFrame) -> dict[str, str]:
         "text_names": ", ".join(others.loc[large, "label"]),
         "not_rerun": ", ".join(dict.fromkeys(rows.loc[~rows["rerun"], "corpus"])) or "none",
     }
+
+
+def told_seeds(seeds: tuple[int, ...]) -> str:
+    """'5 seeds', 'seed 10 only', or that no seed is shared."""
+    if len(seeds) == 1:
+        return f"seed {seeds[0]} only"
+    return f"{len(seeds)} seeds" if seeds else "no seed that all sets have"

@@ -1,16 +1,44 @@
 """Figures that hold one number of several runs side by side: against training size, cell by cell, bin by bin.
 
-Like panels.py they return nothing and leave the figure open.
+They return nothing and leave the figure open, for a notebook to show it.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from attn_book.figures import AUTHORS, OURS, WIDTH
-from attn_book.jain.panels import SMALL, authors_points, interval
 from attn_core.measures import seed_interval
+
+SMALL = 10.5
+
+
+def interval(ax: Axes, y: float, values: np.ndarray, shade: str) -> None:
+    """Mean over seeds with its Student t interval, none below three seeds; an open point for fewer than five."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return
+    low, high = seed_interval(values)
+    ax.plot([low, high], [y, y], color=shade, linewidth=2.2, solid_capstyle="butt")
+    face = shade if len(values) >= 5 else "white"
+    ax.plot(values.mean(), y, "o", color=shade, markerfacecolor=face, markersize=5, clip_on=False)
+
+
+def authors_points(ax: Axes, y: float, points: dict[str, float]) -> None:
+    """Values of the authors' runs by snapshot, as open squares (April) and diamonds (final)."""
+    for snapshot, point in points.items():
+        if np.isfinite(point):
+            ax.plot(
+                point,
+                y,
+                AUTHORS[snapshot][0],
+                markerfacecolor="none",
+                markeredgecolor="black",
+                markersize=6.5,
+                markeredgewidth=1.1,
+            )
 
 
 def sizes(

@@ -5,8 +5,8 @@ import pandas as pd
 
 from attn_book import across
 from attn_book import words as wording
+from attn_book.across import NOT_RERUN, ordered
 from attn_book.data_counts import other_data
-from attn_book.jain.tables import NOT_RERUN, ordered
 from attn_book.reported import reported
 from attn_core.archive import Result
 from attn_core.corpora import catalogue

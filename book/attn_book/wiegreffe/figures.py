@@ -11,7 +11,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from attn_book.figures import CLASS_COLOURS, CONTROL, OURS, PAPER, author_handle
-from attn_book.jain.panels import violin
 from attn_core.experiments import ATTENTION_BINS, attention_bin, frontier
 
 KINDS = {
@@ -21,6 +20,8 @@ KINDS = {
     "search": ("#d55e00", "P", "per-document search"),
 }
 """Points of the trade-off: colour, marker, name. Forms as in the paper, colours safe for colour-blind readers."""
+
+FEWEST_IN_VIOLIN = 10
 
 FRONTIERS = {"best sharing": ("black", "-"), "same epsilon": ("black", ":")}
 
@@ -62,6 +63,20 @@ def violins(
     if medians["theirs"].notna().any():
         handles.append(author_handle("D", "the paper's median"))
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=9)
+
+
+def violin(ax: Axes, values: np.ndarray, y: float, step: float, shade: str) -> None:
+    """One violin with its number of documents; too few to estimate a density are points."""
+    if len(values) >= FEWEST_IN_VIOLIN and np.ptp(values) > 0:
+        body = ax.violinplot(
+            values, positions=[y], orientation="horizontal", widths=0.95 * step, showextrema=False, points=60
+        )
+        body["bodies"][0].set(facecolor=shade, alpha=0.4, edgecolor="none")
+    elif len(values):
+        ax.plot(values, np.full(len(values), y), ".", color=shade, markersize=3)
+    if len(values):
+        ax.annotate(f"{len(values)}", (1.0, y), xycoords=("axes fraction", "data"), fontsize=8.5, va="center",
+                    xytext=(2, 0), textcoords="offset points", color=shade)  # fmt: skip
 
 
 def trade_off(
