@@ -1,4 +1,4 @@
-"""The verdict matrix and its sentences: numbers are flipped, and the words follow."""
+"""The verdict matrix: what passes, what counts, where its numbers come from."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from scorecard_runs import whole
 from wiegreffe_results import curve
 
 from attn_book import weak
-from attn_book.debate import matrix, matrix_words, verdict
+from attn_book.debate import matrix, matrix_words
 from attn_book.reported import reported
 from attn_book.wiegreffe import runs as wiegreffe_runs
 from attn_core.measures import seed_interval
@@ -26,12 +26,6 @@ def cells(*rows) -> pd.DataFrame:
 
 
 HIGH, LOW, WIDE = [0.8, 0.81, 0.79, 0.8, 0.8], [0.2, 0.21, 0.19, 0.2, 0.2], [0.1, 0.9, 0.5, 0.2, 0.8]
-ANSWERS = {
-    "tasks": verdict.Answer(verdict.DECIDED, "Attention is needed on sst."),
-    "encoders": verdict.Answer(verdict.WAITING, "x"),
-    "transfer": verdict.Answer(verdict.WAITING, "y"), "capacity": verdict.Answer(verdict.UNDECIDED, "On sst …"),
-}  # fmt: skip
-
 
 @pytest.mark.parametrize(
     ("test", "values", "expected"),
@@ -66,53 +60,6 @@ def test_mirrored_values_mirror_the_verdict(values, test):
     assert second == {"passes": "fails", "fails": "passes"}.get(first, first)
 
 
-def test_sentences_follow_the_numbers():
-    every = [
-        ("gradients", "sst", "lstm", LOW),
-        ("gradients", "sst", "average", HIGH),
-        ("necessary", "sst", "lstm", HIGH),
-        ("stable", "imdb", "lstm", HIGH[:2]),
-    ]
-    told = matrix_words.sentences(cells(*every), ANSWERS)
-    assert len(told) == 5
-    assert told[0].startswith("The papers' 9 tests, ")
-    assert "; 2 have cells that can be judged on the papers' own data" in told[0]
-    assert told[0].endswith("of these 3 cells attention passes 2, fails 1 and leaves 0 undecided.")
-    assert ": BiLSTM 0 of 1 passed; Average 1 of 1 passed." in told[1]
-    assert "be needed for the score, stay near the base's under further seeds, " in told[2]
-    assert told[2].endswith("and help another model, word by word: 1 of 1 passed.")
-    rows = matrix_words.by_tests(cells(*every)).splitlines()
-    assert "| {ref}`be needed for the score <wiegreffe-uniform>` | 1 | 0 | 0 | – | – | – |" in rows
-    assert "| {ref}`stay near the base's under further seeds <wiegreffe-variance>` | – | – | – | – | – | – |" in rows
-    assert "| {ref}`rank words like gradients <jain-correlation>` | 1 | 1 | 0 | – | – | – |" in rows
-    assert (
-        "name a top item that flips more decisions than a random one (no cell can be judged yet) and order" in told[3]
-    )
-    assert (
-        "1 is decided on some data set at least (which tasks need attention), 1 has numbers that decide nothing "
-        "(whether capacity eases adversaries), 2 wait for runs (what encoders do to it, whether weights" in told[4]
-    )
-    counting = " ".join(matrix_words.counting(cells(*every)))
-    assert "own data (sst): 3 cells of 2 tests; 1 more wait" in counting and counting.endswith("nothing: none.")
-    others = cells(
-        ("gradients", "sst", "lstm", HIGH),
-        ("gradients", "sst", "average", LOW),
-        ("necessary", "sst", "lstm", [0.0] * 5),
-        ("guide", "sst", "lstm", [-v for v in WIDE[1:]] + WIDE),
-    )
-    flipped = matrix_words.sentences(others, {"tasks": verdict.Answer(verdict.UNDECIDED, "z")})
-    assert flipped[0].endswith("of these 4 cells attention passes 1, fails 2 and leaves 1 undecided.")
-    assert ": BiLSTM 1 of 1 passed; Average 0 of 1 passed." in flipped[1]
-    assert flipped[2].endswith("and help another model, word by word: 0 of 2 passed, 1 undecided.")
-    rows = matrix_words.by_tests(others).splitlines()
-    assert "| {ref}`be needed for the score <wiegreffe-uniform>` | 0 | 1 | 0 | – | – | – |" in rows
-    assert "| {ref}`help another model, word by word <wiegreffe-guides>` | 0 | 0 | 1 | – | – | – |" in rows
-    nothing = (
-        "none is decided on some data set at least, 1 has numbers that decide nothing (which tasks need attention)"
-    )
-    assert flipped[4].endswith(f"{nothing}, none waits for runs.")
-
-
 def test_reported_and_generated_cells_are_never_counted():
     own = cells(("gradients", "sst", "lstm", LOW))
     more = pd.concat(
@@ -124,7 +71,6 @@ def test_reported_and_generated_cells_are_never_counted():
         ]
     )
     assert matrix.counts(more) == matrix.counts(own)
-    assert matrix_words.sentences(more, ANSWERS) == matrix_words.sentences(own, ANSWERS)
     assert matrix_words.told_cell(list(more.itertuples())[2]).endswith("(reported)")
 
 
@@ -142,14 +88,7 @@ def test_other_data_are_marked_and_in_no_count():
         and matrix.counts(found)["fails"] == 1
         and matrix.counts(found, own=False)["fails"] == 1
     )
-    assert "fails 1 and leaves" in matrix_words.sentences(found, ANSWERS)[0]
-    assert "0 pass, 1 fail, 0 are undecided and 0 wait" in " ".join(matrix_words.counting(found))
     assert matrix.counts(found.assign(data="same"))["passes"] == 1
-    amazon = cells(("order", "amazon", "han_rnn", [-v for v in LOW])).assign(data="subset")
-    assert "order items better than gradients (1 of 1 passed);" in matrix_words.sentences(amazon, ANSWERS)[3]
-    assert "order items better than gradients <serrano-sets>` | – | – | – | 1 | 0 | 0 |" in matrix_words.by_tests(
-        amazon
-    )
 
 
 def test_marks_of_the_matrix_are_the_scorecards():
@@ -181,7 +120,6 @@ def test_cells_of_serrano_have_their_data_and_weak_models_stand_beside():
         ["top item", "han_rnn", "passes", "subset"], ["top item", "flan_rnn", "weak", "subset"],
     ]  # fmt: skip
     assert matrix.counts(found, own=False)["passes"] == 1
-    assert matrix_words.counting(found)[-1].endswith("enter nothing: amazon FLANrnn.")
     assert matrix_words.told_cell(list(own.itertuples())[1]).endswith("5 seeds, subset, weak model")
 
 
@@ -228,8 +166,6 @@ def test_the_authors_choice_of_checkpoint_is_told_beside_and_never_counted():
     )
     found = found.assign(data="same")
     assert matrix.counts(found) == matrix.counts(found.iloc[:1]) and found["lies"].tolist() == ["open", "fails"]
-    assert matrix_words.sentences(found, ANSWERS)[2].endswith(": 0 of 1 passed, 1 undecided.")
-    assert "be needed for the score <wiegreffe-uniform>` | 0 | 0 | 1 | – " in matrix_words.by_tests(found)
 
 
 def test_thresholds_are_those_of_the_rules():

@@ -170,12 +170,6 @@ def grouped(table: pd.DataFrame, corpus: str) -> pd.DataFrame:
     return table.assign(predicted=0) if catalogue.corpus(corpus).task == "question" else table
 
 
-def predicted_groups(corpus: str) -> dict[str, str]:
-    """The same groups as they stand in summaries: value of `predicted` -> name; questions are 'all'."""
-    names = class_names(corpus)
-    return {"all": "all"} if catalogue.corpus(corpus).task == "question" else {str(k): v for k, v in names.items()}
-
-
 def authors(table: str, corpus: str, **where: object) -> pd.DataFrame:
     """Rows of the authors' own runs for the groups of `class_names`, with column label, matched by class name.
 
@@ -188,15 +182,6 @@ def authors(table: str, corpus: str, **where: object) -> pd.DataFrame:
         return rows[rows["class"] == "Overall"].assign(label=0)
     label = rows["class_name"].map({name: k for k, name in enumerate(entry.classes)})
     return rows.assign(label=label)[label.notna()].astype({"label": int})
-
-
-def both_runs(table: str, keys: list[str], **where: object) -> pd.DataFrame:
-    """Values of the authors' April and final runs in columns april and final, by the columns `keys`."""
-    rows = reported(table, **where)
-    rows = rows[rows["snapshot"].isin(RUNS_OF_THE_AUTHORS)]
-    rows = rows.assign(**{key: rows[key].fillna("all") for key in keys}, run=rows["snapshot"].map(RUNS_OF_THE_AUTHORS))
-    wide = rows.pivot_table(index=keys, columns="run", values="value", aggfunc="first")
-    return wide.reindex(columns=["april", "final"]).reset_index()
 
 
 # ---- numbers over seeds ----------------------------------------------------------------------------------------------

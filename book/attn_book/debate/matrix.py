@@ -17,6 +17,7 @@ from attn_book.reported import FINAL_RUN, reported
 from attn_book.weak import has_cells, weak_models
 from attn_book.wiegreffe.curves import climbs_read
 from attn_book.wiegreffe.runs import GATED, adversaries, f1_by_seed, guided_scores, of_role, planned_pairs
+from attn_book.words import ENCODERS, SETS
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.experiments import frontier
@@ -276,3 +277,26 @@ def counts(cells: pd.DataFrame, own: bool = True) -> dict[str, int]:
     found = {name: int((own["lies"] == name).sum()) for name in ("passes", "fails", "open", "few")}
     decided = found["passes"] + found["fails"]
     return found | {"decided": decided, "judged": decided + found["open"]}
+
+
+LEGEND = {"yes": "does it", "no": "does not", "part": "open", "void": "counted nowhere"}
+"""Colour of a cell of `shown` -> what it says."""
+
+
+def shown(cells: pd.DataFrame, encoders: list[str] | None) -> pd.DataFrame:
+    """Cells of some encoders (None: of all) as `tables.matrix` takes them; colours are keys of LEGEND.
+
+    void: a test that no attention can pass ('adversaries': with contributions dealt anew, or with 95 % of the weight on
+    the strongest word, the share is as high), SNLI, whose models hardly read the text that is attended to, models that
+    do not do their task, and fewer seeds than decide anything.
+    """
+    rows = cells[cells["kind"].isin(("ours", "weak")) & (cells["corpus"] != "planted")]
+    rows = rows[rows["encoder"].isin(encoders)] if encoders else rows
+    colour = rows["lies"].map({"passes": "yes", "fails": "no", "open": "part"}).fillna("void")
+    void = (rows["test"] == "adversaries") | (rows["corpus"] == "snli") | (rows["kind"] == "weak")
+    asks = rows["test"].map(lambda key: BY_KEY[key].asks)
+    names = [f"{SETS[corpus]}, {ENCODERS[encoder]}" for corpus, encoder in zip(rows["corpus"], rows["encoder"], strict=True)]
+    return rows.assign(
+        line="Does attention " + asks + "?", asks=asks, name_of=names, ours=rows["mean"], mark="",
+        colour=colour.mask(void, "void"), data=rows["data"].replace("", "same"),
+    )  # fmt: skip

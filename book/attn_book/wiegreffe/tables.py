@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from attn_book.reported import reported
-from attn_book.wiegreffe.runs import GATED, PAPER_SETS, f1_by_seed
+from attn_book.wiegreffe.runs import PAPER_SETS, f1_by_seed
 from attn_book.words import number as shown
-from attn_book.words import told
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import seed_interval
 
@@ -103,14 +102,3 @@ def digits(low: float, high: float, bound: float = MARGIN, form: str = ".3f") ->
     return form.replace(".3f", ".4f") if same else form
 
 
-def told_need(row) -> str:
-    """'sst: attention is not needed, gap 0.002 (0.001 to 0.003), 9 seeds'; row: of `gaps`."""
-    if not row.n_seeds:
-        return f"{row.corpus}: {NOT_RERUN if row.corpus in GATED else 'no run of both models'}"
-    if row.answer == OPEN:
-        missing = f"open, because planned pairs are missing ({row.n_seeds} of {row.n_planned} pairs)"
-        return f"{row.corpus}: {missing}, gap so far {told(row.gap, row.low, row.high, '.3f')}"
-    if not row.answer:
-        return f"{row.corpus}: too few seeds ({row.n_seeds})"
-    gap = told(row.gap, row.low, row.high, digits(row.low, row.high))
-    return f"{row.corpus}: {ANSWERS[row.answer]}, gap {gap}, {row.n_seeds} seeds"
