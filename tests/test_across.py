@@ -37,14 +37,6 @@ def test_the_authors_classes_are_matched_by_name_for_their_numbers_change():
     assert across.authors("jain_repo_svg_histogram_bins", "planted").empty
 
 
-def test_both_runs_of_the_authors_stand_side_by_side():
-    rows = across.both_runs("jain_repo_correlations", ["corpus", "class_name"], encoder="lstm", attention="tanh",
-                            measure="tau_gradient", statistic="mean").set_index(["corpus", "class_name"])  # fmt: skip
-    assert round(rows.loc[("sst", "negative"), "april"], 2) == 0.40  # Table 2
-    assert round(rows.loc[("sst", "negative"), "final"], 2) == 0.34  # specification, section 6.2
-    assert round(rows.loc[("snli", "contradiction"), "april"], 2) == 0.42
-
-
 def test_the_order_of_table_1():
     assert across.paper_sets()[:3] == ["sst", "imdb", "adr"] and len(across.paper_sets()) == 12
     assert across.in_order(["planted", "snli", "sst"]) == ["sst", "snli", "planted"]
