@@ -1,4 +1,4 @@
-"""The rules of a rewritten page (those that begin with a kicker): short prose, little code, most of it visible."""
+"""The rules of a rewritten page (those that show their experiment in ten lines): short prose, little code, most of it visible."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from attn_book import build, figures
 from attn_core.errors import AttnError
 
 ROOT = Path(__file__).parents[1]
-PAGES = [name for name, path in build.pages(ROOT).items() if "attn-kicker" in path.read_text(encoding="utf-8")]
+PAGES = [name for name, path in build.pages(ROOT).items() if "## In ten lines" in path.read_text(encoding="utf-8")]
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
 WORDS, LINES, WIDTH, VISIBLE = 900, 150, 72, 0.6
 
@@ -19,7 +19,8 @@ def parts(page: str) -> tuple[str, list, list]:
     cells = build.read_source(build.locate(page, ROOT)[1]).cells
     prose = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
     no_prose = r"```bash.*?```|\$\$.*?\$\$|<[^>]*>|\{[\w:,-]+\}`[^`]*`|^\(.*\)=$|:::.*|^:.*$"
-    prose = re.sub(no_prose, " ", prose, flags=re.S | re.M)
+    prose = re.sub(r"```bash.*?```|\$\$.*?\$\$|<[^>]*>", " ", prose, flags=re.S)
+    prose = re.sub(r"^\([\w-]+\)=$|^:.*$|^```.*$|\{[\w:,-]+\}`[^`]*`", " ", prose, flags=re.M)
     code = [cell for cell in cells if cell.cell_type == "code"]
     hidden = [bool(HIDDEN & set(cell.metadata.get("tags", []))) for cell in code]
     pick = lambda want: [cell.source for cell, is_hidden in zip(code, hidden, strict=True) if is_hidden == want]

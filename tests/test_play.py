@@ -1,4 +1,4 @@
-"""The arithmetic of the page's script (book/_static/attn-play.js) in node, against the package; the widget in a browser."""
+"""The arithmetic of the page's script (book/_static/attn-play.js) in node, against the package."""
 
 import html
 import json
@@ -52,8 +52,8 @@ def test_outputs_optima_and_locked_texts_are_those_of_the_package():
 
 @node
 def test_moving_a_weight_keeps_the_others_in_proportion():
-    code = "console.log(JSON.stringify([attn.moved([0.5, 0.3, 0.2], 0, 0.75), attn.moved([1, 0, 0], 0, 0.4), attn.moved([1], 0, 2)]))"
-    found = in_node(code, 0)
+    moves = "attn.moved([0.5, 0.3, 0.2], 0, 0.75), attn.moved([1, 0, 0], 0, 0.4), attn.moved([1], 0, 2)"
+    found = in_node(f"console.log(JSON.stringify([{moves}]))", 0)
     np.testing.assert_allclose(found[0], [0.75, 0.15, 0.1])
     np.testing.assert_allclose(found[1], [0.4, 0.3, 0.3])
     np.testing.assert_allclose(found[2], [1])

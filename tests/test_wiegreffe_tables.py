@@ -78,11 +78,8 @@ def test_other_peoples_numbers_bear_this_books_names():
 # ---- what ought to be there ------------------------------------------------------------------------------------------
 
 
-def test_gather_reads_the_runs_of_the_named_sets(monkeypatch):
-    there = [Run("sst", attention="uniform"), Run("imdb", seed=2)]
-    records = {run.key: result_of(run).record for run in there}
-    monkeypatch.setattr(wiegreffe_runs.archive, "keys", lambda store: list(records))
-    monkeypatch.setattr(wiegreffe_runs.archive, "read_record", lambda store, key: records[key])
+def test_gather_reads_the_runs_of_the_named_sets(stored):
+    stored([result_of(Run("sst", attention="uniform")), result_of(Run("imdb", seed=2))])
     assert wiegreffe_runs.gather(["sst"])[["corpus", "role"]].to_numpy().tolist() == [["sst", "uniform model"]]
     assert sorted(wiegreffe_runs.gather(["imdb", "sst"])["corpus"]) == ["imdb", "sst"] and not len(
         wiegreffe_runs.gather(["agnews"])

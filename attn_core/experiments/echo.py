@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from attn_core.experiments.tables import has_one_logit, one_logit, sigmoid, table, totals
-from attn_core.traces import Traces
+from attn_core.traces import NUMBERS, Traces
 
 MEASURES = ("echo", "locked", "flat_flips", "permutation_expected")
 
@@ -32,7 +32,11 @@ def echo(traces: Traces) -> pd.DataFrame:
     where equal weights would change the decision. permutation_expected: see there.
     """
     document = np.repeat(np.arange(len(traces)), traces.lengths)  # (T,)
-    alone = decisions(traces.decoded(traces.contribution.astype(np.float64), document))  # (T,)
+    alone = np.empty(len(document), np.int64)  # (T,)
+    widest = max(traces.contribution.shape[1], traces.classes)
+    for start in range(0, len(document), step := max(1, NUMBERS // widest)):  # bounds memory, changes no number
+        tokens = slice(start, start + step)
+        alone[tokens] = decisions(traces.decoded(traces.contribution[tokens].astype(np.float64), document[tokens]))
     same = alone == decisions(traces.logits)[document]
     flat = decisions(traces.logits_under(1 / traces.lengths[document])) != decisions(traces.logits)
     share = totals(same.astype(np.float64), traces.offsets) / traces.lengths

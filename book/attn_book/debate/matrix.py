@@ -295,8 +295,16 @@ def shown(cells: pd.DataFrame, encoders: list[str] | None) -> pd.DataFrame:
     colour = rows["lies"].map({"passes": "yes", "fails": "no", "open": "part"}).fillna("void")
     void = (rows["test"] == "adversaries") | (rows["corpus"] == "snli") | (rows["kind"] == "weak")
     asks = rows["test"].map(lambda key: BY_KEY[key].asks)
-    names = [f"{SETS[corpus]}, {ENCODERS[encoder]}" for corpus, encoder in zip(rows["corpus"], rows["encoder"], strict=True)]
+    names = rows["corpus"].map(SETS) + ", " + rows["encoder"].map(ENCODERS)
     return rows.assign(
         line="Does attention " + asks + "?", asks=asks, name_of=names, ours=rows["mean"], mark="",
         colour=colour.mask(void, "void"), data=rows["data"].replace("", "same"),
     )  # fmt: skip
+
+
+def lines(cells: pd.DataFrame) -> list[tuple]:
+    """Every cell of `shown` as a line of `tables.table`: test, model, number, interval, seeds, verdict."""
+    return [
+        (row.asks, row.name_of, f"{row.ours:.2f}", f"{row.low:.2f} to {row.high:.2f}", row.n_seeds, LEGEND[row.colour])
+        for row in shown(cells, None).itertuples()
+    ]
