@@ -77,10 +77,11 @@ def _claim_line(rows: pd.DataFrame, item: str, dealt: pd.DataFrame, sets: list[s
     theirs = [number(control[one], ".2f") if one in control else "–" for one in controls]
     told = f"{words[:1].upper()}{words[1:]} ({first.side} {first.reported:g}):"
     cells = "".join(f"<td{' class=theirs' * (i >= len(ours))}>{value}</td>" for i, value in enumerate(ours + theirs))
-    side, bar = f"--side: var(--attn-{colour})", "border-left: 6px solid var(--side)"
+    side = f"--side: var(--attn-{colour})"
+    cells = cells.replace("<td", '<td style="border-left: 6px solid var(--side)"', 1)
     return (f'<tr style="{side}"><th scope="row" colspan="{len(ours + theirs)}" style="white-space: normal">'
             f'{html.escape(told)} <b style="color: var(--side)">{where}{", dealt too" * bool(too)}</b></th></tr>'
-            f'<tr style="{side}; border-top: 0">{cells.replace("<td", f"<td style='{bar}'", 1)}</tr>')  # fmt: skip
+            f'<tr style="{side}; border-top: 0">{cells}</tr>')  # fmt: skip
 
 
 def fold(title: str, body: str) -> HTML:
