@@ -179,8 +179,11 @@ def signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
-def erased(ax: Axes, toy: pd.DataFrame, told: dict) -> np.ndarray:
-    """Under the words of `toy_bars`: an arrow from the output p to the output without each word. Returns the latter."""
+def erased(ax: Axes, toy: pd.DataFrame, told: dict, decision: bool = False) -> np.ndarray:
+    """Under the words of `toy_bars`: an arrow from the output p to the output without each word. Returns the latter.
+
+    decision: with a line at one half.
+    """
     part = toy["attention"] * toy["contribution"]
     logits = told["bias"] + (part.sum() - part) / (1 - toy["attention"])
     without = 1 / (1 + np.exp(-logits.to_numpy()))
@@ -188,12 +191,16 @@ def erased(ax: Axes, toy: pd.DataFrame, told: dict) -> np.ndarray:
     ax.set(xlim=(-1.25, 2.25), ylim=(0.16, 0.54))
     ax.plot([-0.85, 2.25], [told["p"]] * 2, color=RULE, linewidth=1.5, zorder=1)
     ax.text(-0.9, told["p"], f"p = {told['p']:.2f}", ha="right", va="center_baseline", color=QUIET)
+    if decision:
+        ax.plot([-0.85, 2.25], [0.5, 0.5], "--", color=INK, linewidth=1.2)
+        ax.text(2.25, 0.505, "positive", ha="right", va="bottom")
     for x, y, word in zip(np.linspace(-0.55, 2.0, len(toy)), without, toy["token"], strict=True):
-        up = y > told["p"]
+        up, long = y > told["p"], y > told["p"] + 0.1
         ax.annotate("", (x, y), (x, told["p"]), arrowprops={"arrowstyle": "-|>", "color": COLOURS["lstm"], "shrinkA": 0,
                                                             "shrinkB": 0, "linewidth": 2})  # fmt: skip
         label = f"without {word}\n{y:.2f}" if up else f"{y:.2f}\nwithout {word}"
-        ax.text(x, y + (0.012 if up else -0.012), label, ha="center", va="bottom" if up else "top", linespacing=1.15)
+        ax.text(x + 0.12 * long, y + (0 if long else 0.012 if up else -0.012), label, ha="left" if long else "center",
+                va="top" if long or not up else "bottom", linespacing=1.15)  # fmt: skip
     return without
 
 

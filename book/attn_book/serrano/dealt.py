@@ -79,7 +79,8 @@ def beside(test: Callable[[Traces], float], deals: int = 5, **where: object) -> 
     """A number of stored documents of several items by attention and by weights dealt anew, one row a model.
 
     where: which models, see `index.runs` (those that enter no claim are left out). Columns corpus, encoder, own, dealt
-    (means over seeds, and over deals within a seed), mean, low, high, n_seeds of their difference within seeds.
+    (means over seeds, and over deals within a seed), mean, low, high, n_seeds of their difference within seeds; fewest and
+    most: documents of a seed.
     """
     rows = []
     for (corpus, encoder), part in runs(**where).groupby(["corpus", "encoder"], sort=False):
@@ -87,11 +88,13 @@ def beside(test: Callable[[Traces], float], deals: int = 5, **where: object) -> 
             traces = obtain(Run(corpus, encoder, seed=seed)).traces
             traces = traces.take(np.flatnonzero(traces.lengths > 1))
             dealt = np.mean([test(weights_dealt_anew(traces, deal)) for deal in range(deals)])
-            own = test(traces)
-            rows.append({"corpus": corpus, "encoder": encoder, "seed": seed, "own": own, "dealt": dealt})
+            of_seed = {"own": test(traces), "dealt": dealt, "documents": len(traces)}
+            rows.append({"corpus": corpus, "encoder": encoder, "seed": seed} | of_seed)
     table = pd.DataFrame(rows).assign(value=lambda rows: rows["own"] - rows["dealt"])
-    means = table.groupby(["corpus", "encoder"])[["own", "dealt"]].mean()
-    return over_seeds(table, "corpus", "encoder").join(means, on=["corpus", "encoder"])
+    found = table.groupby(["corpus", "encoder"]).agg(
+        own=("own", "mean"), dealt=("dealt", "mean"), fewest=("documents", "min"), most=("documents", "max")
+    )
+    return over_seeds(table, "corpus", "encoder").join(found, on=["corpus", "encoder"])
 
 
 # ---- for pages -------------------------------------------------------------------------------------------------------
