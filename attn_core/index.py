@@ -27,9 +27,11 @@ import numpy as np
 import pandas as pd
 
 from attn_core import archive
+from attn_core import runs as run_names
 from attn_core.corpora import catalogue
 from attn_core.corpora.load import cache_folder, replacing, say
 from attn_core.errors import AttnError
+from attn_core.experiments.echo import MEASURES, echo
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
 from attn_core.runs import SEEDS, Run, from_dict, is_known
 
@@ -43,6 +45,9 @@ FREE = ("corpus", "encoder", "attention", "seed")
 
 ALONG = {"guide": ("base", "attention"), "divergence": ("base", "epochs"), "words": ("attention",)}
 """Fields that a guided network or an adversary has besides the one that is named."""
+
+BESIDE = ("jsd_beside", "tvd_beside")
+"""Measures of a record that stand beside those of the summary: means beside the run it is compared with."""
 
 GROUP = ("corpus", "encoder", "attention", "selection", "variant", "measure", "statistic", "predicted", "bin")
 """What may tell the rows of one seed apart."""
@@ -78,10 +83,10 @@ def runs(**where: object) -> pd.DataFrame:
         table = table[_among(table[name], values)]
     if not named & {"key", "variant"}:
         named |= {other for name in named for other in ALONG.get(name, ())}
-        table = table[[set(differs.split()) <= named for differs in table["differs"]]]
+        table = table[np.array([set(differs.split()) <= named for differs in table["differs"]], bool)]
         if "seed" not in named:
             table = table[table["seed"].isin(SEEDS)]
-    return table.drop(columns="differs").reset_index(drop=True)
+    return table.drop(columns=["differs", "record"]).reset_index(drop=True)
 
 
 def numbers(
@@ -120,6 +125,42 @@ def numbers(
     return pd.concat([fields_of.reset_index(drop=True), found.drop(columns="key").reset_index(drop=True)], axis=1)
 
 
+def has(name: str) -> set[str]:
+    """The measures (or statistics, classes, bins) that some stored run has."""
+    return set(_everything()[1][name].cat.categories)
+
+
+def results(keys: Iterable[str], summaries: bool = True) -> list[archive.Result]:
+    """Stored runs by record and summary alone, in the order of the keys, from the tables: no folder is read again.
+
+    summaries False: by record alone. KeyError for a run that is not stored.
+    """
+    table, values = _everything()
+    places, rows, found = _places(values), table.set_index("key"), []
+    for key in keys:
+        record, source = json.loads(rows.at[key, "record"]), rows.at[key, "source"]
+        if not summaries:
+            found.append(archive.Result(record, None, None, None, source))
+            continue
+        part = values.iloc[places[key]]
+        part = part[~part["measure"].isin([*_scores(record), *BESIDE, *MEASURES])]
+        summary = part.astype(dict.fromkeys(NAMES, object)).reset_index(drop=True)
+        summary = summary.rename(columns={"statistic": "measure", "measure": "statistic"})
+        summary = summary[["statistic", "predicted", "bin", "measure", "value"]] if len(summary) else None
+        found.append(archive.Result(record, None, None, summary, source))
+    return found
+
+
+def _places(values: pd.DataFrame) -> dict[str, slice]:
+    """Where each run's rows stand; they are together."""
+    if "places" not in values.attrs:
+        codes = values["key"].cat.codes.to_numpy()
+        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+        ends, names = np.r_[starts[1:], len(codes)], values["key"].cat.categories[codes[starts]]
+        values.attrs["places"] = {name: slice(a, b) for name, a, b in zip(names, starts, ends, strict=True)}
+    return values.attrs["places"]
+
+
 def measures() -> pd.DataFrame:
     """What `numbers` can be asked for: measure, its statistics in one text, and how many stored runs have it."""
     table = _everything()[1]
@@ -138,7 +179,8 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     """
     unknown = [name for name in by if name not in rows]
     if unknown:
-        raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {', '.join(map(str, rows.columns))}")
+        known = ", ".join(map(str, rows.columns))
+        raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {known}")
     found = []
     for names, part in rows.groupby(list(by), sort=False) if by else [((), rows)]:
         if "seed" in part and part["seed"].duplicated().any():
@@ -147,18 +189,20 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
         values = part["value"].to_numpy(float)
         low, high = seed_interval(values)
         found.append([*names, values.mean(), low, high, len(values), part["value"].std(ddof=1)])
-    return pd.DataFrame(found, columns=[*by, "mean", "low", "high", "n_seeds", "std"])
+    numbers = dict.fromkeys(("mean", "low", "high", "std"), float) | {"n_seeds": int}
+    return pd.DataFrame(found, columns=[*by, "mean", "low", "high", "n_seeds", "std"]).astype(numbers)
 
 
-def side(rows: pd.DataFrame, threshold: float | pd.Series) -> pd.Series:
-    """On which side of a threshold the whole interval of each row lies: 'above', 'below', or 'around' it.
+def side(rows, threshold: float | pd.Series, fewest: int = HEADLINE_SEEDS) -> pd.Series | str:
+    """On which side of a threshold the whole interval lies: 'above', 'below', or 'around' it. The only judge.
 
-    rows: columns low, high, n_seeds (`over_seeds`). 'few' where fewer than HEADLINE_SEEDS seeds, or no interval, decide
-    nothing.
+    rows: a table with columns low, high and n_seeds (`over_seeds`), or one row of it. 'few' where fewer than `fewest`
+    seeds, or no interval, decide nothing; fewest 0: intervals that are not over seeds, n_seeds is not asked.
     """
-    decided = (rows["n_seeds"] >= HEADLINE_SEEDS) & rows["low"].notna()
-    found = np.select([~decided, rows["low"] > threshold, rows["high"] < threshold], ["few", "above", "below"], "around")
-    return pd.Series(found, index=rows.index, dtype=object)
+    low, high = np.asarray(rows.low, float), np.asarray(rows.high, float)
+    few = ~np.isfinite(low) | ((np.asarray(rows.n_seeds) < fewest) if fewest else False)
+    found = np.select([few, low > threshold, high < threshold], ["few", "above", "below"], "around")
+    return pd.Series(found, index=rows.index, dtype=object) if isinstance(rows, pd.DataFrame) else str(found)
 
 
 def difference(run: Run) -> tuple[tuple[str, object], ...]:
@@ -201,8 +245,7 @@ def data_kind(record: dict) -> str:
 @cache
 def printed_sizes() -> dict[str, dict[str, float]]:
     """corpus -> split -> documents of Jain & Wallace's Table 1, with the corrections of its slips."""
-    folder = archive.archive_folder().parent / "reported"
-    rows = pd.read_csv(folder / "tolerances.csv", usecols=["corpus", "group", "measure", "reference"])
+    rows = pd.read_csv(archive.reported_folder() / "tolerances.csv", usecols=["corpus", "group", "measure", "reference"])
     rows = rows[rows["measure"].isin(("train_size", "test_size"))]
     last = rows.groupby(["corpus", "measure", "group"], sort=False)["reference"].last()  # corrections stand behind
     sizes = last.groupby(level=["corpus", "measure"]).sum()
@@ -261,12 +304,17 @@ def _code() -> str:
 def _everything() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tables over the archive and the cache; a run that both hold counts once, as archived."""
     stores = [store for store in (archive.archive_folder(required=False), archive.cache_store()) if store is not None]
-    return _joined(tuple((str(store), store.stat().st_mtime_ns) for store in stores if store.is_dir()))
+    return _joined(tuple((str(store), store.stat().st_mtime_ns) for store in stores if store.is_dir()), _names())
+
+
+def _names() -> tuple[str, ...]:
+    """Corpora, encoders and attentions that this process knows: runs of others have no place in its tables."""
+    return (*sorted(catalogue.CATALOGUE), *run_names.ENCODERS, *run_names.HIERARCHICAL, *run_names.ATTENTIONS)
 
 
 @lru_cache(maxsize=4)
-def _joined(stores: tuple[tuple[str, int], ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The tables of some stores together; their times of change, which move when a run comes or goes, are the key."""
+def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The tables of some stores together. The key: their times of change, which move when a run comes or goes; names."""
     parts = [_of_store(Path(store)) for store, _ in stores]
     if not parts:
         raise AttnError("nothing is stored: neither data/archive nor a cached run is at hand")
@@ -276,6 +324,11 @@ def _joined(stores: tuple[tuple[str, int], ...]) -> tuple[pd.DataFrame, pd.DataF
         theirs = theirs[theirs["key"].isin(more["key"])]
         if len(more):
             table, values = pd.concat([table, more]), pd.concat([_plain(values), _plain(theirs)])
+    return ordered(table, values)
+
+
+def ordered(table: pd.DataFrame, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both tables as they are asked: runs by corpus, encoder and attention, seeds in the book's order."""
     place = {seed: k for k, seed in enumerate(SEEDS)}
     table = table.assign(place=table["seed"].map(place).fillna(len(SEEDS)))
     table = table.sort_values(["corpus", "encoder", "attention", "place", "seed", "key"], kind="stable")
@@ -289,14 +342,15 @@ def _plain(values: pd.DataFrame) -> pd.DataFrame:
 def _of_store(store: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two tables of one store, from the cache where it holds those of this very listing, else made."""
     listing = _listing(store)
-    digest = hashlib.sha256(json.dumps([str(store), listing]).encode() + Path(__file__).read_bytes()).hexdigest()
+    digest = hashlib.sha256(json.dumps([str(store), listing, _names()]).encode() + Path(__file__).read_bytes()).hexdigest()
     folder = cache_folder() / "index" / hashlib.sha256(str(store).encode()).hexdigest()[:10]
     paths = [folder / f"{digest[:16]}-{name}.parquet" for name in ("runs", "numbers")]
     try:
         return pd.read_parquet(paths[0]), pd.read_parquet(paths[1])
     except (OSError, ValueError):  # none yet, or damaged: made anew
         pass
-    tables = tables_of(archive.read(store, key, whole=False) for key, _ in listing)
+    own = lambda key: store.name != "runs" and (store / key / "traces.parquet").is_file()  # the cache's are whole sets
+    tables = tables_of(archive.read(store, key, whole=own(key)) for key, _ in listing)
     try:
         for old in folder.glob("*.parquet"):
             old.unlink(missing_ok=True)
@@ -322,7 +376,8 @@ def _listing(store: Path) -> list[tuple[str, list]]:
 def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tables of some results: their records and, where they have one, their summaries.
 
-    The first has a column differs besides those of `runs`: the fields off their defaults, with blanks between.
+    The first has two columns besides those of `runs`: differs (the fields off their defaults, with blanks between) and
+    record (as JSON).
     """
     rows, parts = [], []
     for result in results:
@@ -331,21 +386,37 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
             continue
         run = from_dict(record["run"])
         scores, beside = _scores(record), {name: record.get("against", {}).get(name) for name in ("jsd", "tvd")}
-        rows.append(_row(run, result) | scores | beside)
+        rows.append(_row(run, result) | scores | beside | {"record": json.dumps(record)})
         if result.summary is not None:
             own = result.summary.rename(columns={"statistic": "measure", "measure": "statistic"})
             parts.append(own.assign(key=record["key"]))
+        if result.traces is not None and (result.summary is None or "echo" not in set(result.summary["statistic"])):
+            parts.append(_echoes(result))
         scores |= {f"{name}_beside": value for name, value in beside.items() if value is not None}
         statistic = ["mean" if name.endswith("_beside") else "value" for name in scores]
-        whole = {"key": record["key"], "measure": list(scores), "statistic": statistic, "predicted": "all", "bin": "all"}
-        parts.append(pd.DataFrame(whole | {"value": np.array(list(scores.values()), float)}))
+        whole = {"key": record["key"], "measure": list(scores), "statistic": statistic}
+        values = np.array(list(scores.values()), float)
+        parts.append(pd.DataFrame(whole | {"predicted": "all", "bin": "all", "value": values}))
     columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "data"]
-    columns += ["n_train", "n_dev", "n_test", "epochs_trained", "accuracy", "macro_f1", "auc", "jsd", "tvd"]
-    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
+    columns += ["n_train", "n_dev", "n_test", "epochs_trained", "accuracy", "macro_f1", "auc", "jsd", "tvd", "record"]
+    table = pd.DataFrame(rows, columns=list(dict.fromkeys([*columns, *(name for row in rows for name in row)])))
     table = table.astype(dict.fromkeys(("divergence", "base_divergence", "jsd", "tvd", "auc"), float))
     columns = ["key", *NAMES, "value"]
     values = pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
     return table, values.astype({"value": float} | dict.fromkeys((*NAMES, "key"), "category"))
+
+
+def _echoes(result: archive.Result) -> pd.DataFrame:
+    """The measures of `experiments.echo` over the documents whose traces are kept, for runs stored before these were.
+
+    Documents of one item are left out for Serrano & Smith's models, as in their other numbers.
+    """
+    table = echo(result.traces)
+    table = table[table["n"] > 1] if result.record["run"]["encoder"].startswith(("han_", "flan_")) else table
+    known = table[list(MEASURES)].dropna(axis=1, how="all")
+    told = {"n": known.count().astype(float), "mean": known.mean(), "std": known.std(ddof=0)}
+    rows = pd.DataFrame(told).rename_axis("measure").reset_index().melt("measure", var_name="statistic")
+    return rows.assign(key=result.record["key"], predicted="all", bin="all")
 
 
 def _row(run: Run, result: archive.Result) -> dict:

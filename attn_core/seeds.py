@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from attn_core import archive
+from attn_core import index
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import seed_interval
-from attn_core.runs import SEEDS, AbsentRun, Run, from_dict, is_known, obtain
+from attn_core.runs import SEEDS, AbsentRun, Run, from_dict, obtain
 
 LOSSES_ALIKE = 0.001
 """Two trainings of a seed count as one while their losses lie this close: rounding differs from version to version."""
@@ -81,10 +81,8 @@ def stored_summaries(families: tuple[str, ...] = FAMILIES[:2]) -> list[Result]:
 
     Without those of corpora, encoders and attentions that this process does not know.
     """
-    store = archive.archive_folder()
-    found = [archive.read(store, key, whole=False) for key in archive.keys(store)]
-    found = [result for result in found if is_known(result.record["run"])]
-    return [result for result in found if from_dict(result.record["run"]).family in families]
+    keys = index.runs(source="archive", family=list(families), variant="any")["key"]
+    return index.results(sorted(keys))
 
 
 def summary_of(result: Result) -> pd.DataFrame:

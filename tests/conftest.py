@@ -11,6 +11,7 @@ import hypothesis
 import numpy as np
 import pytest
 
+from attn_core import archive, index
 from attn_core.corpora import official
 from attn_core.corpora.sources import Source
 from attn_core.traces import Traces
@@ -26,6 +27,39 @@ hypothesis.settings.load_profile("fixed")
 def private_cache(tmp_path, monkeypatch):
     """No test reads or writes the user's cache."""
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def stored(monkeypatch):
+    """Makes the given results all that the archive and the index of numbers hold: stored(*lists of results)."""
+    from attn_book.wiegreffe import runs as wiegreffe
+
+    def hold(*parts):
+        held = {}
+        for result in (result for part in parts for result in part):
+            layers = {"traces.parquet": result.traces, "against.parquet": result.against}
+            files = {name: "made up" for name, table in layers.items() if table is not None}
+            held[result.key] = replace(result, record=result.record | {"files": files})
+        tables = index.ordered(*index.tables_of(held.values()))
+        monkeypatch.setattr(index, "_everything", lambda: tables)
+        monkeypatch.setattr(archive, "read", lambda store, key, whole=True: held[key])
+        wiegreffe.searched_once.cache_clear()
+        return list(held.values())
+
+    yield hold
+    wiegreffe.searched_once.cache_clear()
+
+
+@pytest.fixture
+def scored(stored):
+    """The scorecard of the given results alone: scored(results, paper)."""
+    from attn_book.scorecard import scorecard
+
+    def score(results, paper=None):
+        stored(results)
+        return scorecard(paper=paper)
+
+    return score
 
 
 @pytest.fixture

@@ -1,52 +1,49 @@
-"""Made-up archived runs for the tests of the scorecard: the papers' sizes, one value for every statistic."""
+"""Made-up archived runs for the tests of the scorecard: the papers' sizes, one value for every measure."""
 
 import numpy as np
 import pandas as pd
 
-from attn_book import data_counts, scorecard
+from attn_book.derived import COUNTED
+from attn_book.reported import reported
 from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
+from attn_core.index import printed_sizes
 from attn_core.runs import SEEDS, Run, as_dict
 
 PUBLIC = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
+
+RULES = reported("tolerances", paper="jain")
+MEASURES = sorted(set(RULES["measure_ours"]) - {*COUNTED, "accuracy", "macro_f1"})
+STATISTICS = (
+    "mean", "std", "median", "q25", "q75", "share_significant", "share_below_0.1", "share_above_0.4",
+)  # fmt: skip
+BINS = ("all", "[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
 
 
 def result_of(
     corpus="sst", encoder="lstm", seed=10, values=None, statistics=None, attention="tanh", n_in_bin=50, **fields
 ):
-    """An archived run whose summary holds one value for every statistic, class, bin and measure.
+    """An archived run whose summary holds one value of every measure, for all statistics, classes and bins.
 
-    values: statistic -> value, or (statistic, predicted) -> value; others have 0.5.
+    values: measure -> value, or (measure, predicted) -> value; others have 0.5.
     """
     values = values or {}
     run = Run(corpus, encoder, attention, seed, **fields)
     entry, rows = CATALOGUE[corpus], []
-    labels = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
-    for statistic in {*scorecard.STATISTIC.values()} - {"macro_f1"}:
+    for measure in MEASURES:
         for predicted in ("all", *map(str, range(len(entry.classes)))):
-            value = values.get((statistic, predicted), values.get(statistic, 0.5))
-            for label in ("all", *labels):
-                measures = (
-                    "mean",
-                    "std",
-                    "median",
-                    "q25",
-                    "q75",
-                    "share_significant",
-                    "share_below_0.1",
-                    "share_above_0.4",
-                )
-                rows += [(statistic, predicted, label, measure, value) for measure in measures]
-                rows.append((statistic, predicted, label, "n", float(n_in_bin)))
-    summary = pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"])
+            value = values.get((measure, predicted), values.get(measure, 0.5))
+            for label in BINS:
+                rows += [(measure, predicted, label, statistic, value) for statistic in STATISTICS]
+                rows.append((measure, predicted, label, "n", float(n_in_bin)))
+    summary = pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"])  # the files' names
     sizes = statistics or whole(corpus)
     record = {
         "key": run.key,
         "run": as_dict(run),
         "accuracy": values.get("accuracy", 0.8),
         "statistics": sizes,
-        "n_train": sizes["splits"]["train"]["documents"],
-        "n_test": sizes["splits"]["test"]["documents"],
+        **{f"n_{name}": sizes["splits"].get(name, {"documents": 0})["documents"] for name in ("train", "dev", "test")},
     }
     if entry.task == "text":
         record |= {"macro_f1": values.get("macro_f1", 0.8), "f1_0": 0.8, "f1_1": 0.8, "auc": 0.9}
@@ -55,7 +52,7 @@ def result_of(
 
 def whole(corpus: str, share: float = 1.0, **more) -> dict:
     """Data statistics of the paper's own sizes, or of a share of its training documents, with dev cut from them."""
-    entry, sizes = CATALOGUE[corpus], data_counts.printed_sizes()[corpus]
+    entry, sizes = CATALOGUE[corpus], printed_sizes()[corpus]
     classes = max(len(entry.classes), 1)
 
     def split(n):
@@ -81,23 +78,21 @@ def whole(corpus: str, share: float = 1.0, **more) -> dict:
     }
 
 
+def spread_of(count: int, spread: float = 0.01) -> np.ndarray:
+    """Distances of seeds from their mean: evenly spaced, summing to 0."""
+    return spread * (np.arange(count) - (count - 1) / 2)
+
+
 def seeds_of(corpus="sst", encoders=("lstm", "average"), count=5, spread=0.01, values=None, shift=0.3, **more):
     """Standard runs of several seeds around the values, the average encoder `shift` above."""
-    values = values or {}
     return [
         result_of(
-            corpus,
-            encoder,
-            seed,
-            {
-                name: v + spread * (i - (count - 1) / 2) + (shift if encoder == "average" else 0)
-                for name, v in values.items()
-            },
-            **more,
+            corpus, encoder, seed,
+            {name: v + off + (shift if encoder == "average" else 0) for name, v in (values or {}).items()}, **more,
         )
         for encoder in encoders
-        for i, seed in enumerate(SEEDS[:count])
-    ]
+        for seed, off in zip(SEEDS, spread_of(count, spread), strict=False)
+    ]  # fmt: skip
 
 
 def row_for(rows: pd.DataFrame, **where):
@@ -114,6 +109,8 @@ def scored_rows(**columns) -> pd.DataFrame:
         "paper": "jain", "item": "claim: average above BiLSTM", "corpus": "sst", "group": "all",
         "encoder": "lstm", "attention": "tanh", "measure": "tau_gradient", "statistic": "mean",
         "reported": 0.0, "ours": 0.2, "low": 0.1, "high": 0.3, "n_seeds": 5,
-        "data": "same", "tolerance": 0.1, "verdict": "reproduced", "reason": np.nan,
+        "data": "same", "tolerance": 0.1, "verdict": "reproduced", "reason": np.nan, "kind": "claim", "side": "above",
+        "late": "", "measure_ours": "tau_attention_gradient", "statistic_ours": "mean", "encoder_ours": "average",
+        "minus": "encoder_ours=lstm",
     }  # fmt: skip
     return pd.DataFrame({name: columns.get(name, [value] * size) for name, value in plain.items()})

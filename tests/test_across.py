@@ -154,36 +154,6 @@ def test_data_sets_by_the_side_of_a_threshold():
     assert set(jain_tables.named_sides(none).values()) == {"none"}
 
 
-def test_a_cell_of_table_2_that_was_not_rerun_keeps_the_printed_value():
-    rows = scored_rows(item=["Table 2"] * 6, corpus=["sst"] * 3 + ["adr"] * 3, group=["negative"] * 3 + ["ADR"] * 3,
-                       statistic=["mean", "std", "sig_frac"] * 2, reported=[0.4, 0.21, 0.59, 0.45, 0.16, 0.77],
-                       ours=[0.42, 0.2, 0.63] + [np.nan] * 3,
-                       verdict=["reproduced", "differs", "reproduced"] + ["not rerun"] * 3)  # fmt: skip
-    place = {
-        "corpus": "sst",
-        "encoder": "lstm",
-        "attention": "tanh",
-        "statistic": "accuracy",
-        "measure": "value",
-        "predicted": "all",
-        "bin": "all",
-    }
-    every = pd.DataFrame([{**place, "seed": seed, "value": value} for seed, value in ((10, 0.8), (50, 0.9))])
-    first, second = jain_tables.table_2(rows, "lstm", "tau_gradient", every).to_dict("records")
-    assert first["our accuracy"] == "0.85" and second["our accuracy"] == "–"
-    assert (
-        first["data, class"] == "sst negative"
-        and first["within"] == "2 of 3"
-        and first["our mean, 95 %"] == "0.10–0.30"
-    )
-    assert first["paper"].replace("\u00a0", " ") == "0.40 ± 0.21 (0.59)" and first["final run"] == "0.34"
-    wide = rows.assign(low=-1.2, high=1.8, n_seeds=3)
-    assert jain_tables.table_2(wide, "lstm", "tau_gradient", every)["our mean, 95 %"][0] == "-1.00–1.00"
-    few = jain_tables.table_2(wide.assign(n_seeds=2), "lstm", "tau_gradient", every)
-    assert few["our mean, 95 %"][0] == "–" and few["seeds"][0] == "2"
-    assert second["ours"] == "not rerun" and second["paper"].replace("\u00a0", " ") == "0.45 ± 0.16 (0.77)"
-
-
 def one_bin() -> pd.DataFrame:
     """The scored median of SST's negative documents in the lowest bin of Figure 6."""
     return scored_rows(

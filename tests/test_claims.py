@@ -19,11 +19,7 @@ def test_claims_lie_on_a_side_only_with_five_seeds():
     assert (found["holm"] >= found["p"])[found["p"].notna()].all()
     shown = claims.matrix(found.reset_index()).set_index("data")["2"].to_dict()
     assert shown == {"sst": "✓", "imdb": "·", "20news": "○", "agnews": "✗"}
-    late = (
-        claims.matrix(found.reset_index().assign(reason="added after the runs of this model and data set"))
-        .set_index("data")["2"]
-        .to_dict()
-    )
+    late = claims.matrix(found.reset_index().assign(late="yes")).set_index("data")["2"].to_dict()
     assert late == {"sst": "✓†", "imdb": "·", "20news": "○†", "agnews": "✗†"}, "a rule that came after runs is marked"
     assert claims.matrix(found.reset_index(), ["imdb"])["data"].tolist() == ["sst", "imdb ‡", "20news", "agnews"]
     assert claims.told_shown(found.reset_index(), ("2",)) == "claim 2 on 1 of 3 (1 after the correction)"
@@ -37,10 +33,11 @@ def test_claims_lie_on_a_side_only_with_five_seeds():
 def test_one_number_is_never_counted_on_both_sides():
     """'Permutation often changes little' and 'changes much here' ask one number: a tally and a Holm family each."""
     rows = scored_rows(
-        corpus=["sst", "babi_1", "babi_1"], statistic="median_output_change", measure="median_output_change",
+        corpus=["sst", "babi_1", "babi_1"], measure=["median_output_change"] * 3,
+        statistic_ours=["share_below_0.1"] * 3,
         item=["claim: permutation often changes little"] * 2 + ["claim: permutation changes much here"],
         reported=[0.5] * 3, ours=[0.9, 0.04, 0.04], low=[0.8, 0.03, 0.03], high=[1.02, 0.05, 0.05], n_seeds=[5] * 3,
-        verdict=["reproduced", "differs", "reproduced"], data="same",
+        verdict=["reproduced", "differs", "reproduced"], side=["above", "above", "below"],
     )  # fmt: skip
     found = claims.claims(rows, ["sst", "babi_1"])
     general, patterns = claims.counted(found), claims.counted(found, "patterns")
@@ -58,7 +55,7 @@ def test_claims_asked_anew_have_their_own_tally_and_a_low_lower_end_refutes_noth
     rows = scored_rows(
         corpus=["sst", "sst", "snli"], item=[first, again, again], reported=[0.7] * 3, ours=[0.4, 0.9, 0.4],
         measure=["eps_max_jsd", "eps_max_jsd, exact optimum", claims.BEST_FOUND], low=[0.3, 0.8, 0.3],
-        high=[0.5, 1.0, 0.5], reason=[np.nan, "added after x", "added after x"],
+        high=[0.5, 1.0, 0.5], late=["", "yes", "yes"],
     )  # fmt: skip
     found = claims.claims(rows, ["sst", "snli"])
     assert found.set_index(["corpus", "name"])["lies"].to_dict() == {

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from attn_core.debate.diabetes import long_runs
-from attn_core.wiegreffe.runs import gather
+from attn_book.debate.diabetes import long_runs
+from attn_book.wiegreffe.runs import gather
 from test_extending import ROOT, examples
 from tiny_runs import called
 

@@ -12,6 +12,7 @@ from golden import ROOT, alike, differences, digests, executed, is_dropped, prin
 from attn_book import build
 from attn_book.scorecard import scorecard
 from attn_core import archive
+from attn_core.experiments.echo import MEASURES
 from attn_core.runs import from_dict
 
 PAGES, TABLES = read("pages.json.xz"), read("tables.json.xz")
@@ -51,6 +52,9 @@ def test_every_row_of_the_scorecard_is_what_it_was():
 @pytest.mark.parametrize("key", TABLES)
 def test_stored_traces_give_the_same_tables(key):
     found, golden = stored_tables(key), TABLES[key]
+    new = [value in MEASURES for value in found["summary"]["statistic"]]  # measures that the first edition did not have
+    found["summary"] = {name: [v for v, more in zip(values, new, strict=True) if not more]
+                        for name, values in found["summary"].items()}  # fmt: skip
     for name, table in golden.items():
         kept = {column: found[name].get(column) for column in table}
         assert alike(table, kept), [column for column in table if not alike(table[column], kept[column])]

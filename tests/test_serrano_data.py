@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from test_serrano_scores import bar, result_of  # noqa: F401  (bar: the baselines of these tests)
+from serrano_results import bar, result_of  # noqa: F401  (bar: a fixture)
 
 from attn_book.serrano import data
 from attn_core.runs import SEEDS
+
+pytestmark = pytest.mark.usefixtures("bar")
 
 SPLITS = {
     "train": {"documents": 3, "mean_length": 4.0, "sd_length": 1.0, "mean_sentences": 2.0, "sd_sentences": 0.0,

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from attn_book.serrano.scores import VALUES
 from conftest import toy_traces
 
+from attn_book.derived import STATEMENTS
 from attn_book.serrano import dealt
 from attn_core.experiments.erasure import document_table, summary_table
 from attn_core.experiments.single import weights_dealt_anew
@@ -26,7 +26,7 @@ def test_numbers_are_those_of_the_summary(traces):
     )
     ours = dealt.numbers_of(documents)
     for number in dealt.NUMBERS:
-        assert VALUES[number](ours) == pytest.approx(VALUES[number](of_runs)), number
+        assert STATEMENTS[number](ours) == pytest.approx(STATEMENTS[number](of_runs)), number
 
 
 def test_equal_weights_leave_nothing_beyond_arithmetic(traces):

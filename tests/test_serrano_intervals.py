@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from test_serrano_scores import made_up, result_of, six_models
+from serrano_results import made_up, result_of, six_models
 
 from attn_book.serrano.intervals import documents_of_few, over_a_sample, over_documents
 from attn_book.serrano.pages import summaries

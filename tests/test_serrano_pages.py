@@ -4,26 +4,19 @@ from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
-from test_serrano_scores import SUMMARIES, made_up, result_of, six_models
+from serrano_results import SUMMARIES, bar, made_up, result_of, six_models  # noqa: F401  (bar: a fixture)
 
 from attn_book.serrano import claims as serrano_claims
 from attn_book.serrano import figures as serrano_figures
 from attn_book.serrano import pages as serrano_pages
-from attn_book.serrano import scores as serrano_scores
 from attn_book.serrano import single_figures
-from attn_core import baselines
 from attn_core.errors import AttnError
 from attn_core.experiments import erasure
 from attn_core.runs import HIERARCHICAL, SEEDS
 
-
-@pytest.fixture(autouse=True)
-def bar(monkeypatch):
-    table = pd.DataFrame([{"corpus": "imdb_stars", "majority": 0.2, "regression": 0.45}])
-    monkeypatch.setattr(baselines, "stored", lambda: table)
+pytestmark = pytest.mark.usefixtures("bar")
 
 
 @pytest.fixture
@@ -89,73 +82,35 @@ def test_never_and_differences_by_hand(every):
     assert gap["han_rnn"] == pytest.approx(np.mean(gaps))
 
 
-def test_statements_follow_their_verdicts():
-    cells = {
-        ("flips_attention@coded", "all", name): value
-        for name, value in (("only_top", 9.0), ("only_random", 0.1), ("neither", 89.0))
-    }
-    rows = serrano_claims.claim_rows(serrano_scores.scored(six_models(changes=cells)), "3", ["imdb_stars", "amazon"])
-    told = serrano_claims.told_claims(rows)
-    assert told[0].startswith("Statements 3a, mostly neither erasure flips; 3b, ")
-    assert told[0].endswith(": holds on imdb_stars")
-    assert (
-        "Statement 3c, only r flips in more than one document in a hundred (some sets): does not hold on imdb_stars"
-        in told
-    )
+def test_claims_of_a_page_by_number_and_data_set(scored):
+    rows = serrano_claims.claim_rows(scored(six_models(), "serrano"), "3 4a", ["imdb_stars", "amazon"])
+    assert set(rows["number"]) == {"3a", "3b", "3c", "3d", "4a"} and set(rows["corpus"]) == {"imdb_stars", "amazon"}
     shown = serrano_claims.verdicts(rows)
-    assert len(shown) == 1 and shown["state"].tolist() == ["judged"], "four claims of one model, one row"
-    assert shown["3b, only the top flips more often than only r: above 0"].iloc[0].endswith("; holds")
-    wide = serrano_claims.verdicts(rows.assign(low=-3.0, high=3.0)).iloc[0, 4:]
-    cut = {name[:2]: ours.partition(" ")[2].partition(";")[0] for name, ours in wide.items()}
-    assert cut == {**dict.fromkeys(("3a", "3c", "3d"), "(0.000 to 1.000)"), "3b": "(-1.000 to 1.000)"}
-    everything = serrano_scores.scored(six_models())
-    for row in everything[everything["item"].str.startswith("claim") & everything["ours"].notna()].itertuples():
+    assert set(shown["data set"]) == {"imdb_stars"}, "no line without a run"
+    assert len(shown) == rows[rows["ours"].notna()]["encoder"].nunique()
+    bare = serrano_claims.verdicts(rows.iloc[:0], rows)
+    assert len(bare.columns) == 4 + 5 and (bare.iloc[:, 4:] == "no run").all(axis=None), "a column for each claim"
+
+
+def test_a_claim_whose_interval_holds_the_threshold_is_not_decided(scored):
+    rows = scored(six_models(), "serrano")
+    rows = rows[rows["item"].str.startswith("claim: 3a") & rows["ours"].notna()]
+    row, at = next(rows.itertuples()), rows["reported"].iloc[0]
+    for low, high, verdict, told in (
+        (at - 1, at + 1, "differs", "not decided"), (at + 0.1, at + 1, "reproduced", "holds"),
+        (at - 1, at - 0.1, "differs", "does not hold"), (at, at, "not rerun", f"no verdict: {row.unjudged}"),
+    ):  # fmt: skip
+        assert serrano_claims.verdict(row._replace(low=low, high=high, verdict=verdict)) == told
+
+
+def test_intervals_of_claims_are_cut_at_what_is_possible(scored):
+    rows = scored(six_models(), "serrano")
+    rows = rows[(rows["kind"] == "claim") & rows["ours"].notna()]
+    for row in rows.itertuples():
         low, high = serrano_claims.possible(row.item)
         assert low <= row.ours <= high, f"{row.item}: an interval cut at {low} and {high} misses its own mean"
-    between = everything[everything["item"].str.startswith("claim") & everything["encoder"].str.contains("-")]
-    assert set(between["item"].map(serrano_scores.number_of)) == {"6", "7", "8"}
-    assert all(serrano_claims.possible(item) == (-1, 1) for item in between["item"]), "differences of two models"
-    (nothing,) = serrano_claims.told_claims(rows[rows["corpus"] == "amazon"])
-    assert nothing.startswith("No run")
-    assert serrano_claims.told_decided(rows) == (
-        "4 of 8 rows are decided; 4 ask for a model of which no run is stored and have no line of their own"
-    )
-    assert serrano_claims.told_decided(rows[rows["corpus"] != "amazon"]) == "4 of 4 rows are decided"
-    around = rows[rows["ours"].notna()].assign(low=-3.0, high=3.0)
-    assert serrano_claims.told_decided(around.assign(verdict="differs")) == (
-        "0 of 4 rows are decided; of 4 more the interval contains the threshold"
-    ), "an interval around the threshold decides nothing"
-    bare = serrano_claims.verdicts(rows.iloc[:0], rows)
-    assert [title[:2] for title in bare.columns[4:]] == ["3a", "3b", "3c", "3d"]
-    assert (bare.iloc[:, 4:] == "no run").all(axis=None)
-    partly = serrano_claims.verdicts(rows[rows["number"] != "3b"], rows)
-    assert partly.iloc[0, 5] == "no run" and partly.iloc[0, 4].endswith("; holds"), "a claim without a number says so"
-    assert bare["state"].tolist() == ["no run"] and bare.columns[5].endswith(": above 0")
-    few = serrano_claims.claim_rows(serrano_scores.scored(six_models(count=3)), "4a", ["imdb_stars"])
-    assert serrano_claims.verdicts(few)["state"].tolist() == ["few seeds"] * 3
-    both = serrano_claims.verdicts(pd.concat([few.assign(corpus="amazon"), rows]))
-    assert both["state"].tolist()[0] == "judged" and both.iloc[0, -1].endswith("; holds"), "judged rows first"
-    assert serrano_claims.told_claims(few) == [
-        "Statement 4a, random order needs more removals than attention: no verdict (few seeds) on imdb_stars"
-    ]
-    both = serrano_claims.told_claims(
-        serrano_claims.claim_rows(serrano_scores.scored(six_models(count=3)), "3a 3b", ["imdb_stars"])
-    )
-    assert both == [
-        "Statements 3a, mostly neither erasure flips; 3b, only the top flips more often than only r: "
-        "no verdict (few seeds) on imdb_stars"
-    ]
-    mixed = pd.concat([few.iloc[:1], few.iloc[1:].assign(unjudged="weak model")])
-    parts = serrano_claims.outcome(mixed)
-    assert parts[0] == "no verdict (few seeds) on imdb_stars (HANrnn)" and parts[1].startswith("no verdict (weak")
-    (nested,) = serrano_claims.told_claims(mixed)
-    assert nested.endswith(f"than attention:\n  - {parts[0]}\n  - {parts[1]}")
-    four = serrano_claims.claim_rows(serrano_scores.scored(six_models()), "4a", ["imdb_stars"])
-    assert "imdb_stars (HANrnn, FLANrnn, FLANconv)" in serrano_claims.told_claims(four)[0]
-    waits = four.assign(corpus="yelp", verdict="not rerun", unjudged="weak model")
-    parts = serrano_claims.outcome(pd.concat([waits, waits.assign(corpus="yahoo"), four]))
-    assert parts[0].endswith(" on imdb_stars (HANrnn, FLANrnn, FLANconv)"), "what is judged comes first"
-    assert parts[1] == "no verdict (weak model) on yelp and yahoo (each: HANrnn, FLANrnn, FLANconv)"
+    pairs = rows[rows["minus"] != ""]
+    assert len(pairs) and all(serrano_claims.possible(item) == (-1, 1) for item in pairs["item"])
 
 
 def test_weak_models_are_named_with_the_reason():

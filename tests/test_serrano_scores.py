@@ -1,65 +1,25 @@
 """Serrano & Smith's shares and claims: every rule finds its number, and verdicts follow the numbers."""
 
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import pytest
+from serrano_results import bar, made_up, result_of, six_models  # noqa: F401  (bar: a fixture)
 
-from attn_book import build, scorecard
+from attn_book.derived import STATEMENTS, statements
 from attn_book.reported import reported
-from attn_book.serrano import scores as serrano_scores
-from attn_core import baselines
-from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import erasure
-from attn_core.runs import HIERARCHICAL, SEEDS, Run, as_dict
-from attn_core.traces import Traces
+from attn_core.runs import HIERARCHICAL, SEEDS
 
 RULES = reported("tolerances", paper="serrano")
+CELLS = {("flips_attention@coded", "all", name): value
+         for name, value in (("only_top", 9.0), ("only_random", 2.0), ("neither", 89.0))}  # fmt: skip
+
+pytestmark = pytest.mark.usefixtures("bar")
 
 
-def made_up(seed: int, documents: int = 300, classes: int = 4) -> Traces:
-    """Traces of documents with 1 to 9 items, drawn at random."""
-    rng = np.random.default_rng(seed)
-    offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 10, documents))])
-    items = int(offsets[-1])
-    return Traces(
-        np.arange(documents), rng.integers(0, classes, documents), offsets, 2 * rng.normal(size=items),
-        2 * rng.normal(size=(items, classes)), rng.normal(size=classes), rng.normal(size=items), rng.normal(size=items),
-    )  # fmt: skip
-
-
-SUMMARIES = {seed: erasure.summary_table(erasure.document_table(made_up(seed))) for seed in SEEDS[:5]}
-
-
-def result_of(corpus="imdb_stars", encoder="han_rnn", seed=10, accuracy=0.5, changes=None) -> Result:
-    """An archived run of one of the six models; changes: (statistic, bin, measure) -> value in its summary."""
-    summary = SUMMARIES[seed].copy()
-    for (statistic, place, measure), value in (changes or {}).items():
-        chosen = (summary["statistic"] == statistic) & (summary["bin"] == place) & (summary["measure"] == measure)
-        assert chosen.sum() == 1, (statistic, place, measure)
-        summary.loc[chosen, "value"] = value
-    per_class = [10] * len(CATALOGUE[corpus].classes)
-    statistics = {"splits": {"train": {"per_class": per_class}}, "train_share": 0.01}
-    record = {
-        "key": "made-up",
-        "run": as_dict(Run(corpus, encoder, seed=seed)),
-        "accuracy": accuracy,
-        "n_train": 80,
-        "statistics": statistics,
-    }
-    return Result(record=record, traces=None, documents=None, summary=summary, source="archive")
-
-
-def six_models(count=5, **more) -> list[Result]:
-    return [result_of(encoder=encoder, seed=seed, **more) for encoder in HIERARCHICAL for seed in SEEDS[:count]]
-
-
-@pytest.fixture(autouse=True)
-def bar(monkeypatch):
-    table = pd.DataFrame([{"corpus": "imdb_stars", "majority": 0.2, "regression": 0.45}])
-    monkeypatch.setattr(baselines, "stored", lambda: table)
+@pytest.fixture
+def rows_of(scored):
+    return lambda *parts: scored([result for part in parts for result in part], "serrano")
 
 
 def row_for(rows, item, encoder="han_rnn"):
@@ -71,94 +31,81 @@ def row_for(rows, item, encoder="han_rnn"):
 def test_rules_hold_the_sixteen_shares_and_every_target():
     shares = RULES[RULES["item"] == "repository share"]
     printed = reported("serrano_gradient_beats_attention", statistic="fraction")
-    assert len(shares) == 16 and sorted(shares["reference"]) == sorted(printed["value"])
     theirs = printed.assign(encoder=printed["model"].str.replace(r"^(han|flan)", r"\1_", regex=True))
     both = theirs.merge(shares, on=["corpus", "encoder"])
-    assert len(both) == 16 and (both["value"] == both["reference"]).all()
-    numbers = {serrano_scores.number_of(item) for item in RULES["item"]}
-    assert numbers == set(serrano_scores.VALUES) and {name[0] for name in numbers - {"share"}} == set("12345678")
-
-
-def test_rules_name_models_sides_and_pages_that_exist():
+    assert len(shares) == len(both) == 16 and (both["value"] == both["reference"]).all()
+    claims = RULES.loc[RULES["kind"] == "claim", "item"].str.removeprefix("claim: ").str.split(" ").str[0]
+    assert set(claims) == set(STATEMENTS) and {name[0] for name in STATEMENTS} == set("12345678")
     for rule in RULES.itertuples():
         assert rule.corpus in CATALOGUE and set(rule.encoder.split("-")) <= set(HIERARCHICAL), rule
-        assert not rule.item.startswith("claim") or rule.rule.startswith(("lower end", "upper end")), rule
-    assert {serrano_scores.page_of(item) for item in RULES["item"]} <= set(build.pages(Path(__file__).parents[1]))
-    assert RULES["reason"].str.contains("added before any run").all()
+        ours = [rule.encoder_ours, *rule.minus.replace("encoder_ours=", "").split()]
+        assert set(rule.encoder.split("-")) == set(ours), rule
 
 
-def test_every_rule_of_a_run_set_gets_its_number_by_hand():
-    rows = serrano_scores.scored(six_models())
-    mine = rows[rows["corpus"] == "imdb_stars"]
-    assert mine["ours"].notna().all() and rows.loc[rows["corpus"] != "imdb_stars", "ours"].isna().all()
-    shares = []
+def test_every_rule_of_a_run_set_gets_its_number_by_hand(rows_of):
+    rows = rows_of(six_models())
+    assert (rows["ours"].notna() == (rows["corpus"] == "imdb_stars")).all()
+    shares, negative = [], []
     for seed in SEEDS[:5]:
         documents = erasure.document_table(made_up(seed))
-        documents = documents[documents["n"] > 1]
-        first, second = (
-            documents[f"removed_{name}"].replace(erasure.NEVER, 10**6) for name in ("gradient", "attention")
-        )
-        shares.append(float((first < second).mean()))
+        negative.append((documents["delta_js@coded"].dropna() < 0).mean())
+        documents = documents[documents["n"] > 1].replace({"removed_gradient": {erasure.NEVER: 10**6},
+                                                           "removed_attention": {erasure.NEVER: 10**6}})  # fmt: skip
+        shares.append(float((documents["removed_gradient"] < documents["removed_attention"]).mean()))
     assert row_for(rows, "repository share")["ours"] == pytest.approx(np.mean(shares))
-    negative = np.mean(
-        [(erasure.document_table(made_up(seed))["delta_js@coded"].dropna() < 0).mean() for seed in SEEDS[:5]]
-    )
-    assert (
-        row_for(rows, "claim: 2a")["ours"]
-        == pytest.approx(negative)
-        == pytest.approx(1 - row_for(rows, "claim: 1a")["ours"])
-    )
+    assert row_for(rows, "claim: 2a")["ours"] == pytest.approx(np.mean(negative))
+    assert row_for(rows, "claim: 1a")["ours"] == pytest.approx(1 - np.mean(negative))
     assert row_for(rows, "claim: 8", "flan_rnn-han_rnn")["ours"] == 0, "the same summaries under two names"
 
 
-def test_verdicts_follow_the_numbers():
-    key = ("gradient_first", "all", "mean")
-    near, far = (serrano_scores.scored(six_models(changes={key: value})) for value in (0.46, 0.9))
-    assert row_for(near, "repository share")[["verdict", "n_seeds", "data"]].tolist() == [
-        "reproduced",
-        5,
-        "other classes",
-    ]
+def test_the_statements_of_one_run_by_hand():
+    """A run whose numbers are all told, and each statement's by its sentence."""
+    removed = dict(zip(("random", "attention", "gradient", "product"), (0.8, 0.5, 0.3, 0.2), strict=True))
+    run = {(f"fraction_{order}", "common", "mean"): value for order, value in removed.items()}
+    run |= {(f"fraction_{order}", "all", "median"): value + 0.1 for order, value in removed.items()}
+    run |= {("delta_js@coded", "all", "share_negative"): 0.25, ("flips_attention@coded", "all", "only_top"): 6.0,
+            ("flips_attention@coded", "all", "only_random"): 2.0, ("flips_attention@coded", "all", "neither"): 90.0,
+            ("fraction_attention", "all", "mean"): 0.55, ("gradient_first", "all", "mean"): 0.4}  # fmt: skip
+    by_hand = {"1a": 0.75, "2a": 0.25, "3a": 0.9, "3b": 0.04, "3c": 0.02, "3d": 0.0, "4a": 0.3, "4b": 0.2, "4c": 0.1,
+               "5": 0.9, "6": 0.55, "7": 0.25, "8": 0.4}  # fmt: skip
+    assert {name: STATEMENTS[name](run) for name in by_hand} == pytest.approx(by_hand)
+    none = run | dict.fromkeys([("flips_attention@coded", "all", f"only_{name}") for name in ("top", "random")], 0.0)
+    assert np.isnan(STATEMENTS["3d"](none)), "no document that one item alone flips"
+
+
+def test_statements_are_one_row_a_run_and_nan_where_nothing_is_stored(stored):
+    stored(six_models(2), [result_of("amazon", "flan_none")])
+    rows = statements()
+    assert len(rows) == len(STATEMENTS) * 13
+    assert not rows.duplicated(["corpus", "encoder_ours", "seed", "measure_ours"]).any()
+    assert rows["value"].notna().all()
+    assert statements(set())["value"].empty
+
+
+def test_shares_hold_within_their_tolerance(rows_of):
+    near, far = (rows_of(six_models(changes={("gradient_first", "all", "mean"): value})) for value in (0.46, 0.9))
+    row = row_for(near, "repository share")
+    assert (row["verdict"], row["n_seeds"], row["data"]) == ("reproduced", 5, "other classes")
     assert row_for(far, "repository share")["verdict"] == "differs"
-    cells = {
-        ("flips_attention@coded", "all", name): value
-        for name, value in (("only_top", 9.0), ("only_random", 2.0), ("neither", 89.0))
-    }
-    rows = serrano_scores.scored(six_models(changes=cells))
+
+
+def test_claims_follow_the_cells(rows_of):
+    rows = rows_of(six_models(changes=CELLS))
     assert [row_for(rows, f"claim: 3{letter}")["verdict"] for letter in "abc"] == ["reproduced"] * 3
     assert row_for(rows, "claim: 3b")["ours"] == pytest.approx(0.07)
-    assert (
-        row_for(
-            serrano_scores.scored(six_models(changes=cells | {("flips_attention@coded", "all", "only_random"): 9.5})),
-            "claim: 3b",
-        )["verdict"]
-        == "differs"
-    )
+    rows = rows_of(six_models(changes=CELLS | {("flips_attention@coded", "all", "only_random"): 9.5}))
+    assert row_for(rows, "claim: 3b")["verdict"] == "differs"
 
 
-def test_few_seeds_and_weak_models_decide_nothing():
-    rows = serrano_scores.scored(six_models(count=4))
-    assert (
-        row_for(rows, "claim: 3a")["unjudged"] == "few seeds"
-        and row_for(rows, "repository share")["verdict"] != "not rerun"
-    )
-    rows = serrano_scores.scored([*six_models(), *(result_of(seed=seed, accuracy=0.41) for seed in SEEDS[:5])])
-    assert row_for(rows, "claim: 3a")["unjudged"] == "weak model", "4 points below the regression"
+def test_few_seeds_decide_no_claim(rows_of):
+    rows = rows_of(six_models(count=4))
+    assert row_for(rows, "claim: 3a")["unjudged"] == "few seeds"
+    assert row_for(rows, "repository share")["verdict"] != "not rerun"
+
+
+def test_weak_models_decide_no_claim_alone_or_in_a_pair(rows_of):
+    weak = [result_of(seed=seed, accuracy=0.41) for seed in SEEDS[:5]]  # 4 points below the regression
+    rows = rows_of(six_models(), weak)
+    assert row_for(rows, "claim: 3a")["unjudged"] == "weak model"
     assert row_for(rows, "claim: 8", "flan_rnn-han_rnn")["unjudged"] == "weak model", "one of the two is"
     assert row_for(rows, "claim: 8", "flan_conv-han_conv")["unjudged"] == ""
-
-
-def test_no_data_of_this_edition_is_the_papers_own():
-    for corpus, data in (("imdb_stars", "other classes"), ("amazon", "subset"), ("20news_all", "other data")):
-        assert serrano_scores.data_of(result_of(corpus).record) == data
-    whole = result_of("amazon").record
-    whole["statistics"]["train_share"] = 1.0
-    assert serrano_scores.data_of(whole) == "same"
-    whole["statistics"]["splits"]["train"]["per_class"][0] = 0
-    assert serrano_scores.data_of(whole) == "other classes"
-
-
-def test_the_scorecard_holds_these_rows():
-    rows = scorecard.scorecard(six_models())
-    mine = rows[rows["paper"] == "serrano"]
-    assert len(mine) == len(RULES) and row_for(mine, "claim: 1a")["ours"] > 0

@@ -4,7 +4,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from test_serrano_scores import SUMMARIES, made_up, six_models
+from serrano_results import SUMMARIES, made_up, six_models
 
 from attn_book.serrano import erasure_figures
 from attn_book.serrano import tables as serrano_tables

@@ -1,7 +1,6 @@
-"""Roles of runs, and verdicts on Wiegreffe & Pinter's numbers, claims and bands that follow the numbers."""
+"""Verdicts on Wiegreffe & Pinter's numbers, claims and bands that follow the numbers."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,19 +8,17 @@ from conftest import toy_traces
 from scorecard_runs import row_for
 from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of, uniform_test
 
-from attn_book import build
 from attn_book.reported import reported
 from attn_book.wiegreffe import runs as wiegreffe_runs
-from attn_book.wiegreffe import scores as wiegreffe_scores
-from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.runs import SEEDS, Run
 
 RULES = reported("tolerances", paper="wiegreffe")
-PAGES = set(build.pages(Path(__file__).parents[1]))
 
 
-def scored(*results):
-    return wiegreffe_scores.scored([result for part in results for result in part])
+@pytest.fixture
+def scored(scored):
+    """The scorecard of this paper over several lists of results."""
+    return lambda *parts: scored([result for part in parts for result in part], "wiegreffe")
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
@@ -54,25 +51,16 @@ def test_rules_hold_the_printed_and_the_read_numbers():
     assert len(points) == len(mine) == 24 and sorted(points) == pytest.approx(sorted(mine["reference"]), abs=1e-4)
 
 
-def test_no_unverified_number_is_scored():
+def test_no_unverified_number_is_scored(scored):
     """Table 4 was not seen: its F1 and lambdas, remembered alone, stand in no rule."""
     assert (
         not RULES["item"].str.startswith("Table 4").any() and not RULES["reference"].isin([0.823, 0.906, 0.00052]).any()
     )
 
 
-def test_every_rule_has_a_place_and_a_side():
-    for rule in RULES.itertuples():
-        assert rule.corpus in CATALOGUE and (rule.group == "all" or rule.group in CATALOGUE[rule.corpus].classes)
-        assert "added" in rule.reason and wiegreffe_scores.page_of(rule.item) in PAGES, rule.item
-        if rule.item.startswith("claim"):
-            assert rule.rule.startswith(("lower end", "upper end"))
-        elif rule.item.startswith("band"):
-            assert ("at least" in rule.rule.split(";")[0]) != ("at most" in rule.rule.split(";")[0])
-        else:
-            assert rule.tolerance > 0
-        if rule.corpus in wiegreffe_runs.GATED:
-            assert "no run of this data set is planned" in rule.reason
+def test_rules_of_gated_sets_say_that_no_run_is_planned():
+    gated = RULES["corpus"].isin(wiegreffe_runs.GATED)
+    assert gated.any() and RULES.loc[gated, "reason"].str.contains("no run of this data set is planned").all()
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
@@ -85,7 +73,7 @@ def planned(monkeypatch):
     monkeypatch.setattr(wiegreffe_runs, "planned", lambda: runs)
 
 
-def test_from_part_of_a_curve_nothing_is_read_off():
+def test_from_part_of_a_curve_nothing_is_read_off(scored):
     part = {divergence: point for divergence, point in CURVE.items() if divergence != 5e-4}
     rows = scored(uniform_test(), curve(points=part))
     bands = rows[rows["item"].str.startswith("band") & (rows["corpus"] == "sst")]
@@ -104,7 +92,7 @@ def test_from_part_of_a_curve_nothing_is_read_off():
     )
 
 
-def test_curves_are_read_by_rules_older_than_the_runs_also_where_they_still_move():
+def test_curves_are_read_by_rules_older_than_the_runs_also_where_they_still_move(scored):
     runs = curve()
     for result in runs:
         result.record["history"] = [{"test_jsd": value} for value in (0.1, 0.2)]
@@ -113,7 +101,7 @@ def test_curves_are_read_by_rules_older_than_the_runs_also_where_they_still_move
     assert rows["ours"].notna().any() and rows["ours"].equals(still["ours"])
 
 
-def test_claims_on_networks_guided_by_one_adversary_are_not_judged():
+def test_claims_on_networks_guided_by_one_adversary_are_not_judged(scored):
     one = [r for r in guided(adversary=None)] + [
         result_of(replace(guide_run("sst", "adversary", seed), base=adversary_of("sst", 10, 5e-4)), 0.6)
         for seed in SEEDS[:5]
@@ -125,12 +113,7 @@ def test_claims_on_networks_guided_by_one_adversary_are_not_judged():
     assert row["n_seeds"] == 1 and np.isnan(row["low"]), "five networks, one adversary that guides them"
 
 
-def test_without_runs_nothing_is_rerun():
-    rows = scored([])
-    assert len(rows) == len(RULES) and set(rows["verdict"]) == {"not rerun"} and set(rows["data"]) == {"absent"}
-
-
-def test_table_2_of_both_checkpoints():
+def test_table_2_of_both_checkpoints(scored):
     rows = scored(uniform_test(), [result_of(Run("sst", seed=2, selection="test"), 0.9)])
     place = {"item": "Table 2", "corpus": "sst", "attention": "tanh"}
     dev, test = (row_for(rows, **place, statistic=f"{chosen}-chosen") for chosen in ("dev", "test"))
@@ -156,7 +139,7 @@ def test_table_2_of_both_checkpoints():
         ("imdb", -0.01, "claim: attention beats uniform weights", "differs"),
     ],
 )
-def test_gaps_decide_by_their_interval(corpus, gap, item, verdict):
+def test_gaps_decide_by_their_interval(scored, corpus, gap, item, verdict):
     rows = scored(uniform_test(corpus, gap=gap))
     for chosen in ("dev", "test"):
         row = row_for(rows, item=item, corpus=corpus, statistic=f"base minus uniform by seed, {chosen}-chosen")
@@ -166,8 +149,8 @@ def test_gaps_decide_by_their_interval(corpus, gap, item, verdict):
     assert (row["verdict"], row["unjudged"], row["n_seeds"]) == ("not rerun", "few seeds", 4)
 
 
-def test_a_gap_waits_for_all_planned_pairs_as_on_its_page(monkeypatch):
-    monkeypatch.setattr(wiegreffe_scores, "planned_pairs", lambda: {"imdb": 6, "sst": 5})
+def test_a_gap_waits_for_all_planned_pairs_as_on_its_page(scored, monkeypatch):
+    monkeypatch.setattr(wiegreffe_runs, "planned_pairs", lambda: {"imdb": 6, "sst": 5})
     rows = scored(uniform_test("imdb"), uniform_test("sst"))
     for item, corpus, told in (
         ("claim: attention is needed", "imdb", "few seeds"),
@@ -178,7 +161,7 @@ def test_a_gap_waits_for_all_planned_pairs_as_on_its_page(monkeypatch):
         assert (row["unjudged"], row["n_seeds"]) == (told, 5)
 
 
-def test_the_order_of_gaps():
+def test_the_order_of_gaps(scored):
     rows = scored(uniform_test("imdb"), uniform_test("agnews"), uniform_test("20news", gap=0.05))
     order = rows[
         (rows["item"] == "claim: IMDB needs attention more") & rows["statistic"].str.contains("dev")
@@ -186,7 +169,7 @@ def test_the_order_of_gaps():
     assert order["verdict"].to_dict() == {"sst": "not rerun", "agnews": "reproduced", "20news": "differs"}
 
 
-def test_guides():
+def test_guides(scored):
     rows = scored(uniform_test(), guided(), curve())
     table = rows[(rows["item"] == "Table 3") & (rows["corpus"] == "sst")].set_index("measure")
     assert table["ours"].round(2).tolist() == [0.81, 0.82, 0.83, 0.60] and set(table["verdict"]) == {"reproduced"}
@@ -200,7 +183,7 @@ def test_guides():
     assert set(claims) == {"differs"}
 
 
-def test_medians_of_figure_3_are_over_seeds_then_documents():
+def test_medians_of_figure_3_are_over_seeds_then_documents(scored):
     rows = scored(uniform_test(count=9, seeds_jsd=0.045))
     part = rows[
         rows["item"].str.startswith("Figure 3 [") & (rows["corpus"] == "sst") & (rows["measure"] == "JSD of seeds")
@@ -219,7 +202,7 @@ def test_medians_of_figure_3_are_over_seeds_then_documents():
     assert row_for(rows, item="claim: seeds agree in attention", corpus="sst")["verdict"] == "reproduced"
 
 
-def test_bins_of_few_documents_are_not_judged():
+def test_bins_of_few_documents_are_not_judged(scored):
     runs = [r if r.against is None else replace(r, against=r.against.iloc[:100]) for r in uniform_test(count=9)]
     part = scored(runs)
     part = part[
@@ -228,7 +211,7 @@ def test_bins_of_few_documents_are_not_judged():
     assert set(part["unjudged"]) == {"few documents"} and part["ours"].notna().all()
 
 
-def test_the_search_is_read_from_the_traces_of_seed_10():
+def test_the_search_is_read_from_the_traces_of_seed_10(scored):
     traces = toy_traces(np.full(240, 6), 1)
     runs = [replace(result_of(Run("sst")), traces=traces), *curve()]
     rows = scored(runs)
@@ -245,7 +228,7 @@ def test_the_search_is_read_from_the_traces_of_seed_10():
         assert cheaper["ours"] == pytest.approx(tvd - at)
 
 
-def test_points_and_curves_are_on_the_halved_scale():
+def test_points_and_curves_are_on_the_halved_scale(scored):
     rows = scored(uniform_test(), curve())
     points = rows[(rows["item"] == "Figure 5") & (rows["corpus"] == "sst")].set_index("measure")["ours"]
     assert points["seeds: TVD, halved"] == pytest.approx(0.04) and points[
@@ -270,7 +253,7 @@ def test_points_and_curves_are_on_the_halved_scale():
 BASE_MEAN = 0.831
 
 
-def test_bands_flip_with_the_numbers():
+def test_bands_flip_with_the_numbers(scored):
     steep = {divergence: (jsd, tvd * 3) for divergence, (jsd, tvd) in CURVE.items()}
     rows = scored(uniform_test(uniform=(0.11, 0.2)), curve(points=steep))
     assert set(rows[(rows["item"] == "band: the curve is low") & (rows["corpus"] == "sst")]["verdict"]) == {"differs"}

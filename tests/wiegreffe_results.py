@@ -18,6 +18,7 @@ def result_of(run: Run, f1: float = 0.8, jsd: float | None = None, tvd: float | 
     record = {
         "key": run.key, "run": as_dict(run), "accuracy": f1, "f1_1": f1, "statistics": sizes, "history": [{}] * 3,
         "n_train": sizes["splits"]["train"]["documents"], "n_test": sizes["splits"]["test"]["documents"],
+        "n_dev": 0,
     }  # fmt: skip
     if jsd is not None:
         record["history"] = [{"test_jsd": jsd}] * 3

@@ -9,6 +9,7 @@ import pandas as pd
 
 from attn_core.experiments.adversarial import adversarial
 from attn_core.experiments.correlation import correlation
+from attn_core.experiments.echo import MEASURES, echo
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
 from attn_core.experiments.tables import identity
@@ -38,7 +39,7 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
     max_attention, ceiling, ceiling_permutation; then for every epsilon, with the suffix @0.01 and the like,
     jsd_search, tvd_search (one search, selected at each epsilon), jsd_exact, tvd_exact, n_support, jsd_shuffled,
     jsd_permutation; text pairs and three classes or more have jsd_sparse, jsd_lower, tvd_lower (and classifiers
-    jsd_upper) in place of jsd_exact, tvd_exact, n_support. Ratios to the ceiling follow from these columns and are left
+    jsd_upper) in place of jsd_exact, tvd_exact, n_support; last those of `echo`. Ratios to the ceiling follow from these columns and are left
     to `derived`. p is the probability of class 1, of the predicted class where there are more than two outputs.
     """
     weights = search(traces, seed=seed)
@@ -49,6 +50,7 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
         if epsilon == epsilons[0]:
             parts.append(found[list(ONCE)])
         parts.append(found.drop(columns=list(ONCE)).add_suffix(f"@{epsilon:g}"))
+    parts.append(echo(traces)[list(MEASURES)])
     table = pd.concat(parts, axis=1)
     table.insert(4, "p", traces.p)
     return table

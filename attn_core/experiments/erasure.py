@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from attn_core.experiments.dispersion import dispersion, slope
+from attn_core.experiments.echo import MEASURES, echo
 from attn_core.experiments.removal import NEVER, ORDERS, RANKINGS, curve, removals
 from attn_core.experiments.single import CHOICES, RULES, single, two_by_two
 from attn_core.experiments.tables import identity
@@ -41,13 +42,13 @@ def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
 
     Columns: doc_id, label, predicted, n (items), p, max_attention; those of `single`; those of `removals` for RANKINGS
     (one random order; removed_random_mean is the mean number over ORDERS orders, NaN where one never flips); those of
-    `dispersion`. Fractions, regrets and gaps follow from these and are left to `derived`.
+    `dispersion`; those of `echo`. Fractions, regrets and gaps follow from these and are left to `derived`.
     """
     gone = removals(traces, seed)
     orders = gone[["removed_random", *(f"removed_random_{i}" for i in range(2, ORDERS + 1))]]
     mean = orders.mean(axis=1).where((orders != NEVER).all(axis=1))
     kept = [f"{kind}_{name}" for name in RANKINGS for kind in ("removed", "mass", "zero")]
-    parts = [single(traces, seed), gone[kept].assign(removed_random_mean=mean), dispersion(traces)]
+    parts = [single(traces, seed), gone[kept].assign(removed_random_mean=mean), dispersion(traces), echo(traces)]
     parts = [part.drop(columns=list(identity(traces)), errors="ignore") for part in parts]
     table = pd.concat([pd.DataFrame(identity(traces)), *parts], axis=1)
     table.insert(4, "p", traces.p)
@@ -102,7 +103,7 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     named '[0.00,0.05)' and so on, of documents with a gap of at least 0; hist:<k>: negative ones by NEGATIVE_BINS.
     Also the measures of `nearness`. delta_alpha@<rule>: n, mean, quartiles.
     flips_<choice>@<rule>: both, only_top, only_random, neither, percentages as `two_by_two`; n.
-    dispersion, dispersion_weighted: n, mean, quartiles. slope_gap, slope_gap_unweighted: value, the least-squares slope
+    dispersion, dispersion_weighted, echo, locked, flat_flips, permutation_expected: n, mean, quartiles. slope_gap, slope_gap_unweighted: value, the least-squares slope
     over documents of gap on dispersion_weighted, on dispersion.
     """
     rows: list[tuple] = [("single_item", "all", "n", float((documents["n"] == 1).sum()))]
@@ -111,7 +112,7 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
         rows += removal_rows(derived(documents, item_left), suffix)
     for rule in RULES:
         rows += single_rows(documents, rule)
-    for name in ("dispersion", "dispersion_weighted"):
+    for name in ("dispersion", "dispersion_weighted", *MEASURES):
         rows += [(name, "all", *pair) for pair in described(documents[name])]
     gap = derived(documents)["gap"]
     rows.append(("slope_gap", "all", "value", slope(documents["dispersion_weighted"], gap)))

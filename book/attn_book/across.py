@@ -12,7 +12,7 @@ import pandas as pd
 from attn_book.data_counts import made
 from attn_book.reported import APRIL_RUN, FINAL_RUN, check_printed, reported
 from attn_book.words import ATTENTION_NAMES, ENCODER_NAMES, listed, seeds_in_words
-from attn_core import archive
+from attn_core import index
 from attn_core.archive import Result
 from attn_core.commands import command
 from attn_core.corpora import catalogue
@@ -82,11 +82,9 @@ def lacking(corpus: str, models: dict[str, list[Run]], stored: list[Result], see
 
 def stored_runs(runs: list[Run]) -> list[Result]:
     """Those of the runs that are there: archived ones by record and summary alone, which is quick."""
-    store = archive.archive_folder(required=False)
-    quick = [run for run in runs if store is not None and archive.has(store, run.key)]
-    return [archive.read(store, run.key, whole=False) for run in quick] + obtain_all(
-        run for run in runs if run not in quick
-    )[0]
+    known = set(index.runs(source="archive", variant="any")["key"])
+    quick = [run for run in runs if run.key in known]
+    return index.results(run.key for run in quick) + obtain_all(run for run in runs if run not in quick)[0]
 
 
 def is_standard(result: Result) -> bool:

@@ -52,8 +52,9 @@ def variants() -> pd.DataFrame:
     single = (runs["variant"] != "") & ~runs["variant"].str.contains(", [a-z_]+=") & ~runs["variant"].str.contains(
         "|".join(CONTROLS)
     )  # fmt: skip
-    found, store = runs[single].join(plain, on=place), archive.archive_folder()
-    one = {key: archive.read(store, key, whole=False) for key in {*found["key"], *found["standard"].dropna()}}
+    found = runs[single].join(plain, on=place)
+    keys = sorted({*found["key"], *found["standard"].dropna()})
+    one = dict(zip(keys, index.results(keys), strict=True))
     known = found["standard"].notna()
     pairs = [(one[a], one[b]) for a, b in found.loc[known, ["key", "standard"]].itertuples(index=False)]
     found.loc[known, "changed"] = [not same_checkpoint(*pair) for pair in pairs]
@@ -77,7 +78,8 @@ def asked(off: pd.DataFrame, variant: str, declared: list, there: set[str]):
     for row in off.itertuples():
         mine = {} if field == "fraction" else {row.corpus: ""}  # less data explain only what had less to begin with
         for cause in declared:
-            about = all(fnmatch(str(getattr(row, name)), getattr(cause, name)) for name in ("corpus", "item", "measure"))
+            place = ("corpus", "item", "measure")
+            about = all(fnmatch(str(getattr(row, name)), getattr(cause, name)) for name in place)
             if about and cause.field == field and fnmatch(setting, cause.value):
                 mine[cause.tested_on or row.corpus] = cause.cause
         for corpus, why in mine.items():

@@ -144,16 +144,14 @@ def archived_seconds(corpora: tuple[str, ...] = ("sst", "agnews", "imdb"), encod
 
     Means over the archived seeds with their Student t interval; one row per corpus and device.
     """
-    from attn_core import archive
-    from attn_core.runs import SEEDS, Run
+    from attn_core import index
 
-    store, rows = archive.archive_folder(), []
+    rows = []
     for corpus in corpora:
-        for seed in SEEDS:
-            key = Run(corpus, encoder, seed=seed).key
-            if archive.has(store, key):
-                record = archive.read_record(store, key)
-                rows.append((corpus, record["device"], record["n_test"], record["seconds"]["trace"]))
+        keys = index.runs(source="archive", corpus=corpus, encoder=encoder, attention="tanh")["key"]
+        for result in index.results(keys, summaries=False):
+            record = result.record
+            rows.append((corpus, record["device"], record["n_test"], record["seconds"]["trace"]))
     table = pd.DataFrame(rows, columns=["corpus", "device", "documents", "seconds"])
     found = []
     for (corpus, device, count), part in table.groupby(["corpus", "device", "documents"], sort=False):

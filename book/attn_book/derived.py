@@ -5,17 +5,19 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import pandas as pd
+from scipy.stats import spearmanr
 
 from attn_book.reported import class_label
 from attn_book.wiegreffe import runs as wiegreffe
 from attn_core import archive, baselines, index
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import attention_bin, frontier, variance
+from attn_core.experiments.echo import permutation_expected
 from attn_core.experiments.guides import guides_of
+from attn_core.experiments.permutation import permutation
 from attn_core.index import HEADLINE_SEEDS, documents, numbers
 from attn_core.measures import bootstrap_interval
 
@@ -48,7 +50,9 @@ class Stored:
 def of_runs(rules: pd.DataFrame, keys: set[str] | None, **where: object) -> pd.DataFrame:
     """The numbers of standard runs that rules ask for: columns PLACE, seed, value, n (documents), data, n_train."""
     rules = rules[~rules["measure_ours"].isin(COUNTED)]
-    rows = numbers(rules["measure_ours"].unique(), [*rules["statistic_ours"].unique(), "n"], "any", "any", **where)
+    names = ("measure", "statistic")  # where no run has one of them, its rules have no number
+    asked = [set(rules[f"{name}_ours"]) & index.has(name) for name in names]
+    rows = numbers(asked[0], asked[1] | {"n"} & index.has("statistic"), "any", "any", **where)
     rows = rows[rows["key"].isin(keys)] if keys is not None else rows
     group = ["key", "measure", "predicted", "bin"]
     counts = rows[rows["statistic"] == "n"].set_index(group)["value"].rename("n")
@@ -82,10 +86,10 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
     Vocabulary: Table 1 counts all splits for most sets, the training split for SNLI and CNN, and for bAbI the joint
     words of the three tasks (our answers) with four special ids.
     """
-    found, store = {}, archive.archive_folder()
-    keys = index.runs(family=["text", "pair"]).drop_duplicates("corpus").set_index("corpus")["key"]
+    first, found = index.runs(family=["text", "pair"]).drop_duplicates("corpus"), {}
+    records = {result.record["run"]["corpus"]: result.record for result in index.results(first["key"], summaries=False)}
     for rule in rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)].itertuples():
-        record = record_of(store, keys[rule.corpus])
+        record = records[rule.corpus]
         statistics = record["statistics"]
         if rule.measure == "vocabulary_size":
             value = statistics["vocabulary" if rule.corpus in ("snli", "cnn") else "vocabulary_all_splits"]
@@ -99,10 +103,26 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
     return pd.Series(found, dtype=float)
 
 
-@lru_cache(maxsize=64)
-def record_of(store, key: str) -> dict:
-    """A stored record, read once."""
-    return archive.read_record(store, key)
+def permutation_beside_closed_form() -> pd.DataFrame:
+    """Every stored run of single texts with one logit: corpus, encoder, attention, seed; over its stored documents the
+    mean median change, expected (`experiments.echo.permutation_expected`) and measured (100 permutations); their
+    Spearman correlation over documents and the number of these. Made once and kept in the cache: some seconds."""
+    store = archive.archive_folder()
+    runs = index.runs(corpus=["sst", "imdb", "agnews", "20news"], attention=["tanh", "dot"], source="archive")
+    results = index.results(runs["key"], summaries=False)
+    files = {result.key: result.record["files"].get("traces.parquet", "") for result in results}
+
+    def make() -> pd.DataFrame:
+        rows = []
+        for run in runs[runs["key"].map(files) != ""].itertuples():
+            traces = archive.read(store, run.key).traces
+            expected, measured = permutation_expected(traces), permutation(traces)["median_change"].to_numpy()
+            rows.append((run.corpus, run.encoder, run.attention, run.seed, expected.mean(), measured.mean(),
+                         spearmanr(expected, measured).statistic, len(traces)))  # fmt: skip
+        columns = ["corpus", "encoder", "attention", "seed", "expected", "measured", "spearman", "documents"]
+        return pd.DataFrame(rows, columns=columns)
+
+    return index.kept("permutation-closed-form", "".join(files.values()), make)
 
 
 # ---- Serrano & Smith -------------------------------------------------------------------------------------------------
@@ -182,12 +202,15 @@ def statements(keys: set[str] | None = None) -> pd.DataFrame:
     wide = rows.pivot(index=["measure", "bin", "statistic"], columns="key", values="value")
     wide = wide.reindex(columns=chosen["key"])
     run = _Arrays(wide)
-    found = pd.concat([chosen.assign(measure=f"statement_{name}", value=value(run)) for name, value in STATEMENTS.items()])
+    parts = [chosen.assign(measure=f"statement_{name}", value=value(run)) for name, value in STATEMENTS.items()]
+    found = pd.concat(parts)
     found = found.assign(statistic="value", predicted="all", bin="all", n=np.nan).rename(columns=NAMED)
     return found[[*PLACE, "seed", "value", "n", "data", "n_train"]]
 
 
-ASKED = ("share_negative", "spearman", "near_0", "negative_near_0", "neither", "only_top", "only_random", "mean", "median")
+ASKED = (
+    "share_negative", "spearman", "near_0", "negative_near_0", "neither", "only_top", "only_random", "mean", "median",
+)  # fmt: skip
 
 
 class _Arrays(dict):
@@ -233,7 +256,8 @@ def of_wiegreffe(rules: pd.DataFrame, keys: set[str] | None) -> Stored:
     first = runs.drop_duplicates("corpus").set_index("corpus")["result"]
     data = {corpus: (index.data_kind(first[corpus].record), first[corpus].record["n_train"]) for corpus in here}
     data = pd.DataFrame.from_dict(data, orient="index", columns=["data", "n_train"])
-    notes = {rule.id: noted(rule, runs, scores[rule.corpus], rows) for rule in rules.itertuples() if rule.corpus in here}
+    mine = rules[rules["corpus"].isin(here)]
+    notes = {rule.id: noted(rule, runs, scores[rule.corpus], rows) for rule in mine.itertuples()}
     return Stored(rows, rows.iloc[:0], data, pd.DataFrame.from_dict(notes, orient="index"))
 
 
@@ -247,7 +271,8 @@ def of_roles(runs: pd.DataFrame, corpus: str) -> list[tuple]:
             rows += [(corpus, chosen, name, seed, value) for seed, value in values.items()]
     for role, name in (("base", "seeds"), ("uniform model", "uniform")):
         for column, measure in (("jsd", f"jsd_{name}"), ("tvd", f"tvd_halved_{name}")):
-            rows += [(corpus, "dev", measure, seed, value) for seed, value in beside(runs, corpus, role, column).items()]
+            values = beside(runs, corpus, role, column)
+            rows += [(corpus, "dev", measure, seed, value) for seed, value in values.items()]
     return rows
 
 
@@ -266,9 +291,10 @@ READ_AT = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.68)
 def of_curves(runs: pd.DataFrame, corpus: str) -> list[tuple]:
     """What bands ask of each whole curve of trained adversaries; TVD halved, on straight lines between all points."""
     curves, rows = wiegreffe.whole_curves(runs, corpus), []
-    best, base = curves[curves["divergence"] == wiegreffe.best_divergence(curves)], None
+    best = curves[curves["divergence"] == wiegreffe.best_divergence(curves)]
     base = wiegreffe.f1_by_seed(runs, corpus, "base")
-    rows += [(corpus, "dev", "f1_of_adversary", r.seed, base.get(r.base_seed, np.nan) - r.f1) for r in best.itertuples()]
+    less = [(row.seed, base.get(row.base_seed, np.nan) - row.f1) for row in best.itertuples()]
+    rows += [(corpus, "dev", "f1_of_adversary", *gap) for gap in less]
     for seed, curve in curves.groupby("seed", sort=False):
         at = {jsd: frontier.HALVED * frontier.tvd_at(curve["jsd"], curve["tvd"], jsd) for jsd in READ_AT}
         point, found = wiegreffe.searched(runs, corpus), {f"curve_at_{jsd:g}": value for jsd, value in at.items()}

@@ -64,7 +64,7 @@ def show(figure: Figure, name: str, title: str, caption: str, alt: str) -> None:
 
 
 def inline(figure: Figure, name: str, alt: str) -> str:
-    """A figure as SVG text for HTML: no fixed size, the page's font, the theme's colours, ids of its own; alt: escaped."""
+    """A figure as SVG text for HTML: no fixed size, the page's font, the theme's colours, own ids; alt: escaped."""
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
@@ -77,7 +77,7 @@ def inline(figure: Figure, name: str, alt: str) -> str:
     for colour, variable in VARIABLES.items():
         text = re.sub(re.escape(colour), f"var(--attn-{variable}, {colour})", text, flags=re.IGNORECASE)
     text = re.sub(re.escape(SHEET), f"var(--pst-color-background, {SHEET})", text, flags=re.IGNORECASE)
-    text = re.sub(r"\n\s*\n+", "\n", text)  # an empty line would end the HTML block
+    text = re.sub(r"\n\s*\n+", "\n", text).strip()  # an empty line would end the HTML block
     return text.replace("<svg", f'<svg role="img" aria-label="{alt}"', 1)
 
 
@@ -101,8 +101,9 @@ def dots(ax: Axes, rows: pd.DataFrame, marks: pd.DataFrame | None = None, of_mar
         face = {"markerfacecolor": SHEET} if row.n_seeds < HEADLINE_SEEDS else {"markeredgecolor": SHEET}
         ax.plot([row.low, row.high], [y, y], color=colour, zorder=3)
         ax.plot(row.mean, y, "o", color=colour, markersize=8.5, zorder=4, **face)
-        if y == 0:
-            ax.text(row.mean, -0.62, ENCODERS[row.encoder], color=colour, weight="bold", ha="center")
+    first = rows[rows["corpus"] == order[0]].sort_values("mean")
+    for row, x in zip(first.itertuples(), spaced(first["mean"].to_numpy(), 0.2), strict=True):
+        ax.text(x, -0.62, ENCODERS[row.encoder], color=COLOURS[row.encoder], weight="bold", ha="center")
     for y, name in enumerate(order):
         ax.plot([wide.loc[name].min(), wide.loc[name].max()], [y, y], color=RULE, linewidth=5, zorder=1)
     if marks is not None:
@@ -117,12 +118,58 @@ def dots(ax: Axes, rows: pd.DataFrame, marks: pd.DataFrame | None = None, of_mar
     return order
 
 
+WITNESSES = ("sst", "imdb", "agnews", "20news", "amazon", "imdb_stars")
+"""Data sets of single texts whose runs keep documents of five seeds for three encoders."""
+
+
+def plain_names(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows with HANs under the encoder that they are built of; other models of their data sets left out."""
+    known = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average", "lstm": "lstm", "cnn": "cnn", "average": "average"}
+    rows = rows[rows["encoder"].isin(known)]
+    return rows.assign(encoder=rows["encoder"].map(known))
+
+
+def against(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
+    """Two columns against each other, one dot a row in its encoder's colour, named at its farthest; the diagonal."""
+    end = rows[[x, y]].max().max()
+    ax.plot([0, end], [0, end], color=RULE, zorder=0)
+    for encoder, part in rows.groupby("encoder"):
+        far = part.loc[part[y].idxmax()]
+        ax.plot(part[x], part[y], "o", markersize=5, alpha=0.8, color=COLOURS[encoder])
+        ax.annotate(ENCODERS[encoder], (far[x], far[y]), (-8, 2), textcoords="offset points", ha="right",
+                    color=COLOURS[encoder], weight="bold")  # fmt: skip
+
+
+def verdicts(ax: Axes, words: pd.Series, alone: pd.Series, p: float) -> None:
+    """Words on a line from 0 to 1, where each would put the output alone; a bar at the text's own output."""
+    ax.axvline(0.5, color=QUIET, linewidth=1.2)
+    ax.plot([0, 1], [0, 0], color=RULE, linewidth=5, zorder=0)
+    ax.plot([p, p], [-0.18, 0.18], color=INK, linewidth=3)
+    for k, (word, x) in enumerate(zip(words, alone, strict=True)):
+        up = k % 2 == 0
+        ax.plot(x, 0, "o", color=COLOURS["lstm"], markersize=10, markeredgecolor=SHEET)
+        ax.annotate(f"{word} {x:.2f}", (x, 0), (0, 12 if up else -12), textcoords="offset points", ha="center",
+                    va="bottom" if up else "top", weight="bold", color=COLOURS["lstm"])  # fmt: skip
+    ax.set(xlim=(-0.02, 1.02), ylim=(-1, 1), yticks=[], xticks=[0, 0.5, 1], xticklabels=["0\nnegative", "0.5", "1\npositive"])
+    ax.spines[["left", "bottom"]].set_visible(False)
+
+
 def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") -> None:
     """A horizontal axis with five ticks, its ends named."""
     at = np.linspace(left, right, 5)
     names = [f"{value:g}" for value in at]
     names = [f"{names[0]}\n{low}", *names[1:-1], f"{names[-1]}\n{high}"]
     ax.set(xlim=(left - 0.02 * (right - left), right), xticks=at, xticklabels=names)
+
+
+def spaced(at: np.ndarray, gap: float) -> np.ndarray:
+    """Rising positions moved as little as need be for neighbours to lie `gap` apart."""
+    found = np.array(at, float)
+    for _ in range(100):
+        short = np.maximum(gap - np.diff(found), 0) / 2
+        found[:-1] -= short
+        found[1:] += short
+    return found
 
 
 def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
@@ -235,7 +282,7 @@ def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> list[str]:
     return [f"{c} {n}" for c, n in zip(rows["corpus"], rows["encoder"], strict=True)]
 
 
-# ---- first edition ----------------------------------------------------------------------------------------------------
+# ---- first edition ---------------------------------------------------------------------------------------------------
 
 CLASS_COLOURS = ("#4b3f8f", "#d95f02", "#1b9e77")
 OURS, PAPER, CONTROL = "#1f4e79", "#7f7f7f", "#b8860b"

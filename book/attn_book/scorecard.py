@@ -16,7 +16,7 @@ from attn_book.derived import PLACE, Stored
 from attn_book.reported import OURS, reported
 from attn_core.archive import Result
 from attn_core.errors import AttnError
-from attn_core.index import HEADLINE_SEEDS, over_seeds
+from attn_core.index import HEADLINE_SEEDS, over_seeds, side
 
 NAMES = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
 """The columns that name a row."""
@@ -43,9 +43,9 @@ def scorecard(results: Iterable[Result] | None = None, paper: str | None = None)
     """One row per scored number or claim; verdict 'reproduced', 'differs' or 'not rerun'.
 
     results: judge by these stored runs alone; None takes the whole archive. paper: its rows alone, None takes all
-    three. Columns COLUMNS, id and `reported.OURS`; `unjudged` says why a row has no verdict ('no run', 'no document', 'incomplete
-    curve', 'few documents', 'few seeds', 'weak model'), '' where it has one. Rows without a verdict may still have a
-    value of ours. `data`: see `index.data_kind`; only 'same' counts as replication.
+    three. Columns COLUMNS, id and `reported.OURS`; `unjudged` says why a row has no verdict ('no run', 'no document',
+    'incomplete curve', 'few documents', 'few seeds', 'weak model'), '' where it has one. Rows without a verdict may
+    still have a value of ours. `data`: see `index.data_kind`; only 'same' counts as replication.
     """
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")
@@ -96,7 +96,7 @@ def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
         both = first.merge(looked_up(taken.assign(**less), numbers), on=["id", "seed"], suffixes=("", "_less"))
         both = both.assign(value=both["value"] - both["value_less"])[["id", "seed", "value"]]
         first = pd.concat([first[~first["id"].isin(taken["id"])], both])
-    return first[np.isfinite(first["value"])]
+    return first[np.isfinite(first["value"].astype(float))]
 
 
 def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
@@ -105,7 +105,8 @@ def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
     rows = asked.merge(numbers, on=PLACE).dropna(subset="value")
     several = rows["id"].isin(asked["id"][asked["id"].duplicated()])
     single, joined = rows[~several], rows[several & (rows["n"] > 0)]
-    joined = joined.assign(value=joined["value"] * joined["n"]).groupby(["id", "seed"], sort=False)[["value", "n"]].sum()
+    joined = joined.assign(value=joined["value"] * joined["n"]).groupby(["id", "seed"], sort=False)
+    joined = joined[["value", "n"]].sum()
     joined = (joined["value"] / joined["n"]).rename("value").reset_index()
     return pd.concat([single[["id", "seed", "value"]], joined], ignore_index=True)
 
@@ -126,7 +127,7 @@ def holds(rows: pd.DataFrame) -> np.ndarray:
     rows: kind, side, reported, tolerance, ours, low, high.
     """
     above, target = rows["side"] == "above", rows["reported"]
-    claim = np.where(above, rows["low"] > target, rows["high"] < target)
+    claim = side(rows, target, fewest=0) == rows["side"]
     band = np.where(above, rows["ours"] >= target, rows["ours"] <= target)
     number = (rows["ours"] - target).abs() <= rows["tolerance"] + 1e-9
     return np.select([rows["kind"] == "claim", rows["kind"] == "band"], [claim, band], number)

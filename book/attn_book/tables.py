@@ -95,7 +95,8 @@ def fold(title: str, body: str) -> HTML:
 def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
     """Rows of the scorecard in a fold: where, the paper's number, ours with its interval, tolerance, verdict."""
     there = rows[rows["ours"].notna()]
-    heads = ("item", "data set", "class", "encoder", "number", "paper", "here", "95 % interval", "±", "seeds", "verdict")
+    heads = ("item", "data set", "class", "encoder", "number", "paper", "here", "95 % interval", "±", "seeds",
+             "verdict")  # fmt: skip
     lines = [
         (row.item, SETS[row.corpus], "" if row.group == "all" else row.group, ENCODERS.get(row.encoder_ours, ""),
          f"{row.measure}, {row.statistic}", number(row.reported, ".2f"), number(row.ours, ".2f"),

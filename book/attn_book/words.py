@@ -23,7 +23,8 @@ ENCODERS = {
 
 SETS = {
     "sst": "SST", "imdb": "IMDB", "agnews": "AG News", "20news": "20 News", "babi_1": "bAbI 1", "babi_2": "bAbI 2",
-    "babi_3": "bAbI 3", "snli": "SNLI", "cnn": "CNN-QA", "diabetes": "Diabetes", "anemia": "Anemia", "adr": "ADR tweets",
+    "babi_3": "bAbI 3", "snli": "SNLI", "cnn": "CNN-QA", "diabetes": "Diabetes", "anemia": "Anemia",
+    "adr": "ADR tweets",
     "imdb_stars": "IMDB (10 stars)", "amazon": "Amazon", "yelp": "Yelp", "yahoo": "Yahoo", "planted": "planted texts",
     "agnews_all": "AG News (4 classes)", "20news_all": "20 News (20 classes)",
 }  # fmt: skip

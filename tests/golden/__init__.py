@@ -1,13 +1,13 @@
 """What the first edition printed and computed, kept so that the second loses no number without a reason.
 
-    python -m tests.golden        writes the files beside this one from the executed pages in book/ and from data/archive
+    python -m tests.golden        writes the files beside this one from executed pages in book/ and from data/archive
 
 pages.json.xz       page -> what it glued (name -> value) and its HTML tables (rows of cell texts)
 scorecard.json.xz   the rows of `python -m attn_core scorecard --json`
 tables.json.xz      document and summary tables of twelve runs, made anew from their stored traces
 runs.json           twenty runs and their keys
 archive.json.xz     every stored key and a digest of its record, which holds the checksums of its files
-dropped.csv         page, name, reason: what was let go; name may hold * and ?, tables are called 'table 1', 'table 2', …
+dropped.csv         page, name, reason: what was let go; name may hold * and ?, tables are called 'table 1', …
 
 Written once, at commit 9c2ff02; the files go when the second edition stands.
 """

@@ -9,10 +9,10 @@ from attn_book.debate.verdict import side
 from attn_book.reported import FINAL_RUN, reported
 from attn_book.wiegreffe.runs import seed_tables, table
 from attn_book.words import listed, seeds_in_words, told
-from attn_core import archive
+from attn_core import index
 from attn_core.archive import Result
 from attn_core.measures import seed_interval
-from attn_core.runs import Run, as_dict, from_dict, is_known
+from attn_core.runs import Run, as_dict, from_dict
 
 LONG = {"shortest": 1000, "silent": 1}
 """Knobs by which the runs of data/sweeps/planted-diabetes.yml are known."""
@@ -37,11 +37,9 @@ def plain(result: Result) -> Result:
 
 def long_runs() -> pd.DataFrame:
     """The `wiegreffe.runs.table` of those archived runs, guided and adversarial ones too, under the name 'planted'."""
-    store = archive.archive_folder()
-    records = [archive.read_record(store, key) for key in archive.keys(store) if key.startswith("planted-")]
-    known = [record for record in records if is_known(record["run"])]
-    chosen = [Result(record, None, None, None, "archive") for record in known if is_long(from_dict(record["run"]))]
-    return table(chosen).assign(corpus="planted")
+    keys = index.runs(source="archive", corpus="planted", variant="any")["key"]
+    found = index.results(sorted(keys), summaries=False)
+    return table(result for result in found if is_long(from_dict(result.record["run"]))).assign(corpus="planted")
 
 
 def explanation(results: list[Result], runs: pd.DataFrame) -> pd.DataFrame:

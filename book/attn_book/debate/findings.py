@@ -9,7 +9,7 @@ import pandas as pd
 from attn_book.wiegreffe.tables import digits
 from attn_book.words import told
 from attn_core.archive import Result
-from attn_core.index import HEADLINE_SEEDS, data_kind
+from attn_core.index import HEADLINE_SEEDS, data_kind, side
 from attn_core.seeds import paired_difference
 
 YARDSTICKS = {
@@ -58,9 +58,8 @@ def differences(rows: pd.DataFrame, first: str, second: str, measure: str = "mea
 
 def told_sides(rows: pd.DataFrame, above: str, below: str) -> str:
     """'… on sst, imdb; … on 20news; not decided on agnews': rows of `differences`; above, below: what that means."""
-    few, up, down = rows["n_seeds"] < HEADLINE_SEEDS, rows["low"] > 0, rows["high"] < 0
-    sides = {above: ~few & up, below: ~few & down, "not decided": ~few & ~up & ~down, "too few seeds": few}
-    found = {words: rows.loc[chosen, "label"] for words, chosen in sides.items()}
+    words = {above: "above", below: "below", "not decided": "around", "too few seeds": "few"}
+    found = {told: rows.loc[side(rows, 0) == name, "label"] for told, name in words.items()}
     return "; ".join(f"{words} on {', '.join(labels)}" for words, labels in found.items() if len(labels)) or "no run"
 
 

@@ -20,7 +20,7 @@ from attn_book.wiegreffe.runs import GATED, adversaries, f1_by_seed, guided_scor
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.experiments import frontier
-from attn_core.index import HEADLINE_SEEDS, data_kind, difference
+from attn_core.index import HEADLINE_SEEDS, data_kind, difference, side
 from attn_core.measures import seed_interval
 from attn_core.runs import from_dict
 from attn_core.seeds import summary_of
@@ -115,13 +115,11 @@ def lies(row, planned: int = 0) -> str:
     """Whether attention passes in a cell: a key of SYMBOLS. planned: seeds below which its page decides nothing."""
     if row.kind not in ("ours", "authors"):
         return row.kind
-    if row.n_seeds < max(HEADLINE_SEEDS, planned) or not np.isfinite(row.low):
-        return "few"
     test = BY_KEY[row.test]
-    above, below = row.low > test.threshold, row.high < test.threshold
-    if not above and not below:
-        return "open"
-    passes = above == (test.good == "above")
+    found = side(row, test.threshold, fewest=max(HEADLINE_SEEDS, planned))
+    if found in ("few", "around"):
+        return {"around": "open"}.get(found, found)
+    passes = found == test.good
     if passes and row.test == "adversaries" and catalogue.corpus(row.corpus).task != "text":
         return "open"  # the best weights found are few, but better ones may exist
     return "passes" if passes else "fails"

@@ -113,8 +113,9 @@ def claims(scored: pd.DataFrame, corpora: list[str], results: Iterable[Result] =
         claim=[known[pair][1].short if pair in known else pair[0].removeprefix("claim: ") for pair in pairs],
         place=[known[pair][1].place if pair in known else "" for pair in pairs],
         side=np.where(rows["side"] == "above", 1, -1),
-        weak=[any((row.corpus, name) in weak for name in (row.encoder_ours, row.minus.removeprefix("encoder_ours="))) for row in rows.itertuples()],
-    )
+        weak=[(row.corpus, row.encoder_ours) in weak or (row.corpus, row.minus.removeprefix("encoder_ours=")) in weak
+              for row in rows.itertuples()],
+    )  # fmt: skip
     rows["name"] = [str(number) if number else name for number, name in zip(rows["number"], names, strict=True)]
     judged = (rows["n_seeds"] >= HEADLINE_SEEDS) & (rows["verdict"] != "not rerun") & rows["low"].notna()
     side, threshold = rows["side"], rows["reported"]

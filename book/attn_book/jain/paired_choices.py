@@ -11,6 +11,7 @@ from attn_book.jain import variants
 from attn_book.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_book.words import ENCODER_NAMES, seeds_in_words, spoken, told
 from attn_core.archive import Result
+from attn_core.index import side
 
 SCORES = {
     "accuracy": ("accuracy", "all", "value"),
@@ -56,7 +57,7 @@ def checkpoint_numbers(chosen: pd.DataFrame) -> dict[str, int | str | list[str]]
     largest change of a mean τ; gain: the median change of accuracy.
     """
     counted = variants.comparable(chosen)
-    excludes = (chosen["low"] > 0) | (chosen["high"] < 0)
+    excludes = side(chosen, 0, fewest=0).isin(["above", "below"])
     taus, scores = taus_of(chosen), chosen.loc[chosen["measure"] == "accuracy", "difference"]
     return {
         "n_chosen": len(chosen),

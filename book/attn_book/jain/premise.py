@@ -13,6 +13,7 @@ from attn_book.words import ENCODER_NAMES, seeds_in_words
 from attn_core import archive
 from attn_core.corpora import catalogue
 from attn_core.experiments.permutation import change, permutation
+from attn_core.index import side
 from attn_core.measures import bootstrap_interval, seed_interval
 from attn_core.runs import SEEDS, Run
 from attn_core.traces import Traces
@@ -139,7 +140,8 @@ def told(table: pd.DataFrame) -> str:
         interval = f" ({row.low:.3f} to {row.high:.3f})" if known else ""
         verdict = "one seed decides nothing"
         if known:
-            verdict = "the premise is used" if row.low > 0 else "no use of the premise is shown"
+            used = side(row, 0, fewest=0) == "above"
+            verdict = "the premise is used" if used else "no use of the premise is shown"
         sentences.append(
             f"{ENCODER_NAMES[row.encoder]}: accuracy {row.own:.3f} with the own premise, {row.shuffled:.3f} with "
             f"another pair's (always the most frequent answer: {row.majority:.3f}), "

@@ -11,8 +11,7 @@ from attn_book import across
 from attn_book import words as wording
 from attn_core.corpora import catalogue
 from attn_core.experiments import ATTENTION_BINS
-from attn_core.measures import INTERVAL_SEEDS
-
+from attn_core.index import HEADLINE_SEEDS, side
 
 NOT_RERUN = "not rerun"
 
@@ -165,14 +164,14 @@ def sided(
         finer if any(f"{end:{form}}" == f"{threshold:{form}}" for end in ends) else form
         for ends in zip(rows["low"], rows["high"], strict=True)
     ]
-    many = rows["n_seeds"] >= across.HEADLINE_SEEDS
-    side = np.select([~many, rows["low"] > threshold, rows["high"] < threshold], ["few", "above", "below"], "contains")
+    many = rows["n_seeds"] >= HEADLINE_SEEDS
+    sides = side(rows, threshold).replace("around", "contains")
     told = [
         wording.told(r.ours, r.low, r.high, digits, bounds) if enough
         else f"{r.ours:{form}} ({wording.seeds_in_words(r.n_seeds)})"
         for r, digits, enough in zip(rows.itertuples(), forms, many, strict=True)
     ]  # fmt: skip
-    return rows[["corpus"]].assign(side=side, told=pd.Series(told, index=rows.index, dtype=object))
+    return rows[["corpus"]].assign(side=sides, told=pd.Series(told, index=rows.index, dtype=object))
 
 
 SIDES = ("above", "below", "contains", "few")

@@ -10,7 +10,7 @@ import pandas as pd
 from attn_book.across import coverage
 from attn_book.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_book.words import ENCODER_NAMES, listed, seeds_in_words, told_seeds_of
-from attn_core import archive
+from attn_core import index
 from attn_core.archive import Result
 from attn_core.commands import command
 from attn_core.corpora import catalogue
@@ -25,12 +25,12 @@ def stored(runs: Iterable[Run]) -> tuple[list[Result], list[Run]]:
 
     Runs of the local cache alone count as absent: they have no summaries yet.
     """
-    store, found, absent = archive.archive_folder(), [], []
+    known, found, absent = set(index.runs(source="archive", variant="any")["key"]), [], []
     for run in runs:
         if catalogue.corpus(run.corpus).generated:
             found.append(obtain(run, progress=False, traces=False))
-        elif archive.has(store, run.key):
-            found.append(archive.read(store, run.key, whole=False))
+        elif run.key in known:
+            found += index.results([run.key])
         else:
             absent.append(run)
     return found, absent
@@ -156,15 +156,14 @@ def subsets() -> pd.DataFrame:
     the development set was cut from them, as that count is meant; share: of printed, with n_dev where cut. data:
     'subset' or 'generated'.
     """
-    store, rows = archive.archive_folder(), []
-    for corpus, sizes in printed_sizes().items():
-        key = Run(corpus).key
-        if archive.has(store, key):
-            record = archive.read_record(store, key)
-            count = documents(record, "train")[0]
-            if data_kind(record) != "same":
-                parts = record["n_train"], record["n_dev"], count > record["n_train"]
-                rows.append((corpus, *parts, sizes["train"], count / sizes["train"], data_kind(record)))
+    rows, keys = [], [Run(corpus).key for corpus in printed_sizes()]
+    for result in index.results(index.runs(source="archive", key=keys)["key"], summaries=False):
+        record, corpus = result.record, result.record["run"]["corpus"]
+        printed, count = printed_sizes()[corpus]["train"], documents(record, "train")[0]
+        if data_kind(record) != "same":
+            parts = record["n_train"], record["n_dev"], count > record["n_train"]
+            rows.append((corpus, *parts, printed, count / printed, data_kind(record)))
+    rows.sort(key=lambda row: list(printed_sizes()).index(row[0]))
     return pd.DataFrame(rows, columns=["corpus", "n_train", "n_dev", "cut", "printed", "share", "data"])
 
 

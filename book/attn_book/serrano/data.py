@@ -8,7 +8,7 @@ from attn_book.serrano.pages import by_model
 from attn_book.words import ENCODER_NAMES, told
 from attn_core import baselines
 from attn_core.archive import Result
-from attn_core.index import data_kind
+from attn_core.index import data_kind, side
 from attn_core.measures import seed_interval
 
 SPLITS = ("train", "dev", "test")
@@ -127,8 +127,8 @@ def trainings(found: list[Result]) -> pd.DataFrame:
             most = run.record["run"]["epochs"]
             each.append((n_train, kept + 1, len(history), most, (kept + 1) * n_train, halved, kept + 1 == most))
         means = dict(zip(names, np.mean(each, axis=0), strict=True))
-        lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder], **means,
-                      "enters no claim": weakness(corpus, [run.record["accuracy"] for run in runs.values()])})  # fmt: skip
+        why = weakness(corpus, [run.record["accuracy"] for run in runs.values()])
+        lines.append({"data set": corpus, "model": ENCODER_NAMES[encoder], **means, "enters no claim": why})
     return pd.DataFrame(lines, columns=["data set", "model", *names, "enters no claim"])
 
 
@@ -140,7 +140,7 @@ def rate_told(row, regression: float) -> str:
     """
     values = f"{row.standard:.3f} and {row.variant:.3f}, difference {told(row.difference, row.low, row.high, '+.3f')}"
     seeds = f"{row.n_seeds} seed{'s' * (row.n_seeds != 1)}"
-    if not row.low > 0:
+    if side(row, 0, fewest=0) != "above":
         verdict = "a gain is not shown" if np.isfinite(row.low) else "too few seeds"
     elif row.variant >= regression - baselines.BELOW:
         verdict = "the rate is enough to bring the mean within the rule"

@@ -15,7 +15,7 @@ from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.dispersion import slope
 from attn_core.experiments.erasure import derived
-from attn_core.index import HEADLINE_SEEDS, over_seeds
+from attn_core.index import HEADLINE_SEEDS, over_seeds, side
 from attn_core.measures import LEVEL, holm, seed_p
 from attn_core.runs import HIERARCHICAL
 from attn_core.seeds import paired_difference
@@ -146,9 +146,8 @@ def hypothesis(runs: pd.DataFrame, weak: Collection[tuple[str, str]] = ()) -> pd
     rows.insert(8, "holm", np.nan)
     rows.loc[judged, "holm"] = holm(rows.loc[judged, "p"].to_numpy(float))
     sure = rows["holm"] < LEVEL
-    rows.loc[rows["verdict"] == "", "verdict"] = np.select(
-        [sure & (rows["high"] < 0), sure & (rows["low"] > 0)], ["supported", "contradicted"], "not decided"
-    )[rows["verdict"] == ""]
+    found = side(rows, 0, fewest=0).map({"below": "supported", "above": "contradicted"}).where(sure, None)
+    rows.loc[rows["verdict"] == "", "verdict"] = found.fillna("not decided")
     return rows
 
 

@@ -182,7 +182,8 @@ def by_model(results: Iterable[Result]) -> dict[tuple[str, str], dict[int, Resul
 def weak(found: list[Result]) -> dict[tuple[str, str], str]:
     """(corpus, encoder) -> why its runs enter no claim; models that do their task are left out."""
     groups = by_model(found)
-    reasons = {model: weakness(model[0], [run.record["accuracy"] for run in runs.values()]) for model, runs in groups.items()}
+    reached = {model: [run.record["accuracy"] for run in runs.values()] for model, runs in groups.items()}
+    reasons = {model: weakness(model[0], accuracies) for model, accuracies in reached.items()}
     return {model: reason for model, reason in reasons.items() if reason}
 
 

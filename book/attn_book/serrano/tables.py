@@ -16,7 +16,7 @@ from attn_book.words import ENCODER_NAMES, told
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments.erasure import RANKINGS, derived
 from attn_core.experiments.removal import blocks_of
-from attn_core.index import HEADLINE_SEEDS, over_seeds
+from attn_core.index import HEADLINE_SEEDS, over_seeds, side
 from attn_core.measures import INTERVAL_SEEDS
 from attn_core.runs import HIERARCHICAL
 from attn_core.traces import Traces
@@ -243,7 +243,7 @@ def paper_order(rows: pd.DataFrame) -> list[str]:
         ]
     clauses, all_clear = [], True
     for (earlier, later), part in judged.groupby(["earlier", "later"], sort=False):
-        as_told, reverse = int((part["low"] > 0).sum()), int((part["high"] < 0).sum())
+        as_told, reverse = (int((side(part, 0) == name).sum()) for name in ("above", "below"))
         all_clear &= as_told == len(part)
         first, second, n = NAMES[earlier], NAMES[later], len(part)
         clauses.append(

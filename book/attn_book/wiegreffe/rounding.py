@@ -15,7 +15,7 @@ from attn_book.figures import OURS
 from attn_book.words import listed
 from attn_core import archive
 from attn_core.archive import Result
-from attn_core.index import HEADLINE_SEEDS
+from attn_core.index import HEADLINE_SEEDS, side
 from attn_core.measures import INTERVAL_SEEDS, seed_interval
 from attn_core.packing import SAME
 
@@ -131,9 +131,8 @@ def lies(line: dict) -> str:
         return "few"
     if line["rounding_high"] < SAME:
         return "none"
-    if line["low"] > 0:
-        return "seeds farther"
-    return "rounding farther" if line["high"] < 0 else "alike"
+    found = side(pd.Series(line), 0, fewest=0)
+    return {"above": "seeds farther", "below": "rounding farther"}.get(found, "alike")
 
 
 def sentence(row) -> str:

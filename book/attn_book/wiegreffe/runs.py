@@ -11,15 +11,14 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from attn_core import archive
+from attn_core import archive, index
 from attn_core.archive import Result
 from attn_core.corpora import catalogue
 from attn_core.experiments import frontier
 from attn_core.experiments.guides import SOURCES
 from attn_core.experiments.search import search
 from attn_core.experiments.variance import against
-from attn_core.index import kept
-from attn_core.runs import SEEDS, Run, compared_with, from_dict, is_known
+from attn_core.runs import SEEDS, Run, compared_with, from_dict
 
 PAPER_SETS = ("diabetes", "anemia", "imdb", "sst", "agnews", "20news")
 """In the order of Table 2."""
@@ -244,8 +243,8 @@ def searched_once(key: str) -> pd.DataFrame:
         traces = archive.read(archive.archive_folder(), key).traces
         return frontier.searched(traces, search(traces))
 
-    source = archive.read_record(archive.archive_folder(), key)["files"]["traces.parquet"]
-    return kept(f"searched-{key}", source, make)
+    source = index.results([key], summaries=False)[0].record["files"]["traces.parquet"]
+    return index.kept(f"searched-{key}", source, make)
 
 
 # ---- what ought to be there ------------------------------------------------------------------------------------------
@@ -270,7 +269,5 @@ def planned_pairs(seeds: int = len(SEEDS)) -> dict[str, int]:
 
 def gather(corpora: Iterable[str]) -> pd.DataFrame:
     """The `table` of stored runs on some data sets, by record alone; absent ones: `pages.absent_runs`."""
-    corpora, store = list(corpora), archive.archive_folder()
-    keys = [key for key in archive.keys(store) if key.split("-")[0] in corpora]
-    records = [record for key in keys if is_known((record := archive.read_record(store, key))["run"])]
-    return table([Result(record, None, None, None, "archive") for record in records])
+    keys = index.runs(source="archive", corpus=list(corpora), variant="any")["key"]
+    return table(index.results(sorted(keys), summaries=False))

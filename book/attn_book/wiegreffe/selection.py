@@ -6,7 +6,7 @@ import pandas as pd
 from attn_book.wiegreffe.far_off import is_far
 from attn_book.words import listed, number, seeds_in_words, told, told_seeds_of
 from attn_core.archive import Result
-from attn_core.index import HEADLINE_SEEDS
+from attn_core.index import HEADLINE_SEEDS, side
 from attn_core.measures import seed_interval
 from attn_core.seeds import trained_twice
 
@@ -67,8 +67,5 @@ def told_moves(rows: pd.DataFrame) -> list[str]:
 
 def answer(row) -> str:
     """Whether the interval over seeds shows that the choice on the test set flatters; row: of `moves`."""
-    if row.n_seeds < HEADLINE_SEEDS:
-        return "too few seeds"
-    if row.low > 0:
-        return "flatters"
-    return "scores lower" if row.high < 0 else "no shift shown, either way"
+    words = {"few": "too few seeds", "above": "flatters", "below": "scores lower"}
+    return words.get(side(row, 0), "no shift shown, either way")

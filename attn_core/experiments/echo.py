@@ -1,0 +1,84 @@
+"""How many words alone already give the text's decision, and what follows from it for every test of attention.
+
+Give one token t the whole attention: the logits are bias + contribution_t (for text pairs the readout of it). If that
+decides as the model does, the token echoes the text. Where all tokens do, no attention can decide otherwise:
+
+    Proof. With an affine decoder the logits under weights a (a_t >= 0, sum 1) are sum_t a_t (bias + contribution_t), a
+    convex combination of the tokens' own. Class y wins where o_y - o_k > 0 for all rivals k; that is an intersection of
+    half-spaces, hence convex: if every token's logits lie in it, so does every combination. Conversely a token outside
+    it, given all the weight, decides otherwise. So `locked` is exact, for any number of classes.
+
+Not in the papers; built on the form of their models.
+"""
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr
+
+from attn_core.experiments.tables import has_one_logit, one_logit, sigmoid, table, totals
+from attn_core.traces import Traces
+
+MEASURES = ("echo", "locked", "flat_flips", "permutation_expected")
+
+BISECTIONS = 50
+"""Halvings of [0, 1]: the median is found to 1e-15."""
+
+
+def echo(traces: Traces) -> pd.DataFrame:
+    """One row per document, see `attn_core.experiments`.
+
+    echo: share of tokens that alone, with all the attention, give the model's decision, 0 to 1. locked: 1 where no
+    attention at all can change the decision, else 0; NaN for text pairs, whose decoder is not affine. flat_flips: 1
+    where equal weights would change the decision. permutation_expected: see there.
+    """
+    document = np.repeat(np.arange(len(traces)), traces.lengths)  # (T,)
+    alone = decisions(traces.decoded(traces.contribution.astype(np.float64), document))  # (T,)
+    same = alone == decisions(traces.logits)[document]
+    flat = decisions(traces.logits_under(1 / traces.lengths[document])) != decisions(traces.logits)
+    share = totals(same.astype(np.float64), traces.offsets) / traces.lengths
+    locked = np.where(share == 1, 1.0, 0.0) if traces.readout is None else np.full(len(traces), np.nan)
+    return table(
+        traces, echo=share, locked=locked, flat_flips=flat.astype(float),
+        permutation_expected=permutation_expected(traces),
+    )  # fmt: skip
+
+
+def decisions(logits: np.ndarray) -> np.ndarray:
+    """Class of each row of logits (..., K): the larger, for one logit whether it is above 0."""
+    return (logits[..., 0] > 0).astype(np.int64) if logits.shape[-1] == 1 else logits.argmax(axis=-1)
+
+
+def permutation_expected(traces: Traces) -> np.ndarray:
+    """The median change of output under permuted attention (Jain & Wallace 4.2.1) in closed form, (D,).
+
+    Dealing the weights a_t anew over n tokens with contributions s_t gives the logit Z = b + sum_t a_pi(t) s_t with
+
+        mean      b + s̄                                        every token gets every weight equally often
+        variance  sum_t (a_t - 1/n)^2  sum_t (s_t - s̄)^2 / (n - 1)
+
+    both exact. The median of |sigmoid(Z) - p| is taken under a normal with these; that is the only approximation.
+    One or two logits; NaN for more classes and for text pairs.
+    """
+    if not has_one_logit(traces):
+        return np.full(len(traces), np.nan)
+    s, bias = one_logit(traces)
+    n, document = traces.lengths.astype(np.float64), np.repeat(np.arange(len(traces)), traces.lengths)
+    total = lambda values: totals(values, traces.offsets)
+    mean = total(s) / n
+    spread = total((traces.attention - 1 / n[document]) ** 2) * total((s - mean[document]) ** 2)
+    deviation = np.sqrt(spread / np.maximum(n - 1, 1))
+    p = sigmoid(bias + total(traces.attention * s))
+    return median_change(bias + mean, deviation, p)
+
+
+def median_change(mean: np.ndarray, deviation: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Median of |sigmoid(Z) - p| for normal Z, (D,), by bisection; |sigmoid(mean) - p| where the deviation is 0."""
+    low, high = np.zeros_like(p), np.ones_like(p)
+    scale = np.where(deviation > 0, deviation, 1.0)
+    with np.errstate(divide="ignore"):
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            ends = [np.log(q) - np.log1p(-q) for q in (np.minimum(p + middle, 1), np.maximum(p - middle, 0))]
+            inside = ndtr((ends[0] - mean) / scale) - ndtr((ends[1] - mean) / scale)
+            low, high = np.where(inside < 0.5, middle, low), np.where(inside < 0.5, high, middle)
+    return np.where(deviation > 0, (low + high) / 2, np.abs(sigmoid(mean) - p))

@@ -1,0 +1,125 @@
+"""One word alone: echo, locked, flat flips, and the closed form of the permutation test, against plain forms."""
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from conftest import toy_pairs, toy_traces
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from attn_core.experiments.echo import MEASURES, decisions, echo, median_change
+from attn_core.experiments.permutation import permutation
+from attn_core.traces import positive_probability
+
+
+def document(traces, d):
+    """Weights (n,), contributions (n, K), bias (K,) of a document, float64."""
+    tokens = slice(*traces.offsets[d : d + 2])
+    return traces.attention[tokens], traces.contribution[tokens].astype(float), traces.bias.astype(float)
+
+
+def decides(logits):
+    return int(logits[0] > 0) if len(logits) == 1 else int(np.argmax(logits))
+
+
+def plain(traces):
+    """The definitions, token by token."""
+    rows = []
+    for d in range(len(traces)):
+        a, c, b = document(traces, d)
+        own = decides(b + a @ c)
+        alone = [decides(b + token) == own for token in c]
+        rows.append((np.mean(alone), float(all(alone)), float(decides(b + c.mean(axis=0)) != own)))
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3, 5])
+def test_fast_is_plain(classes):
+    traces = toy_traces(lengths=(1, 2, 3, 5, 5, 8, 20), seed=classes, classes=classes)
+    found = echo(traces)
+    np.testing.assert_allclose(found[list(MEASURES[:3])].to_numpy(float), plain(traces), atol=1e-12)
+    assert found["permutation_expected"].isna().all() == (classes > 2)
+
+
+def test_by_hand():
+    """Bias 0, contributions 1, 1, -3 and weights 0.5, 0.3, 0.2: the logit is 0.2, two of three tokens agree."""
+    traces = toy_traces(lengths=(3,))
+    score = np.log(np.array([0.5, 0.3, 0.2]) / 0.5).astype(np.float32)
+    changes = {"score": score, "contribution": np.array([[1.0], [1.0], [-3.0]], np.float32), "bias": np.zeros(1, np.float32)}
+    row = echo(type(traces)(**{**vars_of(traces), **changes})).iloc[0]
+    assert row["echo"] == pytest.approx(2 / 3) and row["locked"] == 0 and row["flat_flips"] == 1
+    changes["contribution"] = np.array([[1.0], [2.0], [0.5]], np.float32)
+    row = echo(type(traces)(**{**vars_of(traces), **changes})).iloc[0]
+    assert (row["echo"], row["locked"], row["flat_flips"]) == (1, 1, 0)
+
+
+def vars_of(traces):
+    return {name: getattr(traces, name) for name in traces.__dataclass_fields__}
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 4), st.integers(1, 3), st.integers(0, 10_000))
+def test_locked_is_what_a_grid_of_all_attentions_says(n, classes, seed):
+    """Weights in steps of a twentieth: none flips a locked document; of another, a token alone does."""
+    traces = toy_traces(lengths=(n,), seed=seed, classes=classes)
+    _, c, b = document(traces, 0)
+    grid = [np.array(w) / 20 for w in product(range(21), repeat=n) if sum(w) == 20]
+    own = decisions(traces.logits)[0]
+    assert echo(traces)["locked"].iloc[0] == all(decides(b + w @ c) == own for w in grid)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_locked_is_what_linear_programming_says_of_three_classes(seed):
+    """The largest lead any attention can give a rival over the decision; locked where all are below 0."""
+    traces = toy_traces(lengths=(6,), seed=seed, classes=3)
+    _, c, b = document(traces, 0)
+    own = int(decisions(traces.logits)[0])
+    leads = []
+    for rival in {0, 1, 2} - {own}:
+        cost = -(c[:, rival] + b[rival] - c[:, own] - b[own])
+        leads.append(-linprog(cost, A_eq=np.ones((1, 6)), b_eq=[1.0], bounds=(0, 1)).fun)
+    assert echo(traces)["locked"].iloc[0] == (max(leads) < 0)
+
+
+def test_pairs_are_read_by_their_network_and_never_called_locked():
+    traces = toy_pairs(lengths=(2, 5, 7), seed=3)
+    found = echo(traces)
+    assert found["locked"].isna().all() and found["permutation_expected"].isna().all()
+    for d in range(len(traces)):
+        start, stop = traces.offsets[d : d + 2]
+        alone = []
+        for t in range(start, stop):
+            weights = np.zeros(len(traces.score))
+            weights[t] = 1
+            weights[traces.offsets[:-1][np.arange(len(traces)) != d]] = 1
+            alone.append(decisions(traces.logits_under(weights))[d] == decisions(traces.logits)[d])
+        assert found["echo"].iloc[d] == pytest.approx(np.mean(alone))
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_mean_and_variance_are_exact_over_all_permutations(n):
+    traces = toy_traces(lengths=(n,), seed=n)
+    a, c, b = document(traces, 0)
+    s = c[:, 0]
+    logits = np.array([b[0] + a[list(order)] @ s for order in permutations(range(n))])
+    variance = ((a - 1 / n) ** 2).sum() * ((s - s.mean()) ** 2).sum() / (n - 1)
+    assert logits.mean() == pytest.approx(b[0] + s.mean()) and logits.var() == pytest.approx(variance)
+
+
+def test_the_median_is_that_of_a_normal():
+    mean, deviation, p = np.array([0.3, -2.0, 4.0]), np.array([0.8, 0.1, 2.0]), np.array([0.9, 0.2, 0.5])
+    drawn = np.random.default_rng(0).normal(size=(400_000, 1)) * deviation + mean
+    change = np.abs(positive_probability(drawn[..., None]) - p)
+    np.testing.assert_allclose(median_change(mean, deviation, p), np.median(change, axis=0), atol=3e-3)
+    alone = median_change(np.array([0.3]), np.zeros(1), np.array([0.9]))
+    assert alone == pytest.approx(0.9 - positive_probability(np.array([[0.3]]))[0])
+
+
+def test_it_predicts_the_permutation_test():
+    """Long texts of made-up numbers: the normal is near, and the correlation is almost one."""
+    traces = toy_traces(lengths=(60,) * 40, seed=1)
+    expected = echo(traces)["permutation_expected"].to_numpy()
+    measured = permutation(traces, count=200)["median_change"].to_numpy()
+    assert np.corrcoef(expected, measured)[0, 1] > 0.9 and np.abs(expected - measured).mean() < 0.05
