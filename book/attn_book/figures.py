@@ -252,6 +252,62 @@ def signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
+def erased(ax: Axes, toy: pd.DataFrame, told: dict, decision: bool = False) -> np.ndarray:
+    """Under the words of `toy_bars`: an arrow from the output p to the output without each word. Returns the latter.
+
+    decision: with a line at one half.
+    """
+    part = toy["attention"] * toy["contribution"]
+    logits = told["bias"] + (part.sum() - part) / (1 - toy["attention"])
+    without = 1 / (1 + np.exp(-logits.to_numpy()))
+    ax.axis("off")
+    ax.set(xlim=(-1.25, 2.25), ylim=(0.16, 0.54))
+    ax.plot([-0.85, 2.25], [told["p"]] * 2, color=RULE, linewidth=1.5, zorder=1)
+    ax.text(-0.9, told["p"], f"p = {told['p']:.2f}", ha="right", va="center_baseline", color=QUIET)
+    if decision:
+        ax.plot([-0.85, 2.25], [0.5, 0.5], "--", color=INK, linewidth=1.2)
+        ax.text(2.25, 0.505, "positive", ha="right", va="bottom")
+    for x, y, word in zip(np.linspace(-0.55, 2.0, len(toy)), without, toy["token"], strict=True):
+        up, long = y > told["p"], y > told["p"] + 0.1
+        ax.annotate("", (x, y), (x, told["p"]), arrowprops={"arrowstyle": "-|>", "color": COLOURS["lstm"], "shrinkA": 0,
+                                                            "shrinkB": 0, "linewidth": 2})  # fmt: skip
+        label = f"without {word}\n{y:.2f}" if up else f"{y:.2f}\nwithout {word}"
+        ax.text(x + 0.12 * long, y + (0 if long else 0.012 if up else -0.012), label, ha="left" if long else "center",
+                va="top" if long or not up else "bottom", linespacing=1.15)  # fmt: skip
+    return without
+
+
+def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> list[str]:
+    """One line a HAN: its attention's number in its encoder's colour, grey that of weights dealt anew, the difference.
+
+    rows: of `dealt.beside`, sorted by the difference. Returns the names, largest difference first.
+    """
+    rows = rows.sort_values("mean", ascending=False)
+    kind = {"rnn": "lstm", "conv": "cnn", "none": "average"}
+    names = [ENCODERS[name].removeprefix("HAN with ").replace("HAN without", "no") for name in rows["encoder"]]
+    right = max(rows["own"].max(), rows["dealt"].max())
+    reach = right - min(rows["own"].min(), rows["dealt"].min())
+    for y, row in enumerate(rows.itertuples()):
+        colour = COLOURS[kind[row.encoder.partition("_")[2]]]
+        ax.plot([row.dealt, row.own], [y, y], color=RULE, linewidth=5, zorder=1)
+        ax.plot(row.dealt, y, "o", color=QUIET, markersize=8.5, zorder=3, markeredgecolor=SHEET)
+        ax.plot(row.own, y, "o", color=colour, markersize=8.5, zorder=4, markeredgecolor=SHEET)
+        text = f"{row.mean:+{unit}} ({row.low:{unit}} to {row.high:{unit}})".replace("-", "−")
+        ax.text(right + 0.12 * reach, y, text, va="center_baseline", color=INK if row.low > 0 else QUIET,
+                weight="bold" if row.low > 0 else "normal")  # fmt: skip
+    ax.set_yticks(range(len(rows)), [f"{SETS[c]}\n{n}" for c, n in zip(rows["corpus"], names, strict=True)],
+                  multialignment="right")  # fmt: skip
+    ax.set_ylim(len(rows) - 0.4, -1.0)
+    ax.xaxis.grid(True)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    first = rows.iloc[0]
+    left = first.dealt < first.own
+    ax.text(first.dealt, -0.5, "dealt anew", color=QUIET, ha="right" if left else "left")
+    ax.text(first.own, -0.5, "attention", color=INK, weight="bold", ha="left" if left else "right")
+    ax.text(right + 0.12 * reach, -0.5, "difference", color=QUIET)
+    return [f"{c} {n}" for c, n in zip(rows["corpus"], rows["encoder"], strict=True)]
+
+
 # ---- first edition ---------------------------------------------------------------------------------------------------
 
 CLASS_COLOURS = ("#4b3f8f", "#d95f02", "#1b9e77")

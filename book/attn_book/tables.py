@@ -61,6 +61,41 @@ def _beside_line(rows: pd.DataFrame, name: str, small: str, columns: list[str], 
     return f'<tr class="side-{side}"><th scope="row">{name}</th>{"".join(cells)}<td class="word">{word}</td></tr>'
 
 
+def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
+    """One line a claim: what it asks, ours on each data set, whether it holds, and whether weights dealt anew meet it.
+
+    rows: claims of the scorecard with a verdict. dealt: of `serrano.dealt.of_models`, label: data set; a claim that all
+    of them meet tells attention from its absence nowhere.
+    """
+    judged = rows[rows["verdict"] != "not rerun"]
+    sets, controls = list(dict.fromkeys(judged["corpus"])), list(dict.fromkeys(dealt["label"]))
+    lines = [_claim_line(part, item, dealt, sets, controls) for item, part in judged.groupby("item", sort=False)]
+    names = "".join(f"<th>{SETS[name].removesuffix(' (10 stars)')}</th>" for name in [*sets, *controls])
+    head = f'<tr><th colspan="{len(sets)}">here</th><th colspan="{len(controls)}">dealt anew</th></tr><tr>{names}</tr>'
+    return HTML(f'<div class="attn-beside"><table><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>')
+
+
+def _claim_line(rows: pd.DataFrame, item: str, dealt: pd.DataFrame, sets: list[str], controls: list[str]) -> str:
+    name, _, words = item.removeprefix("claim: ").partition(" ")
+    first, held = rows.iloc[0], rows["verdict"] == "reproduced"
+    control = dealt[dealt["number"] == name].set_index("label")["dealt"]
+    beyond = control > first.reported if first.side == "above" else control < first.reported
+    open_ = ((rows["low"] <= first.reported) & (first.reported <= rows["high"])).sum()
+    where = "holds" if held.all() else f"{held.sum()} of {len(held)} hold" if held.any() else (
+        "undecided" if open_ == len(rows) else f"fails; {open_} open")  # fmt: skip
+    too = held.any() and len(beyond) and beyond.all()
+    colour = "yes" if held.all() and not too else "part" if held.any() else "quiet" if where == "undecided" else "no"
+    ours = [number(value, ".2f") for value in rows.set_index("corpus")["ours"].reindex(sets)]
+    theirs = [number(control[one], ".2f") if one in control else "–" for one in controls]
+    told = f"{words[:1].upper()}{words[1:]} ({first.side} {first.reported:g}):"
+    cells = "".join(f"<td{' class=theirs' * (i >= len(ours))}>{value}</td>" for i, value in enumerate(ours + theirs))
+    side = f"--side: var(--attn-{colour})"
+    cells = cells.replace("<td", '<td style="border-left: 6px solid var(--side)"', 1)
+    return (f'<tr style="{side}"><th scope="row" colspan="{len(ours + theirs)}" style="white-space: normal">'
+            f'{html.escape(told)} <b style="color: var(--side)">{where}{", dealt too" * bool(too)}</b></th></tr>'
+            f'<tr style="{side}; border-top: 0">{cells}</tr>')  # fmt: skip
+
+
 def fold(title: str, body: str) -> HTML:
     """A line that opens."""
     return HTML(
@@ -98,7 +133,7 @@ def record(rows: pd.DataFrame, evidence: Iterable[str], here: str = "") -> HTML:
     """
     there = rows[rows["ours"].notna()]
     corpora = list(dict.fromkeys(there["corpus"]))
-    runs = index.runs(corpus=corpora, selection="any", variant="any", family=["text", "pair"])
+    runs = index.runs(corpus=corpora, selection="any", variant="any", family=["text", "pair", "hierarchical"])
     plain = runs[runs["variant"] == ""]
     lines = [("Data", _joined(DATA[kind], [SETS[name] for name in part]))
              for kind, part in there.groupby("data", sort=False)["corpus"].unique().items()]  # fmt: skip

@@ -4,17 +4,19 @@ Erasing an item moves the logits by its weight times its distance from the rest,
 whether or not attention knows anything. A statement is about attention as far as its number lies beyond that.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
 from attn_book import words
-from attn_book.derived import STATEMENTS
+from attn_book.derived import STATEMENTS, weakness
 from attn_core.experiments.erasure import derived, document_table, nearness
 from attn_core.experiments.single import two_by_two, weights_dealt_anew
+from attn_core.index import over_seeds, runs
 from attn_core.measures import LEVEL
+from attn_core.runs import Run, obtain
 from attn_core.traces import Traces
 
 NUMBERS = ("1a", "1b", "1c", "2b", "3a", "3b", "3c", "3d", "4a", "4b", "4c")
@@ -71,6 +73,28 @@ def value_or_nan(number: str, run: dict) -> float:
         return float(STATEMENTS[number](run))
     except KeyError:
         return np.nan
+
+
+def beside(test: Callable[[Traces], float], deals: int = 5, **where: object) -> pd.DataFrame:
+    """A number of stored documents of several items by attention and by weights dealt anew, one row a model.
+
+    where: which models, see `index.runs` (those that enter no claim are left out). Columns corpus, encoder, own, dealt
+    (means over seeds, and over deals within a seed), mean, low, high, n_seeds of their difference within seeds; fewest and
+    most: documents of a seed.
+    """
+    rows = []
+    for (corpus, encoder), part in runs(**where).groupby(["corpus", "encoder"], sort=False):
+        for seed in () if weakness(corpus, part["accuracy"]) else part["seed"]:
+            traces = obtain(Run(corpus, encoder, seed=seed)).traces
+            traces = traces.take(np.flatnonzero(traces.lengths > 1))
+            dealt = np.mean([test(weights_dealt_anew(traces, deal)) for deal in range(deals)])
+            of_seed = {"own": test(traces), "dealt": dealt, "documents": len(traces)}
+            rows.append({"corpus": corpus, "encoder": encoder, "seed": seed} | of_seed)
+    table = pd.DataFrame(rows).assign(value=lambda rows: rows["own"] - rows["dealt"])
+    found = table.groupby(["corpus", "encoder"]).agg(
+        own=("own", "mean"), dealt=("dealt", "mean"), fewest=("documents", "min"), most=("documents", "max")
+    )
+    return over_seeds(table, "corpus", "encoder").join(found, on=["corpus", "encoder"])
 
 
 # ---- for pages -------------------------------------------------------------------------------------------------------
