@@ -18,7 +18,6 @@ def parts(page: str) -> tuple[str, list, list]:
     """Prose without mark-up, visible and hidden code cells of a page."""
     cells = build.read_source(build.locate(page, ROOT)[1]).cells
     prose = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    no_prose = r"```bash.*?```|\$\$.*?\$\$|<[^>]*>|\{[\w:,-]+\}`[^`]*`|^\(.*\)=$|:::.*|^:.*$"
     prose = re.sub(r"```bash.*?```|\$\$.*?\$\$|<[^>]*>", " ", prose, flags=re.S)
     prose = re.sub(r"^\([\w-]+\)=$|^:.*$|^```.*$|\{[\w:,-]+\}`[^`]*`", " ", prose, flags=re.M)
     code = [cell for cell in cells if cell.cell_type == "code"]

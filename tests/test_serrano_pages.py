@@ -136,9 +136,6 @@ def test_models_that_enter_no_claim_are_grey(every):
             {("imdb_stars", "han_rnn"): documents}, ["han_rnn"], ["imdb_stars"], "scatter", weak=reasons
         )
         assert to_rgba(plt.gcf().axes[0].lines[0].get_color()) == colour
-        serrano_figures.by_gap(every, ["imdb_stars"], "han_rnn", {"coded": "-"}, reasons)
-        line = plt.gcf().axes[0].lines[0]
-        assert to_rgba(line.get_color()) == colour and ("*" in line.get_label()) == bool(reasons)
     plt.close("all")
 
 

@@ -486,26 +486,6 @@ def interval_rows(ax: Axes, rows: pd.DataFrame, zero: bool = True, theirs: str =
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
-def densities(ax: Axes, table: pd.DataFrame, columns: dict[str, str]) -> None:
-    """Kernel densities of several Kendall taus on one axis (form of the authors' web appendix); name by column.
-
-    Below the axis: means with 95 % bootstrap intervals over documents.
-    """
-    import seaborn as sns
-
-    colours = sns.color_palette("colorblind", len(columns))
-    for i, ((column, name), style) in enumerate(zip(columns.items(), ("-", "--", ":", "-."), strict=False)):
-        values = table[column].dropna().to_numpy()
-        sns.kdeplot(x=values, ax=ax, linestyle=style, color=colours[i], linewidth=1.8, label=name, clip=(-1, 1))
-        y = -0.09 * (i + 1)
-        ax.plot(bootstrap_interval(values), [y, y], color=colours[i], linewidth=4, solid_capstyle="butt")
-        ax.plot(values.mean(), y, "|", color="black", markersize=7)
-    ax.axhline(0, color="black", linewidth=0.6)
-    ax.set_xlim(-1, 1)
-    ax.set_ylabel("density")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.25), ncols=2)
-
-
 def cumulative(ax: Axes, columns: dict[str, tuple[np.ndarray, str, str]]) -> None:
     """Share of documents at or above each value; columns: name -> (values, colour, line style).
 

@@ -1,6 +1,5 @@
 """The figures of Serrano & Smith in their form (specification, section 5), one panel or group a data set."""
 
-from collections.abc import Collection
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,9 +8,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from attn_book.figures import CONTROL, OURS, PAPER, WIDTH
-from attn_book.serrano.pages import COLOURS, ORDERS, colour_of
+from attn_book.serrano.pages import COLOURS, ORDERS
 from attn_book.words import ENCODER_NAMES
-from attn_core.experiments.erasure import ALPHA_BINS
 from attn_core.index import HEADLINE_SEEDS
 
 ORDER_COLOURS = {
@@ -187,47 +185,3 @@ def stacked(rows: pd.DataFrame, parts: dict[str, tuple[str, str]], xlabel: str) 
     ax.set_yticks(range(len(rows)), rows["line"], fontsize=9.5)
     ax.set(xlim=(0, 100), xlabel=xlabel, ylim=(len(rows) - 0.4, -0.6))
     ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=4, fontsize=9)
-
-
-def by_gap(
-    every: pd.DataFrame,
-    corpora: list[str],
-    encoder: str,
-    rules: dict[str, str],
-    weak: Collection[tuple[str, str]] = (),
-) -> None:
-    """Share of negative JS differences, and their median, by weight gap: means over seeds, a line a data set and rule.
-
-    rules: rule for r -> line style. weak: (data set, model) of those that enter no claim, grey, with an asterisk; data
-    sets have markers of their own, so that grey lines can be told apart.
-    """
-    figure, axes = plt.subplots(2, 1, figsize=(WIDTH, 4.6), sharex=True, layout="constrained")
-    middle = (ALPHA_BINS[:-1] + ALPHA_BINS[1:]) / 2
-    for ax, measure, label in zip(
-        axes, ("median", "share_negative"), ("median ΔJS", "share with ΔJS < 0"), strict=True
-    ):
-        for corpus, marker in zip(corpora, "os^vDPX", strict=False):
-            mark = " *" * ((corpus, encoder) in weak)
-            for rule, style in rules.items():
-                rows = every[
-                    (every["encoder"] == encoder)
-                    & (every["corpus"] == corpus)
-                    & (every["statistic"] == f"delta_js@{rule}")
-                    & (every["measure"] == measure)
-                    & (every["bin"] != "all")
-                ]
-                means = rows.groupby("bin")["value"].mean()
-                places = [np.argmin(np.abs(ALPHA_BINS - float(name[1:5]))) for name in means.index]
-                ax.plot(
-                    middle[places],
-                    means,
-                    style,
-                    color=colour_of(corpus, encoder, weak),
-                    marker=marker,
-                    markersize=3,
-                    label=f"{corpus}{mark}, r as {rule}",
-                )
-        ax.set_ylabel(label)
-        ax.axhline(0, color="black", linewidth=0.5)
-    axes[1].set(xlabel="Δα", xlim=(0, 1))
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9)
