@@ -35,7 +35,10 @@ RECORD = ("index", "scorecard", "jain/gallery")
 """The front page and pages of the replication record: tables to look things up in, not lessons."""
 
 
-@pytest.mark.parametrize("path", [*(path for name, path in PAGES.items() if name not in RECORD), *PROSE], ids=lambda path: path.relative_to(ROOT).as_posix())
+LESSONS = [*(path for name, path in PAGES.items() if name not in RECORD), *PROSE]
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_page_has_exercises_one_of_them_checked_by_code(path):
     text = path.read_text()
     labels, solved = exercises(text), solutions(text)

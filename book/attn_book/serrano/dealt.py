@@ -79,8 +79,8 @@ def beside(test: Callable[[Traces], float], deals: int = 5, **where: object) -> 
     """A number of stored documents of several items by attention and by weights dealt anew, one row a model.
 
     where: which models, see `index.runs` (those that enter no claim are left out). Columns corpus, encoder, own, dealt
-    (means over seeds, and over deals within a seed), mean, low, high, n_seeds of their difference within seeds; fewest and
-    most: documents of a seed.
+    (means over seeds, and over deals within a seed), mean, low, high, n_seeds of their difference within seeds;
+    fewest and most: documents of a seed.
     """
     rows = []
     for (corpus, encoder), part in runs(**where).groupby(["corpus", "encoder"], sort=False):
