@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from attn_core.corpora.batches import Documents
+from attn_core.corpora.batches import Documents, pad
 from attn_core.errors import AttnError
 from attn_core.models.classifier import Classifier, real_tokens
 from attn_core.traces import Traces
@@ -21,12 +21,17 @@ from attn_core.traces import Traces
 ROWS = 256
 """Shortened texts that are encoded at once."""
 
+TEXTS = 64
+"""Whole texts of like length that are encoded at once."""
+
 
 def trace_any(
     model: Classifier, documents: Documents, gradient: bool = True, leave_one_out: bool = True, progress: bool = False
 ) -> Traces:
     """Traces of the documents in their order, unrounded, as `tracing.trace` makes them."""
     device = model.decoder.weight.device
+    if not gradient and not leave_one_out:
+        return read_batches(model, documents, device)
     found: dict[str, list[np.ndarray]] = {"score": [], "contribution": [], "gradient": [], "leave_one_out": []}
     rows = [
         torch.as_tensor(ids, dtype=torch.long, device=device)
@@ -40,10 +45,33 @@ def trace_any(
             found["gradient"].append(slope)
         if leave_one_out:
             found["leave_one_out"].append(deletions(model, ids, chosen) - p)
-    arrays = {name: np.concatenate(parts).astype(np.float32) for name, parts in found.items() if parts}
+    return as_traces(model, documents, {name: np.concatenate(parts) for name, parts in found.items() if parts})
+
+
+def as_traces(model: Classifier, documents: Documents, arrays: dict[str, np.ndarray]) -> Traces:
+    """Token arrays of the documents, in their order, as traces."""
+    arrays = {name: values.astype(np.float32) for name, values in arrays.items()}
     offsets = np.concatenate([[0], np.cumsum(documents.lengths - 2)]).astype(np.int64)
     bias = model.decoder.bias.detach().float().cpu().numpy()
     return Traces(doc_id=documents.doc_ids, label=documents.labels, offsets=offsets, bias=bias, **arrays)
+
+
+def read_batches(model: Classifier, documents: Documents, device: torch.device) -> Traces:
+    """Scores and contributions alone, by batches of like length: what every epoch of a training asks for."""
+    order = np.argsort(-documents.lengths, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(documents.lengths - 2)])
+    score = np.empty(starts[-1])
+    contribution = np.empty((starts[-1], model.outputs))
+    for rows in np.array_split(order, -(-len(order) // TEXTS)):
+        ids, lengths = (torch.as_tensor(part, device=device) for part in pad(documents, rows))
+        with torch.no_grad():
+            mask = real_tokens(ids, lengths)
+            h = model.encoder(ids, lengths, mask)
+            scores, values = model.scores(h, mask), h @ model.decoder.weight.t()
+            scores = scores - scores.amax(1, keepdim=True)
+        tokens = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
+        score[tokens], contribution[tokens] = scores[mask].cpu().numpy(), values[mask].cpu().numpy()
+    return as_traces(model, documents, {"score": score, "contribution": contribution})
 
 
 def one_text(

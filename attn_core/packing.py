@@ -1,6 +1,7 @@
 """What of a run goes into the archive, and how much: budgets by layer, tables from the traces of the whole test set."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,20 +10,26 @@ from tqdm import tqdm
 from attn_core import archive
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
+from attn_core.experiments.echo import MEASURES, echo
 from attn_core.experiments.variance import against
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import jsd_ragged
 from attn_core.runs import SEEDS, Run, compared_with
 from attn_core.traces import Traces
 
-LAYERS = ("main", "first seed", "further", "summary")
+LAYERS = ("main", "first seed", "further", "summary", "second")
 """How much of a run is kept: the paper's main model, other models' first seeds, their further seeds, all else (seeds
-beyond the fifth, variants), of which no page reads single documents."""
+beyond the fifth, variants), of which no page reads single documents; the standard models of the second generation
+(SECOND), every seed alike."""
+
+SECOND = "ppmi-300"
+"""Word vectors of the second generation: whole test sets of every seed, and the check that findings survive other
+vectors."""
 
 TOKENS_KEPT = {
-    "text": (24_000, 6_000, 1_000, 0),
-    "question": (2_000, 500, 0, 0),
-    "inference": (1_000, 300, 0, 0),
+    "text": (24_000, 6_000, 1_000, 0, 1_000),
+    "question": (2_000, 500, 0, 0, 0),
+    "inference": (1_000, 300, 0, 0, 0),
 }
 """Tokens of a run's traces by task and layer; those of pairs hold 8 to 128 numbers a token, so that a further seed's
 share would be a single document, of which no page could tell anything."""
@@ -41,8 +48,14 @@ for each. FLANs, whose words are twenty documents already, keep theirs."""
 NOT_PASSED_ON = ("yelp", "yahoo")
 """Data sets of whose documents nothing is archived, by licence: runs keep record and summary."""
 
-DOCUMENTS_KEPT = (3_000, 1_000, 0, 0)
+DOCUMENTS_KEPT = (3_000, 1_000, 0, 0, 3_000)
 """Rows of the per-document table by layer."""
+
+COLUMNS_KEPT = (
+    "doc_id", "label", "predicted", "n", "p", "max_attention", "tau_attention_gradient", "tau_attention_loo",
+    "tau_gradient_loo", "median_change", "jsd_search@0.05", "jsd_exact@0.05",
+)  # fmt: skip
+"""Columns that layer 'second' keeps of the per-document table, besides those of `experiments.echo`."""
 
 SAME = 0.01
 """Mean JSD between the attentions of two trainings of one key up to which they count as the same model."""
@@ -82,6 +95,8 @@ def pack_run(run: Run) -> None:
         documents = document_table(traces)
         tables = documents, summary_table(documents, traces.classes)
         kept = TOKENS_KEPT[catalogue.corpus(run.corpus).task]
+        if run.vectors == SECOND:
+            notes |= {"shuffled": shuffled(run)}
     if is_variant(run):  # no figure of distributions shows a variant
         tables = documents, tables[1][~tables[1]["measure"].str.startswith("hist:")].reset_index(drop=True)
     pack(run.key, tables, layer, kept[LAYERS.index(layer)], against, notes)
@@ -154,6 +169,25 @@ def same_as_archived(base: Run, found: Traces | None = None) -> None:
         )
 
 
+def shuffled(run: Run) -> dict[str, float]:
+    """A control: the same model reads its test texts with their words in a random order (start and end stay).
+
+    Means of `experiments.echo` and the ROC AUC, for the record.
+    """
+    from attn_core import computing, standard
+    from attn_core.measures import classification
+
+    made = data, _, _ = computing.inputs_of(run)
+    test, rng = data.splits["test"], np.random.default_rng(run.seed)
+    ids = test.ids.copy()
+    for start, end in zip(test.offsets, test.offsets[1:], strict=False):
+        ids[start + 1 : end - 1] = rng.permutation(ids[start + 1 : end - 1])
+    arrays = computing.trained(run, made, progress=False)[0][run.selection]
+    traces = standard.read(run, arrays, replace(data, splits={"test": replace(test, ids=ids)}), "cpu", False, False)
+    auc = classification(traces.label, traces.outputs)["auc"]
+    return {**echo(traces)[list(MEASURES)].mean().to_dict(), "auc": auc}
+
+
 def is_variant(run: Run) -> bool:
     """Whether a run departs from the standard of its model; of generated corpora the pages' knobs are the standard."""
     return run != Run(run.corpus, run.encoder, run.attention, run.seed) and not catalogue.corpus(run.corpus).generated
@@ -161,6 +195,9 @@ def is_variant(run: Run) -> bool:
 
 def layer_of(run: Run) -> str:
     """How much of a run is archived, one of LAYERS."""
+    standard = Run(run.corpus, run.encoder, run.attention, run.seed, vectors=SECOND)
+    if run == standard and run.seed in SEEDS[:HEADLINE_SEEDS] and run.attention != "uniform":
+        return "second"
     if is_variant(run) or run.seed not in SEEDS[:HEADLINE_SEEDS]:
         return "summary"
     if run.seed != SEEDS[0]:
@@ -195,7 +232,8 @@ def pack(
             within = np.cumsum(result.traces.lengths[order]) <= kept_items
             files["traces.parquet"] = result.traces.take(np.sort(order[: max(1, int(within.sum()))]))
             if rows := DOCUMENTS_KEPT[LAYERS.index(layer)]:
-                files["documents.parquet"] = documents.iloc[np.sort(order[:rows])].reset_index(drop=True)
+                chosen = [c for c in documents if layer != "second" or c in (*COLUMNS_KEPT, *MEASURES)]
+                files["documents.parquet"] = documents[chosen].iloc[np.sort(order[:rows])].reset_index(drop=True)
     if against is not None and corpus not in NOT_PASSED_ON:
         order = archive.sample(against["doc_id"].to_numpy(), corpus)
         files["against.parquet"] = against.iloc[np.sort(order[:AGAINST_KEPT])]

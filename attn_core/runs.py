@@ -21,7 +21,7 @@ RECIPE = 1
 SEEDS = (10, 50, 257, 500231, 100078, 12504, 90754789, 8988812, 2)
 """The book's one seed list; shorter lists take the first ones."""
 
-ENCODERS = ("lstm", "cnn", "average", "none")
+ENCODERS = ("lstm", "cnn", "average", "none", "transformer")
 HIERARCHICAL = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "flan_none")
 """The six models of Serrano & Smith: attention over sentences (HAN) or over words (FLAN)."""
 
@@ -49,7 +49,9 @@ class Run:
     decay: None takes what the papers use for the corpus and the encoder; a hidden that stays None is the encoder's own.
     fraction: share of the training documents that is used, see `reduced`. options: (name, value) pairs, the knobs of a
     generated corpus. rounding: 0, or which draw moves each starting weight to a neighbouring float32, see
-    `standard.nudge`: how much of what another seed changes is rounding alone.
+    `standard.nudge`: how much of what another seed changes is rounding alone. epochs 0: a model that is not trained.
+    context: how much of the text's mean each token of the average encoder reads, 0 to 1. tie: strength of a penalty
+    that keeps a BiLSTM's states near their own words. Both: models/encoders.py; they are not in the papers.
     """
 
     corpus: str
@@ -71,6 +73,8 @@ class Run:
     words: str = "text"
     divergence: float | None = None
     rounding: int = 0
+    context: float = 0.0
+    tie: float = 0.0
 
     def __post_init__(self) -> None:
         entry = catalogue.corpus(self.corpus)
@@ -79,7 +83,7 @@ class Run:
         for name, own in defaults(entry, self.encoder).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, own)
-        for name in ("divergence", "fraction", "learning_rate", "decay"):  # 0 and 0.0 are one run
+        for name in ("divergence", "fraction", "learning_rate", "decay", "context", "tie"):  # 0 and 0.0 are one run
             if isinstance(getattr(self, name), int):
                 object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "options", tuple(sorted((str(k), v) for k, v in self.options)))
@@ -94,12 +98,12 @@ class Run:
         """AttnError where a number is none, or lies where it must not."""
         for name in ("seed", "rounding", "epochs", "batch", "hidden"):
             value = getattr(self, name)
-            least = 0 if name in ("seed", "rounding") else 1
+            least = 0 if name in ("seed", "rounding", "epochs") else 1
             if name == "hidden" and value is None:
                 continue
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise AttnError(f"{name} must be a whole number of at least {least}, got {value!r}")
-        for name in ("fraction", "learning_rate", "decay", "divergence"):
+        for name in ("fraction", "learning_rate", "decay", "divergence", "context", "tie"):
             value = getattr(self, name)
             if name == "divergence" and value is None:
                 continue
@@ -109,6 +113,10 @@ class Run:
             raise AttnError(f"class_weights must be true or false, got {self.class_weights!r}")
         if not 0 < self.fraction <= 1:
             raise AttnError(f"fraction must lie above 0 and at most at 1, got {self.fraction!r}")
+        if not 0 <= self.context <= 1:
+            raise AttnError(f"context must lie between 0 and 1, got {self.context!r}")
+        if self.tie < 0:
+            raise AttnError(f"tie must not be negative, got {self.tie!r}")
 
     def _check_base(self) -> None:
         """AttnError where base, guide, words and divergence do not go together."""
@@ -122,6 +130,9 @@ class Run:
             (self.divergence is None or self.divergence >= 0, "divergence must not be negative"),
             (self.encoder not in HIERARCHICAL or self.attention == "tanh", "HAN and FLAN models have attention 'tanh'"),
             (self.encoder not in HIERARCHICAL or self.selection == "dev", "HAN and FLAN models take selection 'dev'"),
+            (not self.context or (self.encoder, self.family) == ("average", "text"), "context goes with the average "
+             "encoder on single texts"),
+            (not self.tie or (self.encoder, self.family) == ("lstm", "text"), "tie goes with lstm on single texts"),
             (not self.rounding or self.family in ("text", "pair"), "rounding goes with the models of Jain & Wallace"),
         )
         for met, rule in rules:
@@ -182,7 +193,7 @@ def defaults(entry: catalogue.Corpus, encoder: str) -> dict:
     if encoder in HIERARCHICAL:
         return schedule(entry.name).fields(encoder)
     own = {"epochs": entry.epochs, "batch": entry.batch, "hidden": entry.hidden.get(encoder)}
-    return own | {"learning_rate": 1e-3, "decay": 1e-5}
+    return own | {"learning_rate": 5e-4 if encoder == "transformer" else 1e-3, "decay": 1e-5}
 
 
 def changed(run: Run) -> dict:

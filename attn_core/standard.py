@@ -18,13 +18,20 @@ MODELS = {"text": classifier, "pair": paired}
 
 def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool) -> Trained:
     """One training, both checkpoints; see `training.train`."""
-    model = MODELS[run.family].build(run.encoder, run.attention, matrix, outputs_of(run, data), run.hidden).to(device)
+    model = MODELS[run.family].build(run.encoder, run.attention, matrix, outputs_of(run, data), run.hidden)
+    turn(model, run)
     if run.rounding:
         nudge(model, run.rounding)
     return train(
-        model, data, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
-        decay=run.decay, class_weights=run.class_weights, progress=progress,
+        model.to(device), data, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
+        decay=run.decay, class_weights=run.class_weights, tie=run.tie, progress=progress,
     )  # fmt: skip
+
+
+def turn(model: nn.Module, run: Run) -> None:
+    """Set the dial of an average encoder, which is no weight, to the run's context, in place."""
+    if run.context:
+        model.encoder.context = run.context
 
 
 def nudge(model: nn.Module, draw: int) -> None:
@@ -45,15 +52,23 @@ LONGEST_DELETED = 500
 """Words of a generated document up to which leave-one-out is traced: of one of 2,000 words it takes half a minute."""
 
 
-def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool) -> Traces:
-    """Traces of the test set with gradient and leave-one-out.
+LONGEST_SLOW = 150
+"""Mean words of a test set up to which leave-one-out is traced for encoders without a fast form."""
+
+
+def read(
+    run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool, words: bool = True
+) -> Traces:
+    """Traces of the test set with gradient and leave-one-out; words False: attention and contributions alone.
 
     Without the latter, the dearest part, where no test reads it: uniform weights rank no words, and long generated
     documents. Of a training that differs by rounding only attention and outputs are compared: it is traced for these.
     """
     model = MODELS[run.family].from_arrays(run.encoder, run.attention, arrays).to(device)
+    turn(model, run)
     test = data.splits["test"]
     long = catalogue.corpus(run.corpus).generated and int(test.lengths.max()) - 2 > LONGEST_DELETED
-    words = not run.rounding
-    delete = words and not long and run.attention != "uniform"
+    words = words and not run.rounding
+    slow = run.encoder == "transformer" and float(test.lengths.mean()) > LONGEST_SLOW
+    delete = words and not long and not slow and run.attention != "uniform"
     return trace(model, test, gradient=words, leave_one_out=delete, progress=progress)

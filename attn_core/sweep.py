@@ -96,7 +96,7 @@ def expected_seconds(todo: list[Run]) -> tuple[float, list[Run]]:
                 except AttnError:  # its own run will say so; an estimate can do without
                     continue
                 done, seconds = record["run"], record["seconds"]
-                size = done["epochs"] * done.get("fraction", 1.0)
+                size = max(done["epochs"], 1) * done.get("fraction", 1.0)
                 kind = (done["corpus"], tuple(map(tuple, done["options"])), done["encoder"])
                 for name in (kind, (*kind, done["attention"])):
                     rates.setdefault(name, []).append((seconds["train"] / size, seconds["trace"]))

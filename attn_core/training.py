@@ -12,7 +12,8 @@ from torch import nn
 from tqdm import tqdm
 
 from attn_core.corpora.batches import Documents, Encoded, batches, pad, take_ragged
-from attn_core.models.classifier import Classifier, to_arrays
+from attn_core.models.classifier import Classifier, real_tokens, to_arrays
+from attn_core.models.encoders import WordTie
 from attn_core.models.paired import Paired
 from attn_core.traces import positive_probability
 from attn_core.tracing import cut, probabilities, trace
@@ -37,6 +38,7 @@ def train(
     learning_rate: float = 1e-3,
     decay: float = 1e-5,
     class_weights: bool = True,
+    tie: float = 0.0,
     given: dict[str, np.ndarray] | None = None,
     progress: bool = True,
 ) -> Trained:
@@ -52,6 +54,8 @@ def train(
     given: split -> attention weights (T,) over its documents' words (start and end not counted), which take the place
     of the model's own in training and in the choice of checkpoints (Wiegreffe & Pinter 2019, section 3.4).
 
+    tie: strength of `encoders.WordTie`, added to the mean loss of a document; its map is not part of the result.
+
     'dev' is the authors' final code, 'test' what they did for the paper's Table 2. The fused optimiser and the two
     unidirectional LSTM kernels change speed, not arithmetic.
     """
@@ -64,7 +68,8 @@ def train(
         loss_of = nn.BCEWithLogitsLoss(reduction="sum", pos_weight=torch.tensor([weight], device=device))
     else:
         loss_of = nn.CrossEntropyLoss()
-    optimiser = adam(model, learning_rate, decay)
+    penalty = WordTie(model.encoder.embedding, model.encoder.width).to(device) if tie else None
+    optimiser = adam(model, learning_rate, decay, penalty)
     fixed = {split: {"given": weights} for split, weights in (given or {}).items()}
     measure, name = (roc_auc, "auc") if single else (accuracy, "accuracy")
     rng = np.random.default_rng(seed)
@@ -77,7 +82,7 @@ def train(
             model.train()
             total = 0.0
             for rows in batches(training, batch, rng):
-                loss = step(model, training, rows, loss_of, optimiser, device, **fixed.get("train", {}))
+                loss = step(model, training, rows, loss_of, optimiser, device, penalty=penalty, tie=tie, **fixed.get("train", {}))
                 total += loss if single else loss * len(rows)
                 bar.update()
             model.eval()
@@ -96,8 +101,10 @@ def train(
     return Trained(weights, history, time.perf_counter() - start)
 
 
-def adam(model: Classifier | Paired, learning_rate: float, decay: float) -> torch.optim.Adam:
-    """Adam with amsgrad and coupled L2 decay; with one logit none on the attention layer."""
+def adam(
+    model: Classifier | Paired, learning_rate: float, decay: float, penalty: WordTie | None = None
+) -> torch.optim.Adam:
+    """Adam with amsgrad and coupled L2 decay; with one logit none on the attention layer, and none on a penalty's."""
     if model.outputs == 1:
         groups = [
             {"params": [*model.encoder.parameters(), *model.decoder.parameters()], "weight_decay": decay},
@@ -105,6 +112,8 @@ def adam(model: Classifier | Paired, learning_rate: float, decay: float) -> torc
         ]
     else:
         groups = [{"params": list(model.parameters()), "weight_decay": decay}]
+    if penalty is not None:
+        groups.append({"params": list(penalty.parameters()), "weight_decay": 0.0})
     return torch.optim.Adam(groups, lr=learning_rate, amsgrad=True, fused=True)
 
 
@@ -115,14 +124,25 @@ def positive_weight(training: Documents) -> float:
 
 
 def step(
-    model: Classifier | Paired, documents: Documents, rows: np.ndarray, loss_of, optimiser, device, given=None
-) -> float:
-    """One optimiser step on the documents in `rows`; returns the batch's loss. given (T,): see `train`."""
+    model: Classifier | Paired, documents: Documents, rows: np.ndarray, loss_of, optimiser, device, given=None,
+    penalty: WordTie | None = None, tie: float = 0.0,
+) -> float:  # fmt: skip
+    """One optimiser step on the documents in `rows`; returns the batch's loss, the penalty's share left out.
+
+    given (T,), tie: see `train`.
+    """
     labels = torch.as_tensor(documents.labels[rows], device=device)
-    logits = model(**inputs(documents, rows, device, model.outputs, given))
+    arguments = inputs(documents, rows, device, model.outputs, given)
+    if penalty is None:
+        logits, apart = model(**arguments), 0.0
+    else:  # the states are needed twice
+        ids, mask = arguments["ids"], real_tokens(arguments["ids"], arguments["lengths"])
+        h = model.encoder(ids, arguments["lengths"], mask)
+        logits = model.decoder((model.scores(h, mask).softmax(-1)[:, None] @ h).squeeze(1))
+        apart = tie * len(rows) * penalty(model.encoder.embedding, h, ids, mask)
     loss = loss_of(logits, labels[:, None].float() if logits.shape[1] == 1 else labels)
     optimiser.zero_grad(set_to_none=True)
-    loss.backward()
+    (loss + apart).backward()
     optimiser.step()
     return loss.item()
 

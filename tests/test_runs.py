@@ -44,7 +44,7 @@ def test_key_reads_every_field_and_no_default():
         {"encoder": "lstn"},
         {"attention": "additive"},
         {"seed": -1},
-        {"epochs": 0},
+        {"epochs": -1},
         {"fraction": 0.0},
         {"selection": "train"},
         {"learning_rate": "1e-3"},

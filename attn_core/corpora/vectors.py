@@ -11,6 +11,7 @@ import io
 import json
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from attn_core.corpora import load, text, word2vec
 from attn_core.errors import AttnError
 
 WIDTH = 300
-RECIPES = {"random": WIDTH, "random-50": 50, "indomain-300": WIDTH}  # name -> numbers per word
+RECIPES = {"random": WIDTH, "random-50": 50, "indomain-300": WIDTH, "ppmi-300": WIDTH}  # name -> numbers per word
 RANDOM_SEED = 0
 KNOWN_FILES = {
     "sha256:16f94f4d3fd892d9cc90f50f90d01f8be79ccbdf11bcb9aa7cb7614a3b11744e": "GloVe word vectors (6B, 100 numbers, "
@@ -42,13 +43,26 @@ PARAMETERS = {
     "workers": 1,
 }
 
+COUNTED = {
+    "algorithm": "positive pointwise mutual information, randomised singular value decomposition",
+    "vector_size": WIDTH,
+    "window": 5,
+    "min_count": 2,
+    "smoothing": 0.75,
+    "singular_power": 0.5,
+    "rms": 0.3,
+    "passes": 2,
+    "seed": 0,
+}
+"""Parameters of 'ppmi-300', see ``count``. rms: the size of a number, which a training starts from."""
+
 
 def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
     """Start vectors for a vocabulary: ((V, 300) float32, (V, 50) for 'random-50', a file's own width; fingerprint).
 
     recipe: 'random' (every row but <pad> standard normal, the default of an embedding layer; row i depends on i alone,
     never on the run's seed), 'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see
-    ``train``), 'imdb_stars-200' and the like for each set cut into sentences (see ``word2vec``) or the path of a text
+    ``train``), 'ppmi-300' (see ``count``: the same texts in half a minute), 'imdb_stars-200' and the like for each set cut into sentences (see ``word2vec``) or the path of a text
     file, one word and its numbers a line, blanks between, an optional first line with count and width (fastText,
     GloVe). Trained vectors are made once, then cached. fingerprint: of the recipe's texts and parameters, or the
     SHA-256 of the file. Errors: AttnError.
@@ -59,8 +73,8 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
         rows = np.random.default_rng(RANDOM_SEED).standard_normal((len(vocabulary), width), dtype=np.float32)
         rows[text.PAD] = 0
         return rows, _digest(["random", "standard normal", RANDOM_SEED, width])
-    if recipe == "indomain-300" or recipe in word2vec.RECIPES:
-        words, matrix, fingerprint = _indomain() if recipe == "indomain-300" else _own(recipe)
+    if recipe in ("indomain-300", "ppmi-300") or recipe in word2vec.RECIPES:
+        words, matrix, fingerprint = _shared(recipe) if recipe.endswith("-300") else _own(recipe)
         index = {word: i for i, word in enumerate(words)}
         rows = np.zeros((len(vocabulary), matrix.shape[1]), dtype=np.float32)
         known = [row for row, word in enumerate(vocabulary) if word in index]  # no text of 'indomain-300' holds <unk>
@@ -125,9 +139,11 @@ def _is_number(column: bytes) -> bool:
     return True
 
 
-def _indomain() -> tuple[list[str], np.ndarray, str]:
-    """Words, (W, 300) float32 and fingerprint."""
-    return _kept("indomain-300", PARAMETERS, lambda: train())
+def _shared(recipe: str) -> tuple[list[str], np.ndarray, str]:
+    """Words, (W, 300) float32 and fingerprint of the vectors that come of the fixed list of training texts."""
+    if recipe == "ppmi-300":
+        return _kept(recipe, COUNTED, lambda: count())
+    return _kept(recipe, PARAMETERS, lambda: train())
 
 
 def _own(recipe: str) -> tuple[list[str], np.ndarray, str]:
@@ -191,7 +207,7 @@ def excerpt(vocabularies, folder: Path) -> None:
 
     The fingerprint stays that of the whole; a word outside the vocabularies has no vector there.
     """
-    words, matrix, fingerprint = _indomain()
+    words, matrix, fingerprint = _shared("indomain-300")
     wanted = {word for vocabulary in vocabularies for word in vocabulary}
     kept = [i for i, word in enumerate(words) if word in wanted]
     write(Path(folder) / "vectors" / "indomain-300", [words[i] for i in kept], matrix[kept], fingerprint)
@@ -261,3 +277,54 @@ def train(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str, floa
         except RuntimeError as error:  # no word left after min_count
             raise AttnError(f"the word vectors cannot be trained on these {len(texts)} texts: {error}") from error
     return list(model.wv.index_to_key), model.wv.vectors.astype(np.float32), fingerprint, time.monotonic() - begun
+
+
+def count(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str, float]:
+    """Word vectors by counting: (words, (W, 300) float32, fingerprint, seconds), the same form as ``train``.
+
+    How often words stand within `window` of each other, nearer counting more (5/5 to 1/5), contexts to the power
+    `smoothing`; positive pointwise mutual information; a randomised singular value decomposition, singular values to
+    the power `singular_power`; the whole scaled to a root mean square of `rms` (Levy, Goldberg & Dagan 2015). A word
+    seen less than min_count times has no vector. The signs and digits of a decomposition may differ by library, hence
+    scikit-learn's version in the fingerprint.
+    """
+    import scipy.sparse
+    import sklearn
+    from sklearn.utils.extmath import randomized_svd
+
+    texts = training_texts() if texts is None else texts
+    own = COUNTED if parameters is None else parameters
+    begun = time.monotonic()
+    digest, seen = hashlib.sha256(), Counter()
+    for tokens in texts:
+        digest.update(" ".join(tokens).encode() + b"\n")
+        seen.update(tokens)
+    words = [word for word, times in seen.most_common() if times >= own["min_count"]]
+    if len(words) <= own["vector_size"]:
+        raise AttnError(
+            f"vectors by counting need more than {own['vector_size']} words seen {own['min_count']} times, "
+            f"these {len(texts)} texts have {len(words)}; take 'random', or more texts"
+        )
+    place = {word: i for i, word in enumerate(words)}
+    ids = np.fromiter((place.get(word, -1) for tokens in texts for word in tokens), np.int32)
+    text_of = np.repeat(np.arange(len(texts)), [len(tokens) for tokens in texts])
+    together = scipy.sparse.csr_matrix((len(words), len(words)), dtype=np.float32)
+    for apart in range(1, own["window"] + 1):
+        first, second = ids[:-apart], ids[apart:]
+        pairs = (text_of[:-apart] == text_of[apart:]) & (first >= 0) & (second >= 0)
+        weight = np.full(pairs.sum(), (own["window"] + 1 - apart) / own["window"], np.float32)
+        together += scipy.sparse.coo_matrix((weight, (first[pairs], second[pairs])), together.shape).tocsr()
+    pairs = (together + together.T).tocoo()
+    times = np.bincount(pairs.row, pairs.data, len(words))
+    context = times ** own["smoothing"]
+    information = np.log(pairs.data.astype(np.float64) * context.sum() / (times[pairs.row] * context[pairs.col]))
+    positive = information > 0
+    held = (information[positive].astype(np.float32), (pairs.row[positive], pairs.col[positive]))
+    left, size, _ = randomized_svd(
+        scipy.sparse.csr_matrix(held, together.shape), own["vector_size"], n_iter=own["passes"],
+        random_state=own["seed"],
+    )  # fmt: skip
+    rows = left * size ** own["singular_power"]
+    rows *= own["rms"] / np.sqrt(np.mean(np.square(rows)))
+    fingerprint = _digest([digest.hexdigest(), own, sklearn.__version__])
+    return words, rows.astype(np.float32), fingerprint, time.monotonic() - begun

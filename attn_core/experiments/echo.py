@@ -16,9 +16,12 @@ import pandas as pd
 from scipy.special import ndtr
 
 from attn_core.experiments.tables import has_one_logit, one_logit, sigmoid, table, totals
-from attn_core.traces import NUMBERS, Traces
+from attn_core.traces import NUMBERS, Traces, probabilities
 
-MEASURES = ("echo", "locked", "flat_flips", "permutation_expected")
+MEASURES = ("echo", "locked", "flat_flips", "permutation_expected", "alone_near", "top_erased")
+
+NEAR = 0.05
+"""Output distance within which a token alone counts as giving the text's output; Jain & Wallace's epsilon for text."""
 
 BISECTIONS = 50
 """Halvings of [0, 1]: the median is found to 1e-15."""
@@ -29,22 +32,43 @@ def echo(traces: Traces) -> pd.DataFrame:
 
     echo: share of tokens that alone, with all the attention, give the model's decision, 0 to 1. locked: 1 where no
     attention at all can change the decision, else 0; NaN for text pairs, whose decoder is not affine. flat_flips: 1
-    where equal weights would change the decision. permutation_expected: see there.
+    where equal weights would change the decision. permutation_expected: see there. alone_near: share of tokens whose
+    output alone lies within NEAR of the text's. top_erased: how far the output moves (0 to 1) when the state with the
+    largest weight is left out and the others' weights are scaled up; NaN for one token.
     """
     document = np.repeat(np.arange(len(traces)), traces.lengths)  # (T,)
-    alone = np.empty(len(document), np.int64)  # (T,)
+    alone, moved = np.empty(len(document), np.int64), np.empty(len(document))  # (T,)
     widest = max(traces.contribution.shape[1], traces.classes)
     for start in range(0, len(document), step := max(1, NUMBERS // widest)):  # bounds memory, changes no number
         tokens = slice(start, start + step)
-        alone[tokens] = decisions(traces.decoded(traces.contribution[tokens].astype(np.float64), document[tokens]))
+        logits = traces.decoded(traces.contribution[tokens].astype(np.float64), document[tokens])
+        alone[tokens] = decisions(logits)
+        moved[tokens] = apart(logits, traces.logits[document[tokens]])
     same = alone == decisions(traces.logits)[document]
     flat = decisions(traces.logits_under(1 / traces.lengths[document])) != decisions(traces.logits)
     share = totals(same.astype(np.float64), traces.offsets) / traces.lengths
+    near = totals((moved <= NEAR).astype(np.float64), traces.offsets) / traces.lengths
     locked = np.where(share == 1, 1.0, 0.0) if traces.readout is None else np.full(len(traces), np.nan)
     return table(
         traces, echo=share, locked=locked, flat_flips=flat.astype(float),
-        permutation_expected=permutation_expected(traces),
+        permutation_expected=permutation_expected(traces), alone_near=near, top_erased=top_erased(traces),
     )  # fmt: skip
+
+
+def apart(logits: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Total variation distance of the outputs of two sets of logits (N, K): (N,), 0 to 1."""
+    distance = np.abs(probabilities(logits) - probabilities(others)).sum(-1)
+    return distance if logits.shape[-1] == 1 else distance / 2
+
+
+def top_erased(traces: Traces) -> np.ndarray:
+    """Output change without the state of the largest weight (the first of equals), (D,); see `echo`."""
+    weight = traces.attention.copy()
+    tops = np.array([i + weight[i:j].argmax() for i, j in zip(traces.offsets, traces.offsets[1:], strict=False)])
+    weight[tops] = 0.0
+    left = totals(weight, traces.offsets)
+    rest = weight / np.repeat(np.where(left > 0, left, 1.0), traces.lengths)
+    return np.where(left > 0, apart(traces.logits_under(rest), traces.logits), np.nan)
 
 
 def decisions(logits: np.ndarray) -> np.ndarray:

@@ -56,6 +56,23 @@ class BiLSTM(nn.Module):
         return torch.cat([ahead[row, lengths - 1], back[row, lengths - 1]], dim=-1)  # (B, 2 hidden)
 
 
+class WordTie(nn.Module):
+    """A penalty that keeps states near their own words: the mean over tokens of |h_t - tanh(W e_t)|^2 / width.
+
+    W is learned with the model and thrown away after it. After Tutek & Šnajder 2020, who tie states to embeddings of
+    their own width; here a learned map bridges 300 and 256.
+    """
+
+    def __init__(self, embedding: nn.Embedding, width: int) -> None:
+        super().__init__()
+        self.word = nn.Linear(embedding.embedding_dim, width)
+
+    def forward(self, embedding: nn.Embedding, h: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+        """The penalty of a batch, a number; h (B, L, width), mask (B, L) as for encoders."""
+        apart = (h - self.word(embedding(ids)).tanh()).square().mean(-1)  # (B, L)
+        return (apart * mask).sum() / mask.sum()
+
+
 class CNN(nn.Module):
     """Convolutions of width 1, 3, 5, 7 with 32 filters each, ReLU (authors' final run; 64 filters in their April run).
 
@@ -95,17 +112,25 @@ class Average(nn.Module):
     """Each token projected alone, Linear(300 -> 128) and tanh (final code; the paper: 256, ReLU, unverified).
 
     The projection is made once per distinct word of the batch.
+
+    context: a dial that is not in the papers. Each token reads (1 - context) times its own word and context times the
+    mean word of its text (start, end and pads left out): at 0 nothing but itself, at 1 every token is the same.
     """
 
-    def __init__(self, embedding: nn.Embedding, hidden: int = 128) -> None:
+    def __init__(self, embedding: nn.Embedding, hidden: int = 128, context: float = 0.0) -> None:
         super().__init__()
         self.embedding = embedding
         self.project = nn.Linear(embedding.embedding_dim, hidden)
         self.width = hidden
+        self.context = context
 
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         words, slots = distinct(ids, self.embedding)
-        return nn.functional.embedding(slots, self.project(self.embedding(words)).tanh())
+        if not self.context:
+            return nn.functional.embedding(slots, self.project(self.embedding(words)).tanh())
+        own = nn.functional.embedding(slots, self.project(self.embedding(words)))  # (B, L, hidden)
+        mean = (own * mask[..., None]).sum(1, keepdim=True) / mask.sum(1)[:, None, None].clamp(min=1)
+        return ((1 - self.context) * own + self.context * mean).tanh()
 
     def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         """Mean over positions, see `mean_within`."""
@@ -135,5 +160,40 @@ class NoEncoder(nn.Module):
         return mean_within(self(ids, lengths, mask), lengths)
 
 
-ENCODERS = {"lstm": BiLSTM, "cnn": CNN, "average": Average, "none": NoEncoder}
+class Transformer(nn.Module):
+    """Mixing without recurrence: two self-attention layers, trained from scratch (Vaswani et al. 2017).
+
+    Not in the papers: a fourth encoder under the same attention pooling and affine decoder. Word vectors are projected
+    to `hidden` (128), fixed sines and cosines tell positions apart, four heads, twice the width within, normalisation
+    first, dropout 0.3 on the projected words and 0.1 in the layers. Start and end are read like words, pads never.
+    """
+
+    LAYERS, HEADS, DROPPED = 2, 4, 0.3
+
+    def __init__(self, embedding: nn.Embedding, hidden: int = 128) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.project = nn.Linear(embedding.embedding_dim, hidden)
+        self.drop = nn.Dropout(self.DROPPED)
+        layer = nn.TransformerEncoderLayer(hidden, self.HEADS, 2 * hidden, 0.1, batch_first=True, norm_first=True)
+        self.layers = nn.TransformerEncoder(layer, self.LAYERS, nn.LayerNorm(hidden), enable_nested_tensor=False)
+        self.width = hidden
+
+    def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        beyond = torch.arange(ids.shape[1], device=ids.device) >= lengths[:, None]  # (B, L)
+        h = self.drop(self.project(self.embedding(ids)) + waves(ids.shape[1], self.width, ids.device))
+        return self.layers(h, src_key_padding_mask=beyond)
+
+    def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        """Mean over positions, see `mean_within`."""
+        return mean_within(self(ids, lengths, mask), lengths)
+
+
+def waves(length: int, width: int, device: torch.device) -> Tensor:
+    """Sines and cosines of positions (length, width), of 1 to 10,000 positions a wave (Vaswani et al. 2017, 3.5)."""
+    angle = torch.arange(length, device=device)[:, None] / 10_000 ** (torch.arange(0, width, 2, device=device) / width)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+
+
+ENCODERS = {"lstm": BiLSTM, "cnn": CNN, "average": Average, "none": NoEncoder, "transformer": Transformer}
 """Name in `Run.encoder` -> class. Default widths are the classes' own."""
