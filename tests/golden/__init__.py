@@ -136,8 +136,11 @@ def write(name: str, content: object) -> None:
 
 def dropped() -> list[tuple[str, str, str]]:
     """(page, name, reason) of what was let go."""
-    with (HERE / "dropped.csv").open(encoding="utf-8", newline="") as file:
-        return [(row["page"], row["name"], row["reason"]) for row in csv.DictReader(file)]
+    found = []
+    for path in sorted(HERE.glob("dropped*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            found += [(row["page"], row["name"], row["reason"]) for row in csv.DictReader(file)]
+    return found
 
 
 def is_dropped(page: str, name: str) -> bool:
