@@ -132,6 +132,7 @@ class Run:
             (self.encoder not in HIERARCHICAL or self.selection == "dev", "HAN and FLAN models take selection 'dev'"),
             (not self.context or (self.encoder, self.family) == ("average", "text"), "context goes with the average "
              "encoder on single texts"),
+            (self.encoder != "transformer" or self.family == "text", "encoder transformer reads single texts"),
             (not self.tie or (self.encoder, self.family) == ("lstm", "text"), "tie goes with lstm on single texts"),
             (not self.rounding or self.family in ("text", "pair"), "rounding goes with the models of Jain & Wallace"),
         )

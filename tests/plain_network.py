@@ -27,7 +27,9 @@ class PlainAverage(Average):
     """The projection made anew for every token."""
 
     def forward(self, ids: torch.Tensor, lengths: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        return self.project(self.embedding(ids)).tanh()
+        own = self.project(self.embedding(ids))
+        mean = (own * mask[..., None]).sum(1, keepdim=True) / mask.sum(1)[:, None, None]
+        return ((1 - self.context) * own + self.context * mean).tanh()
 
 
 def plain_encoder(encoder: torch.nn.Module) -> torch.nn.Module:

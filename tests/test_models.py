@@ -18,7 +18,7 @@ from attn_core.models.classifier import build, from_arrays, real_tokens, to_arra
 from attn_core.models.encoders import ENCODERS, reverse_within
 from attn_core.tracing import trace
 
-SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}}
+SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}, "transformer": {"hidden": 4}}
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
 
 
@@ -187,7 +187,7 @@ def test_arrays_round_trip(encoder, attention):
 def test_widths_are_the_papers():
     vectors = np.zeros((5, 300), np.float32)
     widths = {name: build(name, "tanh", vectors).encoder.width for name in ENCODERS}
-    assert widths == {"lstm": 256, "cnn": 128, "average": 128, "none": 300}
+    assert widths == {"lstm": 256, "cnn": 128, "average": 128, "none": 300, "transformer": 128}
     assert build("lstm", "tanh", vectors).attention.project.weight.shape == (128, 256)
 
 

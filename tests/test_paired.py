@@ -17,11 +17,11 @@ from attn_core.measures import kendall_ragged
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
 from attn_core.models.classifier import to_arrays
-from attn_core.models.encoders import ENCODERS
 from attn_core.tracing import probabilities, trace
 from attn_core.training import inputs
 
 SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}}
+ENCODERS = tuple(SIZES)
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in PAIRED_ATTENTIONS]
 LENGTHS = [5, 1, 2, 3, 4, 17, 1, 9, 8, 7, 6, 2, 40, 16]
 TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")

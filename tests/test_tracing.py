@@ -19,8 +19,11 @@ from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS
 from attn_core.tracing import probabilities, trace
 
-SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}}
+SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}, "transformer": {"hidden": 4}}
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
+FAST = [encoder for encoder in ENCODERS if encoder != "transformer"]
+CLOSE = {"transformer": 4e-6}
+"""Self-attention sums a text in another order in a batch than alone, so float32 agrees a little less."""
 LENGTHS = [5, 1, 2, 3, 4, 17, 1, 9, 8, 7, 6, 2, 60, 16]
 
 
@@ -78,6 +81,20 @@ def test_average_encoder_by_hand():
     np.testing.assert_allclose(traces.leave_one_out, [sigmoid(3 * h[1]) - p, sigmoid(3 * h[0]) - p], atol=1e-6)
 
 
+@pytest.mark.parametrize("context", [0.25, 0.9, 1.0])
+def test_the_dial_of_context(context):
+    """By hand: each token reads its own word and the mean word; its traces equal the plain ones."""
+    model = random_model("average", "tanh", 30, width=6, hidden=4)
+    model.encoder.context = context
+    assert min(assert_equals_plain(model, random_documents(LENGTHS, 30))) > 1e-3
+    ids, lengths = plain.tensors(np.array([2, 4, 5, 3]))
+    mask = torch.tensor([[False, True, True, False]])
+    with torch.no_grad():
+        own = model.encoder.project(model.encoder.embedding.weight[[4, 5]])
+        expected = ((1 - context) * own + context * own.mean(0)).tanh()
+        torch.testing.assert_close(model.encoder(ids, lengths, mask)[0, 1:3], expected)
+
+
 def test_deleting_a_word_joins_its_neighbours_in_a_window_by_hand():
     model = window_model()
     with torch.no_grad():
@@ -95,14 +112,14 @@ def test_deleting_a_word_joins_its_neighbours_in_a_window_by_hand():
 @pytest.mark.parametrize(("encoder", "attention"), ALL)
 def test_fast_equals_plain(encoder, attention):
     model = random_model(encoder, attention, 30, width=6, **SIZES[encoder])
-    largest = assert_equals_plain(model, random_documents(LENGTHS, 30))
+    largest = assert_equals_plain(model, random_documents(LENGTHS, 30), CLOSE.get(encoder, 1e-6))
     assert min(largest) > 1e-3  # the comparison is not one of zeros
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_fast_equals_plain_with_three_classes(encoder):
     model = random_model(encoder, "tanh", 30, outputs=3, width=6, **SIZES[encoder])
-    assert min(assert_equals_plain(model, random_documents(LENGTHS, 30))) > 1e-3
+    assert min(assert_equals_plain(model, random_documents(LENGTHS, 30), CLOSE.get(encoder, 1e-6))) > 1e-3
 
 
 @pytest.mark.parametrize("encoder", ["lstm", "cnn"])
@@ -115,10 +132,10 @@ def test_fast_equals_plain_at_the_papers_widths(encoder):
 def test_fast_equals_plain_on_any_lengths(names, lengths, seed):
     encoder, attention = names
     model = random_model(encoder, attention, 12, width=4, **SIZES[encoder])
-    assert_equals_plain(model, random_documents(lengths, 12, seed))
+    assert_equals_plain(model, random_documents(lengths, 12, seed), CLOSE.get(encoder, 1e-6))
 
 
-@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("encoder", FAST)
 def test_chunks_order_and_threads_do_not_matter(encoder, monkeypatch):
     documents = random_documents(LENGTHS, 30)
     model = random_model(encoder, "tanh", 30, width=6, **SIZES[encoder])

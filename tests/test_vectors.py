@@ -65,7 +65,7 @@ def test_bytes_that_are_no_text_are_named(tmp_path):
 
 def test_neither_recipe_nor_file():
     with pytest.raises(
-        AttnError, match=r"unknown vectors 'fasttext': neither a recipe \(random, random-50, indomain-300\) nor a file"
+        AttnError, match=r"unknown vectors 'fasttext': neither a recipe \(random, random-50, indomain-300, ppmi-300\) nor a file"
     ):
         vectors("fasttext", WORDS)
 
