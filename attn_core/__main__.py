@@ -59,6 +59,7 @@ def run(
 ) -> None:
     """Train one model (or take it from the archive) and print its test metrics."""
     from attn_core.commands import set_fields
+    from attn_core.index import echoes
     from attn_core.runs import from_dict, obtain, warn_if_data_differ
 
     named = {"corpus": corpus, "encoder": encoder, "attention": attention, "seed": seed, "vectors": vectors}
@@ -74,6 +75,11 @@ def run(
     print(f"documents  train {record['n_train']}, dev {record['n_dev']}, test {record['n_test']}")
     for name in [name for name in ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc") if name in record]:
         print(f"{name:10} {record[name]:.4f}")
+    if result.traces is not None:
+        rows = echoes(result)
+        known = rows[rows["statistic"] == "mean"].set_index("measure")["value"]
+        for name in [name for name in ("echo", "locked") if name in known]:
+            print(f"{name:10} {known[name]:.4f}  (of {len(result.traces)} documents)")
     seconds = record["seconds"]
     print(f"seconds    train {seconds['train']:.1f}, trace {seconds['trace']:.1f}  ({record['device']})")
 

@@ -394,7 +394,7 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
             own = result.summary.rename(columns={"statistic": "measure", "measure": "statistic"})
             parts.append(own.assign(key=record["key"]))
         if result.traces is not None and (result.summary is None or "echo" not in set(result.summary["statistic"])):
-            parts.append(_echoes(result))
+            parts.append(echoes(result))
         scores |= {f"{name}_beside": value for name, value in beside.items() if value is not None}
         statistic = ["mean" if name.endswith("_beside") else "value" for name in scores]
         whole = {"key": record["key"], "measure": list(scores), "statistic": statistic}
@@ -409,8 +409,8 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
     return table, values.astype({"value": float} | dict.fromkeys((*NAMES, "key"), "category"))
 
 
-def _echoes(result: archive.Result) -> pd.DataFrame:
-    """The measures of `experiments.echo` over the documents whose traces are kept, for runs stored before these were.
+def echoes(result: archive.Result) -> pd.DataFrame:
+    """The measures of `experiments.echo` over the documents whose traces are at hand, as rows of the second table.
 
     Documents of one item are left out for Serrano & Smith's models, as in their other numbers.
     """

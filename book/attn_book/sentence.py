@@ -133,9 +133,11 @@ def searched_adversary(traces: Traces, epsilon: float = EPSILON, k: int = 5, ste
 def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, dict]:
     """What the archived model does with a sentence.
 
-    Returns one row per token (token, known, attention, contribution, gradient, leave_one_out, adversary: the exact
-    epsilon-max-JSD attention) and a summary with p, p_adversary (the output under that attention), the optimum's JSD,
-    its yardsticks (ceiling, jsd_shuffled and jsd_permutation, see `controls`) and a line to print.
+    Returns one row per token (token, known, attention, contribution, alone: p with all the attention on it, gradient,
+    leave_one_out, adversary: the exact epsilon-max-JSD attention) and a summary with p, p_adversary (the output under
+    that attention), the optimum's JSD, its yardsticks (ceiling, jsd_shuffled and jsd_permutation, see `controls`),
+    echo (share of words that alone give the decision), p_lowest and p_highest (the ends of all that any attention can
+    give) and lines to print.
     """
     from attn_core.experiments.adversarial import controls, exact, expand
     from attn_core.traces import positive_probability
@@ -145,21 +147,26 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
     held = controls(traces, epsilon).iloc[0]
     ceiling, adversary = float(held["ceiling"]), expand(traces, optimum)
     p_adversary = float(positive_probability(traces.logits_under(adversary))[0])
+    alone = positive_probability(traces.contribution.astype(float) + traces.bias)
     table = pd.DataFrame(
         {
             "token": tokens,
             "known": known,
             "attention": traces.attention,
             "contribution": traces.contribution[:, 0],
+            "alone": alone,
             "gradient": traces.gradient,
             "leave_one_out": traces.leave_one_out,
             "adversary": adversary,
         }
     )
+    same = (alone > 0.5) == (traces.p[0] > 0.5)
     p, jsd = float(traces.p[0]), float(optimum["jsd_exact"].iloc[0])
     line = (
         f"p(positive) = {p:.3f}. Another attention, as far from the model's as JSD {jsd:.3f} (ceiling {ceiling:.3f}), "
-        f"moves it to {p_adversary:.3f} (by at most {epsilon})."
+        f"moves it to {p_adversary:.3f} (by at most {epsilon}).\n"
+        f"{same.sum()} of {len(same)} words alone give the decision; any attention gives {alone.min():.3f} to "
+        f"{alone.max():.3f}" + (", so none can change it." if same.all() else ".")
     )
     summary = {
         "p": p,
@@ -167,6 +174,9 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
         "epsilon": epsilon,
         "jsd_exact": jsd,
         "ceiling": ceiling,
+        "echo": float(same.mean()),
+        "p_lowest": float(alone.min()),
+        "p_highest": float(alone.max()),
         "line": line,
         "bias": float(np.ravel(traces.bias)[0]),
     }
