@@ -15,7 +15,7 @@ from attn_core.corpora.batches import pad
 from attn_core.errors import AttnError
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build, from_arrays, real_tokens, to_arrays
-from attn_core.models.encoders import ENCODERS, reverse_within
+from attn_core.models.encoders import ENCODERS, WordTie, reverse_within, waves
 from attn_core.tracing import trace
 
 SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}, "transformer": {"hidden": 4}}
@@ -238,3 +238,24 @@ def test_training_ends_once_nothing_can_be_better(monkeypatch):
     dev_and_test = [1.0, 1.0, 0.5, 1.0, 1.0, 0.5]  # the first epoch does not count; both at 1 after the third
     assert len(run(dev_and_test).history) == 3
     assert len(run([0.9] * 10).history) == 5
+
+
+def test_the_tie_of_states_to_words_by_hand():
+    embedding = nn.Embedding.from_pretrained(torch.tensor([[0.0], [1.0], [2.0]]), freeze=False)
+    tie = WordTie(embedding, 2)
+    with torch.no_grad():
+        tie.word.weight.copy_(torch.tensor([[1.0], [0.0]]))
+        tie.word.bias.zero_()
+        h = torch.tensor([[[0.0, 1.0], [0.5, 0.0], [9.0, 9.0]]])  # the last is no word
+        found = tie(embedding, h, torch.tensor([[1, 2, 0]]), torch.tensor([[True, True, False]]))
+    expected = ((math.tanh(1) ** 2 + 1) / 2 + ((0.5 - math.tanh(2)) ** 2 + 0) / 2) / 2
+    assert found.item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_transformer_reads_the_order_of_words_and_no_pads():
+    model = random_model("transformer", "tanh", 20, width=6, hidden=4)
+    with torch.no_grad():
+        first, second = (model.encode(*tensors(np.array(ids)))[0] for ids in ([2, 5, 6, 7, 3], [2, 6, 5, 7, 3]))
+    assert (first[3] - second[3]).abs().max() > 1e-3  # the same word at the same place, its neighbours swapped
+    wave = waves(3, 4, torch.device("cpu"))
+    np.testing.assert_allclose(wave[2], [math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)], atol=1e-6)

@@ -241,3 +241,46 @@ def test_without_gensim_the_message_says_what_to_do(reviews, monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim", None)
     with pytest.raises(AttnError, match="gensim is needed to train the vectors 'yelp-200'"):
         vectors("yelp-200", SPECIALS)
+
+
+def counted_plainly(texts, window, min_count, smoothing):
+    """Positive PMI by loops: words, (W, W). Nearer neighbours count more, contexts are smoothed."""
+    seen = {}
+    for word in (word for tokens in texts for word in tokens):
+        seen[word] = seen.get(word, 0) + 1
+    words = sorted((word for word in seen if seen[word] >= min_count), key=lambda word: -seen[word])
+    together = np.zeros((len(words), len(words)))
+    for tokens in texts:
+        for i, first in enumerate(tokens):
+            for j, second in enumerate(tokens):
+                if 0 < abs(i - j) <= window and first in words and second in words:
+                    together[words.index(first), words.index(second)] += (window + 1 - abs(i - j)) / window
+    times = together.sum(1)
+    context = times**smoothing
+    with np.errstate(divide="ignore", invalid="ignore"):
+        information = np.log(together * context.sum() / np.outer(times, context))
+    return words, np.where(information > 0, information, 0)
+
+
+def test_vectors_by_counting_span_the_plain_table():
+    """With as many numbers as words have signs to share, the rows' products are the table's own; scale and all."""
+    rng = np.random.default_rng(1)
+    texts = [list(rng.choice(list("abcdefghijkl"), 30)) for _ in range(20)]
+    parameters = module.COUNTED | {"vector_size": 11, "min_count": 3, "passes": 7}
+    words, rows, fingerprint, seconds = module.count(texts, parameters)
+    known, information = counted_plainly(texts, 5, 3, 0.75)
+    assert sorted(words) == sorted(known) and rows.dtype == np.float32 and seconds > 0
+    place = [known.index(word) for word in words]
+    left, size, _ = np.linalg.svd(information[np.ix_(place, place)])
+    expected = (left[:, :11] * size[:11]) @ left[:, :11].T  # signs of single columns are free, products are not
+    found = rows @ rows.T
+    np.testing.assert_allclose(found / np.trace(found), expected / np.trace(expected), atol=1e-4)
+    assert np.sqrt(np.mean(np.square(rows))) == pytest.approx(0.3)
+    again = module.count(texts, parameters)
+    assert np.array_equal(rows, again[1]) and fingerprint == again[2]
+    assert fingerprint != module.count(texts[1:], parameters)[2] != module.count(texts, {**parameters, "window": 4})[2]
+
+
+def test_too_few_words_for_counting_are_one_error():
+    with pytest.raises(AttnError, match="need more than 300 words seen 2 times, these 1 texts have 0"):
+        module.count([["a", "b"]])
