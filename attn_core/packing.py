@@ -98,7 +98,10 @@ def pack_run(run: Run) -> None:
         if run.vectors == SECOND:
             notes |= {"shuffled": shuffled(run)}
     if is_variant(run):  # no figure of distributions shows a variant
-        tables = documents, tables[1][~tables[1]["measure"].str.startswith("hist:")].reset_index(drop=True)
+        summary = tables[1][~tables[1]["measure"].str.startswith("hist:")]
+        if run.vectors == SECOND and layer == "summary":  # the dial, ties and untrained models: one number a run
+            summary = summary[(summary["predicted"] == "all") & (summary["bin"] == "all")]
+        tables = documents, summary.reset_index(drop=True)
     pack(run.key, tables, layer, kept[LAYERS.index(layer)], against, notes)
 
 
