@@ -310,8 +310,8 @@ def _everything() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _names() -> tuple[str, ...]:
-    """Corpora, encoders and attentions that this process knows: runs of others have no place in its tables."""
-    return (*sorted(catalogue.CATALOGUE), *run_names.ENCODERS, *run_names.HIERARCHICAL, *run_names.ATTENTIONS)
+    """Fields, corpora, encoders and attentions that this process knows: runs of others have no place in its tables."""
+    return (*FIELDS, *sorted(catalogue.CATALOGUE), *run_names.ENCODERS, *run_names.HIERARCHICAL, *run_names.ATTENTIONS)
 
 
 @lru_cache(maxsize=4)
@@ -385,7 +385,7 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
     rows, parts = [], []
     for result in results:
         record = result.record
-        if not is_known(record["run"]):  # a corpus or an encoder of somebody's own
+        if not is_known(record["run"]):  # a corpus or an encoder of somebody's own, a field of another version
             continue
         run = from_dict(record["run"])
         scores, beside = _scores(record), {name: record.get("against", {}).get(name) for name in ("jsd", "tvd")}

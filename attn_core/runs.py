@@ -226,8 +226,10 @@ def from_dict(values: dict) -> Run:
 
 
 def is_known(values: dict) -> bool:
-    """Whether this process has the corpus, encoder and attention of a record's run: another's own may lie there."""
-    known = values["corpus"] in catalogue.CATALOGUE and values["encoder"] in ENCODERS + HIERARCHICAL
+    """Whether this process has the fields, corpus, encoder and attention of a record's run: those of another's own
+    corpus, or of another version, may lie there."""
+    known = set(values) <= {field.name for field in fields(Run)}
+    known = known and values["corpus"] in catalogue.CATALOGUE and values["encoder"] in ENCODERS + HIERARCHICAL
     base = values.get("base")
     return known and values["attention"] in ATTENTIONS and (base is None or is_known(base))
 

@@ -274,6 +274,15 @@ def test_cached_runs_stand_beside_archived_ones_which_win(store):
     assert accuracies() == [0.8, 0.8, 0.6]
 
 
+def test_a_run_of_another_version_is_left_out(store):
+    put(store, result_of(seed=SEEDS[2], values={"accuracy": 0.5}))
+    path = store / Run("sst", seed=SEEDS[2]).key
+    record = json.loads((path / "record.json").read_text())
+    (path / "record.json").write_text(json.dumps(record | {"run": record["run"] | {"of_the_future": 1}}))
+    later(store)
+    assert accuracies() == [0.8, 0.8]
+
+
 def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "archive_folder", lambda required=True: None)
     with pytest.raises(AttnError, match="nothing is stored"):
