@@ -1,6 +1,8 @@
 """Parameters of pages, conversion, and the execution of one page."""
 
 import json
+import os
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -25,6 +27,11 @@ def write_page(root, name="tiny", parameters=PARAMETERS, *cells):
     body = CELL.format(tags="parameters", code=parameters)
     path.write_text(HEAD + body + "".join(CELL.format(tags="", code=code) for code in cells), encoding="utf-8")
     return path
+
+
+def declaration(name, root):
+    """Defaults, what is taken, and the small parameters of a page."""
+    return build.declaration(build.read_source(build.locate(name, root)[1]), name)
 
 
 def outputs(path, kind):
@@ -184,9 +191,9 @@ def test_a_page_has_one_parameters_cell(tmp_path, tags):
     path.parent.mkdir()
     path.write_text(HEAD + "".join(CELL.format(tags=tag, code="n = 1") for tag in tags))
     with pytest.raises(AttnError, match="page bare: one code cell must be tagged `parameters`"):
-        build.parameters_of("bare", tmp_path)
+        build.convert("bare", tmp_path)
     path.write_text(HEAD + CELL.format(tags="", code="m = 2") + CELL.format(tags="parameters", code="n = 1"))
-    assert build.parameters_of("bare", tmp_path) == {"n": 1}, "not the first"
+    assert declaration("bare", tmp_path)[0] == {"n": 1}, "not the first"
 
 
 def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
@@ -252,7 +259,8 @@ def test_convert_puts_the_guard_behind_the_parameters(tmp_path):
     assert written == tmp_path / "out" / "tiny.ipynb"
     assert [cell["metadata"].get("tags") for cell in cells[:2]] == [["parameters"], ["guard", "remove-cell"]]
     assert "guard(globals(), 'tiny', {'n': 1}, n=3, epsilon=0.05" in "".join(cells[1]["source"])
-    assert build.parameters_of(written) == DEFAULTS and build.smoke_of("tiny", tmp_path) == {"n": 2}
+    assert build.declaration(build.read_source(written), "tiny")[0] == DEFAULTS
+    assert declaration("tiny", tmp_path)[1:] == ({"n": 1}, {"n": 2})
 
 
 def test_execute_with_other_parameters(tmp_path):
@@ -299,7 +307,7 @@ def test_papermill_itself_is_refused_too(tmp_path):
 
     write_page(tmp_path, "tiny", PARAMETERS, "open('ran', 'w')")
     (written,) = build.convert_all(root=tmp_path)
-    with build._environment(str(tmp_path)):
+    with patch.dict(os.environ, build.kernel_environment(str(tmp_path))):
         for wrong, expected in (({"m": 1}, "has no parameter 'm'"), ({"n": "many"}, "n must be int, got 'many'")):
             with pytest.raises(papermill.PapermillExecutionError) as error:
                 papermill.execute_notebook(written, tmp_path / "out.ipynb", wrong, cwd=tmp_path, progress_bar=False)

@@ -25,17 +25,16 @@ def test_toc_and_sources_agree():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_parameters_are_literals_with_smoke_values(page):
-    defaults = build.parameters_of(page, ROOT)
-    takes = build.read_source(build.locate(page, ROOT)[1]).metadata["attn"].get("takes", {})
+    defaults, takes, _ = build.declaration(build.read_source(build.pages(ROOT)[page]), page)
     assert defaults and set(takes) <= set(defaults)
     assert check(defaults, defaults, page, takes) == defaults
-    build.smoke_of(page, ROOT)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_executes(page, tmp_path):
     """With the small parameters of its front matter; gap boxes are allowed, tracebacks are not."""
-    path = build.execute(page, build.smoke_of(page, ROOT), tmp_path / "page.ipynb", ROOT)
+    _, _, small = build.declaration(build.read_source(build.pages(ROOT)[page]), page)
+    path = build.execute(page, small, tmp_path / "page.ipynb", ROOT)
     assert "Traceback (most recent call last)" not in path.read_text()
 
 

@@ -164,22 +164,19 @@ def declared(cell: str, page: str) -> dict:
     for statement in statements:
         try:
             (target,) = statement.targets
-            found[target.id] = ast.literal_eval(statement.value)
+            value = found[target.id] = ast.literal_eval(statement.value)
         except (AttributeError, ValueError) as error:
             line = ast.unparse(statement).splitlines()[0]
             raise AttnError(f"page {page}: its parameters cell holds only `name = literal`, found: {line}") from error
-        if not _declarable(found[target.id]):
-            raise AttnError(
-                f"page {page}: the default of {target.id} must be a bool, int, float, str or a list of these, "
-                f"found {found[target.id]!r}"
-            )
+        if not all(type(item) in SCALARS for item in listed(value)):
+            takes = "must be a bool, int, float, str or a list of these"
+            raise AttnError(f"page {page}: the default of {target.id} {takes}, found {value!r}")
     return found
 
 
-def _declarable(value: object) -> bool:
-    if isinstance(value, list | tuple):
-        return all(type(item) in SCALARS for item in value)
-    return type(value) in SCALARS
+def listed(value: object) -> list:
+    """The items of a list or tuple; anything else as the one item of a list."""
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def check(defaults: dict, values: dict, page: str, takes: dict | None = None) -> dict:
@@ -189,23 +186,28 @@ def check(defaults: dict, values: dict, page: str, takes: dict | None = None) ->
     An int is taken for a float. Not taken: a float for an int, a bool for a number, NaN or an infinity.
     takes: name -> what a page takes for it, see `_refused`.
     """
-    for name in values:
+    known = ", ".join(f"{name} ({kind(value)}, {value!r})" for name, value in defaults.items()) or "none"
+    fitted = {}
+    for name, value in values.items():
         if name not in defaults:
             near = get_close_matches(name, defaults, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
-            raise ParameterError(f"page {page} has no parameter {name!r}{hint} Known: {known(defaults)}")
-    fitted = {}
-    for name, value in values.items():
+            raise ParameterError(f"page {page} has no parameter {name!r}{hint} Known: {known}")
         try:
             fitted[name] = _fit(value, defaults[name])
-            if refused := _refused(fitted[name], defaults[name], (takes or {}).get(name)):
-                raise ParameterError(f"page {page}: parameter {name} takes {refused}; got {fitted[name]!r}")
         except ValueError as error:
-            expected = kind(defaults[name])
-            raise ParameterError(
-                f"page {page}: parameter {name} must be {expected}, got {value!r} ({error}). Known: {known(defaults)}"
-            ) from None
+            told = f"must be {kind(defaults[name])}, got {value!r} ({error}). Known: {known}"
+            raise ParameterError(f"page {page}: parameter {name} {told}") from None
+        if refused := _refused(fitted[name], defaults[name], (takes or {}).get(name)):
+            raise ParameterError(f"page {page}: parameter {name} takes {refused}; got {fitted[name]!r}")
     return fitted
+
+
+def kind(default: object) -> str:
+    """The type a default asks for, in words: 'float', 'list of str'."""
+    several = isinstance(default, list | tuple) and len(default)
+    inner = " or ".join(sorted({type(item).__name__ for item in default})) if several else ""
+    return type(default).__name__ + (f" of {inner}" if inner else "")
 
 
 def _refused(value: object, default: object, limit: object) -> str:
@@ -215,49 +217,35 @@ def _refused(value: object, default: object, limit: object) -> str:
     values taken, of a list of names those that may stand in it, with None where it may be empty; 'default' for the
     values of the default.
     """
-    several = isinstance(value, list | tuple)
-    items = list(value) if several else [value]
-    if isinstance(limit, int | float):
-        if any(isinstance(item, str) for item in items) or not items:
-            return f"a list of at least {max(limit, 1)}" if len(items) < max(limit, 1) else ""
-        return f"numbers of at least {limit}" if min(items) < limit else ""
+    items = listed(value)
     if limit is None:
         return ""
+    if isinstance(limit, int | float):
+        if not items or isinstance(items[0], str):
+            return f"a list of at least {max(limit, 1)}" if len(items) < max(limit, 1) else ""
+        return f"numbers of at least {limit}" if min(items) < limit else ""
     taken = list(default) if limit == "default" else limit
-    if all(item in taken for item in items) and (items or None in taken):
+    if set(items) <= set(taken) and (items or None in taken):
         return ""
-    return " or ".join("nothing" if item is None else f"{item}" for item in taken) + (", in a list" if several else "")
-
-
-def known(defaults: dict) -> str:
-    """The declared parameters in one line: name (type, default), …"""
-    return ", ".join(f"{name} ({kind(value)}, {value!r})" for name, value in defaults.items()) or "none"
-
-
-def kind(default: object) -> str:
-    """The type a default asks for, in words: 'float', 'list of str'."""
-    if isinstance(default, list | tuple):
-        inner = sorted({type(item).__name__ for item in default})
-        return type(default).__name__ + (f" of {' or '.join(inner)}" if inner else "")
-    return type(default).__name__
+    names = " or ".join("nothing" if item is None else f"{item}" for item in taken)
+    return names + ", in a list" * isinstance(value, list | tuple)
 
 
 def _fit(value: object, default: object) -> object:
     """`value` as the type of `default`; ValueError with the reason where it does not fit."""
-    if isinstance(default, list | tuple):
-        if isinstance(value, str):
-            value = _read_list(value)
-        if not isinstance(value, list | tuple):
-            raise ValueError("not a list")
-        kinds = {type(item) for item in default} or set(SCALARS)
-        return type(default)(_fit_scalar(item, kinds) for item in value)
+    several = isinstance(default, list | tuple)
     if isinstance(value, str) and not isinstance(default, str):
-        value = _read(value)
-    return _fit_scalar(value, {type(default)})
+        value = _read(value, several)
+    if not several:
+        return _fit_scalar(value, {type(default)})
+    if not isinstance(value, list | tuple):
+        raise ValueError("not a list")
+    kinds = {type(item) for item in default} or set(SCALARS)
+    return type(default)(_fit_scalar(item, kinds) for item in value)
 
 
 def _fit_scalar(value: object, kinds: set[type]) -> object:
-    if type(value) not in SCALARS and hasattr(value, "item"):  # numpy's scalars, from a caller in Python
+    if hasattr(value, "item"):  # NumPy's scalars, from a caller in Python
         value = value.item()
     if type(value) is int and int not in kinds and float in kinds:
         return float(value)
@@ -268,30 +256,20 @@ def _fit_scalar(value: object, kinds: set[type]) -> object:
     return value
 
 
-def _read(text: str) -> object:
-    """A scalar written on a command line; what is no literal stays a string."""
-    word = text.strip()
-    if word.lower() in ("true", "false"):
-        return word.lower() == "true"
-    try:
-        return ast.literal_eval(word)
-    except (ValueError, SyntaxError):
-        return text
-
-
-def _read_list(text: str) -> object:
-    """A list written on a command line: Python's `['a', 1]`, YAML's `[a, 1]`, or plain `a, 1`."""
+def _read(text: str, several: bool) -> object:
+    """What is written on a command line: a literal of Python or YAML, of several items with or without brackets."""
     import yaml
 
+    text = text.strip()
     try:
         value = ast.literal_eval(text)
-        return value if isinstance(value, list | tuple) else [value]
+        return listed(value) if several else value
     except (ValueError, SyntaxError):
-        inner = text.strip()
+        bare = f"[{text}]" if several and not text.startswith("[") else text
     try:
-        return yaml.safe_load(inner if inner.startswith("[") else f"[{inner}]")
+        return yaml.safe_load(bare)
     except yaml.YAMLError:
-        raise ValueError("not a list") from None
+        return text
 
 
 def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: object) -> None:
@@ -304,8 +282,8 @@ def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: obje
     values = {name: names[name] for name in defaults if name in names}
     for cell in names.get("In", []):
         if cell.startswith("# Parameters\n"):
-            assigned = [target for line in ast.parse(cell).body for target in getattr(line, "targets", [])]
-            values |= {target.id: names.get(target.id) for target in assigned}
+            assigned = [target.id for line in ast.parse(cell).body for target in getattr(line, "targets", [])]
+            values |= {name: names.get(name) for name in assigned}
     checked = check(defaults, values, page, takes)
     CHANGED.clear()
     CHANGED.update({name: value for name, value in checked.items() if value != defaults[name]})
