@@ -35,6 +35,7 @@ def private_cache(tmp_path, monkeypatch):
 @pytest.fixture
 def stored(monkeypatch):
     """Makes the given results all that the archive and the index of numbers hold: stored(*lists of results)."""
+    from attn_book import derived
     from attn_book.wiegreffe import runs as wiegreffe
 
     def hold(*parts):
@@ -46,10 +47,12 @@ def stored(monkeypatch):
         tables = index.ordered(*index.tables_of(held.values()))
         monkeypatch.setattr(index, "_everything", lambda: tables)
         monkeypatch.setattr(archive, "read", lambda store, key, whole=True: held[key])
+        derived.searched_once.cache_clear()
         wiegreffe.searched_once.cache_clear()
         return list(held.values())
 
     yield hold
+    derived.searched_once.cache_clear()
     wiegreffe.searched_once.cache_clear()
 
 

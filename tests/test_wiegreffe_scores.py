@@ -8,8 +8,9 @@ from conftest import toy_traces
 from scorecard_runs import row_for
 from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of, uniform_test
 
+from attn_book import derived
 from attn_book.reported import reported
-from attn_book.wiegreffe import runs as wiegreffe_runs
+from attn_core.experiments.guides import SOURCES
 from attn_core.runs import SEEDS, Run
 
 RULES = reported("tolerances", paper="wiegreffe")
@@ -59,7 +60,7 @@ def test_no_unverified_number_is_scored(scored):
 
 
 def test_rules_of_gated_sets_say_that_no_run_is_planned():
-    gated = RULES["corpus"].isin(wiegreffe_runs.GATED)
+    gated = RULES["corpus"].isin(derived.GATED)
     assert gated.any() and RULES.loc[gated, "reason"].str.contains("no run of this data set is planned").all()
 
 
@@ -69,8 +70,8 @@ def test_rules_of_gated_sets_say_that_no_run_is_planned():
 @pytest.fixture(autouse=True)
 def planned(monkeypatch):
     """The made-up curves are whole."""
-    runs = {adversary_of(corpus, 10, divergence): "" for corpus in ("sst", "imdb") for divergence in CURVE}
-    monkeypatch.setattr(wiegreffe_runs, "planned", lambda: runs)
+    runs = [adversary_of(corpus, 10, divergence) for corpus in ("sst", "imdb") for divergence in CURVE]
+    monkeypatch.setattr(derived, "planned", lambda: runs)
 
 
 def test_from_part_of_a_curve_nothing_is_read_off(scored):
@@ -82,14 +83,8 @@ def test_from_part_of_a_curve_nothing_is_read_off(scored):
         and set(bands["unjudged"]) == {"incomplete curve"}
         and bands["ours"].isna().all()
     )
-    assert (
-        len(
-            wiegreffe_runs.whole_curves(wiegreffe_runs.table([*curve(count=1), *curve(points=part)[3:]]), "sst")[
-                "seed"
-            ].unique()
-        )
-        == 1
-    )
+    rows = scored(uniform_test(), curve(count=1), curve(points=part)[3:])
+    assert set(rows[rows["item"].str.startswith("band") & (rows["corpus"] == "sst")]["n_seeds"]) <= {0, 1}
 
 
 def test_curves_are_read_by_rules_older_than_the_runs_also_where_they_still_move(scored):
@@ -150,7 +145,7 @@ def test_gaps_decide_by_their_interval(scored, corpus, gap, item, verdict):
 
 
 def test_a_gap_waits_for_all_planned_pairs_as_on_its_page(scored, monkeypatch):
-    monkeypatch.setattr(wiegreffe_runs, "planned_pairs", lambda: {"imdb": 6, "sst": 5})
+    monkeypatch.setattr(derived, "planned_pairs", lambda: {"imdb": 6, "sst": 5})
     rows = scored(uniform_test("imdb"), uniform_test("sst"))
     for item, corpus, told in (
         ("claim: attention is needed", "imdb", "few seeds"),
@@ -269,3 +264,33 @@ def test_bands_flip_with_the_numbers(scored):
 
 def test_seeds_of_the_paper_are_the_books():
     assert SEEDS[0] == 10 and len(SEEDS) == 9, "eight further seeds beside the base"
+
+
+# ---- which run is what -----------------------------------------------------------------------------------------------
+
+
+def test_guides_are_found_by_their_source_and_the_best_adversary_counts(stored):
+    others = [Run("sst", "average", words="rank"), Run("sst", "average", "dot"), Run("sst", "average", hidden=64)]
+    stored(guided(adversary=None), curve(), [result_of(run) for run in others])
+    scores = derived.guided_scores(["sst"])
+    assert set(scores["source"]) == {*SOURCES} - {"adversary"} and (scores.groupby("source").size() == 5).all()
+    assert (scores["base_seed"] == -1).equals(scores["source"].str.contains("uniform|trained") & (scores["base"] == ""))
+
+
+def test_of_adversaries_that_guide_the_best_from_a_jsd_of_0_4_counts(stored):
+    two = [result_of(guide_run("sst", "adversary", 10, at), f1) for at, f1 in ((2e-3, 0.7), (5e-4, 0.6))]
+    stored(curve(), two)
+    assert derived.guided_scores(["sst"])["f1"].tolist() == [0.6], "of the best F1 among the far ones"
+    stored(curve(), two[:1])
+    assert derived.guided_scores(["sst"])["f1"].tolist() == [0.7]
+
+
+def test_of_adversaries_that_differ_in_epochs_the_longest_counts(stored):
+    short = replace(adversary_of("sst", 10, 5e-4), epochs=10)
+    moving = result_of(short, jsd=0.5, tvd=0.1)
+    moving.record["history"] = [{"test_jsd": 0.1}, {"test_jsd": 0.5}]
+    other = result_of(replace(adversary_of("sst", 10, 5e-4), base=Run("sst", selection="test")), jsd=0.5, tvd=0.1)
+    stored(curve(), [moving, other])
+    rows = derived.adversaries("sst")
+    assert len(rows) == 3 * len(CURVE) and rows["settled"].all() and set(rows["divergence"]) == {*CURVE}
+    assert derived.adversaries("sst", every=True)["settled"].tolist().count(False) == 1

@@ -3,23 +3,26 @@
 `of_jain`, `of_serrano` and `of_wiegreffe` give what the scorecard merges with each paper's rules.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
 from attn_book.reported import class_label
-from attn_book.wiegreffe import runs as wiegreffe
 from attn_core import archive, baselines, index
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import attention_bin, frontier, variance
 from attn_core.experiments.echo import permutation_expected
-from attn_core.experiments.guides import guides_of
+from attn_core.experiments.guides import SOURCES, guides_of
 from attn_core.experiments.permutation import permutation
+from attn_core.experiments.search import search
 from attn_core.index import HEADLINE_SEEDS, documents, numbers
 from attn_core.measures import bootstrap_interval
+from attn_core.runs import SEEDS, Run
 
 PLACE = ["corpus", "encoder_ours", "attention_ours", "selection", "measure_ours", "statistic_ours", "predicted", "bin"]
 """What a number of ours is found by; encoder and attention are empty where it is of a data set."""
@@ -235,17 +238,126 @@ def weakness(corpus: str, accuracies: Iterable[float]) -> str:
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------
 
+GATED = ("diabetes", "anemia")
+"""Medical records that only who has access can run; their rows are the authors' numbers, not rerun."""
+
+LAST, MOVED = 5, 0.02
+"""An adversary has settled if its JSD on the test set moved by at most MOVED over its last LAST epochs."""
+
+BEST_FROM = 0.4
+"""Mean JSD from which an adversary may be the best of its data set (the paper's Table 4, by a public note)."""
+
+
+def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection: str = "dev") -> pd.DataFrame:
+    """The paper's classifiers, rows of `index.runs`: the bases ('tanh') or the models with equal weights ('uniform').
+
+    Columns jsd and tvd (|p' - p|) are means over the test set beside the base of seed 10.
+    """
+    return index.runs(corpus=corpora, encoder="lstm", attention=attention, selection=selection, source="archive")
+
+
+def adversaries(corpora: str | Iterable[str], every: bool = False) -> pd.DataFrame:
+    """Adversaries trained against bases chosen on development data, rows of `index.runs` by seed and divergence.
+
+    settled: whether the JSD stood still at the end (MOVED). Of those that differ in nothing but their epochs only the
+    one trained for most, unless every one is asked for.
+    """
+    rows = index.runs(corpus=corpora, encoder="lstm", attention="tanh", divergence="any", source="archive")
+    bases = {Run(corpus, seed=seed).key for corpus in set(rows["corpus"]) for seed in SEEDS}
+    rows = rows[rows["divergence"].notna() & rows["base"].isin(bases)]
+    histories = [result.record.get("history", ()) for result in index.results(rows["key"], summaries=False)]
+    tails = [[epoch.get("test_jsd", np.nan) for epoch in history[-LAST - 1 :]] for history in histories]
+    moved = np.array([np.ptp(tail) if tail else np.nan for tail in tails], float)
+    rows = rows.assign(settled=moved <= MOVED)
+    if not every:
+        rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
+        rows = rows.drop_duplicates(["corpus", "seed", "base_seed", "divergence"])
+    return rows.sort_values(["corpus", "seed", "divergence"], kind="stable").reset_index(drop=True)
+
+
+def guided_scores(corpora: Iterable[str], selection: str = "dev") -> pd.DataFrame:
+    """The table that `experiments.guides` takes: corpus, source, seed, base_seed (of the model whose weights guide, -1
+    for none), base (its key), divergence (of an adversary that guides), f1 (of class 1), auc.
+
+    Of several adversaries that guide, the one with the best F1 among those of a mean JSD of at least BEST_FROM counts,
+    a choice on the test set, as in the paper; where none is so far, the one with the largest divergence.
+    """
+    rows = index.runs(
+        corpus=list(corpora), encoder="average", guide="any", words="any", selection=selection, source="archive"
+    )
+    learned = rows["attention"].map({"uniform": "uniform", "tanh": "trained"})
+    source = rows["guide"].where(rows["guide"] != "", learned)
+    source = source.mask(rows["base_divergence"].notna(), rows["guide"].map({"own": "adversary"}))
+    source = source + (", " + rows["words"]).where(rows["words"] != "text", "")
+    rows = rows.assign(source=source, base_seed=rows["base_seed"].fillna(-1).astype(int))
+    rows = rows.drop(columns="divergence").rename(columns={"base_divergence": "divergence", "f1_1": "f1"})
+    rows, parts = rows[rows["source"].isin(SOURCES)], []
+    for corpus in corpora:
+        mine = rows[rows["corpus"] == corpus]
+        led = mine[mine["source"] == "adversary"]
+        if len(led):
+            far = adversaries(corpus, every=True)
+            far = far[far["key"].isin(led["base"])].groupby("divergence")[["jsd", "f1_1"]].mean()
+            far = far[far["jsd"] >= BEST_FROM]
+            best = far["f1_1"].idxmax() if len(far) else led["divergence"].max()
+            mine = mine[(mine["source"] != "adversary") | (mine["divergence"] == best)]
+        parts.append(mine.drop_duplicates(["source", "seed"]))
+    columns = ["corpus", "source", "seed", "base_seed", "base", "divergence", "f1", "auc"]
+    return pd.concat([rows.iloc[:0], *parts])[columns].reset_index(drop=True)
+
+
+def seed_tables(corpus: str) -> dict[int, pd.DataFrame]:
+    """seed -> its table of `experiments.variance.against` beside the base of seed 10."""
+    store, rows = archive.archive_folder(), classifiers(corpus)
+    tables = {row.seed: archive.read(store, row.key).against for row in rows.itertuples() if row.seed != SEEDS[0]}
+    return {seed: table for seed, table in tables.items() if table is not None}
+
+
+def searched(corpus: str) -> pd.DataFrame | None:
+    """The per-document search (`frontier.searched`) on the traces of the base of seed 10; None without these."""
+    rows = classifiers(corpus)
+    first = rows[rows["seed"] == SEEDS[0]]["key"]
+    return searched_once(first.iloc[0]) if len(first) else None
+
+
+@lru_cache(maxsize=None)
+def searched_once(key: str) -> pd.DataFrame | None:
+    """`frontier.searched` of an archived run, made once and kept in the cache; not to be changed in place."""
+    result = archive.read(archive.archive_folder(), key)
+    if result.traces is None:
+        return None
+    make = lambda: frontier.searched(result.traces, search(result.traces))
+    return index.kept(f"searched-{key}", result.record["files"]["traces.parquet"], make)
+
+
+@lru_cache(maxsize=None)
+def planned() -> tuple[Run, ...]:
+    """The runs of data/sweeps/wiegreffe-*.yml; none where a download holds no grids."""
+    from attn_core.sweep import read_grid
+
+    folder = archive.archive_folder().parent / "sweeps"
+    return tuple(run for path in sorted(folder.glob("wiegreffe-*.yml")) for run in read_grid(path))
+
+
+def planned_pairs() -> dict[str, int]:
+    """Data set -> pairs of base and model with equal weights planned for it."""
+    twins = {(run.corpus, run.seed) for run in planned() if (run.encoder, run.attention) == ("lstm", "uniform")}
+    return dict(Counter(corpus for corpus, seed in twins if seed in SEEDS))
+
 
 def of_wiegreffe(rules: pd.DataFrame, keys: set[str] | None) -> Stored:
-    """Scores by role, gaps within seeds, read-offs of trained curves, medians over documents."""
+    """Scores, gaps within seeds, read-offs of trained curves, medians over documents.
+
+    keys: data sets with none of these runs are left out.
+    """
     corpora = list(dict.fromkeys(rules["corpus"]))
-    runs = wiegreffe.gather(corpora)
-    runs = runs[[result.key in keys for result in runs["result"]]] if keys is not None else runs
+    runs = index.runs(corpus=corpora, family="text", source="archive")
+    runs = runs[runs["key"].isin(keys)] if keys is not None else runs
     here = [corpus for corpus in corpora if corpus in set(runs["corpus"])]
-    scores = {corpus: wiegreffe.guided_scores(runs, [corpus]) for corpus in here}
+    scores = {corpus: guided_scores([corpus]) for corpus in here}
     rows = pd.DataFrame(
-        [row for corpus in here for row in (*of_roles(runs, corpus), *of_guides(runs, corpus, scores[corpus]),
-                                            *of_curves(runs, corpus))],
+        [row for corpus in here for row in (*of_classifiers(corpus), *of_guides(corpus, scores[corpus]),
+                                            *of_curves(corpus))],
         columns=["corpus", "selection", "measure_ours", "seed", "value"],
     )  # fmt: skip
     imdb = rows[(rows["corpus"] == "imdb") & (rows["measure_ours"] == "f1_gap")]
@@ -253,33 +365,31 @@ def of_wiegreffe(rules: pd.DataFrame, keys: set[str] | None) -> Stored:
     both = both.assign(value=both["value_imdb"] - both["value"], measure_ours="f1_gap_imdb_minus")
     rows = pd.concat([rows, both[list(rows)]], ignore_index=True)
     rows = rows.assign(encoder_ours="", attention_ours="", statistic_ours="value", predicted="all", bin="all", n=np.nan)
-    first = runs.drop_duplicates("corpus").set_index("corpus")["result"]
-    data = {corpus: (index.data_kind(first[corpus].record), first[corpus].record["n_train"]) for corpus in here}
-    data = pd.DataFrame.from_dict(data, orient="index", columns=["data", "n_train"])
+    data = runs.drop_duplicates("corpus").set_index("corpus")[["data", "n_train"]]
     mine = rules[rules["corpus"].isin(here)]
-    notes = {rule.id: noted(rule, runs, scores[rule.corpus], rows) for rule in mine.itertuples()}
+    notes = {rule.id: noted(rule, scores[rule.corpus], rows) for rule in mine.itertuples()}
     return Stored(rows, rows.iloc[:0], data, pd.DataFrame.from_dict(notes, orient="index"))
 
 
-def of_roles(runs: pd.DataFrame, corpus: str) -> list[tuple]:
+def of_classifiers(corpus: str) -> list[tuple]:
     """F1 of base and uniform model, their gap, and how far each lies from the base of seed 10; TVD halved."""
     rows = []
     for chosen in ("dev", "test"):
-        base, flat = (wiegreffe.f1_by_seed(runs, corpus, name, chosen) for name in ("base", "uniform model"))
+        base, flat = (classifiers(corpus, name, chosen).set_index("seed")["f1_1"] for name in ("tanh", "uniform"))
         gap = (base - flat).dropna()
         for name, values in (("f1_base", base), ("f1_uniform", flat), ("f1_gap", gap)):
             rows += [(corpus, chosen, name, seed, value) for seed, value in values.items()]
-    for role, name in (("base", "seeds"), ("uniform model", "uniform")):
-        for column, measure in (("jsd", f"jsd_{name}"), ("tvd", f"tvd_halved_{name}")):
-            values = beside(runs, corpus, role, column)
-            rows += [(corpus, "dev", measure, seed, value) for seed, value in values.items()]
+    for attention, name in (("tanh", "seeds"), ("uniform", "uniform")):
+        for row in classifiers(corpus, attention).dropna(subset="jsd").itertuples():
+            rows.append((corpus, "dev", f"jsd_{name}", row.seed, row.jsd))
+            rows.append((corpus, "dev", f"tvd_halved_{name}", row.seed, frontier.HALVED * row.tvd))
     return rows
 
 
-def of_guides(runs: pd.DataFrame, corpus: str, scores: pd.DataFrame) -> list[tuple]:
+def of_guides(corpus: str, scores: pd.DataFrame) -> list[tuple]:
     """F1 of the networks guided by each source, and of the base minus that of the network it guides."""
     rows = [(corpus, "dev", f"f1_guided_{row.source}", row.seed, row.f1) for row in scores.itertuples()]
-    base, own = wiegreffe.f1_by_seed(runs, corpus, "base"), scores[scores["source"] == "own"]
+    base, own = classifiers(corpus).set_index("seed")["f1_1"], scores[scores["source"] == "own"]
     gaps = [(row.seed, base.get(row.base_seed, np.nan) - row.f1) for row in own.itertuples()]
     return rows + [(corpus, "dev", "f1_base_minus_guided", *gap) for gap in gaps]
 
@@ -288,48 +398,44 @@ READ_AT = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.68)
 """JSD at which the rules read the curve of trained adversaries."""
 
 
-def of_curves(runs: pd.DataFrame, corpus: str) -> list[tuple]:
-    """What bands ask of each whole curve of trained adversaries; TVD halved, on straight lines between all points."""
-    curves, rows = wiegreffe.whole_curves(runs, corpus), []
-    best = curves[curves["divergence"] == wiegreffe.best_divergence(curves)]
-    base = wiegreffe.f1_by_seed(runs, corpus, "base")
-    less = [(row.seed, base.get(row.base_seed, np.nan) - row.f1) for row in best.itertuples()]
+def of_curves(corpus: str) -> list[tuple]:
+    """What bands ask of each curve that holds every planned divergence; TVD halved, on straight lines between all
+    points."""
+    curves, rows = adversaries(corpus), []
+    wanted = {run.divergence for run in planned() if run.corpus == corpus and run.divergence is not None}
+    curves = curves.groupby("seed").filter(lambda curve: wanted <= set(curve["divergence"]))
+    means = curves.groupby("divergence")[["jsd", "f1_1"]].mean()
+    best = means[means["jsd"] >= BEST_FROM]["f1_1"]
+    best = curves[curves["divergence"] == (best.idxmax() if len(best) else np.nan)]
+    base, seeds, flat = classifiers(corpus).set_index("seed"), classifiers(corpus)["tvd"], classifiers(corpus, "uniform")
+    less = [(row.seed, base["f1_1"].get(row.base_seed, np.nan) - row.f1_1) for row in best.itertuples()]
     rows += [(corpus, "dev", "f1_of_adversary", *gap) for gap in less]
     for seed, curve in curves.groupby("seed", sort=False):
         at = {jsd: frontier.HALVED * frontier.tvd_at(curve["jsd"], curve["tvd"], jsd) for jsd in READ_AT}
-        point, found = wiegreffe.searched(runs, corpus), {f"curve_at_{jsd:g}": value for jsd, value in at.items()}
+        point, found = searched(corpus), {f"curve_at_{jsd:g}": value for jsd, value in at.items()}
 
         def off(jsd, tvd, curve=curve):
-            return tvd - frontier.HALVED * frontier.tvd_at(curve["jsd"], curve["tvd"], jsd)
+            return frontier.HALVED * (tvd - frontier.tvd_at(curve["jsd"], curve["tvd"], jsd))
 
         if point is not None:
-            found["search_off_curve"] = off(point["jsd"].mean(), frontier.HALVED * point["tvd"].mean())
-        flat = [np.mean([*beside(runs, corpus, "uniform model", name).values()] or [np.nan]) for name in ("jsd", "tvd")]
-        found["uniform_off_curve"] = off(*flat)
+            found["search_off_curve"] = off(point["jsd"].mean(), point["tvd"].mean())
+        found["uniform_off_curve"] = off(flat["jsd"].mean(), flat["tvd"].mean())
         left = curve[curve["divergence"] > 0].head(1)["tvd"]  # the smallest divergence above 0
-        seeds = np.mean([*beside(runs, corpus, "base", "tvd").values()] or [np.nan])
-        found["seeds_off_curve"] = seeds - frontier.HALVED * left.iloc[0] if len(left) else np.nan
+        found["seeds_off_curve"] = frontier.HALVED * (seeds.mean() - left.iloc[0]) if len(left) else np.nan
         rows += [(corpus, "dev", name, seed, value) for name, value in found.items()]
     return rows
 
 
-def beside(runs: pd.DataFrame, corpus: str, name: str, column: str) -> dict[int, float]:
-    """seed -> mean JSD to the base of seed 10, or mean TVD, halved."""
-    rows = wiegreffe.of_role(runs, corpus, name).dropna(subset=column)
-    scale = frontier.HALVED if column == "tvd" else 1.0
-    return {seed: scale * value for seed, value in zip(rows["seed"], rows[column], strict=True)}
-
-
-def noted(rule, runs: pd.DataFrame, scores: pd.DataFrame, rows: pd.DataFrame) -> dict:
+def noted(rule, scores: pd.DataFrame, rows: pd.DataFrame) -> dict:
     """What a rule wants besides its numbers, see `Stored.notes`."""
     corpus, name = rule.corpus, rule.measure_ours
     notes = {}
-    if rule.kind == "band" and len(wiegreffe.adversaries(runs, corpus)):
+    if rule.kind == "band" and len(adversaries(corpus)):
         notes["absent"] = "incomplete curve"
     if name in ("jsd_of_seeds", "jsd_of_search", "tvd_halved_of_search"):
-        notes |= over_documents(rule, runs)
+        notes |= over_documents(rule)
     if name.startswith("f1_gap"):  # all pairs that are planned, as on their page
-        pairs, sets = wiegreffe.planned_pairs(), {corpus, *(["imdb"] if "imdb" in name else [])}
+        pairs, sets = planned_pairs(), {corpus, *(["imdb"] if "imdb" in name else [])}
         notes["asked"] = max([HEADLINE_SEEDS, *(pairs.get(one, 0) for one in sets)])
     if name.startswith("f1_guided_"):  # seeds guided by one model are one draw of its weights
         guides = guides_of(scores[scores["source"] == name.removeprefix("f1_guided_")])
@@ -344,18 +450,18 @@ def noted(rule, runs: pd.DataFrame, scores: pd.DataFrame, rows: pd.DataFrame) ->
     return notes
 
 
-def over_documents(rule, runs: pd.DataFrame) -> dict:
+def over_documents(rule) -> dict:
     """A median in a bin of Figure 3, or the search's point in Figure 5, with its bootstrap interval over documents."""
     if rule.item == "Figure 5":
-        rows = wiegreffe.searched(runs, rule.corpus)
+        rows = searched(rule.corpus)
         if rows is None:
             return {}
         values = rows["jsd"] if rule.measure_ours == "jsd_of_search" else frontier.HALVED * rows["tvd"]
         low, high = bootstrap_interval(values.to_numpy())
         return {"mean": float(values.mean()), "low": low, "high": high, "n_seeds": 1}
-    rows, column = wiegreffe.searched(runs, rule.corpus), "two"
+    rows, column = searched(rule.corpus), "two"
     if rule.measure_ours == "jsd_of_seeds":
-        tables = list(wiegreffe.seed_tables(runs, rule.corpus).values())
+        tables = list(seed_tables(rule.corpus).values())
         rows, column = variance.per_instance(tables) if tables else None, "median"
     if rows is None:
         return {}
