@@ -31,7 +31,7 @@ def checked(solution: str, language: str) -> bool:
     return any(re.search(r"^\s*assert\b", cell, re.M) for cell in cells)
 
 
-RECORD = ("index", "scorecard", "jain/gallery")
+RECORD = ("index", "scorecard", "gallery")
 """The front page and pages of the replication record: tables to look things up in, not lessons."""
 
 

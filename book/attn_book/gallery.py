@@ -1,7 +1,7 @@
 """Every model of Jain & Wallace's grid as small pictures and one table: ours over all seeds, the authors' two runs.
 
 Pictures are SVG written as text, about two kilobytes each. Without JavaScript they are a list of folds; `gallery.html`
-holds their style and the script that picks among them and sorts the table.
+holds their style and the script that picks among them.
 """
 
 import html
@@ -14,12 +14,37 @@ import pandas as pd
 from IPython.display import HTML
 
 from attn_book import tables
-from attn_book.jain import grids
 from attn_book.page import minus
-from attn_book.reported import APRIL_RUN, FINAL_RUN
+from attn_book.reported import APRIL_RUN, FINAL_RUN, reported
 from attn_book.words import ATTENTION_NAMES, ENCODERS, SETS, bounds, number, seeds_in_words, told
+from attn_core.corpora import catalogue
+from attn_core.errors import AttnError
 from attn_core.experiments import ATTENTION_BINS, edges
-from attn_core.index import HEADLINE_SEEDS
+from attn_core.index import HEADLINE_SEEDS, has, numbers, over_seeds, runs
+
+RUN = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
+UNRUN = ("diabetes", "anemia", "adr", "cnn")
+"""Data sets of the paper that this archive holds runs of, and those it does not."""
+
+ENCODER, ATTENTION = ("lstm", "cnn", "average"), ("tanh", "dot")
+MODELS = tuple((encoder, attention) for encoder in ENCODER for attention in ATTENTION)
+MODEL = ["corpus", "encoder", "attention"]
+
+MEANS = {
+    ("tau_attention_gradient", "mean"): "τ attention, gradient", ("tau_attention_loo", "mean"): "τ attention, LOO",
+    ("tau_gradient_loo", "mean"): "τ gradient, LOO", ("median_change", "median"): "permuting: median change",
+    ("median_change", "share_below_0.1"): "permuting: share < 0.1", ("jsd_search", "mean"): "JSD searched",
+    ("jsd_search", "share_above_0.4"): "JSD searched: share > 0.4", ("jsd_exact", "mean"): "JSD optimum",
+    ("jsd_lower", "mean"): "JSD best found", ("ceiling", "mean"): "JSD ceiling",
+    ("jsd_shuffled", "mean"): "JSD shuffled", ("jsd_permutation", "mean"): "JSD permuted",
+    ("ratio_search", "mean"): "searched / ceiling", ("ratio_exact", "mean"): "optimum / ceiling",
+    ("ratio_lower", "mean"): "best found / ceiling",
+}  # fmt: skip
+"""(Measure, statistic) -> its name in the table."""
+
+BEYOND = {"jsd_exact": "optimum", "jsd_lower": "best found", "ceiling": "ceiling", "jsd_shuffled": "shuffled",
+          "jsd_permutation": "permuted"}  # fmt: skip
+"""What a searched JSD is held against; a model has the optimum or the best found."""
 
 EXPERIMENTS = {
     "gradient": ("tau_attention_gradient", "τ with gradients", "Kendall’s τ", (-1, 1)),
@@ -30,11 +55,89 @@ EXPERIMENTS = {
 }
 """Name of an experiment -> measure, name, axis and its ends."""
 
-HEADS = "data set,encoder,attention,class,measure,here (95 %),April,final,seeds,accuracy".split(",")
+AUTHORS = {"tau_gradient": "tau_attention_gradient", "tau_loo": "tau_attention_loo", "eps_max_jsd": "jsd_search",
+           "tau(gradient,LOO)": "tau_gradient_loo", "median_output_change": "median_change"}  # fmt: skip
+"""Measure of the authors' files -> ours."""
+
+HEADS = {"data set": True, "encoder": True, "attention": True, "class": False, "measure": True, "here": False,
+         "95 % interval": False, "April": False, "final": False, "seeds": False, "accuracy": False}  # fmt: skip
 STYLES, LEFT, RIGHT = {APRIL_RUN: "a", FINAL_RUN: "z"}, 116, 456
 
 
-def picture(grid: grids.Grid, model: tuple[str, str, str], experiment: str) -> str:
+def groups(corpus: str) -> dict[str, str]:
+    """Predicted class as summaries write it -> its name; answers of questions are not told apart."""
+    entry = catalogue.corpus(corpus)
+    return {"all": "all questions"} if entry.task == "question" else dict(zip("0123", entry.classes, strict=False))
+
+
+def authors(table: str, corpora: list[str], **where: object) -> pd.DataFrame:
+    """Rows of the authors' own runs with our measure, predicted, bin ('all' for none) and the snapshot's style.
+
+    Classes go by name, since SNLI's numbers change between their runs; rows of other classes are left out.
+    """
+    rows = reported(table, **where)
+    rows = rows[rows["corpus"].isin(corpora) & rows["measure"].isin(list(AUTHORS))].reset_index(drop=True)
+    label = {(name, word): key for name in corpora for key, word in groups(name).items()}
+    named = [label.get(pair) for pair in zip(rows["corpus"], rows["class_name"], strict=True)]
+    bins = {name[:5]: name for name in ATTENTION_BINS}
+    return rows.assign(
+        measure=rows["measure"].map(AUTHORS), predicted=pd.Series(named).where(rows["class"] != "Overall", "all"),
+        bin=rows["max_attention_bin"].str[:5].map(bins).fillna("all") if "max_attention_bin" in rows else "all",
+        run=rows["snapshot"].map(STYLES) if "snapshot" in rows else STYLES[FINAL_RUN],
+    ).dropna(subset=["predicted", "run"])  # fmt: skip
+
+
+class Grid:
+    """What is stored of the grid's models over all their seeds, and what the authors' two runs say.
+
+    models: (data set, encoder, attention) -> stored runs. means: (*model, measure, statistic, class, bin) -> a row of
+    `over_seeds`; theirs: the same with the run's style -> their number. shares: (*model, measure, class, style) -> the
+    share of texts in each bin of `edges`, style 'h' for ours. corpora: none means all. AttnError for a data set that the grid
+    has not, or an epsilon that is not stored.
+    """
+
+    def __init__(self, corpora: list[str], epsilon: float = 0.05) -> None:
+        self.corpora = list(corpora) or [*RUN, *UNRUN]
+        for name in self.corpora:
+            if name not in (*RUN, *UNRUN):
+                raise AttnError(f"the grid has no data set '{name}'; there are: {', '.join((*RUN, *UNRUN))}")
+        if epsilon not in (0.05, 0.01):
+            raise AttnError(f"epsilon must be one of 0.05, 0.01, which are stored; got {epsilon}")
+        where = {"corpus": self.corpora, "encoder": list(ENCODER), "attention": list(ATTENTION)}
+        self.models = dict(list(runs(**where).groupby(MODEL, sort=False)))
+        stored = {f"{kind}@{epsilon:g}" if kind.startswith(("jsd_", "ratio_")) else kind for kind, _ in MEANS}
+        rows = numbers(stored & has("measure"), "any", "any", "any", **where)
+        rows = rows.assign(measure=rows["measure"].str.partition("@")[0])
+        shown = {(name, group) for name in self.corpora for group in (*groups(name), "all")}
+        rows = rows[[pair in shown for pair in zip(rows["corpus"], rows["predicted"], strict=True)]]
+        place = [*MODEL, "measure", "predicted"]
+        bars = rows[rows["statistic"].str.startswith("hist:") & (rows["bin"] == "all")]
+        bars = bars.assign(k=bars["statistic"].str[5:].astype(int))
+        bars = bars.pivot_table(index=[*place, "seed"], columns="k", values="value")
+        bars = bars.reindex(columns=range(40)).fillna(0.0)
+        bars = bars.div(bars.sum(axis=1), axis=0).groupby(level=place).mean()
+        self.shares = {(*at, "h"): row[: len(edges(at[3])) - 1] for at, row in zip(bars.index, bars.to_numpy())}
+        theirs = authors("jain_repo_svg_histogram_bins", self.corpora).sort_values("bin_left")
+        self.shares |= {at: part["share"].to_numpy() for at, part in theirs.groupby([*place, "run"])}
+        wanted = {*MEANS, ("jsd_search", "median"), ("jsd_search", "n"), ("median_change", "n")}
+        rows = rows[[pair in wanted for pair in zip(rows["measure"], rows["statistic"], strict=True)]]
+        by = [*MODEL, "measure", "statistic", "predicted", "bin"]
+        self.means = {row[: len(by)]: row for row in over_seeds(rows, *by).itertuples(index=False)}
+        three = authors("jain_repo_threeway_correlations", self.corpora, measure="tau(gradient,LOO)")
+        found = [authors(f"jain_repo_{name}", self.corpora) for name in ("correlations", "svg_summaries")]
+        found = pd.concat([*found, three]).replace({"statistic": {"mean_binned": "mean"}})
+        self.theirs = dict(zip(found[[*by, "run"]].itertuples(index=False, name=None), found["value"], strict=True))
+
+    def mean(self, model: tuple, measure: str, statistic: str = "mean", group: str = "all", bin: str = "all"):
+        """A row of `over_seeds`: mean, low, high, n_seeds; None where no seed has the number."""
+        return self.means.get((*model, measure, statistic, group, bin))
+
+    def two(self, model: tuple, measure: str, statistic: str = "mean", group: str = "all", bin: str = "all") -> dict:
+        """Style of each of the authors' runs -> their number, NaN where their files have none."""
+        return {run: self.theirs.get((*model, measure, statistic, group, bin, run), np.nan) for run in STYLES.values()}
+
+
+def picture(grid: Grid, model: tuple[str, str, str], experiment: str) -> str:
     """One model (data set, encoder, attention) in one experiment: title, drawing, caption."""
     measure, title, axis, ends = EXPERIMENTS[experiment]
     x = lambda value: round(LEFT + (value - ends[0]) / (ends[1] - ends[0]) * (RIGHT - LEFT), 1)
@@ -52,11 +155,10 @@ def picture(grid: grids.Grid, model: tuple[str, str, str], experiment: str) -> s
             f'{text((LEFT + RIGHT) / 2, low + 38, axis, "c q")}</svg><figcaption>{caption}</figcaption></figure>')
 
 
-def histograms(grid: grids.Grid, model: tuple, measure: str, x) -> tuple[str, int]:
+def histograms(grid: Grid, model: tuple, measure: str, x) -> tuple[str, int]:
     """A histogram for each predicted class, its means below; for JSDs what they are held against. And where it ends."""
-    (corpus, *kind), named, parts, y = model, grids.groups(model[0]), [], 0
-    bars = {(group, "h"): grid.shares.get((*model, measure, group)) for group in named}
-    bars |= {(group, STYLES[run]): grids.bars(corpus, kind, group, measure, run) for group in named for run in STYLES}
+    named, parts, y = groups(model[0]), [], 0
+    bars = {(group, style): grid.shares.get((*model, measure, group, style)) for group in named for style in "haz"}
     top = max((max(shares) for shares in bars.values() if shares is not None), default=1.0)
     rule = max(nice for nice in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if nice <= top)
     for group, word in named.items():
@@ -68,26 +170,26 @@ def histograms(grid: grids.Grid, model: tuple, measure: str, x) -> tuple[str, in
         drawn = {style: steps(shares, map(x, edges(measure)), y, 64 / top) for style, shares in there.items()}
         parts += [f'<path class="{style}" d="{path}"/>' for style, path in drawn.items()]
         parts.append(point(grid.mean(model, measure, group=group), x, y + 11))
-        parts += [mark(grids.authors_mean(corpus, kind, group, measure, run), run, x, y + 26) for run in STYLES]
+        parts += [mark(value, run, x, y + 26) for run, value in grid.two(model, measure, group=group).items()]
         y += 36
-    for held, word in grids.BEYOND.items() if measure == "jsd_search" else ():
+    for held, word in BEYOND.items() if measure == "jsd_search" else ():
         if (row := grid.mean(model, held)) is not None:
             y += 20
             parts.append(text(LEFT - 10, y + 5, word, "e q") + f'<g class="y">{point(row, x, y)}</g>')
     return "".join(parts), y + 12
 
 
-def medians(grid: grids.Grid, model: tuple, measure: str, x) -> tuple[str, int]:
+def medians(grid: Grid, model: tuple, measure: str, x) -> tuple[str, int]:
     """Medians in the bins of the largest weight, a block for each predicted class; and where the drawing ends."""
-    (corpus, *kind), parts, y = model, [], 0
-    for group, word in grids.groups(corpus).items():
+    parts, y = [], 0
+    for group, word in groups(model[0]).items():
         y += 28
         parts.append(text(LEFT - 10, y, word, "e n"))
         for bin in ATTENTION_BINS:
             y += 30
             where = text(LEFT - 10, y + 5, bin[1:-1].replace(",", "–"), "e q")
             parts.append(f'<path class="g" d="M{LEFT} {y}H{RIGHT}"/>{where}')
-            theirs = {run: grids.authors_median(corpus, kind, group, measure, bin, run) for run in STYLES}
+            theirs = grid.two(model, measure, "median", group, bin)
             parts += [mark(value, run, x, y - 7) for run, value in theirs.items()]
             if (count := grid.mean(model, measure, "n", group, bin)) is not None:
                 parts.append(point(grid.mean(model, measure, "median", group, bin), x, y + 7))
@@ -114,7 +216,7 @@ def point(row, x, y: int) -> str:
 
 def mark(value: float, run: str, x, y: int) -> str:
     """The authors' value: an open square (April) or diamond (final); nothing for none."""
-    shape = f"M{x(value) - 4.5:g} {y - 4.5}h9v9h-9z" if run == APRIL_RUN else f"M{x(value):g} {y - 6}l6 6-6 6-6-6z"
+    shape = f"M{x(value) - 4.5:g} {y - 4.5}h9v9h-9z" if run == "a" else f"M{x(value):g} {y - 6}l6 6-6 6-6-6z"
     return "" if pd.isna(value) else f'<path class="m" d="{shape}"/>'
 
 
@@ -123,28 +225,32 @@ def text(x: float, y: float, words: str, kind: str) -> str:
     return f'<text x="{x:g}" y="{y}" class="{kind}">{html.escape(words)}</text>'
 
 
-def picker(grid: grids.Grid) -> HTML:
+def picker(grid: Grid) -> HTML:
     """All pictures in folds, one a data set. The script replaces the folds by a picker."""
-    all_of = lambda one: "\n".join(picture(grid, (one, *kind), name) for kind in grids.MODELS for name in EXPERIMENTS)
+    all_of = lambda one: "\n".join(picture(grid, (one, *kind), name) for kind in MODELS for name in EXPERIMENTS)
     folds = "\n".join(f"<details><summary>{SETS[one]}</summary>\n{all_of(one)}\n</details>" for one in grid.corpora)
     names = {name: words for name, (_, words, *_) in EXPERIMENTS.items()}
-    rows = {"Data": (grid.corpora, SETS), "Encoder": (grids.ENCODER, ENCODERS),
-            "Attention": (grids.ATTENTION, ATTENTION_NAMES), "Experiment": (names, names)}  # fmt: skip
+    rows = {"Data": (grid.corpora, SETS), "Encoder": (ENCODER, ENCODERS), "Attention": (ATTENTION, ATTENTION_NAMES),
+            "Experiment": (names, names)}  # fmt: skip
     names = json.dumps({row: {key: words[key] for key in keys} for row, (keys, words) in rows.items()})
     code = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
     return HTML(f'{code}<div class="attn-gallery" data-names="{html.escape(names)}">\n{folds}</div>')
 
 
-def table(grid: grids.Grid) -> HTML:
-    """Every mean over seeds, all classes and each one; the authors' means beside it; sorted by the script."""
-    lines, two = [], lambda value: "" if pd.isna(value) else minus(number(value, ".2f"))
-    for corpus, *kind in ((corpus, *kind) for corpus in grid.corpora for kind in grids.MODELS):
-        named, mine = grids.groups(corpus) | {"all": "all"}, grid.models.get((corpus, *kind))
-        for group, (measure, statistic) in ((group, pair) for group in named for pair in grids.MEANS):
-            theirs = [grids.authors_mean(corpus, kind, group, measure, run, statistic) for run in STYLES]
-            if (row := grid.mean((corpus, *kind), measure, statistic, group)) or not np.isnan(theirs).all():
-                ours = minus(told(*row[7:10], bounds=bounds(measure, statistic))) if row else ""
+def table(grid: Grid) -> HTML:
+    """Every mean over seeds, all classes and each one, the authors' means beside it."""
+    lines, form = [], lambda value: "" if pd.isna(value) else number(value, ".2f")
+    for corpus, *kind in ((corpus, *kind) for corpus in grid.corpora for kind in MODELS):
+        named, model = groups(corpus) | {"all": "all"}, (corpus, *kind)
+        accuracy = form(grid.models[model]["accuracy"].mean()) if model in grid.models else ""
+        for group, (measure, statistic) in ((group, pair) for group in named for pair in MEANS):
+            theirs = grid.two(model, measure, statistic, group).values()
+            row = grid.mean(model, measure, statistic, group)
+            if row or not np.isnan([*theirs]).all():
+                low, high = np.clip([row.low, row.high], *bounds(measure, statistic)) if row else (np.nan, np.nan)
+                between = f"{form(low)} to {form(high)}" if low == low else ""
+                ours = (form(row.mean), between) if row else ("", "")
                 where = SETS[corpus], ENCODERS[kind[0]], ATTENTION_NAMES[kind[1]], named[group]
-                words = ours, *map(two, theirs), *((row.n_seeds, two(mine["accuracy"].mean())) if row else ("", ""))
-                lines.append((*where, grids.MEANS[measure, statistic], *words))
-    return HTML(tables.table(HEADS, lines).replace("<table>", '<table class="attn-sort">', 1))
+                seeds = (row.n_seeds, accuracy) if row else ("", "")
+                lines.append((*where, MEANS[measure, statistic], *ours, *map(form, theirs), *seeds))
+    return tables.rows(HEADS, lines)

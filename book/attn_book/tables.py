@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import pandas as pd
 from IPython.display import HTML
 
+from attn_book.page import minus
 from attn_book.words import ENCODERS, SETS, number
 from attn_core import index
 from attn_core.measures import LEVEL
@@ -124,6 +125,14 @@ def table(heads: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
     row = lambda tag, cells: "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
     body = "".join(row("td", line) for line in lines)
     return f'<div class="attn-window"><table><thead>{row("th", heads)}</thead><tbody>{body}</tbody></table></div>'
+
+
+def rows(heads: dict[str, bool], lines: Iterable[Iterable[object]]) -> HTML:
+    """A long table in a window; book/_static/rows.js lets it be sorted, and filtered by the heads that are True."""
+    body = table(heads, lines).replace(">", ' tabindex="0">', 1)
+    for name in (name for name, chosen in heads.items() if chosen):
+        body = body.replace(f"<th>{html.escape(name)}</th>", f"<th data-filter>{html.escape(name)}</th>", 1)
+    return HTML(f'<div class="attn-rows attn-plain">{minus(body)}</div>')
 
 
 def record(rows: pd.DataFrame, evidence: Iterable[str], here: str = "") -> HTML:
