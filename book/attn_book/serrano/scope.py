@@ -13,10 +13,15 @@ from attn_book import words
 from attn_book.serrano.intervals import over_documents
 from attn_book.serrano.tables import counts
 from attn_book.words import ENCODER_NAMES
+from attn_core.archive import Result
 from attn_core.experiments.support import base_rate, support
 from attn_core.traces import Traces
 
 NO_MODEL = "no model that counts"
+
+FEWEST_DOCUMENTS = 100
+"""Documents below which a value is shown but enters no finding. Set on 2026-11-22, after the results were seen: models
+of 20 documents had been counted like others."""
 
 
 def shares(traces: Traces) -> pd.DataFrame:
@@ -64,6 +69,23 @@ def entering(rows: pd.DataFrame, fewest: int) -> tuple[pd.DataFrame, pd.DataFram
     """The rows of `other` of models that count: those of at least `fewest` documents, the others."""
     mine = rows[(rows["what"] == "other") & rows["counts"].astype(bool)]
     return mine[mine["n"] >= fewest], mine[mine["n"] < fewest]
+
+
+def sampled(firsts: Mapping[str, Mapping[str, Result]], reasons: dict[tuple[str, str], str]) -> dict[str, Traces]:
+    """Stored documents of models by `label`; firsts: encoder -> data set -> result. Results without traces are left
+    out; what counts are documents of more than one item."""
+    found = ((corpus, encoder, run.traces) for encoder, runs in firsts.items() for corpus, run in runs.items())
+    return {
+        label(corpus, encoder, reasons, int((traces.lengths > 1).sum())): traces
+        for corpus, encoder, traces in found
+        if traces is not None
+    }
+
+
+def label(corpus: str, encoder: str, reasons: dict[tuple[str, str], str], documents: int = FEWEST_DOCUMENTS) -> str:
+    """'amazon HANrnn', with an asterisk where the model enters no finding: generated, weak or of too few documents."""
+    may = counts(corpus, encoder, reasons) and documents >= FEWEST_DOCUMENTS
+    return f"{corpus} {ENCODER_NAMES[encoder]}" + " *" * (not may)
 
 
 # ---- in words --------------------------------------------------------------------------------------------------------
