@@ -1,6 +1,6 @@
 """Distances between outputs and between attention distributions, rank correlation, scores, intervals.
 
-Numpy arrays in, numpy arrays or floats out; scikit-learn and scipy.stats are imported where they are used.
+Numpy arrays in, numpy arrays or floats out; scikit-learn and scipy.stats, which take a second to load, are imported where they are used.
 """
 
 import math
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr, rel_entr
+from scipy.special import ndtr, rel_entr, stdtr, stdtrit
 
 LN2 = math.log(2.0)
 """Largest possible Jensen-Shannon divergence (printed as 0.69 in the papers)."""
@@ -272,27 +272,23 @@ INTERVAL_SEEDS = 3
 
 def seed_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
     """Student t interval of the mean of one number per trained seed: (low, high); NaN below INTERVAL_SEEDS seeds."""
-    from scipy.stats import t
-
     values = np.asarray(values, np.float64)
     values = values[~np.isnan(values)]
     if len(values) < INTERVAL_SEEDS:
         return math.nan, math.nan
-    half = t.ppf(0.5 + confidence / 2, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
+    half = stdtrit(len(values) - 1, 0.5 + confidence / 2) * values.std(ddof=1) / math.sqrt(len(values))
     return float(values.mean() - half), float(values.mean() + half)
 
 
 def seed_p(values: np.ndarray) -> float:
     """Two-sided p of Student's t that the mean of one number per trained seed is 0; NaN with fewer than two seeds."""
-    from scipy.stats import t
-
     values = np.asarray(values, np.float64)
     if len(values) < 2:
         return math.nan
     if np.ptp(values) == 0:
         return float(values[0] == 0)
     error = values.std(ddof=1) / math.sqrt(len(values))
-    return float(2 * t.sf(abs(values.mean()) / error, len(values) - 1))
+    return float(2 * stdtr(len(values) - 1, -abs(values.mean()) / error))
 
 
 def holm(p: np.ndarray) -> np.ndarray:

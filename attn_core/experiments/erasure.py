@@ -6,7 +6,6 @@ measures how different a document's items are; here are the tables the archive k
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from attn_core.experiments.dispersion import dispersion, slope
 from attn_core.experiments.echo import MEASURES, echo
@@ -196,6 +195,8 @@ def nearness(js: np.ndarray, alpha: np.ndarray) -> dict[str, float]:
     spearman: of delta_js with delta_alpha. near_0: share of |delta_js| below NEAR among weight gaps up to SMALL_GAP.
     negative_near_0: share above -NEAR among negative delta_js.
     """
+    from scipy.stats import rankdata
+
     small, negative = np.abs(js[alpha <= SMALL_GAP]), js[js < 0]
     found = {"near_0": small < NEAR, "negative_near_0": negative > -NEAR}
     measures = {name: float(values.mean()) for name, values in found.items() if len(values)}
