@@ -1,6 +1,7 @@
 """Distances between outputs and between attention distributions, rank correlation, scores, intervals.
 
-Numpy arrays in, numpy arrays or floats out; scikit-learn and scipy.stats, which take a second to load, are imported where they are used.
+Numpy arrays in, numpy arrays or floats out; scikit-learn and scipy.stats, which take a second to load, are imported
+where they are used.
 """
 
 import math
