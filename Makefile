@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install notebooks book test bench clean
+.PHONY: install notebooks book pdf test bench clean
 
 install: $(STAMP)
 
@@ -20,6 +20,9 @@ notebooks: install
 
 book: install
 	$(BIN)/python -m attn_core book
+
+pdf: book
+	$(BIN)/python -m attn_core pdf
 
 test: install
 	$(BIN)/python -m pytest -n 2

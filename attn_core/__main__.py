@@ -280,6 +280,15 @@ def book() -> None:
     raise typer.Exit(build())
 
 
+@app.command()
+def pdf(folds: Annotated[bool, typer.Option("--folds", help="Open what is folded, such as solutions.")] = False) -> None:
+    """Print the built book's chain of pages into one PDF in _build/html, by a headless Chromium."""
+    from attn_book.pdf import write_pdf
+
+    path = write_pdf(folds=folds)
+    print(f"printed {path}" if path else "no Chromium was found, so no PDF was printed")
+
+
 def join_pairs(arguments: list[str]) -> list[str]:
     """`-p NAME VALUE`, papermill's form, as `-p NAME=VALUE`."""
     joined, rest = [], list(arguments)

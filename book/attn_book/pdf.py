@@ -1,0 +1,103 @@
+"""The chain of pages as one PDF: its built articles in one sheet of HTML, printed by a headless Chromium."""
+
+import posixpath
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from attn_book.build import repository, toc_pages
+from attn_core.errors import AttnError
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+NAME = "is-attention-explanation.pdf"
+LINK = f'<p class="attn-note attn-pdf"><a href="{NAME}">The whole book as one PDF</a>, to read or print.</p>'
+
+SHEET = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8">
+<title>Is attention explanation?</title></head><body></body></html>"""
+
+
+def write_pdf(root: str | Path | None = None, folds: bool = False) -> Path | None:
+    """Print the built chain and link it from the front page; returns the file, or None where there is no Chromium.
+
+    folds: True opens what is folded (solutions, every number, hidden code); False leaves it out.
+    """
+    built = repository(root) / "_build" / "html"
+    if not (built / "index.html").is_file():
+        raise AttnError(f"there is no {built / 'index.html'}; build the book first: python -m attn_core book")
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        return None
+    target, sheet = built / NAME, built / "print.html"
+    sheet.write_text(one_sheet(repository(root), folds), encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
+        command = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
+        command += ["--virtual-time-budget=60000", "--generate-pdf-document-outline", "--no-pdf-header-footer"]
+        done = subprocess.run([*command, f"--print-to-pdf={target}", sheet.as_uri()], capture_output=True, text=True)
+    sheet.unlink()
+    if not target.is_file():
+        raise AttnError(f"{browser} wrote no PDF: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+    front = built / "index.html"
+    text = front.read_text(encoding="utf-8")
+    if LINK not in text:
+        front.write_text(text.replace("</article>", f"{LINK}</article>", 1), encoding="utf-8")
+    return target
+
+
+def one_sheet(root: Path, folds: bool) -> str:
+    """HTML of all articles of the chain, one section a page; links between them lead to the sections."""
+    from bs4 import BeautifulSoup
+
+    built, chain = root / "_build" / "html", toc_pages(root, record=False)
+    own = {path.name for path in (root / "book" / "_static").glob("*.*js")}
+    sheet = BeautifulSoup(SHEET, "html.parser")
+    heads = {}
+    for page in chain:
+        soup = BeautifulSoup((built / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
+        article = soup.find("article", class_="bd-article")
+        for tag in soup.head.find_all(["link", "script"]):
+            file = tag.get("src") or tag.get("href") or ""
+            styles, formulas = "stylesheet" in tag.get("rel", []), "window.MathJax" in tag.text
+            if styles or formulas or posixpath.basename(file).partition("?")[0] in own:
+                tag.attrs |= {key: _moved(page, tag[key]) for key in ("src", "href") if tag.get(key)}
+                heads.setdefault(str(tag), tag)
+        _rename(article, page, chain)
+        for fold in article.select("details, .admonition.dropdown, .toggle"):
+            if not folds:
+                fold.decompose()
+            elif fold.name == "details":
+                fold["open"] = ""
+            else:
+                fold["class"] = [name for name in fold["class"] if name not in ("dropdown", "toggle")]
+        section = sheet.new_tag("section", attrs={"class": "attn-sheet bd-content", "id": _place(page)})
+        section.append(article)
+        sheet.body.append(section)
+    sheet.head.extend(heads.values())
+    return str(sheet)
+
+
+def _rename(article, page: str, chain: list[str]) -> None:
+    """Places and links of an article as those of the one sheet; links to pages that it lacks become plain text."""
+    for tag in article.find_all(id=True):
+        if not tag.find_parent("svg") and not tag.find_parent(class_="attn-play") and tag.name not in ("svg", "input"):
+            tag["id"] = _place(page, tag["id"])
+    for tag in article.find_all(src=True):
+        tag["src"] = _moved(page, tag["src"])
+    for tag in article.find_all("a", href=True):
+        file, _, place = tag["href"].partition("#")
+        name = _moved(page, file).removesuffix(".html") if file else page
+        if "headerlink" in tag.get("class", []):
+            tag.decompose()
+        elif name in chain:
+            tag["href"] = f"#{_place(name, place)}"
+        elif ":" not in file:
+            tag.unwrap()
+
+
+def _moved(page: str, address: str) -> str:
+    """A relative address of a page, seen from the folder of the book."""
+    return address if ":" in address else posixpath.normpath(posixpath.join(posixpath.dirname(page), address))
+
+
+def _place(page: str, place: str = "") -> str:
+    return f"{page.replace('/', '-')}--{place}"
