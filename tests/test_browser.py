@@ -21,8 +21,9 @@ def test_every_page_fits_and_its_console_is_silent():
     with chromium.served(HTML) as address:
         found = chromium.survey(address, pages, (1280, 390))
     assert len(found) == 2 * len(pages) > 40
-    problems = [f"{page}, {width} px: takes {told['takes']} px" for page, width, told, _ in found if told["takes"] > width]
+    problems = []
     for page, width, told, errors in found:
+        problems += [f"{page}: takes {told['takes']} px of {width}"] if told["takes"] > width else []
         problems += [f"{page}, {width} px: console: {error.splitlines()[0]}" for error in errors]
         if width == 1280:
             problems += [f"{page}: a cell of parameters scrolls: {text}" for text in told["code"]]
