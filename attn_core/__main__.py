@@ -248,6 +248,15 @@ def read(
 
 
 @app.command()
+def strips() -> None:
+    """Read the book's sentences in every trained SST model of the cache, into data/examples/strips.json."""
+    from attn_core import archive
+    from attn_core.strips import make
+
+    print(make(archive.archive_folder().parent / "examples"))
+
+
+@app.command()
 def execute(
     page: Annotated[str, typer.Argument(help="Page, such as jain/04-1-correlation.")],
     parameter: Annotated[

@@ -1,4 +1,4 @@
-"""The arithmetic of the page's script (book/_static/attn-play.js) in node, against the package."""
+"""The arithmetic of the page's script (book/_static/core.js) in node, against the package."""
 
 import html
 import json
@@ -18,7 +18,7 @@ from attn_core.experiments.echo import echo
 from attn_core.measures import jsd
 from attn_core.traces import positive_probability
 
-SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "attn-play.js"
+SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "core.js"
 EPSILONS = (0.01, 0.05, 0.2)
 node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 

@@ -10,27 +10,27 @@ from hypothesis.extra.numpy import arrays
 from typer.testing import CliRunner
 
 from attn_book import sentence
-from attn_core import archive
+from attn_core import archive, reader
 from attn_core.__main__ import app
 from attn_core.errors import AttnError
 
 STORE = archive.archive_folder(required=False)
 needs_model = pytest.mark.skipif(
-    not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"
+    not STORE or not (STORE / reader.FOLDER).is_dir(), reason="no sentence model in the archive"
 )
 
 
 @given(arrays(np.float32, (3, 5), elements=st.floats(-8, 8, width=32)))
 def test_rounding_errs_by_half_a_step(array):
-    values, scale = sentence.quantise(array)
+    values, scale = reader.quantise(array)
     assert values.dtype == np.int8
-    assert (np.abs(sentence.dequantise(values, scale) - array) <= scale * 0.5001 + 1e-12).all()
+    assert (np.abs(reader.dequantise(values, scale) - array) <= scale * 0.5001 + 1e-12).all()
 
 
 def test_rounding_keeps_shapes():
     for shape in ((7,), (4, 3), (2, 3, 5)):
         array = np.random.default_rng(0).normal(size=shape).astype(np.float32)
-        assert sentence.dequantise(*sentence.quantise(array)).shape == shape
+        assert reader.dequantise(*reader.quantise(array)).shape == shape
 
 
 @needs_model
@@ -79,7 +79,7 @@ def test_one_word_as_json_knows_no_nan():
 
 def test_missing_model_is_named(tmp_path):
     with pytest.raises(AttnError, match="git checkout"):
-        sentence.load(tmp_path)
+        reader.load(tmp_path)
 
 
 @needs_model

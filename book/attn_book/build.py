@@ -33,8 +33,10 @@ from unittest.mock import patch
 import yaml
 
 import attn_core
+from attn_book import sentence
 from attn_book.page import FIND, GUARD, check, declared, gap_box, gaps_of, minus
 from attn_book.words import ATTENTION_NAMES, ENCODERS, SETS
+from attn_core import archive
 from attn_core.errors import AttnError
 from attn_core.runs import AbsentRun
 
@@ -347,6 +349,9 @@ def build(root: str | Path | None = None, jobs: int | None = None, fresh: bool =
         problems.append(f"{root / 'book' / '_toc.yml'} is missing")
     if html and not problems:
         problems += run_sphinx(root)
+        store = archive.archive_folder(required=False)
+        if not problems and store and (store / sentence.FOLDER).is_dir():
+            sentence.write_reader(root / "_build" / "html" / "_static")
     elif html:
         print("Sphinx was not run: the pages above have to be mended first")
     remarks(root)

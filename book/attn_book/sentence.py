@@ -1,102 +1,23 @@
-"""Your own sentence through the one model kept in the archive: SST, BiLSTM with additive attention, seed 10, int8."""
+"""Sentences of one's own in the archived model (attn_core/reader.py), and the book's interactive elements.
 
+An element is made by `widget`; book/_static/core.js brings it to life.
+"""
+
+import base64
 import html
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from attn_core import archive, weights
+from attn_core import archive
 from attn_core.errors import AttnError
+from attn_core.reader import FOLDER, description, load
 from attn_core.traces import Traces
 
-FOLDER = "sst-reader"
 EPSILON = 0.05
-
-
-def quantise(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """int8 values and one float32 scale per row, array ~ values * scale; a vector counts as one row."""
-    rows = array.reshape(1, -1) if array.ndim == 1 else array.reshape(len(array), -1)
-    scale = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-12).astype(np.float32) / 127
-    return np.round(rows / scale).astype(np.int8).reshape(array.shape), scale
-
-
-def dequantise(values: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """The float32 array that `quantise` stands for."""
-    rows = values.reshape(1, -1) if values.ndim == 1 else values.reshape(len(values), -1)
-    return (rows.astype(np.float32) * scale).reshape(values.shape)
-
-
-def export(key: str) -> dict:
-    """Round a cached SST training to int8, keep the words of at least two training texts, put it into the archive.
-
-    Returns its description: test metrics before and after rounding, measured on the whole test set.
-    """
-    from attn_core.corpora import encode
-    from attn_core.measures import classification
-    from attn_core.models.classifier import from_arrays
-    from attn_core.tracing import probabilities
-
-    trained, _ = weights.read_weights(archive.cache_store(), key)
-    data = encode("sst")
-    train, test = data.splits["train"], data.splits["test"]
-    document = np.repeat(np.arange(len(train)), np.diff(train.offsets))
-    pairs = np.unique(np.stack([train.ids, document]), axis=1)[0]
-    kept = np.flatnonzero(
-        (np.bincount(pairs, minlength=len(data.vocabulary)) >= 2) | (np.arange(len(data.vocabulary)) < 4)
-    )
-    arrays = dict(trained["dev"])
-    arrays["encoder.embedding.weight"] = arrays["encoder.embedding.weight"][kept]
-    rounded = {name: quantise(array) for name, array in arrays.items()}
-    model = from_arrays("lstm", "tanh", {name: dequantise(*pair) for name, pair in rounded.items()})
-    new_id = np.full(len(data.vocabulary), 1, dtype=np.int32)  # 1: unknown
-    new_id[kept] = np.arange(len(kept))
-    known = type(test)(new_id[test.ids], test.offsets, test.labels, test.doc_ids)
-    before = probabilities(from_arrays("lstm", "tanh", trained["dev"]), test)
-    after = probabilities(model, known)
-    told = {
-        "training": key,
-        "words": [data.vocabulary[i] for i in kept],
-        "exact": classification(test.labels, before),
-        "rounded": classification(test.labels, after),
-        "same_decision": float(((before >= 0.5) == (after >= 0.5)).mean()),
-    }
-    folder = archive.archive_folder() / FOLDER
-    folder.mkdir(exist_ok=True)
-    flat = {f"{name}:{part}": array for name, pair in rounded.items() for part, array in zip("qs", pair, strict=True)}
-    np.savez_compressed(folder / "model.npz", **flat)
-    (folder / "model.json").write_text(json.dumps(told))
-    return told
-
-
-def description(folder: Path) -> dict:
-    """What the archived model is: its training, its words, test metrics before and after rounding."""
-    try:
-        return json.loads((folder / "model.json").read_text())
-    except (OSError, ValueError) as error:
-        raise damaged(folder, error) from error
-
-
-def damaged(folder: Path, error: Exception) -> AttnError:
-    return AttnError(
-        f"the sentence model in {folder} is missing or damaged ({type(error).__name__}); restore it with git checkout"
-    )
-
-
-def load(folder: Path | None = None) -> tuple[object, dict]:
-    """(classifier, description) of the archived model."""
-    from attn_core.models.classifier import from_arrays
-
-    folder = folder or archive.archive_folder() / FOLDER
-    told = description(folder)
-    try:
-        with np.load(folder / "model.npz") as file:
-            names = sorted({name.rsplit(":", 1)[0] for name in file.files})
-            arrays = {name: dequantise(file[f"{name}:q"], file[f"{name}:s"]) for name in names}
-    except (OSError, ValueError, KeyError) as error:
-        raise damaged(folder, error) from error
-    return from_arrays("lstm", "tanh", arrays), told
 
 
 def sentence_traces(text: str) -> tuple[list[str], list[bool], Traces]:
@@ -184,23 +105,98 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
     return table, summary
 
 
-def play(texts: list[str], epsilon: float = EPSILON) -> None:
-    """Sentences whose attention a reader can move; without JavaScript, their words and weights as a table.
+def write_reader(folder: Path) -> Path:
+    """The archived model as a script that book/_static/core.js loads on demand, here and from file://: about 3.5 MB.
 
-    The page's script (book/_static/attn-play.js) reads them from the element; words are escaped.
+    attn.model = {words, split: spaCy's contractions without apostrophe, arrays: name -> [rows, int8, float32 scales]}.
     """
+    from spacy.symbols import ORTH
+
+    from attn_core.corpora.text import english
+
+    text = lambda array: base64.b64encode(array.tobytes()).decode()
+    split = {word: [part[ORTH] for part in parts] for word, parts in english().rules.items() if len(parts) > 1}
+    split = {word: parts for word, parts in split.items() if re.fullmatch(r"\w+", word)}
+    with np.load(archive.archive_folder() / FOLDER / "model.npz") as file:
+        names = sorted({name.rsplit(":", 1)[0] for name in file.files})
+        arrays = {name: [len(file[f"{name}:s"]), text(file[f"{name}:q"]), text(file[f"{name}:s"])] for name in names}
+    model = {"words": description(archive.archive_folder() / FOLDER)["words"], "split": split, "arrays": arrays}
+    target = folder / "sst-reader.js"
+    target.write_text(f"attn.model = {json.dumps(model)};\n", encoding="utf-8")
+    return target
+
+
+def numbers_of(text: str) -> dict:
+    """What the page's script takes of a sentence: words w, weights a, contributions c, bias b, to four decimals."""
+    table, told = read_sentence(text)
+    numbers = {"a": table["attention"].round(4).tolist(), "c": table["contribution"].round(4).tolist()}
+    return {"w": table["token"].tolist(), **numbers, "b": round(told["bias"], 4)}
+
+
+def play(texts: list[str], epsilon: float = EPSILON, own: bool = False) -> None:
+    """Sentences whose attention a reader can move, own: with a line for the reader's sentence; on paper, the first."""
+    sentences = [numbers_of(text) for text in texts]
+    options = {"epsilon": epsilon, "sentences": sentences, **({"own": 1} if own else {})}
+    widget("move", bars(sentences[0]), **options)
+
+
+def triangle(text: str, figure: str, epsilon: float = EPSILON) -> None:
+    """Three words' attentions as points, in place of the picture of the figure `figure`; on paper, that picture."""
+    widget("triangle", "", sentences=[numbers_of(text)], figure=f"fig-{figure}", epsilon=epsilon)
+
+
+def erase(texts: list[str]) -> None:
+    """Sentences whose words a reader erases until the decision flips; on paper, how many words each order takes."""
+    from attn_book.tables import table
+    from attn_core.experiments.removal import removals
+
+    orders = {"attention": "attention", "gradient": "gradient", "product": "gradient × attention"}
+    orders["optimum"] = "the fewest"
+    gone = [removals(sentence_traces(text)[2]).iloc[0] for text in texts]
+    lines = [(text, *(int(row[f"removed_{name}"]) for name in orders)) for text, row in zip(texts, gone, strict=True)]
+    widget("erase", table(["words erased", *orders.values()], lines), sentences=[numbers_of(text) for text in texts])
+
+
+ON_PAPER = {
+    "BiLSTM, seed 10": ("lstm", "learned", 10), "BiLSTM, seed 50": ("lstm", "learned", 50),
+    "farthest, same answer": ("lstm", "farthest", 10), "trained adversary": ("lstm", "adversary", 10),
+    "no context, seed 10": ("average", "learned", 10),
+}  # fmt: skip
+"""Strips of one sentence that stand for the rest without a script; models that are not stored are left out."""
+
+
+def stored_strips() -> dict:
+    """data/examples/strips.json (data/README.md): sentences; models: encoder, kind, seed, p, weights a in 1/1000."""
+    return json.loads((archive.archive_folder().parent / "examples" / "strips.json").read_text(encoding="utf-8"))
+
+
+def strips(sentence: int = 2) -> None:
+    """Sentences of ours in every model of `stored_strips`; on paper, one of them in five models."""
+    told, lines = stored_strips(), []
+    found = {(model["encoder"], model["kind"], model["seed"]): model for model in told["models"]}
+    for name, which in ON_PAPER.items():
+        if which in found:
+            words = zip(told["sentences"][sentence], found[which]["a"][sentence], strict=True)
+            shares = [(word, share / 1000) for word, share in words]
+            marks = " ".join(f'<span style="--w:{share}">{html.escape(word)}<small>{share:.2f}</small></span>'
+                             for word, share in shares)  # fmt: skip
+            lines.append(f'<p class="attn-strip"><b>{name}: p = {found[which]["p"][sentence]:.2f}</b><br>{marks}</p>')
+    widget("strips", "".join(lines), models=told)
+
+
+def bars(sentence: dict) -> str:
+    """A sentence's words under bars of their weights."""
+    words = zip(sentence["w"], sentence["a"], strict=True)
+    cells = (f'<div class="attn-word"><div class="slot" style="--w:{share};--own:{share}"><i></i></div>'
+             f'<button disabled>{html.escape(word)}</button><small>{share:.2f}</small></div>'
+             for word, share in words)  # fmt: skip
+    return f'<div class="attn-words">{"".join(cells)}</div>'
+
+
+def widget(kind: str, paper: str, **options) -> None:
+    """An element that book/_static/core.js brings to life, with what stands in it without a script and on paper."""
     from IPython.display import HTML, display
 
-    sentences = []
-    for text in texts:
-        table, told = read_sentence(text, epsilon)
-        numbers = {"a": table["attention"].round(4).tolist(), "c": table["contribution"].round(4).tolist()}
-        sentences.append({"w": table["token"].tolist(), **numbers, "b": round(told["bias"], 4)})
-    first = sentences[0]
-    cells = "".join(
-        f"<td>{html.escape(word)}<br>{weight:.2f}</td>" for word, weight in zip(first["w"], first["a"], strict=True)
-    )
-    data = html.escape(json.dumps(sentences), quote=True)
-    display(HTML(
-        f'<div class="attn-play" data-epsilon="{epsilon}" data-sentences="{data}"><table><tr>{cells}</tr></table></div>'
-    ))  # fmt: skip
+    plain = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
+    data = "".join(f' data-{name}="{html.escape(value, quote=True)}"' for name, value in plain.items())
+    display(HTML(f'<div class="attn-play" data-play="{kind}"{data}>{paper}</div>'))

@@ -1,0 +1,494 @@
+/* The book's arithmetic in the page, without a framework and without a network.
+   A sentence is {w: words, a: the model's weights, c: contributions, b: bias}; p = sigmoid(b + sum a_t c_t).
+   The functions of `attn` are tested in node against the Python package; the rest brings every .attn-play of a page to
+   life: data-play names which of move, triangle, erase and strips; what stands in it before is its picture on paper. */
+const attn = (() => {
+  const sigmoid = z => 1 / (1 + Math.exp(-z));
+  const logit = p => (p <= 0 ? -Infinity : p >= 1 ? Infinity : Math.log(p / (1 - p)));
+  const entropy = (x, m) => (x > 0 ? x * Math.log(x / m) : 0);
+  const sum = values => values.reduce((total, x) => total + x, 0);
+  const output = (d, a) => sigmoid(a.reduce((total, x, t) => total + x * d.c[t], d.b));
+  const jsd = (a, b) => Math.max(0, sum(a.map((x, t) => {
+    const m = (x + b[t]) / 2;
+    return (entropy(x, m) + entropy(b[t], m)) / 2;
+  })));
+  const corner = (n, i, w = 1, j = -1) => Array.from({ length: n }, (_, t) => (t === i ? w : t === j ? 1 - w : 0));
+  const flat = d => d.a.map(() => 1 / d.a.length);
+  const ceiling = a => jsd(a, corner(a.length, a.indexOf(Math.min(...a)))); // all weight on the least attended word
+  const alone = d => d.c.map(c => sigmoid(d.b + c)); // each word with all the attention
+  const locked = d => alone(d).every(p => p > 0.5 === output(d, d.a) > 0.5); // no attention can change the decision
+
+  /* The attention farthest from the model's whose output differs by at most epsilon. JSD is convex, so its largest
+     value over simplex and band lies at a corner: one word within the band, or two on an edge of it. */
+  function farthest(d, epsilon) {
+    const n = d.c.length, edges = band(d, epsilon);
+    let best = d.a, far = 0;
+    const consider = a => {
+      const distance = jsd(d.a, a);
+      if (distance > far) [far, best] = [distance, a];
+    };
+    for (let i = 0; i < n; i++) {
+      if (d.c[i] >= edges[0] && d.c[i] <= edges[1]) consider(corner(n, i));
+      for (let j = 0; j < n; j++)
+        for (const edge of edges)
+          if (isFinite(edge) && d.c[i] < edge && d.c[j] > edge)
+            consider(corner(n, i, (d.c[j] - edge) / (d.c[j] - d.c[i]), j));
+    }
+    return best;
+  }
+
+  /* Lowest and highest sum a_t c_t whose output differs by at most epsilon. */
+  function band(d, epsilon) {
+    const p = output(d, d.a);
+    return [logit(p - epsilon) - d.b, logit(p + epsilon) - d.b];
+  }
+
+  /* Word t gets weight v; the others keep their proportions. */
+  function moved(a, t, v) {
+    v = Math.min(1, Math.max(0, v));
+    const rest = 1 - a[t];
+    return a.map((x, i) => (i === t ? v : rest > 1e-9 ? (x * (1 - v)) / rest : (1 - v) / (a.length - 1)));
+  }
+
+  function shuffled(a, random = Math.random) {
+    const b = [...a];
+    for (let i = b.length - 1; i > 0; i--) {
+      const j = Math.floor(random() * (i + 1));
+      [b[i], b[j]] = [b[j], b[i]];
+    }
+    return b;
+  }
+
+  /* ---- erasing words: weights of the others are scaled to sum to one; of none only the bias is left ---- */
+  const kept = (d, gone) => {
+    const rest = sum(d.a.filter((_, t) => !gone.includes(t)));
+    return d.a.map((x, t) => (rest > 0 && !gone.includes(t) ? x / rest : 0));
+  };
+  /* Words in the order in which a ranking erases them. The decision is the sign of sum a_t (b + c_t) over the kept, so
+     the fewest words that flip it are the first of those whose a_t (b + c_t) speaks most for it. */
+  function order(d, name) {
+    const way = output(d, d.a) > 0.5 ? 1 : -1;
+    const score = { attention: t => d.a[t], gradient: t => way * d.c[t], product: t => way * d.a[t] * d.c[t],
+      optimum: t => way * d.a[t] * (d.b + d.c[t]) }[name];
+    return d.a.map((_, t) => t).sort((s, t) => score(t) - score(s) || s - t);
+  }
+  /* How many words of an order are erased when the decision first changes; -1: never. */
+  function flips(d, sequence) {
+    const own = output(d, d.a) > 0.5;
+    return d.a.findIndex((_, k) => output(d, kept(d, sequence.slice(0, k + 1))) > 0.5 !== own) + 1 || -1;
+  }
+
+  /* ---- three words: attentions as points (x, y) of a triangle of side 1, its first word left, its second on top ---- */
+  const HIGH = Math.sqrt(3) / 2;
+  const place = a => [a[1] / 2 + a[2], a[1] * HIGH];
+  function weights(x, y) {
+    const b = y / HIGH, c = x - b / 2, inside = [1 - b - c, b, c].map(v => Math.max(0, v));
+    return inside.map(v => v / sum(inside));
+  }
+  /* Attentions at JSD `level` from `a`, as lines of points: along any ray from `a` JSD grows. */
+  function contour(a, level, rays = 240) {
+    const lines = [[]];
+    for (let k = 0; k <= rays; k++) {
+      const turn = (2 * Math.PI * k) / rays, b = Math.sin(turn) / HIGH, c = Math.cos(turn) - b / 2, way = [-b - c, b, c];
+      let low = 0, high = Math.min(...way.map((v, t) => (v < -1e-12 ? -a[t] / v : Infinity)));
+      const at = r => a.map((x, t) => Math.max(0, x + r * way[t]));
+      if (jsd(a, at(high)) < level) {
+        if (lines.at(-1).length) lines.push([]);
+        continue;
+      }
+      for (let i = 0; i < 30; i++) {
+        const middle = (low + high) / 2;
+        jsd(a, at(middle)) < level ? (low = middle) : (high = middle);
+      }
+      lines.at(-1).push(at(high));
+    }
+    return lines.filter(line => line.length > 1);
+  }
+  /* The corners of what of the triangle lies within a band of sum a_t c_t. */
+  function strip(d, [low, high]) {
+    const z = a => sum(a.map((x, t) => x * d.c[t]));
+    const cut = (shape, inside, edge) => shape.flatMap((a, i) => {
+      const b = shape[(i + 1) % shape.length], w = (edge - z(a)) / (z(b) - z(a));
+      const crossing = inside(z(a)) !== inside(z(b)) ? [a.map((x, t) => x + w * (b[t] - x))] : [];
+      return inside(z(a)) ? [a, ...crossing] : crossing;
+    });
+    return cut(cut([0, 1, 2].map(t => corner(3, t)), v => v >= low, low), v => v <= high, high);
+  }
+
+  /* ---- the archived SST reader: BiLSTM with additive attention; arrays are int8 rows, each with one scale ---- */
+  function prepare(model) {
+    const bytes = text => Uint8Array.from(atob(text), sign => sign.charCodeAt(0));
+    const array = ([rows, values, scales]) => {
+      const q = new Int8Array(bytes(values).buffer), s = new Float32Array(bytes(scales).buffer), width = q.length / rows;
+      return { width, row: r => Float64Array.from(q.subarray(r * width, (r + 1) * width), v => Math.fround(v * s[r])) };
+    };
+    const embedding = array(model.arrays["encoder.embedding.weight"]), matrix = {};
+    for (const [name, packed] of Object.entries(model.arrays))
+      if (name !== "encoder.embedding.weight") matrix[name] = Array.from({ length: packed[0] }, (_, r) => r).map(array(packed).row);
+    return { embedding, matrix, index: new Map(model.words.map((word, i) => [word, i])), split: model.split };
+  }
+
+  /* The package's rule for SST: bracket marks away, whatever is no letter, digit or underscore to blanks, contractions
+     split by spaCy's own table (handed over with the model), lower case. Not taken over: units behind digits (5km). */
+  function tokens(text, split = {}) {
+    text = text.replaceAll("-LRB-", "").replaceAll("-RRB-", " ").replace(/[^\p{L}\p{N}_]+/gu, " ").trim();
+    return text.split(" ").filter(Boolean).flatMap(word => (Object.hasOwn(split, word) ? split[word] : [word])).map(word => word.toLowerCase());
+  }
+
+  const times = (rows, x, start) => rows.map((row, r) => {
+    let total = start ? start[r] : 0;
+    for (let i = 0; i < x.length; i++) total += row[i] * x[i];
+    return total;
+  });
+  function states(inputs, matrix, way) { // gates in torch's order: input, forget, cell, output
+    const [W, U, [b], [d]] = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"].map(name => matrix[`encoder.${way}_lstm.${name}_l0`]);
+    const size = U.length / 4, bias = b.map((x, k) => x + d[k]);
+    let h = new Float64Array(size), c = new Float64Array(size);
+    return inputs.map(x => {
+      const g = times(U, h, times(W, x, bias));
+      c = c.map((v, k) => sigmoid(g[size + k]) * v + sigmoid(g[k]) * Math.tanh(g[2 * size + k]));
+      return (h = c.map((v, k) => sigmoid(g[3 * size + k]) * Math.tanh(v)));
+    });
+  }
+  function read(model, words) {
+    const { embedding, matrix, index } = model, ids = [2, ...words.map(word => index.get(word) ?? 1), 3];
+    const inputs = ids.map(embedding.row), backward = states([...inputs].reverse(), matrix, "backward").reverse();
+    const h = states(inputs, matrix, "forward").map((state, t) => [...state, ...backward[t]]).slice(1, -1);
+    const [wish] = matrix["attention.v.weight"], [bias] = matrix["attention.project.bias"];
+    const score = h.map(state => sum(times(matrix["attention.project.weight"], state, bias).map((z, r) => wish[r] * Math.tanh(z))));
+    const e = score.map(s => Math.exp(s - Math.max(...score)));
+    return { w: words, a: e.map(x => x / sum(e)), c: h.map(state => times(matrix["decoder.weight"], state)[0]),
+      b: matrix["decoder.bias"][0][0], unknown: words.filter(word => !index.has(word)) };
+  }
+  return { sigmoid, logit, output, jsd, corner, flat, ceiling, alone, locked, farthest, band, moved, shuffled, kept, order,
+    flips, place, weights, contour, strip, prepare, tokens, read };
+})();
+
+if (typeof module !== "undefined") module.exports = attn;
+
+if (typeof document !== "undefined") {
+  const here = document.currentScript?.src;
+  const element = (tag, kind, text, attributes = {}) => {
+    const made = document.createElement(tag);
+    if (kind) made.className = kind;
+    if (text !== undefined) made.textContent = text; // never as HTML: words are data
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    return made;
+  };
+  const drawn = (tag, attributes, parent) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    parent?.append(made);
+    return made;
+  };
+  const side = p => (p > 0.5 ? "positive" : "negative");
+  const percent = x => `${Math.round(100 * x)}%`;
+  const group = (kind, name) => element("div", kind, undefined, { role: "group", "aria-label": name });
+  const press = (keys, is) => keys.querySelectorAll("button").forEach((key, i) => key.setAttribute("aria-pressed", is(key.dataset.key, i)));
+
+  /* A row of buttons, name -> what it says. */
+  function buttons(kind, name, texts, pressed) {
+    const row = group(kind, name);
+    for (const [key, text] of Object.entries(texts)) {
+      const button = element("button", "", text, { type: "button", "data-key": key });
+      button.onclick = () => pressed(key);
+      row.append(button);
+    }
+    return row;
+  }
+
+  /* The answer in words, and an axis from negative to positive with all answers that any attention can give in grey. */
+  function meter(root) {
+    const verdict = element("div", "attn-verdict"), answer = element("output", "", "", { "aria-live": "polite" });
+    const was = element("span", "attn-was"), axis = element("div", "attn-axis", undefined, { "aria-hidden": true });
+    const marks = ["reach", "half", "own", "now"].map(name => element("span", name)), ends = element("div", "attn-ends", undefined, { "aria-hidden": true });
+    axis.append(...marks);
+    ends.append(element("span", "", "negative"), element("span", "", "positive"));
+    verdict.append(answer, was);
+    const show = (d, now, note) => {
+      const own = attn.output(d, d.a), p = attn.output(d, now), each = attn.alone(d), low = Math.min(...each), high = Math.max(...each);
+      answer.replaceChildren(element("b", "", side(p)), ` ${p.toFixed(2)}`);
+      root.classList.toggle("flipped", side(p) !== side(own));
+      was.textContent = note;
+      marks[0].style.cssText = `left:${100 * low}%;width:${100 * (high - low)}%`;
+      marks[2].style.left = `${100 * own}%`;
+      marks[3].style.left = `${100 * p}%`;
+      Object.assign(root.dataset, { p: p.toFixed(6), jsd: attn.jsd(d.a, now).toFixed(6) });
+    };
+    return { parts: [verdict, axis, ends], show };
+  }
+
+  const KEYS = { own: "the model's", flat: "equal", deal: "shuffled", far: "farthest, same answer" };
+  function move(root) {
+    const sentences = JSON.parse(root.dataset.sentences), epsilon = Number(root.dataset.epsilon || 0.05);
+    let d, now, kind, sliders;
+    const pick = group("attn-pick", "Sentence"), words = group("attn-words", "Weights"), { parts, show } = meter(root);
+    const why = element("p", "attn-why"), keys = buttons("attn-keys", "Attention", KEYS, choose);
+    root.replaceChildren(pick, words, ...parts, why, keys);
+    if (root.dataset.own) root.append(own(sentence => open(sentences.push(sentence) - 1)));
+
+    function draw() {
+      const model = attn.output(d, d.a), p = attn.output(d, now), each = attn.alone(d), same = side(p) === side(model);
+      sliders.forEach(({ slot, share }, t) => {
+        slot.style.setProperty("--w", now[t]);
+        slot.style.setProperty("--own", d.a[t]);
+        slot.setAttribute("aria-valuenow", Math.round(100 * now[t]));
+        slot.setAttribute("aria-valuetext", percent(now[t]));
+        share.textContent = percent(now[t]);
+      });
+      const distance = `, JSD ${attn.jsd(d.a, now).toFixed(2)} of at most ${attn.ceiling(d.a).toFixed(2)}`;
+      const note = !same ? `flipped from ${model.toFixed(2)}` : kind === "own" ? "the model's own answer" : `the model says ${model.toFixed(2)}`;
+      show(d, now, note + (kind === "own" ? "" : distance));
+      const count = each.filter(q => side(q) === side(model)).length, none = attn.locked(d), n = each.length;
+      const head = none ? "No attention can flip this." : `${count} of ${n} words,`;
+      const tail = none ? ` Each of its words (${n}), alone, already says ${side(model)}.`
+        : ` alone, ${count === 1 ? "says" : "say"} ${side(model)}. Grey: every answer that some attention can give.`;
+      const unknown = d.unknown?.length ? ` The model does not know: ${d.unknown.join(", ")}.` : "";
+      why.replaceChildren(element("b", "", head), tail + unknown);
+      press(keys, key => key === kind);
+    }
+
+    function choose(name) {
+      kind = name;
+      now = name === "own" ? d.a : name === "flat" ? attn.flat(d) : name === "far" ? attn.farthest(d, epsilon) : attn.shuffled(d.a);
+      draw();
+    }
+
+    function open(i) {
+      d = sentences[i];
+      pick.replaceChildren(...buttons("", "", sentences.map(({ w }) => w.join(" ")), key => open(Number(key))).children);
+      press(pick, (_, j) => i === j);
+      sliders = d.w.map((word, t) => {
+        const box = element("div", "attn-word"), all = element("button", "", word, { type: "button", title: "all weight on this word" });
+        const slot = element("div", "slot", undefined, { role: "slider", tabindex: 0, "aria-label": `weight of ${word}`,
+          "aria-valuemin": 0, "aria-valuemax": 100, "aria-orientation": "vertical" });
+        const share = element("small", "", "", { "aria-hidden": true });
+        slot.append(element("i"), element("u"));
+        box.append(slot, all, share);
+        const set = a => { kind = ""; now = a; draw(); };
+        const follow = event => {
+          const at = slot.getBoundingClientRect();
+          set(attn.moved(now, t, 1 - (event.clientY - at.top) / at.height));
+        };
+        slot.onpointerdown = event => { slot.setPointerCapture(event.pointerId); follow(event); };
+        slot.onpointermove = event => { if (slot.hasPointerCapture(event.pointerId)) follow(event); };
+        slot.onkeydown = event => {
+          const to = { ArrowUp: now[t] + 0.05, ArrowRight: now[t] + 0.05, ArrowDown: now[t] - 0.05, ArrowLeft: now[t] - 0.05,
+            PageUp: now[t] + 0.2, PageDown: now[t] - 0.2, Home: 0, End: 1 }[event.key];
+          if (to === undefined) return;
+          event.preventDefault();
+          set(attn.moved(now, t, to));
+        };
+        all.onclick = () => set(attn.corner(d.w.length, t));
+        return { box, slot, share };
+      });
+      words.replaceChildren(...sliders.map(({ box }) => box));
+      choose("own");
+    }
+    open(0);
+  }
+
+  /* A line to type a sentence into; the model comes with its first use, from a file beside this script. */
+  let reader;
+  const loaded = () => (reader ??= new Promise((done, failed) => {
+    const script = element("script");
+    script.src = new URL("sst-reader.js", here);
+    script.onload = () => done(attn.prepare(attn.model));
+    script.onerror = () => { reader = undefined; script.remove(); failed(); };
+    document.head.append(script);
+  }));
+  function own(found) {
+    const form = element("form", "attn-own"), told = element("small", "", "Its model, 3.5 MB, is loaded once and then reads offline.", { role: "status" });
+    const line = element("input", "", undefined, { "aria-label": "Your own sentence", placeholder: "Your own sentence, in English", maxlength: 200, autocomplete: "off" });
+    form.append(line, element("button", "", "Read it", { type: "submit" }), told);
+    form.onsubmit = async event => {
+      event.preventDefault();
+      if (!attn.tokens(line.value).length) return void (told.textContent = "Type some English words.");
+      told.textContent = "Loading the model …";
+      try {
+        const model = await loaded(), words = attn.tokens(line.value, model.split).slice(0, 40);
+        found(attn.read(model, words));
+        told.textContent = `Read: ${words.length} words.`;
+      } catch {
+        told.textContent = 'The model file is not here. On a command line: python -m attn_core read "…"';
+      }
+    };
+    return form;
+  }
+
+  function triangle(root) {
+    const [d] = JSON.parse(root.dataset.sentences), figure = document.getElementById(root.dataset.figure);
+    let now = d.a, epsilon = Number(root.dataset.epsilon);
+    const spot = a => attn.place(a).map((v, i) => (100 * (i ? -v : v)).toFixed(2)), line = points => points.map(a => spot(a).join(" ")).join(" L ");
+    const svg = drawn("svg", { viewBox: "-22 -100 144 116", class: "attn-triangle" }), ground = drawn("path", { d: `M ${line([0, 1, 2].map(t => attn.corner(3, t)))} Z`, class: "ground" }, svg);
+    const zone = drawn("path", { class: "zone" }, svg);
+    for (const level of [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+      attn.contour(d.a, level).forEach((points, i) => {
+        drawn("path", { d: `M ${line(points)}`, class: "level" }, svg);
+        const [x, y] = spot(points[Math.floor(points.length / 2)]);
+        if (!i) drawn("text", { x, y, class: "quiet" }, svg).textContent = level;
+      });
+    drawn("path", { d: ground.getAttribute("d"), class: "frame" }, svg);
+    const each = attn.alone(d);
+    d.w.forEach((word, t) => {
+      const [x, y] = spot(attn.corner(3, t));
+      drawn("text", { x, y: Number(y) + (t === 1 ? -5 : 9) }, svg).textContent = `${word}: p = ${each[t].toFixed(2)}`;
+    });
+    const own = drawn("circle", { r: 2.2, class: "model" }, svg), star = drawn("path", { class: "star" }, svg);
+    const [x, y] = spot(d.a);
+    Object.entries({ cx: x, cy: y }).forEach(pair => own.setAttribute(...pair));
+    const point = drawn("circle", { r: 4, class: "point", tabindex: 0, role: "slider", "aria-label": `attention on ${d.w.join(", ")}`, "aria-valuemin": 0, "aria-valuemax": 100 }, svg);
+    const { parts, show } = meter(root), keys = buttons("attn-keys", "Attention", { own: "the model's", flat: "equal", far: "farthest, same answer" }, choose);
+    const wide = element("label", "attn-wide", "the same answer: p within "), range = element("input", "", undefined, { type: "range", min: 0.01, max: 0.3, step: 0.01, value: epsilon });
+    const told = element("b");
+    wide.append(told, range);
+    root.replaceChildren(svg, wide, ...parts, keys);
+    figure?.classList.add("attn-alive");
+    figure?.querySelector("svg").after(root);
+
+    function choose(name) {
+      now = name === "own" ? d.a : name === "flat" ? attn.flat(d) : attn.farthest(d, epsilon);
+      draw();
+    }
+    function draw() {
+      const far = attn.farthest(d, epsilon), [cx, cy] = spot(now), [sx, sy] = spot(far).map(Number), p = attn.output(d, now), gap = Math.abs(p - attn.output(d, d.a));
+      const zoned = attn.strip(d, attn.band(d, epsilon));
+      zone.setAttribute("d", zoned.length ? `M ${line(zoned)} Z` : "");
+      const tips = Array.from({ length: 10 }, (_, k) => [k % 2 ? 2 : 5, (Math.PI * k) / 5]);
+      star.setAttribute("d", `M ${tips.map(([r, turn]) => `${sx + r * Math.sin(turn)} ${sy - r * Math.cos(turn)}`).join(" L ")} Z`);
+      point.setAttribute("cx", cx);
+      point.setAttribute("cy", cy);
+      point.setAttribute("aria-valuenow", Math.round(100 * now[0]));
+      const shares = d.w.map((word, t) => `${word} ${percent(now[t])}`).join(", ");
+      point.setAttribute("aria-valuetext", `${shares}; p = ${p.toFixed(2)}`);
+      told.textContent = epsilon.toFixed(2);
+      show(d, now, `${gap <= epsilon + 1e-9 ? "in the band" : "outside the band"}, JSD ${attn.jsd(d.a, now).toFixed(2)}; the farthest: ${attn.jsd(d.a, far).toFixed(2)}`);
+      Object.assign(root.dataset, { now: JSON.stringify(now), farthest: attn.jsd(d.a, far).toFixed(6) });
+    }
+    const set = (x, y) => { now = attn.weights(x, y); draw(); };
+    const follow = event => {
+      const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+      set(at.x / 100, -at.y / 100);
+    };
+    for (const held of [ground, zone, point, star]) {
+      held.onpointerdown = event => { point.setPointerCapture(event.pointerId); follow(event); };
+      held.onpointermove = event => { if (point.hasPointerCapture(event.pointerId)) follow(event); };
+    }
+    point.onkeydown = event => {
+      const step = { ArrowUp: [0, 0.02], ArrowDown: [0, -0.02], ArrowLeft: [-0.02, 0], ArrowRight: [0.02, 0] }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const [x, y] = attn.place(now);
+      set(x + step[0], y + step[1]);
+    };
+    range.oninput = () => { epsilon = Number(range.value); draw(); };
+    draw();
+  }
+
+  const ORDERS = { attention: "attention", gradient: "gradient", product: "gradient × attention", optimum: "the fewest" };
+  function erase(root) {
+    const sentences = JSON.parse(root.dataset.sentences);
+    let d, gone, rank, tried;
+    const pick = buttons("attn-pick", "Sentence", sentences.map(({ w }) => w.join(" ")), key => open(Number(key)));
+    const words = group("attn-words", "Words"), { parts, show } = meter(root), why = element("p", "attn-why", "", { "aria-live": "polite" });
+    const ranks = buttons("attn-keys", "Order", ORDERS, name => { rank = name; gone = []; draw(); });
+    const steps = buttons("attn-keys", "Erase", { one: "erase one", all: "until it flips", none: "start again" }, step);
+    root.replaceChildren(pick, words, ...parts, why, ranks, steps);
+    const flipped = () => side(attn.output(d, attn.kept(d, gone))) !== side(attn.output(d, d.a));
+
+    function step(name) {
+      const sequence = attn.order(d, (rank ||= "attention"));
+      if (name === "none") gone = [];
+      else do {
+        const next = sequence.find(t => !gone.includes(t));
+        if (next === undefined || flipped()) break;
+        gone = [...gone, next];
+      } while (name === "all");
+      draw();
+    }
+
+    function draw() {
+      const now = attn.kept(d, gone), fewest = attn.flips(d, attn.order(d, "optimum")), own = attn.output(d, d.a);
+      words.replaceChildren(...d.w.map((word, t) => {
+        const box = element("div", gone.includes(t) ? "attn-word gone" : "attn-word"), slot = element("div", "slot still", undefined, { "aria-hidden": true });
+        const key = element("button", "", word, { type: "button", "aria-pressed": gone.includes(t), "aria-label": `erase ${word}`, "data-key": t });
+        slot.style.setProperty("--w", now[t]);
+        slot.style.setProperty("--own", d.a[t]);
+        slot.append(element("i"), element("u"));
+        key.onclick = () => {
+          rank = "";
+          gone = gone.includes(t) ? gone.filter(s => s !== t) : [...gone, t];
+          draw();
+          words.children[t].querySelector("button").focus();
+        };
+        box.append(slot, key, element("small", "", percent(now[t])));
+        return box;
+      }));
+      const flip = flipped();
+      if (flip && rank && gone.length === attn.flips(d, attn.order(d, rank))) tried[rank] = gone.length;
+      show(d, now, flip ? `flipped from ${own.toFixed(2)}` : `the whole sentence: ${own.toFixed(2)}`);
+      const least = fewest > 0 && fewest < d.w.length ? `least possible: ${fewest}` : "least possible: all of them";
+      why.replaceChildren(element("b", "", `Erased: ${gone.length}`), ` of ${d.w.length}; ${least}.`,
+        flip ? ` ${gone.length === fewest ? "As few as can be." : `${gone.length - fewest} more than needed.`}` : "");
+      for (const key of ranks.children) key.textContent = ORDERS[key.dataset.key] + (tried[key.dataset.key] ? `: ${tried[key.dataset.key]}` : "");
+      press(ranks, key => key === rank);
+      Object.assign(root.dataset, { erased: gone.length, fewest });
+    }
+
+    function open(i) {
+      [d, gone, rank, tried] = [sentences[i], [], "attention", {}];
+      press(pick, (_, j) => i === j);
+      draw();
+    }
+    open(0);
+  }
+
+  /* The same sentences in every trained model. Weights are stored in thousandths. */
+  const NAMES = { lstm: "BiLSTM", cnn: "CNN", average: "no context", transformer: "transformer", learned: "learned", uniform: "uniform",
+    adversary: "trained adversary", farthest: "farthest, same answer" };
+  const HEADS = { encoder: "encoder", kind: "attention", seed: "seed" };
+  function strips(root) {
+    const { sentences, models } = JSON.parse(root.dataset.models), shown = element("div", "attn-strips", undefined, { "aria-live": "polite" });
+    const first = models[0], fields = Object.keys(HEADS);
+    let now = first;
+    const rows = fields.map(field => {
+      const values = [...new Set(models.map(model => String(model[field])))], row = group("attn-keys", HEADS[field]);
+      row.append(element("small", "", HEADS[field]));
+      for (const value of values) {
+        const key = element("button", "", NAMES[value] ?? value, { type: "button", "data-key": value });
+        key.onclick = () => choose(field, value);
+        row.append(key);
+      }
+      return row;
+    });
+    root.replaceChildren(...rows, shown);
+    /* The model with this value that shares most with the one shown. */
+    function choose(field, value) {
+      const likeness = model => fields.filter(other => model[other] === now[other]).length;
+      now = models.filter(model => String(model[field]) === value).reduce((best, model) => (likeness(model) > likeness(best) ? model : best));
+      draw();
+    }
+    function draw() {
+      const shares = a => a.map(x => x / 1000);
+      rows.forEach((row, i) => press(row, key => key === String(now[fields[i]])));
+      root.style.setProperty("--hue", `var(--attn-${now.encoder})`);
+      shown.replaceChildren(...sentences.map((words, i) => {
+        const a = shares(now.a[i]), line = element("p", "attn-strip"), distance = attn.jsd(a, shares(first.a[i]));
+        const note = now === first ? "" : `, JSD ${distance.toFixed(2)} to the first`;
+        line.append(element("b", "", `${side(now.p[i])} ${now.p[i].toFixed(2)}`), element("small", "", note), element("br"));
+        words.forEach((word, t) => {
+          const mark = element("span", "", word, { title: a[t].toFixed(3), style: `--w:${a[t]}` });
+          if (a[t] >= 0.095) mark.append(element("small", "", a[t].toFixed(2).slice(1)));
+          line.append(mark, " ");
+        });
+        return line;
+      }));
+      Object.assign(root.dataset, { key: `${now.encoder} ${now.kind} ${now.seed}` });
+    }
+    draw();
+  }
+
+  const plays = { move, triangle, erase, strips };
+  const start = () => document.querySelectorAll(".attn-play[data-play]").forEach(root => plays[root.dataset.play](root));
+  document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();
+}

@@ -1,0 +1,44 @@
+"""The book's sentences in many models: what is stored, and how it is made."""
+
+import json
+
+import numpy as np
+import pytest
+
+from attn_book import sentence
+from attn_core import strips, weights
+from attn_core.corpora import encode
+from attn_core.errors import AttnError
+
+STORED = sentence.stored_strips()
+
+
+def test_what_is_stored():
+    keys = {(run.encoder, "adversary" if run.family == "adversary" else run.attention, run.seed): run.key
+            for _, run in strips.wanted()}  # fmt: skip
+    for model in STORED["models"]:
+        attention = {"learned": "tanh", "farthest": "tanh"}.get(model["kind"], model["kind"])
+        assert model["key"] == keys[model["encoder"], attention, model["seed"]]
+        for words, shares, p in zip(STORED["sentences"], model["a"], model["p"], strict=True):
+            assert len(words) == len(shares) and abs(sum(shares) - 1000) < len(words) and 0 <= p <= 1
+            assert model["kind"] != "farthest" or np.count_nonzero(shares) <= 2
+    first = STORED["models"][0]
+    assert (first["encoder"], first["kind"], first["seed"]) == ("lstm", "learned", 10)
+
+
+def test_the_farthest_keeps_the_output():
+    for own, far in zip(STORED["models"], STORED["models"][1:]):
+        if far["kind"] == "farthest":
+            assert own["seed"] == far["seed"] and np.abs(np.subtract(own["p"], far["p"])).max() <= strips.EPSILON + 1e-3
+
+
+def test_the_file_is_small():
+    assert len(json.dumps(STORED)) < 60_000
+
+
+def test_without_models_it_says_so(monkeypatch, tmp_path):
+    (tmp_path / "sentences.csv").write_text("id,text\na,A red hill.\n")
+    monkeypatch.setattr(strips, "encode", lambda _: encode("planted"))
+    monkeypatch.setattr(weights, "read_weights", lambda *_: None)
+    with pytest.raises(AttnError, match="no weights of sst-lstm-tanh-10"):
+        strips.make(tmp_path)
