@@ -4,8 +4,10 @@ from pathlib import Path
 
 import chromium
 import pytest
+from typer.testing import CliRunner
 
-from attn_book import build
+from attn_book import build, pdf
+from attn_core.__main__ import app
 
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"
@@ -39,3 +41,47 @@ def test_what_is_wrong_is_noticed(tmp_path):
         (_, _, good, silent), (_, _, bad, errors) = chromium.survey(address, ["good", "bad"], (400,))
     assert good["takes"] == 400 and not good["tables"] and not silent
     assert bad["takes"] >= 1500 and bad["tables"] == ["table"] and "nowhere is not defined" in errors[0]
+
+
+# ---- on paper --------------------------------------------------------------------------------------------------------
+
+ARTICLE = """<html><head><link rel="stylesheet" href="UP_static/own.css"></head><body><article class="bd-article">
+<section id="place"><h1>TITLE</h1><p>TEXT</p></section><details><summary>More</summary>Folded.</details>
+<details class="attn-record">Every number.</details></article></body></html>"""
+
+
+@pytest.fixture
+def printed(tmp_path):
+    """A built book of a front page, a page below, and a page of the record."""
+    html = tmp_path / "_build" / "html"
+    for folder in (tmp_path / "notebooks", tmp_path / "book" / "_static", html / "jain"):
+        folder.mkdir(parents=True)
+    record = f"parts: [{{chapters: [{{file: jain/one}}]}}, {{caption: {build.RECORD}, chapters: [{{file: card}}]}}]"
+    (tmp_path / "book" / "_toc.yml").write_text(f"format: jb-book\nroot: index\n{record}\n")
+    for name, up, text in (("index", "", '<a href="jain/one.html#place">one</a>'),
+                           ("jain/one", "../", '<a href="../index.html">front</a> <a href="../card.html">card</a>')):
+        page = ARTICLE.replace("UP", up).replace("TITLE", name).replace("TEXT", text)
+        (html / f"{name}.html").write_text(page)
+    return tmp_path
+
+
+def test_one_sheet_holds_the_chain(printed):
+    sheet = pdf.one_sheet(printed, folds=False)
+    assert 'href="#jain-one--place"' in sheet and 'id="jain-one--place"' in sheet and 'href="#index--"' in sheet
+    assert "card.html" not in sheet and sheet.count("own.css") == 1, "no link to what is not there; one style"
+    assert "Folded" not in sheet and "Folded" in (whole := pdf.one_sheet(printed, folds=True))
+    assert "Every number" not in whole
+
+
+def test_the_pdf_is_linked_from_the_front_page_once(printed):
+    for _ in range(2):
+        path = pdf.write_pdf(printed)
+    content = path.read_bytes()
+    assert content.startswith(b"%PDF") and b"file://" not in content and not (path.parent / "print.html").exists()
+    assert (path.parent / "index.html").read_text().count(path.name) == 1
+
+
+def test_without_chromium_there_is_one_line(monkeypatch):
+    monkeypatch.setattr(pdf, "write_pdf", lambda folds: None)
+    done = CliRunner().invoke(app, ["pdf"])
+    assert done.exit_code == 0 and done.output == "no Chromium was found, so no PDF was printed\n"

@@ -20,7 +20,7 @@ SHEET = """<!doctype html><html lang="en" data-theme="light"><head><meta charset
 def write_pdf(root: str | Path | None = None, folds: bool = False) -> Path | None:
     """Print the built chain and link it from the front page; returns the file, or None where there is no Chromium.
 
-    folds: True opens what is folded (solutions, every number, hidden code); False leaves it out.
+    folds: True opens what is folded (solutions, hidden code), the page's records excepted; False leaves it out.
     """
     built = repository(root) / "_build" / "html"
     if not (built / "index.html").is_file():
@@ -62,13 +62,13 @@ def one_sheet(root: Path, folds: bool) -> str:
                 tag.attrs |= {key: _moved(page, tag[key]) for key in ("src", "href") if tag.get(key)}
                 heads.setdefault(str(tag), tag)
         _rename(article, page, chain)
-        for fold in article.select("details, .admonition.dropdown, .toggle"):
-            if not folds:
+        for fold in article.select("details, .admonition.dropdown"):
+            if not folds or "attn-record" in fold.get("class", []):
                 fold.decompose()
             elif fold.name == "details":
                 fold["open"] = ""
             else:
-                fold["class"] = [name for name in fold["class"] if name not in ("dropdown", "toggle")]
+                fold["class"] = [name for name in fold["class"] if name != "dropdown"]
         section = sheet.new_tag("section", attrs={"class": "attn-sheet bd-content", "id": _place(page)})
         section.append(article)
         sheet.body.append(section)
