@@ -46,14 +46,14 @@ def test_every_page_of_the_toc_is_built(miniature):
 
 
 @pytest.mark.slow
-def test_html_holds_voices_numbers_and_gaps(miniature):
+def test_html_holds_numbers_figures_folds_and_gaps(miniature):
     page = (miniature / "_build" / "html" / "template.html").read_text()
-    for voice in ("paper-claims", "we-find", "comment"):
-        assert f'class="{voice} admonition"' in page
     assert "guard(globals()" not in page, "the guard cell is no reading matter"
-    assert re.search(r"95 % intervals over tosses \(<span[^>]*>1000</span>", page), "glue works in captions"
-    assert 'alt="One point with an error bar' in page
+    assert re.search(r"Half of them would be <span[^>]*>\d+</span>", page), "glue works within what a reader opens"
+    assert 'aria-label="An alternative text describes' in page and "Record of this page" in page
+    assert page.count("mathjax-tex-svg.mjs") == 0 and "thebe" not in page, "no formula on it"
     gappy = (miniature / "_build" / "html" / "gappy.html").read_text()
+    assert gappy.count("mathjax-tex-svg.mjs") == 1, "a formula on it"
     assert "run sst-lstm-tanh-2 is absent" in gappy and 'id="fig-gappy"' in gappy
     assert "run beside a picture is absent" in gappy and gappy.count('id="fig-both"') == 1
     assert gappy.count("4321") == 1, "in the code, but not as the text of a last expression"
