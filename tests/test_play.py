@@ -13,13 +13,21 @@ import pytest
 from conftest import toy_traces
 
 from attn_book import sentence
+from attn_core import archive
+from attn_core.corpora.text import clean_sst
 from attn_core.experiments.adversarial import exact
+from attn_core.experiments.controls import ceiling
 from attn_core.experiments.echo import echo
+from attn_core.experiments.removal import NEVER, removals
 from attn_core.measures import jsd
 from attn_core.traces import positive_probability
 
 SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "core.js"
 EPSILONS = (0.01, 0.05, 0.2)
+STORE = archive.archive_folder(required=False)
+needs_model = pytest.mark.skipif(
+    not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"
+)
 node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 
@@ -79,3 +87,70 @@ def test_what_the_page_hands_to_the_script(monkeypatch):
     logit = first["b"] + np.dot(first["a"], first["c"])
     assert float(positive_probability(np.array([[logit]]))[0]) == pytest.approx(told["p"], abs=1e-3)
     assert jsd(np.array(first["a"]), table["attention"].to_numpy()) < 1e-6 and first["w"] == table["token"].tolist()
+
+
+@node
+def test_erasing_is_that_of_the_package():
+    traces = toy_traces(lengths=(2, 3, 4, 6, 9, 14) * 6, seed=5)
+    code = """console.log(JSON.stringify(data.map(d => ["attention", "gradient", "product", "optimum"]
+        .map(name => attn.flips(d, attn.order(d, name))))))"""
+    gone = removals(traces)[[f"removed_{name}" for name in ("attention", "gradient", "product", "optimum")]]
+    np.testing.assert_array_equal(in_node(code, sentences(traces)), gone)
+    assert (gone.to_numpy() > 0).any() and (gone.to_numpy() == NEVER).any()
+
+
+@node
+def test_a_shuffle_deals_all_orders_alike_and_the_ceiling_is_the_packages():
+    code = """const seen = {};
+        for (let i = 0; i < 12000; i++) { const s = attn.shuffled([1, 2, 3]); seen[s] = (seen[s] || 0) + 1; }
+        console.log(JSON.stringify(seen))"""
+    seen = in_node(code, 0)
+    assert len(seen) == 6 and all(abs(count - 2000) < 200 for count in seen.values())
+    traces = toy_traces(lengths=(1, 2, 3, 5, 8) * 4, seed=6)
+    found = in_node("console.log(JSON.stringify(data.map(d => attn.ceiling(d.a))))", sentences(traces))
+    np.testing.assert_allclose(found, ceiling(traces), atol=1e-9)
+
+
+@node
+def test_the_triangle_is_drawn_where_jsd_and_output_say():
+    traces = toy_traces(lengths=(3,) * 12, seed=7)
+    code = """console.log(JSON.stringify(data.map(d => [[0.05, 0.2, 0.4].map(level => attn.contour(d.a, level)),
+        attn.strip(d, attn.band(d, 0.05)), attn.weights(...attn.place(d.a)), attn.weights(-1, 9)])))"""
+    for d, (lines, corners, back, outside) in zip(data := sentences(traces), in_node(code, data), strict=True):
+        a, c = np.array(d["a"]), np.array(d["c"])
+        for level, points in zip((0.05, 0.2, 0.4), lines, strict=True):
+            for point in (np.array(point) for line in points for point in line):
+                assert abs(jsd(point, a) - level) < 1e-6 and abs(point.sum() - 1) < 1e-9
+        p = lambda weights: 1 / (1 + np.exp(-d["b"] - np.array(weights) @ c))
+        assert all(abs(p(corner) - p(a)) < 0.05 + 1e-9 for corner in corners) and len(corners) >= 3
+        np.testing.assert_allclose(back, a, atol=1e-9)
+        assert min(outside) >= 0 and sum(outside) == pytest.approx(1)
+
+
+TEXTS = (
+    "Film was not good.", "I can't say it wasn't moving, but they'd cannot win at 10am!",
+    "naïve zzyzx -LRB- x_y -RRB-", "She'll gonna love it; could've been worse...", "A quiet, tender film that trusts its actors.",
+)  # fmt: skip
+
+
+@node
+@needs_model
+def test_the_model_in_the_page_reads_as_torch_does(tmp_path):
+    script = sentence.write_reader(tmp_path)
+    code = f"""global.attn = attn; require({json.dumps(str(script))}); const model = attn.prepare(attn.model);
+        console.log(JSON.stringify(data.map(text => attn.read(model, attn.tokens(text, model.split)))))"""
+    for text, found in zip(TEXTS, in_node(code, TEXTS), strict=True):
+        tokens, known, traces = sentence.sentence_traces(text)
+        assert found["w"] == tokens
+        assert found["unknown"] == [token for token, is_known in zip(tokens, known, strict=True) if not is_known]
+        np.testing.assert_allclose(found["a"], traces.attention, atol=1e-5)
+        np.testing.assert_allclose(found["c"], traces.contribution[:, 0], atol=1e-4)
+        p = 1 / (1 + np.exp(-found["b"] - np.dot(found["a"], found["c"])))
+        assert p == pytest.approx(float(traces.p[0]), abs=1e-4)
+
+
+@node
+def test_what_tokens_differ_in():
+    """Named in core.js: units behind digits stay whole."""
+    found = in_node("console.log(JSON.stringify(attn.tokens(data)))", "It ran 5km.")
+    assert found == ["it", "ran", "5km"] != clean_sst("It ran 5km.")

@@ -1,0 +1,118 @@
+"""A page in a headless Chromium, driven by its DevTools protocol: real pointers, touches and keys."""
+
+import asyncio
+import json
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+from chromium import CHROMIUM, NO_NETWORK
+
+FLAGS = """--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-sync
+--disable-component-update --hide-scrollbars --remote-debugging-port=0""".split()
+KEYS = {"End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9, "Enter": 13}
+
+
+class Page:
+    """One page of the browser; `errors` holds what it wrote to its console as an error, and uncaught exceptions."""
+
+    def __init__(self, loop, socket) -> None:
+        self.loop, self.socket, self.last, self.errors = loop, socket, 0, []
+
+    def call(self, method: str, **parameters) -> dict:
+        """The result of a DevTools command."""
+        return self.loop.run_until_complete(asyncio.wait_for(self._call(method, parameters), 60))
+
+    async def _call(self, method: str, parameters: dict) -> dict:
+        self.last += 1
+        await self.socket.write_message(json.dumps({"id": self.last, "method": method, "params": parameters}))
+        while True:
+            told = json.loads(await self.socket.read_message())
+            about = told.get("params", {})
+            if (
+                told.get("method") == "Runtime.exceptionThrown"
+                or (told.get("method") == "Runtime.consoleAPICalled" and about["type"] == "error")
+                or (told.get("method") == "Log.entryAdded" and about["entry"]["level"] == "error")
+            ):
+                self.errors.append(str(about))
+            if told.get("id") == self.last:
+                assert "error" not in told, told
+                return told["result"]
+
+    def js(self, expression: str):
+        """The value of an expression."""
+        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def wait(self, expression: str, seconds: float = 40):
+        """The value of an expression as soon as it holds."""
+        end = time.monotonic() + seconds
+        while not (value := self.js(expression)):
+            assert time.monotonic() < end, f"waited in vain for {expression}"
+            time.sleep(0.05)
+        return value
+
+    def open(self, path: Path, width: int = 1000, height: int = 1000) -> None:
+        """A file in a window of a width; under 600 px one of a phone."""
+        phone = width < 600
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
+        self.call("Emulation.setTouchEmulationEnabled", enabled=phone)
+        for domain in ("Page", "Runtime", "Log"):
+            self.call(f"{domain}.enable")
+        self.call("Page.navigate", url=path.as_uri())
+        self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
+
+    def place(self, selector: str, x: float = 0.5, y: float = 0.5) -> tuple[float, float]:
+        """A point of an element in window pixels; x, y: shares of its box from left and top."""
+        self.js(f"document.querySelector({selector!r}).scrollIntoView({{block: 'center'}})")
+        box = self.js(f"document.querySelector({selector!r}).getBoundingClientRect().toJSON()")
+        return box["left"] + x * box["width"], box["top"] + y * box["height"]
+
+    def drag(self, *points: tuple[float, float]) -> None:
+        """Press the mouse at the first point, move it over the others and let go; one point: a click."""
+        kinds = ["mousePressed", *["mouseMoved"] * (len(points) - 1), "mouseReleased"]
+        for kind, (x, y) in zip(kinds, [*points, points[-1]], strict=True):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
+
+    def tap(self, x: float, y: float) -> None:
+        """Touch a point with a finger."""
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    def key(self, name: str) -> None:
+        """Press a key in whatever has the focus."""
+        about = {"key": name, "code": name, "windowsVirtualKeyCode": KEYS[name]}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **about, **({"text": "\r"} if name == "Enter" else {}))
+        self.call("Input.dispatchKeyEvent", type="keyUp", **about)
+
+
+@contextmanager
+def browser():
+    """A `Page` of a browser of its own."""
+    from tornado.websocket import websocket_connect
+
+    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
+        command = [CHROMIUM, *FLAGS, NO_NETWORK, f"--user-data-dir={profile}", "about:blank"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        loop = asyncio.new_event_loop()
+        try:
+            file, end = Path(profile) / "DevToolsActivePort", time.monotonic() + 60
+            while not (file.is_file() and file.read_text().count("\n")):
+                assert time.monotonic() < end, "the browser did not start"
+                time.sleep(0.05)
+            with urlopen(f"http://127.0.0.1:{file.read_text().splitlines()[0]}/json") as answer:
+                target = next(page for page in json.load(answer) if page["type"] == "page")
+            connect = lambda: websocket_connect(target["webSocketDebuggerUrl"], max_message_size=1 << 26)
+            yield Page(loop, loop.run_until_complete(_made(connect)))
+        finally:
+            process.terminate()
+            process.wait(20)
+            loop.close()
+
+
+async def _made(connect):
+    return await connect()
