@@ -27,39 +27,28 @@ def beside(
     by: the column whose values stand side by side. classes: one line a class; * in place of the words of PART.
     ▲ ▼: a number of the cell lies outside its tolerance, to that side. Sets of the paper's own texts come first.
     """
-    judged, columns = rows[rows["verdict"] != "not rerun"], list(columns)
+    judged, columns, lines = rows[rows["verdict"] != "not rerun"], list(columns), []
     kinds = judged.groupby("corpus", sort=False)["data"].first()
-    order = sorted(kinds.index, key=lambda name: (kinds[name] != "same", list(SETS).index(name)))
-    lines = []
-    for name in order:
-        mine = judged[judged["corpus"] == name]
-        title, small = SETS[name], PART.get(kinds[name], "")
-        if not classes:
-            lines.append(_beside_line(mine, title, small, columns, by))
-            continue
-        title += "*" * bool(small)
-        lines += [_beside_line(part, title, "" if group == "all" else group, columns, by)
-                  for group, part in mine.groupby("group", sort=False)]  # fmt: skip
-    names = "".join(f'<th colspan="2" class="{name}">{ENCODERS.get(name, name)}</th>' for name in columns)
-    heads = "<th>paper</th><th>here</th>" * len(columns)
-    head = f'<tr><td></td>{names}<td class="word"></td></tr><tr><td></td>{heads}<td class="word"></td></tr>'
-    return HTML(f'<div class="attn-beside"><table><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>')
+    for name in sorted(kinds.index, key=lambda name: (kinds[name] != "same", list(SETS).index(name))):
+        mine, small = judged[judged["corpus"] == name], PART.get(kinds[name], "")
+        title, parts = SETS[name] + "*" * (classes and bool(small)), [(small, mine)]
+        if classes:
+            parts = [("" if group == "all" else group, part) for group, part in mine.groupby("group", sort=False)]
+        lines += [_beside_line(part, f"{title} <small>{html.escape(word)}</small>" if word else title, columns, by)
+                  for word, part in parts]  # fmt: skip
+    return coloured({ENCODERS.get(name, name): ("paper", "here") for name in columns}, lines)
 
 
-def _beside_line(rows: pd.DataFrame, name: str, small: str, columns: list[str], by: str) -> str:
+def _beside_line(rows: pd.DataFrame, name: str, columns: list[str], by: str) -> tuple[str, list[str], str, str]:
     cells, met = [], (rows["verdict"] == "reproduced")
-    for value in columns:
-        mine = rows[rows[by] == value]
+    for mine in (rows[rows[by] == value] for value in columns):
         off = mine[mine["verdict"] == "differs"]
         sign = "" if off.empty else " ▲" if (off["ours"] > off["reported"]).all() else " ▼"
-        ours = number(mine["ours"].mean(), ".2f") + sign if len(mine) else "–"
-        ours = f'<b class="off">{ours}</b>' if sign else ours
-        theirs = number(mine["reported"].mean(), ".2f") if len(mine) else "–"
-        cells.append(f'<td class="theirs">{theirs}</td><td>{ours}</td>')
+        theirs, ours = (number(mine[column].mean(), ".2f") for column in ("reported", "ours"))
+        cells += [theirs, ours + sign] if len(mine) else ["–", "–"]
     side, word = ("yes", "as printed") if met.all() else ("no", "differs") if not met.any() else (
         "part", f"{met.sum()} of {len(met)} as printed")  # fmt: skip
-    name += f" <small>{html.escape(small)}</small>" if small else ""
-    return f'<tr class="side-{side}"><th scope="row">{name}</th>{"".join(cells)}<td class="word">{word}</td></tr>'
+    return name, cells, side, word
 
 
 def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
@@ -171,7 +160,9 @@ def coloured(groups: dict[str, Iterable[str]], lines: Iterable[tuple]) -> HTML:
     lines: (name, cells, side, word), side: yes, part or no. A cell that ends in ▲ or ▼ is marked as off.
     """
     columns = [name for part in groups.values() for name in part]
-    over = "".join(f'<th colspan="{len(list(part))}">{name}</th>' for name, part in groups.items())
+    keys = {name: key for key, name in ENCODERS.items()}
+    over = "".join(f'<th colspan="{len(list(part))}" class="{keys.get(name, "")}">{name}</th>'
+                   for name, part in groups.items())  # fmt: skip
     head = "".join(f"<th>{name}</th>" for name in columns)
     head = f'<tr><td></td>{over}<td class="word"></td></tr><tr><td></td>{head}<td class="word"></td></tr>'
     body = ""
