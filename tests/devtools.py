@@ -116,3 +116,27 @@ def browser():
 
 async def _made(connect):
     return await connect()
+
+
+MEASURE = """(async () => {
+  await document.fonts.ready;
+  if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
+  const wide = s => [...document.querySelectorAll(s)].filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1)
+    .map(e => e.textContent.trim().slice(0, 50));
+  return {takes: document.documentElement.scrollWidth, code: wide('.tag_parameters pre'),
+    tables: wide('.output.text_html:has(> .attn-beside, > .attn-matrix), .attn-beside, .attn-matrix')};
+})()"""
+"""What a page takes, and which boxes in it scroll sideways, once its fonts and formulas are there."""
+
+
+def survey(folder: Path, pages: list[str], widths: tuple[int, ...] = (1280, 390)) -> list[tuple[str, int, dict, list]]:
+    """Every page at every width, in one browser: what MEASURE finds, and the errors of the console."""
+    found = []
+    with browser() as page:
+        for name in pages:
+            for width in widths:
+                page.errors.clear()
+                page.open(folder / f"{name}.html", width)
+                page.wait(f"location.pathname.endsWith({f'/{name}.html'!r})")
+                found.append((name, width, page.js(MEASURE), list(page.errors)))
+    return found

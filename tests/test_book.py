@@ -8,7 +8,7 @@ import re
 import shutil
 from pathlib import Path
 
-import chromium
+import devtools
 import pytest
 import yaml
 from miniature import FRONT, GAPPY, WAITING
@@ -33,8 +33,9 @@ def miniature(tmp_path_factory):
     (root / "notebooks" / "gappy.md").write_text(GAPPY)
     (root / "notebooks" / "waiting.md").write_text(WAITING)
     (root / "book" / "index.md").write_text(FRONT)
-    chapters = [{"file": name} for name in ("template", "gappy", "waiting", "status", "references")]
-    toc = {"format": "jb-book", "root": "index", "chapters": chapters}
+    read, kept = ([{"file": name} for name in names.split()] for names in ("template gappy waiting", "status references"))
+    parts = [{"caption": "Start", "chapters": read}, {"caption": build.RECORD, "chapters": kept}]
+    toc = {"format": "jb-book", "root": "index", "parts": parts}
     (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
     assert build.build(root, jobs=2) == 0, (root / "_build" / "sphinx.log").read_text()
     return root
@@ -42,7 +43,17 @@ def miniature(tmp_path_factory):
 
 @pytest.mark.slow
 def test_every_page_of_the_toc_is_built(miniature):
-    assert build.toc_pages(miniature) == ["index", "template", "gappy", "waiting", "status", "references"]
+    chain = ["index", "template", "gappy", "waiting"]
+    assert build.toc_pages(miniature) == [*chain, "status", "references"]
+    assert build.toc_pages(miniature, record=False) == chain
+
+
+@pytest.mark.slow
+def test_the_chain_ends_before_the_record(miniature):
+    pages = {name: (miniature / "_build" / "html" / f"{name}.html").read_text() for name in build.toc_pages(miniature)}
+    assert "next page" in pages["gappy"] and "next page" not in pages["waiting"], "the last of the chain"
+    assert "previous page" in pages["waiting"] and "previous page" not in pages["status"]
+    assert "next page" in pages["status"] and build.RECORD in pages["index"], "in the side bar"
 
 
 @pytest.mark.slow
@@ -202,15 +213,9 @@ def test_the_stamp_follows_data_and_archive(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.skipif(chromium.CHROMIUM is None, reason="no Chromium installed")
-def test_pages_fit_desktop_and_phone(miniature, tmp_path):
-    html = miniature / "_build" / "html"
-    (html / "wide.html").write_text('<div style="width:1500px">x</div>')
-    with chromium.served(html) as address:
-        assert chromium.look(address, "wide.html", 1280, tmp_path / "wide.png") > 1280, "the measure itself"
-        for page in ("index", "template", "gappy"):
-            for width in (1280, 390):
-                picture = tmp_path / f"{page}-{width}.png"
-                taken = chromium.look(address, f"{page}.html", width, picture)
-                assert taken <= width, f"{page} is {taken} px wide in a window of {width} px"
-                assert picture.stat().st_size > 10_000
+@pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium installed")
+def test_pages_fit_desktop_and_phone(miniature):
+    found = devtools.survey(miniature / "_build" / "html", ["index", "template", "gappy"])
+    assert len(found) == 6
+    for page, width, told, errors in found:
+        assert told["takes"] <= width and not errors, (page, width, told, errors)
