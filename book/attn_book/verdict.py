@@ -1,49 +1,222 @@
-"""The verdict of the three papers: each paper's tests put to the other's models."""
+"""The verdict: the tests of the three papers, put to the recurrent models of every data set, as one matrix.
+
+A cell is a number with its 95 % interval over seeds. It lies on the side on which attention does what one would ask of
+an explanation ('yes'), on the other ('no'), around the line ('part'), or is counted nowhere ('void'): a test that no
+attention can pass, SNLI, whose models hardly read the text that is attended to, and fewer than five seeds.
+"""
+
+import html
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from IPython.display import HTML
 
+from attn_book import derived
+from attn_book.tables import PART
+from attn_book.words import ENCODERS, SETS, number
+from attn_core import index
 from attn_core.experiments import erasure
+from attn_core.experiments.adversarial import exact
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.permutation import permutation
+from attn_core.experiments.single import weights_dealt_anew
+from attn_core.index import HEADLINE_SEEDS, over_seeds, side
 from attn_core.measures import bootstrap_interval
 from attn_core.runs import Run, obtain
 from attn_core.traces import Traces
 
-EXCHANGED = (("sst", "lstm"), ("20news", "lstm"), ("agnews", "lstm"), ("imdb", "lstm"),
-             ("imdb_stars", "han_rnn"), ("amazon", "han_rnn"))  # fmt: skip
-"""Recurrent models of which the first seed's traces are stored: Jain & Wallace's four, Serrano & Smith's two."""
+PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
+LEGEND = {"yes": "does it", "no": "does not", "part": "open", "void": "counted nowhere"}
 
 
-def exchanged() -> pd.DataFrame:
-    """Jain & Wallace's two tests on Serrano & Smith's models, and the other way: seed 10, 95 % over its documents.
+class Test(NamedTuple):
+    """What attention is asked, as a question's end and as a number; the line, and its side on which attention does."""
 
-    Columns: test, corpus, encoder, mean, low, high, n (documents for which the test is defined). Numbers as `TESTS` of
-    the matrix: mean τ with gradients, share of documents whose median change under shuffling is below 0.1; share where
-    only the top item's removal flips minus only a random one's, share of items removed by attention minus by gradient
-    (documents that flip under every order). Documents of one item are left out.
+    paper: str
+    asks: str
+    number: str
+    line: float
+    good: str
+    page: str
+    form: str = ".2f"
+
+
+TESTS = {
+    "gradients": Test("jain", "rank words like gradients", "mean τ with gradients", 0.5, "above",
+                      "jain/04-1-correlation"),
+    "permutation": Test("jain", "matter to the output", "share of texts that shuffling moves by less than 0.1", 0.5,
+                        "below", "jain/04-2-1-permutation", ".0%"),
+    "adversaries": Test("jain", "have no far twin with the same output", "share of texts with a twin at a JSD over 0.4",
+                        0.7, "below", "jain/04-2-2-adversarial", ".0%"),
+    "top item": Test("serrano", "put first what flips more often than a random item",
+                     "share flipped by the top item only minus by a random one only", 0.0, "above",
+                     "serrano/04-2-decision-flips", "+.2f"),
+    "order": Test("serrano", "flip the decision with fewer items than gradients do",
+                  "share of items removed by attention minus by gradient", 0.0, "below", "serrano/05-sets-of-weights",
+                  "+.2f"),
+    "necessary": Test("wiegreffe", "improve the score", "F1 minus F1 with equal weights", 0.01, "above",
+                      "wiegreffe/03-2-uniform", "+.3f"),
+    "stable": Test("wiegreffe", "come out alike from further seeds", "mean JSD of further seeds to the first", 0.11,
+                   "below", "wiegreffe/03-3-variance"),
+    "guide": Test("wiegreffe", "help a network that sees single words", "F1 with its weights minus with equal ones",
+                  0.0, "above", "wiegreffe/03-4-guides", "+.3f"),
+}  # fmt: skip
+"""The papers' tests; lines as in data/reported/tolerances.csv. The ninth, whether trained adversaries cost predictions,
+has too few curves to be read."""
+
+OF_JAIN = {"gradients": ("tau_attention_gradient", "mean"), "permutation": ("median_change", "share_below_0.1"),
+           "adversaries": ("jsd_exact@0.05", "share_above_0.4")}  # fmt: skip
+OF_SERRANO = {"statement_3b": "top item", "statement_4b": "order"}
+OF_WIEGREFFE = {"f1_gap": ("necessary", ""), "jsd_seeds": ("stable", ""), "jsd_uniform": ("stable", "equal weights")}
+"""Stored measure -> test and control."""
+
+WEIGHTS = {"own": "", "dealt": "dealt anew", "ideal": "95 % on the strongest word"}
+"""Weights of `traced` -> name of the control."""
+
+TRACED = (("sst", "lstm"), ("imdb", "lstm"), ("20news", "lstm"), ("agnews", "lstm"), ("imdb_stars", "han_rnn"),
+          ("amazon", "han_rnn"))  # fmt: skip
+"""Recurrent models of which the first seed keeps many documents: both papers' tests are put to them."""
+
+
+def cells() -> pd.DataFrame:
+    """Every cell: test, corpus, encoder, data, mean, low, high, n_seeds, colour (a key of LEGEND), controls.
+
+    Standard runs of the BiLSTM and of the HAN with GRU, with additive attention; models that do not do their task are
+    left out. Where a test was never put to a model by its paper, the cell is one seed's, with its interval over
+    documents. controls: (name, mean) of what stands beside a cell.
+    """
+    by = ["test", "corpus", "encoder", "control"]
+    values = asked()
+    data = values.groupby("corpus")["data"].first()
+    once = [traced(weights).assign(control=name, n_seeds=1) for weights, name in WEIGHTS.items()]
+    found = pd.concat([over_seeds(values, *by), *once], ignore_index=True).drop_duplicates(by)
+    beside = found[found["control"] != ""].groupby(["test", "corpus"])
+    beside = {place: list(zip(part["control"], part["mean"], strict=True)) for place, part in beside}
+    found = found[found["control"] == ""].assign(data=lambda rows: rows["corpus"].map(data))
+    places = zip(found["test"], found["corpus"], strict=True)
+    return found.assign(colour=[colour(row) for row in found.itertuples()], controls=[beside.get(p, []) for p in places])
+
+
+def asked() -> pd.DataFrame:
+    """test, corpus, encoder, control, seed, value, data: the tests' numbers of every seed, and those of controls that
+    are trained models."""
+    model = {"attention": "tanh", "source": "archive"}
+    rows = [index.numbers(*place, encoder="lstm", **model).assign(test=test) for test, place in OF_JAIN.items()]
+    data = rows[0].groupby("corpus")["data"].first()
+    plain = index.numbers(*OF_JAIN["gradients"], encoder="average", **model)
+    rows.append(plain.assign(test="gradients", control="without context"))
+    said = derived.statements().rename(columns={"encoder_ours": "encoder"})
+    said["test"] = said["measure_ours"].map(OF_SERRANO)
+    right = index.runs(encoder="han_rnn", **model).groupby("corpus")["accuracy"]
+    able = [corpus for corpus, values in right if corpus != "planted" and not derived.weakness(corpus, values)]
+    rows.append(said[(said["encoder"] == "han_rnn") & said["corpus"].isin(able) & said["test"].notna()])
+    corpora = [corpus for corpus, encoder in TRACED if encoder == "lstm"]
+    scores = [row for corpus in corpora for row in derived.of_classifiers(corpus)]
+    scores = pd.DataFrame(scores, columns=["corpus", "selection", "measure", "seed", "value"])
+    places = scores["measure"].map(OF_WIEGREFFE).where(scores["selection"] == "dev").dropna()
+    scores = scores.loc[places.index].assign(test=places.str[0], control=places.str[1])
+    own, flat = (derived.classifiers(corpora, name).set_index(["corpus", "seed"])["auc"] for name in ("tanh", "uniform"))
+    scores = [scores, (own - flat).rename("value").reset_index().assign(test="necessary", control="by AUC")]
+    led = derived.guided_scores(corpora).pivot(index=["corpus", "seed"], columns="source", values="f1")
+    for source, control in (("own", ""), ("permuted", WEIGHTS["dealt"])):
+        gain = (led[source] - led["uniform"]).rename("value").reset_index()
+        scores.append(gain.assign(test="guide", control=control))
+    rows += [part.assign(data=part["corpus"].map(data)) for part in scores]
+    found = pd.concat(rows)[["test", "corpus", "encoder", "control", "seed", "value", "data"]]
+    return found.assign(encoder=found["encoder"].replace("average", "lstm").fillna("lstm"),
+                        control=found["control"].fillna("")).dropna(subset="value")  # fmt: skip
+
+
+def colour(row) -> str:
+    """The key of LEGEND of a cell."""
+    test, void = TESTS[row.test], row.test == "adversaries" or row.corpus == "snli"
+    lies = side(row, test.line, fewest=HEADLINE_SEEDS)
+    return "void" if void or lies == "few" else "part" if lies == "around" else "yes" if lies == test.good else "no"
+
+
+def traced(weights: str) -> pd.DataFrame:
+    """Both papers' tests on the traces of TRACED, seed 10: test, corpus, encoder, mean, low, high.
+
+    weights: a key of WEIGHTS; 'ideal' for one logit alone. Intervals: 95 % bootstrap over the documents of several items
+    for which the test is defined.
     """
     rows = []
-    for corpus, encoder in EXCHANGED:
+    for corpus, encoder in TRACED:
         traces = obtain(Run(corpus, encoder)).traces
         traces = traces.take(np.flatnonzero(traces.lengths > 1))
-        tests = of_serrano(traces) if encoder == "lstm" else of_jain(traces)
-        for test, values in tests.items():
-            values = np.asarray(values, float)
-            values = values[np.isfinite(values)]
-            rows.append([test, corpus, encoder, values.mean(), *bootstrap_interval(values), len(values)])
-    return pd.DataFrame(rows, columns=["test", "corpus", "encoder", "mean", "low", "high", "n"])
+        if weights == "ideal" and encoder != "lstm":
+            continue
+        traces = {"own": lambda t: t, "dealt": weights_dealt_anew, "ideal": ideal}[weights](traces)
+        for test, values in by_document(traces).items():
+            known = np.asarray(values, float)
+            known = known[np.isfinite(known)]
+            rows.append([test, corpus, encoder, known.mean(), *bootstrap_interval(known)])
+    return pd.DataFrame(rows, columns=["test", "corpus", "encoder", "mean", "low", "high"])
 
 
-def of_jain(traces: Traces) -> dict[str, pd.Series]:
-    """Test -> its number of each document (D,)."""
-    little = permutation(traces)["median_change"] < 0.1
-    return {"gradients": correlation(traces)["tau_attention_gradient"], "permutation": little}
-
-
-def of_serrano(traces: Traces) -> dict[str, pd.Series]:
-    """Test -> its number of each document (D,); NaN where some order never flips the decision."""
+def by_document(traces: Traces) -> dict[str, pd.Series]:
+    """Test of Jain & Wallace or Serrano & Smith -> its number of each document (D,); NaN where it is not defined."""
     table = erasure.derived(erasure.document_table(traces))
-    top = table["flips_attention"].astype(float) - table["flips_r_attention@coded"].astype(float)
-    order = (table["fraction_attention"] - table["fraction_gradient"]).where(table["common"])
-    return {"top item": top, "order": order}
+    found = {
+        "permutation": permutation(traces)["median_change"] < 0.1,
+        "top item": table["flips_attention"].astype(float) - table["flips_r_attention@coded"].astype(float),
+        "order": (table["fraction_attention"] - table["fraction_gradient"]).where(table["common"]),
+    }
+    if "tau_attention_gradient" in (taus := correlation(traces)):  # other weights have no gradient of their own
+        found["gradients"] = taus["tau_attention_gradient"]
+    return found | ({"adversaries": exact(traces, 0.05)["jsd_exact"] > 0.4} if traces.classes <= 2 else {})
+
+
+def ideal(traces: Traces) -> Traces:
+    """The traces under an attention that puts 95 % on the item of the strongest contribution."""
+    score = np.zeros_like(traces.score)
+    for start, end in zip(traces.offsets, traces.offsets[1:], strict=False):
+        score[start:end] = np.log(0.05 / 0.95 / max(end - start - 1, 1))
+        score[start + np.abs(traces.contribution[start:end, 0]).argmax()] = 0
+    return replace(traces, score=score)
+
+
+def matrix(found: pd.DataFrame) -> HTML:
+    """The cells as a table: a number in its test's unit over a bar of its interval about the test's line, right of it
+    where attention does it. book/_static/matrix.js shows a cell's text on hover, focus and tap; a click leads to its
+    test's page. found: of `cells`."""
+    columns = [("lstm", [name for name in SETS if name in set(found[found["encoder"] == "lstm"]["corpus"])]),
+               ("han_rnn", [name for name in SETS if name in set(found[found["encoder"] == "han_rnn"]["corpus"])])]
+    data, at = found.groupby("corpus")["data"].first(), {(row.test, row.corpus): row for row in found.itertuples()}
+    over = "".join(f'<th colspan="{len(names)}">{ENCODERS[encoder]}</th>' for encoder, names in columns)
+    names = [name for _, part in columns for name in part]
+    head = "".join(f'<th scope="col">{SETS[name]} <small>{PART.get(data[name], "")}</small></th>' for name in names)
+    body, paper = "", ""
+    for key, test in TESTS.items():
+        if test.paper != paper:
+            paper = test.paper
+            body += f'<tr class="{paper}"><th colspan="{1 + len(names)}"><span>{html.escape(PAPERS[paper])}</span></th></tr>'
+        reach = max(max(test.line - row.low, row.high - test.line) for place, row in at.items() if place[0] == key)
+        row = "".join(drawn(at[key, name], test, reach) if (key, name) in at else "<td></td>" for name in names)
+        body += f'<tr><th scope="row">{test.asks}<small>{test.number}; line {number(test.line, test.form)}</small></th>{row}</tr>'
+    keys = " ".join(f'<span class="side-{side}">{text}</span>' for side, text in LEGEND.items())
+    table = f"<table><thead><tr><td></td>{over}</tr><tr><td>Does attention …</td>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return HTML(f'<div class="attn-grid"><p class="attn-keys-of">{keys}</p><div class="attn-window">{table}</div>'
+                '<p class="attn-detail" aria-live="polite"></p></div>')  # fmt: skip
+
+
+def drawn(row, test: Test, reach: float) -> str:
+    """One cell of `matrix`; reach: the farthest end of an interval of its line from the line drawn."""
+    good = 1 if test.good == "above" else -1
+    ends = sorted(50 + 48 * good * (end - test.line) / reach for end in (row.low, row.high))
+    text = html.escape(told(row, test))
+    return (f'<td class="side-{row.colour}"><a href="{test.page}.html" title="{text}">{number(row.mean, test.form)}'
+            f'<i style="--a: {ends[0]:.0f}%; --b: {ends[1]:.0f}%"></i>'
+            f'<span class="visually-hidden">{LEGEND[row.colour]}</span></a></td>')  # fmt: skip
+
+
+def told(row, test: Test) -> str:
+    """What a cell says when it is pointed at: number, interval, seeds, controls, and why it is counted nowhere."""
+    form = lambda value: number(value, test.form).replace("-", "−")
+    interval = f"{form(row.mean)} ({form(row.low)} to {form(row.high)})"
+    why = "no attention could pass" if row.test == "adversaries" else "hardly reads this text" if row.corpus == "snli" else ""
+    parts = [f"{row.n_seeds} seeds" if row.n_seeds > 1 else "one seed, over texts", LEGEND[row.colour], why]
+    parts += [f"{name} {form(value)}" for name, value in row.controls]
+    return f"{SETS[row.corpus]}: {interval}; {'; '.join(filter(None, parts))}"
