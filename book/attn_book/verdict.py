@@ -16,6 +16,7 @@ from IPython.display import HTML
 from attn_book import derived
 from attn_book.tables import PART
 from attn_book.words import ENCODERS, SETS, number
+from attn_book.words import told as interval
 from attn_core import index
 from attn_core.experiments import erasure
 from attn_core.experiments.adversarial import exact
@@ -48,19 +49,19 @@ TESTS = {
                       "jain/04-1-correlation"),
     "permutation": Test("jain", "matter to the output", "share of texts that shuffling moves by less than 0.1", 0.5,
                         "below", "jain/04-2-1-permutation", ".0%"),
-    "adversaries": Test("jain", "have no far twin with the same output", "share of texts with a twin at a JSD over 0.4",
+    "adversaries": Test("jain", "have no far twin", "share of texts with a twin at a JSD over 0.4",
                         0.7, "below", "jain/04-2-2-adversarial", ".0%"),
-    "top item": Test("serrano", "put first what flips more often than a random item",
+    "top item": Test("serrano", "put first what flips the decision",
                      "share flipped by the top item only minus by a random one only", 0.0, "above",
                      "serrano/04-2-decision-flips", "+.2f"),
-    "order": Test("serrano", "flip the decision with fewer items than gradients do",
+    "order": Test("serrano", "flip with fewer items than gradients",
                   "share of items removed by attention minus by gradient", 0.0, "below", "serrano/05-sets-of-weights",
                   "+.2f"),
     "necessary": Test("wiegreffe", "improve the score", "F1 minus F1 with equal weights", 0.01, "above",
                       "wiegreffe/03-2-uniform", "+.3f"),
-    "stable": Test("wiegreffe", "come out alike from further seeds", "mean JSD of further seeds to the first", 0.11,
+    "stable": Test("wiegreffe", "return with another seed", "mean JSD of further seeds to the first", 0.11,
                    "below", "wiegreffe/03-3-variance"),
-    "guide": Test("wiegreffe", "help a network that sees single words", "F1 with its weights minus with equal ones",
+    "guide": Test("wiegreffe", "help a network of single words", "F1 with its weights minus with equal ones",
                   0.0, "above", "wiegreffe/03-4-guides", "+.3f"),
 }  # fmt: skip
 """The papers' tests; lines as in data/reported/tolerances.csv. The ninth, whether trained adversaries cost predictions,
@@ -96,7 +97,8 @@ def cells() -> pd.DataFrame:
     beside = {place: list(zip(part["control"], part["mean"], strict=True)) for place, part in beside}
     found = found[found["control"] == ""].assign(data=lambda rows: rows["corpus"].map(data))
     places = zip(found["test"], found["corpus"], strict=True)
-    return found.assign(colour=[colour(row) for row in found.itertuples()], controls=[beside.get(p, []) for p in places])
+    found["colour"] = [colour(row) for row in found.itertuples()]
+    return found.assign(controls=[beside.get(place, []) for place in places])
 
 
 def asked() -> pd.DataFrame:
@@ -117,8 +119,8 @@ def asked() -> pd.DataFrame:
     scores = pd.DataFrame(scores, columns=["corpus", "selection", "measure", "seed", "value"])
     places = scores["measure"].map(OF_WIEGREFFE).where(scores["selection"] == "dev").dropna()
     scores = scores.loc[places.index].assign(test=places.str[0], control=places.str[1])
-    own, flat = (derived.classifiers(corpora, name).set_index(["corpus", "seed"])["auc"] for name in ("tanh", "uniform"))
-    scores = [scores, (own - flat).rename("value").reset_index().assign(test="necessary", control="by AUC")]
+    auc = [derived.classifiers(corpora, name).set_index(["corpus", "seed"])["auc"] for name in ("tanh", "uniform")]
+    scores = [scores, (auc[0] - auc[1]).rename("value").reset_index().assign(test="necessary", control="by AUC")]
     led = derived.guided_scores(corpora).pivot(index=["corpus", "seed"], columns="source", values="f1")
     for source, control in (("own", ""), ("permuted", WEIGHTS["dealt"])):
         gain = (led[source] - led["uniform"]).rename("value").reset_index()
@@ -139,8 +141,8 @@ def colour(row) -> str:
 def traced(weights: str) -> pd.DataFrame:
     """Both papers' tests on the traces of TRACED, seed 10: test, corpus, encoder, mean, low, high.
 
-    weights: a key of WEIGHTS; 'ideal' for one logit alone. Intervals: 95 % bootstrap over the documents of several items
-    for which the test is defined.
+    weights: a key of WEIGHTS; 'ideal' for one logit alone. Intervals: 95 % bootstrap over the documents of several
+    items for which the test is defined.
     """
     rows = []
     for corpus, encoder in TRACED:
@@ -158,15 +160,17 @@ def traced(weights: str) -> pd.DataFrame:
 
 def by_document(traces: Traces) -> dict[str, pd.Series]:
     """Test of Jain & Wallace or Serrano & Smith -> its number of each document (D,); NaN where it is not defined."""
-    table = erasure.derived(erasure.document_table(traces))
+    table, taus = erasure.derived(erasure.document_table(traces)), correlation(traces)
     found = {
         "permutation": permutation(traces)["median_change"] < 0.1,
         "top item": table["flips_attention"].astype(float) - table["flips_r_attention@coded"].astype(float),
         "order": (table["fraction_attention"] - table["fraction_gradient"]).where(table["common"]),
     }
-    if "tau_attention_gradient" in (taus := correlation(traces)):  # other weights have no gradient of their own
+    if "tau_attention_gradient" in taus:  # traced gradients belong to the model's own weights
         found["gradients"] = taus["tau_attention_gradient"]
-    return found | ({"adversaries": exact(traces, 0.05)["jsd_exact"] > 0.4} if traces.classes <= 2 else {})
+    if traces.classes <= 2:
+        found["adversaries"] = exact(traces, 0.05)["jsd_exact"] > 0.4
+    return found
 
 
 def ideal(traces: Traces) -> Traces:
@@ -175,48 +179,55 @@ def ideal(traces: Traces) -> Traces:
     for start, end in zip(traces.offsets, traces.offsets[1:], strict=False):
         score[start:end] = np.log(0.05 / 0.95 / max(end - start - 1, 1))
         score[start + np.abs(traces.contribution[start:end, 0]).argmax()] = 0
-    return replace(traces, score=score)
+    return replace(traces, score=score, gradient=None, leave_one_out=None)
 
 
 def matrix(found: pd.DataFrame) -> HTML:
-    """The cells as a table: a number in its test's unit over a bar of its interval about the test's line, right of it
-    where attention does it. book/_static/matrix.js shows a cell's text on hover, focus and tap; a click leads to its
-    test's page. found: of `cells`."""
-    columns = [("lstm", [name for name in SETS if name in set(found[found["encoder"] == "lstm"]["corpus"])]),
-               ("han_rnn", [name for name in SETS if name in set(found[found["encoder"] == "han_rnn"]["corpus"])])]
+    """Cells as a table: each a number over the bar of its interval about the test's line, to the right of it where
+    attention does what is asked, with a link to the test's page; what else is known of a cell is its title.
+
+    found: of `cells`. book/_static/rows.js shows the titles under the table, on hover, focus and tap.
+    """
     data, at = found.groupby("corpus")["data"].first(), {(row.test, row.corpus): row for row in found.itertuples()}
-    over = "".join(f'<th colspan="{len(names)}">{ENCODERS[encoder]}</th>' for encoder, names in columns)
-    names = [name for _, part in columns for name in part]
+    here = {encoder: set(part["corpus"]) for encoder, part in found.groupby("encoder")}
+    names = [name for encoder in ("lstm", "han_rnn") for name in SETS if name in here.get(encoder, ())]
+    over = "".join(f'<th colspan="{len(part)}">{ENCODERS[encoder]}</th>' for encoder, part in reversed(here.items()))
     head = "".join(f'<th scope="col">{SETS[name]} <small>{PART.get(data[name], "")}</small></th>' for name in names)
     body, paper = "", ""
     for key, test in TESTS.items():
-        if test.paper != paper:
+        if paper != test.paper:
             paper = test.paper
-            body += f'<tr class="{paper}"><th colspan="{1 + len(names)}"><span>{html.escape(PAPERS[paper])}</span></th></tr>'
-        reach = max(max(test.line - row.low, row.high - test.line) for place, row in at.items() if place[0] == key)
-        row = "".join(drawn(at[key, name], test, reach) if (key, name) in at else "<td></td>" for name in names)
-        body += f'<tr><th scope="row">{test.asks}<small>{test.number}; line {number(test.line, test.form)}</small></th>{row}</tr>'
+            title = f"<span>{html.escape(PAPERS[paper])}</span>"
+            body += f'<tr class="{paper}"><th colspan="{1 + len(names)}">{title}</th></tr>'
+        mine = found[found["test"] == key]
+        reach = pd.concat([test.line - mine["low"], mine["high"] - test.line]).max()
+        row = "".join(drawn(at[key, name], reach) if (key, name) in at else "<td></td>" for name in names)
+        small = f"<small>line {test.line:{'.0%' if '%' in test.form else 'g'}}</small>"
+        body += f'<tr><th scope="row">{test.asks}{small}</th>{row}</tr>'
     keys = " ".join(f'<span class="side-{side}">{text}</span>' for side, text in LEGEND.items())
-    table = f"<table><thead><tr><td></td>{over}</tr><tr><td>Does attention …</td>{head}</tr></thead><tbody>{body}</tbody></table>"
+    head = f"<thead><tr><td></td>{over}</tr><tr><td>Does attention …</td>{head}</tr></thead>"
+    table = f"<table>{head}<tbody>{body}</tbody></table>"
     return HTML(f'<div class="attn-grid"><p class="attn-keys-of">{keys}</p><div class="attn-window">{table}</div>'
                 '<p class="attn-detail" aria-live="polite"></p></div>')  # fmt: skip
 
 
-def drawn(row, test: Test, reach: float) -> str:
-    """One cell of `matrix`; reach: the farthest end of an interval of its line from the line drawn."""
-    good = 1 if test.good == "above" else -1
-    ends = sorted(50 + 48 * good * (end - test.line) / reach for end in (row.low, row.high))
-    text = html.escape(told(row, test))
-    return (f'<td class="side-{row.colour}"><a href="{test.page}.html" title="{text}">{number(row.mean, test.form)}'
-            f'<i style="--a: {ends[0]:.0f}%; --b: {ends[1]:.0f}%"></i>'
+def drawn(row, reach: float) -> str:
+    """One cell of `matrix`; reach: how far the intervals of its line of cells go from the test's line."""
+    test = TESTS[row.test]
+    scale = (48 if test.good == "above" else -48) / reach
+    a, b = sorted(50 + scale * (end - test.line) for end in (row.low, row.high))
+    return (f'<td class="side-{row.colour}"><a href="{test.page}.html" title="{html.escape(told(row))}">'
+            f'{number(row.mean, test.form).replace("-", "−")}<i style="--a: {a:.0f}%; --b: {b:.0f}%"></i>'
             f'<span class="visually-hidden">{LEGEND[row.colour]}</span></a></td>')  # fmt: skip
 
 
-def told(row, test: Test) -> str:
-    """What a cell says when it is pointed at: number, interval, seeds, controls, and why it is counted nowhere."""
-    form = lambda value: number(value, test.form).replace("-", "−")
-    interval = f"{form(row.mean)} ({form(row.low)} to {form(row.high)})"
-    why = "no attention could pass" if row.test == "adversaries" else "hardly reads this text" if row.corpus == "snli" else ""
-    parts = [f"{row.n_seeds} seeds" if row.n_seeds > 1 else "one seed, over texts", LEGEND[row.colour], why]
-    parts += [f"{name} {form(value)}" for name, value in row.controls]
-    return f"{SETS[row.corpus]}: {interval}; {'; '.join(filter(None, parts))}"
+def told(row) -> str:
+    """A cell's data set, number, interval, seeds, colour, why it is counted nowhere, controls."""
+    form = TESTS[row.test].form
+    ends = (0, 1) if form == ".0%" else (-np.inf, np.inf)
+    seeds = f"{row.n_seeds} seeds" if row.n_seeds > 1 else "one seed, over texts"
+    why = {"adversaries": "no attention could pass"}.get(row.test, "hardly reads this text" * (row.corpus == "snli"))
+    what = f"{SETS[row.corpus]}, {TESTS[row.test].number}: {interval(row.mean, row.low, row.high, form, ends)}"
+    parts = [what, seeds, LEGEND[row.colour], why]
+    parts += [f"{name} {number(value, form)}" for name, value in row.controls]
+    return "; ".join(filter(None, parts)).replace("-", "−")
