@@ -4,15 +4,12 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import toy_pairs, toy_traces
-from plain import documents, output, output_under
 from scorecard_runs import scored_rows
 
 from attn_book import across, figures, weak
 from attn_book import words as wording
 from attn_core.archive import Result
 from attn_core.errors import AttnError
-from attn_core.experiments.reach import one_token_outputs
 
 matplotlib.use("Agg")
 
@@ -135,32 +132,6 @@ def one_bin() -> pd.DataFrame:
         measure=["median_output_change"],
         ours=[0.05],
     )
-
-
-# ---- outputs that single tokens reach --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("traces", [toy_traces(), toy_traces(classes=3), toy_pairs(), toy_pairs(allowed=2)])
-def test_outputs_under_single_tokens_equal_a_plain_loop(traces):
-    p, lowest, highest, other = one_token_outputs(traces)
-    for row, _, attention, _ in documents(traces):
-
-        def under(weights, row=row):
-            return (
-                output_under(traces, row, weights)
-                if traces.readout is not None
-                else output(traces.bias.astype(float) + weights @ contribution)
-            )
-
-        contribution = traces.contribution[traces.offsets[row] : traces.offsets[row + 1]].astype(float)
-        own = under(attention)
-        shown = 1 if traces.classes == 1 else own.argmax()
-        reached = np.array([under(weights) for weights in np.eye(len(attention))])
-        assert p[row] == pytest.approx(own[shown])
-        assert lowest[row] == pytest.approx(reached[:, shown].min()) and highest[row] == pytest.approx(
-            reached[:, shown].max()
-        )
-        assert other[row] == (reached.argmax(axis=1) != own.argmax()).any()
 
 
 # ---- drawing ---------------------------------------------------------------------------------------------------------

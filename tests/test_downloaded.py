@@ -87,7 +87,7 @@ def test_a_downloaded_notebook_runs_in_an_empty_folder(empty, monkeypatch):
     import nbformat
     import papermill
 
-    nbformat.write(build.convert("jain/01-introduction", ROOT), empty / "page.ipynb")
+    nbformat.write(build.convert("one-model", ROOT), empty / "page.ipynb")
     monkeypatch.setenv("ATTN_ARCHIVE", str(ROOT / "data" / "archive"))
     monkeypatch.chdir(empty)
     papermill.execute_notebook("page.ipynb", "done.ipynb", {"epsilon": 0.1}, cwd=empty, progress_bar=False)

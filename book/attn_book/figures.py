@@ -52,15 +52,19 @@ def sheet(rows: int = 1, height: float = 3.0, **options) -> tuple[Figure, Axes]:
     return plt.subplots(rows, figsize=(4.8, height), **options)
 
 
-def show(figure: Figure, name: str, title: str, caption: str, alt: str) -> None:
-    """Put a figure into the page: title (the message), picture, caption. AttnError for a longer caption."""
+def show(figure: Figure | str, name: str, title: str, caption: str, alt: str = "") -> None:
+    """Put a figure, or HTML in its place, into the page: title (the message), picture, caption.
+
+    AttnError for a longer caption. alt: of a figure; HTML says itself what it shows.
+    """
     from IPython.display import HTML, display
 
     title, caption, alt = (html.escape(" ".join(text.split())) for text in (title, caption, alt))
     if len(html.unescape(caption)) > LONGEST_CAPTION:
         raise AttnError(f"figure {name}: its caption has {len(caption)} characters; at most {LONGEST_CAPTION}")
     text = f'<figure class="attn-fig" id="fig-{name}">\n<p class="attn-fig-title">{title}</p>\n'
-    display(HTML(f"{text}{inline(figure, name, alt)}\n<figcaption>{caption}</figcaption>\n</figure>\n"))
+    picture = figure if isinstance(figure, str) else inline(figure, name, alt)
+    display(HTML(f"{text}{picture}\n<figcaption>{caption}</figcaption>\n</figure>\n"))
 
 
 def inline(figure: Figure, name: str, alt: str) -> str:
