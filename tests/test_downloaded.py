@@ -91,4 +91,4 @@ def test_a_downloaded_notebook_runs_in_an_empty_folder(empty, monkeypatch):
     monkeypatch.setenv("ATTN_ARCHIVE", str(ROOT / "data" / "archive"))
     monkeypatch.chdir(empty)
     papermill.execute_notebook("page.ipynb", "done.ipynb", {"epsilon": 0.1}, cwd=empty, progress_bar=False)
-    assert "attn-heat-map" in (empty / "done.ipynb").read_text()
+    assert "attn-strip" in (empty / "done.ipynb").read_text()

@@ -7,6 +7,7 @@ import base64
 import html
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -176,12 +177,16 @@ def strips(sentence: int = 2) -> None:
     found = {(model["encoder"], model["kind"], model["seed"]): model for model in told["models"]}
     for name, which in ON_PAPER.items():
         if which in found:
-            words = zip(told["sentences"][sentence], found[which]["a"][sentence], strict=True)
-            shares = [(word, share / 1000) for word, share in words]
-            marks = " ".join(f'<span style="--w:{share}">{html.escape(word)}<small>{share:.2f}</small></span>'
-                             for word, share in shares)  # fmt: skip
-            lines.append(f'<p class="attn-strip"><b>{name}: p = {found[which]["p"][sentence]:.2f}</b><br>{marks}</p>')
+            shares = np.array(found[which]["a"][sentence]) / 1000
+            lines.append(strip(name, told["sentences"][sentence], shares, found[which]["p"][sentence]))
     widget("strips", "".join(lines), models=told)
+
+
+def strip(name: str, words: Iterable[str], shares: Iterable[float], p: float) -> str:
+    """Words shaded by their weights, which stand under them, below a name and the output p; words are escaped."""
+    marks = (f'<span style="--w:{share}">{html.escape(word)}<small>{share:.2f}</small></span>'
+             for word, share in zip(words, shares, strict=True))  # fmt: skip
+    return f'<p class="attn-strip"><b>{name}: p = {p:.2f}</b><br>{" ".join(marks)}</p>'
 
 
 def bars(sentence: dict) -> str:

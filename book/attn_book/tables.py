@@ -124,11 +124,18 @@ def rows(heads: dict[str, bool], lines: Iterable[Iterable[object]]) -> HTML:
     return HTML(f'<div class="attn-rows attn-plain">{minus(body)}</div>')
 
 
-def record(rows: pd.DataFrame, evidence: Iterable[str], here: str = "") -> HTML:
+def record(rows: pd.DataFrame | list[tuple[str, str]], evidence: Iterable[str], here: str = "") -> HTML:
     """The record of a page, folded: data, vectors, seeds, rules with their dates, what else was trained, evidence.
 
-    rows: of the scorecard, all that the page is judged by. evidence: numbers of the statements it rests on.
+    rows: of the scorecard, all that the page is judged by, or what to say of a page that judges nothing. evidence:
+    numbers of the statements it rests on.
     """
+    body = table((), rows if isinstance(rows, list) else _record_lines(rows))
+    links = " ".join(f'<a href="{here}sources-and-limits.html#evidence-{name}">{name}</a>' for name in evidence)
+    return fold("Record of this page", f"{body}<p>Evidence: {links}</p>")
+
+
+def _record_lines(rows: pd.DataFrame) -> list[tuple[str, str]]:
     there = rows[rows["ours"].notna()]
     corpora = list(dict.fromkeys(there["corpus"]))
     runs = index.runs(corpus=corpora, selection="any", variant="any", family=["text", "pair", "hierarchical"])
@@ -136,7 +143,7 @@ def record(rows: pd.DataFrame, evidence: Iterable[str], here: str = "") -> HTML:
     lines = [("Data", _joined(DATA[kind], [SETS[name] for name in part]))
              for kind, part in there.groupby("data", sort=False)["corpus"].unique().items()]  # fmt: skip
     seeds = plain.groupby(["corpus", "encoder", "attention"])["seed"].nunique()
-    lines += [
+    return lines + [
         ("Vectors", ", ".join(sorted(set(plain["vectors"]))) + ": ours, in place of the papers'"),
         ("Seeds", f"{seeds.min()} to {seeds.max()} of a model" if len(seeds) else "none"),
         ("Rules", f"{len(rows)}, dated {', '.join(sorted(set(rows['date'])))}; {(rows['late'] == 'yes').sum()} of them "
@@ -145,9 +152,6 @@ def record(rows: pd.DataFrame, evidence: Iterable[str], here: str = "") -> HTML:
                   f"a claim by its {1 - LEVEL:.0%} interval, a number by its tolerance"),
         ("Also trained", f"{(runs['variant'] != '').sum()} runs that vary something: see the record's page on choices"),
     ]  # fmt: skip
-    body = table((), lines)
-    links = " ".join(f'<a href="{here}sources-and-limits.html#evidence-{name}">{name}</a>' for name in evidence)
-    return fold("Record of this page", f"{body}<p>Evidence: {links}</p>")
 
 
 def _joined(kind: str, names: list[str]) -> str:
