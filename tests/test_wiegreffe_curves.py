@@ -200,13 +200,6 @@ def test_the_trade_off_and_epochs():
     plt.close(figure)
 
 
-def test_a_heat_map_with_numbers_has_one_scale():
-    rows = {"flat": np.array([0.25, 0.25]), "peaked": np.array([1.0, 0.0])}
-    plain, numbered = (figures.heat_map(["a", "<b>"], rows, numbers=shown) for shown in (False, True))
-    assert plain.count("rgba(31,119,180,0.750)") == 3 and numbered.count("rgba(31,119,180,0.750)") == 1
-    assert numbered.count("0.25</span>") == 2 and "0.25</span>" not in plain and "&lt;b&gt;" in numbered
-
-
 def test_climbs_of_the_papers_own_curves():
     """IMDb's curve as measured: 0.0208 at 0.6 by the line from (0.407, 0.0144) to (0.617, 0.0214), 0.0151 at 0.2."""
     rows = wiegreffe_curves.climbs_read((0.2, 0.6)).set_index("corpus")

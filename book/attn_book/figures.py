@@ -505,31 +505,3 @@ def cumulative(ax: Axes, columns: dict[str, tuple[np.ndarray, str, str]]) -> Non
     ax.set_ylim(0, 1.02)
     ax.set_ylabel("share of documents at or above")
     ax.legend(loc="lower left")
-
-
-def heat_map(
-    tokens: list[str], rows: dict[str, np.ndarray], signed: tuple[str, ...] = (), numbers: bool = False
-) -> str:
-    """HTML heat map of a sentence, one line per named row of weights; shade is proportional to |weight| / row maximum.
-
-    Rows named in `signed` use purple for negative and orange for positive values; all others are blue. Each token
-    carries its number as a tooltip and for screen readers. numbers: print it under the token too, and shade all rows on
-    one scale, that of the largest of all.
-    """
-    lines, largest = [], max(np.nanmax(np.abs(values)) for values in rows.values())
-    for name, values in rows.items():
-        scale = (largest if numbers else np.nanmax(np.abs(values))) or 1.0
-        spans = []
-        for token, value in zip(tokens, values, strict=True):
-            strength = 0.0 if np.isnan(value) else abs(value) / scale
-            rgb = ("217,95,2" if value >= 0 else "75,63,143") if name in signed else "31,119,180"
-            below = f'<span style="display: block; font-size: 0.7em">{value:.2f}</span>' if numbers else ""
-            block = "; display: inline-block; text-align: center; line-height: 1.2" if numbers else ""
-            spans.append(
-                f'<span class="attn-token" style="background: rgba({rgb},{0.75 * strength:.3f}){block}" '
-                f'title="{value:.3f}">{html.escape(token)}{below}</span>'
-            )
-        lines.append(
-            f'<div class="attn-row"><span class="attn-name">{html.escape(name)}</span> {" ".join(spans)}</div>'
-        )
-    return f'<div class="attn-heat-map">{"".join(lines)}</div>'

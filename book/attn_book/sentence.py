@@ -37,21 +37,6 @@ def sentence_traces(text: str) -> tuple[list[str], list[bool], Traces]:
     return tokens, [token in index for token in tokens], trace(model, document, progress=False)
 
 
-def searched_adversary(traces: Traces, epsilon: float = EPSILON, k: int = 5, steps: int = 500, seed: int = 0) -> dict:
-    """What the paper's search keeps for one document: weights (T,), jsd, p (the output there).
-
-    The model's own attention with JSD 0 where nothing else keeps the output within epsilon.
-    """
-    from attn_core.experiments.search import search, select
-    from attn_core.traces import positive_probability
-
-    found = search(traces, k=k, steps=steps, seed=seed, progress=False)
-    chosen = select(traces, found, epsilon).iloc[0]
-    weights = traces.attention if chosen["adversary"] < 0 else found[int(chosen["adversary"])]
-    p = positive_probability(traces.logits_under(weights))[0]
-    return {"weights": weights, "jsd": float(chosen["jsd"]), "p": float(p)}
-
-
 def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, dict]:
     """What the archived model does with a sentence.
 
