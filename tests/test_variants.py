@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from conftest import store_run, toy_traces
 
-from attn_book.jain import authors, variants
+from attn_book.jain import variants
 from attn_core import archive, index, measures
 from attn_core.archive import Result
 from attn_core.experiments.adversarial import adversarial
@@ -124,47 +124,6 @@ def test_subsets_are_shares_of_the_papers_count(tables):
     assert row.n_train / row.printed == row.share
 
 
-def test_two_runs_of_the_authors_differ_as_computed_before():
-    """Medians and largest differences of Table 2's means, worked out by hand from the two result files."""
-    cells = authors.table2_in_three_runs()
-    assert len(cells) == 63
-    expected = {("lstm", "tau_gradient"): (0.05, 0.19, "babi_2"), ("average", "tau_gradient"): (0.04, 0.16, "babi_2"),
-                ("lstm", "tau_loo"): (0.04, 0.27, "snli")}  # fmt: skip
-    for place, part in cells.groupby(["encoder", "measure"]):
-        found = authors.spread(part, "april", "final")
-        assert (round(found["median"], 2), round(found["largest"], 2), found["cell"].corpus) == expected[
-            place
-        ] and found["n"] == 21
-    assert authors.spread(cells, "printed", "april")["largest"] < 0.00501, "Table 2 is the April run, rounded"
-    assert cells["first"].notna().sum() == 28, "seven sets, two classes, two measures of the BiLSTM"
-    assert authors.spread(cells.assign(none=np.nan), "none", "april")["n"] == 0
-
-
-def test_bars_and_quartiles_of_the_authors():
-    bars = authors.bars().set_index("corpus").loc["mean of 12"]
-    assert [round(bars[name], 3) for name in ("three", "four", "five", "five_gradient")] == [0.249, 0.210, 0.387, 0.372]
-    rows = authors.quartiles_by_bin("median_output_change").set_index(["corpus", "group", "bin"])
-    assert rows.loc[("snli", "contradiction", "[0.75"), ["april", "final"]].round(2).tolist() == [0.14, 0.59]
-    assert rows.loc[("babi_1", "all", "[0.50"), ["april", "final"]].round(2).tolist() == [0.96, 0.94]
-
-
-def test_medians_of_small_bins_are_left_out():
-    def result(seed, counts, medians):
-        rows = [("median_change", "0", label, measure, value)
-                for label, *pair in zip(("[0.00,0.25)", "[0.75,1.00]"), counts, medians, strict=True)
-                for measure, value in zip(("n", "median"), pair, strict=True)]  # fmt: skip
-        columns = ["statistic", "predicted", "bin", "measure", "value"]
-        record = {"run": {"seed": seed}}
-        return Result(
-            record=record, traces=None, documents=None, summary=pd.DataFrame(rows, columns=columns), source=""
-        )
-
-    found = authors.medians_by_bin(
-        [result(10, (50, 30), (0.2, 0.9)), result(50, (40, 2), (0.4, 0.1))], "median_change", 20
-    )
-    assert found.to_dict() == {("0", "[0.00"): pytest.approx(0.3)}, "two documents of one seed are no bin"
-
-
 def test_a_share_is_safe_by_its_interval_not_its_mean():
     moved = pd.DataFrame({0.1: [0.0, 0.1, -0.1], 0.25: [0.01, 0.02, 0.03], 0.5: [0.0, 0.01, 0.02]})
     assert variants.safe_from(moved, 0.1) == 0.25, "the mean of the smallest share is 0, its interval is wide"
@@ -178,12 +137,6 @@ def test_safe_shares_are_listed_also_where_a_larger_one_is_not():
     assert variants.told_safe(moved, 0.1) == "at 10% and 50%; at every share that was run from 50% on"
     assert variants.told_safe(moved[[0.1, 0.25]], 0.1) == "at 10%; not at every larger one"
     assert variants.told_safe(moved[[0.25]], 0.1) == "at none of the smaller shares that were run"
-
-
-def test_settings_of_three_runs():
-    table = variants.reported("jain_author_runs")
-    assert list(table.columns) == ["paper", "setting", "first", "april", "final"] and not table.isna().any().any()
-    assert table["setting"].is_unique
 
 
 def test_authors_of_the_whole_set():
@@ -215,10 +168,3 @@ def test_a_score_by_which_the_checkpoint_was_chosen_is_no_chance_difference():
         columns=["corpus", "measure", "n_seeds"],
     )  # fmt: skip
     assert variants.comparable(rows).tolist() == [False, True, False, True, False]
-
-
-def test_distances_of_the_top_words_are_means_of_classes():
-    found = authors.topk_distances()
-    assert len(found) == 12 and list(found.index)[:2] == ["sst", "imdb"] and found.notna().all().all()
-    assert np.isclose(found.loc["sst", ("lstm", "gradient")], (0.191519 + 0.199200) / 2, atol=1e-5)
-    assert np.isclose(found.loc["babi_1", ("average", "loo")], 0.209820, atol=1e-5)
