@@ -129,7 +129,8 @@ def test_the_triangle_is_drawn_where_jsd_and_output_say():
 
 TEXTS = (
     "Film was not good.", "I can't say it wasn't moving, but they'd cannot win at 10am!",
-    "naïve zzyzx -LRB- x_y -RRB-", "She'll gonna love it; could've been worse...", "A quiet, tender film that trusts its actors.",
+    "naïve zzyzx -LRB- x_y -RRB-", "She'll gonna love it; could've been worse...",
+    "A quiet, tender film that trusts its actors.",
 )  # fmt: skip
 
 

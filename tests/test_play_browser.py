@@ -208,7 +208,8 @@ def test_a_phone_the_dark_reduced_motion_and_paper(page, place):
     page.call("Emulation.setEmulatedMedia", media="print")
     seen = lambda selector: page.js(f"document.querySelector('{selector}').checkVisibility()")
     assert seen("#fig-three > svg") and seen(".attn-word .slot i")
-    assert not seen(".attn-triangle") and not seen(".attn-keys")
+    assert seen("[data-play=erase] td") and seen(".attn-still .attn-strip")
+    assert not seen(".attn-triangle") and not seen(".attn-keys") and not seen(".attn-strips")
 
 
 def test_without_a_script_every_element_has_its_picture(page, place):

@@ -186,6 +186,13 @@ if (typeof document !== "undefined") {
   const group = (kind, name) => element("div", kind, undefined, { role: "group", "aria-label": name });
   const press = (keys, is) => keys.querySelectorAll("button").forEach((key, i) => key.setAttribute("aria-pressed", is(key.dataset.key, i)));
 
+  /* Puts parts into an element; what stood in it is kept for paper. */
+  function fill(root, ...parts) {
+    const still = element("div", "attn-still");
+    still.append(...root.childNodes);
+    root.replaceChildren(still, ...parts);
+  }
+
   /* A row of buttons, name -> what it says. */
   function buttons(kind, name, texts, pressed) {
     const row = group(kind, name);
@@ -393,7 +400,7 @@ if (typeof document !== "undefined") {
     const words = group("attn-words", "Words"), { parts, show } = meter(root), why = element("p", "attn-why", "", { "aria-live": "polite" });
     const ranks = buttons("attn-keys", "Order", ORDERS, name => { rank = name; gone = []; draw(); });
     const steps = buttons("attn-keys", "Erase", { one: "erase one", all: "until it flips", none: "start again" }, step);
-    root.replaceChildren(pick, words, ...parts, why, ranks, steps);
+    fill(root, pick, words, ...parts, why, ranks, steps);
     const flipped = () => side(attn.output(d, attn.kept(d, gone))) !== side(attn.output(d, d.a));
 
     function step(name) {
@@ -461,7 +468,7 @@ if (typeof document !== "undefined") {
       }
       return row;
     });
-    root.replaceChildren(...rows, shown);
+    fill(root, ...rows, shown);
     /* The model with this value that shares most with the one shown. */
     function choose(field, value) {
       const likeness = model => fields.filter(other => model[other] === now[other]).length;

@@ -175,12 +175,14 @@ def strip(name: str, words: Iterable[str], shares: Iterable[float], p: float) ->
 
 
 def bars(sentence: dict) -> str:
-    """A sentence's words under bars of their weights."""
-    words = zip(sentence["w"], sentence["a"], strict=True)
+    """A sentence's words under bars of their weights, its answer, and how many of its words alone give it."""
+    c = np.array(sentence["c"]) + sentence["b"]
+    z, words = float(np.dot(sentence["a"], c)), zip(sentence["w"], sentence["a"], strict=True)
     cells = (f'<div class="attn-word"><div class="slot" style="--w:{share};--own:{share}"><i></i></div>'
              f'<button disabled>{html.escape(word)}</button><small>{share:.2f}</small></div>'
              for word, share in words)  # fmt: skip
-    return f'<div class="attn-words">{"".join(cells)}</div>'
+    told = f"{('negative', 'positive')[z > 0]} {1 / (1 + np.exp(-z)):.2f}; alone, {sum((c > 0) == (z > 0))} of {len(c)}"
+    return f'<div class="attn-words">{"".join(cells)}</div><p class="attn-why">{told} words say so.</p>'
 
 
 def widget(kind: str, paper: str, **options) -> None:
