@@ -37,7 +37,6 @@ WORDS = "[...document.querySelectorAll('[data-play=move] .attn-word button')].ma
 SMALL = "[...document.querySelectorAll('.attn-play button')].filter(e => e.getBoundingClientRect().height < 24).length"
 CONTRAST = """(() => {
     const element = document.querySelector('.attn-play');
-    element.style.color = 'var(--attn-ink)';
     const linear = v => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
     const light = name => {
         const [r, g, b] = getComputedStyle(element)[name].match(/[\\d.]+/g).map(linear);

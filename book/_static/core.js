@@ -327,7 +327,7 @@ if (typeof document !== "undefined") {
     const [d] = JSON.parse(root.dataset.sentences), figure = document.getElementById(root.dataset.figure);
     let now = d.a, epsilon = Number(root.dataset.epsilon);
     const spot = a => attn.place(a).map((v, i) => (100 * (i ? -v : v)).toFixed(2)), line = points => points.map(a => spot(a).join(" ")).join(" L ");
-    const svg = drawn("svg", { viewBox: "-22 -100 144 116", class: "attn-triangle" }), ground = drawn("path", { d: `M ${line([0, 1, 2].map(t => attn.corner(3, t)))} Z`, class: "ground" }, svg);
+    const svg = drawn("svg", { viewBox: "-30 -100 160 116", class: "attn-triangle" }), ground = drawn("path", { d: `M ${line([0, 1, 2].map(t => attn.corner(3, t)))} Z`, class: "ground" }, svg);
     const zone = drawn("path", { class: "zone" }, svg);
     for (const level of [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
       attn.contour(d.a, level).forEach((points, i) => {
