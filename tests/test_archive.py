@@ -241,10 +241,11 @@ def test_what_no_page_reads_is_not_kept():
     assert shown > 100, "the grids' own figures draw them"
 
 
-def test_how_to_read_names_the_sizes_that_are_archived():
-    text = (Path(__file__).parents[1] / "book" / "how-to-read.md").read_text()
-    main, first, *none = packing.DOCUMENTS_KEPT
+def test_the_book_names_the_sizes_that_are_archived():
+    text = (Path(__file__).parents[1] / "notebooks" / "data-details.md").read_text()
+    main, first, *none, second = packing.DOCUMENTS_KEPT
     assert f"or {main:,} documents where the test set is larger" in " ".join(text.split())
     assert f"{first:,} documents for the first seed of another model" in " ".join(text.split())
     assert not any(none) and "Further seeds and variants keep no single documents" in " ".join(text.split())
-    assert packing.TOKENS_KEPT["text"][-1] == 0 and "seeds beyond the fifth and variants none" in " ".join(text.split())
+    assert f"keep {second:,} documents of every seed" in text
+    assert packing.TOKENS_KEPT["text"][3] == 0 and "seeds beyond the fifth and variants none" in " ".join(text.split())

@@ -32,7 +32,7 @@ DOCUMENTS = 12
 
 CLOSE = 1e-9
 
-RENAMED = {"jain/appendix-correlation": "gallery"}
+RENAMED = {"jain/appendix-correlation": "gallery", "jain/03-datasets": "data-details"}
 """Pages that the golden rows of the scorecard name -> where their numbers stand now."""
 
 
