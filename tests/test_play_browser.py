@@ -15,7 +15,8 @@ from attn_core.experiments.adversarial import exact
 from attn_core.experiments.removal import removals
 from attn_core.measures import jsd
 
-STATIC = Path(__file__).parents[1] / "book" / "_static"
+ROOT = Path(__file__).parents[1]
+STATIC, HTML = ROOT / "book" / "_static", ROOT / "_build" / "html"
 STORE = archive.archive_folder(required=False)
 pytestmark = [
     pytest.mark.browser,
@@ -221,3 +222,19 @@ def test_without_a_script_every_element_has_its_picture(page, place):
         assert not seen("[data-play=triangle]")
     finally:
         page.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+@pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
+def test_every_element_of_the_built_book_lives(chromium):
+    chromium.errors.clear()
+    playing = [path for path in sorted(HTML.rglob("*.html")) if 'class="attn-play"' in path.read_text(encoding="utf-8")]
+    assert len(playing) >= 5, "front page, 1, 4, and one of each paper"
+    for path in playing:
+        chromium.open(path)
+        kinds = chromium.js("[...document.querySelectorAll('.attn-play')].map(e => e.dataset.play)")
+        assert all(chromium.wait(f"!!document.querySelector('[data-play={kind}] button')") for kind in kinds)
+    chromium.open(HTML / "index.html")
+    press(chromium, "move", "far")
+    told = sentence.read_sentence(SENTENCES[0])[1]
+    assert float(data(chromium, "move")["jsd"]) == pytest.approx(told["jsd_exact"], abs=1e-3)
+    assert (HTML / "_static" / "sst-reader.js").is_file() and not chromium.errors

@@ -230,7 +230,7 @@ if (typeof document !== "undefined") {
     const sentences = JSON.parse(root.dataset.sentences), epsilon = Number(root.dataset.epsilon || 0.05);
     let d, now, kind, sliders;
     const pick = group("attn-pick", "Sentence"), words = group("attn-words", "Weights"), { parts, show } = meter(root);
-    const why = element("p", "attn-why"), keys = buttons("attn-keys", "Attention", KEYS, choose);
+    const why = element("p", "attn-why"), keys = buttons("attn-keys", "Attention", { ...KEYS, far: `${KEYS.far} ± ${epsilon}` }, choose);
     root.replaceChildren(pick, words, ...parts, why, keys);
     if (root.dataset.own) root.append(own(sentence => open(sentences.push(sentence) - 1)));
 
