@@ -18,7 +18,7 @@ from attn_core.runs import SEEDS, Run
 
 VECTORS = "ppmi-300"
 EPSILON = 0.05
-ADVERSARY = {"divergence": 5e-4, "epochs": 40}
+ADVERSARY = {"divergence": 2e-3, "epochs": 40}
 """One of the values of data/sweeps/wiegreffe-adversaries.yml."""
 
 
