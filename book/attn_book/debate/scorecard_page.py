@@ -9,8 +9,7 @@ from IPython.display import HTML
 from attn_book import tables, words
 from attn_book.debate.matrix import PAPERS
 from attn_book.derived import COUNTED
-from attn_book.jain.claims import CLAIMS, name_of
-from attn_book.scorecard import clipped
+from attn_book.scorecard import CLAIMS, clipped
 from attn_book.words import SETS
 from attn_core import index
 
@@ -23,8 +22,10 @@ SIDES = {"reproduced": "yes", "differs": "no"}
 
 def kind_of(row) -> str:
     """One of KINDS."""
-    name = name_of(row.item, row.measure) if (row.paper, row.kind) == ("jain", "claim") else ""
-    return "patterns" if name == "pattern" else f"{row.kind}s" + " asked anew" * bool(name and name not in CLAIMS)
+    if (row.paper, row.kind) != ("jain", "claim"):
+        return f"{row.kind}s"
+    name = CLAIMS.get((row.item, row.measure)) or CLAIMS.get((row.item, ""))
+    return "claims" + " asked anew" * name.endswith("b") if name else "patterns"
 
 
 def standing(rows: pd.DataFrame) -> pd.Series:
