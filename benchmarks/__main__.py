@@ -8,8 +8,7 @@ python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & 
 import sys
 from pathlib import Path
 
-from attn_book import cost
-from benchmarks import bench_erasure, bench_experiments, bench_lengths, bench_network, bench_sweep, bench_training
+from benchmarks import bench_erasure, bench_experiments, bench_lengths, bench_network, bench_sweep, bench_training, cost
 
 COLUMNS = ("name", "seconds", "plain", "ratio", "floor", "distance")
 

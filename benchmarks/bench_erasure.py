@@ -6,11 +6,11 @@ from time import process_time
 import numpy as np
 import torch
 
-from attn_book.cost import exponent
 from attn_core.experiments import draws as random
 from attn_core.experiments.erasure import NEVER, RANKINGS, document_table, removals
 from attn_core.models.hierarchical import build
 from attn_core.traces import Traces
+from benchmarks.cost import exponent
 from tests import plain_erasure as plain
 
 LENGTHS = (45, 90, 180, 360, 720, 1440, 2880)

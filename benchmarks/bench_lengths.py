@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from attn_book import cost
+from benchmarks import cost
 
 LENGTHS = (20, 50, 100, 200, 500, 1000, 2000)
 WORDS = 4_000

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 import torch
 
-from attn_book.cost import fastest
 from attn_core.corpora.batches import Documents
 from attn_core.models.classifier import Classifier
 from attn_core.tracing import probabilities, trace
+from benchmarks.cost import fastest
 from tests import plain_network as plain
 
 VOCABULARY = 13_826

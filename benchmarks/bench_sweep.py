@@ -20,9 +20,9 @@ import pandas as pd
 import torch
 import yaml
 
-from attn_book import cost
 from attn_core.corpora.load import cache_folder
 from attn_core.sweep import expand
+from benchmarks import cost
 
 SHORT = {
     "corpus": "planted",

@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_book import cost
-from attn_book.cost import operations
 from attn_core.sweep import expand, read_grid
 from benchmarks import bench_erasure, bench_lengths, bench_sweep
+from benchmarks.cost import operations
 
 
 def test_cost_by_length_counts_and_times(tmp_path):
@@ -71,20 +70,13 @@ def test_the_benchmark_of_a_sweep_times_both_ways():
         bench_sweep.seconds([{**block, "options": [[["shortest", 0]]]}], [], 1)
 
 
-def test_minutes_of_all_runs_are_stored_and_told(tmp_path, monkeypatch):
-    """A data set measured again replaces its own row alone; nothing measured is said as such."""
-    monkeypatch.setattr(cost, "reported_folder", lambda: tmp_path / "reported")
-    path = tmp_path / cost.ALL_RUNS
-    path.parent.mkdir()
-    assert cost.told_all_runs(["sst"]) == "How long all runs of a data set take was not measured."
-    row = pd.DataFrame([{"corpus": "sst", "runs": 142, "minutes": 80.4, "processes": 2, "cores": 2,
-                         "machine": "a processor", "torch": "2.13.0", "date": "2026-11-23"}])  # fmt: skip
+def test_minutes_of_all_runs_are_stored(tmp_path):
+    """A data set measured again replaces its own row alone."""
+    path = tmp_path / "minutes.csv"
+    row = pd.DataFrame([{"corpus": "sst", "runs": 142, "minutes": 80.4}])
     for corpus, minutes in (("sst", 80.4), ("imdb", 300.0), ("sst", 66.6)):
         bench_sweep.keep(row.assign(corpus=corpus, minutes=minutes), path)
     assert pd.read_csv(path)["minutes"].tolist() == [300.0, 66.6]
-    told = cost.told_all_runs(["sst"])
-    assert told.startswith("All 142 runs") and "took 67 minutes, 2 at a time on a machine of 2 cores" in told
-    assert "imdb" in cost.told_all_runs(["sst", "imdb"])
 
 
 def test_the_minutes_are_of_every_run_of_the_data_set(monkeypatch):

@@ -4,8 +4,8 @@ import numpy as np
 import plain_network
 import pytest
 
-from attn_book import cost
 from attn_core.errors import AttnError
+from benchmarks import cost
 
 
 def test_operations_of_two_words_by_hand():
@@ -57,17 +57,3 @@ def test_live_times():
     for wrong in ([], [1]):
         with pytest.raises(AttnError, match="lengths must be whole numbers of at least 2 words"):
             cost.time_live("average", wrong)
-
-
-def test_archived_seconds_come_from_records(tmp_path, monkeypatch):
-    from conftest import store_run
-
-    from attn_core.runs import Run
-
-    folder = tmp_path / "data" / "archive"
-    folder.mkdir(parents=True)
-    for number, seed in enumerate((10, 50)):
-        store_run(folder, Run("sst", seed=seed), number, False)
-    monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
-    (row,) = cost.archived_seconds().itertuples()
-    assert (row.corpus, row.n_runs, row.documents, row.seconds) == ("sst", 2, 15, 2.5)

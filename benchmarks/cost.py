@@ -1,7 +1,6 @@
 """What leave-one-out costs: timed, counted in operations, fitted against length; and the minutes of whole sweeps."""
 
 import platform
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -9,9 +8,7 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 
-from attn_core.archive import reported_folder
 from attn_core.errors import AttnError
-from attn_core.measures import seed_interval
 
 FILE = "measured/leave_one_out_by_length.csv"
 ALL_RUNS = "measured/minutes_of_all_runs.csv"
@@ -116,48 +113,6 @@ def exponent(words: np.ndarray, seconds: np.ndarray, confidence: float = 0.95) -
         "factor": float(np.exp(fit.intercept)),
         "n": len(x),
     }
-
-
-def measured() -> pd.DataFrame | None:
-    """The stored measurement over 20 to 2,000 words (`python -m benchmarks`), or None where there is none."""
-    path = Path(reported_folder()).parent / FILE
-    return pd.read_csv(path) if path.is_file() else None
-
-
-def told_all_runs(corpora: Sequence[str]) -> str:
-    """How long all of Wiegreffe & Pinter's runs on a data set took (`benchmarks.bench_sweep.wiegreffe`), in words."""
-    path = Path(reported_folder()).parent / ALL_RUNS
-    table = pd.read_csv(path) if path.is_file() else pd.DataFrame({"corpus": []})
-    return (
-        " ".join(
-            f"All {row.runs} runs that the sweeps of this paper plan on {row.corpus} (bases, uniform, guides, "
-            f"adversaries) took {row.minutes:.0f} minutes, {row.processes} at a time on a machine of {row.cores} cores "
-            f"({row.machine}, torch {row.torch}, {row.date}); data and word vectors lay ready."
-            for row in table[table["corpus"].isin(corpora)].itertuples()
-        )
-        or "How long all runs of a data set take was not measured."
-    )
-
-
-def archived_seconds(corpora: tuple[str, ...] = ("sst", "agnews", "imdb"), encoder: str = "lstm") -> pd.DataFrame:
-    """Seconds of our own runs from their records: corpus, documents, device, seconds to trace.
-
-    Means over the archived seeds with their Student t interval; one row per corpus and device.
-    """
-    from attn_core import index
-
-    rows = []
-    for corpus in corpora:
-        keys = index.runs(source="archive", corpus=corpus, encoder=encoder, attention="tanh")["key"]
-        for result in index.results(keys, summaries=False):
-            record = result.record
-            rows.append((corpus, record["device"], record["n_test"], record["seconds"]["trace"]))
-    table = pd.DataFrame(rows, columns=["corpus", "device", "documents", "seconds"])
-    found = []
-    for (corpus, device, count), part in table.groupby(["corpus", "device", "documents"], sort=False):
-        low, high = seed_interval(part["seconds"].to_numpy())
-        found.append((corpus, device, count, len(part), part["seconds"].mean(), low, high))
-    return pd.DataFrame(found, columns=["corpus", "device", "documents", "n_runs", "seconds", "low", "high"])
 
 
 def machine() -> str:
