@@ -290,7 +290,7 @@ def book() -> None:
 
 
 @app.command()
-def pdf(folds: Annotated[bool, typer.Option("--folds", help="With what is folded, such as solutions.")] = False) -> None:
+def pdf(folds: Annotated[bool, typer.Option("--folds", help="With solutions and hidden code.")] = False) -> None:
     """Print the built book's chain of pages into one PDF in _build/html, by a headless Chromium."""
     from attn_book.pdf import write_pdf
 

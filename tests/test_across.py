@@ -156,27 +156,3 @@ def test_panels_draw_what_is_there_and_nothing_else():
         "fewer than 5 seeds",
         "authors, final",
     ]
-
-
-def test_three_classes_do_not_overlap_in_violins():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"predicted": np.repeat([0, 1, 2], 30), "max_attention": 0.3, "value": rng.random(90)})
-    _, axes = figures.canvas()
-    figures.violins(axes[0, 0], table, "value", {0: "a", 1: "b", 2: "c"})
-    spans = sorted(
-        (path.vertices[:, 1].min(), path.vertices[:, 1].max())
-        for body in axes[0, 0].collections
-        for path in body.get_paths()
-    )
-    bodies = [span for span in spans if span[1] - span[0] > 0.1]
-    assert len(bodies) >= 3 and max(high for _, high in bodies) < 1.5 and min(low for low, _ in bodies) > 0.5
-
-
-def test_parts_without_names_are_not_spoken_of():
-    assert wording.spoken({"Above": "sst, imdb", "Below": "none", "Open": ""}) == ["Above: sst, imdb."]
-    assert wording.spoken({"Above": "none"}) == ["none"]
-    rows = pd.DataFrame({"corpus": ["sst", "imdb"], "n_seeds": [9, 3]})
-    assert (
-        across.told_few(rows) == "Fewer than 5 seeds: imdb (3)"
-        and across.told_few(rows[:1]) == "All have 5 seeds or more"
-    )

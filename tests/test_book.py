@@ -33,8 +33,8 @@ def miniature(tmp_path_factory):
     (root / "notebooks" / "gappy.md").write_text(GAPPY)
     (root / "notebooks" / "waiting.md").write_text(WAITING)
     (root / "book" / "index.md").write_text(FRONT)
-    read, kept = ([{"file": name} for name in names.split()] for names in ("template gappy waiting", "status references"))
-    parts = [{"caption": "Start", "chapters": read}, {"caption": build.RECORD, "chapters": kept}]
+    parts = {"Start": ("template", "gappy", "waiting"), build.RECORD: ("status", "references")}
+    parts = [{"caption": name, "chapters": [{"file": page} for page in part]} for name, part in parts.items()]
     toc = {"format": "jb-book", "root": "index", "parts": parts}
     (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
     assert build.build(root, jobs=2) == 0, (root / "_build" / "sphinx.log").read_text()

@@ -17,14 +17,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
-from attn_book.reported import APRIL_RUN, FINAL_RUN
 from attn_book.words import ENCODERS, SETS
 from attn_core.errors import AttnError
-from attn_core.experiments import ATTENTION_BINS, attention_bin
 from attn_core.index import HEADLINE_SEEDS
-from attn_core.measures import bootstrap_interval
 
 INK, QUIET, RULE, SHEET = "#1d2733", "#8a94a3", "#d9dee5", "#fefefe"
 COLOURS = {"lstm": "#c2481a", "cnn": "#7a4f9a", "average": "#14766f", "transformer": "#2f66b3",
@@ -318,9 +314,6 @@ CLASS_COLOURS = ("#4b3f8f", "#d95f02", "#1b9e77")
 OURS, PAPER, CONTROL = "#1f4e79", "#7f7f7f", "#b8860b"
 WIDTH = 6.4
 
-AUTHORS = {APRIL_RUN: ("s", ":", "authors, April"), FINAL_RUN: ("D", "--", "authors, final")}
-"""The authors' two complete runs: marker, line style and name, alike in all figures."""
-
 plt.rcParams.update(
     {
         "figure.dpi": 110,
@@ -342,55 +335,6 @@ def canvas(columns: int = 1, height: float = 3.2, rows: int = 1, **options) -> t
         rows, columns, figsize=(WIDTH, height), squeeze=False, constrained_layout=True, **options
     )
     return figure, axes
-
-
-def violins(
-    ax: Axes,
-    table: pd.DataFrame,
-    column: str,
-    names: dict[int, str],
-    reported: pd.DataFrame | None = None,
-    fewest: int = 10,
-) -> None:
-    """Distribution of a statistic by bin of maximum attention and predicted class (form of Figures 6 and 8).
-
-    Thin lines are quartiles, the thick one the median on its 95 % bootstrap interval over documents. Bins with fewer
-    than `fewest` documents of a class are drawn as single points. reported: rows label, max_attention_bin, snapshot,
-    value (the authors' medians), drawn with AUTHORS' markers. Lowest bin on top, as in the paper.
-    """
-    bins = attention_bin(table.max_attention)
-    step = 0.76 / len(names)
-    for position, label_of_bin in enumerate(ATTENTION_BINS):
-        for label in names:
-            values = table.loc[(table.predicted == label) & (bins == label_of_bin), column].dropna().to_numpy()
-            y = position + (label - (len(names) - 1) / 2) * step
-            colour = CLASS_COLOURS[label]
-            if len(values) >= fewest and np.ptp(values) > 0:
-                body = ax.violinplot(
-                    values, positions=[y], orientation="horizontal", widths=0.95 * step, showextrema=False
-                )
-                body["bodies"][0].set(facecolor=colour, alpha=0.45, edgecolor=colour)
-                low, high = bootstrap_interval(values, statistic=np.median)
-                ax.fill_betweenx([y - 0.45 * step, y + 0.45 * step], low, high, color=colour, alpha=0.35, linewidth=0)
-                for quantile, width in zip(np.quantile(values, [0.25, 0.5, 0.75]), (0.8, 2.0, 0.8), strict=True):
-                    ax.plot([quantile, quantile], [y - 0.4 * step, y + 0.4 * step], color=colour, linewidth=width)
-            elif len(values):
-                ax.plot(values, np.full(len(values), y), ".", color=colour, markersize=4)
-            ax.annotate(f"{len(values)}", (1.0, y), xycoords=("axes fraction", "data"), fontsize=7.5, va="center",
-                        xytext=(3, 0), textcoords="offset points", color=colour)  # fmt: skip
-    handles = [Patch(facecolor=CLASS_COLOURS[label], alpha=0.5, label=name) for label, name in names.items()]
-    for snapshot, (marker, _, text) in AUTHORS.items():
-        rows = reported[reported["snapshot"] == snapshot] if reported is not None and len(reported) else ()
-        for row in rows.itertuples() if len(rows) else ():
-            position = next(i for i, name in enumerate(ATTENTION_BINS) if name[:5] == row.max_attention_bin[:5])
-            y = position + (row.label - (len(names) - 1) / 2) * step
-            ax.plot(row.value, y, marker, markerfacecolor="white", markeredgecolor="black", markersize=5, zorder=5)
-        if len(rows):
-            handles.append(author_handle(marker, f"{text}, median"))
-    ax.set_yticks(range(len(ATTENTION_BINS)), ATTENTION_BINS)
-    ax.set_ylim(len(ATTENTION_BINS) - 0.45, -0.55)
-    ax.set_ylabel("maximum attention")
-    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
 def author_handle(marker: str, text: str) -> Line2D:
@@ -458,50 +402,3 @@ def interval_panels(
         )
     handles += [author_handle(shape, text) for shape, text in (theirs or {}).values()]
     axes[0].get_figure().legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9)
-
-
-def interval_rows(ax: Axes, rows: pd.DataFrame, zero: bool = True, theirs: str = "the paper", fewest: int = 5) -> None:
-    """One line per row: our mean with its interval, another value beside it (form of Figures 3 to 5, and of tables).
-
-    rows: label, mean, low, high, reported (NaN where there is none), n_seeds (optional). Rows of fewer than `fewest`
-    seeds are single points in grey: they decide nothing. theirs: what the open diamonds are, for the legend.
-    """
-    for i, row in enumerate(rows.itertuples()):
-        few = getattr(row, "n_seeds", fewest) < fewest
-        if np.isfinite(row.low) and not few:
-            ax.plot([row.low, row.high], [i, i], color=OURS, linewidth=2.5, solid_capstyle="round")
-        ax.plot(row.mean, i, "o", color=PAPER if few else OURS, markersize=6)
-    ax.plot(
-        rows["reported"],
-        np.arange(len(rows)),
-        "D",
-        markerfacecolor="white",
-        markeredgecolor="black",
-        markersize=6,
-        zorder=5,
-    )
-    ax.plot([], [], "o-", color=OURS, label="ours, mean and 95 % interval")
-    if rows["reported"].notna().any():
-        ax.plot([], [], "D", markerfacecolor="white", markeredgecolor="black", linestyle="none", label=theirs)
-    if zero:
-        ax.axvline(0, color="black", linewidth=0.6)
-    ax.set_yticks(range(len(rows)), rows["label"])
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
-
-
-def cumulative(ax: Axes, columns: dict[str, tuple[np.ndarray, str, str]]) -> None:
-    """Share of documents at or above each value; columns: name -> (values, colour, line style).
-
-    Bands: simultaneous 95 % confidence for the whole curve (Dvoretzky, Kiefer, Wolfowitz: sqrt(ln(2/0.05) / 2n)).
-    """
-    for name, (values, colour, style) in columns.items():
-        values = np.sort(values[np.isfinite(values)])
-        share = 1 - np.arange(len(values)) / len(values)
-        margin = np.sqrt(np.log(2 / 0.05) / (2 * len(values)))
-        ax.step(values, share, where="pre", color=colour, linestyle=style, linewidth=1.8, label=name)
-        band = np.clip([share - margin, share + margin], 0, 1)
-        ax.fill_between(values, *band, step="pre", color=colour, alpha=0.13, linewidth=0)
-    ax.set_ylim(0, 1.02)
-    ax.set_ylabel("share of documents at or above")
-    ax.legend(loc="lower left")

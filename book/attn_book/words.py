@@ -5,7 +5,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from attn_core.archive import Result
 from attn_core.corpora.vectors import KNOWN_FILES
 from attn_core.measures import LN2
 
@@ -31,14 +30,6 @@ SETS = {
 """The data sets as people call them."""
 
 ATTENTION_NAMES = {"tanh": "additive", "dot": "scaled dot", "uniform": "uniform", "given": "given"}
-
-
-def title(result: Result) -> str:
-    """A run in words, for captions."""
-    run = result.record["run"]
-    model = f"{ENCODER_NAMES[run['encoder']]} with {ATTENTION_NAMES[run['attention']]} attention"
-    name = f"{run['corpus']}, {model}, one seed ({run['seed']})"
-    return name if run["selection"] == "dev" else f"{name}, checkpoint chosen on the {run['selection']} set"
 
 
 def told(
@@ -86,11 +77,6 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def spoken(parts: dict[str, str]) -> list[str]:
-    """'what: names.' for each part that has names (see `listed`), for a list on a page; ['none'] where none has."""
-    return [f"{what}: {names}." for what, names in parts.items() if names not in ("", "none")] or ["none"]
-
-
 OPTIONS = {
     ("vocabulary_from", "all"): "vocabulary from all splits",
     ("source", "files"): "questions from the official files",
@@ -103,8 +89,8 @@ WORDS = {
     "sig_frac": "share significant",
     "tau(gradient,LOO)-tau(attention,LOO)": "τ of gradient and leave-one-out minus τ of attention and leave-one-out",
     "tau(gradient,LOO)-tau(attention,gradient)": "τ of gradient and leave-one-out minus τ of attention and gradient",
-    "tau(attention,LOO): average minus lstm": "τ of attention and leave-one-out, Average minus BiLSTM",
-    "tau(attention,gradient): average minus lstm": "τ of attention and gradient, Average minus BiLSTM",
+    "tau(attention,LOO): average minus lstm": "τ of attention and leave-one-out, no context minus BiLSTM",
+    "tau(attention,gradient): average minus lstm": "τ of attention and gradient, no context minus BiLSTM",
     "eps_max_jsd": "ε-max JSD", "mean_binned": "mean", "std": "standard deviation",
     "q25": "lower quartile", "q75": "upper quartile",
 }  # fmt: skip
@@ -136,5 +122,5 @@ def model_of(row) -> str:
     """Encoder and attention of a row of the scorecard in words; '' for counts of the data."""
     if not isinstance(row.encoder, str):
         return ""
-    names = [ENCODER_NAMES[name] for name in row.encoder.split("-")]
+    names = [ENCODERS[name] for name in row.encoder.split("-")]
     return f"{' − '.join(names)}, {ATTENTION_NAMES[row.attention]}"
