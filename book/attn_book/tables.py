@@ -54,7 +54,7 @@ def _beside_line(rows: pd.DataFrame, name: str, columns: list[str], by: str) -> 
 def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
     """One line a claim: what it asks, ours on each data set, whether it holds, and whether weights dealt anew meet it.
 
-    rows: claims of the scorecard with a verdict. dealt: of `serrano.dealt.of_models`, label: data set; a claim that all
+    rows: claims of the scorecard with a verdict. dealt: of `dealt.of_models`, label: data set; a claim that all
     of them meet tells attention from its absence nowhere.
     """
     judged = rows[rows["verdict"] != "not rerun"]

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from attn_book import words
 from attn_book.derived import STATEMENTS, weakness
 from attn_core.experiments.erasure import derived, document_table, nearness
 from attn_core.experiments.single import two_by_two, weights_dealt_anew
@@ -97,9 +96,6 @@ def beside(test: Callable[[Traces], float], deals: int = 5, **where: object) -> 
     return over_seeds(table, "corpus", "encoder").join(found, on=["corpus", "encoder"])
 
 
-# ---- for pages -------------------------------------------------------------------------------------------------------
-
-
 def of_models(models: Mapping[str, Traces], numbers: Iterable[str], deals: int = 10) -> pd.DataFrame:
     """`beyond_arithmetic` of several models by label, with columns label and documents (of more than one item)."""
     parts = [
@@ -108,39 +104,3 @@ def of_models(models: Mapping[str, Traces], numbers: Iterable[str], deals: int =
     ]
     columns = ["number", "attention", "dealt", "difference", "low", "high", "label", "documents"]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
-
-
-def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """`of_models` as a table to show."""
-    return pd.DataFrame(
-        [
-            {
-                "statement": r.number,
-                "model": r.label,
-                "attention": words.number(r.attention, ".3f"),
-                "weights dealt anew": words.number(r.dealt, ".3f"),
-                "difference": words.told(r.difference, r.low, r.high, "+.3f"),
-                "documents": f"{r.documents:,}",
-            }
-            for r in rows.sort_values("number", kind="stable").itertuples()
-        ],
-        columns=["statement", "model", "attention", "weights dealt anew", "difference", "documents"],
-    )
-
-
-def told_beyond(rows: pd.DataFrame) -> list[str]:
-    """Models whose number is clear of that of dealt weights, by statement: for a list. Without labels with asterisk."""
-    rows, lines = rows[~rows["label"].astype(str).str.endswith("*")], []
-    for number, part in rows.groupby("number", sort=True):
-        sides = {"more than arithmetic": part["low"] > 0, "less than arithmetic": part["high"] < 0}
-        sides["not told apart"] = ~(sides["more than arithmetic"] | sides["less than arithmetic"])
-        told = [
-            f"{what} on "
-            + words.listed(
-                f"{r.label} {words.told(r.difference, r.low, r.high, '+.3f')}" for r in part[on].itertuples()
-            )
-            for what, on in sides.items()
-            if on.any()
-        ]
-        lines.append(f"{number}: {'; '.join(told)}")
-    return lines or ["no model that counts"]
