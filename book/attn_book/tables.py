@@ -66,7 +66,7 @@ def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
 
 
 def _claim_line(rows: pd.DataFrame, item: str, dealt: pd.DataFrame, sets: list[str], controls: list[str]) -> str:
-    name, _, words = item.removeprefix("claim: ").partition(" ")
+    name, _, words = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
     first, held = rows.iloc[0], rows["verdict"] == "reproduced"
     control = dealt[dealt["number"] == name].set_index("label")["dealt"]
     beyond = control > first.reported if first.side == "above" else control < first.reported
