@@ -226,15 +226,23 @@ def text(x: float, y: float, words: str, kind: str) -> str:
 
 
 def picker(grid: Grid) -> HTML:
-    """All pictures in folds, one a data set. The script replaces the folds by a picker."""
+    """All pictures in folds, one a data set."""
     all_of = lambda one: "\n".join(picture(grid, (one, *kind), name) for kind in MODELS for name in EXPERIMENTS)
-    folds = "\n".join(f"<details><summary>{SETS[one]}</summary>\n{all_of(one)}\n</details>" for one in grid.corpora)
     names = {name: words for name, (_, words, *_) in EXPERIMENTS.items()}
     rows = {"Data": (grid.corpora, SETS), "Encoder": (ENCODER, ENCODERS), "Attention": (ATTENTION, ATTENTION_NAMES),
             "Experiment": (names, names)}  # fmt: skip
-    names = json.dumps({row: {key: words[key] for key in keys} for row, (keys, words) in rows.items()})
-    code = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
-    return HTML(f'{code}<div class="attn-gallery" data-names="{html.escape(names)}">\n{folds}</div>')
+    rows = {row: {key: words[key] for key in keys} for row, (keys, words) in rows.items()}
+    return folded({SETS[one]: all_of(one) for one in grid.corpora}, rows)
+
+
+def folded(parts: dict[str, str], names: dict[str, dict[str, str]]) -> HTML:
+    """Figures in folds (title -> figures), which the script replaces by a picker.
+
+    names: row of the picker -> key -> word. A figure's id is 'gallery' and its key of each row, joined by hyphens.
+    """
+    folds = "\n".join(f"<details><summary>{title}</summary>\n{part}\n</details>" for title, part in parts.items())
+    code, names = Path(__file__).with_suffix(".html").read_text(encoding="utf-8"), html.escape(json.dumps(names))
+    return HTML(f'{code}<div class="attn-gallery" data-names="{names}">\n{folds}</div>')
 
 
 def table(grid: Grid) -> HTML:
