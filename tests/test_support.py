@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attn_core.experiments.support import base_rate, support
+from attn_core.experiments.support import support
 from attn_core.traces import Traces
 
 
@@ -61,22 +61,3 @@ def test_an_item_that_speaks_for_another_class():
     )
     row = support(one).iloc[0]
     assert row["predicted"] == 0 and row["supported"] == 1 and row["other"] and row["fall_own"] < 0
-
-
-def test_the_base_rate_is_of_the_other_items():
-    """Items 1 and 2 speak for class 0, which wins; item 0, the most attended, for class 1 and is never drawn."""
-    contribution = np.array([[0.0, 1.0], [3.0, 0.0], [3.0, 0.0]])
-    one = Traces(np.array([0]), np.array([0]), np.array([0, 3]), np.log([0.4, 0.3, 0.3]), contribution, np.zeros(2))
-    assert support(one)["other"].tolist() == [True] and base_rate(one).tolist() == [0.0]
-    each = [support(one, np.array([item]))["other"].iloc[0] for item in range(3)]
-    assert each == [True, False, False]
-    traces = made_up(5)
-    found = base_rate(traces, count=400)
-    for d in np.flatnonzero(traces.lengths > 1)[:5]:
-        n, top = traces.lengths[d], traces.attention[traces.offsets[d] : traces.offsets[d + 1]].argmax()
-        whole = np.arange(len(traces)) * 0
-        speaks = [
-            support(traces, np.where(np.arange(len(traces)) == d, t, whole))["other"][d] for t in range(n) if t != top
-        ]
-        assert found[d] == pytest.approx(np.mean(speaks), abs=0.1)
-    assert np.isnan(found[traces.lengths == 1]).all()

@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from attn_core.experiments import draws
-from attn_core.experiments.single import distributions, logits_without, other_item, top_items
+from attn_core.experiments.single import distributions, logits_without, top_items
 from attn_core.experiments.tables import table
 from attn_core.traces import Traces
 
@@ -31,11 +30,3 @@ def support(traces: Traces, items: np.ndarray | None = None) -> pd.DataFrame:
         fall_own=np.where(several, fall[np.arange(len(p)), own], np.nan),
         tvd=np.where(several, 0.5 * np.abs(fall).sum(axis=1), np.nan),
     )
-
-
-def base_rate(traces: Traces, count: int = 10, seed: int = 0) -> np.ndarray:
-    """(D,) share of `count` draws of another item than the top one that speak for another class; NaN for n = 1."""
-    top, offsets = top_items(traces)["attention"], np.arange(len(traces) + 1)
-    chances = draws.uniforms(seed, "speaks for", traces.doc_id, offsets, count)  # (count, D)
-    others = [support(traces, other_item(top, traces.lengths, part, "described"))["other"] for part in chances]
-    return np.where(traces.lengths > 1, np.mean(others, axis=0), np.nan)
