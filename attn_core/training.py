@@ -82,7 +82,8 @@ def train(
             model.train()
             total = 0.0
             for rows in batches(training, batch, rng):
-                loss = step(model, training, rows, loss_of, optimiser, device, penalty=penalty, tie=tie, **fixed.get("train", {}))
+                more = {"penalty": penalty, "tie": tie, **fixed.get("train", {})}
+                loss = step(model, training, rows, loss_of, optimiser, device, **more)
                 total += loss if single else loss * len(rows)
                 bar.update()
             model.eval()

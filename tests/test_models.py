@@ -18,7 +18,8 @@ from attn_core.models.classifier import build, from_arrays, real_tokens, to_arra
 from attn_core.models.encoders import ENCODERS, WordTie, reverse_within, waves
 from attn_core.tracing import trace
 
-SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}, "transformer": {"hidden": 4}}
+SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {},
+         "transformer": {"hidden": 4}}  # fmt: skip
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
 
 

@@ -19,7 +19,8 @@ from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS
 from attn_core.tracing import probabilities, trace
 
-SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}, "transformer": {"hidden": 4}}
+SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {},
+         "transformer": {"hidden": 4}}  # fmt: skip
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
 FAST = [encoder for encoder in ENCODERS if encoder != "transformer"]
 CLOSE = {"transformer": 4e-6}

@@ -64,9 +64,8 @@ def test_bytes_that_are_no_text_are_named(tmp_path):
 
 
 def test_neither_recipe_nor_file():
-    with pytest.raises(
-        AttnError, match=r"unknown vectors 'fasttext': neither a recipe \(random, random-50, indomain-300, ppmi-300\) nor a file"
-    ):
+    recipes = r"\(random, random-50, indomain-300, ppmi-300\)"
+    with pytest.raises(AttnError, match=f"unknown vectors 'fasttext': neither a recipe {recipes} nor a file"):
         vectors("fasttext", WORDS)
 
 

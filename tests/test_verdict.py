@@ -61,8 +61,8 @@ def test_colours_follow_the_line(given, colour):
 
 
 def table() -> str:
-    cells = [cell(), cell(corpus="imdb", low=0.6, high=0.7), cell("order", "amazon", "han_rnn", 0.1, 0.2, data="subset"),
-             cell("permutation", "snli", low=0.9, high=1.1)]  # fmt: skip
+    cells = [cell(), cell(corpus="imdb", low=0.6, high=0.7),
+             cell("order", "amazon", "han_rnn", 0.1, 0.2, data="subset"), cell("permutation", "snli", low=0.9, high=1.1)]  # fmt: skip
     return verdict.matrix(pd.DataFrame(cells)).data
 
 
@@ -89,7 +89,8 @@ second.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: t
 told.push(document.activeElement === third);
 let led = 0; addEventListener("click", event => { if (!event.defaultPrevented) led += 1; event.preventDefault(); });
 for (const cell of [first, first]) { point(cell, "pointerdown", "touch"); cell.focus(); cell.click(); told.push(led); }
-point(second, "pointerdown", "mouse"); second.click(); told.push(led, document.querySelectorAll("td a[tabindex='0']").length);
+point(second, "pointerdown", "mouse"); second.click();
+told.push(led, document.querySelectorAll("td a[tabindex='0']").length);
 document.body.dataset.found = told.join();
 """
 
@@ -98,7 +99,8 @@ document.body.dataset.found = told.join();
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_a_browser_tells_on_hover_focus_and_tap(tmp_path):
     """The first tap tells, the second follows the link; a click of a mouse follows it at once; arrows move."""
-    page = f"<!doctype html><body>{table()}<script>{SCRIPT.read_text()}</script><script>onload = () => {{{ACT}}}</script>"
+    page = f"<!doctype html><body>{table()}<script>{SCRIPT.read_text()}</script>"
+    page += f"<script>onload = () => {{{ACT}}}</script>"
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
     with served(tmp_path) as address:
         command = [CHROMIUM, *FLAGS, NO_NETWORK, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]

@@ -407,7 +407,8 @@ def of_curves(corpus: str) -> list[tuple]:
     means = curves.groupby("divergence")[["jsd", "f1_1"]].mean()
     best = means[means["jsd"] >= BEST_FROM]["f1_1"]
     best = curves[curves["divergence"] == (best.idxmax() if len(best) else np.nan)]
-    base, seeds, flat = classifiers(corpus).set_index("seed"), classifiers(corpus)["tvd"], classifiers(corpus, "uniform")
+    base, flat = classifiers(corpus).set_index("seed"), classifiers(corpus, "uniform")
+    seeds = base["tvd"]
     less = [(row.seed, base["f1_1"].get(row.base_seed, np.nan) - row.f1_1) for row in best.itertuples()]
     rows += [(corpus, "dev", "f1_of_adversary", *gap) for gap in less]
     for seed, curve in curves.groupby("seed", sort=False):

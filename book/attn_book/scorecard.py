@@ -173,7 +173,7 @@ BEST_FOUND = "eps_max_jsd, best found"
 """A lower end: where it is low, nothing is refuted."""
 
 WEAK = 0.10
-"""A model whose mean accuracy lies farther below the best encoder of its data set says nothing about attention there."""
+"""A model whose mean accuracy lies farther below the best encoder of its data set says nothing of attention there."""
 
 
 def claims(rows: pd.DataFrame) -> pd.DataFrame:
