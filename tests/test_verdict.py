@@ -62,7 +62,8 @@ def test_colours_follow_the_line(given, colour):
 
 def table() -> str:
     cells = [cell(), cell(corpus="imdb", low=0.6, high=0.7),
-             cell("order", "amazon", "han_rnn", 0.1, 0.2, data="subset"), cell("permutation", "snli", low=0.9, high=1.1)]  # fmt: skip
+             cell("order", "amazon", "han_rnn", 0.1, 0.2, data="subset"),
+             cell("permutation", "snli", low=0.9, high=1.1)]  # fmt: skip
     return verdict.matrix(pd.DataFrame(cells)).data
 
 

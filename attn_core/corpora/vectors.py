@@ -64,8 +64,8 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
     never on the run's seed), 'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see
     ``train``), 'ppmi-300' (see ``count``: the same texts in half a minute), 'imdb_stars-200' and the like for each set
     cut into sentences (see ``word2vec``) or the path of a text file, one word and its numbers a line, blanks
-    between, an optional first line with count and width (fastText, GloVe). Trained vectors are made once, then cached. fingerprint: of the recipe's texts and parameters, or the
-    SHA-256 of the file. Errors: AttnError.
+    between, an optional first line with count and width (fastText, GloVe). Trained vectors are made once, then
+    cached. fingerprint: of the recipe's texts and parameters, or the SHA-256 of the file. Errors: AttnError.
     """
     vocabulary = tuple(vocabulary)
     if recipe in ("random", "random-50"):

@@ -92,8 +92,8 @@ class Grid:
 
     models: (data set, encoder, attention) -> stored runs. means: (*model, measure, statistic, class, bin) -> a row of
     `over_seeds`; theirs: the same with the run's style -> their number. shares: (*model, measure, class, style) -> the
-    share of texts in each bin of `edges`, style 'h' for ours. corpora: none means all. AttnError for a data set that the
-    grid has not, or an epsilon that is not stored.
+    share of texts in each bin of `edges`, style 'h' for ours. corpora: none means all. AttnError for a data set
+    that the grid has not, or an epsilon that is not stored.
     """
 
     def __init__(self, corpora: list[str], epsilon: float = 0.05) -> None:
