@@ -149,15 +149,6 @@ def test_no_interval_is_on_both_sides_of_a_claim(low, high, threshold):
     assert sum(sides) == (not low <= threshold <= high)
 
 
-def test_intervals_are_cut_at_possible_values():
-    rows = pd.DataFrame({"kind": ["claim", "claim", "number"], "statistic": ["", "", "mean"],
-                         "statistic_ours": ["share_above_0.4", "mean", "mean"],
-                         "low": [-0.1, -0.1, -1.5], "high": [1.2, 1.2, 0.3]})  # fmt: skip
-    found = scorecard.clipped(rows)
-    assert found["low"].tolist() == [0.0, -0.1, -1.0] and found["high"].tolist() == [1.0, 1.2, 0.3]
-    assert found["cut"].tolist() == [True, False, True]
-
-
 # ---- verdicts --------------------------------------------------------------------------------------------------------
 
 

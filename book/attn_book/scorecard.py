@@ -30,13 +30,6 @@ COLUMNS = (
 
 STORED = {"jain": derived.of_jain, "serrano": derived.of_serrano, "wiegreffe": derived.of_wiegreffe}
 
-RANGES = {
-    "sig_frac": (0, 1), "share_above_0.4": (0, 1), "median": (0, 1), "q25": (0, 1), "q75": (0, 1), "F1": (0, 1),
-    "accuracy": (0, 1), "micro-F1": (0, 1), "mean": (-1, 1), "std": (0, 1), "mean_binned": (0, np.log(2)),
-    "mean difference": (-2, 2), "test-chosen": (0, 1), "dev-chosen": (0, 1),
-}  # fmt: skip
-"""Values that a statistic can take at all (those of the data have no intervals)."""
-
 FEWEST_IN_BIN = 20
 """Documents of a bin of a figure below which it is not judged (the rule in tolerances.csv)."""
 
@@ -133,20 +126,6 @@ def holds(rows: pd.DataFrame) -> np.ndarray:
     band = np.where(above, rows["ours"] >= target, rows["ours"] <= target)
     number = (rows["ours"] - target).abs() <= rows["tolerance"] + 1e-9
     return np.select([rows["kind"] == "claim", rows["kind"] == "band"], [claim, band], number)
-
-
-def clipped(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with their intervals cut at the values that the number can take, and a column `cut` that says where.
-
-    Student's t knows no bounds: the interval of a share near 1 may reach beyond 1.
-    """
-    bounds = [
-        ((0, 1) if row.statistic_ours.startswith("share") else (-2, 2)) if row.kind == "claim"
-        else RANGES.get(row.statistic, (-np.inf, np.inf)) for row in rows.itertuples()
-    ]  # fmt: skip
-    bottom, top = np.array(bounds, float).reshape(-1, 2).T
-    cut = (rows["low"] < bottom) | (rows["high"] > top)
-    return rows.assign(low=rows["low"].clip(bottom, top), high=rows["high"].clip(bottom, top), cut=cut)
 
 
 # ---- Jain & Wallace's claims -----------------------------------------------------------------------------------------

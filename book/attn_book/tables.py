@@ -110,8 +110,9 @@ def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
 
 
 def table(heads: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
-    """A plain HTML table in a window of its own; everything in it is escaped."""
-    row = lambda tag, cells: "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+    """A plain HTML table in a window of its own; all cells but those that are HTML are escaped."""
+    text = lambda cell: cell.data if isinstance(cell, HTML) else html.escape(str(cell))
+    row = lambda tag, cells: "<tr>" + "".join(f"<{tag}>{text(cell)}</{tag}>" for cell in cells) + "</tr>"
     body = "".join(row("td", line) for line in lines)
     return f'<div class="attn-window"><table><thead>{row("th", heads)}</thead><tbody>{body}</tbody></table></div>'
 

@@ -1,0 +1,60 @@
+"""Long tables that can be sorted and filtered, as on the scorecard; where its rows lead."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from chromium import CHROMIUM, FLAGS, NO_NETWORK, served
+from IPython.display import HTML
+
+from attn_book import build, tables
+from attn_book.reported import reported
+
+SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "rows.js"
+
+
+def test_rows_link_to_pages_that_exist():
+    known = build.pages(Path(__file__).parents[1])
+    assert {page for page in reported("tolerances")["page"].dropna()} <= set(known)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_numbers_sort_by_size_and_empty_cells_last():
+    code = f"""
+        const {{ order, keep }} = require({json.dumps(str(SCRIPT))});
+        const sorted = (texts, sign) => [...texts].sort((a, b) => order(a, b, sign));
+        const texts = ["0.5", "", "−1.2", "16,175", "> 0.20"];
+        const names = ["SST", "bAbI 2", "20 News", "bAbI 1"];
+        console.log(JSON.stringify([sorted(texts, 1), sorted(texts, -1), sorted(names, 1),
+          keep(["a", "b"], {{ 1: "b" }}), keep(["a", "b"], {{ 0: "a", 1: "c" }}), keep(["a"], {{ 0: "" }})]));"""
+    found = json.loads(subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True).stdout)
+    up = ["−1.2", "> 0.20", "0.5", "16,175", ""]
+    assert found[:2] == [up, [*up[3::-1], ""]], "empty cells are last in both directions"
+    assert found[2] == ["20 News", "bAbI 1", "bAbI 2", "SST"] and found[3:] == [True, False, True]
+
+
+def test_a_table_escapes_all_but_what_is_html():
+    text = tables.rows({"a": True, "b": False}, [("<b>", HTML('<a href="x.html">x</a>')), ("-1.2", "")]).data
+    assert "&lt;b&gt;" in text and '<td><a href="x.html">x</a></td>' in text and "<th data-filter>a</th><th>b</th>" in text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_a_browser_sorts_and_filters(tmp_path):
+    lines = [("SST", "0.30"), ("IMDB", "0.10"), ("SST", "0.20")]
+    act = """<script>addEventListener("load", () => {
+      const [set] = document.querySelectorAll("select");
+      document.querySelectorAll("th button")[1].click();
+      set.value = "SST"; set.onchange();
+      const shown = [...document.querySelectorAll("tbody tr")].filter(row => !row.hidden);
+      document.body.dataset.found = shown.map(row => row.cells[1].textContent).join() + "; " +
+        document.querySelector("output").textContent + "; " +
+        document.querySelectorAll("th")[1].getAttribute("aria-sort") + "; " + set.options.length; });</script>"""
+    table = tables.rows({"data set": True, "here": False}, lines).data
+    text = f"<!doctype html><body>{table}<script>{SCRIPT.read_text()}</script>{act}"
+    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    with served(tmp_path) as address:
+        command = [CHROMIUM, *FLAGS, NO_NETWORK, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+        run = subprocess.run([*command, f"{address}/page.html"], capture_output=True, text=True, timeout=60)
+    assert 'data-found="0.20,0.30; 2 of 3 rows; ascending; 3"' in run.stdout, run.stdout[-500:]
