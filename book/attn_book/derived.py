@@ -10,15 +10,11 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
-from attn_book.reported import class_label
 from attn_core import archive, baselines, index
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import attention_bin, frontier, variance
-from attn_core.experiments.echo import permutation_expected
 from attn_core.experiments.guides import SOURCES, guides_of
-from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
 from attn_core.index import HEADLINE_SEEDS, documents, numbers
 from attn_core.measures import bootstrap_interval
@@ -100,32 +96,10 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
         elif rule.measure == "average_length_tokens":
             value = documents(record, "train")[1]
         else:
-            label = None if rule.group == "all" else class_label(rule.corpus, rule.group)
+            label = None if rule.group == "all" else CATALOGUE[rule.corpus].classes.index(rule.group)
             value = documents(record, rule.measure.removesuffix("_size"), label)[0]
         found[rule.id] = float(value)
     return pd.Series(found, dtype=float)
-
-
-def permutation_beside_closed_form() -> pd.DataFrame:
-    """Every stored run of single texts with one logit: corpus, encoder, attention, seed; over its stored documents the
-    mean median change, expected (`experiments.echo.permutation_expected`) and measured (100 permutations); their
-    Spearman correlation over documents and the number of these. Made once and kept in the cache: some seconds."""
-    store = archive.archive_folder()
-    runs = index.runs(corpus=["sst", "imdb", "agnews", "20news"], attention=["tanh", "dot"], source="archive")
-    results = index.results(runs["key"], summaries=False)
-    files = {result.key: result.record["files"].get("traces.parquet", "") for result in results}
-
-    def make() -> pd.DataFrame:
-        rows = []
-        for run in runs[runs["key"].map(files) != ""].itertuples():
-            traces = archive.read(store, run.key).traces
-            expected, measured = permutation_expected(traces), permutation(traces)["median_change"].to_numpy()
-            rows.append((run.corpus, run.encoder, run.attention, run.seed, expected.mean(), measured.mean(),
-                         spearmanr(expected, measured).statistic, len(traces)))  # fmt: skip
-        columns = ["corpus", "encoder", "attention", "seed", "expected", "measured", "spearman", "documents"]
-        return pd.DataFrame(rows, columns=columns)
-
-    return index.kept("permutation-closed-form", "".join(files.values()), make)
 
 
 # ---- Serrano & Smith -------------------------------------------------------------------------------------------------

@@ -55,24 +55,6 @@ def reported(table: str, **where: object) -> pd.DataFrame:
     return rows.copy()
 
 
-def value(table: str, **where: object) -> float:
-    """The one number that fits; AttnError where none or several do."""
-    rows = reported(table, **where)
-    if len(rows) != 1:
-        raise AttnError(f"reported table '{table}' has {len(rows)} rows for {where}; expected one")
-    return float(rows["value"].iloc[0])
-
-
-def class_label(corpus: str, class_name: str) -> int:
-    """The label of a class by its name in the reported tables ('negative' of SST is 0)."""
-    from attn_core.corpora.catalogue import corpus as entry_of
-
-    names = entry_of(corpus).classes
-    if class_name not in names:
-        raise AttnError(f"corpus '{corpus}' has no class '{class_name}'; its classes: {', '.join(names)}")
-    return names.index(class_name)
-
-
 def check_printed(corpora: list[str], paper: str = "jain") -> None:
     """AttnError where a data set has no scored numbers of a paper: tables compare, so they need both."""
     known = sorted(reported("tolerances", paper=paper)["corpus"].unique())
