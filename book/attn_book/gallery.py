@@ -16,7 +16,7 @@ from IPython.display import HTML
 from attn_book import tables
 from attn_book.page import minus
 from attn_book.reported import APRIL_RUN, FINAL_RUN, reported
-from attn_book.words import ATTENTION_NAMES, ENCODERS, SETS, bounds, number, seeds_in_words, told
+from attn_book.words import ATTENTION_NAMES, ENCODERS, SETS, bounds, number, seeds_in_words
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.experiments import ATTENTION_BINS, edges

@@ -8,10 +8,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from attn_book import across, words
 from attn_book.words import ENCODER_NAMES
 from attn_core.archive import Result
-from attn_core.index import difference, parts_of
+from attn_core.index import difference
 from attn_core.runs import SEEDS, from_dict
 
 WEAK = 0.10
@@ -52,29 +51,3 @@ def below_the_best(models: dict[str, list[float]]) -> list[str]:
     """Encoders whose mean accuracy lies more than WEAK below the best encoder's; models: encoder -> accuracies."""
     means = {encoder: np.mean(accuracies) for encoder, accuracies in models.items()}
     return [encoder for encoder, mean in means.items() if mean < max(means.values()) - WEAK]
-
-
-def untrained(found: list[Result], margin: float = 0.05) -> str:
-    """Models with runs whose test accuracy is at most `margin` above the share of the largest class, in words."""
-    groups: dict[tuple, list[tuple[float, float]]] = {}
-    for result in found:
-        run, parts = result.record["run"], parts_of(result.record, "test")
-        classes = np.sum([part["per_class"] for part in parts], axis=0)
-        groups.setdefault((run["corpus"], run["encoder"], run["attention"]), []).append(
-            (result.record["accuracy"], classes.max() / classes.sum())
-        )
-    told = []
-    for (corpus, *model), pairs in groups.items():
-        accuracy, majority = np.array(pairs).T
-        low = int((accuracy <= majority + margin).sum())
-        if low:
-            ran = (
-                f"accuracy {accuracy.min():.2f} to {accuracy.max():.2f}"
-                if len(pairs) > 1
-                else f"accuracy {accuracy[0]:.2f}"
-            )
-            told.append(
-                f"{corpus}, {across.model_name(*model)} ({low} of {words.seeds_in_words(len(pairs))}, {ran}; "
-                f"largest class {majority.mean():.2f})"
-            )
-    return "; ".join(told) or "none"

@@ -67,11 +67,6 @@ def seeds_in_words(count: int, most: int | None = None) -> str:
     return f"{count} to {most} seeds" if most not in (None, count) else f"{count} seed{'' if count == 1 else 's'}"
 
 
-def told_seeds_of(name: str, seeds: list[int]) -> str:
-    """'imdb (seeds 10, 50)'."""
-    return f"{name} (seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))})"
-
-
 def listed(names: Iterable[str]) -> str:
     """Names with commas; 'none' for none."""
     return ", ".join(names) or "none"
