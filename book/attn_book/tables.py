@@ -151,7 +151,7 @@ def _record_lines(rows: pd.DataFrame) -> list[tuple[str, str]]:
                   "added when runs of their model were stored"),
         ("Holds", f"{(there['verdict'] == 'reproduced').sum()} of {(there['verdict'] != 'not rerun').sum()} judged; "
                   f"a claim by its {1 - LEVEL:.0%} interval, a number by its tolerance"),
-        ("Also trained", f"{(runs['variant'] != '').sum()} runs that vary something: see the record's page on robustness"),
+        ("Also trained", f"{(runs['variant'] != '').sum()} runs that vary something: see robustness, in the record"),
     ]  # fmt: skip
 
 
