@@ -76,6 +76,9 @@ def test_every_cell_tells_and_leads_to_its_page():
     assert "hardly reads this text" in links["jain/04-2-1-permutation"] and "dealt anew 0.00" in text
     first, second = re.findall(r'title="(?:SST|IMDB), mean.*?--a: (\d+)%; --b: (\d+)%', text)
     assert int(first[1]) < 50 < int(second[0]), "to the right of the line where attention does what is asked"
+    one = pd.DataFrame([cell(low=np.nan, high=np.nan, mean=0.4, n_seeds=1)])
+    alone = verdict.drawn(next(one.itertuples()), 0.2)
+    assert "--a: 26%; --b: 26%" in alone and "0.40 (no interval); one seed" in alone
     assert text.index("BiLSTM</th>") < text.index("HAN with GRU</th>")
 
 

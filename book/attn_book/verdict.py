@@ -207,7 +207,7 @@ def matrix(found: pd.DataFrame) -> HTML:
             title = f"<span>{html.escape(PAPERS[paper])}</span>"
             body += f'<tr class="{paper}"><th colspan="{1 + len(names)}">{title}</th></tr>'
         mine = found[found["test"] == key]
-        reach = pd.concat([test.line - mine["low"], mine["high"] - test.line]).max()
+        reach = mine[["low", "high", "mean"]].sub(test.line).abs().max(axis=None)
         row = "".join(drawn(at[key, name], reach) if (key, name) in at else "<td></td>" for name in names)
         small = f"<small>line {test.line:{'.0%' if '%' in test.form else 'g'}}</small>"
         body += f'<tr><th scope="row">{test.asks}{small}</th>{row}</tr>'
@@ -222,7 +222,8 @@ def drawn(row, reach: float) -> str:
     """One cell of `matrix`; reach: how far the intervals of its line of cells go from the test's line."""
     test = TESTS[row.test]
     scale = (48 if test.good == "above" else -48) / reach
-    a, b = sorted(50 + scale * (end - test.line) for end in (row.low, row.high))
+    ends = (row.low, row.high) if np.isfinite(row.low) else (row.mean, row.mean)
+    a, b = sorted(50 + scale * (end - test.line) for end in ends)
     return (f'<td class="side-{row.colour}"><a href="{test.page}.html" title="{html.escape(told(row))}">'
             f'{number(row.mean, test.form).replace("-", "−")}<i style="--a: {a:.0f}%; --b: {b:.0f}%"></i>'
             f'<span class="visually-hidden">{LEGEND[row.colour]}</span></a></td>')  # fmt: skip
