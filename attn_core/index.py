@@ -206,6 +206,22 @@ def side(rows, threshold: float | pd.Series, fewest: int = HEADLINE_SEEDS) -> pd
     return pd.Series(found, index=rows.index, dtype=object) if isinstance(rows, pd.DataFrame) else str(found)
 
 
+LOSSES_ALIKE = 0.001
+"""Two trainings of a seed count as one while their losses lie this close: rounding differs from version to version."""
+
+
+def same_training(first: archive.Result, second: archive.Result) -> bool:
+    """Whether two results hold checkpoints of one training: their losses are `LOSSES_ALIKE` after every epoch.
+
+    A seed that was trained twice is two models where rounding led them apart; a difference of their numbers is then no
+    effect of the field in which they differ.
+    """
+    losses = [[epoch["loss"] for epoch in result.record.get("history", ())] for result in (first, second)]
+    return len(losses[0]) == len(losses[1]) and all(
+        abs(one - other) <= LOSSES_ALIKE for one, other in zip(*losses, strict=True)
+    )
+
+
 def difference(run: Run) -> tuple[tuple[str, object], ...]:
     """The (field, value) pairs in which a run differs from the standard run of its data set, model and seed."""
     attention = "tanh" if run.attention == "given" else run.attention  # weights are given by a guide alone, see Run

@@ -14,7 +14,7 @@ from test_extending import ROOT, examples
 from tiny_runs import called
 
 from attn_book.wiegreffe.runs import gather
-from attn_core import archive, packing, runs, seeds, user_code
+from attn_core import archive, index, packing, runs, user_code
 from attn_core.corpora import catalogue, encode, encoding
 from attn_core.errors import AttnError
 from attn_core.models import attention, encoders
@@ -265,10 +265,10 @@ def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, mo
     for result in foreign:
         packing.pack_run(runs.from_dict(result.record["run"]))
         assert obtain(runs.from_dict(result.record["run"]), traces=False).source == "archive"
-    assert len(seeds.stored_summaries()) == 3
+    assert len(index.runs(source="archive", variant="any")) == 3
     del catalogue.CATALOGUE["weather"], encoding.PREPARE["weather"]
     runs.ENCODERS = runs.ENCODERS[:-1]
-    assert [result.key for result in seeds.stored_summaries()] == [Run("sst").key]
+    assert index.runs(source="archive", variant="any")["key"].tolist() == [Run("sst").key]
     assert len(gather(["planted", "weather"])) == 0
     for command in (["archive", "verify"], ["scorecard"], ["archive", "list"]):
         status, out, _ = called(monkeypatch, capsys, *command)

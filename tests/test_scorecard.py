@@ -17,20 +17,6 @@ from attn_core import experiments
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
 from attn_core.runs import ATTENTIONS, ENCODERS, HIERARCHICAL, SEEDS
-from attn_core.seeds import book_seeds, paired_difference
-
-
-def test_paired_difference_pairs_by_seed():
-    first = pd.DataFrame({"seed": [2, 1, 3, 4], "value": [2.0, 1.0, 9.0, 4.0]})
-    second = pd.DataFrame({"seed": [1, 2, 4], "value": [0.5, 1.5, 3.5]})
-    found = paired_difference(first, second)
-    assert found["mean"] == 0.5 and found["n_seeds"] == 3 and found["low"] == pytest.approx(0.5)
-
-
-def test_generated_corpora_get_one_seed():
-    assert len(book_seeds("planted", 5)) == 1 and len(book_seeds("sst", 5)) == 5
-    with pytest.raises(AttnError, match="between 1 and 9"):
-        book_seeds("sst", 10)
 
 
 def test_the_papers_numbers_under_our_names():

@@ -3,13 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
-from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of
+from wiegreffe_results import CURVE, adversary_of, curve, guide_run, result_of
 
-from attn_book import weak
 from attn_book.wiegreffe import runs as wiegreffe_runs
 from attn_core.experiments.guides import SOURCES
-from attn_core.index import difference
-from attn_core.runs import Run, from_dict
+from attn_core.runs import Run
 
 
 def test_roles():
@@ -37,15 +35,6 @@ def test_roles():
     assert role(small) == "base" and role(replace(small, base=small, divergence=0.1)) == "adversary", (
         "generated sets have knobs"
     )
-
-
-def test_guided_runs_and_adversaries_are_no_standard_runs():
-    """And no variant of one field either, by which causes are looked for."""
-    for result in [*guided(count=1), *curve(count=1)]:
-        run = from_dict(result.record["run"])
-        wanted = run.base is None and run.words == "text"
-        assert weak.is_standard(result) == wanted
-        assert wanted or (run.words, run.base) == ("position", None) or len(difference(run)) > 1
 
 
 def test_the_best_adversary_is_the_highest_f1_from_a_jsd_of_0_4():

@@ -12,10 +12,9 @@ from attn_book.derived import COUNTED, of_runs
 from attn_book.reported import reported
 from attn_book.scorecard import holds, values
 from attn_core import archive, index
-from attn_core.index import over_seeds
+from attn_core.index import over_seeds, same_training
 from attn_core.measures import INTERVAL_SEEDS
 from attn_core.runs import SEEDS
-from attn_core.seeds import same_training
 
 CONTROLS = ("premise", "rounding")
 """What makes a control of a data set, not a cause of anything."""
