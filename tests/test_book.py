@@ -66,8 +66,7 @@ def test_html_holds_numbers_figures_folds_and_gaps(miniature):
     gappy = (miniature / "_build" / "html" / "gappy.html").read_text()
     assert gappy.count("mathjax-tex-svg.mjs") == 1, "a formula on it"
     assert "run sst-lstm-tanh-2 is absent" in gappy and 'id="fig-gappy"' in gappy
-    assert "run beside a picture is absent" in gappy and gappy.count('id="fig-both"') == 1
-    assert gappy.count("4321") == 1, "in the code, but not as the text of a last expression"
+    assert "run of another cell is absent" in gappy
     written = (miniature / "_build" / "html").glob("*.html")
     assert not any("Traceback (most recent" in path.read_text() for path in written)
 

@@ -265,7 +265,6 @@ def test_convert_puts_the_guard_behind_the_parameters(tmp_path):
 
 def test_execute_with_other_parameters(tmp_path):
     code = "from attn_book.page import gap, glue\nglue(n=n, eps=epsilon, bins=bins, m='-1 `x-2 = -3`, 4-5')"
-    code += "\nglue(both=['a', 'b (-0.2)'])"
     code += "\ngap('run x', 'run <y>')"
     code += "\nimport pandas\ncells = pandas.DataFrame({'gap': ['10% (-0.2% to 0.3%) *', '<code>-1</code>']})"
     row = "| {ref}`-1 (-2 to 3) <fig-1>` | `-2` -4 to 5 |"
@@ -279,7 +278,6 @@ def test_execute_with_other_parameters(tmp_path):
         "(0.0, 1.0)",
         "'−1 `x-2 = -3`, 4-5'",
     ]
-    assert outputs(path, "application/papermill.record/text/markdown") == ["- a\n- b (−0.2)"], "a list for glue:md"
     assert "<p>run &lt;y&gt;</p>" in outputs(path, "text/html")[0]
     table = outputs(path, "text/html")[1]
     assert "margin: -1px" in table and "<td" in table and "<code>-1</code>" in table
@@ -321,16 +319,3 @@ def test_a_failing_cell_is_one_line(tmp_path):
         build.execute("tiny", None, tmp_path / "done.ipynb", tmp_path)
     assert "\n" not in str(error.value) and not (tmp_path / "done.ipynb").exists()
     assert (tmp_path / "_build" / "failed" / "tiny.ipynb").is_file()
-
-
-def test_a_figure_cell_keeps_one_figure(tmp_path):
-    """A gap box beside a picture moves to a cell of its own, else two figures would share one label."""
-    code = (
-        "---\nmystnb:\n  figure: {name: fig-a, caption: A}\n---\nimport matplotlib.pyplot as plt\n"
-        "from attn_book.page import gap\ngap('run x')\nplt.plot([1, 2])\nplt.show()"
-    )
-    path = write_page(tmp_path)
-    path.write_text(path.read_text() + "```{code-cell} ipython3\n" + code + "\n```\n")
-    cells = json.loads(build.execute("tiny", None, tmp_path / "a.ipynb", tmp_path).read_text())["cells"]
-    kinds = [[list(o["data"])[0] for o in cell["outputs"]] for cell in cells if cell.get("outputs")]
-    assert kinds == [["image/png"], ["text/html"]]

@@ -273,16 +273,10 @@ def _write(notebook, target: Path) -> Path:
 
 
 def tidy(notebook):
-    """An executed notebook fit to publish: no paths of this machine, minus signs, one numbered figure per figure cell.
-
-    MyST-NB wraps every display of a cell that declares a figure into a figure of the same name. Where such a cell
-    displays more (a gap box beside the picture), the rest moves to a cell of its own behind it. The bare text of the
-    cell's last expression (`Text(0.5, 0, 'x')`) is dropped there.
+    """An executed notebook fit to publish: no paths of this machine, minus signs in shown tables and texts.
 
     In HTML tables, which scroll, spaces within intervals, within rows of shares and before a star do not break.
     """
-    from nbformat import v4
-
     for key in ("input_path", "output_path", "environment_variables", "exception"):
         notebook.metadata.papermill.pop(key, None)
     tied = lambda text: TIED.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), minus(text))
@@ -291,20 +285,6 @@ def tidy(notebook):
             data["text/markdown"] = minus(data["text/markdown"])
         if "<table" in data.get("text/html", ""):
             data["text/html"] = NOT_TEXT.sub(lambda part: part[0] if part[1] else tied(part[0]), data["text/html"])
-    cells = []
-    for cell in notebook.cells:
-        cells.append(cell)
-        if "figure" not in cell.metadata.get("mystnb", {}):
-            continue
-        shown = [o for o in cell.outputs if "data" in o and "scrapbook" not in o.metadata]
-        pictures = [o for o in shown if any(kind.startswith("image/") for kind in o.data)]
-        rest = [o for o in shown if o is not (pictures or shown)[0]]
-        cell.outputs = [o for o in cell.outputs if not any(o is other for other in rest)]
-        rest = [o for o in rest if o.output_type != "execute_result" or set(o.data) != {"text/plain"}]
-        if rest:
-            tags = {"tags": ["remove-input"]}
-            cells.append(v4.new_code_cell("# outputs only", outputs=rest, metadata=tags, id=f"{cell.id}-rest"))
-    notebook.cells = cells
     return notebook
 
 

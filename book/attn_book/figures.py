@@ -3,8 +3,6 @@
 A figure is inline SVG under a title that says its message and over a caption of at most 150 characters: text takes the
 page's font, colours follow its theme. One colour per encoder and per paper in the whole book. Figures are 4.8 inches
 wide, so that 10.5 points are 11 px on a phone and 16 px on a desk.
-
-Below "first edition": figures of the pages that are not rewritten yet. They go with these.
 """
 
 import html
@@ -16,7 +14,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from attn_book.words import ENCODERS, SETS
 from attn_core.errors import AttnError
@@ -306,99 +303,3 @@ def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> list[str]:
     ax.text(first.own, -0.5, "attention", color=INK, weight="bold", ha="left" if left else "right")
     ax.text(right + 0.12 * reach, -0.5, "difference", color=QUIET)
     return [f"{c} {n}" for c, n in zip(rows["corpus"], rows["encoder"], strict=True)]
-
-
-# ---- first edition ---------------------------------------------------------------------------------------------------
-
-CLASS_COLOURS = ("#4b3f8f", "#d95f02", "#1b9e77")
-OURS, PAPER, CONTROL = "#1f4e79", "#7f7f7f", "#b8860b"
-WIDTH = 6.4
-
-plt.rcParams.update(
-    {
-        "figure.dpi": 110,
-        "savefig.dpi": 160,
-        "savefig.bbox": "tight",
-        "font.size": 11,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.titlesize": 11,
-        "legend.frameon": False,
-        "legend.fontsize": 9.5,
-    }
-)
-
-
-def canvas(columns: int = 1, height: float = 3.2, rows: int = 1, **options) -> tuple[Figure, np.ndarray]:
-    """A figure of the book's width and its axes as an array (rows, columns)."""
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(WIDTH, height), squeeze=False, constrained_layout=True, **options
-    )
-    return figure, axes
-
-
-def author_handle(marker: str, text: str) -> Line2D:
-    """Legend entry of the authors' values: an open marker."""
-    return Line2D([], [], linestyle="none", marker=marker, markerfacecolor="white", markeredgecolor="black", label=text)
-
-
-def interval_panels(
-    axes: np.ndarray,
-    rows: pd.DataFrame,
-    series: dict[str, tuple[str, str]] | None = None,
-    theirs: dict[str, tuple[str, str]] | None = None,
-    fewest: int = 5,
-    legend: bool = True,
-) -> None:
-    """Means with intervals in panels side by side that share their lines: a table with one column per panel.
-
-    rows: panel, label, mean, low, high, n_seeds, and a column for each key of `theirs`; NaN is not drawn, so that a
-    line may hold the authors' values alone. axes: as many as there are panels; lines and panels come in order of
-    appearance. series: value of a column series -> (colour, marker); the series of a line stand below each other.
-    theirs: column -> (marker, name) of the authors' values. Fewer than `fewest` seeds: an open point, without interval.
-    legend: above the whole figure.
-    """
-    labels, panels = list(dict.fromkeys(rows["label"])), list(dict.fromkeys(rows["panel"]))
-    series, kinds = series or {"": (OURS, "o")}, rows["series"] if "series" in rows else pd.Series("", rows.index)
-    step = 0.72 / len(series)
-    lift = 0.18 if len(series) == 1 and theirs else 0.0  # so that neither ours nor theirs hides the other
-    for ax, panel in zip(axes, panels, strict=True):
-        for row, kind in zip(rows[rows["panel"] == panel].itertuples(), kinds[rows["panel"] == panel], strict=True):
-            colour, marker = series[kind]
-            y = labels.index(row.label) + (list(series).index(kind) - (len(series) - 1) / 2) * step
-            if np.isfinite(row.mean):
-                if row.n_seeds >= fewest:
-                    ax.plot(
-                        [row.low, row.high], [y + lift, y + lift], color=colour, linewidth=2.2, solid_capstyle="round"
-                    )
-                face = colour if row.n_seeds >= fewest else "white"
-                ax.plot(row.mean, y + lift, marker, color=colour, markerfacecolor=face, markersize=5.5)
-            for column, (shape, _) in (theirs or {}).items():
-                ax.plot(
-                    getattr(row, column), y - lift, shape, markerfacecolor="none", markeredgecolor="black", markersize=5
-                )
-        ax.set_title(panel)
-        ax.hlines(
-            np.arange(len(labels) - 1) + 0.5, 0, 1, transform=ax.get_yaxis_transform(), color="0.9", linewidth=0.7
-        )
-        ax.tick_params(axis="y", length=0)
-        ax.set_yticks(range(len(labels)), labels if ax is axes[0] else [""] * len(labels))
-        ax.set_ylim(len(labels) - 0.4, -0.6)
-    if not legend:
-        return
-    names = {kind: kind or "ours, mean and 95 % interval" for kind in series}
-    handles = [Line2D([], [], color=c, marker=m, markersize=5.5, label=names[kind]) for kind, (c, m) in series.items()]
-    if (rows["n_seeds"].between(1, fewest - 1) & rows["mean"].notna()).any():
-        handles.append(
-            Line2D(
-                [],
-                [],
-                linestyle="none",
-                marker="o",
-                color=OURS,
-                markerfacecolor="white",
-                label=f"fewer than {fewest} seeds",
-            )
-        )
-    handles += [author_handle(shape, text) for shape, text in (theirs or {}).values()]
-    axes[0].get_figure().legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9)

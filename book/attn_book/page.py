@@ -58,20 +58,16 @@ def glue(**values: object) -> None:
     """Name numbers (or words) for the prose: `glue(tau=0.38)`, then {glue:text}`tau:.2f` in the text.
 
     The same record that `myst_nb.glue(…, display=False)` leaves, without importing Sphinx into the reader's kernel;
-    NumPy scalars become plain numbers, so that a format such as `:.2f` works. A list of texts becomes a bulleted list,
-    for the directive glue:md. In texts the signs of numbers become minus signs.
+    NumPy scalars become plain numbers, so that a format such as `:.2f` works. In texts the signs of numbers become
+    minus signs.
     """
     from IPython.display import display
 
     prefix = "application/papermill.record/"
     for name, value in values.items():
+        plain = minus(value) if isinstance(value, str) else value.item() if hasattr(value, "item") else value
         record = {"scrapbook": {"name": name, "mime_prefix": prefix}}
-        if isinstance(value, list):
-            data = {f"{prefix}text/markdown": "\n".join(f"- {minus(text)}" for text in value)}
-        else:
-            plain = minus(value) if isinstance(value, str) else value.item() if hasattr(value, "item") else value
-            data = {f"{prefix}text/plain": repr(plain)}
-        display(data, metadata=record, raw=True)
+        display({f"{prefix}text/plain": repr(plain)}, metadata=record, raw=True)
 
 
 class Outdated(AssertionError):
@@ -110,7 +106,7 @@ def gap(*lines: str) -> None:
     """Show a gap box: what is not there and what would fill it. The build lists all gap boxes at its end.
 
     Call it once per cell with all that is missing (`gap(*absent)`; nothing missing shows nothing). AttnErrors may be
-    passed as they are. What follows a line break in a text is folded away under its first line.
+    passed as they are.
     """
     from IPython.display import display
 
@@ -121,14 +117,7 @@ def gap(*lines: str) -> None:
 
 def gap_box(texts: list[str]) -> dict:
     """A gap box as a display: its data in two forms, and its lines in the metadata, from which builds list them."""
-    parts = [text.partition("\n") for text in texts]
-    body = "".join(
-        f"<details><summary>{html.escape(first)}</summary>{html.escape(rest)}</details>"
-        if rest
-        else f"<p>{html.escape(first)}</p>"
-        for first, _, rest in parts
-    )
-    texts = [f"{first}; {rest}" if rest else first for first, _, rest in parts]
+    body = "".join(f"<p>{html.escape(text)}</p>" for text in texts)
     box = f'<div class="admonition attn-gap"><p class="admonition-title">Not in the archive</p>{body}</div>'
     data = {"text/html": box, "text/plain": "\n".join(f"[gap] {text}" for text in texts)}
     return {"data": data, "metadata": {"attn": {"gap": texts}}}

@@ -8,17 +8,12 @@ import numpy as np
 from attn_core.corpora.vectors import KNOWN_FILES
 from attn_core.measures import LN2
 
-ENCODER_NAMES = {
-    "lstm": "BiLSTM", "cnn": "CNN", "average": "Average", "none": "no encoder",
-    "han_rnn": "HANrnn", "han_conv": "HANconv", "han_none": "HANnoenc",
-    "flan_rnn": "FLANrnn", "flan_conv": "FLANconv", "flan_none": "FLANnoenc",
-}  # fmt: skip
 ENCODERS = {
     "lstm": "BiLSTM", "cnn": "CNN", "average": "no context", "transformer": "transformer", "none": "no encoder",
     "han_rnn": "HAN with GRU", "han_conv": "HAN with convolutions", "han_none": "HAN without encoder",
     "flan_rnn": "FLAN with GRU", "flan_conv": "FLAN with convolutions", "flan_none": "FLAN without encoder",
 }  # fmt: skip
-"""The encoders as the second edition's pages call them; ENCODER_NAMES are those of the first."""
+"""The encoders as people call them."""
 
 SETS = {
     "sst": "SST", "imdb": "IMDB", "agnews": "AG News", "20news": "20 News", "babi_1": "bAbI 1", "babi_2": "bAbI 2",
