@@ -118,10 +118,6 @@ def dots(
     return order
 
 
-WITNESSES = ("sst", "imdb", "agnews", "20news", "amazon", "imdb_stars")
-"""Data sets of single texts whose runs keep documents of five seeds for three encoders."""
-
-
 def plain_names(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with HANs under the encoder that they are built of; other models of their data sets left out."""
     known = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average", "lstm": "lstm", "cnn": "cnn",

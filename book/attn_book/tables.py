@@ -7,7 +7,7 @@ import pandas as pd
 from IPython.display import HTML
 
 from attn_book.page import minus
-from attn_book.words import ENCODERS, SETS, number
+from attn_book.words import ENCODERS, SETS, in_words, number
 from attn_core import index
 from attn_core.measures import LEVEL
 
@@ -101,7 +101,7 @@ def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
              "verdict")  # fmt: skip
     lines = [
         (row.item, SETS[row.corpus], "" if row.group == "all" else row.group, ENCODERS.get(row.encoder_ours, ""),
-         f"{row.measure}, {row.statistic}", number(row.reported, ".2f"), number(row.ours, ".2f"),
+         f"{in_words(row.measure)}, {in_words(row.statistic)}", number(row.reported, ".2f"), number(row.ours, ".2f"),
          "" if pd.isna(row.low) else f"{number(row.low, '.2f')} to {number(row.high, '.2f')}",
          "" if pd.isna(row.tolerance) else f"{row.tolerance:g}", row.n_seeds, row.unjudged or row.verdict)
         for row in there.itertuples()

@@ -1,7 +1,6 @@
 """Names and numbers as pages write them: models, intervals, seeds, lists."""
 
 from ast import literal_eval
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -62,11 +61,6 @@ def seeds_in_words(count: int, most: int | None = None) -> str:
     return f"{count} to {most} seeds" if most not in (None, count) else f"{count} seed{'' if count == 1 else 's'}"
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names with commas; 'none' for none."""
-    return ", ".join(names) or "none"
-
-
 OPTIONS = {
     ("vocabulary_from", "all"): "vocabulary from all splits",
     ("source", "files"): "questions from the official files",
@@ -106,11 +100,3 @@ def variant_name(variant: str) -> str:
 def in_words(name: str) -> str:
     """A measure or statistic of the rules in words."""
     return WORDS.get(name, name.replace("_", " "))
-
-
-def model_of(row) -> str:
-    """Encoder and attention of a row of the scorecard in words; '' for counts of the data."""
-    if not isinstance(row.encoder, str):
-        return ""
-    names = [ENCODERS[name] for name in row.encoder.split("-")]
-    return f"{' − '.join(names)}, {ATTENTION_NAMES[row.attention]}"
