@@ -36,7 +36,6 @@ def private_cache(tmp_path, monkeypatch):
 def stored(monkeypatch):
     """Makes the given results all that the archive and the index of numbers hold: stored(*lists of results)."""
     from attn_book import derived
-    from attn_book.wiegreffe import runs as wiegreffe
 
     def hold(*parts):
         held = {}
@@ -48,12 +47,10 @@ def stored(monkeypatch):
         monkeypatch.setattr(index, "_everything", lambda: tables)
         monkeypatch.setattr(archive, "read", lambda store, key, whole=True: held[key])
         derived.searched_once.cache_clear()
-        wiegreffe.searched_once.cache_clear()
         return list(held.values())
 
     yield hold
     derived.searched_once.cache_clear()
-    wiegreffe.searched_once.cache_clear()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from test_extending import ROOT, examples
 from tiny_runs import called
 
-from attn_book.wiegreffe.runs import gather
+from attn_book import derived
 from attn_core import archive, index, packing, runs, user_code
 from attn_core.corpora import catalogue, encode, encoding
 from attn_core.errors import AttnError
@@ -269,7 +269,7 @@ def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, mo
     del catalogue.CATALOGUE["weather"], encoding.PREPARE["weather"]
     runs.ENCODERS = runs.ENCODERS[:-1]
     assert index.runs(source="archive", variant="any")["key"].tolist() == [Run("sst").key]
-    assert len(gather(["planted", "weather"])) == 0
+    assert len(derived.classifiers(["planted", "weather"])) == 0
     for command in (["archive", "verify"], ["scorecard"], ["archive", "list"]):
         status, out, _ = called(monkeypatch, capsys, *command)
         assert status == 0

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from attn_core.corpora import encode, generated
 from attn_core.corpora.text import END, START, UNKNOWN
 from attn_core.errors import AttnError
+from attn_core.runs import Run
 
 SMALL = dict(n_train=60, n_dev=20, n_test=20)
 
@@ -153,3 +154,39 @@ def test_context_leaves_no_single_telling_cue():
 def test_impossible_knobs_are_refused(options, message):
     with pytest.raises(AttnError, match=message):
         encode("planted", **options)
+
+
+def test_silent_documents_of_class_0_hold_no_cue():
+    data = encode("planted", silent=1, evidence=3, n_train=50, n_dev=10, n_test=20, shortest=20, longest=40)
+    for split, documents in data.splits.items():
+        per_document = np.add.reduceat(data.evidence[split].astype(int), documents.offsets[:-1])
+        assert (per_document == np.where(documents.labels == 1, 3, 0)).all()
+    assert encode("planted").fingerprint == encode("planted", silent=0).fingerprint
+    with pytest.raises(AttnError, match="silent must be 0 or 1"):
+        encode("planted", silent=2)
+
+
+def test_long_generated_documents_and_uniform_weights_are_traced_without_deletions():
+    from attn_core import standard
+    from attn_core.models import classifier
+
+    data = encode(
+        "planted",
+        n_train=4,
+        n_dev=4,
+        n_test=2,
+        shortest=standard.LONGEST_DELETED + 1,
+        longest=standard.LONGEST_DELETED + 1,
+    )
+    vectors = np.random.default_rng(0).normal(size=(len(data.vocabulary), 6)).astype(np.float32)
+    arrays = classifier.to_arrays(classifier.build("average", "tanh", vectors))
+    traces = standard.read(Run("planted", "average"), arrays, data, "cpu", False)
+    assert traces.leave_one_out is None and traces.gradient is not None
+    short = encode("planted", n_train=4, n_dev=4, n_test=2)
+    vectors = np.random.default_rng(0).normal(size=(len(short.vocabulary), 6)).astype(np.float32)
+    arrays = classifier.to_arrays(classifier.build("average", "tanh", vectors))
+    assert standard.read(Run("planted", "average"), arrays, short, "cpu", False).leave_one_out is not None
+    arrays = classifier.to_arrays(classifier.build("average", "uniform", vectors))
+    assert standard.read(Run("planted", "average", "uniform"), arrays, short, "cpu", False).leave_one_out is None, (
+        "equal weights rank nothing"
+    )

@@ -205,3 +205,15 @@ def test_the_books_grids_of_wiegreffe_and_pinter_use_bases_of_the_books_grids():
     pairs = [run for run in grids["guides"] if run.base is not None and run.base.family == "text"]
     assert pairs and all(run.base.seed == run.seed for run in pairs)
     assert {run.base for run in grids["adversaries"]} == {Run(corpus) for corpus in ("sst", "20news", "agnews", "imdb")}
+
+
+def test_the_sweep_files_plan_every_test():
+    from attn_book import derived
+
+    kinds = {(run.corpus, run.encoder, run.attention, run.guide, run.words, run.divergence is not None)
+             for run in derived.planned()}  # fmt: skip
+    for corpus in ("sst", "imdb", "agnews", "20news"):
+        assert {(corpus, "lstm", "tanh", "", "text", False), (corpus, "lstm", "uniform", "", "text", False),
+                (corpus, "lstm", "tanh", "", "text", True), (corpus, "average", "given", "own", "text", False),
+                (corpus, "average", "given", "own", "rank", False)} <= kinds  # fmt: skip
+        assert derived.planned_pairs()[corpus] == 9

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 from scorecard_runs import whole
 
-from attn_book.wiegreffe import runs as wiegreffe_runs
 from attn_core.archive import Result
 from attn_core.runs import SEEDS, Run, as_dict
 
@@ -108,8 +107,3 @@ def guided(corpus="sst", count=5, **levels) -> list[Result]:
                 result_of(guide_run(corpus, source, seed), level + e) for seed, e in zip(SEEDS, noise, strict=False)
             ]
     return found
-
-
-def runs_of(*parts):
-    """The tidy table of several lists of results."""
-    return wiegreffe_runs.table([result for part in parts for result in part])

@@ -1,1 +1,0 @@
-"""Wiegreffe & Pinter's pages: their runs, tables, curves, figures and targets."""
