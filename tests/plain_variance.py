@@ -43,12 +43,3 @@ def belongs(weights, size):
     above = sum(1 for w in weights if w > last)
     tied = sum(1 for w in weights if w == last)
     return [1.0 if w > last else (size - above) / tied if w == last else 0.0 for w in weights]
-
-
-def quartiles(table, column, predicted, bottom, top):
-    """(n, q25, median, q75) of the documents of a class (-1: all) whose largest weight lies in [bottom, top)."""
-    values = [
-        row[column] for row in table.to_dict("records")
-        if (predicted == -1 or row["predicted"] == predicted) and bottom <= min(row["max_attention"], 1 - 1e-12) < top
-    ]  # fmt: skip
-    return (len(values), *np.quantile(values, [0.25, 0.5, 0.75])) if values else None

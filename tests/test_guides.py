@@ -114,14 +114,6 @@ def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
     assert before.loc["adversary − uniform", "lies"] == "below", "five adversaries are judged"
 
 
-def test_sources_over_seeds():
-    table = guides.over_seeds(pd.concat([scores_of(corpus="imdb"), scores_of({"own": None})]))
-    assert list(table["source"][:4]) == ["uniform", "trained", "own", "adversary"] and table["corpus"].iloc[0] == "imdb"
-    row = table[(table["corpus"] == "sst") & (table["source"] == "uniform")].iloc[0]
-    assert row["mean"] == pytest.approx(0.8) and row["low"] < 0.8 < row["high"] and row["n_seeds"] == 5
-    area = guides.over_seeds(scores_of(), "auc").set_index("source")["mean"]
-    assert area["own, rank"] == pytest.approx(0.5) and area["own"] == pytest.approx(0.9)
-
 
 def test_without_runs_there_are_tables_without_rows():
     none = scores_of().iloc[:0]

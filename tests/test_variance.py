@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_core.errors import AttnError
-from attn_core.experiments import ATTENTION_BINS, variance
+from attn_core.experiments import variance
 from attn_core.measures import LN2
 
 COLUMNS = ["doc_id", "predicted", "max_attention", "jsd", "tvd", "overlap"]
@@ -108,17 +108,3 @@ def test_median_mean_and_maximum_over_seeds():
         expected = [np.median(values), np.mean(values), max(values)]
         np.testing.assert_allclose(found.loc[doc_id, ["median", "mean", "max"]].astype(float), expected)
         assert found.loc[doc_id, "max_attention"] == pytest.approx(base.max_attention[doc_id])
-
-
-def test_quartiles_by_bin_and_class():
-    base = toy_traces(np.random.default_rng(0).integers(1, 12, 80), 1)
-    table = variance.against(base, toy_traces(base.lengths, 2))
-    found = variance.by_bin(table, "jsd", interval=False).set_index(["predicted", "bin"])
-    assert {label for _, label in found.index} == {"all", *ATTENTION_BINS}
-    for (predicted, label), row in found.iterrows():
-        bottom, top = (0.0, 1.0) if label == "all" else (float(label[1:5]), float(label[6:10]))
-        n, *quartiles = plain_variance.quartiles(table, "jsd", predicted, bottom, top)
-        assert row["n"] == n
-        np.testing.assert_allclose(row[["q25", "median", "q75"]].astype(float), quartiles)
-    wide = variance.by_bin(table, "jsd").set_index(["predicted", "bin"]).loc[(-1, "all")]
-    assert wide["low"] <= wide["median"] <= wide["high"]

@@ -72,21 +72,6 @@ contrasts after the results had been seen: shown by `gaps_of`, and in the correc
 WITH_WORDS = (*(c for c in CONTRASTS if c.score == "f1"), LEARNED)
 """The contrasts of networks that read the words."""
 
-def over_seeds(scores: pd.DataFrame, score: str = "f1") -> pd.DataFrame:
-    """F1 or AUC of each source: corpus, source, mean, low, high (95 % Student t over seeds), n_seeds.
-
-    scores: corpus, source, seed, and the score; one row a run. In the order of SOURCES within a data set.
-    """
-    rows = []
-    for (corpus, source), part in scores.groupby(["corpus", "source"], sort=False):
-        values = part[score].to_numpy(float)
-        rows.append([corpus, source, values.mean(), *seed_interval(values), len(values)])
-    found = pd.DataFrame(rows, columns=["corpus", "source", "mean", "low", "high", "n_seeds"])
-    place = {name: i for i, name in enumerate(SOURCES)}
-    sets = {name: i for i, name in enumerate(dict.fromkeys(scores["corpus"]))}
-    order = np.lexsort((found["source"].map(place), found["corpus"].map(sets)))
-    return found.iloc[order].reset_index(drop=True)
-
 
 def differences(scores: pd.DataFrame, contrasts: Iterable[Contrast] = CONTRASTS) -> pd.DataFrame:
     """Contrasts of each data set over shared seeds, corrected together.

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from attn_core.errors import AttnError
-from attn_core.experiments import attention_bin
 from attn_core.experiments.tables import totals
-from attn_core.measures import bootstrap_interval, jsd_ragged, tvd
+from attn_core.measures import jsd_ragged, tvd
 from attn_core.traces import Traces
 
 TOP = 5
@@ -91,22 +90,3 @@ def per_instance(tables: list[pd.DataFrame], column: str = "jsd") -> pd.DataFram
     values = wide.to_numpy(np.float64)
     columns = {"median": np.median(values, axis=1), "mean": values.mean(axis=1), "max": values.max(axis=1)}
     return first.assign(**columns, n_tables=len(tables)).reset_index()
-
-
-def by_bin(table: pd.DataFrame, column: str, interval: bool = True) -> pd.DataFrame:
-    """Quartiles of a column by bin of the base's largest weight and predicted class (Figure 3's violins in numbers).
-
-    Columns predicted, bin (of experiments.ATTENTION_BINS, or 'all'; class -1 holds all), n, q25, median, q75, low,
-    high: 95 % bootstrap interval of the median over documents. Groups without documents have no row.
-    """
-    bins, rows = attention_bin(table["max_attention"]), []
-    classes = {-1: np.ones(len(table), bool)} | {
-        int(c): (table["predicted"] == c).to_numpy() for c in sorted(table["predicted"].unique())
-    }
-    for predicted, of_class in classes.items():
-        for label in ("all", *dict.fromkeys(sorted(bins))):
-            values = table.loc[of_class & ((bins == label) | (label == "all")), column].dropna().to_numpy(np.float64)
-            if len(values):
-                low, high = bootstrap_interval(values, statistic=np.median) if interval else (np.nan, np.nan)
-                rows.append([predicted, label, len(values), *np.quantile(values, [0.25, 0.5, 0.75]), low, high])
-    return pd.DataFrame(rows, columns=["predicted", "bin", "n", "q25", "median", "q75", "low", "high"])
