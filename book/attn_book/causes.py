@@ -34,9 +34,9 @@ def causes(rows: pd.DataFrame) -> pd.DataFrame:
     """
     off = rows[(rows["verdict"] == "differs") & (rows["paper"] == "jain") & ~rows["measure"].isin(COUNTED)]
     declared, found = list(reported("causes").fillna("").itertuples()), []
-    plain, tried = of_runs(off, None, family=["text", "pair"]), variants()
+    plain, tried = of_runs(off, family=["text", "pair"]), variants()
     for variant, runs in tried.groupby("variant", sort=True):
-        numbers = of_runs(off, set(runs["key"]), variant=variant).assign(selection="dev")
+        numbers = of_runs(off, key=list(runs["key"])).assign(selection="dev")
         for tested_on, part in asked(off, variant, declared, set(runs["corpus"])):
             found += moved(part, variant, tested_on, numbers, plain, runs)
     return pd.DataFrame(found, columns=list(COLUMNS))

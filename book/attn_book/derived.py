@@ -46,13 +46,12 @@ class Stored:
     notes: pd.DataFrame
 
 
-def of_runs(rules: pd.DataFrame, keys: set[str] | None, **where: object) -> pd.DataFrame:
+def of_runs(rules: pd.DataFrame, **where: object) -> pd.DataFrame:
     """The numbers of standard runs that rules ask for: columns PLACE, seed, value, n (documents), data, n_train."""
     rules = rules[~rules["measure_ours"].isin(COUNTED)]
     names = ("measure", "statistic")  # where no run has one of them, its rules have no number
     asked = [set(rules[f"{name}_ours"]) & index.has(name) for name in names]
     rows = numbers(asked[0], asked[1] | {"n"} & index.has("statistic"), "any", "any", **where)
-    rows = rows[rows["key"].isin(keys)] if keys is not None else rows
     group = ["key", "measure", "predicted", "bin"]
     counts = rows[rows["statistic"] == "n"].set_index(group)["value"].rename("n")
     columns = ["key", "measure", "predicted", "bin", "corpus", "encoder", "attention", "selection", "seed", "statistic"]
@@ -67,9 +66,9 @@ def of_data(rows: pd.DataFrame) -> pd.DataFrame:
 # ---- Jain & Wallace --------------------------------------------------------------------------------------------------
 
 
-def of_jain(rules: pd.DataFrame, keys: set[str] | None) -> Stored:
+def of_jain(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs, and the counts of Table 1."""
-    rows = of_runs(rules, keys, family=["text", "pair"])
+    rows = of_runs(rules, family=["text", "pair"])
     models = ["corpus", "encoder_ours", "attention_ours"]
     known = rows[~rows["measure_ours"].isin(("accuracy", "macro_f1"))][models].drop_duplicates()
     known = known.set_axis(["corpus", "encoder", "attention"], axis=1).assign(absent="no document")
@@ -108,13 +107,12 @@ BOXES = ("random", "attention", "gradient", "product")
 """The paper's four orders of removal."""
 
 
-def of_serrano(rules: pd.DataFrame, keys: set[str] | None) -> Stored:
+def of_serrano(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs and the statements made of them; models that do not do their task are weak."""
     plain = rules[~rules["measure_ours"].str.startswith("statement_")]
-    rows = pd.concat([of_runs(plain, keys, family="hierarchical"), statements(keys)], ignore_index=True)
+    rows = pd.concat([of_runs(plain, family="hierarchical"), statements()], ignore_index=True)
     data = of_data(rows)
     chosen = index.runs(family="hierarchical")
-    chosen = chosen[chosen["key"].isin(keys)] if keys is not None else chosen
     bad = {model: weakness(model[0], part["accuracy"]) for model, part in chosen.groupby(["corpus", "encoder"])}
     pairs = [(rule.id, (rule.corpus, name)) for rule in rules.itertuples() for name in rule.encoder.split("-")]
     weak = {rule for rule, model in pairs if bad.get(model)}
@@ -170,10 +168,9 @@ with fewer removals than attention.
 """
 
 
-def statements(keys: set[str] | None = None) -> pd.DataFrame:
+def statements() -> pd.DataFrame:
     """The numbers that Serrano & Smith's claims speak of, one per run, in the columns of `Stored.numbers`."""
     chosen = index.runs(family="hierarchical")
-    chosen = chosen[chosen["key"].isin(keys)] if keys is not None else chosen
     rows = numbers("any", "any", bin="any", family="hierarchical")
     rows = rows[rows["statistic"].isin(ASKED) & rows["key"].isin(chosen["key"])]
     wide = rows.pivot(index=["measure", "bin", "statistic"], columns="key", values="value")
@@ -211,9 +208,6 @@ def weakness(corpus: str, accuracies: Iterable[float]) -> str:
 
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------
-
-GATED = ("diabetes", "anemia")
-"""Medical records that only who has access can run; their rows are the authors' numbers, not rerun."""
 
 LAST, MOVED = 5, 0.02
 """An adversary has settled if its JSD on the test set moved by at most MOVED over its last LAST epochs."""
@@ -319,14 +313,10 @@ def planned_pairs() -> dict[str, int]:
     return dict(Counter(corpus for corpus, seed in twins if seed in SEEDS))
 
 
-def of_wiegreffe(rules: pd.DataFrame, keys: set[str] | None) -> Stored:
-    """Scores, gaps within seeds, read-offs of trained curves, medians over documents.
-
-    keys: data sets with none of these runs are left out.
-    """
+def of_wiegreffe(rules: pd.DataFrame) -> Stored:
+    """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
     corpora = list(dict.fromkeys(rules["corpus"]))
     runs = index.runs(corpus=corpora, family="text", source="archive")
-    runs = runs[runs["key"].isin(keys)] if keys is not None else runs
     here = [corpus for corpus in corpora if corpus in set(runs["corpus"])]
     scores = {corpus: guided_scores([corpus]) for corpus in here}
     rows = pd.DataFrame(

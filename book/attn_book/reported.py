@@ -53,11 +53,3 @@ def reported(table: str, **where: object) -> pd.DataFrame:
             raise AttnError(f"reported table '{table}' has no column '{column}'; it has: {', '.join(rows.columns)}")
         rows = rows[rows[column] == value]
     return rows.copy()
-
-
-def check_printed(corpora: list[str], paper: str = "jain") -> None:
-    """AttnError where a data set has no scored numbers of a paper: tables compare, so they need both."""
-    known = sorted(reported("tolerances", paper=paper)["corpus"].unique())
-    for corpus in corpora:
-        if corpus not in known:
-            raise AttnError(f"no printed numbers for data set '{corpus}'; corpora takes: {', '.join(known)}")

@@ -6,8 +6,6 @@ minus ('encoder_ours=lstm', 'measure_ours=…': what is taken off within seeds),
 side (of its threshold) and late (added after its runs were stored).
 """
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 
@@ -16,7 +14,6 @@ from attn_book.derived import PLACE, Stored
 from attn_book.reported import OURS, reported
 from attn_book.words import SETS
 from attn_core import index, measures
-from attn_core.archive import Result
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS, over_seeds, side
 
@@ -34,19 +31,17 @@ FEWEST_IN_BIN = 20
 """Documents of a bin of a figure below which it is not judged (the rule in tolerances.csv)."""
 
 
-def scorecard(results: Iterable[Result] | None = None, paper: str | None = None) -> pd.DataFrame:
+def scorecard(paper: str | None = None) -> pd.DataFrame:
     """One row per scored number or claim; verdict 'reproduced', 'differs' or 'not rerun'.
 
-    results: judge by these stored runs alone; None takes the whole archive. paper: its rows alone, None takes all
-    three. Columns COLUMNS, id and `reported.OURS`; `unjudged` says why a row has no verdict ('no run', 'no document',
+    paper: its rows alone, None takes all three. Columns COLUMNS, id and `reported.OURS`; `unjudged` says why a row has no verdict ('no run', 'no document',
     'incomplete curve', 'few documents', 'few seeds', 'weak model'), '' where it has one. Rows without a verdict may
     still have a value of ours. `data`: see `index.data_kind`; only 'same' counts as replication.
     """
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")
     rules = reported("tolerances", **({} if paper is None else {"paper": paper}))
-    keys = None if results is None else {result.key for result in results}
-    parts = [judged(part, STORED[name](part, keys)) for name, part in rules.groupby("paper", sort=False)]
+    parts = [judged(part, STORED[name](part)) for name, part in rules.groupby("paper", sort=False)]
     return pd.concat(parts, ignore_index=True)
 
 
