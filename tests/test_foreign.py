@@ -21,7 +21,7 @@ from attn_core.models import attention, encoders
 from attn_core.runs import Run, obtain
 
 THIRD = ('(("rain", "clouds"), ("sun", "warmth"))', '(("rain", "clouds", "storm"), ("sun", "warmth", "glow"))')
-DRAWN = ("w[rng.integers(2)]", "rng.choice(w, p=(0.45, 0.45, 0.1))")
+DRAWN = ("rng.choice(words[label])", "rng.choice(words[label], p=(0.45, 0.45, 0.1))")
 TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 200))
 
 
