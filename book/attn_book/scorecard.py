@@ -34,9 +34,10 @@ FEWEST_IN_BIN = 20
 def scorecard(paper: str | None = None) -> pd.DataFrame:
     """One row per scored number or claim; verdict 'reproduced', 'differs' or 'not rerun'.
 
-    paper: its rows alone, None takes all three. Columns COLUMNS, id and `reported.OURS`; `unjudged` says why a row has no verdict ('no run', 'no document',
-    'incomplete curve', 'few documents', 'few seeds', 'weak model'), '' where it has one. Rows without a verdict may
-    still have a value of ours. `data`: see `index.data_kind`; only 'same' counts as replication.
+    paper: its rows alone, None takes all three. Columns COLUMNS, id and `reported.OURS`; `unjudged` says why a row
+    has no verdict ('no run', 'no document', 'incomplete curve', 'few documents', 'few seeds', 'weak model'), ''
+    where it has one. Rows without a verdict may still have a value of ours. `data`: see `index.data_kind`; only
+    'same' counts as replication.
     """
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")
