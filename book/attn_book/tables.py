@@ -1,7 +1,9 @@
 """Tables that several pages show: ours beside the paper's, every number in a fold, the record of a page."""
 
 import html
+import json
 from collections.abc import Iterable
+from pathlib import Path
 
 import pandas as pd
 from IPython.display import HTML
@@ -92,6 +94,16 @@ def fold(title: str, body: str) -> HTML:
         f'<details class="sd-sphinx-override sd-dropdown sd-card attn-record"><summary class="sd-card-header">'
         f'{html.escape(title)}</summary><div class="sd-card-body">{body}</div></details>'
     )
+
+
+def picker(parts: dict[str, str], names: dict[str, dict[str, str]]) -> HTML:
+    """Figures in folds (title -> figures), which the script in picker.html replaces by a picker.
+
+    names: row of the picker -> key -> word. A figure's id is 'gallery' and its key of each row, joined by hyphens.
+    """
+    folds = "\n".join(f"<details><summary>{title}</summary>\n{part}\n</details>" for title, part in parts.items())
+    code, keys = Path(__file__).with_name("picker.html").read_text(encoding="utf-8"), html.escape(json.dumps(names))
+    return HTML(f'{code}<div class="attn-gallery" data-names="{keys}">\n{folds}</div>')
 
 
 def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:

@@ -4,8 +4,8 @@ from ast import literal_eval
 
 import numpy as np
 
+from attn_core.corpora import catalogue
 from attn_core.corpora.vectors import KNOWN_FILES
-from attn_core.measures import LN2
 
 ENCODERS = {
     "lstm": "BiLSTM", "cnn": "CNN", "average": "no context", "transformer": "transformer", "none": "no encoder",
@@ -43,22 +43,10 @@ def number(value: float, form: str) -> str:
     return text if any(digit in text for digit in "123456789") else text.lstrip("-")
 
 
-def bounds(statistic: str, measure: str = "mean") -> tuple[float, float]:
-    """Values that a number of the summaries can take: JSD 0 to ln 2, tau -1 to 1, shares, ratios and changes 0 to 1.
-
-    Everything else, differences among it, has no bounds here.
-    """
-    kind = statistic.partition("@")[0]
-    if measure.startswith("share") or kind in ("accuracy", "macro_f1", "median_change") or kind.startswith("ratio"):
-        return 0.0, 1.0
-    if kind == "ceiling" or kind.startswith("jsd"):
-        return 0.0, LN2
-    return (-1.0, 1.0) if kind.startswith("tau") else (-np.inf, np.inf)
-
-
-def seeds_in_words(count: int, most: int | None = None) -> str:
-    """'5 seeds', '1 seed'; '5 to 9 seeds' where models have different numbers."""
-    return f"{count} to {most} seeds" if most not in (None, count) else f"{count} seed{'' if count == 1 else 's'}"
+def class_names(corpus: str) -> dict[str, str]:
+    """Predicted class as summaries write it -> its name; answers of questions are not told apart."""
+    entry = catalogue.corpus(corpus)
+    return {"all": "all questions"} if entry.task == "question" else dict(zip("0123", entry.classes, strict=False))
 
 
 OPTIONS = {
