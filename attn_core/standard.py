@@ -61,8 +61,8 @@ def read(
 ) -> Traces:
     """Traces of the test set with gradient and leave-one-out; words False: attention and contributions alone.
 
-    Without the latter, the dearest part, where no test reads it: uniform weights rank no words, and long generated
-    documents. Of a training that differs by rounding only attention and outputs are compared: it is traced for these.
+    Without the latter, the dearest part, where no test reads it: uniform weights rank no words, untrained models and
+    long generated documents. Of a training that differs by rounding only attention and outputs are compared: it is traced for these.
     """
     model = MODELS[run.family].from_arrays(run.encoder, run.attention, arrays).to(device)
     turn(model, run)
@@ -70,5 +70,5 @@ def read(
     long = catalogue.corpus(run.corpus).generated and int(test.lengths.max()) - 2 > LONGEST_DELETED
     words = words and not run.rounding
     slow = run.encoder == "transformer" and float(test.lengths.mean()) > LONGEST_SLOW
-    delete = words and not long and not slow and run.attention != "uniform"
+    delete = words and not long and not slow and run.attention != "uniform" and run.epochs > 0
     return trace(model, test, gradient=words, leave_one_out=delete, progress=progress)
