@@ -8,6 +8,8 @@ wide, so that 10.5 points are 11 px on a phone and 16 px on a desk.
 import html
 import io
 import re
+from collections.abc import Sequence
+from itertools import combinations
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -69,7 +71,7 @@ def inline(figure: Figure, name: str, alt: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*", "", text[text.index("<svg") :], flags=re.DOTALL)
     head, rest = text.split(">", 1)
     head = re.sub(r' (?:width|height)="[^"]*"', "", head)
-    text = re.sub(r"font-family: [^;\"]*|(font: [\d.]+px) [^;\"]*", _font, f"{head}>{rest}")
+    text = re.sub(r"(font-family:|font: [\d.]+px) [^;\"]*", r"\1 var(--attn-font, sans-serif)", f"{head}>{rest}")
     text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)
     for colour, variable in VARIABLES.items():
         text = re.sub(re.escape(colour), f"var(--attn-{variable}, {colour})", text, flags=re.IGNORECASE)
@@ -78,9 +80,20 @@ def inline(figure: Figure, name: str, alt: str) -> str:
     return text.replace("<svg", f'<svg role="img" aria-label="{alt}"', 1)
 
 
-def _font(found: re.Match) -> str:
-    family = "var(--attn-font, sans-serif)"
-    return f"{found[1]} {family}" if found[1] else f"font-family: {family}"
+def _point(ax: Axes, row, y: float, colour: str, alone: bool = False) -> None:
+    """Mean and interval over seeds, a row of `index.over_seeds`; open for fewer than HEADLINE_SEEDS, or alone."""
+    face = {"markerfacecolor": SHEET} if alone or row.n_seeds < HEADLINE_SEEDS else {"markeredgecolor": SHEET}
+    if not alone:
+        ax.plot([row.low, row.high], [y, y], color=colour, zorder=3)
+    ax.plot(row.mean, y, "o", color=colour, markersize=8.5, zorder=4, **face)
+
+
+def _lines(ax: Axes, names: Sequence[str], top: float) -> None:
+    """Lines with their names, the first on top, on a grid without frame; the axis begins at `top`."""
+    ax.set_yticks(range(len(names)), names, multialignment="right")
+    ax.set_ylim(len(names) - 0.4, top)
+    ax.xaxis.grid(True)
+    ax.spines[["left", "bottom"]].set_visible(False)
 
 
 def dots(
@@ -97,10 +110,7 @@ def dots(
     order = list(wide.sort_values("lstm", ascending=False).index)
     kind = rows.groupby("corpus")["data"].first()
     for row in rows.itertuples():
-        y, colour = order.index(row.corpus), COLOURS[row.encoder]
-        face = {"markerfacecolor": SHEET} if row.n_seeds < HEADLINE_SEEDS else {"markeredgecolor": SHEET}
-        ax.plot([row.low, row.high], [y, y], color=colour, zorder=3)
-        ax.plot(row.mean, y, "o", color=colour, markersize=8.5, zorder=4, **face)
+        _point(ax, row, order.index(row.corpus), COLOURS[row.encoder])
     first = rows[rows["corpus"] == order[0]].sort_values("mean")
     for row, x in zip(first.itertuples(), spaced(first["mean"].to_numpy(), 0.2), strict=True):
         ax.text(x, -0.62, (names or ENCODERS)[row.encoder], color=COLOURS[row.encoder], weight="bold", ha="center")
@@ -111,10 +121,7 @@ def dots(
         ax.vlines(at, np.arange(len(order)) - 0.3, np.arange(len(order)) + 0.3, color=QUIET, linewidth=2, zorder=2)
         free = (at - rows.groupby("corpus")["high"].max()[order]).argmax()
         ax.text(at.iloc[free] + 0.03, free, of_marks, color=QUIET, va="center", linespacing=1.05)
-    ax.set_yticks(range(len(order)), [SETS[name] + "*" * (kind[name] != "same") for name in order])
-    ax.set_ylim(len(order) - 0.4, -1.15)
-    ax.xaxis.grid(True)
-    ax.spines[["left", "bottom"]].set_visible(False)
+    _lines(ax, [SETS[name] + "*" * (kind[name] != "same") for name in order], -1.15)
     return order
 
 
@@ -126,32 +133,6 @@ def plain_names(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(encoder=rows["encoder"].map(known))
 
 
-def against(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
-    """Two columns against each other, one dot a row in its encoder's colour, named at its farthest; the diagonal."""
-    end = rows[[x, y]].max().max()
-    ax.plot([0, end], [0, end], color=RULE, zorder=0)
-    for encoder, part in rows.groupby("encoder"):
-        far = part.loc[part[y].idxmax()]
-        ax.plot(part[x], part[y], "o", markersize=5, alpha=0.8, color=COLOURS[encoder])
-        ax.annotate(ENCODERS[encoder], (far[x], far[y]), (-8, 2), textcoords="offset points", ha="right",
-                    color=COLOURS[encoder], weight="bold")  # fmt: skip
-
-
-def verdicts(ax: Axes, words: pd.Series, alone: pd.Series, p: float) -> None:
-    """Words on a line from 0 to 1, where each would put the output alone; a bar at the text's own output."""
-    ax.axvline(0.5, color=QUIET, linewidth=1.2)
-    ax.plot([0, 1], [0, 0], color=RULE, linewidth=5, zorder=0)
-    ax.plot([p, p], [-0.18, 0.18], color=INK, linewidth=3)
-    for k, (word, x) in enumerate(zip(words, alone, strict=True)):
-        up = k % 2 == 0
-        ax.plot(x, 0, "o", color=COLOURS["lstm"], markersize=10, markeredgecolor=SHEET)
-        ax.annotate(f"{word} {x:.2f}", (x, 0), (0, 12 if up else -12), textcoords="offset points", ha="center",
-                    va="bottom" if up else "top", weight="bold", color=COLOURS["lstm"])  # fmt: skip
-    names = ["0\nnegative", "0.5", "1\npositive"]
-    ax.set(xlim=(-0.02, 1.02), ylim=(-1, 1), yticks=[], xticks=[0, 0.5, 1], xticklabels=names)
-    ax.spines[["left", "bottom"]].set_visible(False)
-
-
 def forest(
     ax: Axes, rows: pd.DataFrame, encoder: str, marks: pd.Series | None = None, alone: tuple[str, ...] = ()
 ) -> None:
@@ -160,17 +141,11 @@ def forest(
     rows: columns of `index.over_seeds`. marks: printed values by index, drawn as diamonds. alone: rows that are open
     points without interval, as are those of fewer than HEADLINE_SEEDS seeds.
     """
-    for y, (name, row) in enumerate(rows.iterrows()):
-        single = name in alone or row["n_seeds"] < HEADLINE_SEEDS
-        if not single:
-            ax.plot([row["low"], row["high"]], [y, y], color=COLOURS[encoder], zorder=3)
-        ax.plot(row["mean"], y, "o", color=COLOURS[encoder], markerfacecolor=SHEET if single else None, zorder=4)
-        if marks is not None and name in marks:
-            ax.plot(marks[name], y, "D", markerfacecolor="none", markeredgecolor=INK, markersize=8.5, zorder=5)
-    ax.set_yticks(range(len(rows)), rows.index)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.xaxis.grid(True)
-    ax.spines[["left", "bottom"]].set_visible(False)
+    for y, row in enumerate(rows.itertuples()):
+        _point(ax, row, y, COLOURS[encoder], row.Index in alone)
+        if marks is not None and row.Index in marks:
+            ax.plot(marks[row.Index], y, "D", markerfacecolor="none", markeredgecolor=INK, markersize=8.5, zorder=5)
+    _lines(ax, rows.index, -0.5)
 
 
 def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") -> None:
@@ -217,23 +192,21 @@ def crossings(ax: Axes, words: list[str], left: np.ndarray, right: np.ndarray, n
     left, right: scores, largest on top.
     """
     places = [(-np.asarray(scores)).argsort().argsort() for scores in (left, right)]
-    swapped = [(i, j) for i in range(len(words)) for j in range(i)
+    swapped = [(i, j) for i, j in combinations(range(len(words)), 2)
                if (places[0][i] - places[0][j]) * (places[1][i] - places[1][j]) < 0]  # fmt: skip
-    moved = {i for pair in swapped for i in pair}
     ax.axis("off")
     ax.set(xlim=(-1.25, 2.25), ylim=(len(words) - 0.45, -1.25))
     for i, word in enumerate(words):
-        colour = COLOURS["lstm"] if i in moved else INK
-        ax.plot([0.02, 0.98], [places[0][i], places[1][i]], color=colour, linewidth=2.4)
-        ends = (0.02, -0.12, "right", -0.95, places[0][i], left[i]), (0.98, 1.12, "left", 1.95, places[1][i], right[i])
-        for x, text_x, side, number_x, y, value in ends:
-            ax.plot(x, y, "o", color=colour, markersize=8)
-            ax.text(text_x, y, word, ha=side, va="center_baseline", weight="bold", color=colour)
+        colour = COLOURS["lstm"] if any(i in pair for pair in swapped) else INK
+        ax.plot([0, 1], [places[0][i], places[1][i]], "o-", color=colour, linewidth=2.4, markersize=8)
+        for x, side, number_x, y, value in ((-0.12, "right", -0.95, places[0][i], left[i]),
+                                            (1.12, "left", 1.95, places[1][i], right[i])):  # fmt: skip
+            ax.text(x, y, word, ha=side, va="center_baseline", weight="bold", color=colour)
             ax.text(number_x, y, f"{value:.2f}", ha="center", va="center_baseline")
     for i, j in swapped:
         (a, b), (c, d) = ((places[0][k], places[1][k]) for k in (i, j))
         t = (c - a) / ((b - a) - (d - c))
-        ax.plot(0.02 + 0.96 * t, a + t * (b - a), "o", markersize=11, markerfacecolor=SHEET, markeredgecolor=INK,
+        ax.plot(t, a + t * (b - a), "o", markersize=11, markerfacecolor=SHEET, markeredgecolor=INK,
                 markeredgewidth=1.4, zorder=5)  # fmt: skip
     ax.text(-0.12, -0.8, names[0], ha="right", va="center_baseline", color=QUIET)
     ax.text(1.12, -0.8, names[1], ha="left", va="center_baseline", color=QUIET)
@@ -288,11 +261,7 @@ def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> list[str]:
         text = f"{row.mean:+{unit}} ({row.low:{unit}} to {row.high:{unit}})".replace("-", "−")
         ax.text(right + 0.12 * reach, y, text, va="center_baseline", color=INK if row.low > 0 else QUIET,
                 weight="bold" if row.low > 0 else "normal")  # fmt: skip
-    ax.set_yticks(range(len(rows)), [f"{SETS[c]}\n{n}" for c, n in zip(rows["corpus"], names, strict=True)],
-                  multialignment="right")  # fmt: skip
-    ax.set_ylim(len(rows) - 0.4, -1.0)
-    ax.xaxis.grid(True)
-    ax.spines[["left", "bottom"]].set_visible(False)
+    _lines(ax, [f"{SETS[c]}\n{n}" for c, n in zip(rows["corpus"], names, strict=True)], -1.0)
     first = rows.iloc[0]
     left = first.dealt < first.own
     ax.text(first.dealt, -0.5, "dealt anew", color=QUIET, ha="right" if left else "left")

@@ -153,7 +153,7 @@ def _record_lines(rows: pd.DataFrame) -> list[tuple[str, str]]:
     corpora = list(dict.fromkeys(there["corpus"]))
     runs = index.runs(corpus=corpora, selection="any", variant="any", family=["text", "pair", "hierarchical"])
     plain = runs[runs["variant"] == ""]
-    lines = [("Data", _joined(DATA[kind], [SETS[name] for name in part]))
+    lines = [("Data", f"{DATA[kind]}: {', '.join(SETS[name] for name in part)}")
              for kind, part in there.groupby("data", sort=False)["corpus"].unique().items()]  # fmt: skip
     seeds = plain.groupby(["corpus", "encoder", "attention"])["seed"].nunique()
     return lines + [
@@ -165,10 +165,6 @@ def _record_lines(rows: pd.DataFrame) -> list[tuple[str, str]]:
                   f"a claim by its {1 - LEVEL:.0%} interval, a number by its tolerance"),
         ("Also trained", f"{(runs['variant'] != '').sum()} runs that vary something: see robustness, in the record"),
     ]  # fmt: skip
-
-
-def _joined(kind: str, names: list[str]) -> str:
-    return f"{kind}: {', '.join(names)}"
 
 
 def coloured(groups: dict[str, Iterable[str]], lines: Iterable[tuple]) -> HTML:
