@@ -102,14 +102,3 @@ def test_every_claim_asks_rows_of_the_rules():
 
     items = set(reported("tolerances", paper="jain", kind="claim")["item"])
     assert set(ITEM.values()) <= items
-
-
-def test_the_matrix_has_a_coloured_cell_for_each_data_set():
-    from attn_book import tables
-
-    rows = scored(corpus=["snli", "sst", "imdb"], data=["subset", "same", "same"], ours=[0.1, 0.2, np.nan])
-    rows = rows.assign(line="1. Claim", mark=["", "°", ""], colour=["void", "yes", "yes"])
-    text = tables.matrix(rows, {"yes": "shown", "void": "counted nowhere"}).data
-    assert text.index("SST") < text.index("SNLI <small>part") and "IMDB" not in text, "own texts first; no empty column"
-    assert '<td class="side-yes" title="0.10 to 0.30, 5 seeds">0.20°<span class="visually-hidden"> shown' in text
-    assert text.count("<td class=") == 2 and '<span class="side-void">counted nowhere</span>' in text

@@ -96,15 +96,11 @@ def _lines(ax: Axes, names: Sequence[str], top: float) -> None:
     ax.spines[["left", "bottom"]].set_visible(False)
 
 
-def dots(
-    ax: Axes, rows: pd.DataFrame, marks: pd.DataFrame | None = None, of_marks: str = "", names: dict | None = None
-) -> list[str]:
+def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
     """One line a data set, one dot an encoder: mean and interval over seeds; a grey bar joins them. Returns the sets.
 
     rows: of `index.over_seeds` by corpus, encoder and data; sets are sorted by the BiLSTM, largest first, and get an
-    asterisk where they are not the papers' own. Open dots: fewer than HEADLINE_SEEDS seeds. marks: the same of a
-    yardstick, one row a set, drawn as short upright lines and named (`of_marks`) where there is most room beside them.
-    names: what stands over the dots, ENCODERS unless given.
+    asterisk where they are not the papers' own. names: what stands over the dots, ENCODERS unless given.
     """
     wide = rows.pivot(index="corpus", columns="encoder", values="mean")
     order = list(wide.sort_values("lstm", ascending=False).index)
@@ -116,11 +112,6 @@ def dots(
         ax.text(x, -0.62, (names or ENCODERS)[row.encoder], color=COLOURS[row.encoder], weight="bold", ha="center")
     for y, name in enumerate(order):
         ax.plot([wide.loc[name].min(), wide.loc[name].max()], [y, y], color=RULE, linewidth=5, zorder=1)
-    if marks is not None:
-        at = marks.set_index("corpus")["mean"][order]
-        ax.vlines(at, np.arange(len(order)) - 0.3, np.arange(len(order)) + 0.3, color=QUIET, linewidth=2, zorder=2)
-        free = (at - rows.groupby("corpus")["high"].max()[order]).argmax()
-        ax.text(at.iloc[free] + 0.03, free, of_marks, color=QUIET, va="center", linespacing=1.05)
     _lines(ax, [SETS[name] + "*" * (kind[name] != "same") for name in order], -1.15)
     return order
 

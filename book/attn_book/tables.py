@@ -185,31 +185,3 @@ def coloured(groups: dict[str, Iterable[str]], lines: Iterable[tuple]) -> HTML:
         cells = "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, marked, strict=True))
         body += f'<tr class="side-{side}"><th scope="row">{name}</th>{cells}<td class="word">{word}</td></tr>'
     return HTML(f'<div class="attn-beside"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>')
-
-
-def matrix(rows: pd.DataFrame, legend: dict[str, str]) -> HTML:
-    """Lines by data sets, each cell our number, coloured by its side; a line's name stands above its cells.
-
-    rows: line (HTML), corpus, data, ours, low, high, n_seeds, mark (stands behind the number) and colour: 'yes',
-    'part', 'no', or 'void' for what is counted nowhere; those without a number are left out. legend: colour -> what it
-    says, also read to those who cannot see it. Sets of the paper's own texts come first.
-    """
-    rows = rows[rows["ours"].notna()]
-    kinds = rows.groupby("corpus", sort=False)["data"].first()
-    order = sorted(kinds.index, key=lambda name: (kinds[name] != "same", list(SETS).index(name)))
-    body = []
-    for line, part in rows.groupby("line", sort=False):
-        at = {row.corpus: row for row in part.itertuples()}
-        body.append(f'<tr class="line"><th colspan="{len(order)}">{line}</th></tr><tr>')
-        body += [
-            f'<td class="side-{one.colour}" title="{number(one.low, ".2f")} to {number(one.high, ".2f")}, '
-            f'{one.n_seeds} seeds">{number(one.ours, ".2f")}{one.mark}'
-            f'<span class="visually-hidden"> {legend[one.colour]}</span></td>'
-            if (one := at.get(name)) else "<td></td>"
-            for name in order
-        ]  # fmt: skip
-        body.append("</tr>")
-    head = "".join(f"<th>{SETS[name]} <small>{PART.get(kinds[name], '')}</small></th>" for name in order)
-    keys = " ".join(f'<span class="side-{side}">{text}</span>' for side, text in legend.items())
-    text = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-    return HTML(f'<div class="attn-matrix">{text}<p class="attn-keys-of">{keys}</p></div>')
