@@ -3,7 +3,6 @@
 import functools
 import http.server
 import re
-import shutil
 import subprocess
 import tempfile
 import threading
@@ -11,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlparse
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+from attn_book.pdf import CHROMIUM
+
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
 --disable-component-update --disable-sync --hide-scrollbars --virtual-time-budget=3000""".split()
 NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"

@@ -10,7 +10,11 @@ import ast
 import html
 import math
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from difflib import get_close_matches
+
+import yaml
 
 from attn_core.errors import AttnError
 
@@ -25,27 +29,23 @@ def find_clone():
     from importlib.util import find_spec
     from pathlib import Path
 
-    starts = filter(None, [os.environ.get("ATTN_ARCHIVE"), os.getcwd()])
-    upward = [q for p in map(Path, starts) for q in (p.resolve(), *p.resolve().parents)]
-    clones = [place for place in upward if (place / "book" / "attn_book" / "page.py").is_file()]
-    for package, folder in (("attn_core", "."), ("attn_book", "book")):
-        if find_spec(package) is not None:
-            continue
-        if not clones:
-            hint = "set ATTN_ARCHIVE to a clone's data/archive"
-            sys.exit(f"{package} is neither installed nor above this folder: {hint}")
-        sys.path.insert(0, str(clones[0] / folder))
+    starts = [Path(start).resolve() for start in (os.environ.get("ATTN_ARCHIVE"), os.getcwd()) if start]
+    for place in (folder for start in starts for folder in (start, *start.parents)):
+        if (place / "book" / "attn_book" / "page.py").is_file():
+            sys.path += [str(place), str(place / "book")]  # behind what is installed
+    if not (find_spec("attn_core") and find_spec("attn_book")):
+        sys.exit("attn_core is neither installed nor above this folder: set ATTN_ARCHIVE to a clone's data/archive")
 
 find_clone()"""
 """Source of a cell before all others: a downloaded notebook finds the packages, or stops with one line."""
 
-GUARD = FIND + """
+GUARD = """
 from attn_core.archive import archive_folder
 from attn_book.page import guard
 
 archive_folder()  # one line where there is none
-guard(globals(), {page!r}, {takes}{arguments})  # a misspelt or wrongly typed parameter stops here"""
-"""Source of the cell behind the parameters: packages and archive are found, parameters checked."""
+guard(globals(), {})  # a misspelt or wrongly typed parameter stops here"""
+"""Source of the cell behind the parameters, after `FIND`; the braces take the further arguments of `guard`."""
 
 CHANGED: dict[str, object] = {}
 """Parameters of the running page that are not at their defaults; `guard` fills it."""
@@ -146,20 +146,17 @@ def declared(cell: str, page: str) -> dict:
     """
     found = {}
     try:
-        statements = ast.parse(cell).body
-    except SyntaxError as error:
-        line = f"line {error.lineno} of its parameters cell"
-        raise AttnError(f"page {page}: {line} is no Python ({error.msg})") from error
-    for statement in statements:
-        try:
+        for statement in ast.parse(cell).body:
             (target,) = statement.targets
             value = found[target.id] = ast.literal_eval(statement.value)
-        except (AttributeError, ValueError) as error:
-            line = ast.unparse(statement).splitlines()[0]
-            raise AttnError(f"page {page}: its parameters cell holds only `name = literal`, found: {line}") from error
-        if not all(type(item) in SCALARS for item in listed(value)):
-            takes = "must be a bool, int, float, str or a list of these"
-            raise AttnError(f"page {page}: the default of {target.id} {takes}, found {value!r}")
+            if not all(isinstance(item, SCALARS) for item in listed(value)):
+                raise ValueError
+    except SyntaxError as error:
+        raise AttnError(f"page {page}: line {error.lineno} of its parameters is no Python ({error.msg})") from error
+    except (AttributeError, ValueError) as error:
+        line, kinds = ast.unparse(statement).splitlines()[0], "a bool, int, float, str or a list of these"
+        told = f"its parameters cell holds only `name = literal` ({kinds}), found: {line}"
+        raise AttnError(f"page {page}: {told}") from error
     return found
 
 
@@ -168,56 +165,44 @@ def listed(value: object) -> list:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the known one that is most like it, if any."""
+    near = get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else "."
+
+
 def check(defaults: dict, values: dict, page: str, takes: dict | None = None) -> dict:
     """`values` in the types of their defaults; ParameterError, one line, for an unknown name or what is not taken.
 
     Strings, as a command line gives them, are read as the default's type: true and false, numbers, `[a, b]`, `a, b`.
     An int is taken for a float. Not taken: a float for an int, a bool for a number, NaN or an infinity.
-    takes: name -> what a page takes for it, see `_refused`.
+    takes: name -> the least that a number may be; or a list of the values taken (for a list: of its items, and None
+    where it may be empty); or 'default' for those of the default.
     """
-    known = ", ".join(f"{name} ({kind(value)}, {value!r})" for name, value in defaults.items()) or "none"
+    kinds = {name: type(value).__name__ for name, value in defaults.items()}
+    for name, value in defaults.items():
+        if isinstance(value, list | tuple) and value:
+            kinds[name] += " of " + " or ".join(sorted({type(item).__name__ for item in value}))
+    known = "Known: " + (", ".join(f"{name} ({kinds[name]}, {value!r})" for name, value in defaults.items()) or "none")
     fitted = {}
     for name, value in values.items():
         if name not in defaults:
-            near = get_close_matches(name, defaults, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else "."
-            raise ParameterError(f"page {page} has no parameter {name!r}{hint} Known: {known}")
+            raise ParameterError(f"page {page} has no parameter {name!r}{nearest(name, defaults)} {known}")
         try:
             fitted[name] = _fit(value, defaults[name])
         except ValueError as error:
-            told = f"must be {kind(defaults[name])}, got {value!r} ({error}). Known: {known}"
+            told = f"must be {kinds[name]}, got {value!r} ({error}). {known}"
             raise ParameterError(f"page {page}: parameter {name} {told}") from None
-        if refused := _refused(fitted[name], defaults[name], (takes or {}).get(name)):
-            raise ParameterError(f"page {page}: parameter {name} takes {refused}; got {fitted[name]!r}")
+        items, limit = listed(fitted[name]), (takes or {}).get(name)
+        if isinstance(limit, int | float):
+            fits, told = items and min(items) >= limit, f"numbers of at least {limit}"
+        else:
+            taken = defaults[name] if limit == "default" else limit or [*items, None]
+            fits = set(items) <= set(taken) and (items or None in taken)
+            told = " or ".join("nothing" if item is None else str(item) for item in taken)
+        if not fits:
+            raise ParameterError(f"page {page}: parameter {name} takes {told}; got {fitted[name]!r}")
     return fitted
-
-
-def kind(default: object) -> str:
-    """The type a default asks for, in words: 'float', 'list of str'."""
-    several = isinstance(default, list | tuple) and len(default)
-    inner = " or ".join(sorted({type(item).__name__ for item in default})) if several else ""
-    return type(default).__name__ + (f" of {inner}" if inner else "")
-
-
-def _refused(value: object, default: object, limit: object) -> str:
-    """What a parameter takes, in words, where `value` is something else; '' where it is taken.
-
-    limit: None (anything); a number, the least that a number may be, or the fewest names in a list; a list of the
-    values taken, of a list of names those that may stand in it, with None where it may be empty; 'default' for the
-    values of the default.
-    """
-    items = listed(value)
-    if limit is None:
-        return ""
-    if isinstance(limit, int | float):
-        if not items or isinstance(items[0], str):
-            return f"a list of at least {max(limit, 1)}" if len(items) < max(limit, 1) else ""
-        return f"numbers of at least {limit}" if min(items) < limit else ""
-    taken = list(default) if limit == "default" else limit
-    if set(items) <= set(taken) and (items or None in taken):
-        return ""
-    names = " or ".join("nothing" if item is None else f"{item}" for item in taken)
-    return names + ", in a list" * isinstance(value, list | tuple)
 
 
 def _fit(value: object, default: object) -> object:
@@ -225,40 +210,27 @@ def _fit(value: object, default: object) -> object:
     several = isinstance(default, list | tuple)
     if isinstance(value, str) and not isinstance(default, str):
         value = _read(value, several)
-    if not several:
-        return _fit_scalar(value, {type(default)})
-    if not isinstance(value, list | tuple):
-        raise ValueError("not a list")
-    kinds = {type(item) for item in default} or set(SCALARS)
-    return type(default)(_fit_scalar(item, kinds) for item in value)
-
-
-def _fit_scalar(value: object, kinds: set[type]) -> object:
-    if hasattr(value, "item"):  # NumPy's scalars, from a caller in Python
-        value = value.item()
-    if type(value) is int and int not in kinds and float in kinds:
-        return float(value)
-    if type(value) not in kinds:
-        raise ValueError(f"a {type(value).__name__}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("not finite")
-    return value
+    if several != isinstance(value, list | tuple):
+        raise ValueError("not a list" if several else f"a {type(value).__name__}")
+    kinds, items = {type(item) for item in listed(default)} or set(SCALARS), []
+    for item in listed(value):
+        item = item.item() if hasattr(item, "item") else item  # NumPy's scalars, from a caller in Python
+        item = float(item) if type(item) is int and int not in kinds and float in kinds else item
+        if type(item) not in kinds:
+            raise ValueError(f"a {type(item).__name__}")
+        if isinstance(item, float) and not math.isfinite(item):
+            raise ValueError("not finite")
+        items.append(item)
+    return type(default)(items) if several else items[0]
 
 
 def _read(text: str, several: bool) -> object:
     """What is written on a command line: a literal of Python or YAML, of several items with or without brackets."""
-    import yaml
-
-    text = text.strip()
-    try:
-        value = ast.literal_eval(text)
-        return listed(value) if several else value
-    except (ValueError, SyntaxError):
-        bare = f"[{text}]" if several and not text.startswith("[") else text
-    try:
-        return yaml.safe_load(bare)
-    except yaml.YAMLError:
-        return text
+    text = f"[{text}]" if several and not text.strip().startswith(("[", "(")) else text.strip()
+    for read in (ast.literal_eval, yaml.safe_load):
+        with suppress(ValueError, SyntaxError, yaml.YAMLError):
+            return read(text)
+    return text
 
 
 def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: object) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 from attn_book.build import repository, toc_pages
 from attn_core.errors import AttnError
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+"""A Chromium of this machine, or None."""
+
 NAME = "is-attention-explanation.pdf"
 LINK = f'<p class="attn-note attn-pdf"><a href="{NAME}">The whole book as one PDF</a>, to read or print.</p>'
 
@@ -25,18 +27,17 @@ def write_pdf(root: str | Path | None = None, folds: bool = False) -> Path | Non
     built = repository(root) / "_build" / "html"
     if not (built / "index.html").is_file():
         raise AttnError(f"there is no {built / 'index.html'}; build the book first: python -m attn_core book")
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
+    if CHROMIUM is None:
         return None
     target, sheet = built / NAME, built / "print.html"
     sheet.write_text(one_sheet(repository(root), folds), encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
-        command = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
+        command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
         command += ["--virtual-time-budget=60000", "--generate-pdf-document-outline", "--no-pdf-header-footer"]
         done = subprocess.run([*command, f"--print-to-pdf={target}", sheet.as_uri()], capture_output=True, text=True)
     sheet.unlink()
     if not target.is_file():
-        raise AttnError(f"{browser} wrote no PDF: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+        raise AttnError(f"{CHROMIUM} wrote no PDF: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
     front = built / "index.html"
     text = front.read_text(encoding="utf-8")
     if LINK not in text:
@@ -45,53 +46,48 @@ def write_pdf(root: str | Path | None = None, folds: bool = False) -> Path | Non
 
 
 def one_sheet(root: Path, folds: bool) -> str:
-    """HTML of all articles of the chain, one section a page; links between them lead to the sections."""
+    """HTML of all articles of the chain, one section a page; links between them lead to the sections.
+
+    Ids and addresses become those of the one sheet; a link to a page that it lacks becomes plain text.
+    """
     from bs4 import BeautifulSoup
 
     built, chain = root / "_build" / "html", toc_pages(root, record=False)
     own = {path.name for path in (root / "book" / "_static").glob("*.*js")}
-    sheet = BeautifulSoup(SHEET, "html.parser")
-    heads = {}
+    sheet, heads = BeautifulSoup(SHEET, "html.parser"), {}
     for page in chain:
         soup = BeautifulSoup((built / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
-        article = soup.find("article", class_="bd-article")
+        for tag in soup.find_all(src=True) + soup.find_all("link", href=True):
+            key = "src" if tag.get("src") else "href"
+            tag[key] = _moved(page, tag[key])
         for tag in soup.head.find_all(["link", "script"]):
-            file = tag.get("src") or tag.get("href") or ""
-            styles, formulas = "stylesheet" in tag.get("rel", []), "window.MathJax" in tag.text
-            if styles or formulas or posixpath.basename(file).partition("?")[0] in own:
-                tag.attrs |= {key: _moved(page, tag[key]) for key in ("src", "href") if tag.get(key)}
+            file = posixpath.basename(tag.get("src", "")).partition("?")[0]
+            if "stylesheet" in tag.get("rel", []) or "window.MathJax" in tag.text or file in own:
                 heads.setdefault(str(tag), tag)
-        _rename(article, page, chain)
+        article = soup.find("article", class_="bd-article")
+        for tag in article.select("[id]:not(svg, input, svg *, .attn-play *)"):
+            tag["id"] = _place(page, tag["id"])
+        for tag in article.find_all("a", href=True):
+            file, _, anchor = tag["href"].partition("#")
+            name = _moved(page, file).removesuffix(".html") if file else page
+            if "headerlink" in tag.get("class", []):
+                tag.decompose()
+            elif name in chain:
+                tag["href"] = f"#{_place(name, anchor)}"
+            elif ":" not in file:
+                tag.unwrap()
         for fold in article.select("details, .admonition.dropdown"):
             if not folds or "attn-record" in fold.get("class", []):
                 fold.decompose()
             elif fold.name == "details":
                 fold["open"] = ""
             else:
-                fold["class"] = [name for name in fold["class"] if name != "dropdown"]
+                fold["class"].remove("dropdown")
         section = sheet.new_tag("section", attrs={"class": "attn-sheet bd-content", "id": _place(page)})
         section.append(article)
         sheet.body.append(section)
     sheet.head.extend(heads.values())
     return str(sheet)
-
-
-def _rename(article, page: str, chain: list[str]) -> None:
-    """Places and links of an article as those of the one sheet; links to pages that it lacks become plain text."""
-    for tag in article.find_all(id=True):
-        if not tag.find_parent("svg") and not tag.find_parent(class_="attn-play") and tag.name not in ("svg", "input"):
-            tag["id"] = _place(page, tag["id"])
-    for tag in article.find_all(src=True):
-        tag["src"] = _moved(page, tag["src"])
-    for tag in article.find_all("a", href=True):
-        file, _, place = tag["href"].partition("#")
-        name = _moved(page, file).removesuffix(".html") if file else page
-        if "headerlink" in tag.get("class", []):
-            tag.decompose()
-        elif name in chain:
-            tag["href"] = f"#{_place(name, place)}"
-        elif ":" not in file:
-            tag.unwrap()
 
 
 def _moved(page: str, address: str) -> str:

@@ -41,54 +41,29 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
     """What the archived model does with a sentence.
 
     Returns one row per token (token, known, attention, contribution, alone: p with all the attention on it, gradient,
-    leave_one_out, adversary: the exact epsilon-max-JSD attention) and a summary with p, p_adversary (the output under
-    that attention), the optimum's JSD, its yardsticks (ceiling, jsd_shuffled and jsd_permutation, see `controls`),
-    echo (share of words that alone give the decision), p_lowest and p_highest (the ends of all that any attention can
-    give) and lines to print.
+    leave_one_out, adversary: the exact epsilon-max-JSD attention) and a summary: p, p_adversary (under that attention),
+    bias, the optimum's JSD, its ceiling, echo (share of words that alone give the decision), and a line to print.
     """
-    from attn_core.experiments.adversarial import controls, exact, expand
+    from attn_core.experiments.adversarial import exact, expand
+    from attn_core.experiments.controls import ceiling
     from attn_core.traces import positive_probability
 
     tokens, known, traces = sentence_traces(text)
     optimum = exact(traces, epsilon)
-    held = controls(traces, epsilon).iloc[0]
-    ceiling, adversary = float(held["ceiling"]), expand(traces, optimum)
-    p_adversary = float(positive_probability(traces.logits_under(adversary))[0])
     alone = positive_probability(traces.contribution.astype(float) + traces.bias)
-    table = pd.DataFrame(
-        {
-            "token": tokens,
-            "known": known,
-            "attention": traces.attention,
-            "contribution": traces.contribution[:, 0],
-            "alone": alone,
-            "gradient": traces.gradient,
-            "leave_one_out": traces.leave_one_out,
-            "adversary": adversary,
-        }
-    )
-    same = (alone > 0.5) == (traces.p[0] > 0.5)
-    p, jsd = float(traces.p[0]), float(optimum["jsd_exact"].iloc[0])
+    table = pd.DataFrame({"token": tokens, "known": known, "attention": traces.attention})
+    table = table.assign(contribution=traces.contribution[:, 0], alone=alone, gradient=traces.gradient,
+                         leave_one_out=traces.leave_one_out, adversary=expand(traces, optimum))  # fmt: skip
+    adverse = positive_probability(traces.logits_under(table["adversary"].to_numpy()))
+    told = {"p": traces.p[0], "p_adversary": adverse[0], "bias": np.ravel(traces.bias)[0],
+            "jsd_exact": optimum["jsd_exact"].iloc[0], "ceiling": ceiling(traces)[0],
+            "echo": np.mean((alone > 0.5) == (traces.p[0] > 0.5))}  # fmt: skip
     line = (
-        f"p(positive) = {p:.3f}. Another attention, as far from the model's as JSD {jsd:.3f} (ceiling {ceiling:.3f}), "
-        f"moves it to {p_adversary:.3f} (by at most {epsilon}).\n"
-        f"{same.sum()} of {len(same)} words alone give the decision; any attention gives {alone.min():.3f} to "
-        f"{alone.max():.3f}" + (", so none can change it." if same.all() else ".")
-    )
-    summary = {
-        "p": p,
-        "p_adversary": p_adversary,
-        "epsilon": epsilon,
-        "jsd_exact": jsd,
-        "ceiling": ceiling,
-        "echo": float(same.mean()),
-        "p_lowest": float(alone.min()),
-        "p_highest": float(alone.max()),
-        "line": line,
-        "bias": float(np.ravel(traces.bias)[0]),
-    }
-    summary |= {name: float(held[name]) for name in ("jsd_shuffled", "jsd_permutation")}
-    return table, summary
+        "p(positive) = {p:.3f}. Another attention, as far from the model's as JSD {jsd_exact:.3f} (ceiling "
+        "{ceiling:.3f}), moves it to {p_adversary:.3f} (by at most {epsilon}).\n{echo:.0%} of the words alone give the "
+        "decision; any attention gives {low:.3f} to {high:.3f}."
+    ).format(**told, epsilon=epsilon, low=alone.min(), high=alone.max())
+    return table, {name: float(value) for name, value in told.items()} | {"line": line}
 
 
 def write_reader(folder: Path) -> Path:
@@ -112,23 +87,14 @@ def write_reader(folder: Path) -> Path:
     return target
 
 
-def numbers_of(text: str) -> dict:
-    """What the page's script takes of a sentence: words w, weights a, contributions c, bias b, to four decimals."""
-    table, told = read_sentence(text)
-    numbers = {"a": table["attention"].round(4).tolist(), "c": table["contribution"].round(4).tolist()}
-    return {"w": table["token"].tolist(), **numbers, "b": round(told["bias"], 4)}
-
-
 def play(texts: list[str], epsilon: float = EPSILON, own: bool = False) -> None:
     """Sentences whose attention a reader can move, own: with a line for the reader's sentence; on paper, the first."""
-    sentences = [numbers_of(text) for text in texts]
-    options = {"epsilon": epsilon, "sentences": sentences, **({"own": 1} if own else {})}
-    widget("move", bars(sentences[0]), **options)
+    widget("move", texts, epsilon=epsilon, **({"own": 1} if own else {}))
 
 
 def triangle(text: str, figure: str, epsilon: float = EPSILON) -> None:
     """Three words' attentions as points, in place of the picture of the figure `figure`; on paper, that picture."""
-    widget("triangle", "", sentences=[numbers_of(text)], figure=f"fig-{figure}", epsilon=epsilon)
+    widget("triangle", [text], "", figure=f"fig-{figure}", epsilon=epsilon)
 
 
 def erase(texts: list[str]) -> None:
@@ -140,7 +106,7 @@ def erase(texts: list[str]) -> None:
     orders["optimum"] = "the fewest"
     gone = [removals(sentence_traces(text)[2]).iloc[0] for text in texts]
     lines = [(text, *(int(row[f"removed_{name}"]) for name in orders)) for text, row in zip(texts, gone, strict=True)]
-    widget("erase", table(["words erased", *orders.values()], lines), sentences=[numbers_of(text) for text in texts])
+    widget("erase", texts, table(["words erased", *orders.values()], lines))
 
 
 ON_PAPER = {
@@ -158,13 +124,11 @@ def stored_strips() -> dict:
 
 def strips(sentence: int = 2) -> None:
     """Sentences of ours in every model of `stored_strips`; on paper, one of them in five models."""
-    told, lines = stored_strips(), []
+    told = stored_strips()
     found = {(model["encoder"], model["kind"], model["seed"]): model for model in told["models"]}
-    for name, which in ON_PAPER.items():
-        if which in found:
-            shares = np.array(found[which]["a"][sentence]) / 1000
-            lines.append(strip(name, told["sentences"][sentence], shares, found[which]["p"][sentence]))
-    widget("strips", "".join(lines), models=told)
+    lines = [strip(name, told["sentences"][sentence], np.array(model["a"][sentence]) / 1000, model["p"][sentence])
+             for name, which in ON_PAPER.items() if (model := found.get(which))]  # fmt: skip
+    widget("strips", [], "".join(lines), models=told)
 
 
 def strip(name: str, words: Iterable[str], shares: Iterable[float], p: float) -> str:
@@ -185,10 +149,20 @@ def bars(sentence: dict) -> str:
     return f'<div class="attn-words">{"".join(cells)}</div><p class="attn-why">{told} words say so.</p>'
 
 
-def widget(kind: str, paper: str, **options) -> None:
-    """An element that book/_static/core.js brings to life, with what stands in it without a script and on paper."""
+def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> None:
+    """An element that book/_static/core.js brings to life, with what stands in it without a script and on paper.
+
+    The script takes of each sentence its words w, weights a, contributions c and bias b, to four decimals. paper: HTML
+    without a script and on paper, by default the `bars` of the first sentence.
+    """
     from IPython.display import HTML, display
 
+    sentences = []
+    for table, told in map(read_sentence, texts):
+        numbers = {"a": table["attention"].round(4).tolist(), "c": table["contribution"].round(4).tolist()}
+        sentences.append({"w": table["token"].tolist(), **numbers, "b": round(told["bias"], 4)})
+    options |= {"sentences": sentences} if texts else {}
     plain = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
-    data = "".join(f' data-{name}="{html.escape(value, quote=True)}"' for name, value in plain.items())
-    display(HTML(f'<div class="attn-play" data-play="{kind}"{data}>{paper}</div>'))
+    data = "".join(f' data-{name}="{html.escape(value)}"' for name, value in plain.items())
+    shown = bars(sentences[0]) if paper is None else paper
+    display(HTML(f'<div class="attn-play" data-play="{kind}"{data}>{shown}</div>'))
