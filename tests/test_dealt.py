@@ -23,14 +23,13 @@ def test_numbers_are_those_of_the_summary(traces):
     of_runs = dict(
         zip(zip(summary["statistic"], summary["bin"], summary["measure"], strict=True), summary["value"], strict=True)
     )
-    ours = dealt.numbers_of(documents)
-    for number in dealt.NUMBERS:
-        assert STATEMENTS[number](ours) == pytest.approx(STATEMENTS[number](of_runs)), number
+    numbers = ("1a", "1b", "1c", "2b", "3a", "3b", "3c", "3d", "4a", "4b", "4c")
+    assert dealt.asked(documents, numbers) == pytest.approx([STATEMENTS[number](of_runs) for number in numbers])
 
 
 def test_equal_weights_leave_nothing_beyond_arithmetic(traces):
     even = dataclasses.replace(traces, score=np.zeros_like(traces.score), gradient=None, leave_one_out=None)
-    found = dealt.beyond_arithmetic(even, ("1a", "3b", "4a"), deals=2)
+    found = dealt.of_models({"toy": even}, ("1a", "3b", "4a"), deals=2)
     assert (found["difference"] == 0).all() and (found["low"] == 0).all() and (found["high"] == 0).all()
 
 
@@ -46,13 +45,13 @@ def test_an_attention_that_knows_the_items_is_told_apart():
         gradient=None,
         leave_one_out=None,
     )
-    row = dealt.beyond_arithmetic(knows, ("3b",), deals=3).iloc[0]
+    row = dealt.of_models({"toy": knows}, ("3b",), deals=3).iloc[0]
     assert row["attention"] == 1 and row["dealt"] < 0.5 and row["low"] > 0.3
 
 
 def test_the_interval_of_a_mean_is_that_of_the_group_means(traces):
     """Delete-a-group jackknife of a mean over equal groups: Student's t interval of the groups' means."""
-    found = dealt.beyond_arithmetic(traces, ("3b",), deals=1).iloc[0]
+    found = dealt.of_models({"toy": traces}, ("3b",), deals=1).iloc[0]
     per_document = []
     for table in (document_table(traces), document_table(weights_dealt_anew(traces, 0))):
         top, other = table["flips_attention"], table["flips_r_attention@coded"]
