@@ -7,7 +7,6 @@ import pytest
 from attn_core import baselines
 from attn_core.corpora import encode
 from attn_core.corpora.text import SPECIALS
-from attn_core.errors import AttnError
 
 
 def test_bags_count_words_and_no_specials():
@@ -28,13 +27,11 @@ def test_regression_learns_planted_words_and_the_majority_does_not():
 def test_weak_models_do_not_count(monkeypatch):
     table = pd.DataFrame([{"corpus": "imdb_stars", "majority": 0.2, "regression": 0.4}])
     monkeypatch.setattr(baselines, "stored", lambda: table)
-    assert baselines.fit_to_count("imdb_stars", [0.38, 0.39, 0.40]) == (True, "")
-    assert not baselines.fit_to_count("imdb_stars", [0.36, 0.365, 0.36])[0]
-    assert baselines.fit_to_count("imdb_stars", [0.369])[1] == "3.1 points below the regression", (
-        "more than the rule's 3"
-    )
-    assert "majority" in baselines.fit_to_count("imdb_stars", [0.1, 0.5, 0.6])[1], "its interval reaches down to it"
-    assert "majority" in baselines.fit_to_count("imdb_stars", [0.2, 0.6])[1], "of two seeds the lower one does"
-    assert baselines.fit_to_count("imdb_stars", [0.37 + 1e-9])[0] and np.isclose(0.4 - baselines.BELOW, 0.37)
-    with pytest.raises(AttnError, match="no baselines of yelp"):
-        baselines.fit_to_count("yelp", [0.5])
+    weakness = lambda *accuracies: baselines.weakness("imdb_stars", accuracies)
+    assert weakness(0.38, 0.39, 0.40) == "" and weakness(0.36, 0.365, 0.36)
+    assert weakness(0.369) == "3.1 points below the regression", "more than the rule's 3"
+    assert "majority" in weakness(0.1, 0.5, 0.6), "its interval reaches down to it"
+    assert "majority" in weakness(0.2, 0.6), "of two seeds the lower one does"
+    assert weakness(0.37 + 1e-9) == "" and np.isclose(0.4 - baselines.BELOW, 0.37)
+    assert baselines.weakness("yelp", [0.5]) == "no baseline was measured"
+    assert baselines.weakness("planted", [0.5]) == "", "made by us"

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from attn_book.derived import STATEMENTS, weakness
+from attn_book.derived import STATEMENTS
+from attn_core.baselines import weakness
 from attn_core.experiments.erasure import derived, document_table, removal_rows, single_rows
 from attn_core.experiments.single import weights_dealt_anew
 from attn_core.index import over_seeds, runs

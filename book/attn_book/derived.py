@@ -3,7 +3,7 @@
 `of_jain`, `of_serrano` and `of_wiegreffe` give what the scorecard merges with each paper's rules.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +11,8 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from attn_core import archive, baselines, index
+from attn_core import archive, index
+from attn_core.baselines import weakness
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import attention_bin, frontier, variance
 from attn_core.experiments.guides import SOURCES, guides_of
@@ -174,8 +175,8 @@ def statements() -> pd.DataFrame:
     rows = numbers("any", "any", bin="any", family="hierarchical")
     rows = rows[rows["statistic"].isin(ASKED) & rows["key"].isin(chosen["key"])]
     wide = rows.pivot(index=["measure", "bin", "statistic"], columns="key", values="value")
-    wide = wide.reindex(columns=chosen["key"])
-    run = _Arrays(wide)
+    wide = wide.reindex(columns=chosen["key"]).astype(float)
+    run = defaultdict(lambda: np.full(len(chosen), np.nan), zip(wide.index, wide.to_numpy(), strict=True))
     parts = [chosen.assign(measure=f"statement_{name}", value=value(run)) for name, value in STATEMENTS.items()]
     found = pd.concat(parts)
     found = found.assign(statistic="value", predicted="all", bin="all", n=np.nan).rename(columns=NAMED)
@@ -185,26 +186,6 @@ def statements() -> pd.DataFrame:
 ASKED = (
     "share_negative", "spearman", "near_0", "negative_near_0", "neither", "only_top", "only_random", "mean", "median",
 )  # fmt: skip
-
-
-class _Arrays(dict):
-    """(measure, bin, statistic) -> its values over runs; NaN where no run has it."""
-
-    def __init__(self, wide: pd.DataFrame) -> None:
-        super().__init__(zip(wide.index, wide.to_numpy(float), strict=True))
-        self.runs = wide.shape[1]
-
-    def __missing__(self, place: tuple) -> np.ndarray:
-        return np.full(self.runs, np.nan)
-
-
-def weakness(corpus: str, accuracies: Iterable[float]) -> str:
-    """Why the runs of a model enter no claim, in words; '' where they do. Generated sets have no bar to pass."""
-    if CATALOGUE[corpus].generated:
-        return ""
-    if corpus not in set(baselines.stored()["corpus"]):
-        return "no baseline was measured"
-    return baselines.fit_to_count(corpus, list(accuracies))[1]
 
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------
@@ -265,13 +246,19 @@ def guided_scores(corpora: Iterable[str], selection: str = "dev") -> pd.DataFram
         led = mine[mine["source"] == "adversary"]
         if len(led):
             far = adversaries(corpus, every=True)
-            far = far[far["key"].isin(led["base"])].groupby("divergence")[["jsd", "f1_1"]].mean()
-            far = far[far["jsd"] >= BEST_FROM]
-            best = far["f1_1"].idxmax() if len(far) else led["divergence"].max()
+            best = best_of(far[far["key"].isin(led["base"])])
+            best = led["divergence"].max() if np.isnan(best) else best
             mine = mine[(mine["source"] != "adversary") | (mine["divergence"] == best)]
         parts.append(mine.drop_duplicates(["source", "seed"]))
     columns = ["corpus", "source", "seed", "base_seed", "base", "divergence", "f1", "auc"]
     return pd.concat([rows.iloc[:0], *parts])[columns].reset_index(drop=True)
+
+
+def best_of(far: pd.DataFrame) -> float:
+    """The divergence of the best mean F1 among adversaries of a mean JSD of at least BEST_FROM; NaN without any."""
+    means = far.groupby("divergence")[["jsd", "f1_1"]].mean()
+    found = means[means["jsd"] >= BEST_FROM]["f1_1"]
+    return found.idxmax() if len(found) else np.nan
 
 
 def seed_tables(corpus: str) -> dict[int, pd.DataFrame]:
@@ -315,126 +302,106 @@ def planned_pairs() -> dict[str, int]:
 
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
-    corpora = list(dict.fromkeys(rules["corpus"]))
-    runs = index.runs(corpus=corpora, family="text", source="archive")
-    here = [corpus for corpus in corpora if corpus in set(runs["corpus"])]
-    scores = {corpus: guided_scores([corpus]) for corpus in here}
-    rows = pd.DataFrame(
-        [row for corpus in here for row in (*of_classifiers(corpus), *of_guides(corpus, scores[corpus]),
-                                            *of_curves(corpus))],
-        columns=["corpus", "selection", "measure_ours", "seed", "value"],
-    )  # fmt: skip
-    imdb = rows[(rows["corpus"] == "imdb") & (rows["measure_ours"] == "f1_gap")]
-    both = rows[rows["measure_ours"] == "f1_gap"].merge(imdb, on=["selection", "seed"], suffixes=("", "_imdb"))
-    both = both.assign(value=both["value_imdb"] - both["value"], measure_ours="f1_gap_imdb_minus")
-    rows = pd.concat([rows, both[list(rows)]], ignore_index=True)
-    rows = rows.assign(encoder_ours="", attention_ours="", statistic_ours="value", predicted="all", bin="all", n=np.nan)
-    data = runs.drop_duplicates("corpus").set_index("corpus")[["data", "n_train"]]
-    mine = rules[rules["corpus"].isin(here)]
-    notes = {rule.id: noted(rule, scores[rule.corpus], rows) for rule in mine.itertuples()}
-    return Stored(rows, rows.iloc[:0], data, pd.DataFrame.from_dict(notes, orient="index"))
+    runs = index.runs(corpus=list(set(rules["corpus"])), family="text", source="archive")
+    here = list(dict.fromkeys(runs["corpus"]))
+    scores = guided_scores(here)
+    rows = pd.concat([of_classifiers(here), of_guides(scores), *(of_curves(corpus) for corpus in here)])
+    rows = rows.assign(selection=rows["selection"].fillna("dev"), measure_ours=rows["measure"], encoder_ours="",
+                       attention_ours="", statistic_ours="value", predicted="all", bin="all", n=np.nan)  # fmt: skip
+    rows = rows[[*PLACE, "seed", "value", "n"]].dropna(subset="value")
+    notes = {rule.id: noted(rule, scores, rows) for rule in rules[rules["corpus"].isin(here)].itertuples()}
+    return Stored(rows, rows.iloc[:0], of_data(runs), pd.DataFrame.from_dict(notes, orient="index"))
 
 
-def of_classifiers(corpus: str) -> list[tuple]:
-    """F1 of base and uniform model, their gap, and how far each lies from the base of seed 10; TVD halved."""
-    rows = []
+def of_classifiers(corpora: list[str]) -> pd.DataFrame:
+    """F1 of base and uniform model, their gap, what IMDB's gap is larger by, and how far each model lies from the base
+    of seed 10; TVD halved. Columns corpus, seed, value, selection, measure."""
+    parts = []
     for chosen in ("dev", "test"):
-        base, flat = (classifiers(corpus, name, chosen).set_index("seed")["f1_1"] for name in ("tanh", "uniform"))
-        gap = (base - flat).dropna()
-        for name, values in (("f1_base", base), ("f1_uniform", flat), ("f1_gap", gap)):
-            rows += [(corpus, chosen, name, seed, value) for seed, value in values.items()]
-    for attention, name in (("tanh", "seeds"), ("uniform", "uniform")):
-        for row in classifiers(corpus, attention).dropna(subset="jsd").itertuples():
-            rows.append((corpus, "dev", f"jsd_{name}", row.seed, row.jsd))
-            rows.append((corpus, "dev", f"tvd_halved_{name}", row.seed, frontier.HALVED * row.tvd))
-    return rows
+        base, flat = (classifiers(corpora, name, chosen).set_index(["corpus", "seed"]) for name in ("tanh", "uniform"))
+        gap = base["f1_1"] - flat["f1_1"]
+        found = {"f1_base": base["f1_1"], "f1_uniform": flat["f1_1"], "f1_gap": gap}
+        if "imdb" in gap:
+            found["f1_gap_imdb_minus"] = gap["imdb"].sub(gap, level="seed")
+        for name, rows in (("seeds", base), ("uniform", flat)) if chosen == "dev" else ():
+            found |= {f"jsd_{name}": rows["jsd"], f"tvd_halved_{name}": frontier.HALVED * rows["tvd"]}
+        parts += [values.rename("value").reset_index().assign(selection=chosen, measure=name)
+                  for name, values in found.items()]  # fmt: skip
+    return pd.concat(parts)
 
 
-def of_guides(corpus: str, scores: pd.DataFrame) -> list[tuple]:
-    """F1 of the networks guided by each source, and of the base minus that of the network it guides."""
-    rows = [(corpus, "dev", f"f1_guided_{row.source}", row.seed, row.f1) for row in scores.itertuples()]
-    base, own = classifiers(corpus).set_index("seed")["f1_1"], scores[scores["source"] == "own"]
-    gaps = [(row.seed, base.get(row.base_seed, np.nan) - row.f1) for row in own.itertuples()]
-    return rows + [(corpus, "dev", "f1_base_minus_guided", *gap) for gap in gaps]
+def of_guides(scores: pd.DataFrame) -> pd.DataFrame:
+    """F1 of the networks guided by each source, and of the base minus that of the network it guides: corpus, seed,
+    measure, value. scores: of `guided_scores`."""
+    base = classifiers(list(scores["corpus"].unique()))[["corpus", "seed", "f1_1"]].rename(columns={"seed": "base_seed"})
+    own = scores[scores["source"] == "own"].merge(base, on=["corpus", "base_seed"])
+    gaps = own.assign(measure="f1_base_minus_guided", value=own["f1_1"] - own["f1"])
+    guided = scores.assign(measure="f1_guided_" + scores["source"], value=scores["f1"])
+    return pd.concat([guided, gaps])[["corpus", "seed", "measure", "value"]]
 
 
 READ_AT = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.68)
 """JSD at which the rules read the curve of trained adversaries."""
 
 
-def of_curves(corpus: str) -> list[tuple]:
-    """What bands ask of each curve that holds every planned divergence; TVD halved, on straight lines between all
-    points."""
-    curves, rows = adversaries(corpus), []
+def of_curves(corpus: str) -> pd.DataFrame:
+    """What bands ask of each curve that holds every planned divergence: corpus, seed, measure, value; TVD halved, on
+    straight lines between all points."""
     wanted = {run.divergence for run in planned() if run.corpus == corpus and run.divergence is not None}
-    curves = curves.groupby("seed").filter(lambda curve: wanted <= set(curve["divergence"]))
-    means = curves.groupby("divergence")[["jsd", "f1_1"]].mean()
-    best = means[means["jsd"] >= BEST_FROM]["f1_1"]
-    best = curves[curves["divergence"] == (best.idxmax() if len(best) else np.nan)]
-    base, flat = classifiers(corpus).set_index("seed"), classifiers(corpus, "uniform")
-    seeds = base["tvd"]
-    less = [(row.seed, base["f1_1"].get(row.base_seed, np.nan) - row.f1_1) for row in best.itertuples()]
-    rows += [(corpus, "dev", "f1_of_adversary", *gap) for gap in less]
+    curves = adversaries(corpus).groupby("seed").filter(lambda curve: wanted <= set(curve["divergence"]))
+    best = curves[curves["divergence"] == best_of(curves)]
+    base, beside = classifiers(corpus), {"search": searched(corpus), "uniform": classifiers(corpus, "uniform")}
+    less = best["base_seed"].map(base.set_index("seed")["f1_1"]) - best["f1_1"]
+    rows = [("f1_of_adversary", *pair) for pair in zip(best["seed"], less, strict=True)]
     for seed, curve in curves.groupby("seed", sort=False):
-        at = {jsd: frontier.HALVED * frontier.tvd_at(curve["jsd"], curve["tvd"], jsd) for jsd in READ_AT}
-        point, found = searched(corpus), {f"curve_at_{jsd:g}": value for jsd, value in at.items()}
-
-        def off(jsd, tvd, curve=curve):
-            return frontier.HALVED * (tvd - frontier.tvd_at(curve["jsd"], curve["tvd"], jsd))
-
-        if point is not None:
-            found["search_off_curve"] = off(point["jsd"].mean(), point["tvd"].mean())
-        found["uniform_off_curve"] = off(flat["jsd"].mean(), flat["tvd"].mean())
-        left = curve[curve["divergence"] > 0].head(1)["tvd"]  # the smallest divergence above 0
-        found["seeds_off_curve"] = frontier.HALVED * (seeds.mean() - left.iloc[0]) if len(left) else np.nan
-        rows += [(corpus, "dev", name, seed, value) for name, value in found.items()]
-    return rows
+        found = {f"curve_at_{jsd:g}": frontier.tvd_at(curve["jsd"], curve["tvd"], jsd) for jsd in READ_AT}
+        for name, points in beside.items():
+            if points is not None:
+                line = frontier.tvd_at(curve["jsd"], curve["tvd"], points["jsd"].mean())
+                found[f"{name}_off_curve"] = points["tvd"].mean() - line
+        left = curve.loc[curve["divergence"] > 0, "tvd"].head(1)  # the smallest divergence above 0
+        found["seeds_off_curve"] = base["tvd"].mean() - left.mean()
+        rows += [(name, seed, frontier.HALVED * value) for name, value in found.items()]
+    return pd.DataFrame(rows, columns=["measure", "seed", "value"]).assign(corpus=corpus)
 
 
 def noted(rule, scores: pd.DataFrame, rows: pd.DataFrame) -> dict:
     """What a rule wants besides its numbers, see `Stored.notes`."""
-    corpus, name = rule.corpus, rule.measure_ours
-    notes = {}
-    if rule.kind == "band" and len(adversaries(corpus)):
+    name, notes = rule.measure_ours, {}
+    values = rows[(rows["corpus"] == rule.corpus) & (rows["measure_ours"] == name)]["value"]
+    alike = name == "jsd_uniform"  # uniform weights are the same whatever the seed
+    if rule.kind == "band" and len(adversaries(rule.corpus)):
         notes["absent"] = "incomplete curve"
     if name in ("jsd_of_seeds", "jsd_of_search", "tvd_halved_of_search"):
         notes |= over_documents(rule)
     if name.startswith("f1_gap"):  # all pairs that are planned, as on their page
-        pairs, sets = planned_pairs(), {corpus, *(["imdb"] if "imdb" in name else [])}
+        pairs, sets = planned_pairs(), {rule.corpus, *(["imdb"] if "imdb" in name else [])}
         notes["asked"] = max([HEADLINE_SEEDS, *(pairs.get(one, 0) for one in sets)])
     if name.startswith("f1_guided_"):  # seeds guided by one model are one draw of its weights
-        guides = guides_of(scores[scores["source"] == name.removeprefix("f1_guided_")])
-        values = rows[(rows["corpus"] == corpus) & (rows["measure_ours"] == name)]["value"].dropna()
-        notes["guides"] = guides
-        if rule.kind == "number" and guides < len(values):
-            notes |= {"mean": values.mean(), "low": np.nan, "high": np.nan, "n_seeds": guides}
-    if name == "jsd_uniform":  # uniform weights are the same whatever the seed
-        values = rows[(rows["corpus"] == corpus) & (rows["measure_ours"] == name)]["value"].dropna()
-        if len(values):
-            notes |= {"mean": values.mean(), "low": np.nan, "high": np.nan, "n_seeds": len(values)}
+        mine = (scores["corpus"] == rule.corpus) & (scores["source"] == name.removeprefix("f1_guided_"))
+        notes["guides"] = guides_of(scores[mine])
+        alike = rule.kind == "number" and notes["guides"] < len(values)
+    if alike and len(values):
+        seeds = notes.get("guides", len(values))
+        notes |= {"mean": values.mean(), "low": np.nan, "high": np.nan, "n_seeds": seeds}
     return notes
 
 
 def over_documents(rule) -> dict:
-    """A median in a bin of Figure 3, or the search's point in Figure 5, with its bootstrap interval over documents."""
-    if rule.item == "Figure 5":
-        rows = searched(rule.corpus)
-        if rows is None:
-            return {}
-        values = rows["jsd"] if rule.measure_ours == "jsd_of_search" else frontier.HALVED * rows["tvd"]
-        low, high = bootstrap_interval(values.to_numpy())
-        return {"mean": float(values.mean()), "low": low, "high": high, "n_seeds": 1}
-    rows, column = searched(rule.corpus), "two"
+    """A median in a bin of Figure 3, or the search's mean in Figure 5, with its bootstrap interval over documents."""
+    rows, seeds, whole = searched(rule.corpus), 1, rule.item == "Figure 5"
+    column = rule.measure_ours.split("_")[0] if whole else "two"
     if rule.measure_ours == "jsd_of_seeds":
         tables = list(seed_tables(rule.corpus).values())
-        rows, column = variance.per_instance(tables) if tables else None, "median"
+        rows, column, seeds = variance.per_instance(tables) if tables else None, "median", len(tables)
     if rows is None:
         return {}
-    seeds = int(rows["n_tables"].iloc[0]) if "n_tables" in rows else 1
     rows = rows if rule.predicted == "all" else rows[rows["predicted"] == int(rule.predicted)]
     rows = rows if rule.bin == "all" else rows[attention_bin(rows["max_attention"]) == rule.bin]
     if not len(rows):
         return {}
-    values = rows[column].dropna().to_numpy(np.float64)
-    low, high = bootstrap_interval(values, statistic=np.median)
-    return {"mean": float(np.median(values)), "low": low, "high": high, "n_seeds": seeds, "documents": len(values)}
+    values = rows[column].dropna().to_numpy(np.float64) * (frontier.HALVED if column == "tvd" else 1)
+    middle = np.mean if whole else np.median
+    low, high = bootstrap_interval(values, statistic=middle)
+    notes = {"mean": float(middle(values)), "low": low, "high": high, "n_seeds": seeds}
+    return notes if whole else notes | {"documents": len(values)}

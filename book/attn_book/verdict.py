@@ -18,6 +18,7 @@ from attn_book.tables import PART
 from attn_book.words import ENCODERS, SETS, number
 from attn_book.words import told as interval
 from attn_core import index
+from attn_core.baselines import weakness
 from attn_core.experiments import erasure
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.correlation import correlation
@@ -114,11 +115,10 @@ def asked() -> pd.DataFrame:
     said = derived.statements().rename(columns={"encoder_ours": "encoder"})
     said["test"] = said["measure_ours"].map(OF_SERRANO)
     right = index.runs(encoder="han_rnn", **model).groupby("corpus")["accuracy"]
-    able = [corpus for corpus, values in right if corpus != "planted" and not derived.weakness(corpus, values)]
+    able = [corpus for corpus, values in right if corpus != "planted" and not weakness(corpus, values)]
     rows.append(said[(said["encoder"] == "han_rnn") & said["corpus"].isin(able) & said["test"].notna()])
     corpora = [corpus for corpus, encoder in TRACED if encoder == "lstm"]
-    scores = [row for corpus in corpora for row in derived.of_classifiers(corpus)]
-    scores = pd.DataFrame(scores, columns=["corpus", "selection", "measure", "seed", "value"])
+    scores = derived.of_classifiers(corpora).reset_index(drop=True)
     places = scores["measure"].map(OF_WIEGREFFE).where(scores["selection"] == "dev").dropna()
     scores = scores.loc[places.index].assign(test=places.str[0], control=places.str[1])
     auc = [derived.classifiers(corpora, name).set_index(["corpus", "seed"])["auc"] for name in ("tanh", "uniform")]
