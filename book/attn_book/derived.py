@@ -333,8 +333,8 @@ def of_classifiers(corpora: list[str]) -> pd.DataFrame:
 def of_guides(scores: pd.DataFrame) -> pd.DataFrame:
     """F1 of the networks guided by each source, and of the base minus that of the network it guides: corpus, seed,
     measure, value. scores: of `guided_scores`."""
-    base = classifiers(list(scores["corpus"].unique()))[["corpus", "seed", "f1_1"]].rename(columns={"seed": "base_seed"})
-    own = scores[scores["source"] == "own"].merge(base, on=["corpus", "base_seed"])
+    base = classifiers(list(scores["corpus"].unique())).set_index(["corpus", "seed"])["f1_1"]
+    own = scores[scores["source"] == "own"].join(base, on=["corpus", "base_seed"])
     gaps = own.assign(measure="f1_base_minus_guided", value=own["f1_1"] - own["f1"])
     guided = scores.assign(measure="f1_guided_" + scores["source"], value=scores["f1"])
     return pd.concat([guided, gaps])[["corpus", "seed", "measure", "value"]]

@@ -6,7 +6,7 @@ attention can pass, SNLI, whose models hardly read the text that is attended to,
 """
 
 import html
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +19,6 @@ from attn_book.words import ENCODERS, SETS, number
 from attn_book.words import told as interval
 from attn_core import index
 from attn_core.baselines import weakness
-from attn_core.experiments import erasure
-from attn_core.experiments.adversarial import exact
-from attn_core.experiments.correlation import correlation
-from attn_core.experiments.permutation import permutation
-from attn_core.experiments.single import weights_dealt_anew
 from attn_core.index import HEADLINE_SEEDS, over_seeds, side
 from attn_core.measures import bootstrap_interval
 from attn_core.runs import Run, obtain
@@ -76,25 +71,25 @@ OF_SERRANO = {"statement_3b": "top item", "statement_4b": "order"}
 OF_WIEGREFFE = {"f1_gap": ("necessary", ""), "jsd_seeds": ("stable", ""), "jsd_uniform": ("stable", "equal weights")}
 """Stored measure -> test and control."""
 
-WEIGHTS = {"own": "", "dealt": "dealt anew", "ideal": "95 % on the strongest word"}
-"""Weights of `traced` -> name of the control."""
-
 TRACED = (("sst", "lstm"), ("imdb", "lstm"), ("20news", "lstm"), ("agnews", "lstm"), ("imdb_stars", "han_rnn"),
           ("amazon", "han_rnn"))  # fmt: skip
 """Recurrent models of which the first seed keeps many documents: both papers' tests are put to them."""
 
 
-def cells() -> pd.DataFrame:
+def cells(tests_of: Callable[[Traces], dict], controls: Mapping[str, Callable[[Traces], Traces]]) -> pd.DataFrame:
     """Every cell: test, corpus, encoder, data, mean, low, high, n_seeds, colour (a key of LEGEND), controls.
 
     Standard runs of the BiLSTM and of the HAN with GRU, with additive attention; models that do not do their task are
     left out. Where a test was never put to a model by its paper, the cell is one seed's, with its interval over
     documents. controls: (name, mean) of what stands beside a cell.
+
+    tests_of: test -> its number of each document (D,), NaN where it is not defined. controls: name -> the traces under
+    other weights, None for a model that has no such weights.
     """
     by = ["test", "corpus", "encoder", "control"]
     values = asked()
     data = values.groupby("corpus")["data"].first()
-    once = [traced(weights).assign(control=name, n_seeds=1) for weights, name in WEIGHTS.items()]
+    once = [traced(tests_of, name, weigh) for name, weigh in {"": lambda texts: texts, **controls}.items()]
     found = pd.concat([over_seeds(values, *by), *once], ignore_index=True).drop_duplicates(by)
     beside = found[found["control"] != ""].groupby(["test", "corpus"])
     beside = {place: list(zip(part["control"], part["mean"], strict=True)) for place, part in beside}
@@ -118,13 +113,13 @@ def asked() -> pd.DataFrame:
     able = [corpus for corpus, values in right if corpus != "planted" and not weakness(corpus, values)]
     rows.append(said[(said["encoder"] == "han_rnn") & said["corpus"].isin(able) & said["test"].notna()])
     corpora = [corpus for corpus, encoder in TRACED if encoder == "lstm"]
-    scores = derived.of_classifiers(corpora).reset_index(drop=True)
+    scores = pd.concat([derived.of_classifiers([corpus]) for corpus in corpora], ignore_index=True)
     places = scores["measure"].map(OF_WIEGREFFE).where(scores["selection"] == "dev").dropna()
     scores = scores.loc[places.index].assign(test=places.str[0], control=places.str[1])
     auc = [derived.classifiers(corpora, name).set_index(["corpus", "seed"])["auc"] for name in ("tanh", "uniform")]
     scores = [scores, (auc[0] - auc[1]).rename("value").reset_index().assign(test="necessary", control="by AUC")]
     led = derived.guided_scores(corpora).pivot(index=["corpus", "seed"], columns="source", values="f1")
-    for source, control in (("own", ""), ("permuted", WEIGHTS["dealt"])):
+    for source, control in (("own", ""), ("permuted", "dealt anew")):
         gain = (led[source] - led["uniform"]).rename("value").reset_index()
         scores.append(gain.assign(test="guide", control=control))
     for corpus in corpora:  # the price of a seed, see the page; trainings that broke are no yardstick
@@ -145,48 +140,21 @@ def colour(row) -> str:
     return "void" if void or lies == "few" else "part" if lies == "around" else "yes" if lies == test.good else "no"
 
 
-def traced(weights: str) -> pd.DataFrame:
-    """Both papers' tests on the traces of TRACED, seed 10: test, corpus, encoder, mean, low, high.
+def traced(tests_of: Callable[[Traces], dict], control: str, weigh: Callable[[Traces], Traces]) -> pd.DataFrame:
+    """Tests on the traces of TRACED, seed 10, under some weights: test, corpus, encoder, mean, low, high, control.
 
-    weights: a key of WEIGHTS; 'ideal' for one logit alone. Intervals: 95 % bootstrap over the documents of several
-    items for which the test is defined.
+    Intervals: 95 % bootstrap over the documents of several items for which the test is defined.
     """
     rows = []
     for corpus, encoder in TRACED:
         traces = obtain(Run(corpus, encoder)).traces
-        traces = traces.take(np.flatnonzero(traces.lengths > 1))
-        if weights == "ideal" and encoder != "lstm":
-            continue
-        traces = {"own": lambda t: t, "dealt": weights_dealt_anew, "ideal": ideal}[weights](traces)
-        for test, values in by_document(traces).items():
+        traces = weigh(traces.take(np.flatnonzero(traces.lengths > 1)))
+        for test, values in tests_of(traces).items() if traces else ():
             known = np.asarray(values, float)
             known = known[np.isfinite(known)]
             rows.append([test, corpus, encoder, known.mean(), *bootstrap_interval(known)])
-    return pd.DataFrame(rows, columns=["test", "corpus", "encoder", "mean", "low", "high"])
-
-
-def by_document(traces: Traces) -> dict[str, pd.Series]:
-    """Test of Jain & Wallace or Serrano & Smith -> its number of each document (D,); NaN where it is not defined."""
-    table, taus = erasure.derived(erasure.document_table(traces)), correlation(traces)
-    found = {
-        "permutation": permutation(traces)["median_change"] < 0.1,
-        "top item": table["flips_attention"].astype(float) - table["flips_r_attention@coded"].astype(float),
-        "order": (table["fraction_attention"] - table["fraction_gradient"]).where(table["common"]),
-    }
-    if "tau_attention_gradient" in taus:  # traced gradients belong to the model's own weights
-        found["gradients"] = taus["tau_attention_gradient"]
-    if traces.classes <= 2:
-        found["adversaries"] = exact(traces, 0.05)["jsd_exact"] > 0.4
-    return found
-
-
-def ideal(traces: Traces) -> Traces:
-    """The traces under an attention that puts 95 % on the item of the strongest contribution."""
-    score = np.zeros_like(traces.score)
-    for start, end in zip(traces.offsets, traces.offsets[1:], strict=False):
-        score[start:end] = np.log(0.05 / 0.95 / max(end - start - 1, 1))
-        score[start + np.abs(traces.contribution[start:end, 0]).argmax()] = 0
-    return replace(traces, score=score, gradient=None, leave_one_out=None)
+    table = pd.DataFrame(rows, columns=["test", "corpus", "encoder", "mean", "low", "high"])
+    return table.assign(control=control, n_seeds=1)
 
 
 def matrix(found: pd.DataFrame) -> HTML:
