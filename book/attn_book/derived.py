@@ -31,12 +31,16 @@ COUNTED = ("vocabulary_size", "average_length_tokens", "train_size", "test_size"
 """Measures of Table 1 that describe the data and depend on no seed."""
 
 
+NOTES = ["mean", "low", "high", "n_seeds", "absent", "documents", "weak", "asked", "guides"]
+"""What may be said of a rule besides its numbers, see `Stored`."""
+
+
 @dataclass(frozen=True)
 class Stored:
     """What is stored for the rules of one paper.
 
     numbers: columns PLACE, seed, value. documents: columns PLACE without statistic, seed, n: documents of a group.
-    data: by corpus, the columns data and n_train. notes: by rule id, where a rule wants more than the rest tells:
+    data: by corpus, the columns data and n_train. notes: by rule id, those of NOTES that tell more than the rest:
     mean, low, high, n_seeds (an interval that is not over seeds), absent (why there is no number), documents, weak,
     asked (seeds below which a claim has no verdict), guides (models behind the seeds).
     """

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attn_book import derived
-from attn_book.derived import PLACE, Stored
+from attn_book.derived import NOTES, PLACE, Stored
 from attn_book.reported import OURS, reported
 from attn_book.words import SETS
 from attn_core import index, measures
@@ -50,20 +50,15 @@ def judged(rules: pd.DataFrame, found: Stored) -> pd.DataFrame:
     """The rules of one paper with our value, its interval over seeds, and the verdict."""
     asked = rules.assign(attention_ours=rules["attention"].where(rules["encoder_ours"] != "", "").fillna(""))
     ours = over_seeds(values(asked, found.numbers), "id").set_index("id")
-    notes = found.notes.reindex(rules["id"])
+    notes = found.notes.reindex(index=rules["id"], columns=NOTES)
     names = ["mean", "low", "high", "n_seeds"]
-    ours = ours.reindex(rules["id"])[names]
-    ours = notes[names].where(notes["n_seeds"].notna(), ours) if "n_seeds" in notes else ours
+    ours = notes[names].astype(float).where(notes["n_seeds"].notna(), ours.reindex(rules["id"])[names])
     table = rules.set_index("id").join(ours.rename(columns={"mean": "ours"})).join(found.data, on="corpus")
     known = table["data"].notna()
-    there = table["ours"].notna() & known
-    documents = fewest_documents(asked, found.documents)
-    if "documents" in notes:
-        documents = documents.fillna(notes["documents"])
-    seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf)) if "guides" in notes else table["n_seeds"]
-    fewest = notes["asked"].fillna(HEADLINE_SEEDS) if "asked" in notes else HEADLINE_SEEDS
-    absent = notes["absent"].fillna("no run") if "absent" in notes else "no run"
-    weak = notes["weak"].eq(True) if "weak" in notes else False
+    there, absent, weak = table["ours"].notna() & known, notes["absent"].fillna("no run"), notes["weak"].eq(True)
+    documents = fewest_documents(asked, found.documents).fillna(notes["documents"])
+    seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
+    fewest = notes["asked"].fillna(HEADLINE_SEEDS)
     why = [(~known, "no run"), (~there, absent), (documents < FEWEST_IN_BIN, "few documents"),
            (weak & there, "weak model"), ((table["kind"] == "claim") & (seeds < fewest), "few seeds")]  # fmt: skip
     unjudged = np.select([mask for mask, _ in why], [np.broadcast_to(reason, len(table)) for _, reason in why], "")
