@@ -4,6 +4,7 @@ import json
 import os
 from unittest.mock import patch
 
+import nbformat
 import numpy as np
 import pytest
 from hypothesis import given
@@ -257,7 +258,7 @@ def test_convert_puts_the_guard_behind_the_parameters(tmp_path):
     assert written == tmp_path / "out" / "tiny.ipynb"
     assert [cell["metadata"].get("tags") for cell in cells[:2]] == [["parameters"], ["guard", "remove-cell"]]
     assert "guard(globals(), 'tiny', {'n': 1}, n=3, epsilon=0.05" in "".join(cells[1]["source"])
-    assert build.declaration(build.read_source(written), "tiny")[0] == DEFAULTS
+    assert build.declaration(nbformat.read(written, 4), "tiny")[0] == DEFAULTS
     assert declaration("tiny", tmp_path)[1:] == ({"n": 1}, {"n": 2})
 
 
@@ -284,8 +285,6 @@ def test_execute_with_other_parameters(tmp_path):
     page = json.loads(path.read_text())
     assert page["metadata"]["attn"]["parameters"] == {**DEFAULTS, "n": 5, "bins": [0.0, 1.0]}
     assert str(tmp_path) not in path.read_text(), "no path of this machine in a published notebook"
-    again = build.execute(path, {"n": "6"}, tmp_path / "again.ipynb")  # an executed, downloaded notebook
-    assert outputs(again, "application/papermill.record/text/plain")[0] == "6"
 
 
 def test_execute_refuses_before_anything_runs(tmp_path):

@@ -61,7 +61,7 @@ def place(tmp_path_factory):
         patch.setattr(IPython.display, "display", lambda html: shown.append(html.data))
         sentence.play(SENTENCES, own=True)
         figures.show(figures.sheet()[0], "three", "A title", "A caption.", "A picture.")
-        sentence.triangle(THREE, "three")
+        sentence.widget("triangle", [THREE], "", figure="fig-three", epsilon=0.05)
         sentence.erase(ERASED)
         sentence.strips()
     (folder / "page.html").write_text(HEAD + "\n".join(shown), encoding="utf-8")

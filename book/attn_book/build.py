@@ -100,14 +100,8 @@ def pages(root: str | Path | None = None) -> dict[str, Path]:
 
 
 def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]:
-    """Name and file of a page: its name, the last part of its name, or the path of a .md or .ipynb file."""
-    path, name = Path(page), Path(page).as_posix()
-    if path.suffix in (".md", ".ipynb"):
-        if not path.is_file():
-            raise AttnError(f"there is no file {page}; name a page such as jain/04-1-correlation or a notebook file")
-        known = {file.resolve(): name for name, file in pages(root).items()} if path.suffix == ".md" else {}
-        return known.get(path.resolve(), path.stem), path
-    known = pages(root)
+    """Name and file of a page, from its name or the last part of its name."""
+    known, name = pages(root), Path(page).as_posix()
     fits = [name] if name in known else [other for other in known if other.rsplit("/", 1)[-1] == name]
     if len(fits) == 1:
         return fits[0], known[fits[0]]
@@ -115,16 +109,10 @@ def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]
 
 
 def read_source(path: Path):
-    """A page as a notebook object without outputs, from MyST Markdown or Jupyter."""
+    """A page as a notebook object without outputs, from MyST Markdown."""
     import jupytext
-    import nbformat
 
-    try:
-        if path.suffix == ".ipynb":
-            return nbformat.read(path, as_version=4)
-        return jupytext.read(path, fmt={"extension": ".md", "format_name": "myst"})
-    except (OSError, ValueError, nbformat.reader.NotJSONError) as error:
-        raise AttnError(f"{path} cannot be read as a notebook ({str(error).splitlines()[0]})") from error
+    return jupytext.read(path, fmt={"extension": ".md", "format_name": "myst"})
 
 
 def declaration(notebook, name: str) -> tuple[dict, dict, dict]:
@@ -135,9 +123,6 @@ def declaration(notebook, name: str) -> tuple[dict, dict, dict]:
     defaults, own = declared(tagged[0].source, name), notebook.metadata.get("attn", {})
     takes = dict(own.get("takes", {}))
     return defaults, takes, check(defaults, own.get("smoke", {}), name, takes)
-
-
-# ---- converting ------------------------------------------------------------------------------------------------------
 
 
 def convert(page: str | Path, root: str | Path | None = None):
@@ -151,8 +136,6 @@ def convert(page: str | Path, root: str | Path | None = None):
 
     name, path = locate(page, root)
     notebook = read_source(path)
-    if path.suffix == ".ipynb":
-        return notebook
     defaults, takes, _ = declaration(notebook, name)
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     arguments = [repr(name), repr(takes), *(f"{key}={value!r}" for key, value in defaults.items())]
@@ -199,11 +182,9 @@ def execute(
     import papermill
     from traitlets.config import Config
 
-    name, path = locate(page, root)
-    notebook = convert(page, root)
+    name, here, notebook = locate(page, root)[0], repository(root), convert(page, root)
     defaults, takes, _ = declaration(notebook, name)
     values = check(defaults, parameters or {}, name, takes)
-    here = repository(root) if root or path.suffix == ".md" else Path.cwd()
     target = Path(output) if output else here / "_build" / "executed" / f"{name}.ipynb"
     run = {"page": name, "parameters": defaults | values, **_where(here), **({"stamp": stamp} if stamp else {})}
     with tempfile.TemporaryDirectory(prefix="attn-") as scratch, patch.dict(os.environ, kernel_environment(scratch)):
@@ -266,9 +247,6 @@ def _write(notebook, target: Path) -> Path:
     except OSError as error:
         raise AttnError(f"cannot write {target} ({error.strerror}); name another place with --output") from error
     return target
-
-
-# ---- tidying, or cutting short for want of a run ---------------------------------------------------------------------
 
 
 def tidy(notebook):
@@ -339,12 +317,12 @@ def execute_pages(root: Path) -> list[str]:
     """Run the pages whose stamp does not fit, longest first, one a core of this process; returns the failures."""
     common, known = common_stamp(root), pages(root)
     for path in (root / "book").rglob("*.ipynb"):  # executed pages whose source is gone
-        if path.relative_to(root / "book").with_suffix("").as_posix() not in known and _attn(path).get("stamp"):
+        if path.relative_to(root / "book").with_suffix("").as_posix() not in known and "stamp" in _read(path).metadata.get("attn", {}):
             path.unlink()
     todo, seconds, failures = {}, {}, []
     for name, source in known.items():
         stamp = hashlib.sha256(common.encode() + source.read_bytes()).hexdigest()
-        before = _attn(executed(root, name))
+        before = _read(executed(root, name)).metadata.get("attn", {})
         # A shortened page is tried again: what it wants may lie in the local cache by now, which no stamp covers.
         if before.get("stamp") != stamp or before.get("shortened"):
             todo[name], seconds[name] = stamp, before.get("seconds", 0.0)
@@ -358,10 +336,10 @@ def execute_pages(root: Path) -> list[str]:
             for done, future in enumerate(as_completed(running), 1):
                 name, error = running[future], future.exception()
                 if error:
-                    known_error = isinstance(error, AttnError)
-                    failures.append(str(error) if known_error else f"page {name}: {type(error).__name__}: {error}")
+                    told = error if isinstance(error, AttnError) else f"page {name}: {type(error).__name__}: {error}"
+                    failures.append(str(told))
                     executed(root, name).unlink(missing_ok=True)
-                result = "FAILED" if error else f"{_attn(future.result())['seconds']:6.1f} s"
+                result = "FAILED" if error else f"{_read(future.result()).metadata.attn.seconds:6.1f} s"
                 print(f"[{done:>2}/{len(todo)}] {name:40} {result}", flush=True)
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -394,10 +372,6 @@ def _read(path: Path):
         return nbformat.read(path, as_version=4)
     except (OSError, ValueError, KeyError, nbformat.reader.NotJSONError):
         return nbformat.v4.new_notebook()
-
-
-def _attn(path: Path) -> dict:
-    return _read(path).metadata.get("attn", {})
 
 
 # ---- the table of contents, checks, and the status page --------------------------------------------------------------

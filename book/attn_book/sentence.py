@@ -92,11 +92,6 @@ def play(texts: list[str], epsilon: float = EPSILON, own: bool = False) -> None:
     widget("move", texts, epsilon=epsilon, **({"own": 1} if own else {}))
 
 
-def triangle(text: str, figure: str, epsilon: float = EPSILON) -> None:
-    """Three words' attentions as points, in place of the picture of the figure `figure`; on paper, that picture."""
-    widget("triangle", [text], "", figure=f"fig-{figure}", epsilon=epsilon)
-
-
 def erase(texts: list[str]) -> None:
     """Sentences whose words a reader erases until the decision flips; on paper, how many words each order takes."""
     from attn_book.tables import table
