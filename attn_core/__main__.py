@@ -236,7 +236,7 @@ def read(
     as_json: Json = False,
 ) -> None:
     """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
-    from attn_book.sentence import read_sentence
+    from attn_core.reader import read_sentence
 
     table, summary = read_sentence(text)
     if as_json:

@@ -1,14 +1,19 @@
 """The one model kept in the archive with its weights: SST, BiLSTM with additive attention, seed 10, rounded to int8."""
 
+import base64
 import json
+import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from attn_core import archive, weights
 from attn_core.errors import AttnError
+from attn_core.traces import Traces
 
 FOLDER = "sst-reader"
+EPSILON = 0.05
 
 
 def quantise(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,3 +98,69 @@ def load(folder: Path | None = None) -> tuple[object, dict]:
     except (OSError, ValueError, KeyError) as error:
         raise damaged(folder, error) from error
     return from_arrays("lstm", "tanh", arrays), told
+
+
+def sentence_traces(text: str) -> tuple[list[str], list[bool], Traces]:
+    """Tokens of a sentence, whether the archived model knows each, and the traces of this one document."""
+    from attn_core.corpora.batches import Documents
+    from attn_core.corpora.text import END, START, UNKNOWN, clean_sst
+    from attn_core.tracing import trace
+
+    tokens = clean_sst(text)
+    if not tokens:
+        raise AttnError("the sentence holds no word; type English words, such as: a quiet and moving film")
+    model, told = load()
+    index = {word: i for i, word in enumerate(told["words"])}
+    ids = np.array([START, *(index.get(token, UNKNOWN) for token in tokens), END], dtype=np.int32)
+    document = Documents(ids, np.array([0, len(ids)]), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    return tokens, [token in index for token in tokens], trace(model, document, progress=False)
+
+
+def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, dict]:
+    """What the archived model does with a sentence.
+
+    Returns one row per token (token, known, attention, contribution, alone: p with all the attention on it, gradient,
+    leave_one_out, adversary: the exact epsilon-max-JSD attention) and a summary: p, p_adversary (under that attention),
+    bias, the optimum's JSD, its ceiling, echo (share of words that alone give the decision), and a line to print.
+    """
+    from attn_core.experiments.adversarial import exact, expand
+    from attn_core.experiments.controls import ceiling
+    from attn_core.traces import positive_probability
+
+    tokens, known, traces = sentence_traces(text)
+    optimum = exact(traces, epsilon)
+    alone = positive_probability(traces.contribution.astype(float) + traces.bias)
+    table = pd.DataFrame({"token": tokens, "known": known, "attention": traces.attention})
+    table = table.assign(contribution=traces.contribution[:, 0], alone=alone, gradient=traces.gradient,
+                         leave_one_out=traces.leave_one_out, adversary=expand(traces, optimum))  # fmt: skip
+    adverse = positive_probability(traces.logits_under(table["adversary"].to_numpy()))
+    told = {"p": traces.p[0], "p_adversary": adverse[0], "bias": np.ravel(traces.bias)[0],
+            "jsd_exact": optimum["jsd_exact"].iloc[0], "ceiling": ceiling(traces)[0],
+            "echo": np.mean((alone > 0.5) == (traces.p[0] > 0.5))}  # fmt: skip
+    line = (
+        "p(positive) = {p:.3f}. Another attention, as far from the model's as JSD {jsd_exact:.3f} (ceiling "
+        "{ceiling:.3f}), moves it to {p_adversary:.3f} (by at most {epsilon}).\n{echo:.0%} of the words alone give the "
+        "decision; any attention gives {low:.3f} to {high:.3f}."
+    ).format(**told, epsilon=epsilon, low=alone.min(), high=alone.max())
+    return table, {name: float(value) for name, value in told.items()} | {"line": line}
+
+
+def write_reader(folder: Path) -> Path:
+    """The archived model as a script that book/_static/core.js loads on demand, here and from file://: about 3.5 MB.
+
+    attn.model = {words, split: spaCy's contractions without apostrophe, arrays: name -> [rows, int8, float32 scales]}.
+    """
+    from spacy.symbols import ORTH
+
+    from attn_core.corpora.text import english
+
+    text = lambda array: base64.b64encode(array.tobytes()).decode()
+    split = {word: [part[ORTH] for part in parts] for word, parts in english().rules.items() if len(parts) > 1}
+    split = {word: parts for word, parts in split.items() if re.fullmatch(r"\w+", word)}
+    with np.load(archive.archive_folder() / FOLDER / "model.npz") as file:
+        names = sorted({name.rsplit(":", 1)[0] for name in file.files})
+        arrays = {name: [len(file[f"{name}:s"]), text(file[f"{name}:q"]), text(file[f"{name}:s"])] for name in names}
+    model = {"words": description(archive.archive_folder() / FOLDER)["words"], "split": split, "arrays": arrays}
+    target = folder / "sst-reader.js"
+    target.write_text(f"attn.model = {json.dumps(model)};\n", encoding="utf-8")
+    return target

@@ -13,7 +13,7 @@ import pytest
 from conftest import toy_traces
 
 from attn_book import sentence
-from attn_core import archive
+from attn_core import archive, reader
 from attn_core.corpora.text import clean_sst
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.controls import ceiling
@@ -26,7 +26,7 @@ SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "core.js"
 EPSILONS = (0.01, 0.05, 0.2)
 STORE = archive.archive_folder(required=False)
 needs_model = pytest.mark.skipif(
-    not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"
+    not STORE or not (STORE / reader.FOLDER).is_dir(), reason="no sentence model in the archive"
 )
 node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
@@ -137,7 +137,7 @@ TEXTS = (
 @node
 @needs_model
 def test_the_model_in_the_page_reads_as_torch_does(tmp_path):
-    script = sentence.write_reader(tmp_path)
+    script = reader.write_reader(tmp_path)
     code = f"""global.attn = attn; require({json.dumps(str(script))}); const model = attn.prepare(attn.model);
         console.log(JSON.stringify(data.map(text => attn.read(model, attn.tokens(text, model.split)))))"""
     for text, found in zip(TEXTS, in_node(code, TEXTS), strict=True):

@@ -10,7 +10,7 @@ from chromium import CHROMIUM
 from devtools import browser
 
 from attn_book import figures, sentence
-from attn_core import archive
+from attn_core import archive, reader
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.removal import removals
 from attn_core.measures import jsd
@@ -21,7 +21,7 @@ STORE = archive.archive_folder(required=False)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium"),
-    pytest.mark.skipif(not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"),
+    pytest.mark.skipif(not STORE or not (STORE / reader.FOLDER).is_dir(), reason="no sentence model in the archive"),
 ]
 SENTENCES = ["film was not good", "not one dull moment"]
 ERASED = ["a funny and warm film with a weak ending", "i wanted to love this film but it bored me"]
@@ -56,7 +56,7 @@ def place(tmp_path_factory):
     folder, shown = tmp_path_factory.mktemp("play"), []
     for path in STATIC.glob("*.*"):
         shutil.copy(path, folder)
-    sentence.write_reader(folder)
+    reader.write_reader(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(IPython.display, "display", lambda html: shown.append(html.data))
         sentence.play(SENTENCES, own=True)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from typer.testing import CliRunner
 
-from attn_book import sentence
 from attn_core import archive, reader
 from attn_core.__main__ import app
 from attn_core.errors import AttnError
@@ -36,7 +35,7 @@ def test_rounding_keeps_shapes():
 @needs_model
 def test_a_good_and_a_bad_film():
     good, bad = (
-        sentence.read_sentence(text)[1]["p"]
+        reader.read_sentence(text)[1]["p"]
         for text in ("a wonderful , moving film", "a dull , careless waste of time")
     )
     assert good > 0.8 > 0.2 > bad
@@ -44,7 +43,7 @@ def test_a_good_and_a_bad_film():
 
 @needs_model
 def test_table_holds_together():
-    table, summary = sentence.read_sentence("The songs are lovely, but the plot is a mess.", epsilon=0.02)
+    table, summary = reader.read_sentence("The songs are lovely, but the plot is a mess.", epsilon=0.02)
     assert table.attention.sum() == pytest.approx(1) and table.adversary.sum() == pytest.approx(1)
     logit = np.log(summary["p"] / (1 - summary["p"]))
     moved = logit + ((table.adversary - table.attention) * table.contribution).sum()
@@ -56,16 +55,16 @@ def test_table_holds_together():
 
 @needs_model
 def test_one_word_and_only_unknown_words():
-    table, summary = sentence.read_sentence("Wonderful!")
+    table, summary = reader.read_sentence("Wonderful!")
     assert len(table) == 1 and np.isnan(table.leave_one_out[0]) and summary["jsd_exact"] == 0
-    table, _ = sentence.read_sentence("zzyzx qwrtp")
+    table, _ = reader.read_sentence("zzyzx qwrtp")
     assert not table.known.any() and np.isfinite(table.attention).all()
 
 
 @pytest.mark.parametrize("text", ["", "   ", "...", "-- !!"])
 def test_no_word(text):
     with pytest.raises(AttnError, match="holds no word"):
-        sentence.read_sentence(text)
+        reader.read_sentence(text)
 
 
 @needs_model

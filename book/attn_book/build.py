@@ -33,10 +33,9 @@ from unittest.mock import patch
 import yaml
 
 import attn_core
-from attn_book import sentence
 from attn_book.page import FIND, GUARD, check, declared, gap_box, gaps_of, minus, nearest
 from attn_book.words import ATTENTION_NAMES, ENCODERS, SETS
-from attn_core import archive
+from attn_core import archive, reader
 from attn_core.errors import AttnError
 from attn_core.runs import AbsentRun
 
@@ -303,8 +302,8 @@ def build(root: str | Path | None = None, html: bool = True) -> int:
     if html and not problems:
         problems = run_sphinx(root)
         store = archive.archive_folder(required=False)
-        if not problems and store and (store / sentence.FOLDER).is_dir():
-            sentence.write_reader(root / "_build" / "html" / "_static")
+        if not problems and store and (store / reader.FOLDER).is_dir():
+            reader.write_reader(root / "_build" / "html" / "_static")
     print(f"{'FAILED' if problems else 'done'} after {time.perf_counter() - start:.0f} s")
     for problem in problems:
         print(f"  error  {problem}")
@@ -370,7 +369,7 @@ def _read(path: Path):
 
     try:
         return nbformat.read(path, as_version=4)
-    except (OSError, ValueError, KeyError, nbformat.reader.NotJSONError):
+    except (OSError, ValueError, KeyError):
         return nbformat.v4.new_notebook()
 
 
@@ -472,8 +471,8 @@ def setup(app) -> dict:
     chain = toc_pages(Path(app.srcdir).parent, record=False)
 
     def cut(app, page: str, template: str, context: dict, doctree) -> None:
-        for way in ("prev", "next"):
-            other = (app.env.collect_relations().get(page) or (None,) * 3)[1 if way == "prev" else 2]
+        _, *others = app.env.collect_relations().get(page) or (None, None, None)
+        for way, other in zip(("prev", "next"), others, strict=True):
             if other and (page in chain) != (other in chain):
                 context[way] = None
 
