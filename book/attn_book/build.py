@@ -316,7 +316,8 @@ def execute_pages(root: Path) -> list[str]:
     """Run the pages whose stamp does not fit, longest first, one a core of this process; returns the failures."""
     common, known = common_stamp(root), pages(root)
     for path in (root / "book").rglob("*.ipynb"):  # executed pages whose source is gone
-        if path.relative_to(root / "book").with_suffix("").as_posix() not in known and "stamp" in _read(path).metadata.get("attn", {}):
+        name = path.relative_to(root / "book").with_suffix("").as_posix()
+        if name not in known and "stamp" in _read(path).metadata.get("attn", {}):
             path.unlink()
     todo, seconds, failures = {}, {}, []
     for name, source in known.items():
