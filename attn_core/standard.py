@@ -62,7 +62,8 @@ def read(
     """Traces of the test set with gradient and leave-one-out; words False: attention and contributions alone.
 
     Without the latter, the dearest part, where no test reads it: uniform weights rank no words, untrained models and
-    long generated documents. Of a training that differs by rounding only attention and outputs are compared: it is traced for these.
+    long generated documents. Of a training that differs by rounding only attention and outputs are compared: it is
+    traced for these.
     """
     model = MODELS[run.family].from_arrays(run.encoder, run.attention, arrays).to(device)
     turn(model, run)
