@@ -2,15 +2,14 @@
 
     notebooks/**/*.md ──jupytext, papermill──▶ book/**/*.ipynb ──jupyter-book──▶ _build/html
 
-A page is a MyST Markdown notebook `notebooks/<paper>/NN-section.md`, named here without folder and suffix
-(`jain/04-1-correlation`). One code cell, tagged `parameters`, holds literals only. Its front matter may hold
+A page is a MyST Markdown notebook, named by its path without suffix (`jain/04-1-correlation`). One code cell, tagged
+`parameters`, holds literals only. Its front matter may hold
 
     attn:
       smoke: {permutations: 10}           parameters under which the tests run the page in a few seconds
       takes: {rule: [coded, described]}   what parameters take beside their type (`page.check`)
 
-An executed page carries its stamp: a hash of all that its outputs depend on. A page whose stamp still fits is not run
-again. jupyter-cache is not used, since it does not see changes of imported modules.
+An executed page carries a hash of all that its outputs depend on, its stamp; it runs again when that changes.
 """
 
 import hashlib
@@ -127,9 +126,7 @@ def declaration(notebook, name: str) -> tuple[dict, dict, dict]:
 def convert(page: str | Path, root: str | Path | None = None):
     """A page as a notebook ready to run: kernel named, cells numbered, guard cell behind the parameters cell.
 
-    papermill puts the parameters it is given directly behind the parameters cell, hence before the guard, so that
-    they are checked however the notebook is run. The guard carries the declared defaults: a downloaded notebook needs
-    nothing but the packages.
+    papermill puts what it is given before the guard, so it is checked however the notebook is run.
     """
     from nbformat.v4 import new_code_cell
 
@@ -167,15 +164,10 @@ def execute(
 ) -> Path:
     """Run a page with other parameters; returns the executed notebook.
 
-    parameters: name -> value, or -> text as typed on a command line; checked before anything runs.
-    output: default `_build/executed/<page>.ipynb` in the repository. Written whole or not at all. Where a cell fails
-    for another reason than a refused input, the notebook up to there is kept in `_build/failed/`.
-    stamp: of the book's build, kept in the notebook's metadata under `attn`, beside page, parameters, seconds, device
-    and commit. With it, a page that stops for want of a run is written as its text up to the parameters and a gap box
-    (`shortened: True` under `attn`); without, it is refused like any other failing page.
-
-    The kernel runs in the repository with one thread, for the numbers not to depend on the machine's cores.
-    Raises AttnError, one line, for a refused parameter and for a failing cell.
+    parameters: name -> value, or -> text as typed on a command line.
+    output: default `_build/executed/<page>.ipynb`; a failing page is kept up to its error in `_build/failed/`.
+    stamp: of the book's build; with it, a page that stops for want of a run is written `shortened`.
+    AttnError, one line, for a refused parameter and for a failing cell.
     """
     import nbformat
     import papermill
@@ -189,8 +181,7 @@ def execute(
     with tempfile.TemporaryDirectory(prefix="attn-") as scratch, patch.dict(os.environ, kernel_environment(scratch)):
         source, result = _write(notebook, Path(scratch) / "page.ipynb"), Path(scratch) / "result.ipynb"
         injected = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
-        # Sockets in the scratch folder: two kernels that start at once cannot pick the same port. Windows, and folders
-        # too long for a socket's name (104 bytes on macOS), keep TCP.
+        # Two kernels that start at once may pick the same port, but no socket; its name has at most 104 bytes.
         sockets = {"transport": "ipc", "ip": f"{scratch}/kernel"} if os.name == "posix" and len(scratch) < 90 else {}
         try:
             papermill.execute_notebook(
@@ -235,7 +226,7 @@ def _where(folder: Path) -> dict:
 
 
 def _write(notebook, target: Path) -> Path:
-    """Write a notebook whole: to a temporary name in the same folder, then renamed. Returns the file."""
+    """Write a notebook whole or not at all. Returns the file."""
     import nbformat
 
     try:
@@ -249,10 +240,7 @@ def _write(notebook, target: Path) -> Path:
 
 
 def tidy(notebook):
-    """An executed notebook fit to publish: no paths of this machine, minus signs in shown tables and texts.
-
-    In HTML tables, which scroll, spaces within intervals, within rows of shares and before a star do not break.
-    """
+    """An executed notebook without paths of this machine, with minus signs and, in HTML tables, spaces as in TIED."""
     for key in ("input_path", "output_path", "environment_variables", "exception"):
         notebook.metadata.papermill.pop(key, None)
     tied = lambda text: TIED.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), minus(text))
@@ -265,10 +253,7 @@ def tidy(notebook):
 
 
 def shortened(source, stopped, reason: str):
-    """A page that stopped for want of a run: its text up to the parameters, and one gap box with all that is absent.
-
-    Labels of the text that is left out are kept in front of the box, for other pages may refer to them.
-    """
+    """A page that stopped for want of a run: its text up to the parameters, all labels, and one gap box."""
     from nbformat import from_dict, v4
 
     first = next(i for i, cell in enumerate(source.cells) if cell.cell_type == "code")
@@ -286,14 +271,9 @@ def shortened(source, stopped, reason: str):
 
 
 def build(root: str | Path | None = None, html: bool = True) -> int:
-    """Build the book; returns the exit status.
+    """Build the book; returns the exit status: 1 for failing pages, what `review` finds, and warnings of Sphinx.
 
-    root: folder with notebooks/, book/_toc.yml, _config.yml and data/ (default: the repository).
-    html: False stops after the pages.
-
-    1 for a failing page, a page of the table of contents that is not there, a notebook that is not in it, a traceback
-    in an output or a Sphinx warning (`-n -W`), each listed. Absent runs are gap boxes (a page that can do nothing
-    without them ends in one): listed, status 0.
+    root: folder with notebooks/, book/, _config.yml and data/. html: False stops after the pages.
     """
     root, start = repository(root), time.perf_counter()
     problems = execute_pages(root)
@@ -391,10 +371,7 @@ def toc_pages(root: Path, record: bool = True) -> list[str]:
 
 
 def review(root: Path) -> list[str]:
-    """Pages of the table of contents without a file, notebooks missing from it, tracebacks in outputs.
-
-    Printed, for they are no errors: gap boxes, and what pages wrote to stderr (not shown in the book).
-    """
+    """Pages without a file or not in the table of contents, tracebacks in outputs; prints gaps and stderr."""
     toc, known, absent = toc_pages(root), pages(root), 0
     problems = [f"book/_toc.yml names {name}, but there is neither book/{name}.md nor notebooks/{name}.md"
                 for name in toc if name not in known and not (root / "book" / f"{name}.md").is_file()]  # fmt: skip
@@ -436,10 +413,7 @@ def write_status(root: Path) -> None:
 
 
 def run_sphinx(root: Path) -> list[str]:
-    """jupyter-book on book/ with warnings as errors, and `redirect`; returns warnings, or a failure.
-
-    All HTML is written anew (`--all`): an incremental build repeats no warning of an unchanged page, and would pass.
-    """
+    """jupyter-book on all of book/ (unchanged pages repeat no warning) and `redirect`; returns what went wrong."""
     start, log = time.perf_counter(), root / "_build" / "sphinx.log"
     shutil.rmtree(root / "_build" / "html", ignore_errors=True)
     log.parent.mkdir(exist_ok=True)

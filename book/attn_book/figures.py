@@ -1,8 +1,7 @@
 """The look of the book's figures, and what several pages draw.
 
-A figure is inline SVG under a title that says its message and over a caption of at most 150 characters: text takes the
-page's font, colours follow its theme. One colour per encoder and per paper in the whole book. Figures are 4.8 inches
-wide, so that 10.5 points are 11 px on a phone and 16 px on a desk.
+A figure is inline SVG between its message as title and a caption. At 4.8 inches, 10.5 points are 11 px on a phone and
+16 px on a desk.
 """
 
 import html
@@ -48,10 +47,7 @@ def sheet(rows: int = 1, height: float = 3.0, **options) -> tuple[Figure, Axes]:
 
 
 def show(figure: Figure | str, name: str, title: str, caption: str, alt: str = "") -> None:
-    """Put a figure, or HTML in its place, into the page: title (the message), picture, caption.
-
-    AttnError for a longer caption. alt: of a figure; HTML says itself what it shows.
-    """
+    """Put a figure, or HTML in its place, into the page: title (the message), picture, caption."""
     from IPython.display import HTML, display
 
     title, caption, alt = (html.escape(" ".join(text.split())) for text in (title, caption, alt))
@@ -158,10 +154,7 @@ def spaced(at: np.ndarray, gap: float) -> np.ndarray:
 
 
 def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
-    """The toy's words with their weights as bars, contributions under them, and the output as a line of arithmetic.
-
-    toy, told: of `sentence.read_sentence`.
-    """
+    """The words of `sentence.read_sentence`: weights as bars, contributions, and the output as arithmetic."""
     ax.axis("off")
     ax.set(xlim=(-1.25, 2.25), ylim=(-1.0, max(0.75, toy["attention"].max() + 0.25)))
     for x, row in zip(np.linspace(-0.55, 2.0, len(toy)), toy.itertuples(), strict=True):
@@ -178,10 +171,7 @@ def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
 
 
 def crossings(ax: Axes, words: list[str], left: np.ndarray, right: np.ndarray, names: tuple[str, str]) -> int:
-    """Two rankings of the same words joined by lines; a circle where a pair changes its order. Returns how many do.
-
-    left, right: scores, largest on top.
-    """
+    """Two rankings of words by scores, joined by lines; a circle where a pair swaps. Returns how many do."""
     places = [(-np.asarray(scores)).argsort().argsort() for scores in (left, right)]
     swapped = [(i, j) for i, j in combinations(range(len(words)), 2)
                if (places[0][i] - places[0][j]) * (places[1][i] - places[1][j]) < 0]  # fmt: skip
@@ -210,10 +200,7 @@ def signed(value: float) -> str:
 
 
 def erased(ax: Axes, toy: pd.DataFrame, told: dict, decision: bool = False) -> np.ndarray:
-    """Under the words of `toy_bars`: an arrow from the output p to the output without each word. Returns the latter.
-
-    decision: with a line at one half.
-    """
+    """Under `toy_bars`: arrows from the output p to that without each word, which it returns. decision: with 0.5."""
     part = toy["attention"] * toy["contribution"]
     logits = told["bias"] + (part.sum() - part) / (1 - toy["attention"])
     without = 1 / (1 + np.exp(-logits.to_numpy()))

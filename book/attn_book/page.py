@@ -1,9 +1,7 @@
 """What a page calls, and its parameters: numbers for the prose, boxes for absent runs, refusal of wrong parameters.
 
-A page declares its parameters in its first code cell, tagged `parameters`, one `name = literal` a line. The cell is
-read with `ast`, never run. papermill itself only logs an unknown name and lets a string replace a number, so values
-are checked twice: by `attn_book.build.execute` before a page runs, and by the guard cell inside every notebook for
-those who call papermill themselves.
+papermill only logs an unknown name and lets a string replace a number, so values are checked twice: by
+`attn_book.build.execute` before a page runs, and by the guard cell inside every notebook.
 """
 
 import ast
@@ -57,9 +55,7 @@ CHANGED: dict[str, object] = {}
 def glue(**values: object) -> None:
     """Name numbers (or words) for the prose: `glue(tau=0.38)`, then {glue:text}`tau:.2f` in the text.
 
-    The same record that `myst_nb.glue(…, display=False)` leaves, without importing Sphinx into the reader's kernel;
-    NumPy scalars become plain numbers, so that a format such as `:.2f` works. In texts the signs of numbers become
-    minus signs.
+    The record of `myst_nb.glue(…, display=False)`, without Sphinx in the reader's kernel.
     """
     from IPython.display import display
 
@@ -77,8 +73,7 @@ class Outdated(AssertionError):
 def expect(holds: object, what: str) -> None:
     """Guard a sentence of the prose: `expect(shown > judged / 2, "most sets")`.
 
-    At the default parameters a failed guard is an error and fails the build: rewrite the sentence. With other
-    parameters the page shows one banner, for its text was written for the defaults.
+    A failed guard is an error at the default parameters; with others the page shows one banner.
     """
     from IPython.display import HTML, display
 
@@ -103,11 +98,7 @@ def minus(text: str) -> str:
 
 
 def gap(*lines: str) -> None:
-    """Show a gap box: what is not there and what would fill it. The build lists all gap boxes at its end.
-
-    Call it once per cell with all that is missing (`gap(*absent)`; nothing missing shows nothing). AttnErrors may be
-    passed as they are.
-    """
+    """Show a gap box: what is not there and what would fill it (texts or AttnErrors); no line, no box."""
     from IPython.display import display
 
     if lines:
@@ -140,10 +131,7 @@ class ParameterError(AttnError):
 
 
 def declared(cell: str, page: str) -> dict:
-    """Names and defaults of a parameters cell; AttnError at the first line that is not `name = literal`.
-
-    A literal is a bool, int, float, str, or a list or tuple of these. `None` is refused: it says no type.
-    """
+    """Names and defaults of a parameters cell, read and never run; AttnError at a line that is not `name = literal`."""
     found = {}
     try:
         for statement in ast.parse(cell).body:
@@ -174,8 +162,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def check(defaults: dict, values: dict, page: str, takes: dict | None = None) -> dict:
     """`values` in the types of their defaults; ParameterError, one line, for an unknown name or what is not taken.
 
-    Strings, as a command line gives them, are read as the default's type: true and false, numbers, `[a, b]`, `a, b`.
-    An int is taken for a float. Not taken: a float for an int, a bool for a number, NaN or an infinity.
     takes: name -> the least that a number may be; or a list of the values taken (for a list: of its items, and None
     where it may be empty); or 'default' for those of the default.
     """
@@ -234,11 +220,9 @@ def _read(text: str, several: bool) -> object:
 
 
 def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: object) -> None:
-    """Check the parameters of a running notebook; the generated cell behind every parameters cell calls it.
+    """Check the parameters of a running notebook, and write them back in the declared type.
 
-    names: the notebook's globals(). takes: see `check`. The declared names are compared with their defaults and
-    written back in the declared type (so a list given for a tuple becomes a tuple). Unknown names are those that
-    papermill's injected cell assigns, found in IPython's record of executed cells (`In`) by its first line.
+    names: the notebook's globals(), in whose record of cells (`In`) papermill's begins with '# Parameters'.
     """
     values = {name: names[name] for name in defaults if name in names}
     for cell in names.get("In", []):

@@ -46,10 +46,7 @@ def write_pdf(root: str | Path | None = None, folds: bool = False) -> Path | Non
 
 
 def one_sheet(root: Path, folds: bool) -> str:
-    """HTML of all articles of the chain, one section a page; links between them lead to the sections.
-
-    Ids and addresses become those of the one sheet; a link to a page that it lacks becomes plain text.
-    """
+    """HTML of all articles of the chain, one section a page; a link to a page that it lacks becomes plain text."""
     from bs4 import BeautifulSoup
 
     built, chain = root / "_build" / "html", toc_pages(root, record=False)

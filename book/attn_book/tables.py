@@ -54,10 +54,9 @@ def _beside_line(rows: pd.DataFrame, name: str, columns: list[str], by: str) -> 
 
 
 def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
-    """One line a claim: what it asks, ours on each data set, whether it holds, and whether weights dealt anew meet it.
+    """One line a claim of the scorecard: what it asks, ours, whether it holds, and whether weights dealt anew meet it.
 
-    rows: claims of the scorecard with a verdict. dealt: of `dealt.of_models`, label: data set; a claim that all
-    of them meet tells attention from its absence nowhere.
+    dealt: of `dealt.of_models`, label: data set.
     """
     judged = rows[rows["verdict"] != "not rerun"]
     sets, controls = list(dict.fromkeys(judged["corpus"])), list(dict.fromkeys(dealt["label"]))
