@@ -172,25 +172,23 @@ def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
 
 def crossings(ax: Axes, words: list[str], left: np.ndarray, right: np.ndarray, names: tuple[str, str]) -> int:
     """Two rankings of words by scores, joined by lines; a circle where a pair swaps. Returns how many do."""
-    places = [(-np.asarray(scores)).argsort().argsort() for scores in (left, right)]
-    swapped = [(i, j) for i, j in combinations(range(len(words)), 2)
-               if (places[0][i] - places[0][j]) * (places[1][i] - places[1][j]) < 0]  # fmt: skip
+    ranks = np.array([(-np.asarray(scores)).argsort().argsort() for scores in (left, right)])
+    swapped = [(i, j) for i, j in combinations(range(len(words)), 2) if np.prod(ranks[:, i] - ranks[:, j]) < 0]
     ax.axis("off")
     ax.set(xlim=(-1.25, 2.25), ylim=(len(words) - 0.45, -1.25))
     for i, word in enumerate(words):
         colour = COLOURS["lstm"] if any(i in pair for pair in swapped) else INK
-        ax.plot([0, 1], [places[0][i], places[1][i]], "o-", color=colour, linewidth=2.4, markersize=8)
-        for x, side, number_x, y, value in ((-0.12, "right", -0.95, places[0][i], left[i]),
-                                            (1.12, "left", 1.95, places[1][i], right[i])):  # fmt: skip
-            ax.text(x, y, word, ha=side, va="center_baseline", weight="bold", color=colour)
-            ax.text(number_x, y, f"{value:.2f}", ha="center", va="center_baseline")
+        ax.plot([0, 1], ranks[:, i], "o-", color=colour, linewidth=2.4, markersize=8)
+    for x, side, at, scores, rank, name in ((-0.12, "right", -0.95, left, ranks[0], names[0]),
+                                            (1.12, "left", 1.95, right, ranks[1], names[1])):  # fmt: skip
+        ax.text(x, -0.8, name, ha=side, va="center_baseline", color=QUIET)
+        for word, value, y in zip(words, scores, rank, strict=True):
+            ax.text(x, y, word, ha=side, va="center_baseline", weight="bold")
+            ax.text(at, y, f"{value:.2f}", ha="center", va="center_baseline")
     for i, j in swapped:
-        (a, b), (c, d) = ((places[0][k], places[1][k]) for k in (i, j))
-        t = (c - a) / ((b - a) - (d - c))
-        ax.plot(t, a + t * (b - a), "o", markersize=11, markerfacecolor=SHEET, markeredgecolor=INK,
-                markeredgewidth=1.4, zorder=5)  # fmt: skip
-    ax.text(-0.12, -0.8, names[0], ha="right", va="center_baseline", color=QUIET)
-    ax.text(1.12, -0.8, names[1], ha="left", va="center_baseline", color=QUIET)
+        t = (ranks[0, j] - ranks[0, i]) / np.diff(ranks[:, i] - ranks[:, j])[0]
+        ax.plot(t, ranks[0, i] + t * np.diff(ranks[:, i])[0], "o", markersize=11, markerfacecolor=SHEET,
+                markeredgecolor=INK, markeredgewidth=1.4, zorder=5)  # fmt: skip
     return len(swapped)
 
 
@@ -229,20 +227,18 @@ def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> list[str]:
     rows = rows.sort_values("mean", ascending=False)
     kind = {"rnn": "lstm", "conv": "cnn", "none": "average"}
     names = [ENCODERS[name].removeprefix("HAN with ").replace("HAN without", "no") for name in rows["encoder"]]
-    right = max(rows["own"].max(), rows["dealt"].max())
-    reach = right - min(rows["own"].min(), rows["dealt"].min())
+    both = rows[["own", "dealt"]].to_numpy()
+    beyond = both.max() + 0.12 * np.ptp(both)
     for y, row in enumerate(rows.itertuples()):
-        colour = COLOURS[kind[row.encoder.partition("_")[2]]]
         ax.plot([row.dealt, row.own], [y, y], color=RULE, linewidth=5, zorder=1)
-        ax.plot(row.dealt, y, "o", color=QUIET, markersize=8.5, zorder=3, markeredgecolor=SHEET)
-        ax.plot(row.own, y, "o", color=colour, markersize=8.5, zorder=4, markeredgecolor=SHEET)
+        for x, colour in ((row.dealt, QUIET), (row.own, COLOURS[kind[row.encoder.partition("_")[2]]])):
+            ax.plot(x, y, "o", color=colour, markersize=8.5, zorder=4, markeredgecolor=SHEET)
         text = f"{row.mean:+{unit}} ({row.low:{unit}} to {row.high:{unit}})".replace("-", "−")
-        ax.text(right + 0.12 * reach, y, text, va="center_baseline", color=INK if row.low > 0 else QUIET,
-                weight="bold" if row.low > 0 else "normal")  # fmt: skip
+        ax.text(beyond, y, text, va="center_baseline", **({"weight": "bold"} if row.low > 0 else {"color": QUIET}))
     _lines(ax, [f"{SETS[c]}\n{n}" for c, n in zip(rows["corpus"], names, strict=True)], -1.0)
     first = rows.iloc[0]
     left = first.dealt < first.own
     ax.text(first.dealt, -0.5, "dealt anew", color=QUIET, ha="right" if left else "left")
     ax.text(first.own, -0.5, "attention", color=INK, weight="bold", ha="left" if left else "right")
-    ax.text(right + 0.12 * reach, -0.5, "difference", color=QUIET)
+    ax.text(beyond, -0.5, "difference", color=QUIET)
     return [f"{c} {n}" for c, n in zip(rows["corpus"], rows["encoder"], strict=True)]

@@ -34,14 +34,10 @@ def _read(name: str) -> pd.DataFrame:
         table = table.fillna(dict.fromkeys(OURS, "")).astype(dict.fromkeys(OURS, str))
     if "dataset" in table:
         ours = {pair: entry.name for entry in CATALOGUE.values() for pair in entry.reported}
-        # tables collected for Wiegreffe & Pinter spell data sets their way, whoever's numbers they hold
-        spelt = {
-            title: corpus
-            for (paper, title), corpus in ours.items()
-            if paper == WIEGREFFE and name.startswith("wiegreffe_")
-        }
         pairs = zip(table["paper"], table["dataset"], strict=True)
-        table["corpus"] = [ours.get(pair, spelt.get(pair[1], pair[1])) for pair in pairs]
+        if name.startswith("wiegreffe_"):  # these spell data sets that paper's way, whoever's numbers they hold
+            pairs = (pair if pair in ours else (WIEGREFFE, pair[1]) for pair in pairs)
+        table["corpus"] = [ours.get(pair, pair[1]) for pair in pairs]
     return table
 
 

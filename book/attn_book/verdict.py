@@ -16,7 +16,6 @@ from IPython.display import HTML
 from attn_book import derived
 from attn_book.tables import PART
 from attn_book.words import ENCODERS, SETS, number
-from attn_book.words import told as interval
 from attn_core import index
 from attn_core.baselines import weakness
 from attn_core.index import HEADLINE_SEEDS, over_seeds, side
@@ -203,7 +202,9 @@ def told(row) -> str:
     ends = (0, 1) if form == ".0%" else (-np.inf, np.inf)
     seeds = f"{row.n_seeds} seeds" if row.n_seeds > 1 else "one seed, over texts"
     why = {"adversaries": "no attention could pass"}.get(row.test, "hardly reads this text" * (row.corpus == "snli"))
-    what = f"{SETS[row.corpus]}, {TESTS[row.test].number}: {interval(row.mean, row.low, row.high, form, ends)}"
+    low, high = (number(np.clip(end, *ends), form) for end in (row.low, row.high))
+    interval = f"{low} to {high}" if np.isfinite(row.low) else "no interval"
+    what = f"{SETS[row.corpus]}, {TESTS[row.test].number}: {number(row.mean, form)} ({interval})"
     parts = [what, seeds, LEGEND[row.colour], why]
     parts += [f"{name} {number(value, form)}" for name, value in row.controls]
     return "; ".join(filter(None, parts)).replace("-", "−")

@@ -1,11 +1,6 @@
 """Names and numbers as pages write them: models, intervals, seeds, lists."""
 
-from ast import literal_eval
-
-import numpy as np
-
 from attn_core.corpora import catalogue
-from attn_core.corpora.vectors import KNOWN_FILES
 
 ENCODERS = {
     "lstm": "BiLSTM", "cnn": "CNN", "average": "no context", "transformer": "transformer", "none": "no encoder",
@@ -26,17 +21,6 @@ SETS = {
 ATTENTION_NAMES = {"tanh": "additive", "dot": "scaled dot", "uniform": "uniform", "given": "given"}
 
 
-def told(
-    mean: float, low: float, high: float, form: str = ".2f", bounds: tuple[float, float] = (-np.inf, np.inf)
-) -> str:
-    """'0.42 (0.37 to 0.48)', the interval cut at the values that are possible; '–' for no value."""
-    if not np.isfinite(mean):
-        return "–"
-    if not np.isfinite(low):
-        return f"{number(mean, form)} (no interval)"
-    return f"{number(mean, form)} ({number(max(low, bounds[0]), form)} to {number(min(high, bounds[1]), form)})"
-
-
 def number(value: float, form: str) -> str:
     """A formatted number without the sign of a zero."""
     text = f"{value:{form}}"
@@ -49,13 +33,6 @@ def class_names(corpus: str) -> dict[str, str]:
     return {"all": "all questions"} if entry.task == "question" else dict(zip("0123", entry.classes, strict=False))
 
 
-OPTIONS = {
-    ("vocabulary_from", "all"): "vocabulary from all splits",
-    ("source", "files"): "questions from the official files",
-    ("source", "generated train"): "training questions of our own generator",
-}
-"""Options of data sets in words."""
-
 WORDS = {
     "tau_gradient": "τ of attention and gradient", "tau_loo": "τ of attention and leave-one-out",
     "sig_frac": "share significant",
@@ -67,22 +44,6 @@ WORDS = {
     "q25": "lower quartile", "q75": "upper quartile",
 }  # fmt: skip
 """Measures and statistics of the rules in words, where underscores to spaces do not do."""
-
-
-def variant_name(variant: str) -> str:
-    """A variant of a run ('fraction=0.25') in words."""
-    field, _, value = variant.partition("=")
-    known = {
-        "selection": f"checkpoint chosen on the {value} set",
-        "vectors": KNOWN_FILES.get(value, f"{value} word vectors"),
-        "fraction": f"{float(value):.0%} of the training set" if field == "fraction" else "",
-        "hidden": f"width {value}",
-        "class_weights": "with class weights" if value == "True" else "without class weights",
-    }
-    if field == "options":
-        pairs = literal_eval(value)
-        return ", ".join(OPTIONS.get(pair, f"{pair[0].replace('_', ' ')} {pair[1]}") for pair in pairs)
-    return known.get(field, f"{field.replace('_', ' ')} {value}")
 
 
 def in_words(name: str) -> str:
