@@ -23,7 +23,8 @@ from attn_core.index import HEADLINE_SEEDS
 INK, QUIET, RULE, SHEET = "#1d2733", "#8a94a3", "#d9dee5", "#fefefe"
 COLOURS = {"lstm": "#c2481a", "cnn": "#7a4f9a", "average": "#14766f", "transformer": "#2f66b3",
            "jain": "#8a3f73", "serrano": "#8a6410", "wiegreffe": "#3c6e2f"}  # fmt: skip
-VARIABLES = {INK: "ink", QUIET: "quiet", RULE: "rule"} | {colour: name for name, colour in COLOURS.items()}
+VARIABLES = {INK: "attn-ink", QUIET: "attn-quiet", RULE: "attn-rule", SHEET: "pst-color-background",
+             **{colour: f"attn-{name}" for name, colour in COLOURS.items()}}  # fmt: skip
 """Colour -> the style sheet's variable of it; alone (in Jupyter) the colour itself is used."""
 
 LONGEST_CAPTION = 150
@@ -70,8 +71,7 @@ def inline(figure: Figure, name: str, alt: str) -> str:
     text = re.sub(r"(font-family:|font: [\d.]+px) [^;\"]*", r"\1 var(--attn-font, sans-serif)", f"{head}>{rest}")
     text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)
     for colour, variable in VARIABLES.items():
-        text = re.sub(re.escape(colour), f"var(--attn-{variable}, {colour})", text, flags=re.IGNORECASE)
-    text = re.sub(re.escape(SHEET), f"var(--pst-color-background, {SHEET})", text, flags=re.IGNORECASE)
+        text = re.sub(colour, f"var(--{variable}, {colour})", text, flags=re.IGNORECASE)
     text = re.sub(r"\n\s*\n+", "\n", text).strip()  # an empty line would end the HTML block
     return text.replace("<svg", f'<svg role="img" aria-label="{alt}"', 1)
 
@@ -93,10 +93,9 @@ def _lines(ax: Axes, names: Sequence[str], top: float) -> None:
 
 
 def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
-    """One line a data set, one dot an encoder: mean and interval over seeds; a grey bar joins them. Returns the sets.
+    """One line a data set, largest BiLSTM first, one dot an encoder of `index.over_seeds`. Returns the sets.
 
-    rows: of `index.over_seeds` by corpus, encoder and data; sets are sorted by the BiLSTM, largest first, and get an
-    asterisk where they are not the papers' own. names: what stands over the dots, ENCODERS unless given.
+    An asterisk: not the papers' own set. names: what stands over the dots, ENCODERS unless given.
     """
     wide = rows.pivot(index="corpus", columns="encoder", values="mean")
     order = list(wide.sort_values("lstm", ascending=False).index)
@@ -123,10 +122,9 @@ def plain_names(rows: pd.DataFrame) -> pd.DataFrame:
 def forest(
     ax: Axes, rows: pd.DataFrame, encoder: str, marks: pd.Series | None = None, alone: tuple[str, ...] = ()
 ) -> None:
-    """One line a row, first on top: mean and interval over seeds in the encoder's colour, named by the row's index.
+    """One line a row of `index.over_seeds`, first on top, named by its index, in the encoder's colour.
 
-    rows: columns of `index.over_seeds`. marks: printed values by index, drawn as diamonds. alone: rows that are open
-    points without interval, as are those of fewer than HEADLINE_SEEDS seeds.
+    marks: printed values by index, drawn as diamonds. alone: rows that are open points without interval.
     """
     for y, row in enumerate(rows.itertuples()):
         _point(ax, row, y, COLOURS[encoder], row.Index in alone)
@@ -220,9 +218,8 @@ def erased(ax: Axes, toy: pd.DataFrame, told: dict, decision: bool = False) -> n
 
 
 def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> list[str]:
-    """One line a HAN: its attention's number in its encoder's colour, grey that of weights dealt anew, the difference.
-
-    rows: of `dealt.beside`, sorted by the difference. Returns the names, largest difference first.
+    """One line a HAN of `dealt.beside`, largest difference first: its number, that of weights dealt anew, and the
+    difference. Returns the names.
     """
     rows = rows.sort_values("mean", ascending=False)
     kind = {"rnn": "lstm", "conv": "cnn", "none": "average"}

@@ -220,13 +220,10 @@ def _read(text: str, several: bool) -> object:
 
 
 def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: object) -> None:
-    """Check the parameters of a running notebook, and write them back in the declared type.
-
-    names: the notebook's globals(), in whose record of cells (`In`) papermill's begins with '# Parameters'.
-    """
+    """Check a running notebook's globals() against their defaults, and write them back in the declared type."""
     values = {name: names[name] for name in defaults if name in names}
     for cell in names.get("In", []):
-        if cell.startswith("# Parameters\n"):
+        if cell.startswith("# Parameters\n"):  # papermill's
             assigned = [target.id for line in ast.parse(cell).body for target in getattr(line, "targets", [])]
             values |= {name: names.get(name) for name in assigned}
     checked = check(defaults, values, page, takes)

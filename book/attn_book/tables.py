@@ -106,7 +106,7 @@ def picker(parts: dict[str, str], names: dict[str, dict[str, str]]) -> HTML:
 
 
 def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
-    """Rows of the scorecard in a fold: where, the paper's number, ours with its interval, tolerance, verdict."""
+    """Rows of the scorecard in a fold."""
     there = rows[rows["ours"].notna()]
     heads = ("item", "data set", "class", "encoder", "number", "paper", "here", "95 % interval", "±", "seeds",
              "verdict")  # fmt: skip
