@@ -124,10 +124,10 @@ CASES = [
         "seed must be a whole number of at least 0",
     ),
     (
-        "no epoch",
-        ["run", "--corpus", "planted", "--epochs", "0"],
+        "less than no epoch",
+        ["run", "--corpus", "planted", "--epochs", "-1"],
         no_damage,
-        "epochs must be a whole number of at least 1",
+        "epochs must be a whole number of at least 0",
     ),
     (
         "truncated Parquet",

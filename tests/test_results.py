@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from attn_core import archive
+from attn_core import archive, packing
 from attn_core.experiments import derived, summary_table
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.correlation import correlation
+from attn_core.experiments.echo import MEASURES, echo
 from attn_core.experiments.erasure import document_table as erasure_table
 from attn_core.experiments.permutation import permutation
 from attn_core.measures import classification
@@ -16,7 +17,8 @@ STORE = archive.archive_folder(required=False)
 KEYS = archive.keys(STORE) if STORE else []
 TABLES = [key for key in KEYS if "documents.parquet" in archive.read_record(STORE, key)["files"]]
 ERASURE = [key for key in TABLES if from_dict(archive.read_record(STORE, key)["run"]).family == "hierarchical"]
-FIRST = [key for key in TABLES if key not in ERASURE]
+SECOND = [key for key in TABLES if packing.layer_of(from_dict(archive.read_record(STORE, key)["run"])) == "second"]
+FIRST = [key for key in TABLES if key not in ERASURE + SECOND]
 pytestmark = pytest.mark.skipif(not FIRST, reason="no archive")
 
 
@@ -75,6 +77,24 @@ def test_summary_and_record_follow_from_the_documents(key):
     scores = classification(result.documents["label"].to_numpy(), result.documents["p"].to_numpy())
     for name, value in scores.items():
         assert value == pytest.approx(result.record[name], abs=1e-4)
+
+
+@pytest.mark.parametrize("key", SECOND)
+def test_the_short_table_of_the_second_generation_is_what_traces_and_summary_say(key):
+    result = archive.read(STORE, key)
+    stored, few = result.documents, result.traces
+    assert len(stored) == min(result.record["n_test"], packing.DOCUMENTS_KEPT[-1]) and stored["doc_id"].is_unique
+    assert (stored["jsd_exact@0.05"] >= stored["jsd_search@0.05"] - 1e-6).all()
+    fresh = correlation(few).join(echo(few)[list(MEASURES)])
+    kept = stored.set_index("doc_id").loc[few.doc_id]
+    for column in ("tau_attention_gradient", "tau_attention_loo", *MEASURES):
+        np.testing.assert_allclose(fresh[column], kept[column], atol=2e-4, equal_nan=True, err_msg=column)
+    of_all = result.summary.query("predicted == 'all' and bin == 'all' and measure == 'mean'").set_index("statistic")
+    if len(stored) == result.record["n_test"]:
+        for column in ("tau_attention_gradient", "median_change", "jsd_exact@0.05", *MEASURES):
+            assert stored[column].mean() == pytest.approx(of_all.value[column], abs=2e-5)
+        scores = classification(stored["label"].to_numpy(), stored["p"].to_numpy())
+        assert {name: result.record[name] for name in scores} == pytest.approx(scores, abs=1e-4)
 
 
 @pytest.mark.parametrize("key", ERASURE)
