@@ -94,13 +94,6 @@ def test_code_is_no_wider_than_a_screen():
     assert not wide, "\n".join(wide)
 
 
-def test_cells_of_pages_are_short():
-    """What is long belongs into the package, where it has a name and a test."""
-    lines = {f"{page}: {n} lines" for page in PAGES for cell in cells_of(ROOT / "notebooks" / f"{page}.md")
-             if (n := cell.count("\n")) > 75}  # fmt: skip
-    assert not lines, "\n".join(sorted(lines))
-
-
 def test_every_value_that_a_page_glues_is_shown_there():
     for page in PAGES:
         text = (ROOT / "notebooks" / f"{page}.md").read_text()

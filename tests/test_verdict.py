@@ -108,5 +108,8 @@ def test_a_browser_tells_on_hover_focus_and_tap(tmp_path):
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
     with served(tmp_path) as address:
         command = [CHROMIUM, *FLAGS, NO_NETWORK, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
-        run = subprocess.run([*command, f"{address}/page.html"], capture_output=True, text=True, timeout=60)
+        for _ in range(4):  # on a busy machine a headless window may come up without focus and get no events of it
+            run = subprocess.run([*command, f"{address}/page.html"], capture_output=True, text=True, timeout=60)
+            if 'data-found="IMDB,SST,' in run.stdout:
+                break
     assert 'data-found="IMDB,SST,,IMDB,true,0,1,2,1"' in run.stdout, re.findall('data-found="[^"]*"', run.stdout)
