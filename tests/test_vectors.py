@@ -64,7 +64,7 @@ def test_bytes_that_are_no_text_are_named(tmp_path):
 
 
 def test_neither_recipe_nor_file():
-    recipes = r"\(random, random-50, indomain-300, ppmi-300\)"
+    recipes = r"\(random, random-50, indomain-300, ppmi-300, ppmi-300-small\)"
     with pytest.raises(AttnError, match=f"unknown vectors 'fasttext': neither a recipe {recipes} nor a file"):
         vectors("fasttext", WORDS)
 
@@ -275,6 +275,8 @@ def test_vectors_by_counting_span_the_plain_table():
     found = rows @ rows.T
     np.testing.assert_allclose(found / np.trace(found), expected / np.trace(expected), atol=1e-4)
     assert np.sqrt(np.mean(np.square(rows))) == pytest.approx(0.3)
+    small = module.count(texts, parameters | {"rms": module.SHARED["ppmi-300-small"]["rms"]})[1]
+    np.testing.assert_allclose(small, rows * (0.19 / 0.3), rtol=1e-5)  # the control differs in scale alone
     again = module.count(texts, parameters)
     assert np.array_equal(rows, again[1]) and fingerprint == again[2]
     assert fingerprint != module.count(texts[1:], parameters)[2] != module.count(texts, {**parameters, "window": 4})[2]

@@ -20,7 +20,8 @@ from attn_core.corpora import load, text, word2vec
 from attn_core.errors import AttnError
 
 WIDTH = 300
-RECIPES = {"random": WIDTH, "random-50": 50, "indomain-300": WIDTH, "ppmi-300": WIDTH}  # name -> numbers per word
+RECIPES = {"random": WIDTH, "random-50": 50, "indomain-300": WIDTH, "ppmi-300": WIDTH, "ppmi-300-small": WIDTH}
+"""Name -> numbers per word."""
 RANDOM_SEED = 0
 KNOWN_FILES = {
     "sha256:16f94f4d3fd892d9cc90f50f90d01f8be79ccbdf11bcb9aa7cb7614a3b11744e": "GloVe word vectors (6B, 100 numbers, "
@@ -56,16 +57,20 @@ COUNTED = {
 }
 """Parameters of 'ppmi-300', see ``count``. rms: the size of a number, which a training starts from."""
 
+SHARED = {"indomain-300": PARAMETERS, "ppmi-300": COUNTED, "ppmi-300-small": COUNTED | {"rms": 0.19}}
+"""Recipes over the fixed list of training texts. 'ppmi-300-small' is a control: 'ppmi-300' at the size of the numbers
+of 'indomain-300'."""
+
 
 def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
     """Start vectors for a vocabulary: ((V, 300) float32, (V, 50) for 'random-50', a file's own width; fingerprint).
 
     recipe: 'random' (every row but <pad> standard normal, the default of an embedding layer; row i depends on i alone,
     never on the run's seed), 'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see
-    ``train``), 'ppmi-300' (see ``count``: the same texts in half a minute), 'imdb_stars-200' and the like for each set
-    cut into sentences (see ``word2vec``) or the path of a text file, one word and its numbers a line, blanks
-    between, an optional first line with count and width (fastText, GloVe). Trained vectors are made once, then
-    cached. fingerprint: of the recipe's texts and parameters, or the SHA-256 of the file. Errors: AttnError.
+    ``train``), 'ppmi-300' (see ``count``: the same texts in half a minute; '-small': see SHARED), 'imdb_stars-200' and
+    the like for each set cut into sentences (see ``word2vec``) or the path of a text file, one word and its numbers a
+    line, blanks between, an optional first line with count and width (fastText, GloVe). Trained vectors are made once,
+    then cached. fingerprint: of the recipe's texts and parameters, or the SHA-256 of the file. Errors: AttnError.
     """
     vocabulary = tuple(vocabulary)
     if recipe in ("random", "random-50"):
@@ -73,8 +78,8 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
         rows = np.random.default_rng(RANDOM_SEED).standard_normal((len(vocabulary), width), dtype=np.float32)
         rows[text.PAD] = 0
         return rows, _digest(["random", "standard normal", RANDOM_SEED, width])
-    if recipe in ("indomain-300", "ppmi-300") or recipe in word2vec.RECIPES:
-        words, matrix, fingerprint = _shared(recipe) if recipe.endswith("-300") else _own(recipe)
+    if recipe in SHARED or recipe in word2vec.RECIPES:
+        words, matrix, fingerprint = _shared(recipe) if recipe in SHARED else _own(recipe)
         index = {word: i for i, word in enumerate(words)}
         rows = np.zeros((len(vocabulary), matrix.shape[1]), dtype=np.float32)
         known = [row for row, word in enumerate(vocabulary) if word in index]  # no text of 'indomain-300' holds <unk>
@@ -141,9 +146,8 @@ def _is_number(column: bytes) -> bool:
 
 def _shared(recipe: str) -> tuple[list[str], np.ndarray, str]:
     """Words, (W, 300) float32 and fingerprint of the vectors that come of the fixed list of training texts."""
-    if recipe == "ppmi-300":
-        return _kept(recipe, COUNTED, lambda: count())
-    return _kept(recipe, PARAMETERS, lambda: train())
+    parameters = SHARED[recipe]
+    return _kept(recipe, parameters, train if parameters is PARAMETERS else lambda: count(parameters=parameters))
 
 
 def _own(recipe: str) -> tuple[list[str], np.ndarray, str]:
