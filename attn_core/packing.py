@@ -10,7 +10,7 @@ from tqdm import tqdm
 from attn_core import archive
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
-from attn_core.experiments.echo import MEASURES, echo
+from attn_core.experiments.echo import MEASURES, echo, elsewhere
 from attn_core.experiments.variance import against
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import jsd_ragged
@@ -96,7 +96,7 @@ def pack_run(run: Run) -> None:
         tables = documents, summary_table(documents, traces.classes)
         kept = TOKENS_KEPT[catalogue.corpus(run.corpus).task]
         if run.vectors == SECOND:
-            notes |= {"shuffled": shuffled(run)}
+            notes |= {"elsewhere": float(elsewhere(traces).mean()), "shuffled": shuffled(run)}
     if is_variant(run):  # no figure of distributions shows a variant
         summary = tables[1][~tables[1]["measure"].str.startswith("hist:")]
         if run.vectors == SECOND and layer == "summary":  # the dial, ties and untrained models: one number a run

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from attn_core.experiments.echo import MEASURES, decisions, echo, median_change
+from attn_core.experiments.echo import MEASURES, decisions, echo, elsewhere, median_change
 from attn_core.experiments.permutation import permutation
 from attn_core.traces import positive_probability
 
@@ -41,6 +41,17 @@ def test_fast_is_plain(classes):
     found = echo(traces)
     np.testing.assert_allclose(found[list(MEASURES[:3])].to_numpy(float), plain(traces), atol=1e-12)
     assert found["permutation_expected"].isna().all() == (classes > 2)
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_words_of_other_texts(classes):
+    traces = toy_traces(lengths=(1, 2, 5, 8), seed=classes, classes=classes)
+    parts = [document(traces, d) for d in range(len(traces))]
+    expected = []
+    for d, (a, c, b) in enumerate(parts):
+        own, others = decides(b + a @ c), [token for e, (_, more, _) in enumerate(parts) if e != d for token in more]
+        expected.append(np.mean([decides(b + token) == own for token in others]))
+    np.testing.assert_allclose(elsewhere(traces), expected)
 
 
 def test_by_hand():

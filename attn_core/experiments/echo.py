@@ -55,6 +55,20 @@ def echo(traces: Traces) -> pd.DataFrame:
     )  # fmt: skip
 
 
+def elsewhere(traces: Traces) -> np.ndarray:
+    """Share of all other documents' tokens that alone give a document's decision, (D,).
+
+    What `echo` would be if tokens knew nothing of their text: near 1/2 for a model of two equally frequent answers, near
+    1 for one that always answers alike. Single texts, two documents or more.
+    """
+    classes = max(traces.classes, 2)
+    document = np.repeat(np.arange(len(traces)), traces.lengths)
+    alone = decisions(traces.contribution + traces.bias)  # (T,)
+    counts = np.bincount(document * classes + alone, minlength=len(traces) * classes).reshape(-1, classes)  # (D, K)
+    others = counts.sum(axis=0) - counts
+    return others[np.arange(len(traces)), decisions(traces.logits)] / others.sum(axis=1)
+
+
 def apart(logits: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Total variation distance of the outputs of two sets of logits (N, K): (N,), 0 to 1."""
     distance = np.abs(probabilities(logits) - probabilities(others)).sum(-1)
