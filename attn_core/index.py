@@ -136,30 +136,20 @@ def results(keys: Iterable[str], summaries: bool = True) -> list[archive.Result]
     summaries False: by record alone. KeyError for a run that is not stored.
     """
     table, values = _everything()
-    places, rows, found = _places(values), table.set_index("key"), []
+    codes, names = values["key"].cat.codes.to_numpy(), values["key"].cat.categories
+    rows, found = table.set_index("key"), []
     for key in keys:
         record, source = json.loads(rows.at[key, "record"]), rows.at[key, "source"]
         if not summaries:
             found.append(archive.Result(record, None, None, None, source))
             continue
-        part = values.iloc[places[key]]
+        part = values[codes == names.get_loc(key)]
         part = part[~part["measure"].isin([*_scores(record), *BESIDE, *MEASURES])]
         summary = part.astype(dict.fromkeys(NAMES, object)).reset_index(drop=True)
         summary = summary.rename(columns={"statistic": "measure", "measure": "statistic"})
         summary = summary[["statistic", "predicted", "bin", "measure", "value"]] if len(summary) else None
         found.append(archive.Result(record, None, None, summary, source))
     return found
-
-
-def _places(values: pd.DataFrame) -> dict[str, slice]:
-    """Where each run's rows stand; they are together."""
-    if "places" not in values.attrs:
-        codes = values["key"].cat.codes.to_numpy()
-        starts = np.flatnonzero(np.diff(codes, prepend=-1))
-        names = values["key"].cat.categories[codes[starts]]
-        pairs = zip(names, starts, np.append(starts[1:], len(codes)), strict=False)
-        values.attrs["places"] = {name: slice(start, end) for name, start, end in pairs}
-    return values.attrs["places"]
 
 
 def measures() -> pd.DataFrame:

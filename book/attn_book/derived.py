@@ -245,11 +245,11 @@ def guided_scores(corpora: Iterable[str], selection: str = "dev") -> pd.DataFram
     rows = rows.assign(source=source, base_seed=rows["base_seed"].fillna(-1).astype(int))
     rows = rows.drop(columns="divergence").rename(columns={"base_divergence": "divergence", "f1_1": "f1"})
     rows, parts = rows[rows["source"].isin(SOURCES)], []
+    far = adversaries(corpora, every=True)
     for corpus in corpora:
         mine = rows[rows["corpus"] == corpus]
         led = mine[mine["source"] == "adversary"]
         if len(led):
-            far = adversaries(corpus, every=True)
             best = best_of(far[far["key"].isin(led["base"])])
             best = led["divergence"].max() if np.isnan(best) else best
             mine = mine[(mine["source"] != "adversary") | (mine["divergence"] == best)]
@@ -282,11 +282,15 @@ def searched(corpus: str) -> pd.DataFrame | None:
 @lru_cache(maxsize=None)
 def searched_once(key: str) -> pd.DataFrame | None:
     """`frontier.searched` of an archived run, made once and kept in the cache; not to be changed in place."""
-    result = archive.read(archive.archive_folder(), key)
-    if result.traces is None:
-        return None
-    make = lambda: frontier.searched(result.traces, search(result.traces))
-    return index.kept(f"searched-{key}", result.record["files"]["traces.parquet"], make)
+    store = archive.archive_folder()
+    (result,) = index.results([key], summaries=False)
+    source = result.record["files"].get("traces.parquet")
+
+    def make() -> pd.DataFrame:
+        traces = archive.read(store, key).traces
+        return frontier.searched(traces, search(traces))
+
+    return index.kept(f"searched-{key}", source, make) if source else None
 
 
 @lru_cache(maxsize=None)
@@ -308,12 +312,17 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
     runs = index.runs(corpus=list(set(rules["corpus"])), family="text", source="archive")
     here = list(dict.fromkeys(runs["corpus"]))
-    scores = guided_scores(here)
-    rows = pd.concat([of_classifiers(here), of_guides(scores), *(of_curves(corpus) for corpus in here)])
+    rules, scores, curves = rules[rules["corpus"].isin(here)], guided_scores(here), adversaries(here)
+    curves = {corpus: curves[curves["corpus"] == corpus] for corpus in here}
+    rows = pd.concat([of_classifiers(here), of_guides(scores), *(of_curves(*curve) for curve in curves.items())])
     rows = rows.assign(selection=rows["selection"].fillna("dev"), measure_ours=rows["measure"], encoder_ours="",
                        attention_ours="", statistic_ours="value", predicted="all", bin="all", n=np.nan)  # fmt: skip
     rows = rows[[*PLACE, "seed", "value", "n"]].dropna(subset="value")
-    notes = {rule.id: noted(rule, scores, rows) for rule in rules[rules["corpus"].isin(here)].itertuples()}
+    notes = {rule.id: noted(rule, scores, rows) for rule in rules.itertuples()}
+    for rule in rules[rules["kind"] == "band"].itertuples():
+        notes[rule.id] |= {"absent": "incomplete curve"} if len(curves[rule.corpus]) else {}
+    for corpus, part in rules[rules["measure_ours"].isin(DOCUMENTS)].groupby("corpus"):
+        notes |= over_documents(corpus, part)
     return Stored(rows, rows.iloc[:0], of_data(runs), pd.DataFrame.from_dict(notes, orient="index"))
 
 
@@ -348,11 +357,11 @@ READ_AT = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.68)
 """JSD at which the rules read the curve of trained adversaries."""
 
 
-def of_curves(corpus: str) -> pd.DataFrame:
+def of_curves(corpus: str, curves: pd.DataFrame) -> pd.DataFrame:
     """What bands ask of each curve that holds every planned divergence: corpus, seed, measure, value; TVD halved, on
     straight lines between all points."""
     wanted = {run.divergence for run in planned() if run.corpus == corpus and run.divergence is not None}
-    curves = adversaries(corpus).groupby("seed").filter(lambda curve: wanted <= set(curve["divergence"]))
+    curves = curves.groupby("seed").filter(lambda curve: wanted <= set(curve["divergence"]))
     best = curves[curves["divergence"] == best_of(curves)]
     base, beside = classifiers(corpus), {"search": searched(corpus), "uniform": classifiers(corpus, "uniform")}
     less = best["base_seed"].map(base.set_index("seed")["f1_1"]) - best["f1_1"]
@@ -374,10 +383,6 @@ def noted(rule, scores: pd.DataFrame, rows: pd.DataFrame) -> dict:
     name, notes = rule.measure_ours, {}
     values = rows[(rows["corpus"] == rule.corpus) & (rows["measure_ours"] == name)]["value"]
     alike = name == "jsd_uniform"  # uniform weights are the same whatever the seed
-    if rule.kind == "band" and len(adversaries(rule.corpus)):
-        notes["absent"] = "incomplete curve"
-    if name in ("jsd_of_seeds", "jsd_of_search", "tvd_halved_of_search"):
-        notes |= over_documents(rule)
     if name.startswith("f1_gap"):  # all pairs that are planned, as on their page
         pairs, sets = planned_pairs(), {rule.corpus, *(["imdb"] if "imdb" in name else [])}
         notes["asked"] = max([HEADLINE_SEEDS, *(pairs.get(one, 0) for one in sets)])
@@ -391,21 +396,29 @@ def noted(rule, scores: pd.DataFrame, rows: pd.DataFrame) -> dict:
     return notes
 
 
-def over_documents(rule) -> dict:
-    """A median in a bin of Figure 3, or the search's mean in Figure 5, with its bootstrap interval over documents."""
-    rows, seeds, whole = searched(rule.corpus), 1, rule.item == "Figure 5"
-    column = rule.measure_ours.split("_")[0] if whole else "two"
-    if rule.measure_ours == "jsd_of_seeds":
-        tables = list(seed_tables(rule.corpus).values())
-        rows, column, seeds = variance.per_instance(tables) if tables else None, "median", len(tables)
-    if rows is None:
-        return {}
-    rows = rows if rule.predicted == "all" else rows[rows["predicted"] == int(rule.predicted)]
-    rows = rows if rule.bin == "all" else rows[attention_bin(rows["max_attention"]) == rule.bin]
-    if not len(rows):
-        return {}
-    values = rows[column].dropna().to_numpy(np.float64) * (frontier.HALVED if column == "tvd" else 1)
-    middle = np.mean if whole else np.median
-    low, high = bootstrap_interval(values, statistic=middle)
-    notes = {"mean": float(middle(values)), "low": low, "high": high, "n_seeds": seeds}
-    return notes if whole else notes | {"documents": len(values)}
+DOCUMENTS = {"jsd_of_seeds": "median", "jsd_of_search": "two", "tvd_halved_of_search": "tvd"}
+"""What is asked of documents -> column of `variance.per_instance` or `frontier.searched`."""
+
+
+def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
+    """Medians in bins of Figure 3 and the search's means in Figure 5, with bootstrap intervals over documents: notes by
+    rule."""
+    tables, found = list(seed_tables(corpus).values()), {}
+    known = {"seeds": variance.per_instance(tables) if tables else None, "search": searched(corpus)}
+    for rule in rules.itertuples():
+        of, whole = rule.measure_ours.rpartition("_")[2], rule.item == "Figure 5"
+        rows = known[of]
+        if rows is None:
+            continue
+        rows = rows if rule.predicted == "all" else rows[rows["predicted"] == int(rule.predicted)]
+        rows = rows if rule.bin == "all" else rows[attention_bin(rows["max_attention"]) == rule.bin]
+        column = DOCUMENTS[rule.measure_ours]
+        column = "jsd" if whole and column == "two" else column
+        values = rows[column].dropna().to_numpy(np.float64) * (frontier.HALVED if column == "tvd" else 1)
+        if len(values):
+            middle = np.mean if whole else np.median
+            low, high = bootstrap_interval(values, statistic=middle)
+            found[rule.id] = {"mean": float(middle(values)), "low": low, "high": high,
+                              "n_seeds": len(tables) if of == "seeds" else 1,
+                              "documents": np.nan if whole else len(values)}  # fmt: skip
+    return found
