@@ -10,7 +10,7 @@ from tqdm import tqdm
 from attn_core.flat import Flat
 from attn_core.models.classifier import to_arrays
 from attn_core.models.hierarchical import Hierarchical
-from attn_core.tracing import cut
+from attn_core.fast.tracing import cut
 from attn_core.training import Trained, keep_memory
 
 WORDS = 16_384

@@ -1,41 +1,41 @@
-"""From a trained classifier to traces: attention, contributions, gradient importance, leave-one-out.
+"""From a trained model to traces: attention, contributions, gradient importance, leave-one-out. The definition.
 
-Texts are cut into chunks of like length. On a CPU the chunks are shared out to as many Python threads as torch has
-(`torch.get_num_threads`), each with single-threaded kernels: torch works outside the interpreter lock, every thread
-keeps its own cache, and nothing waits at barriers, which cost a factor of ten as soon as another process wants a
-core. Chunks do not depend on the number of threads, so results do not either.
+Jain & Wallace 2019, Algorithm 1, for texts and pairs of texts; Serrano & Smith 2019 for the items of their networks.
+Scores and contributions come from forward passes, gradients from autograd with the attention given, and what a deletion
+changes from the shortened text, encoded anew. So any encoder and attention will do that have the calling form of
+models/encoders.py and read the ids through their `embedding` alone. For those of the papers `fast.tracing` gives the
+same numbers, to rounding, in a fraction of the time.
 """
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm import tqdm
 
-from attn_core.corpora.batches import Documents
-from attn_core.decoding import decoder_of, output_change, output_distance
-from attn_core.deletion import contexts_without
+from attn_core import fast
+from attn_core.corpora.batches import Documents, pad
 from attn_core.errors import AttnError
-from attn_core.gradient import importance
-from attn_core.models.classifier import Classifier
+from attn_core.fast.states import has_fast_form
+from attn_core.fast.tracing import cut, over_chunks
+from attn_core.fast.tracing import trace as trace_fast
+from attn_core.flat import Flat, flat
+from attn_core.models.classifier import Classifier, output_slope, real_tokens
+from attn_core.models.hierarchical import Hierarchical, owners, softmax_within, sum_within
 from attn_core.models.paired import Paired
-from attn_core.states import Chunk, chunk, distinct_words, encode, has_fast_form, prepare, read, with_queries
-from attn_core.traces import Traces
+from attn_core.traces import Traces, output_change
 
+ROWS, TEXTS = 256, 64
+"""Shortened texts, and whole texts of like length, that are encoded at once."""
 
-@dataclass(frozen=True)
-class Budget:
-    """Size of a chunk: texts side by side make the products large, states and gates are to stay in cache."""
+DOCUMENTS, WORDS = 256, 16_384
+"""Of Serrano & Smith's networks: documents and words traced side by side."""
 
-    texts: int
-    tokens: int  # 3 kB of LSTM states and gates each
-    rows: int  # with leave-one-out, (text, deleted word): 3.6 kB of new states and gates each
-
-
-BUDGETS = {"cpu": Budget(200, 16_384, 1024), "cuda": Budget(8192, 131_072, 16_384)}
+MOST_ITEMS = 1_000
+"""Longer documents are passed over when their items are left out: the cost grows with the square."""
 
 
 def probabilities(model: Classifier | Paired, documents: Documents) -> np.ndarray:
@@ -58,133 +58,229 @@ def trace(
     only the first text's words are traced, the second is never changed. Jain & Wallace 2019, Algorithm 1, take
     absolute values of both.
     Deviation: p (1 - p) is formed without cancellation, so the gradients of a saturated output do not vanish as in the
-    authors' single precision. progress: a bar with the time left, for work of more than two seconds.
+    authors' single precision. progress: a bar with the time left, for work of more than two seconds. AttnError as in
+    `check`, and for an encoder that reads the words otherwise than by its embedding.
     """
     check(model, documents)
-    if not isinstance(model, Paired) and not has_fast_form(model):
-        from attn_core.any_encoder import trace_any
-
-        return trace_any(model, documents, gradient, leave_one_out, progress)
-    distinct, slots = distinct_words(documents.ids)
-    with torch.inference_mode():
-        network = prepare(model, distinct)
-        decoder, q = decoder_of(model, documents)
-
-    def work(rows: np.ndarray) -> dict[str, np.ndarray]:
-        part, own = chunk(slots, documents.offsets, decoder.bias.device, rows), decoder.of(rows)
-        known = network
-        if q is not None:
-            known = with_queries(network, model.attention, q[torch.as_tensor(rows, device=q.device)])
-        states = encode(known, part, keep_gates=gradient)
-        score, contribution = read(known, part, states)
-        masked = score.masked_fill(~part.real, -torch.inf)
-        found = {"score": masked - masked.amax(0), "contribution": contribution}
-        attention = masked.softmax(0)
-        context = (attention[..., None] * contribution).sum(0)
+    if fast.enabled() and has_fast_form(model):
+        return trace_fast(model, documents, gradient, leave_one_out, progress)
+    traces = attended(model, documents)
+    found: dict[str, list[np.ndarray]] = {"gradient": [], "without": []}
+    each = range(len(documents)) if gradient or leave_one_out else ()
+    for row in tqdm(each, desc="tracing", delay=2, disable=not progress):
+        text = inputs(model, documents, np.array([row]))
+        words = slice(*traces.offsets[row : row + 2])
         if gradient:
-            found["gradient"] = importance(known, part, states, attention, own.slope(context))
+            found["gradient"].append(slopes(model, text, traces.attention[words]))
         if leave_one_out:
-            without = own.logits(contexts_without(known, part, states, score, contribution))
-            found["without"] = without if q is None else output_distance(own.logits(context), without)
-        return {name: ragged(part, values) for name, values in found.items()}
-
-    device = decoder.bias.device.type
-    budget = BUDGETS[device]
-    parts = cut(documents.lengths, budget.texts, budget.rows if leave_one_out else budget.tokens)
-    costs = documents.lengths.astype(np.float64) ** (2 if leave_one_out else 1)
-    found = over_chunks(work, parts, costs, documents.lengths - 2, device, progress)
-    without = found.pop("without", None)
-    constants = {"bias": decoder.bias, "readout": decoder.readout, "query": decoder.query}
-    traces = Traces(
-        doc_id=documents.doc_ids,
-        label=documents.labels,
-        offsets=np.concatenate([[0], np.cumsum(documents.lengths - 2)]).astype(np.int64),
-        allowed=documents.allowed(len(decoder.bias)),
-        **{name: None if value is None else value.float().cpu().numpy().copy() for name, value in constants.items()},
-        **found,
-    )
-    if not leave_one_out:
-        return traces
-    change = output_change(traces, without) if q is None else without
-    alone = np.repeat(traces.lengths == 1, traces.lengths)
-    return replace(traces, leave_one_out=np.where(alone, np.nan, change).astype(np.float32))
+            found["without"].append(deletions(model, text))
+    if gradient:
+        traces = replace(traces, gradient=np.concatenate(found["gradient"]).astype(np.float32))
+    if leave_one_out:
+        change = np.concatenate(found["without"])
+        change = change[:, 0] if isinstance(model, Paired) else output_change(traces, change)
+        traces = replace(traces, leave_one_out=change.astype(np.float32))
+    return traces
 
 
 def check(model: Classifier | Paired, documents: Documents) -> None:
     """AttnError where there is nothing to trace or the documents are not of the model's kind."""
-    if len(documents) == 0:
-        raise AttnError("there are no documents to trace; one text at least is needed, check the split")
+    check_arrays(documents, model.encoder.embedding)
     if len(empty := np.flatnonzero(documents.lengths < 3)):
         raise AttnError(
             f"document {documents.doc_ids[empty[0]]} has {documents.lengths[empty[0]]} tokens; tracing needs start, "
             "at least one word and end: leave empty texts out"
         )
-    if isinstance(model, Paired) and documents.query_ids is None:
-        raise AttnError("the documents have no second text (query_ids); models of pairs need a question or hypothesis")
+    if isinstance(model, Paired):
+        if documents.query_ids is None:
+            raise AttnError("the documents have no second text (query_ids); models of pairs need a question or "
+                            "hypothesis")  # fmt: skip
+        check_arrays(documents.queries, model.query_encoder.embedding)
 
 
-def ragged(part: Chunk, values: Tensor) -> np.ndarray:
-    """The words' entries of values (L or fewer, B, ...), document after document."""
-    return values.transpose(0, 1)[part.real[: len(values)].t()].float().cpu().numpy()
+def check_arrays(documents: Documents, embedding: nn.Embedding) -> None:
+    """AttnError unless offsets cut the ids, there is a label and a doc_id for each text, and every id has a vector."""
+    count, tokens, words = len(documents.offsets) - 1, len(documents.ids), embedding.num_embeddings
+    if count < 1:
+        raise AttnError("there are no documents to trace; one text at least is needed, check the split")
+    if documents.offsets[0] != 0 or documents.offsets[-1] != tokens or (np.diff(documents.offsets) < 0).any():
+        raise AttnError(f"offsets must rise from 0 to the number of ids, {tokens}; they go from "
+                        f"{documents.offsets[0]} to {documents.offsets[-1]}: make them with np.cumsum of the lengths"
+                        )  # fmt: skip
+    for name, values in (("labels", documents.labels), ("doc_ids", documents.doc_ids)):
+        if len(values) != count:
+            raise AttnError(f"{len(values)} {name} for {count} texts; give one for each")
+    if len(wrong := np.flatnonzero((documents.ids < 0) | (documents.ids >= words))):
+        row = np.searchsorted(documents.offsets, wrong[0], side="right") - 1
+        raise AttnError(f"document {documents.doc_ids[row]} has the token id {documents.ids[wrong[0]]}; this model's "
+                        f"table has rows 0 to {words - 1}: encode the texts with the model's own vocabulary"
+                        )  # fmt: skip
 
 
-def over_chunks(
-    work: Callable[[np.ndarray], dict[str, np.ndarray]],
-    parts: list[np.ndarray],
-    costs: np.ndarray,
-    words: np.ndarray,
-    device: str,
-    progress: bool,
-) -> dict[str, np.ndarray]:
-    """work(rows) of each part; its token arrays are put together in document order, as float32.
+def inputs(model: Classifier | Paired, documents: Documents, rows: np.ndarray) -> dict[str, Tensor]:
+    """The documents `rows` as arguments of the model's forward pass, on its device."""
+    found = dict(zip(("ids", "lengths"), pad(documents, rows), strict=True))
+    if isinstance(model, Paired):
+        found |= zip(("query_ids", "query_lengths"), pad(documents.queries, rows), strict=True)
+        if (allowed := documents.take(rows).allowed(model.outputs)) is not None:
+            found["allowed"] = allowed
+    device = model.encoder.embedding.weight.device
+    return {name: torch.as_tensor(array, device=device) for name, array in found.items()}
 
-    costs (D,): what the bar counts, in proportion to a document's time; words (D,) tokens of each in the results.
+
+def attended(model: Classifier | Paired, documents: Documents) -> Traces:
+    """Scores and contributions alone, by batches of like length."""
+    starts = np.concatenate([[0], np.cumsum(documents.lengths - 2)]).astype(np.int64)
+    paired = isinstance(model, Paired)
+    decoder = model.decoder.context if paired else model.decoder
+    score, contribution = np.empty(starts[-1], np.float32), np.empty((starts[-1], decoder.out_features), np.float32)
+    query = np.empty((len(documents), decoder.out_features), np.float32) if paired else None
+    order = np.argsort(-documents.lengths, kind="stable")
+    for rows in np.array_split(order, -(-len(order) // TEXTS)):
+        text = inputs(model, documents, rows)
+        with torch.no_grad():
+            mask = real_tokens(text["ids"], text["lengths"])
+            h = model.encode(text["ids"], text["lengths"])  # (B, L, H)
+            q = (model.summary(text["query_ids"], text["query_lengths"]),) if paired else ()
+            scores, values = model.scores(h, *q, mask), h @ decoder.weight.t()
+            scores = scores - scores.amax(1, keepdim=True)
+        tokens = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
+        score[tokens], contribution[tokens] = scores[mask].cpu().numpy(), values[mask].cpu().numpy()
+        if paired:
+            query[rows] = (model.decoder.query(*q) + decoder.bias).detach().cpu().numpy()
+    last = model.decoder.output if paired else model.decoder
+    bias, readout = (part.detach().float().cpu().numpy().copy() for part in (last.bias, last.weight))
+    return Traces(
+        documents.doc_ids, documents.labels, starts, score, contribution, bias, query=query,
+        readout=readout if paired else None, allowed=documents.allowed(model.outputs),
+    )  # fmt: skip
+
+
+def slopes(model: Classifier | Paired, text: dict[str, Tensor], attention: np.ndarray) -> np.ndarray:
+    """<e_t, dp/de_t> (n,) of one text by autograd, its attention (n,) held constant."""
+    ids, encoder = text["ids"][0], model.encoder
+    given = torch.zeros_like(text["ids"], dtype=encoder.embedding.weight.dtype)
+    given[0, 1:-1] = torch.as_tensor(attention)
+    with torch.inference_mode(False), torch.enable_grad(), own_rows(encoder.embedding, ids) as (e, places):
+        with torch.backends.cudnn.flags(enabled=False):  # it gives recurrent encoders no gradient outside training mode
+            logits = model(**text | {"ids": places[None]}, given=given)
+        slope = torch.autograd.grad(logits, e, output_slope(logits.detach()), allow_unused=True)[0]
+    with torch.no_grad():
+        same = torch.allclose(logits, model(**text, given=given), rtol=1e-3, atol=1e-4)
+    if slope is None or not same:
+        raise AttnError(
+            f"{type(encoder).__name__}: it reads the words otherwise than by its `embedding`, where the "
+            "gradients are taken; without them: trace(..., gradient=False)"
+        )
+    return (slope * e)[places][1:-1].sum(-1).detach().cpu().numpy()
+
+
+@contextmanager
+def own_rows(embedding: nn.Embedding, ids: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """For a while the embedding's table is this text's: (table (n + 3, E), the tokens' rows (n + 2,)).
+
+    So a word that stands twice has two vectors, each with its own gradient, whichever way an encoder looks them up.
+    Row 0 stays that of the pad.
     """
-    starts = np.concatenate([[0], np.cumsum(words)])
-    results: dict[str, np.ndarray] = {}
-    with tqdm(
-        total=costs.sum(),
-        desc="tracing",
-        disable=not progress,
-        delay=2,
-        bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed} so far, {remaining} left",
-    ) as bar:
-        for rows, found in zip(parts, in_threads(work, parts, device), strict=True):
-            tokens = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
-            for name, values in found.items():
-                if name not in results:
-                    results[name] = np.empty((starts[-1], *values.shape[1:]), np.float32)
-                results[name][tokens] = values
-            bar.update(costs[rows].sum())
-    return results
-
-
-def cut(lengths: np.ndarray, texts: int, tokens: int) -> list[np.ndarray]:
-    """Documents from long to short, cut into chunks of at most `texts` texts and `tokens` tokens (or one long text)."""
-    order = np.argsort(-lengths, kind="stable")
-    parts = []
-    start = 0
-    while start < len(order):
-        size = min(texts, max(1, tokens // int(lengths[order[start]])))
-        parts.append(order[start : start + size])
-        start += size
-    return parts
-
-
-def in_threads(work: Callable, parts: list, device: str) -> Iterator:
-    """work(part) of each part, in order, without autograd; on a CPU in single-threaded Python threads."""
-
-    def task(part):
-        with torch.inference_mode():
-            return work(part)
-
-    before = torch.get_num_threads()
-    if device != "cpu" or min(before, len(parts)) == 1:
-        yield from map(task, parts)
-        return
-    pool = ThreadPoolExecutor(min(before, len(parts)), initializer=torch.set_num_threads, initargs=(1,))
+    whole, words = embedding.weight, embedding.num_embeddings
+    table = nn.Parameter(torch.cat([whole[:1], whole[ids]]).detach())
+    embedding.weight, embedding.num_embeddings = table, len(table)
     try:
-        yield from pool.map(task, parts)
+        yield table, torch.arange(1, len(table), device=ids.device)
     finally:
-        pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(before)  # what later threads start with; this thread's own setting never changed
+        embedding.weight, embedding.num_embeddings = whole, words
+
+
+def deletions(model: Classifier | Paired, text: dict[str, Tensor]) -> np.ndarray:
+    """What is left without each of a text's n words: logits (n, K); of pairs the outputs' distance (n, 1); else NaN."""
+    ids = text["ids"][0]
+    words = len(ids) - 2
+    if words == 1:
+        return np.full((1, 1 if isinstance(model, Paired) else model.outputs), np.nan)
+    keep = ~torch.eye(len(ids), dtype=torch.bool, device=ids.device)[1:-1]
+    shorter = ids.expand(words, -1)[keep].reshape(words, len(ids) - 1)
+    parts = []
+    with torch.no_grad():
+        for part in shorter.split(ROWS):
+            others = {name: values.expand(len(part), *values.shape[1:]) for name, values in text.items()}
+            parts.append(model(**others | {"ids": part, "lengths": others["lengths"] - 1}))
+        logits = torch.cat(parts)
+        if isinstance(model, Paired):
+            logits = 0.5 * (logits.softmax(-1) - model(**text).softmax(-1)).abs().sum(-1, keepdim=True)
+    return logits.cpu().numpy()
+
+
+# Serrano & Smith's networks
+
+
+def trace_items(
+    model: Hierarchical, documents: Documents, deleted: np.ndarray, name: str = "these texts", progress: bool = True
+) -> Traces:
+    """Traces of the documents in their order, one entry an item: a sentence of a HAN, a word of a FLAN.
+
+    gradient: signed <e, dp/de>, p of the predicted class, summed over the item's words; the attention over the items
+    is held constant, that over the words of a sentence is not. leave_one_out: signed change of p when the item is
+    deleted from the document and the network run again; of the documents `deleted` (rows) alone, NaN elsewhere, where
+    an item is the only one and in documents of more than MOST_ITEMS. A sentence's vector does not depend on other
+    sentences, so of a HAN only what comes after the vectors is run again. The model must be in evaluation mode; nothing
+    of it is changed. name: of the texts, for the errors of `flat`.
+    """
+    if len(documents):
+        check_arrays(documents, model.embedding)
+    texts = flat(documents, model.sentence is not None, name)
+    device = model.decoder.weight.device
+
+    def work(rows: np.ndarray) -> dict[str, np.ndarray]:
+        return {key: value.cpu().numpy() for key, value in read_items(model, texts, rows).items()}
+
+    parts, items = cut(texts.lengths, DOCUMENTS, WORDS), np.diff(texts.offsets)
+    found = over_chunks(work, parts, texts.lengths.astype(float), items, device.type, progress)
+    tops = np.maximum.reduceat(found["score"], texts.offsets[:-1])
+    found["score"] -= np.repeat(tops, items)
+    left_out = np.full(len(found["score"]), np.nan, np.float32)
+    traces = Traces(
+        doc_id=documents.doc_ids, label=documents.labels, offsets=texts.offsets.astype(np.int64),
+        bias=model.decoder.bias.detach().float().cpu().numpy(), leave_one_out=left_out, **found,
+    )  # fmt: skip
+    several = deleted[(traces.lengths[deleted] > 1) & (traces.lengths[deleted] <= MOST_ITEMS)]
+    if len(several) == 0:
+        return traces
+    part = traces.take(several)
+    logits = over_chunks(
+        lambda row: {"logits": logits_without(model, texts, several[row]).cpu().numpy()},
+        list(np.arange(len(several))[:, None]), part.lengths.astype(float) ** 2, part.lengths, device.type, progress,
+    )["logits"]  # fmt: skip
+    items = np.concatenate([np.arange(texts.offsets[row], texts.offsets[row + 1]) for row in several])
+    left_out[items] = output_change(part, logits)
+    return traces
+
+
+def read_items(model: Hierarchical, texts: Flat, rows: np.ndarray) -> dict[str, Tensor]:
+    """Score (N,), contribution (N, K) and gradient (N,) of the items of some documents."""
+    with torch.inference_mode(False), torch.enable_grad():  # over_chunks runs without gradients
+        given = texts.inputs(rows, model.decoder.weight.device)
+        counts, lengths = given["counts"], given.get("sentence_lengths")
+        e = model.embedding(given["words"]).detach().requires_grad_()  # (W, E)
+        h = model.document.encoder(model.items(given["words"], lengths, e), counts)
+        score = model.document.attention(h).detach()
+        contribution = h @ model.decoder.weight.t()  # (N, K)
+        logits = sum_within(softmax_within(score, counts)[:, None] * contribution, counts) + model.decoder.bias
+        (slope,) = torch.autograd.grad(logits, e, output_slope(logits.detach()))
+    gradient = (e.detach() * slope).sum(1)
+    if lengths is not None:
+        gradient = torch.zeros_like(score).index_add_(0, owners(lengths), gradient)
+    return {"score": score, "contribution": contribution.detach(), "gradient": gradient}
+
+
+def logits_without(model: Hierarchical, texts: Flat, row: np.ndarray) -> Tensor:
+    """Logits (n, K) of one document (row (1,)) without each of its n > 1 items in turn."""
+    given = texts.inputs(row, model.decoder.weight.device)
+    items = model.items(given["words"], given.get("sentence_lengths"))  # (n, ...)
+    n = len(items)
+    size = max(1, WORDS // (n - 1))  # deletions side by side
+    parts = []
+    for missing in torch.arange(n, device=items.device).split(size):
+        kept = torch.arange(n - 1, device=items.device).repeat(len(missing), 1)  # (B, n - 1)
+        kept = kept + (kept >= missing[:, None])
+        parts.append(model.decode(items[kept.flatten()], torch.full_like(missing, n - 1)))
+    return torch.cat(parts)

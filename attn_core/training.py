@@ -12,11 +12,12 @@ from torch import nn
 from tqdm import tqdm
 
 from attn_core.corpora.batches import Documents, Encoded, batches, pad, take_ragged
+from attn_core.fast.tracing import cut
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays
 from attn_core.models.encoders import WordTie
 from attn_core.models.paired import Paired
 from attn_core.traces import positive_probability
-from attn_core.tracing import cut, probabilities, trace
+from attn_core.tracing import probabilities, trace
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def network_forward(length: int, classes: int) -> float:
         torch.manual_seed(0)
         model = build("flan_rnn", np.random.default_rng(0).normal(size=(50, 200)).astype(np.float32), classes).eval()
         counts = torch.tensor([length])
-        h = model.document.encoder.mix(model.products(torch.randint(1, 50, (length,)), None), counts)
+        h = model.document.encoder(model.items(torch.randint(1, 50, (length,)), None), counts)
         weights = torch.full((length,), 1 / length)
 
         def forward():

@@ -1,19 +1,19 @@
-"""The experiments on traces of SST's size, against their plain twins of tests/plain.py on a sample of the documents."""
+"""The experiments on traces of SST's size, against their plain forms on a sample of the documents."""
 
 from collections.abc import Callable, Iterator
 from time import perf_counter
 
 import numpy as np
 
+from attn_core import fast
 from attn_core.experiments import document_table, summary_table
 from attn_core.experiments import draws as random
 from attn_core.experiments.bracket import sparse
 from attn_core.experiments.controls import controls
-from attn_core.experiments.correlation import correlation
+from attn_core.experiments.correlation import correlation, kendall_ragged
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
-from attn_core.measures import kendall_ragged
 from attn_core.traces import Traces
 from tests import plain
 
@@ -73,15 +73,20 @@ def seconds(work: Callable[[], object], repeats: int = 5, patience: float = 8.0)
     return min(found)
 
 
-def row(name: str, fast: float, plain_seconds: float | None = None, floor: float | None = None, note: str = "") -> dict:
+def plainly(work: Callable) -> Callable:
+    """The same by its plain form."""
+    return fast.off()(work)
+
+
+def row(name: str, quick: float, plain_seconds: float | None = None, floor: float | None = None, note: str = "") -> dict:
     """One line of the table."""
     return {
         "name": name,
-        "seconds": fast,
+        "seconds": quick,
         "plain": plain_seconds,
-        "ratio": plain_seconds and plain_seconds / fast,
+        "ratio": plain_seconds and plain_seconds / quick,
         "floor": floor,
-        "distance": floor and fast / floor,
+        "distance": floor and quick / floor,
         "note": note,
     }
 
@@ -96,7 +101,7 @@ def of_size(name: str, traces: Traces, sample: int) -> Iterator[dict]:
     yield row(
         f"Kendall tau, one pair of rankings, {name}",
         seconds(lambda: kendall_ragged(x, y, traces.offsets)),
-        scale * seconds(lambda: plain.kendall(few.attention, np.abs(few.gradient), few.offsets), 2),
+        scale * seconds(lambda: plainly(kendall_ragged)(few.attention, np.abs(few.gradient), few.offsets), 2),
         5 * levels * tokens * 16 / BANDWIDTH,
         "floor: two sorts and one count of log2(n) passes each, two arrays",
     )
@@ -126,7 +131,7 @@ def searched(name: str, traces: Traces, two: Traces) -> dict:
     """The row of the search; its twin runs 25 steps on two documents."""
     steps, tokens = 25, int(traces.offsets[-1])
     starts = 3 * random.normals(0, "starts", two.doc_id, two.offsets, 5)
-    twin = seconds(lambda: plain.search(two, starts, steps=steps), 2)
+    twin = seconds(lambda: plainly(search)(two, starts=starts, steps=steps), 2)
     work = 20 * tokens + 5 * len(traces) * (0 if traces.query is None else traces.query.shape[1])
     note = "15 logarithms and 5 exponentials a token and step" + (
         ", 5 tanh a hidden number" * (traces.query is not None)

@@ -1,4 +1,4 @@
-"""Evaluation, gradient importance and leave-one-out of a test set of SST's size, against one text at a time."""
+"""Evaluation, gradient importance and leave-one-out of a test set of SST's size, against the plain form."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import torch
 
+from attn_core import fast
 from attn_core.corpora.batches import Documents
 from attn_core.models.classifier import Classifier
 from attn_core.tracing import probabilities, trace
@@ -43,20 +44,12 @@ def operations(documents: Documents) -> dict[str, float]:
     }
 
 
-def tasks(model: Classifier) -> dict[str, tuple[Callable, Callable, int]]:
-    """Task -> fast form (documents), plain form (ids of a text), texts the plain form is timed on."""
+def tasks(model: Classifier) -> dict[str, tuple[Callable, int]]:
+    """Task -> what is timed (documents), texts the plain form is timed on."""
     return {
-        "evaluation": (lambda texts: probabilities(model, texts), lambda ids: plain.probability(model, ids), 300),
-        "gradient": (
-            lambda texts: trace(model, texts, leave_one_out=False, progress=False),
-            lambda ids: plain.gradient(model, ids),
-            100,
-        ),
-        "leave-one-out": (
-            lambda texts: trace(model, texts, gradient=False, progress=False),
-            lambda ids: plain.leave_one_out(model, ids),
-            40,
-        ),
+        "evaluation": (lambda texts: probabilities(model, texts), 300),
+        "gradient": (lambda texts: trace(model, texts, leave_one_out=False, progress=False), 100),
+        "leave-one-out": (lambda texts: trace(model, texts, gradient=False, progress=False), 40),
     }
 
 
@@ -69,19 +62,19 @@ def compare(encoder: str, lengths: np.ndarray, size: str, repeats: int, share: f
     threads = torch.get_num_threads()
     documents = plain.random_documents(lengths, VOCABULARY)
     model = plain.random_model(encoder, "tanh", VOCABULARY)
-    ids = plain.texts(documents)
     by_length = np.argsort(documents.lengths)
     counted = operations(documents) if encoder == "lstm" else {}
-    for task, (fast, slow, sample) in tasks(model).items():
+    for task, (work, sample) in tasks(model).items():
         few = max(3, int(sample * share))
-        chosen = by_length[((np.arange(few) + 0.5) / few * len(ids)).astype(int)]
-        fast(documents.take(chosen))  # warm up
-        seconds = fastest(partial(fast, documents), repeats)
+        chosen = by_length[((np.arange(few) + 0.5) / few * len(documents)).astype(int)]
+        work(documents.take(chosen))  # warm up
+        seconds = fastest(partial(work, documents), repeats)
         torch.set_num_threads(1)
-        scaled = fastest(lambda: [slow(ids[row]) for row in chosen], 2) * len(ids) / few  # noqa: B023
+        with fast.off():
+            scaled = fastest(partial(work, documents.take(chosen)), 2) * len(documents) / few
         torch.set_num_threads(threads)
         row = {"name": f"{task}, {encoder}, {size}", "seconds": seconds, "plain": scaled, "ratio": scaled / seconds}
-        note = f"plain: one text at a time, one thread, {few} texts scaled"
+        note = f"plain form, one thread, {few} texts scaled"
         if task in counted:
             row |= {"floor": counted[task] / FAST, "distance": seconds / (counted[task] / FAST)}
             note += f"; floor at 490 GFLOP/s, {counted[task] / SLOW:.2f} s at 217"

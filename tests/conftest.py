@@ -32,6 +32,12 @@ def private_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "cache"))
 
 
+@pytest.fixture(params=["1", "0"], ids=["fast", "plain"])
+def form(request, monkeypatch):
+    """The test runs on the fast forms and again on the plain ones."""
+    monkeypatch.setenv("ATTN_FAST", request.param)
+
+
 @pytest.fixture
 def stored(monkeypatch):
     """Makes the given results all that the archive and the index of numbers hold: stored(*lists of results)."""

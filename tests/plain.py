@@ -4,7 +4,6 @@ Tests hold the fast forms to these, benchmarks time against them.
 """
 
 import numpy as np
-from scipy.stats import kendalltau
 
 
 def documents(traces):
@@ -43,15 +42,6 @@ def jsd(a, b):
         total += 0.5 * (x * np.log(x / mean) if x > 0 else 0.0)
         total += 0.5 * (y * np.log(y / mean) if y > 0 else 0.0)
     return total
-
-
-def kendall(x, y, offsets):
-    """(tau, p) of every document, one SciPy call each; NaN for one token."""
-    tau, p = np.full((2, len(offsets) - 1), np.nan)
-    for row, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
-        if stop - start > 1:
-            tau[row], p[row] = kendalltau(x[start:stop], y[start:stop])
-    return tau, p
 
 
 def median_change(traces, draws):
@@ -96,49 +86,3 @@ def exact(traces, epsilon):
                         values.append(jsd(vertex, attention))
         best[row] = max(values)
     return best
-
-
-def search(traces, starts, k=5, penalty=500.0, margin=0.01, diversity=None, objective="jsd", steps=500, lr=0.01):
-    """The authors' search with automatic differentiation in double precision, one document at a time, (k, T)."""
-    import torch
-
-    def divergence(a, b):
-        mean = (a + b) / 2
-        return 0.5 * (a * (a / mean).log()).sum(-1) + 0.5 * (b * (b / mean).log()).sum(-1)
-
-    diversity = 1 / k**2 if diversity is None else diversity
-    found = np.empty(starts.shape)
-    for row, tokens, attention, contribution in documents(traces):
-        own, outputs = torch.tensor(attention), differentiable(traces, row, contribution)
-        p = outputs(own)
-        logits = torch.tensor(starts[:, tokens], dtype=torch.float64, requires_grad=True)
-        optimiser = torch.optim.Adam([logits], lr=lr, amsgrad=True)
-        for _ in range(steps):
-            optimiser.zero_grad()
-            a = torch.softmax(logits, -1)  # (k, n)
-            first = divergence(a, own) if objective == "jsd" else (a * (a / own).log()).sum(-1)
-            distance = (outputs(a) - p).abs().sum(-1)
-            among = divergence(a[:, None], a[None, :])  # (k, k)
-            loss = (-first + penalty * torch.relu(distance - margin)).sum() - diversity * among.sum()
-            loss.backward()
-            optimiser.step()
-        found[:, tokens] = torch.softmax(logits.detach(), -1).numpy()
-    return found
-
-
-def differentiable(traces, row, contribution):
-    """Function of weights (..., n) as a torch tensor: p (..., 1) of one logit, else the softmax outputs (..., K)."""
-    import torch
-
-    value, bias = torch.tensor(contribution), torch.tensor(traces.bias, dtype=torch.float64)
-    if traces.readout is None:
-        squash = torch.sigmoid if traces.classes == 1 else lambda logits: torch.softmax(logits, -1)
-        return lambda a: squash(a @ value + bias)
-    query, readout = (torch.tensor(x, dtype=torch.float64) for x in (traces.query[row], traces.readout))
-    allowed = torch.tensor(np.ones(traces.classes, bool) if traces.allowed is None else traces.allowed[row])
-
-    def outputs(a):
-        logits = torch.tanh(query + a @ value) @ readout.T + bias
-        return torch.softmax(logits.masked_fill(~allowed, -torch.inf), -1)
-
-    return outputs

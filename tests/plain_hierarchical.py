@@ -1,10 +1,11 @@
-"""Plain twins of the six models of Serrano & Smith: one document at a time, torch's own kernels, autograd, naive
-deletion and erasure; and small random documents and models to hold both against each other."""
+"""The six models of Serrano & Smith one document at a time, by torch's own kernels, autograd, naive deletion and
+erasure; and small random documents and models to hold the package's forms against them."""
 
 import numpy as np
 import torch
 
 from attn_core.corpora.batches import Documents, Encoded
+from attn_core.fast.hierarchical import quick
 from attn_core.models.hierarchical import build
 
 SIX = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "flan_none")
@@ -51,7 +52,7 @@ def cued(sizes=(600, 100, 120), seed=0, vocabulary=40) -> Encoded:
 
 
 def random_model(name, vocabulary=30, width=6, outputs=3, hidden=4, seed=0, dropout=(0.0, 0.0, 0.0)):
-    """A model with weights large enough to matter, in evaluation mode."""
+    """A model with weights large enough to matter, in evaluation mode; fast unless ATTN_FAST=0."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         vectors = torch.randn(vocabulary, width).numpy()
@@ -61,7 +62,7 @@ def random_model(name, vocabulary=30, width=6, outputs=3, hidden=4, seed=0, drop
             for parameter in model.parameters():
                 if parameter is not model.embedding.weight:
                     parameter.normal_(std=0.7)
-    return model
+    return quick(model)
 
 
 def items(model, made, row):

@@ -1,7 +1,4 @@
-"""Plain twins of tracing: one document at a time, autograd, every deletion encoded anew.
-
-Tests hold the fast forms to these, benchmarks time against them.
-"""
+"""Random documents and models, and encoders and forward passes as one would write them first."""
 
 import copy
 
@@ -33,7 +30,7 @@ class PlainAverage(Average):
 
 
 def plain_encoder(encoder: torch.nn.Module) -> torch.nn.Module:
-    """The encoder with the same weights in its plain form, in which every token has an embedding of its own."""
+    """The encoder with the same weights in its plain form."""
     encoder = copy.copy(encoder)
     encoder.__class__ = {CNN: PlainCNN, Average: PlainAverage}.get(type(encoder), type(encoder))
     return encoder
@@ -126,49 +123,6 @@ def probability(model: Classifier, ids: np.ndarray) -> float:
         return output(model(*tensors(ids)), 1).item()
 
 
-def attended(model: Classifier, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Attention weights (n,) and contributions (n, K) of one text's words."""
-    with torch.no_grad():
-        h = model.encode(*tensors(ids))[0, 1:-1]
-        mask = torch.ones(1, len(h), dtype=torch.bool)
-        return model.scores(h[None], mask).softmax(-1)[0].numpy(), (h @ model.decoder.weight.t()).numpy()
-
-
-def gradient(model: Classifier, ids: np.ndarray) -> np.ndarray:
-    """<e_t, dp/de_t> (n,) by autograd, attention detached; p is taken of the predicted class if there are several."""
-    found = []
-
-    def keep(module, inputs, e):
-        e.retain_grad()
-        found.append(e)
-
-    mask = torch.zeros(1, len(ids), dtype=torch.bool)
-    mask[:, 1:-1] = True
-    hook = model.encoder.embedding.register_forward_hook(keep)
-    try:
-        h = plain_encoder(model.encoder)(*tensors(ids), mask)
-    finally:
-        hook.remove()
-    weights = model.scores(h, mask).softmax(-1).detach()
-    logits = model.decoder((weights[:, None] @ h).squeeze(1))
-    output(logits, int(logits.argmax())).backward()
-    model.zero_grad()
-    return (found[0].grad * found[0]).sum(-1)[0, 1:-1].detach().numpy()
-
-
-def leave_one_out(model: Classifier, ids: np.ndarray) -> np.ndarray:
-    """p(without t) - p (n,), each shortened text encoded anew; NaN for one word."""
-    words = len(ids) - 2
-    if words == 1:
-        return np.array([np.nan])
-    with torch.no_grad():
-        logits = model(*tensors(ids))
-        chosen = int(logits.argmax())
-        p = output(logits.double(), chosen).item()
-        shorter = (model(*tensors(np.delete(ids, t))) for t in range(1, words + 1))
-        return np.array([output(logits.double(), chosen).item() - p for logits in shorter])
-
-
 def pairs(documents: Documents) -> list[dict]:
     """Each document as the arguments of a paired model's forward pass, a batch of one."""
     found = []
@@ -190,52 +144,3 @@ def paired_logits(model: Paired, pair: dict) -> torch.Tensor:
         masked[pair["possible"]] = logits[pair["possible"]]
         return masked
     return logits
-
-
-def paired_attended(model: Paired, pair: dict) -> tuple[np.ndarray, np.ndarray]:
-    """Attention weights (n,) and contributions A h_t (n, M) of one pair's first text."""
-    with torch.no_grad():
-        h = model.encode(pair["ids"], pair["lengths"])[:, 1:-1]
-        q = model.summary(pair["query_ids"], pair["query_lengths"])
-        weights = model.scores(h, q, torch.ones(h.shape[:2], dtype=torch.bool)).softmax(-1)
-        return weights[0].numpy(), (h[0] @ model.decoder.context.weight.t()).numpy()
-
-
-def paired_gradient(model: Paired, pair: dict) -> np.ndarray:
-    """<e_t, dp/de_t> (n,) by autograd, p of the predicted output, attention and query held constant."""
-    encoder = plain_encoder(model.encoder)
-    found = []
-
-    def keep(module, inputs, e):
-        e.retain_grad()
-        found.append(e)
-
-    mask = torch.zeros(pair["ids"].shape, dtype=torch.bool)
-    mask[:, 1:-1] = True
-    hook = encoder.embedding.register_forward_hook(keep)
-    try:
-        h = encoder(pair["ids"], pair["lengths"], mask)
-    finally:
-        hook.remove()
-    q = model.summary(pair["query_ids"], pair["query_lengths"]).detach()
-    weights = model.scores(h, q, mask).softmax(-1).detach()
-    logits = model.decoder((weights[:, None] @ h).squeeze(1), q)[0]
-    if "possible" in pair:
-        logits = logits.masked_fill(~torch.isin(torch.arange(len(logits)), pair["possible"]), -torch.inf)
-    logits.softmax(0)[logits.argmax()].backward()
-    model.zero_grad()
-    return (found[0].grad * found[0]).sum(-1)[0, 1:-1].detach().numpy()
-
-
-def paired_leave_one_out(model: Paired, pair: dict) -> np.ndarray:
-    """Total variation distance over all outputs (n,), each shortened first text encoded anew; NaN for one word."""
-    ids = pair["ids"][0].numpy()
-    if len(ids) == 3:
-        return np.array([np.nan])
-    with torch.no_grad():
-        whole = paired_logits(model, pair).softmax(0)
-        found = []
-        for t in range(1, len(ids) - 1):
-            shorter = dict(pair, **dict(zip(("ids", "lengths"), tensors(np.delete(ids, t)), strict=True)))
-            found.append(0.5 * (paired_logits(model, shorter).softmax(0) - whole).abs().sum().item())
-    return np.array(found)

@@ -61,16 +61,18 @@ def test_the_sum_says_what_the_network_says(encoder, cache, monkeypatch):
     """Acceptance test, all six models: the removal sequence equals the network run with the items' weights set to 0."""
     import torch
 
-    from attn_core import archive, hierarchical, weights
+    from attn_core import archive, weights
     from attn_core.corpora import encode
     from attn_core.flat import flat
+    from attn_core.models.hierarchical import from_arrays
     from attn_core.runs import weights_key
+    from attn_core.tracing import trace_items
 
     run, _ = train(encoder, cache, monkeypatch)
     arrays = weights.read_weights(archive.cache_store(), weights_key(run))[0]["dev"]
-    model = hierarchical.from_arrays(encoder, arrays).eval().requires_grad_(False)
+    model = from_arrays(encoder, arrays).eval().requires_grad_(False)
     documents = encode("planted", **dict(run.options)).splits["test"].take(np.arange(30))
-    traces = hierarchical.trace(model, documents, np.arange(0), progress=False)
+    traces = trace_items(model, documents, np.arange(0), progress=False)
     texts = flat(documents, model.sentence is not None, "planted")
     for row in range(len(traces)):
         given = texts.inputs(np.array([row]), "cpu")

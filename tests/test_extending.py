@@ -1,4 +1,4 @@
-"""The page 'Add a corpus, an encoder, a test': its very cells, their length, and the general tracer they rest on."""
+"""The page on extending: its very cells, their length, and the tracing of encoders of the user's."""
 
 import os
 import subprocess
@@ -11,10 +11,9 @@ import torch
 from plain_network import random_documents, random_model
 
 from attn_book import build
-from attn_core.any_encoder import trace_any
 from attn_core.errors import AttnError
+from attn_core.fast.states import has_fast_form, prepare
 from attn_core.models.attention import Additive
-from attn_core.states import has_fast_form, prepare
 from attn_core.tracing import trace
 
 ROOT = Path(__file__).parents[1]
@@ -58,22 +57,6 @@ def test_each_example_runs(name, tmp_path):
         text=True,
     )
     assert done.returncode == 0 and done.stdout.endswith("checked\n"), done.stderr[-1500:]
-
-
-@pytest.mark.parametrize(
-    ("encoder", "attention", "outputs"), [("lstm", "tanh", 1), ("cnn", "dot", 1), ("average", "tanh", 3)]
-)
-def test_the_general_tracer_equals_the_fast_one(encoder, attention, outputs):
-    documents = random_documents(np.array([1, 2, 5, 9, 9]), 40)
-    model = random_model(encoder, attention, 40, outputs, width=20)
-    assert has_fast_form(model)
-    fast = trace(model, documents, progress=False)
-    general = trace_any(model, documents)
-    assert (fast.offsets == general.offsets).all() and (fast.doc_id == general.doc_id).all()
-    np.testing.assert_allclose(general.attention, fast.attention, atol=2e-6)
-    np.testing.assert_allclose(general.logits, fast.logits, atol=2e-5)
-    np.testing.assert_allclose(general.gradient, fast.gradient, atol=2e-5)
-    np.testing.assert_allclose(general.leave_one_out, fast.leave_one_out, atol=2e-6)
 
 
 def test_an_unknown_encoder_is_traced_by_the_general_form():

@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_network import random_documents, random_model, random_paired, random_pairs
 
-from attn_core import deletion, tracing
+from attn_core import fast
 from attn_core.corpora.batches import Documents, pad
 from attn_core.errors import AttnError
-from attn_core.measures import kendall_ragged
+from attn_core.experiments.correlation import kendall_ragged
+from attn_core.fast import deletion
+from attn_core.fast import tracing as quick
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
 from attn_core.models.classifier import to_arrays
@@ -53,6 +55,7 @@ def softmax(values):
     return [weight / sum(weights) for weight in weights]
 
 
+@pytest.mark.usefixtures("form")
 def test_a_question_by_hand():
     model, documents = question()
     traces = trace(model, documents, progress=False)
@@ -76,6 +79,7 @@ def test_a_question_by_hand():
     np.testing.assert_allclose(traces.leave_one_out, distance, atol=1e-6)
 
 
+@pytest.mark.usefixtures("form")
 def test_impossible_answers_by_hand():
     model, documents = question()
     documents = Documents(
@@ -127,15 +131,14 @@ def test_summary_reads_the_texts_own_positions(encoder):
 def test_fast_equals_plain(encoder, attention, answers):
     model, documents = small(encoder, attention, outputs=5), random_pairs(LENGTHS, 30, outputs=5, answers=answers)
     traces = trace(model, documents, progress=False)
+    with fast.off():
+        plain_ones = trace(model, documents, progress=False)
+    close = {"attention": 1e-6, "contribution": 1e-5, "query": 1e-6, "readout": 0, "gradient": 1e-7, "leave_one_out": 1e-7}
+    for name, tolerance in close.items():
+        np.testing.assert_allclose(getattr(traces, name), getattr(plain_ones, name), atol=tolerance, err_msg=name)
     for row, pair in enumerate(plain.pairs(documents)):
-        tokens = slice(traces.offsets[row], traces.offsets[row + 1])
-        weights, contribution = plain.paired_attended(model, pair)
-        np.testing.assert_allclose(traces.attention[tokens], weights, atol=1e-6)
-        np.testing.assert_allclose(traces.contribution[tokens], contribution, atol=1e-5)
-        np.testing.assert_allclose(traces.gradient[tokens], plain.paired_gradient(model, pair), atol=1e-7)
-        np.testing.assert_allclose(traces.leave_one_out[tokens], plain.paired_leave_one_out(model, pair), atol=1e-7)
         with torch.no_grad():
-            np.testing.assert_allclose(traces.logits[row], plain.paired_logits(model, pair), atol=1e-5)
+            np.testing.assert_allclose(plain_ones.logits[row], plain.paired_logits(model, pair), atol=1e-5)
     assert np.abs(traces.gradient).max() > 1e-3 and np.nanmax(traces.leave_one_out) > 1e-3
 
 
@@ -176,7 +179,7 @@ def test_padding_and_order_do_not_matter(names, lengths, extra, seed):
 def test_chunks_and_threads_do_not_matter(encoder, monkeypatch):
     model, documents = small(encoder, "dot"), random_pairs(LENGTHS, 30)
     expected = trace(model, documents, progress=False)
-    monkeypatch.setitem(tracing.BUDGETS, "cpu", tracing.Budget(texts=3, tokens=20, rows=20))
+    monkeypatch.setitem(quick.BUDGETS, "cpu", quick.Budget(texts=3, tokens=20, rows=20))
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -198,7 +201,8 @@ def test_scores_far_apart_take_a_second_pass(monkeypatch):
     monkeypatch.setattr(deletion, "staircase", lambda *args, once=deletion.staircase: passes.append(1) or once(*args))
     found = trace(model, documents, progress=False).leave_one_out
     assert len(passes) > 2  # one per direction, and again
-    expected = np.concatenate([plain.paired_leave_one_out(model, pair) for pair in plain.pairs(documents)])
+    with fast.off():
+        expected = trace(model, documents, gradient=False, progress=False).leave_one_out
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
@@ -276,6 +280,7 @@ def test_a_word_that_occurs_twice_makes_the_same_difference_twice(make):
     assert found > 100
 
 
+@pytest.mark.usefixtures("form")
 def test_texts_without_a_question_are_refused():
     with pytest.raises(AttnError, match="no second text"):
         trace(small("none", "dot"), random_documents([3, 4], 30))

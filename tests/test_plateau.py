@@ -17,9 +17,9 @@ from attn_core.corpora.schedules import SCHEDULES, schedule
 from attn_core.errors import AttnError
 from attn_core.experiments.removal import NEVER, RANKINGS, curve, removals
 from attn_core.flat import flat
-from attn_core.hierarchical import trace
 from attn_core.models.hierarchical import build, from_arrays
 from attn_core.runs import Run, obtain
+from attn_core.tracing import trace_items as trace
 
 
 def test_batches_hold_every_document_once_under_the_cap():

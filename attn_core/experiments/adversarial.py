@@ -11,8 +11,8 @@ from attn_core.experiments.bracket import lower, upper
 from attn_core.experiments.controls import controls
 from attn_core.experiments.optimum import exact, expand
 from attn_core.experiments.search import select
-from attn_core.experiments.tables import has_one_logit, table
-from attn_core.traces import Traces
+from attn_core.experiments.tables import table
+from attn_core.traces import Traces, has_one_logit
 
 __all__ = ["adversarial", "controls", "exact", "expand", "lower", "select", "upper"]
 

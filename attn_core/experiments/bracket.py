@@ -11,9 +11,9 @@ import pandas as pd
 from attn_core.errors import AttnError
 from attn_core.experiments.optimum import largest, share, widened
 from attn_core.experiments.search import ROUNDING, select
-from attn_core.experiments.tables import check_epsilon, table, totals
+from attn_core.experiments.tables import check_epsilon, table
 from attn_core.measures import LN2, jsd_point, slabs, tvd
-from attn_core.traces import Traces, probabilities
+from attn_core.traces import Traces, probabilities, totals
 
 GRID = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 """Weights of the first of two tokens."""

@@ -15,9 +15,9 @@ from attn_core.experiments.bracket import sparse
 from attn_core.experiments.optimum import exact, slab
 from attn_core.experiments.search import select
 from attn_core.experiments.swaps import swapped, times_log
-from attn_core.experiments.tables import blocks, has_one_logit, one_logit, pad, table
+from attn_core.experiments.tables import table
 from attn_core.measures import jsd_point, jsd_ragged
-from attn_core.traces import Traces
+from attn_core.traces import Traces, blocks, has_one_logit, one_logit, pad
 
 ALL_PAIRS = 67
 SAMPLED_PAIRS = 512

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 
+from attn_core import fast
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
-from attn_core.measures import bootstrap_interval, kendall_ragged, share_significant
+from attn_core.fast.kendall import kendall_ragged as quick
 from attn_core.traces import Traces
 
 PAIRS = (
@@ -46,35 +47,19 @@ def correlation(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) 
     return table(traces, **columns)
 
 
-def summarise(
-    documents: pd.DataFrame, by: str | None = "predicted", resamples: int = 2_000, seed: int = 0
-) -> pd.DataFrame:
-    """Means of a correlation table by class and overall, as Table 2 of the paper prints them.
+def kendall_ragged(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Kendall's tau-b and two-sided p within each of D documents laid end to end (Kendall 1938).
 
-    One row per statistic (tau columns) and group; group is the value of `by` as text, or 'all'. by = None: only 'all',
-    as the paper groups question answering. Columns: statistic,
-    group, n (documents), n_nan, mean and std over the documents where tau is defined (ddof 0), share_significant
-    (p <= 0.05 among all n documents, NaN counts as not significant), low, high (bootstrap interval of the mean over
-    documents).
+    x, y (T,), offsets (D + 1,) -> tau (D,), p (D,), as scipy.stats.kendalltau gives them: exact p where neither vector
+    has ties and n <= 33 or at most one pair is discordant (or concordant), otherwise the normal approximation with tie
+    correction; NaN where a vector is constant, has fewer than two entries or a NaN.
     """
-    rows = []
-    groups = [(str(value), part) for value, part in documents.groupby(by)] if by else []
-    groups.append(("all", documents))
-    for tau in [name for name in documents.columns if name.startswith("tau_")]:
-        for name, part in groups:
-            values = part[tau].dropna().to_numpy()
-            low, high = bootstrap_interval(values, resamples=resamples, seed=seed)
-            rows.append(
-                {
-                    "statistic": tau,
-                    "group": name,
-                    "n": len(part),
-                    "n_nan": len(part) - len(values),
-                    "mean": values.mean() if len(values) else np.nan,
-                    "std": values.std() if len(values) else np.nan,
-                    "share_significant": share_significant(part["p_" + tau.removeprefix("tau_")].to_numpy()),
-                    "low": low,
-                    "high": high,
-                }
-            )
-    return pd.DataFrame(rows)
+    if fast.enabled():
+        return quick(x, y, offsets)
+    from scipy.stats import kendalltau
+
+    tau, p = np.full((2, len(offsets) - 1), np.nan)
+    for row, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        if np.ptp(x[start:stop]) > 0 and np.ptp(y[start:stop]) > 0:  # no constant and no NaN
+            tau[row], p[row] = kendalltau(x[start:stop], y[start:stop])
+    return tau, p

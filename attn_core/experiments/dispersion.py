@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from attn_core.experiments.removal import as_classes
-from attn_core.experiments.tables import table, totals
+from attn_core.experiments.tables import table
 from attn_core.measures import slabs
-from attn_core.traces import Traces
+from attn_core.traces import Traces, totals
 
 NUMBERS = 1 << 21
 """Contributions held at once; bounds memory."""

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from attn_core.experiments.tables import has_one_logit, one_logit, sigmoid, table, totals
-from attn_core.traces import NUMBERS, Traces, probabilities
+from attn_core.experiments.tables import table
+from attn_core.traces import NUMBERS, Traces, probabilities, has_one_logit, one_logit, sigmoid, totals
 
 MEASURES = ("echo", "locked", "flat_flips", "permutation_expected", "alone_near", "top_erased")
 

@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from attn_core.experiments.search import select
-from attn_core.experiments.tables import one_logit, sigmoid, totals
 from attn_core.measures import jsd_ragged
-from attn_core.traces import Traces
+from attn_core.traces import Traces, one_logit, sigmoid, totals
 
 HALVED = 0.5
 """The authors' code multiplies |p' - p| by this."""

@@ -13,9 +13,9 @@ import pandas as pd
 from scipy.special import logit, xlogy
 
 from attn_core.errors import AttnError
-from attn_core.experiments.tables import check_epsilon, one_logit, sigmoid, table, totals
+from attn_core.experiments.tables import check_epsilon, table
 from attn_core.measures import LN2, jsd_point
-from attn_core.traces import Traces
+from attn_core.traces import Traces, one_logit, sigmoid, totals
 
 ROUNDING = 1e-12
 """The slab is widened by this times (1 + max |s|), else rounding leaves no vertex where all attention is alike."""

@@ -5,8 +5,8 @@ import pandas as pd
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
-from attn_core.experiments.tables import sigmoid, table
-from attn_core.traces import Traces, probabilities
+from attn_core.experiments.tables import table
+from attn_core.traces import Traces, probabilities, sigmoid
 
 CHUNK = 1 << 15
 """Permuted weights worked on at once: 256 KB per array stay in the processor's cache."""

@@ -9,9 +9,9 @@ from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.controls import shuffles
 from attn_core.experiments.removal import as_classes, blocks_of, labels
-from attn_core.experiments.tables import table, totals
+from attn_core.experiments.tables import table
 from attn_core.measures import jsd
-from attn_core.traces import Traces, probabilities
+from attn_core.traces import Traces, probabilities, totals
 
 CHOICES = ("attention", "gradient", "product")
 """Whose top item is erased: the largest attention, gradient, or gradient times attention."""

@@ -7,9 +7,8 @@ import numpy as np
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.search import ROUNDING, select
-from attn_core.experiments.tables import blocks, pad
 from attn_core.measures import jsd, tvd
-from attn_core.traces import Traces, probabilities
+from attn_core.traces import Traces, probabilities, blocks, pad
 
 ORDERS = 100
 """Random permutations tried per document."""

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from attn_core.errors import AttnError
-from attn_core.experiments.tables import totals
 from attn_core.measures import jsd_ragged, tvd
-from attn_core.traces import Traces
+from attn_core.traces import Traces, totals
 
 TOP = 5
 """Tokens with the largest weights whose overlap is taken."""

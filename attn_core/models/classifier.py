@@ -54,6 +54,17 @@ class Classifier(nn.Module):
         return self.decoder((weights[:, None] @ h).squeeze(1))
 
 
+def output_slope(logits: Tensor) -> Tensor:
+    """dp / dlogits (B, K): p of class 1 for one logit, of the predicted class for more; p (1 - p) without cancellation."""
+    if logits.shape[1] == 1:
+        return logits.sigmoid() * (-logits).sigmoid()
+    p = logits.softmax(1)
+    predicted = logits.argmax(1, keepdim=True)
+    p_predicted = p.gather(1, predicted)
+    others = p.scatter(1, predicted, 0.0)
+    return p_predicted * (-others).scatter(1, predicted, others.sum(1, keepdim=True))
+
+
 def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int = 1, hidden: int | None = None) -> Classifier:
     """A fresh classifier with torch's default initialisation (the caller seeds torch) and the given word vectors.
 

@@ -138,7 +138,7 @@ def chunk(slots: np.ndarray, offsets: np.ndarray, device: torch.device, rows: np
 
 
 def has_fast_form(model: Classifier | Paired) -> bool:
-    """Whether `prepare` knows encoder and attention; others are traced by any_encoder.py."""
+    """Whether `prepare` knows encoder and attention; for others there is the plain form."""
     encoders, attentions = (BiLSTM, CNN, Average, NoEncoder), (Additive, ScaledDot, Uniform, PairedAdditive, PairedDot)
     known = type(model.encoder) in encoders and type(model.attention) in attentions  # a subclass may do otherwise
     return known and not getattr(model.encoder, "context", 0.0)

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from attn_core.states import (
+from attn_core.fast.states import (
     Chunk,
     Convolutional,
     Direction,

@@ -1,0 +1,269 @@
+"""The search of `experiments.search` in single precision with its gradient written out, many documents at once.
+
+Documents are padded to blocks of like length; a document's weights have the same bits whatever stands beside it. The
+hidden layer of text pairs is written with sigmoids, tanh(x) = 1 - 2 sigmoid(-2 x), which torch computes ten times as
+fast: the factors go into query, contributions, readout and bias, so a step has no more operations.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from attn_core.traces import Traces, blocks, has_one_logit, one_logit, pad, sigmoid, totals
+
+BLOCK = 1 << 17
+"""Padded tokens searched at once; bounds memory (about 30 floats a token at k = 5)."""
+
+LANES = 32
+"""Blocks are filled up to multiples of this many documents. Torch works on the last few numbers of a row by other
+instructions; so no document is among them."""
+
+NUMBERS = 1 << 19
+"""With several outputs: padded tokens times width of contributions searched at once; 2 MB stay in the cache."""
+
+MULTIPLE, FEW_LANES = 16, 4
+"""With several outputs tokens, hidden numbers and outputs are padded to multiples of MULTIPLE, so that every row begins
+on a cache line, which is faster and keeps a document's bits, and blocks are filled up to FEW_LANES documents."""
+
+LONG = 400_000_000
+"""Number updates (k x tokens x steps) from which a search shows its progress: a few seconds."""
+
+
+def search(
+    traces: Traces,
+    starts: np.ndarray,
+    penalty: float,
+    margin: float,
+    diversity: float,
+    objective: str,
+    steps: int,
+    lr: float,
+    progress: bool | None = None,
+) -> np.ndarray:
+    """Weights (k, T) float64 from starting log-weights (k, T); arguments and loss as in `experiments.search.search`."""
+    mixing = Mixing(len(starts), diversity, objective)
+    size = len(traces.score) * steps
+    shown = len(starts) * size > LONG if progress is None else progress
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with tqdm(total=size, unit=" token steps", unit_scale=True, desc="search", disable=not shown) as bar:
+        try:
+            run = search_one_logit if has_one_logit(traces) else search_outputs
+            return run(traces, starts, mixing, penalty, margin, steps, lr, bar)
+        finally:
+            torch.set_num_threads(threads)
+
+
+def search_one_logit(traces: Traces, starts, mixing, penalty, margin, steps, lr, bar) -> np.ndarray:
+    """`search` for traces of one logit (or two as their difference): weights (k, T) float64 from starts (k, T)."""
+    s, bias = one_logit(traces)
+    p = sigmoid(totals(traces.attention * s, traces.offsets) + bias)
+    found = np.empty(starts.shape)
+    for documents, length in blocks(traces.lengths, BLOCK):
+        rows = np.pad(documents, (0, -len(documents) % LANES), mode="edge")  # (B,)
+        arrays = [
+            pad(values, traces, rows, length, fill).swapaxes(-1, -2)  # (..., L, B)
+            for values, fill in ((starts, -np.inf), (traces.attention, 0), (traces.score, 0), (s, 0))
+        ]
+        real = np.arange(length) < traces.lengths[documents, None]  # (documents, L)
+        tokens = (traces.offsets[documents, None] + np.arange(length))[real]
+        weights = descend_one_logit(mixing, *arrays, bias, p[rows], penalty, margin, steps, lr, bar, len(tokens))
+        found[:, tokens] = weights.swapaxes(-1, -2)[:, : len(documents)][:, real]
+    return found
+
+
+class Mixing:
+    """The linear parts of the gradient as two small matrices: a step is two products around one logarithm.
+
+    With l = log-weights, d(loss)/da_i = -1/2 (l_i - ln(a_i + attention)) - diversity sum_{j != i} (l_i - ln(a_i + a_j))
+    up to terms constant over tokens, which the softmax's gradient removes; the hinge's part comes on top.
+    sums (R, k + 2) times the rows [a_1..a_k, attention, guard] gives what is put into logarithms; combine
+    (k, R + k + 1) times [logarithms, l_1..l_k, scores] gives the gradient with respect to a.
+    """
+
+    def __init__(self, k: int, diversity: float, objective: str) -> None:
+        pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
+        own = k if objective == "jsd" else 0
+        self.k, self.logs = k, len(pairs) + own
+        self.sums = torch.zeros(self.logs, k + 2)
+        self.combine = torch.zeros(k, self.logs + k + 1)
+        self.sums[:, k + 1] = 1.0
+        for row, (i, j) in enumerate(pairs):
+            self.sums[row, [i, j]] = 1.0
+            self.combine[[i, j], row] = diversity
+        for i in range(k):
+            self.combine[i, self.logs + i] = -diversity * (k - 1) - (0.5 if own else 1.0)
+            if own:
+                self.sums[len(pairs) + i, [i, k]] = 1.0
+                self.combine[i, len(pairs) + i] = 0.5
+            else:
+                self.combine[i, -1] = 1.0  # -(l_i - ln attention)
+
+
+class Buffers:
+    """What a descent of one block keeps: log-weights, weights and slopes, in place; tokens along `axis` of start.
+
+    start has k first; at padding it is -inf, attention and score are 0 there.
+    """
+
+    def __init__(self, mixing: Mixing, start, attention, score, axis: int) -> None:
+        def tensor(values):
+            return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
+
+        k, self.logs, size = mixing.k, mixing.logs, attention.size
+        self.real = tensor(start[0]) > -torch.inf
+        self.mixed = torch.empty(self.logs + k + 1, size)  # logarithms, log-weights, scores
+        self.mixed[-1] = tensor(score).reshape(-1)
+        self.log_weights = self.mixed[self.logs : -1].view(start.shape)
+        # exp(-200) is 0: padding has weight 0, gradient 0 and never moves
+        self.log_weights.copy_(tensor(np.maximum(start - start.max(axis=axis, keepdims=True), -200.0)))
+        self.log_weights.grad = torch.zeros_like(self.log_weights)
+        self.weights = torch.empty(k + 2, size)  # a_1..a_k, attention, guard
+        self.weights[k] = tensor(attention).reshape(-1)
+        self.weights[k + 1] = torch.where(self.real, 1e-30, 1.0).reshape(-1)  # keeps every logarithm finite
+        self.a = self.weights[:k].view(start.shape)
+        self.slope = torch.empty(k, size)
+        self.slope_of = self.slope.view(start.shape)
+
+    def put_slopes(self, mixing: Mixing) -> None:
+        """slope_of = gradient of the divergences with respect to the weights a."""
+        torch.mm(mixing.sums, self.weights, out=self.mixed[: self.logs])
+        self.mixed[: self.logs].log_()
+        torch.mm(mixing.combine, self.mixed, out=self.slope)
+
+    def final(self, axis: int) -> np.ndarray:
+        """The weights of the log-weights, float64."""
+        return torch.softmax(self.log_weights.double().masked_fill(~self.real, -torch.inf), axis).numpy()
+
+
+def descend_one_logit(
+    mixing, start, attention, score, s, bias, p, penalty, margin, steps, lr, bar, tokens
+) -> np.ndarray:
+    """Final weights (k, L, B) of a block, float64; at padding start (k, L, B) is -inf and the others (L, B) are 0."""
+    s, p = (torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32)) for values in (s, p))
+    held = Buffers(mixing, start, attention, score, axis=1)
+    log_weights, a, slope_of = held.log_weights, held.a, held.slope_of
+    product = torch.empty(2, *start.shape)
+    optimiser = torch.optim.Adam([log_weights], lr=lr, amsgrad=True, fused=True)
+    with torch.no_grad():
+        for _ in range(steps):
+            torch.softmax(log_weights, 1, out=a)
+            held.put_slopes(mixing)
+            torch.mul(a, s, out=product[0])
+            torch.mul(a, slope_of, out=product[1])
+            z, mean = product.sum(2, keepdim=True)  # sum a s and sum a slope, each (k, 1, B)
+            output = torch.sigmoid(z + bias)
+            outside = torch.nn.functional.hardshrink(output - p, margin).sign_()
+            pull = outside.mul_(output - output.square()).mul_(penalty)  # d(penalty)/dz
+            mean.addcmul_(pull, z)
+            torch.addcmul(slope_of, pull, s, out=log_weights.grad).sub_(mean).mul_(a)
+            optimiser.step()
+            bar.update(tokens)
+    return held.final(axis=1)
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """Outputs of a block of B documents from weights, and their gradient, in single precision.
+
+    value (B, L, M), query (B, 1, M) or None, readout (M, K) or None, bias (B, 1, K) with minus infinity at disallowed
+    outputs, own (B, 1, K): outputs under the model's attention. Without query and readout M = K.
+    """
+
+    value: Tensor
+    query: Tensor | None
+    readout: Tensor | None
+    bias: Tensor
+    own: Tensor
+
+    def outputs(self, weights):
+        """(outputs (B, k, K), hidden (B, k, M) or None) under weights (B, k, L)."""
+        if self.readout is None:
+            return torch.softmax(torch.bmm(weights, self.value).add_(self.bias), -1), None
+        hidden = torch.baddbmm(self.query, weights, self.value).sigmoid_()
+        return torch.softmax(torch.matmul(hidden, self.readout).add_(self.bias), -1), hidden
+
+    def pull(self, weights, penalty: float, margin: float):
+        """Gradient (B, k, L) with respect to weights of penalty * max(0, sum_c |output_c - own_c| - margin)."""
+        output, hidden = self.outputs(weights)
+        difference = output - self.own
+        outside = (difference.abs().sum(-1, keepdim=True) > margin).to(output.dtype).mul_(penalty)  # (B, k, 1)
+        sign = difference.sign_()
+        slope = sign.sub_((sign * output).sum(-1, keepdim=True)).mul_(output).mul_(outside)  # d/d logits
+        if hidden is not None:
+            slope = torch.matmul(slope, self.readout.t()).mul_(hidden.addcmul_(hidden, hidden, value=-1.0))
+        return torch.bmm(slope, self.value.transpose(1, 2))
+
+
+def decoder(traces: Traces, rows: np.ndarray, length: int) -> Decoder:
+    """The decoder of some documents, padded to a length; M and K are filled up to multiples of MULTIPLE.
+
+    Added hidden numbers are read out with weight 0, added outputs have probability 0.
+    """
+    paired = traces.readout is not None
+    width, outputs = (-(-size // MULTIPLE) * MULTIPLE for size in (traces.contribution.shape[1], traces.classes))
+    bias = np.broadcast_to(traces.bias.astype(np.float64), (len(rows), 1, traces.classes))
+    query = readout = None
+    if paired:
+        query = filled(-2.0 * traces.query[rows, None], (len(rows), 1, width))
+        readout = filled(-2.0 * traces.readout.T, (width, outputs))
+        bias = bias + traces.readout.astype(np.float64).sum(axis=1)
+        if traces.allowed is not None:
+            bias = np.where(traces.allowed[rows, None], bias, -np.inf)
+    real = np.arange(length) < traces.lengths[rows, None]  # (B, L)
+    tokens = (traces.offsets[rows, None] + np.arange(length))[real]
+    value = np.zeros((*real.shape, traces.contribution.shape[1]), np.float32)
+    value[real] = traces.contribution[tokens] * np.float32(-2.0 if paired else 1.0)
+    return Decoder(
+        value=filled(value, (len(rows), length, width)),
+        query=query,
+        readout=readout,
+        bias=filled(bias, (len(rows), 1, outputs), -np.inf),
+        own=filled(traces.outputs[rows, None], (len(rows), 1, outputs)),
+    )
+
+
+def filled(values: np.ndarray, shape: tuple[int, ...], fill: float = 0.0):
+    """A float32 tensor of this shape with values in its first corner; torch's own memory begins on a cache line."""
+    found = torch.full(shape, fill, dtype=torch.float32)
+    found[tuple(slice(size) for size in values.shape)] = torch.from_numpy(np.ascontiguousarray(values, np.float32))
+    return found
+
+
+def search_outputs(traces: Traces, starts, mixing, penalty, margin, steps, lr, bar) -> np.ndarray:
+    """search.search for traces of several outputs: weights (k, T) float64 from starts (k, T)."""
+    found = np.empty(starts.shape)
+    for documents, length in blocks(traces.lengths, NUMBERS // traces.contribution.shape[1], MULTIPLE, FEW_LANES):
+        rows = np.pad(documents, (0, -len(documents) % FEW_LANES), mode="edge")  # (B,)
+        arrays = [
+            pad(values, traces, rows, length, fill)
+            for values, fill in ((starts, -np.inf), (traces.attention, 0), (traces.score, 0))
+        ]
+        real = np.arange(length) < traces.lengths[documents, None]  # (documents, L)
+        tokens = (traces.offsets[documents, None] + np.arange(length))[real]
+        weights = descend_outputs(mixing, *arrays, decoder(traces, rows, length), penalty, margin, steps, lr, bar, len(tokens))
+        found[:, tokens] = weights[:, : len(documents)][:, real]
+    return found
+
+
+def descend_outputs(
+    mixing, start, attention, score, outputs: Decoder, penalty, margin, steps, lr, bar, tokens
+) -> np.ndarray:
+    """Final weights (k, B, L) of a block, float64; at padding start (k, B, L) is -inf, attention and score are 0."""
+    held = Buffers(mixing, start, attention, score, axis=2)
+    optimiser = torch.optim.Adam([held.log_weights], lr=lr, amsgrad=True, fused=True)
+    with torch.no_grad():
+        for _ in range(steps):
+            torch.softmax(held.log_weights, 2, out=held.a)
+            held.put_slopes(mixing)
+            pull = outputs.pull(held.a.transpose(0, 1), penalty, margin).transpose(0, 1)  # (k, B, L)
+            torch.add(held.slope_of, pull, out=held.log_weights.grad)
+            torch.mul(held.a, held.log_weights.grad, out=held.slope_of)
+            mean = held.slope_of.sum(2, keepdim=True)
+            held.log_weights.grad.sub_(mean).mul_(held.a)
+            optimiser.step()
+            bar.update(tokens)
+    return held.final(axis=2)
