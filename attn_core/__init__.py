@@ -3,6 +3,7 @@
 Data flow one way: corpus -> run -> traces -> numbers -> page.
 
     Run, obtain                     one training, and the one way to get its result
+    load_weights, trace             a model that was trained elsewhere, and the traces of any model
     numbers, over_seeds, side       every stored number in one table, means over seeds, the one judge
 """
 
@@ -10,7 +11,10 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-NAMES = {"Run": "runs", "obtain": "runs", "numbers": "index", "over_seeds": "index", "side": "index"}
+NAMES = {
+    "Run": "runs", "obtain": "runs", "load_weights": "foreign", "trace": "tracing", "Traces": "traces",
+    "numbers": "index", "over_seeds": "index", "side": "index",
+}  # fmt: skip
 """Name -> module that holds it, imported when it is first asked for: `import attn_core` itself is quick."""
 
 

@@ -1,9 +1,14 @@
-"""What of a run is the user's: corpora and classes registered beside the package's own, or in the place of one."""
+"""What is the user's: corpora and classes under the names of a run, and weights that were trained elsewhere."""
 
+import re
 import sys
+from pathlib import Path
+
+import numpy as np
 
 from attn_core import user_code
 from attn_core.corpora import catalogue, encoding
+from attn_core.errors import AttnError
 
 CLASSES = (
     ("encoder", "attn_core.models.encoders", "ENCODERS"),
@@ -30,4 +35,95 @@ def parts(run) -> dict[str, object]:
         kind = known.get(name, known.get(name.partition("_")[2]))  # han_rnn: the encoder is rnn
         if kind is not None and not user_code.is_ours(kind):
             found[f"{module}.{table}"] = user_code.digest(kind)
+    return found
+
+
+ENCODER_SIGNS = {
+    "lstm": "encoder.forward_lstm.weight_ih_l0",
+    "cnn": "encoder.convolutions.0.weight",
+    "transformer": "encoder.layers.norm.weight",
+    "average": "encoder.project.weight",
+}
+"""Encoder -> a weight that it and none after it has; a model with none of them has no encoder."""
+
+
+def load_weights(
+    source: str | Path | dict, names: dict[str, str | None] | None = None, encoder: str | None = None,
+    attention: str | None = None,
+):  # fmt: skip
+    """A model with weights that were trained elsewhere, ready for `trace`: a Classifier, Paired or Hierarchical.
+
+    source: name -> array or tensor, or a file of these: .safetensors, .npz, else what torch.save wrote (pickled code in
+    it is not run). names: regular expression that fits their whole name -> our name, in which \\1 is the first group;
+    the first that fits counts, None leaves a weight out, and what none fits keeps its name. `classifier.to_arrays` of a
+    model shows our names. encoder, attention: as in `Run`; None: told by the names. Pairs without attention weights
+    are taken for 'dot', single texts for 'uniform'; a HAN or FLAN has one kind of attention.
+
+    AttnError in one line: a file that cannot be read, two weights of one name, and as in `classifier.loaded`.
+    """
+    from attn_core.models import classifier, hierarchical, paired
+
+    arrays = renamed(read_arrays(source), names or {})
+    if "embedding.weight" in arrays:
+        shape = "han" if any(name.startswith("sentence.") for name in arrays) else "flan"
+        kinds = {"rnn": "document.encoder.gru.weight_ih_l0", "conv": "document.encoder.convolutions.0.weight"}
+        return hierarchical.from_arrays(encoder or f"{shape}_{told_by(arrays, kinds, 'none')}", arrays)
+    encoder = encoder or told_by(arrays, ENCODER_SIGNS, "none")
+    kinds = {"tanh": "attention.project.weight", "dot": "attention.w.weight"}
+    if "decoder.context.weight" in arrays:
+        return paired.from_arrays(encoder, attention or told_by(arrays, kinds, "dot"), arrays)
+    return classifier.from_arrays(encoder, attention or told_by(arrays, kinds, "uniform"), arrays)
+
+
+def told_by(arrays: dict[str, np.ndarray], signs: dict[str, str], otherwise: str) -> str:
+    """The first kind of which the arrays have the sign."""
+    return next((kind for kind, sign in signs.items() if sign in arrays), otherwise)
+
+
+def read_arrays(source: str | Path | dict) -> dict[str, np.ndarray]:
+    """name -> array of a file or of a dict of arrays and tensors; see `load_weights`."""
+    if not isinstance(source, dict):
+        path = Path(source)
+        if not path.is_file():
+            raise AttnError(f"{path} is no file; weights are a .safetensors, .npz or torch.save file, or a dict")
+        try:
+            source = read_file(path)
+        except Exception as error:  # each library has its own kinds
+            reason = " ".join(str(error).split())[:120]
+            raise AttnError(f"cannot read weights from {path} ({reason}); save them as .safetensors or .npz") from error
+    if not isinstance(source, dict):
+        raise AttnError(f"{type(source).__name__} in the file, where name -> array is needed; save model.state_dict()")
+    tensors = {name: value.detach().cpu() if hasattr(value, "detach") else value for name, value in source.items()}
+    arrays = {str(name): np.asarray(value) for name, value in tensors.items()}
+    if odd := [name for name, array in arrays.items() if array.dtype.kind not in "fiu"]:
+        raise AttnError(f"{odd[0]} holds {arrays[odd[0]].dtype}, not numbers; give weights alone, as float32")
+    return arrays
+
+
+def read_file(path: Path) -> dict:
+    """name -> array or tensor of a file of weights, by its ending."""
+    if path.suffix == ".npz":
+        with np.load(path) as file:
+            return dict(file)
+    if path.suffix == ".safetensors":
+        from safetensors.numpy import load_file
+
+        return load_file(path)
+    import torch
+
+    return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def renamed(arrays: dict[str, np.ndarray], names: dict[str, str | None]) -> dict[str, np.ndarray]:
+    """The arrays under our names, see `load_weights`; AttnError where two get the same."""
+    found: dict[str, np.ndarray] = {}
+    for theirs, array in arrays.items():
+        fits = ((re.fullmatch(pattern, theirs), ours) for pattern, ours in names.items())
+        match, ours = next((pair for pair in fits if pair[0]), (None, theirs))
+        if ours is None:
+            continue
+        ours = match.expand(ours) if match else ours
+        if ours in found:
+            raise AttnError(f"two weights are called {ours} after renaming, the second is {theirs}; name them apart")
+        found[ours] = array
     return found

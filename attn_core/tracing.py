@@ -63,7 +63,16 @@ def trace(
     """
     check(model, documents)
     if fast.enabled() and has_fast_form(model):
-        return trace_fast(model, documents, gradient, leave_one_out, progress)
+        traces = trace_fast(model, documents, gradient, leave_one_out, progress)
+    else:
+        traces = trace_plainly(model, documents, gradient, leave_one_out, progress)
+    return with_ties(traces, flat(documents, False, "these texts").words)
+
+
+def trace_plainly(
+    model: Classifier | Paired, documents: Documents, gradient: bool, leave_one_out: bool, progress: bool
+) -> Traces:
+    """`trace` one text at a time."""
     traces = attended(model, documents)
     found: dict[str, list[np.ndarray]] = {"gradient": [], "without": []}
     each = range(len(documents)) if gradient or leave_one_out else ()
@@ -81,6 +90,19 @@ def trace(
         change = change[:, 0] if isinstance(model, Paired) else output_change(traces, change)
         traces = replace(traces, leave_one_out=change.astype(np.float32))
     return traces
+
+
+def with_ties(traces: Traces, words: np.ndarray) -> Traces:
+    """Deleting either of two equal neighbours among the words (T,) leaves the same text: both get the first's number.
+
+    Computed apart the two differ in their last bits, and Kendall's tau is to see them as the tie they are.
+    """
+    if traces.leave_one_out is None:
+        return traces
+    again = np.concatenate([[False], words[1:] == words[:-1]])
+    again[traces.offsets[:-1]] = False  # a text's first word
+    first = np.maximum.accumulate(np.where(again, 0, np.arange(len(words))))
+    return replace(traces, leave_one_out=traces.leave_one_out[first])
 
 
 def check(model: Classifier | Paired, documents: Documents) -> None:
@@ -252,7 +274,7 @@ def trace_items(
     )["logits"]  # fmt: skip
     items = np.concatenate([np.arange(texts.offsets[row], texts.offsets[row + 1]) for row in several])
     left_out[items] = output_change(part, logits)
-    return traces
+    return traces if texts.sentence_offsets is not None else with_ties(traces, texts.words)
 
 
 def read_items(model: Hierarchical, texts: Flat, rows: np.ndarray) -> dict[str, Tensor]:

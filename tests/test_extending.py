@@ -22,6 +22,12 @@ EXPECTED = {
     "corpus": 'assert report.record["n_test"] == 100 and report.record["accuracy"] > 0.9\nprint("checked")',
     "encoder": 'assert len(gated.traces) == 60 and np.isfinite(gated.traces.gradient).all() '
                'and gated.record["accuracy"] > 0.9\nprint("checked")',
+    "checkpoint": """
+packed = theirs["rnn"](theirs["embed"](torch.as_tensor(texts.splits["test"].ids[:texts.splits["test"].offsets[1]]).long()))[0]
+score = theirs["att2"](theirs["att1"](packed).tanh())[1:-1].softmax(0)
+p = theirs["out"]((score * packed[1:-1]).sum(0)).sigmoid().item()
+assert len(table) == 60 and abs(p - traces.p[0]) < 1e-6 and table["jsd_exact@0.05"].notna().all()
+print("checked")""",
     "test": 'assert found.shape == (len(found),) and set(found) <= {0.0, 1.0} '
             'and low <= found.mean() <= high\nprint("checked")',
 }  # fmt: skip
@@ -29,13 +35,13 @@ EXPECTED = {
 
 
 def examples() -> dict[str, str]:
-    """Tag -> code of the three example cells."""
+    """Tag -> code of the example cells."""
     _, path = build.locate("extending", ROOT)
     cells = [cell for cell in build.read_source(path).cells if cell.cell_type == "code"]
     return {tag: cell.source for cell in cells for tag in cell.metadata.get("tags", []) if tag in EXPECTED}
 
 
-def test_there_are_three_examples_of_at_most_thirty_lines():
+def test_there_are_four_examples_of_at_most_thirty_lines():
     assert set(examples()) == set(EXPECTED)
     for name, code in examples().items():
         lines = [line for line in code.splitlines() if line.strip()]

@@ -253,6 +253,25 @@ def test_tracing_leaves_the_model_as_it_was(capfd):
     model(*plain.tensors(np.array([2, 4, 3]))).sum().backward()  # and it can still be trained
 
 
+@pytest.mark.parametrize("paired", [False, True], ids=["texts", "pairs"])
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(["lstm", "cnn", "average"]), st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(0, 99))
+def test_deleting_either_of_two_equal_neighbours_is_a_tie(paired, encoder, lengths, seed):
+    """Both leave the same text; no other number moves by more than rounding."""
+    make, texts = (plain.random_paired, plain.random_pairs) if paired else (random_model, random_documents)
+    model, documents = make(encoder, "tanh", 8, width=4, **SIZES[encoder]).float(), texts(lengths, 8, seed)
+    traces, inner = trace(model, documents, gradient=False, progress=False), np.ones(len(documents.ids), bool)
+    inner[documents.offsets[:-1]] = inner[documents.offsets[1:] - 1] = False
+    words = documents.ids[inner]
+    for start, end in zip(traces.offsets, traces.offsets[1:], strict=False):
+        for t in range(start + 1, end):
+            assert words[t] != words[t - 1] or traces.leave_one_out[t] == traces.leave_one_out[t - 1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tracing, "with_ties", lambda traces, words: traces)
+        apart = trace(model, documents, gradient=False, progress=False)
+    np.testing.assert_allclose(traces.leave_one_out, apart.leave_one_out, atol=1e-6)
+
+
 @given(st.lists(st.integers(3, 50), min_size=1, max_size=40), st.integers(1, 9), st.integers(1, 100))
 def test_every_document_is_in_one_chunk_within_the_budget(lengths, texts, tokens):
     lengths = np.array(lengths)

@@ -100,8 +100,8 @@ def to_arrays(model: nn.Module) -> dict[str, np.ndarray]:
 
 
 def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray]) -> Classifier:
-    """The model that `to_arrays` describes; widths are read off the arrays. Missing or extra names are an AttnError."""
-    outputs = arrays["decoder.weight"].shape[0] if "decoder.weight" in arrays else 1
+    """The model that `to_arrays` describes; widths are read off the arrays. AttnError as in `loaded`."""
+    outputs = size_of(arrays, "decoder.weight", 0) or 1
     model = build(encoder, attention, *sizes(encoder, attention, arrays, outputs))
     return loaded(model, f"{encoder}+{attention} classifier", arrays)
 
@@ -111,18 +111,45 @@ def sizes(
 ) -> tuple[np.ndarray, int, int | None]:
     """(vectors, outputs, hidden) of a model's arrays, as `build` takes them."""
     vectors = arrays.get("encoder.embedding.weight")
-    if vectors is None:
-        raise AttnError(f"the arrays hold no encoder.embedding.weight; a {encoder}+{attention} model needs one")
+    if np.ndim(vectors) != 2:
+        found = "no" if vectors is None else f"{np.ndim(vectors)}-dimensional"
+        fault(f"{encoder}+{attention} model", f"a table of words is needed, there is {found} encoder.embedding.weight")
     widths = {"lstm": ("encoder.forward_lstm.weight_hh_l0", 1), "cnn": ("encoder.convolutions.0.weight", 0)}
-    name, axis = widths.get(encoder, ("encoder.project.weight", 0))
-    return np.asarray(vectors, np.float32), outputs, arrays[name].shape[axis] if name in arrays else None
+    hidden = size_of(arrays, *widths.get(encoder, ("encoder.project.weight", 0)))
+    return np.asarray(vectors, np.float32), outputs, hidden
+
+
+def size_of(arrays: dict[str, np.ndarray], name: str, axis: int) -> int | None:
+    """Length of an array along an axis; None where there is no such array or axis."""
+    shape = np.shape(arrays.get(name, 0))
+    return shape[axis] if axis < len(shape) else None
 
 
 def loaded(model: nn.Module, title: str, arrays: dict[str, np.ndarray]) -> nn.Module:
-    """The model with the arrays as its parameters, ready to be evaluated; AttnError where they do not fit."""
-    try:
-        model.load_state_dict({key: torch.from_numpy(np.array(value)) for key, value in arrays.items()})
-    except RuntimeError as error:
-        reason = " ".join(str(error).split())
-        raise AttnError(f"the arrays do not describe a {title}: {reason}") from error
+    """The model with the arrays as its parameters, ready to be evaluated; `title` names it in messages.
+
+    AttnError for a name that is missing or left over, another shape, no numbers, NaN or infinity, and a pad's vector
+    (row 0 of a table of words) that is not zero: a text's numbers would then depend on its neighbours in a batch.
+    """
+    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    if lacking := [name for name in shapes if name not in arrays]:
+        fault(title, f"{lacking[0]}, of shape {shapes[lacking[0]]}, is missing; there are {', '.join(arrays)}")
+    if further := [name for name in arrays if name not in shapes]:
+        fault(title, f"{further[0]} has no place in it; leave it out, or give it one of the names {', '.join(shapes)}")
+    for name, shape in shapes.items():
+        array = np.asarray(arrays[name])
+        if array.shape != shape:
+            fault(title, f"{name} has shape {array.shape}, but {shape} is needed beside the others; is it transposed?")
+        if not np.isfinite(array).all():
+            count = int((~np.isfinite(array)).sum())
+            fault(title, f"{name} has NaN or infinity in {count:,} of {array.size:,} numbers; take a sound checkpoint")
+        if name.endswith("embedding.weight") and array[0].any():
+            fault(title, f"row 0 of {name}, the vector of pads, is not zero; set it to 0, or if it is a word's, put a "
+                  "row of zeros before it and add 1 to the ids")  # fmt: skip
+    model.load_state_dict({name: torch.from_numpy(np.array(arrays[name])) for name in shapes})
     return model.eval()
+
+
+def fault(title: str, reason: str) -> None:
+    """Raises the error that arrays do not make a model."""
+    raise AttnError(f"the arrays do not describe a {title}: {reason}")

@@ -14,7 +14,7 @@ from torch.nn.functional import dropout
 from torch.nn.utils.rnn import pack_sequence, pad_sequence, unpack_sequence
 
 from attn_core.errors import AttnError
-from attn_core.models.classifier import loaded
+from attn_core.models.classifier import loaded, size_of
 
 OWN_DROPOUT = 0.3
 """Of the convolutional encoder, on its input, on top of all others."""
@@ -199,6 +199,6 @@ def from_arrays(encoder: str, arrays: dict[str, np.ndarray]) -> Hierarchical:
     needed = ("embedding.weight", "decoder.weight")
     if missing := [name for name in needed if name not in arrays]:
         raise AttnError(f"the arrays hold no {missing[0]}; a {encoder} model needs one")
-    outputs, width = arrays["decoder.weight"].shape
+    outputs, width = (size_of(arrays, "decoder.weight", axis) or 1 for axis in (0, 1))
     model = build(encoder, np.asarray(arrays["embedding.weight"]), outputs, max(1, width // 2))
     return loaded(model, f"{encoder} model", arrays)

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_core.models.attention import PAIRED_ATTENTIONS
-from attn_core.models.classifier import check, loaded, new_encoder, real_tokens, sizes
+from attn_core.models.classifier import check, loaded, new_encoder, real_tokens, size_of, sizes
 from attn_core.models.encoders import ENCODERS
 
 
@@ -84,7 +84,7 @@ def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int, hidde
 
 
 def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray]) -> Paired:
-    """The model that `classifier.to_arrays` describes; AttnError where names are missing or left over."""
-    outputs = arrays["decoder.output.weight"].shape[0] if "decoder.output.weight" in arrays else 1
+    """The model that `classifier.to_arrays` describes; AttnError as in `classifier.loaded`."""
+    outputs = size_of(arrays, "decoder.output.weight", 0) or 1
     model = build(encoder, attention, *sizes(encoder, attention, arrays, outputs))
     return loaded(model, f"{encoder}+{attention} model of pairs", arrays)

@@ -1,0 +1,120 @@
+"""Weights and texts that come from elsewhere: names, files, and one line for each thing that is wrong."""
+
+from dataclasses import replace
+
+import numpy as np
+import plain_hierarchical
+import pytest
+import torch
+from plain_network import random_documents, random_model, random_paired, random_pairs
+from safetensors.numpy import save_file
+
+from attn_core import load_weights, trace
+from attn_core.errors import AttnError
+from attn_core.models.classifier import to_arrays
+from attn_core.tracing import trace_items
+
+SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}, "transformer": {"hidden": 8}}
+ARRAYS = to_arrays(random_model("lstm", "tanh", 30, width=6, hidden=3))
+TEXTS = random_documents([5, 1, 3], 30)
+
+
+def same(found, expected, documents):
+    for name in ("attention", "contribution", "leave_one_out"):
+        first, second = (getattr(trace(model, documents, progress=False), name) for model in (found, expected))
+        np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("attention", ["tanh", "dot", "uniform"])
+@pytest.mark.parametrize("encoder", SIZES)
+def test_kinds_are_told_by_the_names(encoder, attention):
+    model = random_model(encoder, attention, 30, width=6, **SIZES[encoder])
+    same(load_weights(to_arrays(model)), model, TEXTS)
+
+
+def test_pairs_and_networks_of_items(tmp_path):
+    model = random_paired("lstm", "tanh", 30, width=6, hidden=3).float()
+    same(load_weights(to_arrays(model)), model, random_pairs([4, 2], 30))
+    documents = plain_hierarchical.documents([[3, 1, 4], [2], [4, 4]])
+    for name in plain_hierarchical.SIX:
+        model = plain_hierarchical.random_model(name)
+        found = trace_items(load_weights(to_arrays(model)), documents, np.arange(3), progress=False)
+        expected = trace_items(model, documents, np.arange(3), progress=False)
+        np.testing.assert_allclose(found.leave_one_out, expected.leave_one_out, atol=1e-6)
+
+
+def test_files_and_their_names(tmp_path):
+    """Half of the names by a pattern with a group, one weight left out."""
+    model = random_model("lstm", "tanh", 30, width=6, hidden=3)
+    theirs = {name.replace("encoder.", "enc."): array for name, array in ARRAYS.items()} | {"step": np.zeros(1)}
+    names = {r"enc\.(.*)": r"encoder.\1", "step": None}
+    np.savez(tmp_path / "a.npz", **theirs)
+    save_file(theirs, tmp_path / "a.safetensors")
+    torch.save({name: torch.from_numpy(array) for name, array in theirs.items()}, tmp_path / "a.pt")
+    for file in ("a.npz", "a.safetensors", "a.pt"):
+        same(load_weights(tmp_path / file, names), model, TEXTS)
+
+
+class Touch:
+    """Unpickling it would run code."""
+
+    def __reduce__(self):
+        return exec, ("raise SystemExit('run')",)
+
+
+def test_a_pickle_runs_no_code(tmp_path):
+    torch.save({"encoder.embedding.weight": Touch()}, tmp_path / "bad.pt")
+    with pytest.raises(AttnError, match="cannot read weights from .*bad.pt"):
+        load_weights(tmp_path / "bad.pt")
+
+
+def put(name, change):
+    return {**ARRAYS, name: change(ARRAYS[name].copy())}
+
+
+def at(place, value):
+    def change(array):
+        array[place] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(("arrays", "message"), [
+    (put("attention.v.weight", at((0, 1), np.nan)), "attention.v.weight has NaN or infinity in 1 of 3 numbers"),
+    (put("decoder.bias", at(0, np.inf)), "decoder.bias has NaN or infinity in 1 of 1"),
+    (put("encoder.embedding.weight", at((7, 0), np.nan)), "NaN or infinity in row 7"),
+    (put("encoder.embedding.weight", at((0, 2), 1)), "row 0 of encoder.embedding.weight, the vector of pads, is not zero"),
+    (put("encoder.embedding.weight", np.ravel), "a table of words is needed, there is 1-dimensional encoder.embedding"),
+    (put("attention.project.weight", np.transpose), r"has shape \(6, 3\), but \(3, 6\) is needed"),
+    (put("decoder.weight", lambda array: array.astype(str)), "decoder.weight holds <U32, not numbers"),
+    ({**ARRAYS, "extra": np.zeros(2)}, "extra has no place in it; leave it out"),
+    ({name: array for name, array in ARRAYS.items() if name != "decoder.bias"}, r"decoder.bias, of shape \(1,\), is missing"),
+    ({}, "there is no encoder.embedding.weight"),
+    ("nowhere.npz", "nowhere.npz is no file"),
+])  # fmt: skip
+def test_wrong_weights_are_named_in_one_line(arrays, message):
+    with pytest.raises(AttnError, match=message) as error:
+        load_weights(arrays)
+    assert "\n" not in str(error.value)
+
+
+def test_two_weights_of_one_name():
+    with pytest.raises(AttnError, match="two weights are called decoder.bias after renaming"):
+        load_weights({**ARRAYS, "b": np.zeros(1)}, {"b": "decoder.bias"})
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"ids": at(3, -1)(TEXTS.ids.copy())}, "document 100 has the token id -1; this model's table has rows 0 to 29"),
+    ({"ids": at(8, 30)(TEXTS.ids.copy())}, "document 101 has the token id 30"),
+    ({"offsets": TEXTS.offsets + np.array([0, 0, 0, 4])}, "offsets must rise from 0 to the number of ids, 15; they go"),
+    ({"offsets": np.array([0, 7, 3, 15])}, "offsets must rise"),
+    ({"labels": TEXTS.labels[:2]}, "2 labels for 3 texts; give one for each"),
+    ({"doc_ids": TEXTS.doc_ids[:1]}, "1 doc_ids for 3 texts"),
+])  # fmt: skip
+@pytest.mark.usefixtures("form")
+def test_wrong_texts_are_named_in_one_line(changes, message):
+    model = load_weights(ARRAYS)
+    with pytest.raises(AttnError, match=message) as error:
+        trace(model, replace(TEXTS, **changes), progress=False)
+    assert "\n" not in str(error.value)
