@@ -290,11 +290,11 @@ def book() -> None:
 
 
 @app.command()
-def pdf(folds: Annotated[bool, typer.Option("--folds", help="With solutions and hidden code.")] = False) -> None:
+def pdf() -> None:
     """Print the built book's chain of pages into one PDF in _build/html, by a headless Chromium."""
     from attn_book.pdf import write_pdf
 
-    path = write_pdf(folds=folds)
+    path = write_pdf()
     print(f"printed {path}" if path else "no Chromium was found, so no PDF was printed")
 
 

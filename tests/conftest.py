@@ -52,11 +52,11 @@ def stored(monkeypatch):
         tables = index.ordered(*index.tables_of(held.values()))
         monkeypatch.setattr(index, "_everything", lambda: tables)
         monkeypatch.setattr(archive, "read", lambda store, key, whole=True: held[key])
-        derived.searched_once.cache_clear()
+        derived.searched.cache_clear()
         return list(held.values())
 
     yield hold
-    derived.searched_once.cache_clear()
+    derived.searched.cache_clear()
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""Sources of the miniature book of test_book.py: pages with gaps, one that waits, and prose."""
+"""Sources of the miniature book of test_book.py: wide things, a page that waits, and prose."""
 
-GAPPY = """(gappy)=
-# A page with gaps and wide things
+WIDE = """(wide)=
+# A page with wide things
 
 ```{code-cell} ipython3
 :tags: [parameters]
@@ -12,21 +12,17 @@ wide = 40
 ```{code-cell} ipython3
 ---
 mystnb:
-  figure: {name: fig-gappy, caption: "Drawn if the run is there, {glue:text}`n` documents."}
+  figure: {name: fig-wide, caption: "Drawn if the run is there, {glue:text}`n` documents."}
 ---
 import pandas as pd
 
-from attn_book.page import gap, glue
+from attn_book.page import glue
 
 glue(n=3)
-gap("run sst-lstm-tanh-1 is absent", "run sst-lstm-tanh-2 is absent")
+pd.DataFrame({"n": [-3]})
 ```
 
-{numref}`fig-gappy` keeps its label.
-
-```{code-cell} ipython3
-gap("run of another cell is absent")
-```
+{numref}`fig-wide` keeps its label.
 
 ```{code-cell} ipython3
 pd.DataFrame({f"column_{i}": [f"value_{i}"] for i in range(wide)})
@@ -48,10 +44,9 @@ corpus = "imdb"
 ```
 
 ```{code-cell} ipython3
-from attn_book.page import gap, glue
+from attn_book.page import glue
 from attn_core.runs import Run, obtain
 
-gap("run of an earlier cell is absent")
 result = obtain(Run(corpus, seed=999_999_999))
 glue(n=1)
 ```
@@ -71,7 +66,7 @@ result
 """
 FRONT = """# Front
 
-See {doc}`gappy`, {ref}`waiting`, {ref}`a place inside it <waiting-inside>`, {ref}`the notation <notation>`, \
+See {doc}`wide`, {ref}`waiting`, {ref}`a place inside it <waiting-inside>`, {ref}`the notation <notation>`, \
 {prf:ref}`def-x` and {cite:t}`jain2019attention`.
 
 (notation)=

@@ -11,7 +11,7 @@ from pathlib import Path
 import devtools
 import pytest
 import yaml
-from miniature import FRONT, GAPPY, WAITING
+from miniature import FRONT, WIDE, WAITING
 
 from attn_book import build
 from attn_core.errors import AttnError
@@ -30,10 +30,10 @@ def miniature(tmp_path_factory):
     shutil.copy(ROOT / "book" / "references.bib", root / "book")
     shutil.copy(ROOT / "book" / "references.md", root / "book")
     shutil.copy(ROOT / "notebooks" / "_template.md", root / "notebooks" / "template.md")
-    (root / "notebooks" / "gappy.md").write_text(GAPPY)
+    (root / "notebooks" / "wide.md").write_text(WIDE)
     (root / "notebooks" / "waiting.md").write_text(WAITING)
     (root / "book" / "index.md").write_text(FRONT)
-    parts = {"Start": ("template", "gappy", "waiting"), build.RECORD: ("status", "references")}
+    parts = {"Start": ("template", "wide", "waiting"), build.RECORD: ("status", "references")}
     parts = [{"caption": name, "chapters": [{"file": page} for page in part]} for name, part in parts.items()]
     toc = {"format": "jb-book", "root": "index", "parts": parts}
     (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
@@ -43,7 +43,7 @@ def miniature(tmp_path_factory):
 
 @pytest.mark.slow
 def test_every_page_of_the_toc_is_built(miniature):
-    chain = ["index", "template", "gappy", "waiting"]
+    chain = ["index", "template", "wide", "waiting"]
     assert build.toc_pages(miniature) == [*chain, "status", "references"]
     assert build.toc_pages(miniature, record=False) == chain
 
@@ -51,22 +51,21 @@ def test_every_page_of_the_toc_is_built(miniature):
 @pytest.mark.slow
 def test_the_chain_ends_before_the_record(miniature):
     pages = {name: (miniature / "_build" / "html" / f"{name}.html").read_text() for name in build.toc_pages(miniature)}
-    assert "next page" in pages["gappy"] and "next page" not in pages["waiting"], "the last of the chain"
+    assert "next page" in pages["wide"] and "next page" not in pages["waiting"], "the last of the chain"
     assert "previous page" in pages["waiting"] and "previous page" not in pages["status"]
     assert "next page" in pages["status"] and build.RECORD in pages["index"], "in the side bar"
 
 
 @pytest.mark.slow
-def test_html_holds_numbers_figures_folds_and_gaps(miniature):
+def test_html_holds_numbers_figures_and_folds(miniature):
     page = (miniature / "_build" / "html" / "template.html").read_text()
     assert "guard(globals()" not in page, "the guard cell is no reading matter"
     assert re.search(r"Half of them would be <span[^>]*>\d+</span>", page), "glue works within what a reader opens"
     assert 'aria-label="An alternative text describes' in page and "Record of this page" in page
     assert page.count("mathjax-tex-svg.mjs") == 0 and "thebe" not in page, "no formula on it"
-    gappy = (miniature / "_build" / "html" / "gappy.html").read_text()
-    assert gappy.count("mathjax-tex-svg.mjs") == 1, "a formula on it"
-    assert "run sst-lstm-tanh-2 is absent" in gappy and 'id="fig-gappy"' in gappy
-    assert "run of another cell is absent" in gappy
+    wide = (miniature / "_build" / "html" / "wide.html").read_text()
+    assert wide.count("mathjax-tex-svg.mjs") == 1, "a formula on it"
+    assert "<td>−3</td>" in wide and 'id="fig-wide"' in wide
     written = (miniature / "_build" / "html").glob("*.html")
     assert not any("Traceback (most recent" in path.read_text() for path in written)
 
@@ -74,34 +73,26 @@ def test_html_holds_numbers_figures_folds_and_gaps(miniature):
 @pytest.mark.slow
 def test_status_page_names_pages_and_runs(miniature, tmp_path):
     text = (miniature / "book" / "status.md").read_text()
-    assert re.search(r"\{doc\}`gappy` \| `wide=40` \| \d+\.\d \| 3 \| \w+ \| [-\d]+ \d\d:\d\d \| CPU, ", text)
+    assert re.search(r"\{doc\}`wide` \| `wide=40` \| \d+\.\d \|  \| \w+ \| [-\d]+ \d\d:\d\d \| CPU, ", text)
     record = {"run": {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "seed": 10}}
     record |= {"seconds": {"train": 60.0, "trace": 1.4}}
     for folder in ("notebooks", "book", "data/archive/k"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "data" / "archive" / "k" / "record.json").write_text(json.dumps(record))
     build.write_status(tmp_path)
-    assert "| SST | BiLSTM, additive attention | 1 |" in (tmp_path / "book" / "status.md").read_text()
+    assert "Trained models: 1 runs, 0.0 hours" in (tmp_path / "book" / "status.md").read_text()
 
 
 @pytest.mark.slow
-def test_gap_boxes_are_listed(miniature, capsys):
+def test_a_page_without_its_run_is_cut_short(miniature, capsys):
     assert build.review(miniature) == []
-    out = capsys.readouterr().out
-    assert "  gap    gappy: run sst-lstm-tanh-1 is absent\n" in out and "5 absent runs are shown as gap boxes" in out
-    assert (
-        "  gap    waiting: run imdb-lstm-tanh-999999999-" in out and "  gap    waiting: run of an earlier cell" in out
-    )
-
-
-@pytest.mark.slow
-def test_a_page_without_its_run_is_cut_short(miniature):
+    assert "  gap    waiting: run imdb-lstm-tanh-999999999-" in capsys.readouterr().out
     page = (miniature / "_build" / "html" / "waiting.html").read_text()
     assert "Its text before the parameters." in page and "run imdb-lstm-tanh-999999999-" in page
     assert 'id="waiting-inside"' in page, "other pages may refer to it"
-    assert "Never reached" not in page and "earlier cell is absent" in page and "AbsentRun" not in page
+    assert "Never reached" not in page and "AbsentRun" not in page
     status = (miniature / "book" / "status.md").read_text()
-    assert re.search(r"\{doc\}`waiting` \| `corpus='imdb'` \| [\d.]+ \| 2 \|", status)
+    assert re.search(r"\{doc\}`waiting` \| `corpus='imdb'` \| [\d.]+ \| cut short \|", status)
 
 
 def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
@@ -215,7 +206,7 @@ def test_the_stamp_follows_data_and_archive(tmp_path):
 @pytest.mark.browser
 @pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium installed")
 def test_pages_fit_desktop_and_phone(miniature):
-    found = devtools.survey(miniature / "_build" / "html", ["index", "template", "gappy"])
+    found = devtools.survey(miniature / "_build" / "html", ["index", "template", "wide"])
     assert len(found) == 6
     for page, width, told, errors in found:
         assert told["takes"] <= width and not errors, (page, width, told, errors)

@@ -64,11 +64,10 @@ def printed(tmp_path):
 
 
 def test_one_sheet_holds_the_chain(printed):
-    sheet = pdf.one_sheet(printed, folds=False)
+    sheet = pdf.one_sheet(printed)
     assert 'href="#jain-one--place"' in sheet and 'id="jain-one--place"' in sheet and 'href="#index--"' in sheet
     assert "card.html" not in sheet and sheet.count("own.css") == 1, "no link to what is not there; one style"
-    assert "Folded" not in sheet and "Folded" in (whole := pdf.one_sheet(printed, folds=True))
-    assert "Every number" not in whole
+    assert "Folded" not in sheet and "Every number" not in sheet
 
 
 def test_the_pdf_is_linked_from_the_front_page_once(printed):
@@ -80,6 +79,6 @@ def test_the_pdf_is_linked_from_the_front_page_once(printed):
 
 
 def test_without_chromium_there_is_one_line(monkeypatch):
-    monkeypatch.setattr(pdf, "write_pdf", lambda folds: None)
+    monkeypatch.setattr(pdf, "write_pdf", lambda: None)
     done = CliRunner().invoke(app, ["pdf"])
     assert done.exit_code == 0 and done.output == "no Chromium was found, so no PDF was printed\n"

@@ -7,7 +7,7 @@ import pytest
 from conftest import toy_traces
 
 from attn_book import dealt
-from attn_book.derived import STATEMENTS
+from attn_book.derived import statements_of
 from attn_core.experiments.erasure import document_table, summary_table
 from attn_core.experiments.single import weights_dealt_anew
 
@@ -24,7 +24,7 @@ def test_numbers_are_those_of_the_summary(traces):
         zip(zip(summary["statistic"], summary["bin"], summary["measure"], strict=True), summary["value"], strict=True)
     )
     numbers = ("1a", "1b", "1c", "2b", "3a", "3b", "3c", "3d", "4a", "4b", "4c")
-    assert dealt.asked(documents, numbers) == pytest.approx([STATEMENTS[number](of_runs) for number in numbers])
+    assert dealt.asked(documents, numbers) == pytest.approx([statements_of(of_runs)[number] for number in numbers])
 
 
 def test_equal_weights_leave_nothing_beyond_arithmetic(traces):

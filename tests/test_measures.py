@@ -18,6 +18,7 @@ from attn_core.measures import (
     LN2,
     bootstrap_interval,
     classification,
+    holm,
     jsd,
     jsd_point,
     jsd_ragged,
@@ -201,3 +202,8 @@ def test_seed_interval_by_hand():
     # mean 2, standard error 1 / sqrt 3, Student t of 2 degrees of freedom at 0.975 = 4.3027
     assert seed_interval([1, 2, 3]) == pytest.approx((2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-4)
     assert np.isnan(seed_interval([1.0])).all()
+
+
+def test_holm_by_hand():
+    assert holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0]) and len(holm(np.array([]))) == 0

@@ -32,7 +32,7 @@ def test_parameters_are_literals_with_smoke_values(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_executes(page, tmp_path):
-    """With the small parameters of its front matter; gap boxes are allowed, tracebacks are not."""
+    """With the small parameters of its front matter; pages cut short are allowed, tracebacks are not."""
     _, _, small = build.declaration(build.read_source(build.pages(ROOT)[page]), page)
     path = build.execute(page, small, tmp_path / "page.ipynb", ROOT)
     assert "Traceback (most recent call last)" not in path.read_text()

@@ -24,7 +24,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from unittest.mock import patch
@@ -32,8 +31,7 @@ from unittest.mock import patch
 import yaml
 
 import attn_core
-from attn_book.page import FIND, GUARD, check, declared, gap_box, gaps_of, minus, nearest
-from attn_book.words import ATTENTION_NAMES, ENCODERS, SETS
+from attn_book.page import FIND, GUARD, check, declared, minus, nearest
 from attn_core import archive, reader
 from attn_core.errors import AttnError
 from attn_core.runs import AbsentRun
@@ -53,25 +51,18 @@ LABEL = re.compile(r"\([\w-]+\)=\s*")
 NOT_TEXT = re.compile(r"(<(style|script|code|pre)\b.*?</\2>|<[^>]*>)|[^<]+", re.DOTALL)
 """Group 1 of a piece of HTML: what is no text to read. Else the piece is text."""
 
-TIED = re.compile(r"(?<=[\d%]) (to|/) (?=[−+]?\d)|(?<=\S) \*(?=\s*$)")
-"""Within an interval, within a row of shares, before a star: where a narrow column must not break."""
-
 STATUS = """(status)=
 # Status
 
 Written by `python -m attn_core book`: how each page that holds code was run, on one thread, with which parameters, how
-long, how many absent runs it shows as gap boxes, from which commit (`+`: with uncommitted changes), and where.
-
-## Pages
+long, from which commit (`+`: with uncommitted changes), and where; cut short: for want of a trained model.
 
 {pages}
 
-## Trained models
-
-{total}; `python -m attn_core archive list` names every one.
-
-{runs}
+Trained models: {runs}; `python -m attn_core archive list` names every one.
 """
+
+GAP = """<div class="admonition attn-gap"><p class="admonition-title">Not in the archive</p><p>{}</p></div>"""
 
 MOVED = """<!doctype html><meta charset="utf-8"><title>Moved</title><link rel="canonical" href="{link}">
 <meta http-equiv="refresh" content="0; url={link}"><p>This page is now <a href="{link}">here</a>.</p>
@@ -197,7 +188,7 @@ def execute(
                     kept = _write(stopped, here / "_build" / "failed" / f"{name}.ipynb")
                     message += f"; the notebook up to there: {kept}"
                 raise AttnError(message) from None
-            run["shortened"], done = True, shortened(notebook, stopped, message)
+            run["shortened"], done = message, shortened(notebook, stopped, message)
         except Exception as error:  # the kernel did not start, died, or hung
             first = (str(error).splitlines() or [""])[0]
             raise AttnError(f"page {name} could not be run: {type(error).__name__}: {first}") from error
@@ -240,30 +231,25 @@ def _write(notebook, target: Path) -> Path:
 
 
 def tidy(notebook):
-    """An executed notebook without paths of this machine, with minus signs and, in HTML tables, spaces as in TIED."""
+    """An executed notebook without paths of this machine and with minus signs in its HTML tables."""
     for key in ("input_path", "output_path", "environment_variables", "exception"):
         notebook.metadata.papermill.pop(key, None)
-    tied = lambda text: TIED.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), minus(text))
     for data in (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])):
-        if "text/markdown" in data:
-            data["text/markdown"] = minus(data["text/markdown"])
         if "<table" in data.get("text/html", ""):
-            data["text/html"] = NOT_TEXT.sub(lambda part: part[0] if part[1] else tied(part[0]), data["text/html"])
+            data["text/html"] = NOT_TEXT.sub(lambda part: part[0] if part[1] else minus(part[0]), data["text/html"])
     return notebook
 
 
 def shortened(source, stopped, reason: str):
-    """A page that stopped for want of a run: its text up to the parameters, all labels, and one gap box."""
+    """A page that stopped for want of a run: its text up to the parameters, all labels, and what is absent."""
     from nbformat import from_dict, v4
 
     first = next(i for i, cell in enumerate(source.cells) if cell.cell_type == "code")
     texts = [cell.source for cell in source.cells[first:] if cell.cell_type == "markdown"]
     labels = [line for text in texts for line in text.splitlines() if LABEL.fullmatch(line)]
-    told = "\n".join([*labels, "The rest of this page needs trained models that are not there."])
-    box = v4.new_output("display_data", **gap_box(list(dict.fromkeys([*gaps_of(stopped), reason]))))
-    # MyST-NB skips cells without source, outputs and all
-    shown = v4.new_code_cell("# outputs only", outputs=[box], metadata={"tags": ["remove-input"]}, id="shortened-gap")
-    cells = [*source.cells[: first + 1], v4.new_markdown_cell(told, id="shortened"), shown]
+    told = "\n".join([*labels, "The rest of this page needs trained models that are not there.", "",
+                      GAP.format(html.escape(reason))])  # fmt: skip
+    cells = [*source.cells[: first + 1], v4.new_markdown_cell(told, id="shortened")]
     return tidy(from_dict({**stopped, "cells": cells}))
 
 
@@ -372,7 +358,7 @@ def toc_pages(root: Path, record: bool = True) -> list[str]:
 
 def review(root: Path) -> list[str]:
     """Pages without a file or not in the table of contents, tracebacks in outputs; prints gaps and stderr."""
-    toc, known, absent = toc_pages(root), pages(root), 0
+    toc, known = toc_pages(root), pages(root)
     problems = [f"book/_toc.yml names {name}, but there is neither book/{name}.md nor notebooks/{name}.md"
                 for name in toc if name not in known and not (root / "book" / f"{name}.md").is_file()]  # fmt: skip
     problems += [f"notebooks/{name}.md is not in book/_toc.yml; add it (or begin a draft's name with _)"
@@ -383,29 +369,24 @@ def review(root: Path) -> list[str]:
                 problems.append(f"page {name} shows a raw traceback below the cell: {cell.source.splitlines()[0]}")
             if output.get("name") == "stderr" and output.text.strip():
                 print(f"  stderr {name}: {output.text.strip().splitlines()[0]}")
-        for line in dict.fromkeys(gaps_of(page)):
-            print(f"  gap    {name}: {line}")
-            absent += 1
-    print(f"{absent} absent runs are shown as gap boxes")
+        if absent := page.metadata.get("attn", {}).get("shortened"):
+            print(f"  gap    {name}: {absent}")
     return problems
 
 
 def write_status(root: Path) -> None:
     """Write book/status.md from the metadata of the executed pages and the records in data/archive."""
-    lines = [("page", "parameters", "seconds", "gaps", "commit", "started (UTC)", "device"), ["---"] * 7]
+    lines = [("page", "parameters", "seconds", "", "commit", "started (UTC)", "device"), ["---"] * 7]
     for name, page in ((name, _read(executed(root, name))) for name in pages(root)):
         if run := page.metadata.get("attn"):
             parameters = ", ".join(f"`{key}={value!r}`" for key, value in run.parameters.items())
             when = page.metadata.papermill.start_time[:16].replace("T", " ")
-            numbers = f"{run.seconds:.1f}", len(gaps_of(page)) or ""
-            lines.append((f"{{doc}}`{name}`", parameters, *numbers, run.commit, when, run.device))
+            cut = "cut short" if "shortened" in run else ""
+            lines.append((f"{{doc}}`{name}`", parameters, f"{run.seconds:.1f}", cut, run.commit, when, run.device))
+    table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
     records = [json.loads(path.read_text(encoding="utf-8")) for path in root.glob("data/archive/*/record.json")]
     hours = sum(sum(record["seconds"].values()) for record in records) / 3600
-    models = Counter((SETS[run["corpus"]], f"{ENCODERS[run['encoder']]}, {ATTENTION_NAMES[run['attention']]} attention")
-                     for run in (record["run"] for record in records))  # fmt: skip
-    runs = [("data set", "model", "runs"), ["---"] * 3, *((*model, models[model]) for model in sorted(models))]
-    table = lambda rows: "\n".join("| " + " | ".join(str(c).replace("|", "\\|") for c in row) + " |" for row in rows)
-    text = STATUS.format(pages=table(lines), runs=table(runs), total=f"{len(records):,} runs, {hours:,.1f} hours")
+    text = STATUS.format(pages=table, runs=f"{len(records):,} runs, {hours:,.1f} hours")
     (root / "book" / "status.md").write_text(text, encoding="utf-8")
 
 

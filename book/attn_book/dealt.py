@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from attn_book.derived import STATEMENTS
+from attn_book.derived import statements_of
 from attn_core.baselines import weakness
 from attn_core.experiments.erasure import derived, document_table, removal_rows, single_rows
 from attn_core.experiments.single import weights_dealt_anew
@@ -25,11 +25,11 @@ GROUPS = 20
 
 
 def asked(documents: pd.DataFrame, numbers: Iterable[str]) -> list[float]:
-    """Numbers of `derived.STATEMENTS` of a document table; r as coded, several items; NaN where none is defined."""
+    """Numbers of `derived.statements_of` of a document table; r as coded, several items; NaN where none is defined."""
     documents = documents[documents["n"] > 1]
     rows = [*single_rows(documents, "coded"), *removal_rows(derived(documents), "")]
-    run = defaultdict(lambda: np.nan, {tuple(place): value for *place, value in rows})
-    return [float(STATEMENTS[number](run)) for number in numbers]
+    found = statements_of(defaultdict(lambda: np.nan, {tuple(place): value for *place, value in rows}))
+    return [float(found[number]) for number in numbers]
 
 
 def beside(test: Callable[[Traces], float], deals: int = 5, **where: object) -> pd.DataFrame:
@@ -57,7 +57,7 @@ def beside(test: Callable[[Traces], float], deals: int = 5, **where: object) -> 
 def of_models(models: Mapping[str, Traces], numbers: Iterable[str], deals: int = 10) -> pd.DataFrame:
     """Statements' numbers by attention and by weights dealt anew over each document's items, of models by label.
 
-    Columns number (of `derived.STATEMENTS`), attention, dealt (mean over `deals` deals), difference, low, high: 95 %
+    Columns number (of `derived.statements_of`), attention, dealt (mean over `deals` deals), difference, low, high: 95 %
     interval of the difference over documents, leaving out each of GROUPS groups of documents in turn (jackknife,
     Student t), label and documents (of more than one item). Deals are fixed, so the interval is for these. NaN where a
     number is not defined; no interval of fewer documents than groups.

@@ -4,7 +4,7 @@
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -124,72 +124,46 @@ def of_serrano(rules: pd.DataFrame) -> Stored:
     return Stored(rows, rows.iloc[:0], data, pd.DataFrame({"weak": True}, index=pd.Index(sorted(weak), name="id")))
 
 
-def removed(order: str, group: str = "common", statistic: str = "mean") -> Callable:
-    """Fraction removed under an order; 'common': documents that flip under every order, 'all': its own."""
-    return lambda run: run[f"fraction_{order}", group, statistic]
+def statements_of(run: Mapping) -> dict[str, float]:
+    """The numbers that the paper's claims speak of, by the claim's number.
 
-
-def cell(name: str) -> Callable:
-    """Share of a cell of the 2x2 table, attention's top item against r as coded."""
-    return lambda run: run["flips_attention@coded", "all", name] / 100
-
-
-def minus(first: Callable, second: Callable) -> Callable:
-    """A difference within one run."""
-    return lambda run: first(run) - second(run)
-
-
-def one_sided(run: Mapping) -> float:
-    """'Only r flips' as a share of the flips of one item alone; NaN without any."""
-    only_top, only_random = cell("only_top")(run), cell("only_random")(run)
+    run: (measure, bin, statistic) -> a number, or an array over runs. 1a: share of JS differences that are not negative;
+    1b: their rank correlation with the weight gap; 1c, 2b: shares near zero. 3: attention's top item against r as
+    coded; 3d: how far 'only r flips', as a share of one-sided flips, lies from the share of negative differences. 4, 6,
+    7: fractions removed, 'common': documents that flip under every order. 5: the largest of the four orders' medians.
+    8: how often the gradient flips with fewer removals than attention.
+    """
+    js = {name: run["delta_js@coded", "all", name] for name in ("share_negative", "spearman", "near_0", "negative_near_0")}
+    neither, top, other = (run["flips_attention@coded", "all", name] / 100
+                           for name in ("neither", "only_top", "only_random"))  # fmt: skip
+    gone = {order: run[f"fraction_{order}", "common", "mean"] for order in BOXES}
     with np.errstate(invalid="ignore"):
-        return np.divide(only_random, only_top + only_random)
-
-
-STATEMENTS: dict[str, Callable] = {
-    "1a": lambda run: 1 - run["delta_js@coded", "all", "share_negative"],
-    "1b": lambda run: run["delta_js@coded", "all", "spearman"],
-    "1c": lambda run: run["delta_js@coded", "all", "near_0"],
-    "2a": lambda run: run["delta_js@coded", "all", "share_negative"],
-    "2b": lambda run: run["delta_js@coded", "all", "negative_near_0"],
-    "3a": cell("neither"),
-    "3b": minus(cell("only_top"), cell("only_random")),
-    "3c": cell("only_random"),
-    "3d": lambda run: abs(one_sided(run) - run["delta_js@coded", "all", "share_negative"]),
-    "4a": minus(removed("random"), removed("attention")),
-    "4b": minus(removed("attention"), removed("gradient")),
-    "4c": minus(removed("gradient"), removed("product")),
-    "5": lambda run: np.maximum.reduce([removed(order, "all", "median")(run) for order in BOXES]),
-    "6": removed("attention", "all"),
-    "7": lambda run: removed("attention")(run) - 0.5 * (removed("gradient")(run) + removed("product")(run)),
-    "8": lambda run: run["gradient_first", "all", "mean"],
-}  # fmt: skip
-"""Number of a claim -> the value of one run, from (measure, bin, statistic) -> a number, or an array over runs.
-
-1a: share of JS differences that are not negative. 1b: their rank correlation with the weight gap. 1c, 2b: shares near
-zero. 3: the 2x2 table; 3d: how far 'only r flips', as a share of one-sided flips, lies from the share of negative
-differences. 4, 6, 7: fractions removed. 5: the largest of the four orders' medians. 8: how often the gradient flips
-with fewer removals than attention.
-"""
+        one_sided = np.divide(other, top + other)  # NaN where no item alone flips
+    return {
+        "1a": 1 - js["share_negative"], "1b": js["spearman"], "1c": js["near_0"],
+        "2a": js["share_negative"], "2b": js["negative_near_0"],
+        "3a": neither, "3b": top - other, "3c": other, "3d": abs(one_sided - js["share_negative"]),
+        "4a": gone["random"] - gone["attention"], "4b": gone["attention"] - gone["gradient"],
+        "4c": gone["gradient"] - gone["product"],
+        "5": np.maximum.reduce([run[f"fraction_{order}", "all", "median"] for order in BOXES]),
+        "6": run["fraction_attention", "all", "mean"],
+        "7": gone["attention"] - 0.5 * (gone["gradient"] + gone["product"]),
+        "8": run["gradient_first", "all", "mean"],
+    }  # fmt: skip
 
 
 def statements() -> pd.DataFrame:
     """The numbers that Serrano & Smith's claims speak of, one per run, in the columns of `Stored.numbers`."""
     chosen = index.runs(family="hierarchical")
     rows = numbers("any", "any", bin="any", family="hierarchical")
-    rows = rows[rows["statistic"].isin(ASKED) & rows["key"].isin(chosen["key"])]
+    rows = rows[~rows["statistic"].str.startswith("hist:") & rows["key"].isin(chosen["key"])]
     wide = rows.pivot(index=["measure", "bin", "statistic"], columns="key", values="value")
     wide = wide.reindex(columns=chosen["key"]).astype(float)
     run = defaultdict(lambda: np.full(len(chosen), np.nan), zip(wide.index, wide.to_numpy(), strict=True))
-    parts = [chosen.assign(measure=f"statement_{name}", value=value(run)) for name, value in STATEMENTS.items()]
+    parts = [chosen.assign(measure=f"statement_{name}", value=value) for name, value in statements_of(run).items()]
     found = pd.concat(parts)
     found = found.assign(statistic="value", predicted="all", bin="all", n=np.nan).rename(columns=NAMED)
     return found[[*PLACE, "seed", "value", "n", "data", "n_train"]]
-
-
-ASKED = (
-    "share_negative", "spearman", "near_0", "negative_near_0", "neither", "only_top", "only_random", "mean", "median",
-)  # fmt: skip
 
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------
@@ -272,25 +246,21 @@ def seed_tables(corpus: str) -> dict[int, pd.DataFrame]:
     return {seed: table for seed, table in tables.items() if table is not None}
 
 
-def searched(corpus: str) -> pd.DataFrame | None:
-    """The per-document search (`frontier.searched`) on the traces of the base of seed 10; None without these."""
-    rows = classifiers(corpus)
-    first = rows[rows["seed"] == SEEDS[0]]["key"]
-    return searched_once(first.iloc[0]) if len(first) else None
-
-
 @lru_cache(maxsize=None)
-def searched_once(key: str) -> pd.DataFrame | None:
-    """`frontier.searched` of an archived run, made once and kept in the cache; not to be changed in place."""
-    store = archive.archive_folder()
-    (result,) = index.results([key], summaries=False)
-    source = result.record["files"].get("traces.parquet")
+def searched(corpus: str) -> pd.DataFrame | None:
+    """The per-document search (`frontier.searched`) on the traces of the base of seed 10; None without these.
+
+    Made once and kept in the cache; not to be changed in place.
+    """
+    rows = classifiers(corpus)
+    keys = list(rows["key"][rows["seed"] == SEEDS[0]])
+    sources = [result.record["files"].get("traces.parquet") for result in index.results(keys, summaries=False)]
 
     def make() -> pd.DataFrame:
-        traces = archive.read(store, key).traces
+        traces = archive.read(archive.archive_folder(), keys[0]).traces
         return frontier.searched(traces, search(traces))
 
-    return index.kept(f"searched-{key}", source, make) if source else None
+    return index.kept(f"searched-{keys[0]}", sources[0], make) if any(sources) else None
 
 
 @lru_cache(maxsize=None)

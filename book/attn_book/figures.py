@@ -111,12 +111,14 @@ def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
     return order
 
 
+HANS = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average"}
+"""Serrano & Smith's models -> the encoder that they are built of."""
+
+
 def plain_names(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with HANs under the encoder that they are built of; other models of their data sets left out."""
-    known = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average", "lstm": "lstm", "cnn": "cnn",
-             "average": "average"}  # fmt: skip
-    rows = rows[rows["encoder"].isin(known)]
-    return rows.assign(encoder=rows["encoder"].map(known))
+    rows = rows[rows["encoder"].isin([*HANS, *HANS.values()])]
+    return rows.assign(encoder=rows["encoder"].replace(HANS))
 
 
 def forest(
@@ -168,25 +170,21 @@ def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
     ax.text(0.72, -0.86, line, ha="center", va="center_baseline", color=QUIET)
 
 
-def crossings(ax: Axes, words: list[str], left: np.ndarray, right: np.ndarray, names: tuple[str, str]) -> int:
+def crossings(ax: Axes, words: Sequence[str], scores: Sequence[np.ndarray], names: Sequence[str]) -> int:
     """Two rankings of words by scores, joined by lines; a circle where a pair swaps. Returns how many do."""
-    ranks = np.array([(-np.asarray(scores)).argsort().argsort() for scores in (left, right)])
-    swapped = [(i, j) for i, j in combinations(range(len(words)), 2) if np.prod(ranks[:, i] - ranks[:, j]) < 0]
+    ranks = np.array([(-np.asarray(score)).argsort().argsort() for score in scores])  # (2, n)
     ax.axis("off")
     ax.set(xlim=(-1.25, 2.25), ylim=(len(words) - 0.45, -1.25))
-    for i, word in enumerate(words):
-        colour = COLOURS["lstm"] if any(i in pair for pair in swapped) else INK
-        ax.plot([0, 1], ranks[:, i], "o-", color=colour, linewidth=2.4, markersize=8)
-    for x, side, at, scores, rank, name in ((-0.12, "right", -0.95, left, ranks[0], names[0]),
-                                            (1.12, "left", 1.95, right, ranks[1], names[1])):  # fmt: skip
-        ax.text(x, -0.8, name, ha=side, va="center_baseline", color=QUIET)
-        for word, value, y in zip(words, scores, rank, strict=True):
-            ax.text(x, y, word, ha=side, va="center_baseline", weight="bold")
-            ax.text(at, y, f"{value:.2f}", ha="center", va="center_baseline")
-    for i, j in swapped:
+    ax.plot([0, 1], ranks, "o-", color=INK, linewidth=2.4, markersize=8)
+    for x, ha, score, rank, name in zip((-0.12, 1.12), ("right", "left"), scores, ranks, names, strict=True):
+        ax.text(x, -0.8, name, ha=ha, va="center_baseline", color=QUIET)
+        for word, value, y in zip(words, score, rank, strict=True):
+            ax.text(x, y, f"{word} {value:.2f}", ha=ha, va="center_baseline", weight="bold")
+    swapped = [(i, j) for i, j in combinations(range(len(words)), 2) if np.prod(ranks[:, i] - ranks[:, j]) < 0]
+    for i, j in swapped:  # where the two lines meet
         t = (ranks[0, j] - ranks[0, i]) / np.diff(ranks[:, i] - ranks[:, j])[0]
         ax.plot(t, ranks[0, i] + t * np.diff(ranks[:, i])[0], "o", markersize=11, markerfacecolor=SHEET,
-                markeredgecolor=INK, markeredgewidth=1.4, zorder=5)  # fmt: skip
+                markeredgecolor=COLOURS["lstm"], markeredgewidth=2, zorder=5)  # fmt: skip
     return len(swapped)
 
 
@@ -222,13 +220,12 @@ def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> list[str]:
     difference. Returns the names.
     """
     rows = rows.sort_values("mean", ascending=False)
-    kind = {"rnn": "lstm", "conv": "cnn", "none": "average"}
     names = [ENCODERS[name].removeprefix("HAN with ").replace("HAN without", "no") for name in rows["encoder"]]
     both = rows[["own", "dealt"]].to_numpy()
     beyond = both.max() + 0.12 * np.ptp(both)
     for y, row in enumerate(rows.itertuples()):
         ax.plot([row.dealt, row.own], [y, y], color=RULE, linewidth=5, zorder=1)
-        for x, colour in ((row.dealt, QUIET), (row.own, COLOURS[kind[row.encoder.partition("_")[2]]])):
+        for x, colour in ((row.dealt, QUIET), (row.own, COLOURS[HANS[row.encoder]])):
             ax.plot(x, y, "o", color=colour, markersize=8.5, zorder=4, markeredgecolor=SHEET)
         text = f"{row.mean:+{unit}} ({row.low:{unit}} to {row.high:{unit}})".replace("-", "−")
         ax.text(beyond, y, text, va="center_baseline", **({"weight": "bold"} if row.low > 0 else {"color": QUIET}))

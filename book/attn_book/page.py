@@ -1,4 +1,4 @@
-"""What a page calls, and its parameters: numbers for the prose, boxes for absent runs, refusal of wrong parameters.
+"""What a page calls, and its parameters: numbers for the prose, guards of sentences, refusal of wrong parameters.
 
 papermill only logs an unknown name and lets a string replace a number, so values are checked twice: by
 `attn_book.build.execute` before a page runs, and by the guard cell inside every notebook.
@@ -16,8 +16,8 @@ import yaml
 
 from attn_core.errors import AttnError
 
-SIGN = re.compile(r"(\{(?:ref|doc)\})`([^`]*)`|(`[^`]*`)|(?<![\w-])-(?=\d)")
-"""Groups 1 and 2: a link to another page and its text; 3: other text between backticks; else the sign of a number."""
+SIGN = re.compile(r"(?<![\w-])-(?=\d)")
+"""The sign of a number; hyphens within words and dates are none."""
 
 SCALARS = (bool, int, float, str)
 
@@ -49,7 +49,7 @@ CHANGED: dict[str, object] = {}
 """Parameters of the running page that are not at their defaults; `guard` fills it."""
 
 
-# ---- numbers and gaps ------------------------------------------------------------------------------------------------
+# ---- numbers and guards ------------------------------------------------------------------------------------------------
 
 
 def glue(**values: object) -> None:
@@ -92,32 +92,8 @@ OUTDATED = "banner shown"
 
 
 def minus(text: str) -> str:
-    """Signs of numbers as minus signs; hyphens within words and what stands between backticks stay, links excepted."""
-    link = lambda found: f"{found[1]}`{minus(found[2])}`"
-    return SIGN.sub(lambda found: link(found) if found[1] else found[3] or "−", text)
-
-
-def gap(*lines: str) -> None:
-    """Show a gap box: what is not there and what would fill it (texts or AttnErrors); no line, no box."""
-    from IPython.display import display
-
-    if lines:
-        box = gap_box([str(line) for line in lines])
-        display(box["data"], metadata=box["metadata"], raw=True)
-
-
-def gap_box(texts: list[str]) -> dict:
-    """A gap box as a display: its data in two forms, and its lines in the metadata, from which builds list them."""
-    body = "".join(f"<p>{html.escape(text)}</p>" for text in texts)
-    box = f'<div class="admonition attn-gap"><p class="admonition-title">Not in the archive</p>{body}</div>'
-    data = {"text/html": box, "text/plain": "\n".join(f"[gap] {text}" for text in texts)}
-    return {"data": data, "metadata": {"attn": {"gap": texts}}}
-
-
-def gaps_of(notebook) -> list[str]:
-    """The lines of all gap boxes of an executed notebook."""
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    return [line for output in outputs for line in output.get("metadata", {}).get("attn", {}).get("gap", [])]
+    """Signs of numbers as minus signs."""
+    return SIGN.sub("−", text)
 
 
 # ---- parameters ------------------------------------------------------------------------------------------------------

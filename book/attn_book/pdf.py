@@ -19,18 +19,15 @@ SHEET = """<!doctype html><html lang="en" data-theme="light"><head><meta charset
 <title>Is attention explanation?</title></head><body></body></html>"""
 
 
-def write_pdf(root: str | Path | None = None, folds: bool = False) -> Path | None:
-    """Print the built chain and link it from the front page; returns the file, or None where there is no Chromium.
-
-    folds: True opens what is folded (solutions, hidden code), the page's records excepted; False leaves it out.
-    """
+def write_pdf(root: str | Path | None = None) -> Path | None:
+    """Print the built chain and link it from the front page; returns the file, or None where there is no Chromium."""
     built = repository(root) / "_build" / "html"
     if not (built / "index.html").is_file():
         raise AttnError(f"there is no {built / 'index.html'}; build the book first: python -m attn_core book")
     if CHROMIUM is None:
         return None
     target, sheet = built / NAME, built / "print.html"
-    sheet.write_text(one_sheet(repository(root), folds), encoding="utf-8")
+    sheet.write_text(one_sheet(repository(root)), encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
         command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
         command += ["--virtual-time-budget=60000", "--generate-pdf-document-outline", "--no-pdf-header-footer"]
@@ -45,8 +42,8 @@ def write_pdf(root: str | Path | None = None, folds: bool = False) -> Path | Non
     return target
 
 
-def one_sheet(root: Path, folds: bool) -> str:
-    """HTML of all articles of the chain, one section a page; a link to a page that it lacks becomes plain text."""
+def one_sheet(root: Path) -> str:
+    """HTML of all articles of the chain, one section a page, without folds; links to other pages become plain text."""
     from bs4 import BeautifulSoup
 
     built, chain = root / "_build" / "html", toc_pages(root, record=False)
@@ -74,12 +71,7 @@ def one_sheet(root: Path, folds: bool) -> str:
             elif ":" not in file:
                 tag.unwrap()
         for fold in article.select("details, .admonition.dropdown"):
-            if not folds or "attn-record" in fold.get("class", []):
-                fold.decompose()
-            elif fold.name == "details":
-                fold["open"] = ""
-            else:
-                fold["class"].remove("dropdown")
+            fold.decompose()
         section = sheet.new_tag("section", attrs={"class": "attn-sheet bd-content", "id": _place(page)})
         section.append(article)
         sheet.body.append(section)

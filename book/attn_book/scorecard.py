@@ -12,8 +12,6 @@ import pandas as pd
 from attn_book import derived
 from attn_book.derived import NOTES, PLACE, Stored
 from attn_book.reported import OURS, reported
-from attn_book.words import SETS
-from attn_core import index, measures
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS, over_seeds, side
 
@@ -118,75 +116,3 @@ def holds(rows: pd.DataFrame) -> np.ndarray:
     band = np.where(above, rows["ours"] >= target, rows["ours"] <= target)
     number = (rows["ours"] - target).abs() <= rows["tolerance"] + 1e-9
     return np.select([rows["kind"] == "claim", rows["kind"] == "band"], [claim, band], number)
-
-
-# ---- Jain & Wallace's claims -----------------------------------------------------------------------------------------
-
-BETTER = "claim: gradient and leave-one-out agree better"
-
-CLAIMS = {
-    ("claim: attention correlates only weakly with gradient", "tau_gradient"): "1",
-    ("claim: average above BiLSTM", "tau_gradient"): "2",
-    (BETTER, "tau(gradient,LOO)-tau(attention,LOO)"): "3",
-    (BETTER, "tau(gradient,LOO)-tau(attention,gradient)"): "4",
-    ("claim: average above BiLSTM (leave-one-out)", "tau_loo"): "5",
-    ("claim: permutation often changes little", ""): "6", ("claim: adversaries are easy to find", ""): "7",
-    ("claim: permutation often changes little [0.50,1.00)", ""): "6b", ("claim: adversaries exist", ""): "7b",
-}  # fmt: skip
-"""(item, measure or '' for any) of the rules that ask a general claim of every data set -> its name.
-
-6b and 7b ask 6 and 7 anew, by rules made after the runs were seen. What is not here is a pattern in the authors' own
-files, asked of single data sets. Some patterns ask the opposite of a general claim of the same number, so the three
-kinds are never counted or corrected together.
-"""
-
-BEST_FOUND = "eps_max_jsd, best found"
-"""A lower end: where it is low, nothing is refuted."""
-
-WEAK = 0.10
-"""A model whose mean accuracy lies farther below the best encoder of its data set says nothing of attention there."""
-
-
-def claims(rows: pd.DataFrame) -> pd.DataFrame:
-    """Jain & Wallace's claims: rows of their scorecard with name, sort, lies, shown, weak, p and holm.
-
-    name: see CLAIMS, 'pattern' for the rest; sort: 'claims', 'claims asked anew' or 'patterns'. lies: `index.side` of
-    the threshold, 'few' also where too few documents decide nothing. shown: it lies on the side that the claim names.
-    weak: one of its encoders does its task badly. p: one-sided Student t of the seed means against the threshold; holm:
-    corrected among all judged claims of its sort. Sorted by claim, then data set.
-    """
-    rows = rows[rows["kind"] == "claim"]
-    name = [CLAIMS.get((row.item, row.measure)) or CLAIMS.get((row.item, ""), "pattern") for row in rows.itertuples()]
-    sort = ["patterns" if one == "pattern" else "claims" + " asked anew" * one.endswith("b") for one in name]
-    lies = side(rows, rows["reported"]).mask(rows["unjudged"] != "", "few")
-    lies = lies.mask((lies == "below") & (rows["measure"] == BEST_FOUND), "around")
-    bad, other = weak_models(), rows["minus"].str.removeprefix("encoder_ours=")
-    weak = [bool({(corpus, one), (corpus, two)} & bad)
-            for corpus, one, two in zip(rows["corpus"], rows["encoder_ours"], other, strict=True)]
-    p = np.where(lies == "few", np.nan, one_sided(rows))
-    rows = rows.assign(name=name, sort=sort, lies=lies, shown=lies == rows["side"], weak=weak, p=p, holm=np.nan)
-    for _, part in rows[rows["lies"] != "few"].groupby("sort"):
-        rows.loc[part.index, "holm"] = measures.holm(part["p"].to_numpy())
-    place = {name: k for k, name in enumerate([*dict.fromkeys(CLAIMS.values()), "pattern", *SETS])}
-    return rows.sort_values(["name", "corpus"], key=lambda names: names.map(place), kind="stable")
-
-
-def weak_models() -> set[tuple[str, str]]:
-    """(data set, encoder) whose mean accuracy lies more than WEAK below the best encoder of the set."""
-    stored = index.runs(attention="tanh", family=["text", "pair"])
-    mean = stored.groupby(["corpus", "encoder"])["accuracy"].mean()
-    return set(mean.index[mean < mean.groupby("corpus").transform("max") - WEAK])
-
-
-def one_sided(rows: pd.DataFrame) -> np.ndarray:
-    """p of Student's t: seed means `ours` against the threshold `reported`, on the side that the claim names.
-
-    The standard error is taken back from the 95 % interval low to high.
-    """
-    from scipy.special import stdtr, stdtrit
-
-    free = np.maximum(rows["n_seeds"].to_numpy(float) - 1, 1)
-    error = (rows["high"] - rows["low"]).to_numpy(float) / 2 / stdtrit(free, 0.975)
-    gap = np.where(rows["side"] == "above", 1, -1) * (rows["ours"] - rows["reported"]).to_numpy(float)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(error > 0, stdtr(free, -gap / error), np.where(gap > 0, 0.0, 1.0))

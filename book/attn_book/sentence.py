@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from attn_book.words import ENCODERS
 from attn_core import archive
 from attn_core.reader import EPSILON, read_sentence, sentence_traces
 
@@ -30,25 +31,17 @@ def erase(texts: list[str]) -> None:
     widget("erase", texts, table(["words erased", *orders.values()], lines))
 
 
-ON_PAPER = {
-    "BiLSTM, seed 10": ("lstm", "learned", 10), "BiLSTM, seed 50": ("lstm", "learned", 50),
-    "farthest, same answer": ("lstm", "farthest", 10), "trained adversary": ("lstm", "adversary", 10),
-    "no context, seed 10": ("average", "learned", 10),
-}  # fmt: skip
-"""Strips of one sentence that stand for the rest without a script; models that are not stored are left out."""
-
-
 def stored_strips() -> dict:
     """data/examples/strips.json (data/README.md): sentences; models: encoder, kind, seed, p, weights a in 1/1000."""
     return json.loads((archive.archive_folder().parent / "examples" / "strips.json").read_text(encoding="utf-8"))
 
 
 def strips(sentence: int = 2) -> None:
-    """Sentences of ours in every model of `stored_strips`; on paper, one of them in five models."""
+    """Sentences of ours in every model of `stored_strips`; on paper, one of them in the models of the first seed."""
     told = stored_strips()
-    found = {(model["encoder"], model["kind"], model["seed"]): model for model in told["models"]}
-    lines = [strip(name, told["sentences"][sentence], np.array(model["a"][sentence]) / 1000, model["p"][sentence])
-             for name, which in ON_PAPER.items() if (model := found.get(which))]  # fmt: skip
+    lines = [strip(f"{ENCODERS[model['encoder']]}, {model['kind']}", told["sentences"][sentence],
+                   np.array(model["a"][sentence]) / 1000, model["p"][sentence])
+             for model in told["models"] if model["seed"] == told["models"][0]["seed"]]  # fmt: skip
     widget("strips", [], "".join(lines), models=told)
 
 
