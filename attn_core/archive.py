@@ -109,7 +109,7 @@ def reported_folder() -> Path:
 
 def cache_store() -> Path:
     """The local store of runs: <cache>/runs."""
-    from attn_core.corpora.load import cache_folder
+    from attn_core.corpora.files import cache_folder
 
     return cache_folder() / "runs"
 

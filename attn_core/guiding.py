@@ -16,7 +16,7 @@ import torch
 
 from attn_core import archive, weights
 from attn_core.computing import inputs_of, outputs_of, trained
-from attn_core.corpora.batches import Documents, Encoded
+from attn_core.corpora.documents import Documents, Encoded
 from attn_core.errors import AttnError
 from attn_core.experiments import draws
 from attn_core.experiments.search import search, select

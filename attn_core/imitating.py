@@ -14,7 +14,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from attn_core.computing import outputs_of
-from attn_core.corpora.batches import Documents, Encoded, batches
+from attn_core.corpora.documents import Documents, Encoded, batches
 from attn_core.errors import AttnError
 from attn_core.guiding import base_arrays, model_of
 from attn_core.measures import jsd_ragged

@@ -29,7 +29,7 @@ import pandas as pd
 from attn_core import archive
 from attn_core import runs as run_names
 from attn_core.corpora import catalogue
-from attn_core.corpora.load import cache_folder, replacing, say
+from attn_core.corpora.files import cache_folder, replacing, say
 from attn_core.errors import AttnError
 from attn_core.experiments.echo import MEASURES, echo
 from attn_core.measures import HEADLINE_SEEDS, seed_interval

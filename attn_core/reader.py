@@ -102,7 +102,7 @@ def load(folder: Path | None = None) -> tuple[object, dict]:
 
 def sentence_traces(text: str) -> tuple[list[str], list[bool], Traces]:
     """Tokens of a sentence, whether the archived model knows each, and the traces of this one document."""
-    from attn_core.corpora.batches import Documents
+    from attn_core.corpora.documents import Documents
     from attn_core.corpora.text import END, START, UNKNOWN, clean_sst
     from attn_core.tracing import trace
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from attn_core import archive, foreign
 from attn_core.archive import Result
 from attn_core.corpora import catalogue, encoding
-from attn_core.corpora.schedules import schedule
+from attn_core.corpora.catalogue import schedule
 from attn_core.errors import AttnError
 
 RECIPE = 1
@@ -273,6 +273,8 @@ def warn_if_data_differ(result: Result) -> None:
     if result.source == "trained" or not os.environ.get("ATTN_DATA"):
         return
     run = result.record["run"]
+    if not encoding.at_hand(run["corpus"]):  # a stored run needs no data
+        return
     found = encode(run["corpus"], **dict(run["options"])).fingerprint
     if found != (stored := result.record["fingerprints"]["data"]):
         print(

@@ -6,7 +6,7 @@ from torch import nn
 
 from attn_core.computing import outputs_of
 from attn_core.corpora import catalogue
-from attn_core.corpora.batches import Encoded
+from attn_core.corpora.documents import Encoded
 from attn_core.models import classifier, paired
 from attn_core.runs import Run
 from attn_core.traces import Traces

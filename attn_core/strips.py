@@ -11,7 +11,7 @@ import pandas as pd
 from attn_core import archive, weights
 from attn_core.computing import FAMILIES
 from attn_core.corpora import encode
-from attn_core.corpora.batches import Documents
+from attn_core.corpora.documents import Documents
 from attn_core.corpora.text import clean_sst, to_ids
 from attn_core.errors import AttnError
 from attn_core.runs import SEEDS, Run

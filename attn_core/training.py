@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from attn_core.corpora.batches import Documents, Encoded, batches, pad, take_ragged
+from attn_core.corpora.documents import Documents, Encoded, batches, pad, take_ragged
 from attn_core.fast.tracing import cut
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays
 from attn_core.models.encoders import WordTie

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from attn_core import fast
-from attn_core.corpora.batches import Documents
+from attn_core.corpora.documents import Documents
 from attn_core.models.classifier import Classifier
 from attn_core.tracing import probabilities, trace
 from benchmarks.cost import fastest

@@ -20,7 +20,7 @@ import pandas as pd
 import torch
 import yaml
 
-from attn_core.corpora.load import cache_folder
+from attn_core.corpora.files import cache_folder
 from attn_core.sweep import expand
 from benchmarks import cost
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attn_core.corpora.batches import Documents, batches
+from attn_core.corpora.documents import Documents, batches
 from attn_core.models.classifier import build
 from attn_core.models.encoders import BiLSTM
 from attn_core.training import step

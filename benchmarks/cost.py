@@ -65,7 +65,7 @@ def time_live(
     """
     import torch
 
-    from attn_core.corpora.batches import Documents
+    from attn_core.corpora.documents import Documents
     from attn_core.models.classifier import build
     from attn_core.tracing import trace
 

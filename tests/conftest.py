@@ -6,6 +6,7 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from dataclasses import replace
+from pathlib import Path
 
 import hypothesis
 import numpy as np
@@ -13,8 +14,7 @@ import pandas as pd
 import pytest
 
 from attn_core import archive, index
-from attn_core.corpora import official
-from attn_core.corpora.sources import Source
+from attn_core.corpora import catalogue, files
 from attn_core.experiments import document_table, summary_table
 from attn_core.runs import Run, as_dict
 from attn_core.traces import Traces
@@ -77,17 +77,17 @@ def no_data_at_hand(monkeypatch):
 
 
 @pytest.fixture
-def offer(tmp_path, monkeypatch):
-    """Puts bytes at a local address and lets a source point there; the checksum fits unless one is given."""
+def offer(monkeypatch):
+    """Puts bytes where a download of a source would lie, with a checksum that fits; nothing answers at its address."""
 
-    def put(name: str, data: bytes, checksum: str | None = None) -> Source:
-        path = tmp_path / "official" / name
-        path.parent.mkdir(exist_ok=True)
+    def put(name: str, data: bytes) -> Path:
+        checksum = "sha256:" + hashlib.sha256(data).hexdigest()
+        source = catalogue.Source(catalogue.SOURCES[name].file, "http://127.0.0.1:9/", checksum)
+        monkeypatch.setitem(catalogue.SOURCES, name, source)
+        path = files.cache_folder() / "downloads" / source.file
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-        checksum = checksum or "sha256:" + hashlib.sha256(data).hexdigest()
-        source = Source(official.SOURCES[name].file, path.as_uri(), checksum)
-        monkeypatch.setitem(official.SOURCES, name, source)
-        return source
+        return path
 
     return put
 

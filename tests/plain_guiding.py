@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from attn_core.corpora.batches import Documents
+from attn_core.corpora.documents import Documents
 from attn_core.models.classifier import Classifier, to_arrays
 
 

@@ -4,7 +4,7 @@ erasure; and small random documents and models to hold the package's forms again
 import numpy as np
 import torch
 
-from attn_core.corpora.batches import Documents, Encoded
+from attn_core.corpora.documents import Documents, Encoded
 from attn_core.fast.hierarchical import quick
 from attn_core.models.hierarchical import build
 

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import torch
 
-from attn_core.corpora.batches import Documents
+from attn_core.corpora.documents import Documents
 from attn_core.models import paired
 from attn_core.models.classifier import Classifier, build
 from attn_core.models.encoders import CNN, Average

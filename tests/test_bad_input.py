@@ -45,6 +45,32 @@ def single_tokens(place: Path) -> None:
     pd.DataFrame({"text": ["good", "bad"], "label": [1, 0]}).to_parquet(sst_folder(place) / "train.parquet")
 
 
+def sst_with(**columns):
+    """The training part of a small SST with other values in its rows."""
+
+    def damage(place: Path) -> None:
+        folder = sst_folder(place)
+        table = pd.DataFrame({"text": [f"a fine film indeed {'so ' * n}" for n in range(8)], "label": [0, 1] * 4})
+        for split in ("dev", "test"):
+            table.to_parquet(folder / f"{split}.parquet")
+        table.assign(**columns).to_parquet(folder / "train.parquet")
+
+    return damage
+
+
+def no_dev_part(place: Path) -> None:
+    (sst_folder(place) / "dev.parquet").unlink()
+
+
+def one_tweet(place: Path) -> None:
+    (place / "data" / "adr").mkdir()
+    (place / "data" / "adr" / "adr_dataset.csv").write_text("text,label\na pill a day helps me sleep,1\n")
+
+
+def no_data_folder(place: Path) -> None:
+    (place / "data").rmdir()
+
+
 def nan_vectors(place: Path) -> None:
     from attn_core.corpora import encode
 
@@ -94,11 +120,22 @@ def cache_is_a_file(place: Path) -> None:
     (place / "cache").write_text("not a folder")
 
 
+SST = ["run", "--corpus", "sst", "--seed", "3"]
 CASES = [
-    ("missing data", ["run", "--corpus", "sst", "--seed", "3"], no_damage, "no data for corpus 'sst'"),
-    ("documents of one token", ["run", "--corpus", "sst", "--seed", "3"], single_tokens, "passes the length filter"),
+    ("missing data", SST, no_damage, "no data for corpus 'sst'"),
+    ("ATTN_DATA is no folder", SST, no_data_folder, "data, which is no folder"),
+    ("ATTN_DATA lacks the set", SST, no_damage, "and has no folder 'sst'"),
+    ("a part is missing", SST, no_dev_part, "dev.parquet is missing: corpus 'sst'"),
+    ("label 7", SST, sst_with(label=[0, 7] * 4), "the label of row 1 is '7'; known: 0 to 1"),
+    ("label -1", SST, sst_with(label=[0, 1, -1, 1] * 2), "the label of row 2 is '-1'; known: 0 to 1"),
+    ("label NaN", SST, sst_with(label=[0, 1, None, 1] * 2), "the label of row 2 is 'nan'; known: 0 to 1"),
+    ("label text", SST, sst_with(label=["good", "bad"] * 4), "the label of row 0 is 'good'; known: 0 to 1"),
+    ("one class", SST, sst_with(label=[1] * 8), "split 'train' that are left are of one class (positive)"),
+    ("text NaN", SST, sst_with(text=["a", None] * 4), "column 'text' of row 1 holds"),
+    ("text is a number", SST, sst_with(text=range(8)), "column 'text' of row 0 holds 0, which is no text"),
+    ("too few documents", ["run", "--corpus", "adr"], one_tweet, "'adr': 1 documents are too few to be split"),
+    ("documents of one token", SST, single_tokens, "passes the length filter"),
     ("unknown corpus", ["run", "--corpus", "stt"], no_damage, "unknown corpus 'stt'"),
-    ("corpus of a later edition", ["run", "--corpus", "imdb"], no_damage, "imdb"),
     (
         "unknown encoder",
         [*PLANTED[:3], "--encoder", "lstn"],
@@ -131,14 +168,14 @@ CASES = [
     ),
     (
         "truncated Parquet",
-        ["run", "--corpus", "sst", "--seed", "3"],
+        SST,
         truncated,
         "train.parquet is damaged or no Parquet file",
     ),
-    ("foreign Parquet", ["run", "--corpus", "sst", "--seed", "3"], wrong_columns, "lacks the column 'text'"),
+    ("foreign Parquet", SST, wrong_columns, "lacks the column 'text'"),
     (
         "only empty documents",
-        ["run", "--corpus", "sst", "--seed", "3"],
+        SST,
         no_text,
         "none of the 2 documents of split 'train' passes",
     ),
@@ -176,6 +213,7 @@ def test_bad_input(command, damage, expected, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
     for scheme in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.setenv(scheme, "http://127.0.0.1:9")  # no test downloads anything
+    (tmp_path / "data").mkdir()
     damage(tmp_path)
     if command[0] == "archive":
         monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_core.corpora import text
-from attn_core.corpora.batches import Documents, batches, fingerprint, pad
+from attn_core.corpora.documents import Documents, batches, fingerprint, pad
 
 
 def documents(lengths) -> Documents:
@@ -56,18 +56,18 @@ def test_posts_lose_header_footer_and_quotes():
 def test_vocabulary_by_hand():
     lists = [["b", "a", "b"], ["a", "c"], ["a", "B"]]
     assert text.vocabulary(lists) == (*text.SPECIALS, "B", "a", "b", "c")
-    assert text.vocabulary(lists, min_df=2) == (*text.SPECIALS, "a")  # "b" is twice in ONE document
+    assert text.vocabulary(lists, least=2) == (*text.SPECIALS, "a")  # "b" is twice in ONE document
 
 
 words = st.text("abcXYZ0é'", min_size=1, max_size=3)
 
 
 @given(st.lists(st.lists(words, max_size=6), max_size=8), st.integers(1, 3))
-def test_vocabulary_is_sorted_and_counts_documents(lists, min_df):
-    found = text.vocabulary(lists, min_df)
-    plain = sorted({w for tokens in lists for w in tokens if sum(w in other for other in lists) >= min_df})
+def test_vocabulary_is_sorted_and_counts_documents(lists, least):
+    found = text.vocabulary(lists, least)
+    plain = sorted({w for tokens in lists for w in tokens if sum(w in other for other in lists) >= least})
     assert list(found) == [*text.SPECIALS, *plain]
-    assert found == text.vocabulary(reversed(lists), min_df)
+    assert found == text.vocabulary(reversed(lists), least)
 
 
 @given(st.lists(st.lists(words, max_size=6), max_size=8))

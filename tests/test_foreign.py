@@ -117,10 +117,10 @@ def test_named_files_are_encoded_once_until_they_or_the_code_change(tmp_path, mo
     file = tmp_path / "mine" / "train.parquet"
 
     def plain():
-        return of_table(encoding.load.read("mine", "train"))
+        return of_table(encoding.files.read("mine", "train"))
 
     def shouted():
-        return of_table(encoding.load.read("mine", "train").assign(text=lambda table: table["text"].str.upper()))
+        return of_table(encoding.files.read("mine", "train").assign(text=lambda table: table["text"].str.upper()))
 
     def check(word: str, times: int) -> None:
         for _ in range(2):
@@ -137,6 +137,9 @@ def test_named_files_are_encoded_once_until_they_or_the_code_change(tmp_path, mo
     check("IT", 4)
     assert "FINE" not in encode("mine").vocabulary
     file.unlink()
+    with pytest.raises(AttnError, match="mine/train.parquet is missing: corpus 'mine' needs train.parquet there"):
+        encode("mine")
+    file.parent.rmdir()
     with pytest.raises(AttnError, match="no data for corpus 'mine': set ATTN_DATA to a folder with mine/train.parquet"):
         encode("mine")
 

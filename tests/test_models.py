@@ -11,7 +11,7 @@ from plain_network import PlainAverage, PlainCNN, random_documents, random_model
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attn_core.corpora.batches import pad
+from attn_core.corpora.documents import pad
 from attn_core.errors import AttnError
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build, from_arrays, real_tokens, to_arrays

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from attn_core import archive, runs
-from attn_core.corpora.batches import Documents, Encoded
+from attn_core.corpora.documents import Documents, Encoded
 from attn_core.models import paired
 from attn_core.models.classifier import to_arrays
 from attn_core.tracing import trace

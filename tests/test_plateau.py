@@ -13,7 +13,7 @@ from test_hierarchical import LENGTHS, is_han, run_model
 from torch import nn
 
 from attn_core import plateau
-from attn_core.corpora.schedules import SCHEDULES, schedule
+from attn_core.corpora.catalogue import SCHEDULES, schedule
 from attn_core.errors import AttnError
 from attn_core.experiments.removal import NEVER, RANKINGS, curve, removals
 from attn_core.flat import flat

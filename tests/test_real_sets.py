@@ -8,7 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
-from attn_core.corpora import catalogue, encode, load, ratings, read
+from attn_core.corpora import catalogue, encode, files, prepare, read, stories
 
 needs_data = pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
 
@@ -72,7 +72,7 @@ def test_20news_labels_follow_the_groups():
 def test_counts_of_the_sets_cut_into_sentences(name):
     encoded, entry = real(name), catalogue.corpus(name)
     counts = encoded.statistics["splits"]
-    tables = {split: load.read(name, split) for split in ("train", "test")}
+    tables = {split: files.read(name, split) for split in ("train", "test")}
     read_in = {s: c["documents"] + c["dropped_length"] + c["dropped_empty"] for s, c in counts.items()}
     assert read_in["train"] + read_in["dev"] == len(tables["train"]) and read_in["test"] == len(tables["test"])
     assert counts["test"]["dropped_length"] == 0
@@ -92,7 +92,46 @@ def test_counts_of_the_sets_cut_into_sentences(name):
 @needs_data
 def test_the_eight_ratings_of_imdb():
     entry = catalogue.corpus("imdb_stars")
-    stars = {split: load.read("imdb_stars", split)["stars"] for split in ("train", "test")}
+    stars = {split: files.read("imdb_stars", split)["stars"] for split in ("train", "test")}
     labels, found = np.unique(stars["test"], return_counts=True)
-    assert tuple(labels) == ratings.STARS and tuple(found) == entry.expected["test"]
+    assert tuple(labels) == prepare.STARS and tuple(found) == entry.expected["test"]
     assert len(stars["train"]) == entry.whole_train
+
+
+TASKS = ("babi_1", "babi_2", "babi_3")
+
+
+@needs_data
+@pytest.mark.parametrize("name", TASKS)
+def test_counts_and_words_of_the_real_stories(name):
+    encoded = encode(name)
+    assert len(encoded.vocabulary) == catalogue.corpus(name).expected["vocabulary"]
+    assert [len(encoded.splits[s]) for s in ("train", "dev", "test")] == [8500, 1500, 1000]
+    table, test = read(name, "test"), encoded.splits["test"]
+    assert [encoded.statistics["classes"][label] for label in test.labels] == table["answer"].tolist()
+    counts = encoded.statistics["splits"]
+    mean = sum(counts[s]["tokens"] for s in ("train", "dev")) / 10_000
+    if encoded.statistics["train_source"] == "generated":
+        assert name == "babi_3"
+    else:
+        assert mean == {"babi_1": 36.1979, "babi_2": 94.1375}[name]  # the authors' statistics files
+
+
+@needs_data
+def test_the_joint_words_are_those_of_the_three_real_tasks():
+    found = set()
+    for name in TASKS:
+        for split in ("train", "test"):
+            table = read(name, split)
+            found |= {word for passage in table["passage"] for word in prepare.story_tokens(passage)}
+            found |= {word for question in table["question"] for word in question.replace("?", "").split()}
+    assert sorted(found) == list(stories.WORDS) and len(stories.WORDS) == 36
+
+
+@needs_data
+def test_counts_of_the_real_pairs():
+    entry, encoded = catalogue.corpus("snli"), encode("snli")
+    assert tuple(encoded.statistics["splits"]["test"]["per_class"]) == entry.expected["test"]
+    assert len(encoded.splits["dev"]) == 9842
+    if encoded.statistics["train_share"] == 1:
+        assert abs(len(encoded.vocabulary) - entry.expected["vocabulary"]) <= 20  # spaCy's version

@@ -6,7 +6,7 @@ import numpy as np
 import pandas
 import pytest
 
-from attn_core.corpora import generated
+from attn_core.corpora import stories
 from attn_core.corpora.text import vocabulary
 from attn_core.errors import AttnError
 
@@ -105,7 +105,7 @@ def tokens(passage: str) -> list[str]:
 
 @pytest.mark.parametrize(("task", "mean", "slack", "words"), [(1, 36.2, 0.5, 24), (2, 94.1, 5, 38), (3, 307.0, 25, 39)])
 def test_stories_answer_themselves_and_resemble_the_original(task, mean, slack, words):
-    tables = generated.babi(task, n_train=3000, n_test=100)
+    tables = stories.babi(task, n_train=3000, n_test=100)
     assert len(tables["train"]) == 3000 and len(tables["test"]) == 100
     for table in tables.values():
         assert wrong(table) == 0
@@ -115,40 +115,40 @@ def test_stories_answer_themselves_and_resemble_the_original(task, mean, slack, 
     lists += [q.rstrip("?").split() for q in tables["train"]["question"]]
     assert len(vocabulary(lists)) == words
     shares = tables["train"]["answer"].value_counts(normalize=True)
-    assert set(shares.index) == set(generated.PLACES) and shares.min() > 0.1
+    assert set(shares.index) == set(stories.PLACES) and shares.min() > 0.1
 
 
 @pytest.mark.parametrize("task", [1, 2, 3])
 def test_questions_are_asked_whenever_the_rule_allows(task):
-    assert moments(generated.babi(task, 400, 1)["train"], task) == (400, 0, 0)
+    assert moments(stories.babi(task, 400, 1)["train"], task) == (400, 0, 0)
 
 
 @pytest.mark.parametrize(("task", "distances"), [(1, [0.97]), (2, [1.1, 4.9]), (3, [1.2, 4.6, 7.5])])
 def test_proofs_lie_as_near_to_the_end_as_in_the_original(task, distances):
     """distances: mean statements after each line of the proof, last line first, of the original's training files."""
-    table = generated.babi(task, 3000, 1)["train"]
+    table = stories.babi(task, 3000, 1)["train"]
     lines = np.array([sorted(map(int, support.split(",")), reverse=True) for support in table["support"]])
     found = (table["passage"].str.count("\n").to_numpy()[:, None] - lines).mean(0)
     np.testing.assert_allclose(found, distances, rtol=0.2)
 
 
 def test_stories_repeat_with_the_seed():
-    one, same, other = (generated.babi(2, 50, 20, seed=s)["train"] for s in (0, 0, 1))
+    one, same, other = (stories.babi(2, 50, 20, seed=s)["train"] for s in (0, 0, 1))
     assert one.equals(same) and not one.equals(other)
-    assert generated.babi(2, 90, 20)["test"].equals(generated.babi(2, 50, 20)["test"])
+    assert stories.babi(2, 90, 20)["test"].equals(stories.babi(2, 50, 20)["test"])
 
 
 def test_the_solver_can_fail():
-    table = generated.babi(3, 50, 5)["train"]
+    table = stories.babi(3, 50, 5)["train"]
     table["answer"] = table["answer"].map(lambda place: "office" if place != "office" else "garden")
     assert wrong(table) == 50
 
 
 def test_unknown_task_and_empty_split_are_refused():
     with pytest.raises(AttnError, match="bAbI task 4 is not generated; known: 1, 2, 3"):
-        generated.babi(4)
+        stories.babi(4)
     with pytest.raises(AttnError, match="n_test is 0"):
-        generated.babi(1, 10, 0)
+        stories.babi(1, 10, 0)
 
 
 @pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plain_network import random_documents, random_model, window_model
 
 from attn_core import fast, tracing
-from attn_core.corpora.batches import Documents
+from attn_core.corpora.documents import Documents
 from attn_core.errors import AttnError
 from attn_core.fast import tracing as quick
 from attn_core.models.attention import ATTENTIONS

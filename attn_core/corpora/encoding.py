@@ -7,10 +7,8 @@ at hand, work goes on without it, with one warning line. What a function makes w
 is never kept: nothing would tell that it has changed.
 """
 
-import hashlib
 import inspect
 import io
-import json
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -18,19 +16,20 @@ from pathlib import Path
 import numpy as np
 
 from attn_core import user_code
-from attn_core.corpora import batches, catalogue, generated, load, pairs, prepare, private, ratings, sentences, text
-from attn_core.corpora.batches import FIELDS, Documents, Encoded, fingerprint
+from attn_core.corpora import catalogue, documents, files, gated, prepare, stories, text
+from attn_core.corpora.documents import FIELDS, Documents, Encoded, fingerprint
+from attn_core.corpora.planted import planted
 from attn_core.errors import AttnError
 
 ENCODING = 1
 """Raised by hand when the same text is meant to give other arrays; older cache files are then made anew."""
 
 VOCABULARY_FROM = ("train", "all")
+REPEATED = 0.5
+"""Share of a split's documents that may stand word for word in train before a warning says so."""
 
-
-PREPARE = prepare.TEXTS | pairs.PAIRS | private.PRIVATE | ratings.RATINGS
-"""Corpus -> function that turns its tables into ``prepare.Prepared`` (sets cut into sentences: ``sentences.Prepared``);
-its arguments are the corpus's options."""
+PREPARE = prepare.PREPARE | gated.PREPARE | {"planted": planted}
+"""Corpus -> function that turns its tables into ``prepare.Prepared``; its arguments are the corpus's options."""
 
 _OURS = {name: (entry, PREPARE.get(name)) for name, entry in catalogue.CATALOGUE.items()}
 _HELD: ContextVar[dict | None] = ContextVar("held", default=None)
@@ -56,7 +55,7 @@ def encode(corpus: str, **options) -> Encoded:
 
     corpus: a name of the catalogue. options: for real sets ``vocabulary_from`` ('train', as in Jain & Wallace's
     final run, or 'all', as behind their Table 1: vocabulary fitted on all splits; sets cut into sentences have one rule
-    and no such option); for bAbI also ``source``, see ``pairs.babi``; for generated sets their knobs. Errors: AttnError
+    and no such option); for bAbI also ``source``, see ``prepare``; for generated sets their knobs. Errors: AttnError
     (unknown corpus or option, data found nowhere, no document left by the length filter).
     """
     found = _HELD.get()
@@ -68,58 +67,72 @@ def encode(corpus: str, **options) -> Encoded:
     return found[asked]
 
 
+def at_hand(corpus: str) -> bool:
+    """Whether the data of a corpus are on this machine: what is encoded then is theirs, and nothing is downloaded."""
+    entry = catalogue.corpus(corpus)
+    if entry.private:
+        return gated.stamps(corpus) is not None
+    return all(files.locate(entry, split) for split in entry.files)
+
+
 def _encoded(corpus: str, options: dict) -> Encoded:
     entry = catalogue.corpus(corpus)
-    if entry.generated:
-        from attn_core.corpora.generated import planted
-
-        _refuse_unknown(corpus, options, inspect.signature(planted).parameters)
-        return planted(**options)
+    if corpus not in PREPARE:
+        raise AttnError(f"corpus '{corpus}' has an entry and no function; put one into encoding.PREPARE['{corpus}']")
     own = inspect.signature(PREPARE[corpus]).parameters
-    _refuse_unknown(corpus, options, (*(() if entry.cut else ("vocabulary_from",)), *own))
+    known = (*(() if entry.cut or entry.generated else ("vocabulary_from",)), *own)
+    for name in options:
+        if name not in known:
+            raise AttnError(f"corpus '{corpus}' has no option '{name}'; known: {', '.join(known) or 'none'}")
     vocabulary_from = options.pop("vocabulary_from", "train")
     if vocabulary_from not in VOCABULARY_FROM:
         raise AttnError(f"vocabulary_from is '{vocabulary_from}'; known: {', '.join(VOCABULARY_FROM)}")
     marks = ["all"] * (vocabulary_from == "all") + [str(v) for name, v in options.items() if v != own[name].default]
-    stem = load.cache_folder() / "corpora" / "-".join([corpus, *marks])
+    stem = files.cache_folder() / "corpora" / "-".join([corpus, *marks])
     code = {"code": user_code.digest([PREPARE[corpus], repr(entry)])} if is_foreign(corpus) else {}
-    source = _source(entry, options, code)
-    kept = bool(entry.files or entry.private) and not (code and source is None)
+    kept, source = bool(entry.files or entry.private), None
+    if kept:
+        source = _source(entry, options, code)
+        kept = not (code and source is None)
     if kept and (cached := _from_cache(corpus, stem, source)) is not None:
         return cached
-    prepared = PREPARE[corpus](**options)
-    encoded = sentences.build(entry, prepared) if entry.cut else build(entry, prepared, vocabulary_from)
+    encoded = build(entry, PREPARE[corpus](**options), vocabulary_from)
     # After an official download the tables lie in the cache, so the source is known now even if it was not before.
     if kept:
         _to_cache(encoded, stem, source or _source(entry, options, code))
     return encoded
 
 
-def _refuse_unknown(corpus: str, options, known) -> None:
-    for name in options:
-        if name not in known:
-            raise AttnError(f"corpus '{corpus}' has no option '{name}'; known: {', '.join(known) or 'none'}")
-
-
 def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: str = "train") -> Encoded:
-    """Token lists -> Encoded: vocabulary fitted BEFORE the length filter (J&W), filter, ids, statistics.
+    """Token lists -> Encoded: vocabulary fitted BEFORE the length filter, filter, ids, statistics.
 
-    The texts of a pair count as two documents for the vocabulary; only the first is subject to the length filter.
-    Documents without tokens are always dropped and counted, and so are pairs whose answer is none of their possible
-    answers; documents of one token are kept if the filter of the set keeps them, and counted.
-    statistics['train_share']: documents read for training over those of the official files, where a copy may hold
-    fewer.
+    Vocabulary (J&W): words in at least ``entry.min_df`` texts of train, the texts of a pair counted as two. Of cut sets
+    (Serrano & Smith, specification 2.2): words met at least ``entry.min_count`` times in train and dev together.
+    Length filter: of J&W on the first text, see ``text.length_filter``; of cut sets only in ``entry.bounded`` (train),
+    by sentences and by the longest sentence. Documents without tokens are always dropped and counted, and so are pairs
+    whose answer is none of their possible answers, and sentences without tokens; documents of one token are kept if
+    the filter of the set keeps them, and counted. statistics['train_share']: documents read for training over those of
+    the official files, where a copy may hold fewer.
+
+    Errors: AttnError for a label that is none of 0 to K - 1, a split that keeps nothing, or one class where two are
+    needed. A warning line where most of dev or test stand in train.
     """
     classes = list(prepared.classes or entry.classes)
-    both = {split: [*texts.lists, *(texts.queries or ())] for split, texts in prepared.splits.items()}
-    everything = [tokens for lists in both.values() for tokens in lists]
-    fitted = [_vocabulary(lists, entry.min_df, prepared.entities) for lists in (both["train"], everything)]
-    train_words, all_words = fitted
-    words = train_words if vocabulary_from == "train" else all_words
-    splits, counts = {}, {}
-    for split, texts in prepared.splits.items():
+    if set(prepared.splits) != {"train", "dev", "test"}:
+        raise AttnError(f"corpus '{entry.name}' has the splits {', '.join(prepared.splits)}; train, dev, test are needed")
+    splits = {split: _checked(entry.name, split, texts, len(classes)) for split, texts in prepared.splits.items()}
+
+    def vocabulary(names) -> tuple[str, ...]:
+        lists = [tokens for name in names for tokens in (*splits[name].lists, *(splits[name].queries or ()))]
+        known = text.vocabulary(lists, entry.min_count if entry.cut else entry.min_df, each=entry.cut)
+        return known + tuple(sorted(set(prepared.entities) - set(known)))
+
+    all_words = vocabulary(splits)
+    words = all_words if vocabulary_from == "all" else vocabulary(("train", "dev") if entry.cut else ("train",))
+    made, counts = {}, {}
+    for split, texts in splits.items():
         lengths = np.array([len(tokens) for tokens in texts.lists], dtype=np.int64)
-        keep = text.length_filter(lengths, entry.longer_than, entry.shorter_than) if entry.filtered else lengths > 0
+        keep = _passes(entry, split, texts, lengths)
         answerable = _answerable(texts)
         if not (keep & answerable).any():
             raise AttnError(
@@ -127,40 +140,96 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
                 f"the length filter ({_bounds(entry)}); the longest has {lengths.max(initial=0)} tokens"
             )
         texts = texts.take(np.flatnonzero(keep & answerable))
-        splits[split] = made = _documents(texts, words)
-        counts[split] = batches.word_counts(made, classes) | {
+        made[split] = _documents(texts, words)
+        counts[split] = documents.counts(made[split], classes) | {
             "dropped_empty": int((lengths == 0).sum()),
             "dropped_length": int((lengths > 0).sum() - keep.sum()),
         }
-        if texts.queries is not None:
-            asked = made.queries.lengths - 2
-            counts[split] |= {
-                "mean_query_length": float(asked.mean()),
-                "min_query_length": int(asked.min()),
-                "max_query_length": int(asked.max()),
-                "unknown_query_tokens": int((made.query_ids == text.UNKNOWN).sum()),
-            }
         if texts.answers is not None:
-            counts[split]["mean_answers"] = len(made.answer_ids) / len(made)
             counts[split]["dropped_answer"] = int((keep & ~answerable).sum())
+        if entry.cut:
+            counts[split]["dropped_sentences"] = sum(sentences.count(0) for sentences in texts.sentences)
+    _check_classes(entry, made, classes)
+    _warn_of_repeats(entry.name, splits)
+    rules = ("min_count", "most_sentences", "longest_sentence") if entry.cut else ("min_df",)
     statistics = {
         "splits": counts,
         "classes": classes,
         "vocabulary": len(words),
         "vocabulary_all_splits": len(all_words),
-        "vocabulary_from": vocabulary_from,
-        "min_df": entry.min_df,
+        "vocabulary_from": "train and dev" if entry.cut else vocabulary_from,
+        **{rule: getattr(entry, rule) for rule in rules},
         **prepared.notes,
     }
     if entry.whole_train and statistics.get("train_source") != "generated":
         carved = ("train",) if "dev" in entry.files else ("train", "dev")
-        statistics["train_share"] = sum(len(prepared.splits[s].lists) for s in carved) / entry.whole_train
-    return Encoded(entry.name, splits, words, fingerprint(splits, words), statistics)
+        statistics["train_share"] = sum(len(splits[s].lists) for s in carved) / entry.whole_train
+    return Encoded(entry.name, made, words, fingerprint(made, words), statistics, prepared.evidence)
 
 
-def _vocabulary(lists, min_df: int, entities) -> tuple[str, ...]:
-    known = text.vocabulary(lists, min_df)
-    return known + tuple(sorted(set(entities) - set(known)))
+def _checked(name: str, split: str, texts: prepare.Texts, classes: int) -> prepare.Texts:
+    """The texts with int64 labels; AttnError for parts of unequal length, labels that are no class, and texts that are
+    no list of words. Where only some answers are possible, -1 stands for one that none of the classes is."""
+    where = f"corpus '{name}', split '{split}'"
+    if len(sizes := {len(part) for part in texts if part is not None}) > 1:
+        raise AttnError(f"{where}: texts, labels, doc_ids and the like have different lengths: {sorted(sizes)}")
+    for row, tokens in zip(texts.doc_ids, texts.lists, strict=True):
+        if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
+            raise AttnError(f"{where}: the text of row {row} is no list of words")
+    if texts.answers is not None:
+        return texts
+    return texts._replace(labels=prepare.class_ids(name, split, texts.labels, range(classes), texts.doc_ids))
+
+
+def _check_classes(entry: catalogue.Corpus, made: dict[str, Documents], classes: list[str]) -> None:
+    """AttnError where the training documents are of one class, and so nothing can be learned; or the dev documents of
+    a set of which their ROC AUC chooses the checkpoint: single texts of two classes."""
+    by_auc = entry.task == "text" and not entry.cut and len(classes) == 2
+    for split in ("train", "dev") if by_auc else ("train",):
+        found = np.unique(made[split].labels)
+        if len(found) < 2:
+            raise AttnError(
+                f"corpus '{entry.name}': all {len(made[split])} documents of split '{split}' that are left are of one "
+                f"class ({classes[found[0]]}); at least two are needed"
+            )
+
+
+def _warn_of_repeats(name: str, splits: dict[str, prepare.Texts]) -> None:
+    """One line for each of dev and test of which more than REPEATED stand in train, word for word."""
+
+    def different(split: str) -> set[int]:
+        texts = splits[split]
+        pairs = zip(texts.lists, texts.queries or texts.lists, strict=True)
+        return {hash((*first, None, *second)) for first, second in pairs}
+
+    trained = different("train")
+    for split in ("dev", "test"):
+        own = different(split)
+        if len(met := own & trained) > REPEATED * len(own):
+            files.say(
+                f"corpus '{name}': {len(met)} of {len(own)} different documents of split '{split}' stand word for word "
+                "in train; scores on them tell little"
+            )
+
+
+def _passes(entry: catalogue.Corpus, split: str, texts: prepare.Texts, lengths: np.ndarray) -> np.ndarray:
+    """(D,) bool: documents with tokens that the set's length filter keeps."""
+    if entry.filtered:
+        return text.length_filter(lengths, entry.longer_than, entry.shorter_than)
+    keep = lengths > 0
+    if entry.cut and split in entry.bounded:
+        most, longest = entry.most_sentences or np.inf, entry.longest_sentence or np.inf
+        keep &= [len(found) - found.count(0) <= most and max(found, default=0) <= longest for found in texts.sentences]
+    return keep
+
+
+def _bounds(entry: catalogue.Corpus) -> str:
+    if entry.filtered:
+        low = "shortest" if entry.longer_than is None else entry.longer_than
+        high = "longest" if entry.shorter_than is None else entry.shorter_than
+        return f"{low} < n < {high}"
+    bounds = entry.most_sentences or "any number of", entry.longest_sentence or "any number of"
+    return "at least one token" + ("; {} sentences of {} tokens at most".format(*bounds) if entry.cut else "")
 
 
 def _answerable(texts: prepare.Texts) -> np.ndarray:
@@ -173,65 +242,55 @@ def _answerable(texts: prepare.Texts) -> np.ndarray:
 
 def _documents(texts: prepare.Texts, words) -> Documents:
     """Token lists as ids."""
-    labels, rows = np.asarray(texts.labels, dtype=np.int64), np.asarray(texts.doc_ids, dtype=np.int64)
+
+    def ragged(lists, kind):
+        if lists is None:
+            return None, None
+        ends = np.cumsum([0, *(len(values) for values in lists)])
+        return np.array([value for values in lists for value in values], dtype=kind), ends.astype(np.int64)
+
     queries = (None, None) if texts.queries is None else text.to_ids(texts.queries, words)
-    answers = (None, None)
-    if texts.answers is not None:
-        ends = np.cumsum([0, *(len(possible) for possible in texts.answers)])
-        answers = np.concatenate(texts.answers).astype(np.int32), ends.astype(np.int64)
-    return Documents(*text.to_ids(texts.lists, words), labels, rows, *queries, *answers)
-
-
-def _bounds(entry: catalogue.Corpus) -> str:
-    low = "shortest" if entry.longer_than is None else entry.longer_than
-    high = "longest" if entry.shorter_than is None else entry.shorter_than
-    return f"{low} < n < {high}" if entry.filtered else "at least one token"
+    sentences = None if texts.sentences is None else [[n for n in lengths if n] for lengths in texts.sentences]
+    return Documents(
+        *text.to_ids(texts.lists, words),
+        np.asarray(texts.labels, dtype=np.int64),
+        np.asarray(texts.doc_ids, dtype=np.int64),
+        *queries,
+        *ragged(texts.answers, np.int32),
+        *ragged(sentences, np.int64),
+    )
 
 
 def _source(entry: catalogue.Corpus, options: dict, code: dict[str, str]) -> dict[str, str] | None:
     """split -> SHA-256 of the tables at hand, for bAbI also the generator's version, for a foreign corpus also the hash
     of its code; None if a table is missing (a cached copy of the package's own is then taken as it is)."""
-    made = code or ({"generator": str(generated.STORIES)} if entry.name.startswith("babi") else {})
+    made = code or ({"generator": str(stories.STORIES)} if entry.name.startswith("babi") else {})
     if options.get("source") == "generated" and not code:
         return made
     if entry.private:
-        stamps = private.stamps(entry.name)
+        stamps = gated.stamps(entry.name)
         return stamps and stamps | made
-    paths = {split: load.locate(entry, split) for split in entry.files}
-    return None if None in paths.values() else {split: load.sha256(path) for split, path in paths.items()} | made
+    paths = {split: files.locate(entry, split) for split in entry.files}
+    return None if None in paths.values() else {split: files.sha256(path) for split, path in paths.items()} | made
 
 
 def _from_cache(name: str, stem: Path, source: dict | None) -> Encoded | None:
-    """The cached arrays, or None: no cache, made from other data, made by another ENCODING, or damaged (one warning
-    line)."""
-    notes, arrays = Path(f"{stem}.json"), Path(f"{stem}.npz")
-    if not notes.is_file() or not arrays.is_file():
+    """The cached arrays, or None: no sound cache, made from other data, or by another ENCODING."""
+    about = files.kept(stem, ".npz")
+    if about is None or about["encoding"] != ENCODING or (source is not None and about["source"] != source):
         return None
-    try:
-        about = json.loads(notes.read_text(encoding="utf-8"))
-        if about.pop("check") != _check(about):
-            raise ValueError("checksum differs")
-        if about["encoding"] != ENCODING or (source is not None and about["source"] != source):
-            return None
-        with np.load(arrays, allow_pickle=False) as file:
-            stored = {s: {f: file[f"{s}_{f}"] for f in FIELDS if f"{s}_{f}" in file} for s in about["splits"]}
-        splits = {s: Documents(**fields) for s, fields in stored.items()}
-        words = tuple(about["vocabulary"])
-        if fingerprint(splits, words) != about["fingerprint"]:
-            raise ValueError("checksum differs")
-    except Exception as error:  # np.load and json raise many kinds on damaged bytes; all mean the same here
-        load.say(f"the cached arrays {arrays} are damaged ({type(error).__name__}); they are made anew")
-        return None
-    return Encoded(name, splits, words, about["fingerprint"], about["statistics"])
-
-
-def _check(about: dict) -> str:
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+    with np.load(f"{stem}.npz", allow_pickle=False) as file:
+        arrays = dict(file)
+    splits = {
+        split: Documents(**{field: arrays.get(f"{split}_{field}") for field in FIELDS}) for split in about["splits"]
+    }
+    return Encoded(name, splits, tuple(about["vocabulary"]), about["fingerprint"], about["statistics"])
 
 
 def _to_cache(encoded: Encoded, stem: Path, source: dict | None) -> None:
     fields = {f"{s}_{field}": getattr(d, field) for s, d in encoded.splits.items() for field in FIELDS}
-    arrays = {name: array for name, array in fields.items() if array is not None}
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **{name: array for name, array in fields.items() if array is not None})
     about = {
         "encoding": ENCODING,
         "source": source,
@@ -240,13 +299,7 @@ def _to_cache(encoded: Encoded, stem: Path, source: dict | None) -> None:
         "statistics": encoded.statistics,
         "vocabulary": list(encoded.vocabulary),
     }
-    about["check"] = _check(about)
-    packed = io.BytesIO()
-    np.savez_compressed(packed, **arrays)
     try:
-        with load.replacing(Path(f"{stem}.npz")) as file:
-            file.write(packed.getvalue())
-        with load.replacing(Path(f"{stem}.json")) as file:
-            file.write(json.dumps(about, indent=1).encode())
+        files.keep(stem, ".npz", packed.getvalue(), about)
     except OSError as error:
-        load.say(f"the cache {stem.parent} cannot be written ({error.strerror}); '{encoded.name}' is not kept")
+        files.say(f"the cache {stem.parent} cannot be written ({error.strerror}); '{encoded.name}' is not kept")

@@ -1,67 +1,109 @@
-"""From the tables of a data set to labelled token lists, one function per data set, before any length filter."""
+"""From the tables of a data set to labelled token lists, one function per data set, before any length filter.
 
-from collections.abc import Sequence
+Of the sets of Serrano & Smith and their like, the papers' splits are unseeded draws and cannot be rebuilt. Here the
+official parts stay what they are and a seeded tenth of the official training part is dev (the authors: each training
+text with probability 0.1).
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import pandas
 
-from attn_core.corpora import load, text
+from attn_core.corpora import catalogue, files, stories, text
+from attn_core.errors import AttnError
 
 IMDB_SHORTER_THAN = 400  # tokens; longer reviews were never taken
+SOURCES = ("", "files", "generated train", "generated")
+PREMISES = ("own", "shuffled")
+DEV_SEED = 0
+STARS = (1, 2, 3, 4, 7, 8, 9, 10)  # of 10; the IMDB set of Maas et al. (2011) has no reviews of 5 and 6 stars
+_ESCAPES = re.compile(r'(?:\\(?:[nr"\\]|u[0-9a-fA-F]{4}))+')
 
 
 class Texts(NamedTuple):
     """D texts of one split. lists: token lists. labels (D,): index of the class. doc_ids (D,): row in the source.
 
     For pairs, queries: token lists of the second texts. Where only some answers are possible, answers: one array of
-    class indices per text.
+    class indices per text. Of texts cut into sentences, sentences: per text the tokens of each, 0 for one of blanks.
     """
 
     lists: list[list[str]]
-    labels: np.ndarray
+    labels: Sequence
     doc_ids: np.ndarray
     queries: list[list[str]] | None = None
     answers: list[np.ndarray] | None = None
+    sentences: list[list[int]] | None = None
 
     def take(self, rows) -> "Texts":
         """The texts of these rows, in the order given."""
         rows = np.asarray(rows, dtype=np.int64)
+        pick = lambda values: None if values is None else [values[i] for i in rows]
         return Texts(
-            [self.lists[i] for i in rows],
+            pick(self.lists),
             np.asarray(self.labels)[rows],
             np.asarray(self.doc_ids)[rows],
-            None if self.queries is None else [self.queries[i] for i in rows],
-            None if self.answers is None else [self.answers[i] for i in rows],
+            pick(self.queries),
+            pick(self.answers),
+            pick(self.sentences),
         )
 
 
 @dataclass(frozen=True)
 class Prepared:
     """splits: 'train', 'dev', 'test' -> Texts. classes: names of the labels, empty = the catalogue's. entities: words
-    that stand in the vocabulary whatever their document frequency. notes: more entries of ``Encoded.statistics``."""
+    that stand in the vocabulary whatever their document frequency. notes: more entries of ``Encoded.statistics``.
+    evidence: of a generated set, see ``Encoded``."""
 
     splits: dict[str, Texts]
     classes: Sequence[str] = ()
     entities: Sequence[str] = ()
     notes: dict = field(default_factory=dict)
+    evidence: dict[str, np.ndarray] | None = None
 
 
-def with_dev(splits: dict[str, Texts]) -> dict[str, Texts]:
-    """15 % of train at random become dev (random_state 16377, not stratified), as in the authors' final run."""
+def class_ids(corpus: str, split: str, found: Iterable, known: Sequence, rows: Sequence | None = None) -> np.ndarray:
+    """(D,) int64: the place of each label in ``known``; AttnError with the first row whose label is none of them."""
+    number, found = {value: i for i, value in enumerate(known)}, list(found)
+    ids = np.array([number.get(value, -1) for value in found], dtype=np.int64)
+    wrong = np.flatnonzero(ids < 0)
+    if len(wrong):
+        row = wrong[0] if rows is None else rows[wrong[0]]
+        told = f"{known[0]} to {known[-1]}" if isinstance(known, range) else ", ".join(map(str, known))
+        value = str(found[wrong[0]])[:40]
+        raise AttnError(f"corpus '{corpus}', split '{split}': the label of row {row} is '{value}'; known: {told}")
+    return ids
+
+
+def drawn(corpus: str, rows: np.ndarray, seed: int, stratify=None, **sizes) -> list[np.ndarray]:
+    """Rows in two parts by scikit-learn's draw, as the authors'; AttnError where there are too few. sizes: test_size
+    or train_size, the share."""
     from sklearn.model_selection import train_test_split
 
-    train, dev = train_test_split(np.arange(len(splits["train"].lists)), test_size=0.15, random_state=16377)
+    try:
+        return train_test_split(rows, random_state=seed, stratify=stratify, **sizes)
+    except ValueError as error:
+        raise AttnError(f"corpus '{corpus}': {len(rows)} documents are too few to be split: {error}") from error
+
+
+def with_dev(corpus: str, splits: dict[str, Texts]) -> dict[str, Texts]:
+    """15 % of train at random become dev (random_state 16377, not stratified), as in the authors' final run."""
+    train, dev = drawn(corpus, np.arange(len(splits["train"].lists)), 16377, test_size=0.15)
     return {"train": splits["train"].take(train), "dev": splits["train"].take(dev), "test": splits["test"]}
 
 
 def _sst() -> Prepared:
-    documents = {}
-    for split in ("train", "dev", "test"):
-        table = load.read("sst", split)
-        lists = [text.clean_sst(t) for t in table["text"]]
-        documents[split] = Texts(lists, table["label"].to_numpy(), np.arange(len(table)))
-    return Prepared(documents)
+    tables = {split: files.read("sst", split) for split in ("train", "dev", "test")}
+    return Prepared({
+        split: Texts([text.clean_sst(t) for t in table["text"]], table["label"], np.arange(len(table)))
+        for split, table in tables.items()
+    })  # fmt: skip
 
 
 def _20news() -> Prepared:
@@ -70,10 +112,7 @@ def _20news() -> Prepared:
     That order: training posts, then test posts, each sorted by group and file name and shuffled with seed 0, then
     all 18,846 shuffled with seed 42. doc_ids: row in the training table, or 11,314 + row in the test table.
     """
-    import pandas
-    from sklearn.model_selection import train_test_split
-
-    tables = [load.read("20news", split) for split in ("train", "test")]
+    tables = [files.read("20news", split) for split in ("train", "test")]
     rows = pandas.concat(tables, ignore_index=True)
     rows["row"] = np.arange(len(rows))
     first = len(tables[0])
@@ -90,8 +129,8 @@ def _20news() -> Prepared:
     lists = [text.clean_news(t) for t, keep in zip(stripped, written, strict=True) if keep]
     labels = (posts["group"] == "rec.sport.hockey").to_numpy().astype(np.int64)
     row = posts["row"].to_numpy()
-    rest, test = train_test_split(np.arange(len(lists)), test_size=0.2, stratify=labels, random_state=13478)
-    train, dev = train_test_split(rest, test_size=0.2, stratify=labels[rest], random_state=13478)
+    rest, test = drawn("20news", np.arange(len(lists)), 13478, labels, test_size=0.2)
+    train, dev = drawn("20news", rest, 13478, labels[rest], test_size=0.2)
     everything = Texts(lists, labels, row)
     return Prepared({"train": everything.take(train), "dev": everything.take(dev), "test": everything.take(test)})
 
@@ -111,9 +150,7 @@ def _imdb() -> Prepared:
     the authors' files is not that of the archive: a fifth of train for dev and a fifth of test, random_state 1378.
     doc_ids: row in the table of the training part for train and dev, of the test part for test.
     """
-    from sklearn.model_selection import train_test_split
-
-    tables = {part: load.read("imdb", part) for part in ("train", "test")}
+    tables = {part: files.read("imdb", part) for part in ("train", "test")}
     lists = {part: [text.clean_keras(t) for t in table["text"]] for part, table in tables.items()}
     known = {word for tokens in lists["train"] for word in tokens}
     lists["test"] = [[word for word in tokens if word in known] for tokens in lists["test"]]
@@ -123,9 +160,8 @@ def _imdb() -> Prepared:
         for split, part in (("train", "train"), ("dev", "train"), ("test", "test")):
             rows[split] = np.flatnonzero(short[part] & (tables[part]["jw_split"] == split).to_numpy())
     else:
-        fifth = dict(test_size=0.2, random_state=1378)
-        rows["train"], rows["dev"] = train_test_split(np.flatnonzero(short["train"]), **fifth)
-        rows["test"], _ = train_test_split(np.flatnonzero(short["test"]), train_size=0.2, random_state=1378)
+        rows["train"], rows["dev"] = drawn("imdb", np.flatnonzero(short["train"]), 1378, test_size=0.2)
+        rows["test"], _ = drawn("imdb", np.flatnonzero(short["test"]), 1378, train_size=0.2)
     texts = {part: Texts(lists[part], table["label"], np.arange(len(table))) for part, table in tables.items()}
     return Prepared({split: texts["test" if split == "test" else "train"].take(at) for split, at in rows.items()})
 
@@ -134,12 +170,169 @@ def _agnews() -> Prepared:
     """World (0) against Business (1) by the description alone; rows whose description is not known apart are unused."""
     documents = {}
     for split in ("train", "test"):
-        table = load.read("agnews", split)
-        rows = np.flatnonzero((table["label"].isin((0, 2)) & table["description"].notna()).to_numpy())
+        table = files.read("agnews", split)
+        labels = class_ids("agnews", split, table["label"], range(4))
+        rows = np.flatnonzero(np.isin(labels, (0, 2)) & [isinstance(t, str) for t in table["description"]])
         lists = [text.clean_plain(t) for t in table["description"].iloc[rows]]
-        documents[split] = Texts(lists, (table["label"].to_numpy()[rows] == 2).astype(np.int64), rows)
-    return Prepared(with_dev(documents))
+        documents[split] = Texts(lists, labels[rows] // 2, rows)
+    return Prepared(with_dev("agnews", documents))
 
 
-TEXTS = {"sst": _sst, "20news": _20news, "imdb": _imdb, "agnews": _agnews}
-"""Corpus -> its function; ``encoding.build`` does the rest."""
+def _babi(task: int, source: str = "") -> Prepared:
+    """bAbI task 1, 2 or 3 (J&W): story = all statements so far, question, one word as answer, the 36 words of the three
+    tasks as possible answers.
+
+    source: 'files' takes the tables as they are; 'generated train' trains on 10,000 questions of our own generator and
+    tests on the official ones; 'generated' makes both, and needs no file. '' is 'files', except where the training
+    table at hand is the 1,000-question version (column source 'en'), which is then replaced by 'generated train'. dev:
+    15 % of train. What was taken is in the statistics: train_source and test_source are 'en-10k', 'en' or 'generated'.
+    Errors: AttnError for an unknown source, no data, or an answer outside the 36 words.
+    """
+    if source not in SOURCES:
+        raise AttnError(f"bAbI source is '{source}'; known: '', {', '.join(SOURCES[1:])}")
+    name = f"babi_{task}"
+    if source == "generated":
+        tables = stories.babi(task)
+    else:
+        try:
+            tables = {split: files.read(name, split) for split in ("train", "test")}
+        except AttnError as error:
+            raise AttnError(f"{error}; or encode it with source='generated'") from error
+        short = set(tables["train"].get("source", ())) == {"en"}
+        if source == "generated train" or (source == "" and short):
+            tables["train"] = stories.babi(task, n_test=1)["train"]
+    splits = with_dev(name, {split: _stories(name, split, table) for split, table in tables.items()})
+    told = {split: sorted(set(table.get("source", ["files"]))) for split, table in tables.items()}
+    notes = {f"{split}_source": ", ".join(names) for split, names in told.items()}
+    return Prepared(splits, classes=stories.WORDS, notes=notes)
+
+
+def _stories(name: str, split: str, table: pandas.DataFrame) -> Texts:
+    lists = [story_tokens(passage) for passage in table["passage"]]
+    queries = [question.replace("?", " ").split() for question in table["question"]]
+    labels = class_ids(name, split, table["answer"], stories.WORDS)
+    return Texts(lists, labels, np.arange(len(table)), queries)
+
+
+def story_tokens(passage: str) -> list[str]:
+    """Statements, one a line -> tokens; a lone stop between statements, none after the last; case is kept."""
+    statements = [line.strip().removesuffix(".") for line in passage.split("\n") if line.strip()]
+    return " . ".join(statements).split()
+
+
+def _snli(premise: str = "own") -> Prepared:
+    """Premise = the text attended over, hypothesis = the query, both by the plain cleaner; official splits.
+
+    premise: 'own', or 'shuffled' (each hypothesis with the premise of another pair of its split, by a fixed draw): a
+    control that can only be solved from the hypothesis. Not in the paper.
+    """
+    if premise not in PREMISES:
+        raise AttnError(f"snli premise is '{premise}'; known: {', '.join(PREMISES)}")
+    classes = catalogue.corpus("snli").classes
+    cleaned: dict[str, list[str]] = {}  # a premise stands in about three pairs
+    splits = {}
+    for split in ("train", "dev", "test"):
+        table = files.read("snli", split)
+        for written in (*table["premise"], *table["hypothesis"]):
+            if written not in cleaned:
+                cleaned[written] = text.clean_plain(written)
+        order = np.arange(len(table))
+        if premise == "shuffled":
+            draw = np.random.default_rng(0).permutation(len(table))
+            order[draw] = np.roll(draw, 1)  # one cycle: no pair keeps its premise
+        splits[split] = Texts(
+            [cleaned[t] for t in table["premise"].to_numpy()[order]],
+            class_ids("snli", split, table["label"], classes),
+            np.arange(len(table)),
+            [cleaned[t] for t in table["hypothesis"]],
+        )
+    return Prepared(splits)
+
+
+def _cnn() -> Prepared:
+    """Cloze questions: possible answers are the entities of the passage, classes all entities of training passages.
+
+    All those entities stand in the vocabulary, rare ones at its end. Questions whose answer is none of their possible
+    answers are dropped and counted. Memory: 8 bytes a token while encoding, so 2.3 GB for the 380,298 passages of 761
+    tokens on average, beside the texts themselves.
+    """
+    tables = {split: files.read("cnn", split) for split in ("train", "dev", "test")}
+    lists = {split: [_interned(passage) for passage in table["passage"]] for split, table in tables.items()}
+    entities = sorted({word for tokens in lists["train"] for word in tokens if word.startswith("@entity")})
+    index = {entity: i for i, entity in enumerate(entities)}
+    splits = {
+        split: Texts(
+            lists[split],
+            np.array([index.get(answer, -1) for answer in table["answer"]], dtype=np.int64),
+            np.arange(len(table)),
+            [_interned(question) for question in table["question"]],
+            [np.array(sorted({index[w] for w in tokens if w in index}), dtype=np.int64) for tokens in lists[split]],
+        )
+        for split, table in tables.items()
+    }
+    return Prepared(splits, classes=entities, entities=entities)
+
+
+def _interned(written: str) -> list[str]:
+    """Split at blanks; equal words share one string, or the lists of a large set would not fit into memory."""
+    return [sys.intern(word) for word in written.split()]
+
+
+def unescaped(raw: str) -> str:
+    r"""The escapes of Zhang et al.'s files undone: ``\n``, ``\r``, ``\"``, ``\\`` and ``\u20ac``."""
+    if "\\" not in raw:
+        return raw
+    undone = _ESCAPES.sub(lambda found: json.loads(f'"{found.group()}"'), raw)
+    # Two escapes may be the halves of one character; a half without its other half becomes U+FFFD.
+    return undone.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def without_breaks(raw: str) -> str:
+    """The HTML line breaks of IMDB's texts as line ends; spaCy would take them as parts of words."""
+    return raw.replace("<br />", "\n")
+
+
+def tenth(labels: np.ndarray, stratified: bool = False) -> np.ndarray:
+    """(D,) bool, True at the dev texts: a tenth of all texts, or of each class, drawn with DEV_SEED; at least one."""
+    rng = np.random.default_rng(DEV_SEED)
+    dev = np.zeros(len(labels), dtype=bool)
+    groups = [np.flatnonzero(labels == c) for c in np.unique(labels)] if stratified else [np.arange(len(labels))]
+    for rows in groups:
+        dev[rng.permutation(rows)[: round(len(rows) / 10)]] = True
+    if not dev.any() and len(dev):
+        dev[rng.integers(len(dev))] = True
+    return dev
+
+
+def _rated(name: str, clean: Callable, column: str, stratified: bool) -> Prepared:
+    """Official train and test -> cut train, dev, test; column: of the labels."""
+    classes = range(len(catalogue.corpus(name).classes)) if column == "label" else STARS
+    parts = {}
+    for split in ("train", "test"):
+        table = files.read(name, split)
+        labels = class_ids(name, split, table[column], classes)
+        lists, sentences = [], []
+        for raw in table["text"]:
+            cut = text.cut(clean(raw))
+            lists.append([token for sentence in cut for token in sentence])
+            sentences.append([len(sentence) for sentence in cut])
+        parts[split] = Texts(lists, labels, np.arange(len(table)), sentences=sentences)
+    dev = tenth(parts["train"].labels, stratified)
+    splits = {"train": parts["train"].take(np.flatnonzero(~dev)), "dev": parts["train"].take(np.flatnonzero(dev))}
+    return Prepared({**splits, "test": parts["test"]})
+
+
+PREPARE = {
+    "sst": _sst,
+    "20news": _20news,
+    "imdb": _imdb,
+    "agnews": _agnews,
+    **{f"babi_{task}": partial(_babi, task) for task in (1, 2, 3)},
+    "snli": _snli,
+    "cnn": _cnn,
+    "imdb_stars": partial(_rated, "imdb_stars", without_breaks, "stars", False),
+    **{name: partial(_rated, name, unescaped, "label", False) for name in ("amazon", "yelp", "yahoo")},
+    "20news_all": partial(_rated, "20news_all", text.strip_post, "label", True),
+    "agnews_all": partial(_rated, "agnews_all", str, "label", False),
+}
+"""Corpus -> its function, whose arguments are the corpus's options; ``encoding.build`` does the rest."""

@@ -113,30 +113,61 @@ def strip_post(text: str) -> str:
     return strip_newsgroup_quoting(strip_newsgroup_footer(strip_newsgroup_header(text)))
 
 
-def vocabulary(documents, min_df: int = 1) -> tuple[str, ...]:
-    """The four special tokens, then every token found in at least ``min_df`` documents, in sorted (code point) order.
+def cut(text: str) -> list[list[str]]:
+    """A text as sentences of lower-case tokens (Serrano & Smith). Blanks are no tokens, so a sentence may be empty.
 
-    documents: iterable of token lists. A document counts once, however often it holds the token.
+    Two deviations from the authors, who use a trained pipeline: their boundaries come from the dependency parse, ours
+    from spaCy's rule-based sentencizer; and they tokenize each sentence on its own for models with sentences and the
+    whole text for models without, here both read the same tokens, those of the whole text.
+    """
+    from spacy.attrs import IS_SPACE, LOWER, SENT_START
+
+    document = _sentencizer()(english()(text))
+    sentences = []
+    columns = document.to_array([LOWER, IS_SPACE, SENT_START]).reshape(-1, 3).T.tolist()
+    for word, is_blank, start in zip(*columns, strict=True):
+        if start == 1:
+            sentences.append([])
+        if not is_blank:
+            sentences[-1].append(_word(word))
+    return sentences
+
+
+@cache
+def _sentencizer():
+    from spacy.pipeline import Sentencizer
+
+    return Sentencizer()
+
+
+@cache
+def _word(number: int) -> str:
+    """The string behind spaCy's number; equal words share one, or the lists of a large set would fill the memory."""
+    return english().vocab.strings[number]
+
+
+def vocabulary(documents, least: int = 1, each: bool = False) -> tuple[str, ...]:
+    """The four special tokens, then every token found in at least ``least`` documents, in sorted (code point) order.
+
+    documents: iterable of token lists. A document counts once, however often it holds the token; with ``each`` as
+    often as it holds it.
     """
     seen = Counter()
     for tokens in documents:
-        seen.update(set(tokens))
+        seen.update(tokens if each else set(tokens))
     # A token spelled like a special one ("<s>") would take its place in the index; the special one wins.
-    return SPECIALS + tuple(sorted(word for word, count in seen.items() if count >= min_df and word not in SPECIALS))
+    return SPECIALS + tuple(sorted(word for word, count in seen.items() if count >= least and word not in SPECIALS))
 
 
 def to_ids(documents, vocabulary) -> tuple[np.ndarray, np.ndarray]:
     """Token lists -> (ids (T,) int32, offsets (D+1,) int64), each text as START + tokens + END, unknown words as
-    UNKNOWN."""
-    index = {word: i for i, word in enumerate(vocabulary)}
+    UNKNOWN, and so are words spelled like a special token."""
+    index = {word: i for i, word in enumerate(vocabulary) if i >= len(SPECIALS)}
     documents = list(documents)
-    offsets = np.zeros(len(documents) + 1, dtype=np.int64)
-    np.cumsum([len(tokens) + 2 for tokens in documents], out=offsets[1:])
+    offsets = np.cumsum([0, *(len(tokens) + 2 for tokens in documents)], dtype=np.int64)
     ids = np.empty(offsets[-1], dtype=np.int32)
-    for start, tokens in zip(offsets[:-1], documents, strict=True):
-        ids[start] = START
-        ids[start + 1 : start + 1 + len(tokens)] = [index.get(word, UNKNOWN) for word in tokens]
-        ids[start + 1 + len(tokens)] = END
+    for start, end, tokens in zip(offsets[:-1], offsets[1:], documents, strict=True):
+        ids[start:end] = [START, *(index.get(word, UNKNOWN) for word in tokens), END]
     return ids, offsets
 
 

@@ -3,7 +3,8 @@
 Jain & Wallace start from fastText vectors of the Simple English Wikipedia. ``indomain-300`` stands in for them
 where no file can be had: fastText vectors trained on a fixed list of training texts, the same on every machine.
 Words without a vector get the zero row, and so do <pad>, <unk>, <s> and </s>: that is the authors' path for every
-text set.
+text set. Data sets cut into sentences have each their own, 'imdb_stars-200' and the like: word2vec on their own
+training and dev texts (Serrano & Smith, specification 2.2). The recipes' parameters stand in catalogue.yml.
 """
 
 import hashlib
@@ -12,54 +13,24 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 
-from attn_core.corpora import load, text, word2vec
+from attn_core.corpora import catalogue, files, text
+from attn_core.corpora.documents import Documents, Encoded
+from attn_core.corpora.encoding import encode
 from attn_core.errors import AttnError
 
-WIDTH = 300
-RECIPES = {"random": WIDTH, "random-50": 50, "indomain-300": WIDTH, "ppmi-300": WIDTH, "ppmi-300-small": WIDTH}
-"""Name -> numbers per word."""
+RANDOM = {"random": 300, "random-50": 50}
+"""Recipe -> numbers per word."""
 RANDOM_SEED = 0
-KNOWN_FILES = {
-    "sha256:16f94f4d3fd892d9cc90f50f90d01f8be79ccbdf11bcb9aa7cb7614a3b11744e": "GloVe word vectors (6B, 100 numbers, "
-    "the 2,604 most frequent words)",
-}
-"""Vector files that archived runs start from, by content (`runs.vectors_identity`)."""
-
-PARAMETERS = {
-    "algorithm": "fastText skip-gram",
-    "vector_size": WIDTH,
-    "window": 5,
-    "negative": 5,
-    "min_count": 2,
-    "min_n": 3,
-    "max_n": 6,
-    "bucket": 200_000,
-    "epochs": 8,
-    "sample": 1e-4,
-    "seed": 1,
-    "workers": 1,
-}
-
-COUNTED = {
-    "algorithm": "positive pointwise mutual information, randomised singular value decomposition",
-    "vector_size": WIDTH,
-    "window": 5,
-    "min_count": 2,
-    "smoothing": 0.75,
-    "singular_power": 0.5,
-    "rms": 0.3,
-    "passes": 2,
-    "seed": 0,
-}
-"""Parameters of 'ppmi-300', see ``count``. rms: the size of a number, which a training starts from."""
-
-SHARED = {"indomain-300": PARAMETERS, "ppmi-300": COUNTED, "ppmi-300-small": COUNTED | {"rms": 0.19}}
-"""Recipes over the fixed list of training texts. 'ppmi-300-small' is a control: 'ppmi-300' at the size of the numbers
-of 'indomain-300'."""
+SHARED = {name: recipe for name, recipe in catalogue.VECTORS.items() if name.endswith(("-300", "-small"))}
+"""Recipe -> parameters, over the fixed list of training texts."""
+PARAMETERS, COUNTED = SHARED["indomain-300"], SHARED["ppmi-300"]
+OWN = {f"{name}-200": name for name, entry in catalogue.CATALOGUE.items() if entry.cut}
+"""Recipe -> the data set whose texts it is trained on."""
 
 
 def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
@@ -67,19 +38,19 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
 
     recipe: 'random' (every row but <pad> standard normal, the default of an embedding layer; row i depends on i alone,
     never on the run's seed), 'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see
-    ``train``), 'ppmi-300' (see ``count``: the same texts in half a minute; '-small': see SHARED), 'imdb_stars-200' and
-    the like for each set cut into sentences (see ``word2vec``) or the path of a text file, one word and its numbers a
+    ``train``), 'ppmi-300' (see ``count``: the same texts in half a minute; '-small': a control), 'imdb_stars-200' and the
+    like for each set cut into sentences (see ``train_own``) or the path of a text file, one word and its numbers a
     line, blanks between, an optional first line with count and width (fastText, GloVe). Trained vectors are made once,
     then cached. fingerprint: of the recipe's texts and parameters, or the SHA-256 of the file. Errors: AttnError.
     """
     vocabulary = tuple(vocabulary)
-    if recipe in ("random", "random-50"):
-        width = RECIPES[recipe]
+    if recipe in RANDOM:
+        width = RANDOM[recipe]
         rows = np.random.default_rng(RANDOM_SEED).standard_normal((len(vocabulary), width), dtype=np.float32)
         rows[text.PAD] = 0
         return rows, _digest(["random", "standard normal", RANDOM_SEED, width])
-    if recipe in SHARED or recipe in word2vec.RECIPES:
-        words, matrix, fingerprint = _shared(recipe) if recipe in SHARED else _own(recipe)
+    if recipe in SHARED or recipe in OWN:
+        words, matrix, fingerprint = _trained(recipe)
         index = {word: i for i, word in enumerate(words)}
         rows = np.zeros((len(vocabulary), matrix.shape[1]), dtype=np.float32)
         known = [row for row, word in enumerate(vocabulary) if word in index]  # no text of 'indomain-300' holds <unk>
@@ -87,10 +58,10 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
         return rows, fingerprint
     path = Path(recipe)
     if not path.is_file():
-        known = ", ".join(RECIPES)
-        own = ", ".join(word2vec.RECIPES)
+        known = ", ".join([*RANDOM, *SHARED])
+        own = ", ".join(OWN)
         raise AttnError(f"unknown vectors '{recipe}': neither a recipe ({known}) nor a file, nor one of {own}")
-    return read_text(path, vocabulary), load.sha256(path)
+    return read_text(path, vocabulary), files.sha256(path)
 
 
 def _digest(parts) -> str:
@@ -144,77 +115,33 @@ def _is_number(column: bytes) -> bool:
     return True
 
 
-def _shared(recipe: str) -> tuple[list[str], np.ndarray, str]:
-    """Words, (W, 300) float32 and fingerprint of the vectors that come of the fixed list of training texts."""
-    parameters = SHARED[recipe]
-    return _kept(recipe, parameters, train if parameters is PARAMETERS else lambda: count(parameters=parameters))
+def _trained(recipe: str) -> tuple[list[str], np.ndarray, str]:
+    """Words, (W, width) float32 and fingerprint of a recipe that is trained or counted, once."""
+    if recipe in SHARED:
+        parameters = SHARED[recipe]
+        return _kept(recipe, parameters, train if recipe == "indomain-300" else lambda: count(parameters=parameters))
+    data = encode(OWN[recipe])
+    parameters = own_parameters(data)
+    return _kept(recipe, parameters, lambda: train_own(data, parameters))
 
 
-def _own(recipe: str) -> tuple[list[str], np.ndarray, str]:
-    """Words, (W, 200) float32 and fingerprint of the vectors a data set gets from its own texts."""
-    from attn_core.corpora.encoding import encode
-
-    data = encode(word2vec.RECIPES[recipe])
-    parameters = word2vec.parameters(data)
-
-    def trained():
-        words, rows, version, seconds = word2vec.train(data, parameters)
-        return words, rows, _digest([parameters, version]), seconds
-
-    return _kept(recipe, parameters, trained)
-
-
-def _kept(name: str, parameters: dict, make) -> tuple[list[str], np.ndarray, str]:
+def _kept(name: str, parameters: dict, make: Callable) -> tuple[list[str], np.ndarray, str]:
     """Words, rows and fingerprint from the cache, made first if they are not there, damaged or of other parameters."""
-    stem = load.cache_folder() / "vectors" / name
-    notes, matrix = stem.with_suffix(".json"), stem.with_suffix(".npy")
-    if notes.is_file() and matrix.is_file():
-        try:
-            about = json.loads(notes.read_text(encoding="utf-8"))
-            if about["parameters"] == parameters:
-                if load.sha256(matrix) != about["sha256"]:
-                    raise ValueError("checksum differs")
-                return about["words"], np.load(matrix, mmap_mode="r"), about["fingerprint"]
-        except (ValueError, KeyError, OSError) as error:
-            load.say(f"the cached vectors {matrix} are damaged ({type(error).__name__}); they are trained anew")
+    stem = files.cache_folder() / "vectors" / name
+    about = files.kept(stem, ".npy")
+    if about is not None and about["parameters"] == parameters:
+        return about["words"], np.load(f"{stem}.npy", mmap_mode="r"), about["fingerprint"]
     words, rows, fingerprint, seconds = make()
+    packed = io.BytesIO()
+    np.save(packed, np.ascontiguousarray(rows, dtype=np.float32))
+    about = {"fingerprint": fingerprint, "parameters": parameters, "seconds": round(seconds, 1), "words": words}
     try:
-        write(stem, words, rows, fingerprint, seconds, parameters)
+        files.keep(stem, ".npy", packed.getvalue(), about)
     except OSError as error:
         raise AttnError(
             f"the trained vectors cannot be kept in {stem.parent} ({error.strerror}); set ATTN_CACHE to another folder"
         ) from error
     return words, rows, fingerprint
-
-
-def write(stem: Path, words: list[str], rows: np.ndarray, fingerprint: str, seconds=0.0, parameters=PARAMETERS) -> None:
-    """Vectors as <stem>.npy and <stem>.json (words, parameters, fingerprint, checksum), each replaced in one step."""
-    packed = io.BytesIO()
-    np.save(packed, np.ascontiguousarray(rows, dtype=np.float32))
-    data = packed.getvalue()
-    about = {
-        "fingerprint": fingerprint,
-        "parameters": parameters,
-        "sha256": hashlib.sha256(data).hexdigest(),
-        "seconds": round(seconds, 1),
-        "words": list(words),
-    }
-    with load.replacing(stem.with_suffix(".npy")) as file:
-        file.write(data)
-    with load.replacing(stem.with_suffix(".json")) as file:
-        file.write(json.dumps(about).encode())
-
-
-def excerpt(vocabularies, folder: Path) -> None:
-    """The rows of 'indomain-300' for some vocabularies only, as a small cache in ``folder`` for machines that just
-    train.
-
-    The fingerprint stays that of the whole; a word outside the vocabularies has no vector there.
-    """
-    words, matrix, fingerprint = _shared("indomain-300")
-    wanted = {word for vocabulary in vocabularies for word in vocabulary}
-    kept = [i for i, word in enumerate(words) if word in wanted]
-    write(Path(folder) / "vectors" / "indomain-300", [words[i] for i in kept], matrix[kept], fingerprint)
 
 
 def training_texts() -> list[list[str]]:
@@ -227,14 +154,12 @@ def training_texts() -> list[list[str]]:
     the training files, are: a development word has always a vector, so these scores flatter a little. One tokenization
     for all: ``text.simple_tokens``.
     """
-    from attn_core.corpora.encoding import encode
-
-    sst = [t.replace("-LRB-", "").replace("-RRB-", " ") for t in load.read("sst", "train")["text"]]
-    imdb = [t.replace("<br />", " ") for t in load.read("imdb", "train")["text"]]
-    news = load.read("agnews", "train")
+    sst = [t.replace("-LRB-", "").replace("-RRB-", " ") for t in files.read("sst", "train")["text"]]
+    imdb = [t.replace("<br />", " ") for t in files.read("imdb", "train")["text"]]
+    news = files.read("agnews", "train")
     news = news[news["part"] == "first_rows"]
     agnews = [f"{title} {description}" for title, description in zip(news["title"], news["description"], strict=True)]
-    posts = {split: load.read("20news", split) for split in ("train", "test")}
+    posts = {split: files.read("20news", split) for split in ("train", "test")}
     others = posts["train"][~posts["train"]["group"].isin(["rec.sport.baseball", "rec.sport.hockey"])]["text"]
     both = [*posts["train"]["text"], *posts["test"]["text"]]
     sports = [both[row] for row in encode("20news").splits["train"].doc_ids]
@@ -247,40 +172,83 @@ def train(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str, floa
     """fastText vectors with subwords: (words, (W, 300) float32, fingerprint, seconds), one thread, fixed seed.
 
     texts: token lists, by default ``training_texts``. The fingerprint covers texts, parameters and gensim's
-    version. Progress with the time that remains goes to stderr. Deviation from the papers: they use vectors trained
-    on the Simple English Wikipedia.
+    version. Deviation from the papers: they use vectors trained on the Simple English Wikipedia.
     """
-    try:
-        import gensim
-        from gensim.models import FastText
-    except ImportError as error:
-        raise AttnError(
-            "gensim is needed to train the vectors 'indomain-300' and is not installed; install it or name a file"
-        ) from error
-    from tqdm import tqdm
-
     texts = training_texts() if texts is None else texts
     parameters = PARAMETERS if parameters is None else parameters
+    begun = time.monotonic()
+    words, rows, version = _by_gensim("FastText", lambda: texts, len(texts), parameters, sg=1)
+    return words, rows, _digest([_digest_of(texts), parameters, version]), time.monotonic() - begun
+
+
+def _digest_of(texts) -> str:
     digest = hashlib.sha256()
     for tokens in texts:
         digest.update(" ".join(tokens).encode() + b"\n")
-    fingerprint = _digest([digest.hexdigest(), parameters, gensim.__version__])
-    options = {name: value for name, value in parameters.items() if name != "algorithm"}
-    begun = time.monotonic()
+    return digest.hexdigest()
+
+
+def _by_gensim(
+    kind: str, texts: Callable[[], Iterable[list[str]]], n: int, parameters: dict, sg: int
+) -> tuple[list[str], np.ndarray, str]:
+    """Words, (W, width) float32 and gensim's version of a model on n texts, asked for at each pass; progress with the time that remains goes to
+    stderr. AttnError where gensim is not installed or no word is left."""
+    try:
+        import gensim
+    except ImportError as error:
+        raise AttnError(
+            f"gensim is needed to train vectors ({parameters['algorithm']}) and is not installed; install it, copy the "
+            "folder 'vectors' of another machine's cache, or name a file"
+        ) from error
+    from tqdm import tqdm
+
+    options = {name: value for name, value in parameters.items() if name not in ("algorithm", "data")}
     passes = options["epochs"] + 1  # the first counts the words
-    with tqdm(total=passes * len(texts), unit="text", desc="word vectors", file=sys.stderr, mininterval=5) as bar:
+    with tqdm(total=passes * n, unit="text", desc="word vectors", file=sys.stderr, mininterval=5) as bar:
 
         class Passes:
             def __iter__(self):
-                for tokens in texts:
+                for tokens in texts():
                     bar.update()
                     yield tokens
 
         try:
-            model = FastText(sentences=Passes(), sg=1, **options)
+            model = getattr(gensim.models, kind)(sentences=Passes(), sg=sg, **options)
         except RuntimeError as error:  # no word left after min_count
-            raise AttnError(f"the word vectors cannot be trained on these {len(texts)} texts: {error}") from error
-    return list(model.wv.index_to_key), model.wv.vectors.astype(np.float32), fingerprint, time.monotonic() - begun
+            raise AttnError(f"the word vectors cannot be trained on these {n} texts: {error}") from error
+    return list(model.wv.index_to_key), model.wv.vectors.astype(np.float32), gensim.__version__
+
+
+def own_parameters(data: Encoded) -> dict:
+    """Everything the vectors of a data set depend on, gensim's version apart."""
+    recipe = f"{data.name}-200"
+    return catalogue.VECTORS.get(recipe, catalogue.VECTORS["own-200"]) | {"data": data.fingerprint}
+
+
+def sentences(documents: Documents) -> list[np.ndarray]:
+    """The sentences of a split one by one, (n,) ids, START and END left out."""
+    inner = np.ones(len(documents.ids), dtype=bool)
+    inner[documents.offsets[:-1]] = inner[documents.offsets[1:] - 1] = False
+    return np.split(documents.ids[inner], np.cumsum(documents.sentence_lengths)[:-1])
+
+
+def train_own(data: Encoded, parameters: dict) -> tuple[list[str], np.ndarray, str, float]:
+    """word2vec vectors of a data set cut into sentences: (words, (W, 200) float32 of length one, fingerprint, seconds).
+
+    gensim's CBOW, one training sentence a sentence, rare words already the one unknown word, which so gets a vector of
+    its own. Deviations from the authors: one thread and a fixed seed, so that the same data give the same vectors;
+    training texts that the length filter leaves out are not read, so words found nowhere else keep a zero row; the
+    number of passes of the sets but Amazon and Yelp is not known and is gensim's own.
+    """
+    begun = time.monotonic()
+    words = np.array(data.vocabulary, dtype=object)
+    parts = [data.splits[split] for split in ("train", "dev")]
+    texts = lambda: (words[ids].tolist() for part in parts for ids in sentences(part))
+    n = sum(len(part.sentence_lengths) for part in parts)
+    known, rows, version = _by_gensim("Word2Vec", texts, n, parameters, sg=0)
+    rows = rows.astype(np.float64)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return known, rows.astype(np.float32), _digest([parameters, version]), time.monotonic() - begun
 
 
 def count(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str, float]:
@@ -299,10 +267,7 @@ def count(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str, floa
     texts = training_texts() if texts is None else texts
     own = COUNTED if parameters is None else parameters
     begun = time.monotonic()
-    digest, seen = hashlib.sha256(), Counter()
-    for tokens in texts:
-        digest.update(" ".join(tokens).encode() + b"\n")
-        seen.update(tokens)
+    seen = Counter(word for tokens in texts for word in tokens)
     words = [word for word, times in seen.most_common() if times >= own["min_count"]]
     if len(words) <= own["vector_size"]:
         raise AttnError(
@@ -330,5 +295,5 @@ def count(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str, floa
     )  # fmt: skip
     rows = left * size ** own["singular_power"]
     rows *= own["rms"] / np.sqrt(np.mean(np.square(rows)))
-    fingerprint = _digest([digest.hexdigest(), own, sklearn.__version__])
+    fingerprint = _digest([_digest_of(texts), own, sklearn.__version__])
     return words, rows.astype(np.float32), fingerprint, time.monotonic() - begun

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from attn_core.corpora.batches import Documents, pad
+from attn_core.corpora.documents import Documents, pad
 from attn_core.fast.deletion import contexts_without
 from attn_core.fast.gradient import importance
 from attn_core.fast.states import Chunk, chunk, distinct_words, encode, prepare, read, with_queries

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pytest
 
-from attn_core.corpora import catalogue, encode, load, private, read, text
+from attn_core.corpora import catalogue, encode, files, gated, read, text
 from attn_core.errors import AttnError
 
 NOTES = "ROW_ID SUBJECT_ID HADM_ID CHARTDATE CHARTTIME STORETIME CATEGORY DESCRIPTION CGID ISERROR TEXT".split()
@@ -29,6 +29,7 @@ def note(admission, written, *, date="2101-05-03", kind="Report", category="Disc
 @pytest.fixture
 def mine(tmp_path, monkeypatch):
     """Writes files into a folder under $ATTN_DATA."""
+    (tmp_path / "data").mkdir()
     monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
 
     def put(folder: str, **files):
@@ -66,20 +67,20 @@ def test_summaries_join_reports_then_addenda_by_date_and_leave_errors_out(mine):
         note("", "an outpatient", category="Radiology"),
     ]
     folder = mine("mimic", NOTEEVENTS__csv=table(NOTES, rows))
-    found = private.summaries(folder / "NOTEEVENTS.csv", [100, 300])
+    found = gated.summaries(folder / "NOTEEVENTS.csv", [100, 300])
     assert found == {100: 'early late "quoted"\nsecond line added first'}
 
 
 def test_columns_are_found_by_name_in_any_case_and_order(mine):
     rows = [[*reversed(note(100, "fine"))]]
     folder = mine("mimic", NOTEEVENTS__csv__gz=table([name.lower() for name in reversed(NOTES)], rows))
-    assert private.summaries(folder / "NOTEEVENTS.csv.gz", [100]) == {100: "fine"}
+    assert gated.summaries(folder / "NOTEEVENTS.csv.gz", [100]) == {100: "fine"}
 
 
 def test_codes_lose_their_dots_and_rows_without_a_code_are_left_out(mine):
     rows = [[1, 7, 100, 1, "25000"], [2, 7, 100, 2, "285.1"], [3, 7, 200, "", ""], [4, 7, 300, 1, "v3000"]]
     folder = mine("mimic", DIAGNOSES_ICD__csv=table(CODES, rows))
-    assert private.admission_codes(folder / "DIAGNOSES_ICD.csv") == {100: {"25000", "2851"}, 300: {"V3000"}}
+    assert gated.admission_codes(folder / "DIAGNOSES_ICD.csv") == {100: {"25000", "2851"}, 300: {"V3000"}}
 
 
 # --- whole sets -----------------------------------------------------------------------------------------------------
@@ -116,17 +117,17 @@ def test_anemia_takes_admissions_with_one_kind_only(mine):
     codes, notes = [], []
     for a in range(100, 140):
         codes += [[1, 7, a, 1, "2851" if a % 2 else "28521"], [1, 7, a, 2, "4019"]]
-        notes.append(note(a, words(5 + a % 4)))
+        notes.append(note(a, words(5 + (a - 100) // 2 % 4)))
     codes += [[1, 7, 140, 1, "2851"], [1, 7, 140, 2, "28529"], [1, 7, 141, 1, "2859"]]  # both; neither
     notes += [note(140, words(6)), note(141, words(6))]
     mine("mimic", NOTEEVENTS__csv=table(NOTES, notes[::-1]), DIAGNOSES_ICD__csv__gz=table(CODES, codes))
-    made = private.PRIVATE["anemia"]().splits
+    made = gated.PREPARE["anemia"]().splits
     rows = {split: set(texts.doc_ids.tolist()) for split, texts in made.items()}
     assert rows["test"] == {0, 1, 2, 10, 11, 23, 27, 30} and rows["dev"] == {3, 4, 5, 8, 31}  # their two seeds
     assert set.union(*rows.values()) == set(range(40)) and made["test"].labels.sum() == 4
     for texts in made.values():
         assert (texts.labels == texts.doc_ids % 2).all()
-        assert [len(tokens) for tokens in texts.lists] == [5 + row % 4 for row in texts.doc_ids]
+        assert [len(tokens) for tokens in texts.lists] == [5 + row // 2 % 4 for row in texts.doc_ids]
     kept = encode("anemia").splits["train"].lengths - 2
     assert set(kept.tolist()) == {6, 7, 8}  # no lower bound is given: the shortest of the split go
 
@@ -136,7 +137,7 @@ def test_tweets_with_the_authors_split(mine, delimiter):
     written = [f'so, I took 5 {"pill " * (i % 3)}and "slept"' for i in range(80)]
     rows = [[tweet, i % 2, "test" if i % 4 == 0 else "train"] for i, tweet in enumerate(written)]
     mine("adr", adr_dataset__csv=table(["text", "label", "exp_split"], rows, delimiter))
-    made = private.PRIVATE["adr"]().splits
+    made = gated.PREPARE["adr"]().splits
     assert made["test"].doc_ids.tolist() == list(range(0, 80, 4)) and len(made["dev"].lists) == 9
     assert made["test"].lists[0] == 'so , i took 5 and " slept "'.split()  # digits stay
     encoded = encode("adr")
@@ -147,7 +148,7 @@ def test_tweets_with_the_authors_split(mine, delimiter):
 def test_tweets_without_the_split_are_drawn_by_the_rule(mine):
     rows = [["bad dream after pill no", int(i < 20)] for i in range(100)]
     mine("adr", adr_dataset__csv=table(["Text", "Label"], rows))
-    made = private.PRIVATE["adr"]().splits
+    made = gated.PREPARE["adr"]().splits
     assert (len(made["test"].lists), int(made["test"].labels.sum())) == (20, 4)
     assert made["test"].doc_ids.min() == 11 and {13, 15, 19, 93} <= set(made["test"].doc_ids.tolist())  # their seed
     rows = np.concatenate([texts.doc_ids for texts in made.values()])
@@ -163,7 +164,7 @@ def test_an_absent_file_says_what_to_put_where(corpus, folder, tmp_path, monkeyp
     monkeypatch.setenv("ATTN_DATA", str(tmp_path)) if folder else monkeypatch.delenv("ATTN_DATA", raising=False)
     with pytest.raises(AttnError) as caught:
         encode(corpus)
-    message, (name, files, _) = one_line(caught), private.FILES[corpus]
+    message, (name, files, _) = one_line(caught), gated.FILES[corpus]
     assert all(file in message for file in files) and (str(tmp_path / name) if folder else "$ATTN_DATA") in message
     with pytest.raises(AttnError, match="is made from your own files and has no tables; use encode"):
         read(corpus, "train")
@@ -175,52 +176,43 @@ def test_the_lists_of_diabetes_are_asked_for_by_name(mine):
         encode("diabetes")
 
 
-def test_every_malformed_note_is_reported_with_its_line(mine):
-    rows = [
-        note(100, "two\nlines"),  # lines 2 and 3
-        note(100, "few columns")[:-1],  # 4
-        note("x1", "no number"),  # 5
-        note(100, "over\nthree\nlines", date="May"),  # 6 to 8
-        note(100, "flag", error="maybe"),  # 9
-        note("", "no number either"),  # 10
-        note(100, "\udcff"),  # 11
-        note("?", "another category", category="Nursing"),  # 12: never looked at
-        note(100, "too many") + ["x"],  # 13
-    ]
-    folder = mine("mimic", NOTEEVENTS__csv=table(NOTES, rows))
-    with pytest.raises(AttnError) as caught:
-        private.summaries(folder / "NOTEEVENTS.csv", [100])
-    message = one_line(caught)
-    assert str(folder / "NOTEEVENTS.csv") in message
-    assert message.split(" is malformed; ")[1].split("; ") == [
-        "lines 4, 13: not 11 columns",
-        "lines 5, 10: HADM_ID is no whole number",
-        "line 6: CHARTDATE is no date",
-        "line 9: ISERROR is neither empty nor 1",
-        "line 11: TEXT is not UTF-8",
-    ]
-
-
-def test_every_malformed_code_is_reported_with_its_line(mine):
-    content = table(CODES, [[1, 7, 100, 1, "25000"], [2, 7, "", 1, "4019"], [3, 7, 100], [4, 7, "1e3", 1, "4019"]])
-    folder = mine("mimic", DIAGNOSES_ICD__csv=content)
-    with pytest.raises(AttnError, match="malformed; lines 3, 5: HADM_ID is no whole number; line 4: not 5 columns"):
-        private.admission_codes(folder / "DIAGNOSES_ICD.csv")
-
-
 @pytest.mark.parametrize(
-    "tail", ['1,7,100,2101-01-01,,,"Discharge summary","Report",,,"never closed\nmore\n', '1,"a"b,100\n1,2\n']
+    ("row", "message"),
+    [
+        (note(100, "few columns")[:-1], "record 3: not 11 columns"),
+        (note(100, "too many") + ["x"], "record 3: not 11 columns"),
+        (note("x1", "no number"), r"record 3: HADM_ID is no whole number \(1 such"),
+        (note("", "no number either"), "record 3: HADM_ID is no whole number"),
+        (note(100, "over\nlines", date="May"), "record 3: CHARTDATE is no date"),
+        (note(100, "flag", error="maybe"), "record 3: ISERROR is neither empty nor 1"),
+        (note(100, "\udcff"), "malformed behind record 0: .*can't decode byte 0xff"),
+    ],
 )
-def test_broken_quotes_are_reported_where_they_begin(mine, tail):
+def test_a_malformed_note_is_refused_with_its_record(mine, row, message):
+    rows = [note(100, "two\nlines"), note("?", "another category", category="Nursing"), row]
+    folder = mine("mimic", NOTEEVENTS__csv=table(NOTES, rows))
+    with pytest.raises(AttnError, match=message) as caught:
+        gated.summaries(folder / "NOTEEVENTS.csv", [100])
+    assert str(folder / "NOTEEVENTS.csv") in one_line(caught)
+
+
+def test_a_malformed_code_is_refused_with_its_record(mine):
+    folder = mine("mimic", DIAGNOSES_ICD__csv=table(CODES, [[1, 7, 100, 1, "25000"], [2, 7, "1e3", 1, "4019"]]))
+    with pytest.raises(AttnError, match="record 2: HADM_ID is no whole number"):
+        gated.admission_codes(folder / "DIAGNOSES_ICD.csv")
+
+
+def test_quotes_never_closed_are_one_error(mine):
+    tail = '1,7,100,2101-01-01,,,"Discharge summary","Report",,,"never closed\nmore\n'
     folder = mine("mimic", NOTEEVENTS__csv=table(NOTES, [note(100, "two\nlines")]) + tail)
-    with pytest.raises(AttnError, match=r"malformed; line 4: quotes that do not fit .*nothing after it was read"):
-        private.summaries(folder / "NOTEEVENTS.csv", [100])
+    with pytest.raises(AttnError, match="malformed behind record 0: unexpected end of data"):
+        gated.summaries(folder / "NOTEEVENTS.csv", [100])
 
 
-def test_malformed_lists_are_reported_with_their_lines(mine):
+def test_a_malformed_list_is_refused_with_its_line(mine):
     folder = mine("mimic", train_50_hadm_ids__csv="100\n\n10x\n101\n-5\n")
-    with pytest.raises(AttnError, match=r"train_50_hadm_ids.csv is malformed; lines 3, 5: no whole number"):
-        private.admission_list(folder / "train_50_hadm_ids.csv")
+    with pytest.raises(AttnError, match="train_50_hadm_ids.csv, record 3: no whole number"):
+        gated.admission_list(folder / "train_50_hadm_ids.csv")
 
 
 def test_an_admission_of_two_splits_is_refused(mine):
@@ -230,27 +222,25 @@ def test_an_admission_of_two_splits_is_refused(mine):
         encode("diabetes")
 
 
-def test_every_malformed_tweet_is_reported_with_its_line(mine):
-    rows = [["fine", 1, "train"], ["label", 2, "train"], ["split", 0, "later"], ["short", 1], ["label", "", "test"]]
-    mine("adr", adr_dataset__csv=table(["text", "label", "exp_split"], rows))
-    with pytest.raises(AttnError) as caught:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("text,label,exp_split\nfine,1,train\nx,2,train\n", "record 2: label is neither 0 nor 1"),
+        ("text,label,exp_split\nfine,1,train\nx,,train\n", "record 2: label is neither 0 nor 1"),
+        ("text,label,exp_split\nfine,1,train\nx,1,later\n", "record 2: exp_split is none of train, dev, test"),
+        ("text,label,exp_split\nfine,1,train\nx,1\n", "record 2: not 3 columns"),
+        ("text,label,exp_split\nfine,1,train\nx,0,train\n", "no tweet has exp_split 'test'"),
+        ("tweet,label\nhello,1\n", "no column 'text'; it holds tweet, label"),
+        ("text,label\n", "adr_dataset.csv holds no tweets"),
+        ("text,label\nhello,1\n", "corpus 'adr': 1 documents are too few to be split"),
+        ("", "no column 'text'; it holds nothing"),
+    ],
+)
+def test_malformed_tweets_are_one_line(mine, content, message):
+    mine("adr", adr_dataset__csv=content)
+    with pytest.raises(AttnError, match=message) as caught:
         encode("adr")
-    assert one_line(caught).endswith(
-        "adr_dataset.csv is malformed; lines 3, 6: label is neither 0 nor 1; "
-        "line 4: exp_split is none of train, dev, test; line 5: not 3 columns"
-    )
-
-
-def test_a_missing_column_and_an_empty_file_are_named(mine):
-    mine("adr", adr_dataset__csv="tweet,label\nhello,1\n")
-    with pytest.raises(AttnError, match="adr_dataset.csv, line 1: no column 'text'; it holds tweet, label"):
-        encode("adr")
-    mine("adr", adr_dataset__csv="")
-    with pytest.raises(AttnError, match="line 1: no column 'text'; it holds nothing"):
-        encode("adr")
-    mine("adr", adr_dataset__csv="text,label\nhello,1\n")
-    with pytest.raises(AttnError, match="1 tweets cannot be split"):
-        encode("adr")
+    one_line(caught)
 
 
 def test_a_truncated_gz_is_named(mine):
@@ -258,7 +248,7 @@ def test_a_truncated_gz_is_named(mine):
     path = folder / "DIAGNOSES_ICD.csv.gz"
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(AttnError, match="DIAGNOSES_ICD.csv.gz is damaged .*copy it again"):
-        private.admission_codes(path)
+        gated.admission_codes(path)
 
 
 def test_changed_files_make_new_arrays_and_absent_ones_leave_the_cache(mine, monkeypatch):
@@ -271,8 +261,8 @@ def test_changed_files_make_new_arrays_and_absent_ones_leave_the_cache(mine, mon
     assert second.fingerprint != first.fingerprint
     monkeypatch.delenv("ATTN_DATA")
     assert encode("adr").fingerprint == second.fingerprint
-    assert not list((load.cache_folder()).glob("tables/*"))  # arrays only: no text is copied
+    assert not list((files.cache_folder()).glob("tables/*"))  # arrays only: no text is copied
 
 
 def test_private_sets_say_so():
-    assert {name for name, entry in catalogue.CATALOGUE.items() if entry.private} == set(private.FILES)
+    assert {name for name, entry in catalogue.CATALOGUE.items() if entry.private} == set(gated.FILES)

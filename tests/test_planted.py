@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attn_core.corpora import encode, generated
+from attn_core.corpora import encode, planted
 from attn_core.corpora.text import END, START, UNKNOWN
 from attn_core.errors import AttnError
 from attn_core.runs import Run
@@ -25,9 +25,9 @@ def polarity(tokens):
     """Independent reading of a text: cues and, after 'not', their opposites -> position of each cue and its side."""
     found = {}
     for i, word in enumerate(tokens):
-        if word in generated.POSITIVE or word in generated.NEGATIVE:
-            side = int(word in generated.POSITIVE)
-            found[i] = 1 - side if i and tokens[i - 1] == generated.NEGATOR else side
+        if word in planted.POSITIVE or word in planted.NEGATIVE:
+            side = int(word in planted.POSITIVE)
+            found[i] = 1 - side if i and tokens[i - 1] == planted.NEGATOR else side
     return found
 
 
@@ -36,7 +36,7 @@ knobs = st.fixed_dictionaries(
         "evidence": st.integers(2, 4),
         "distractors": st.integers(0, 1),
         "context": st.sampled_from([0.0, 0.4, 1.0]),
-        "positive": st.sampled_from([0.1, 0.5, 1.0]),
+        "positive": st.sampled_from([0.1, 0.5, 0.9]),
         "cues": st.integers(1, 12),
         "fillers": st.integers(1, 60),
         "seed": st.integers(0, 5),
@@ -59,7 +59,7 @@ def test_the_majority_of_the_cues_is_the_label_and_the_marks_are_its_evidence(op
             sides = list(cues.values())
             assert sides.count(label) == options["evidence"] and sides.count(1 - label) == options["distractors"]
             expected = {i for i, side in cues.items() if side == label}
-            expected |= {i - 1 for i in expected if i and tokens[i - 1] == generated.NEGATOR}
+            expected |= {i - 1 for i in expected if i and tokens[i - 1] == planted.NEGATOR}
             assert set(np.flatnonzero(marks)) == expected
 
 
@@ -120,7 +120,7 @@ def test_marks_lie_along_the_ids_and_specials_are_no_evidence():
 def test_context_leaves_no_single_telling_cue():
     encoded = encode("planted", context=0.5, evidence=1)
     told = [
-        (label, tokens[i] in generated.POSITIVE)
+        (label, tokens[i] in planted.POSITIVE)
         for tokens, _, label in texts(encoded, "train")
         for i in polarity(tokens)
     ]
@@ -128,7 +128,7 @@ def test_context_leaves_no_single_telling_cue():
     assert abs(agree - 0.5) < 0.05  # the cue alone says nothing; with context=0 it says everything
     plain = encode("planted", evidence=1)
     assert all(
-        label == (tokens[i] in generated.POSITIVE)
+        label == (tokens[i] in planted.POSITIVE)
         for tokens, _, label in texts(plain, "train")
         for i in polarity(tokens)
     )

@@ -1,0 +1,182 @@
+"""A corpus as arrays, and how its rows are put into batches."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from attn_core.corpora.text import PAD, UNKNOWN
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Ragged token ids: text d is ``ids[offsets[d]:offsets[d + 1]]``, START and END included.
+
+    ids (T,) int32; offsets (D+1,) int64; labels (D,) int64; doc_ids (D,) int64, the row of each document in its source.
+    Pairs (questions, hypotheses) have a second text: query_ids (Q,) int32, query_offsets (D+1,) int64. Where only some
+    answers are possible: answer_ids (A,) int32, answer_offsets (D+1,) int64, the possible label ids of each document.
+    Documents cut into sentences have sentence_lengths (S,) int64, words of each sentence (START and END not counted,
+    none empty), and sentence_offsets (D+1,) int64: document d owns sentences sentence_offsets[d]:sentence_offsets[d+1].
+    """
+
+    ids: np.ndarray
+    offsets: np.ndarray
+    labels: np.ndarray
+    doc_ids: np.ndarray
+    query_ids: np.ndarray | None = None
+    query_offsets: np.ndarray | None = None
+    answer_ids: np.ndarray | None = None
+    answer_offsets: np.ndarray | None = None
+    sentence_lengths: np.ndarray | None = None
+    sentence_offsets: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(D,) tokens per text, START and END included."""
+        return np.diff(self.offsets)
+
+    def take(self, rows) -> "Documents":
+        """The documents of these rows (integers or a boolean mask), in the order given."""
+        rows = np.arange(len(self))[rows]
+        return Documents(
+            *take_ragged(self.ids, self.offsets, rows),
+            self.labels[rows],
+            self.doc_ids[rows],
+            *take_ragged(self.query_ids, self.query_offsets, rows),
+            *take_ragged(self.answer_ids, self.answer_offsets, rows),
+            *take_ragged(self.sentence_lengths, self.sentence_offsets, rows),
+        )
+
+    @property
+    def queries(self) -> "Documents":
+        """The second texts as documents of their own."""
+        return Documents(self.query_ids, self.query_offsets, self.labels, self.doc_ids)
+
+    def allowed(self, outputs: int) -> np.ndarray | None:
+        """(D, outputs) bool, True at possible answers; None where all are possible everywhere."""
+        if self.answer_ids is None:
+            return None
+        mask = np.zeros((len(self), outputs), dtype=bool)
+        mask[np.repeat(np.arange(len(self)), np.diff(self.answer_offsets)), self.answer_ids] = True
+        return mask
+
+
+def counts(documents: Documents, classes) -> dict:
+    """What the statistics page says of a split: texts by class, words per text, unknown words, texts of one word; of
+    pairs the second texts; of cut texts the sentences (population standard deviations)."""
+    words = documents.lengths - 2
+    found = {
+        "documents": len(documents),
+        "per_class": np.bincount(documents.labels, minlength=len(classes)).tolist(),
+        "mean_length": float(words.mean()),
+        "min_length": int(words.min()),
+        "max_length": int(words.max()),
+        "tokens": int(words.sum()),
+        "unknown_tokens": int((documents.ids == UNKNOWN).sum()),
+        "one_token": int((words == 1).sum()),
+    }
+    if documents.query_ids is not None:
+        asked = documents.queries.lengths - 2
+        found |= {
+            "mean_query_length": float(asked.mean()),
+            "min_query_length": int(asked.min()),
+            "max_query_length": int(asked.max()),
+            "unknown_query_tokens": int((documents.query_ids == UNKNOWN).sum()),
+        }
+    if documents.answer_ids is not None:
+        found["mean_answers"] = len(documents.answer_ids) / len(documents)
+    if documents.sentence_lengths is not None:
+        sentences = np.diff(documents.sentence_offsets)
+        found |= {
+            "absent_classes": [name for name, n in zip(classes, found["per_class"], strict=True) if n == 0],
+            "sd_length": float(words.std()),
+            "sentences": int(sentences.sum()),
+            "mean_sentences": float(sentences.mean()),
+            "sd_sentences": float(sentences.std()),
+            "max_sentences": int(sentences.max()),
+            "longest_sentence": int(documents.sentence_lengths.max()),
+            "one_sentence": int((sentences == 1).sum()),
+        }
+    return found
+
+
+def take_ragged(values: np.ndarray | None, offsets: np.ndarray | None, rows: np.ndarray):
+    """Rows of a ragged array, in the order given: (values, offsets); (None, None) of none."""
+    if values is None:
+        return None, None
+    lengths = np.diff(offsets)[rows]
+    taken = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    # Token position within the new array minus its text's new start, plus the text's old start.
+    source = np.arange(taken[-1]) + np.repeat(offsets[rows] - taken[:-1], lengths)
+    return values[source], taken
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A corpus as arrays: all that training needs.
+
+    splits: 'train', 'dev', 'test' -> Documents. vocabulary: index -> word; 0 <pad>, 1 <unk>, 2 <s>, 3 </s>, words
+    from 4 in sorted order. fingerprint: SHA-256 over all arrays and the vocabulary. statistics: counts shown on the
+    data page. evidence: only for generated sets, split -> (T,) bool, True at the tokens that decide the label; else
+    None.
+    """
+
+    name: str
+    splits: dict[str, Documents]
+    vocabulary: tuple[str, ...]
+    fingerprint: str
+    statistics: dict
+    evidence: dict[str, np.ndarray] | None = None
+
+
+FIELDS = (
+    *("ids", "offsets", "labels", "doc_ids", "query_ids", "query_offsets", "answer_ids", "answer_offsets"),
+    *("sentence_lengths", "sentence_offsets"),
+)
+"""The arrays of Documents; those after the fourth may be None."""
+
+
+def fingerprint(splits: dict[str, Documents], vocabulary) -> str:
+    """SHA-256 over the arrays (little-endian, split by split in alphabetical order) and the vocabulary."""
+    digest = hashlib.sha256(json.dumps(list(vocabulary), ensure_ascii=True).encode())
+    for split in sorted(splits):
+        digest.update(split.encode())
+        for field in FIELDS:
+            values = getattr(splits[split], field)
+            if values is not None:
+                small = field.endswith("ids") and field != "doc_ids"
+                array = np.ascontiguousarray(values, dtype="<i4" if small else "<i8")
+                digest.update(f"{field}{array.shape}".encode())
+                digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def batches(documents: Documents, size: int, rng: np.random.Generator, noise: float = 0.1) -> list[np.ndarray]:
+    """One epoch of training batches as row indices: texts of like length together, batches in random order.
+
+    J&W, authors' final code: each length L (START and END included) gets a uniform integer from floor(-noise L) to
+    ceil(noise L) - 1 added; rows are sorted by the sum, cut into consecutive batches and the batches shuffled.
+    Every row is in exactly one batch; only the batch that holds the tail of the order may be smaller than ``size``.
+    noise=0: sorted by length, ties in document order.
+    """
+    lengths = documents.lengths
+    low = np.floor(-noise * lengths).astype(np.int64)
+    high = np.maximum(np.ceil(noise * lengths).astype(np.int64), low + 1)  # exclusive
+    order = np.argsort(lengths + rng.integers(low, high), kind="stable")
+    parts = [order[start : start + size] for start in range(0, len(order), size)]
+    return [parts[i] for i in rng.permutation(len(parts))]
+
+
+def pad(documents: Documents, rows) -> tuple[np.ndarray, np.ndarray]:
+    """Rows as one rectangle: (ids (B, L) int64 filled up with PAD on the right, lengths (B,) int64); L = longest of
+    the rows."""
+    taken = documents.take(rows)
+    lengths = taken.lengths
+    filled = np.arange(lengths.max(initial=0)) < lengths[:, None]  # (B, L)
+    ids = np.full(filled.shape, PAD, dtype=np.int64)
+    ids[filled] = taken.ids
+    return ids, lengths

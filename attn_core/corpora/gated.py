@@ -1,0 +1,211 @@
+"""Data sets of which only the user's own copy is read: MIMIC-III discharge summaries, the tweets of Jain & Wallace.
+
+Where the files lie: ``$ATTN_DATA/mimic`` holds NOTEEVENTS.csv and DIAGNOSES_ICD.csv as PhysioNet gives them out (or
+both with .gz), and for Diabetes the authors' admission lists {train,dev,test}_50_hadm_ids.csv; ``$ATTN_DATA/adr``
+holds adr_dataset.csv. Nothing of them is stored but arrays in the user's cache.
+"""
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pandas
+
+from attn_core.corpora import files, text
+from attn_core.corpora.prepare import Prepared, Texts, drawn, with_dev
+from attn_core.errors import AttnError
+
+LISTS = tuple(f"{split}_50_hadm_ids.csv" for split in ("train", "dev", "test"))
+_MIMIC, _ORIGIN = ("NOTEEVENTS.csv", "DIAGNOSES_ICD.csv"), "MIMIC-III (physionet.org/content/mimiciii)"
+FILES = {
+    "diabetes": ("mimic", (*_MIMIC, *LISTS), _ORIGIN + ", the lists from the authors' repository"),
+    "anemia": ("mimic", _MIMIC, _ORIGIN),
+    "adr": ("adr", ("adr_dataset.csv",), "the authors of the paper, on request"),
+}
+"""Corpus -> folder under $ATTN_DATA, files there (each may end in .gz too), who gives them out."""
+AT_ONCE = 20_000  # records held in memory; the notes are gigabytes
+
+
+def _find(corpus: str, file: str) -> Path | None:
+    folder = files.data_folder()
+    if folder is None:
+        return None
+    plain = folder / FILES[corpus][0] / file
+    return next((path for path in (plain, plain.with_name(file + ".gz")) if path.is_file()), None)
+
+
+def locate(corpus: str, file: str) -> Path:
+    """The user's file, plain or with .gz; where it is absent, one AttnError that says what to put where."""
+    path = _find(corpus, file)
+    if path is None:
+        folder, needed, origin = FILES[corpus]
+        own = files.data_folder()
+        place = own / folder if own else f"the folder {folder} under $ATTN_DATA (not set)"
+        raise AttnError(
+            f"corpus '{corpus}' is read from your own copy only and {file} is not there; put {', '.join(needed)} "
+            f"(or with .gz) into {place}; they come from {origin}"
+        )
+    return path
+
+
+def stamps(corpus: str) -> dict[str, str] | None:
+    """File -> size and time of change (the notes are too large for a checksum at each start); None if one is
+    missing."""
+    paths = {file: _find(corpus, file) for file in FILES[corpus][1]}
+    if None in paths.values():
+        return None
+    return {file: f"{path.stat().st_size} bytes, {path.stat().st_mtime_ns}" for file, path in paths.items()}
+
+
+def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> Iterator[pandas.DataFrame]:
+    """A CSV file in parts of AT_ONCE records, every value a text, names of columns without regard to case.
+
+    Separator: a tab if the first line holds one, else a comma. The index counts records from 1. Errors: AttnError for
+    a missing column, a record of another number of columns, quotes that do not fit, bytes that are not UTF-8, or a
+    damaged .gz.
+    """
+    done = 0
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", newline="") as file:
+            first = file.readline()
+            separator = "\t" if "\t" in first else ","
+            names = [name.strip().lower() for name in next(csv.reader([first], delimiter=separator), [])]
+            if missing := [name for name in columns if name not in names]:
+                raise AttnError(f"{path}: no column '{missing[0]}'; it holds {', '.join(names) or 'nothing'}")
+            lines = filter(None, csv.reader(file, delimiter=separator, strict=True))
+            while part := list(islice(lines, AT_ONCE)):
+                if odd := [i for i, record in enumerate(part, done + 1) if len(record) != len(names)]:
+                    raise AttnError(f"{path}, record {odd[0]}: not {len(names)} columns")
+                table = pandas.DataFrame(part, columns=names, index=range(done + 1, done + len(part) + 1))
+                yield table[[*columns, *(name for name in optional if name in names)]]
+                done += len(part)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise AttnError(f"{path} is damaged ({type(error).__name__}: {error}); copy it again") from error
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise AttnError(f"{path} is malformed behind record {done}: {error}") from error
+
+
+def refuse(path: Path, wrong: pandas.Series, fault: str) -> None:
+    """AttnError with the first record that is wrong, if one is."""
+    if wrong.any():
+        raise AttnError(f"{path}, record {wrong.idxmax()}: {fault} ({wrong.sum()} such records in {len(wrong)})")
+
+
+def admission_codes(path: Path) -> dict[int, set[str]]:
+    """DIAGNOSES_ICD.csv -> HADM_ID -> ICD-9 codes without dots. Rows without a code (the official file has some) are
+    left out."""
+    codes = {}
+    for part in records(path, ("hadm_id", "icd9_code")):
+        refuse(path, ~part["hadm_id"].str.strip().str.isdecimal(), "HADM_ID is no whole number")
+        for admission, code in zip(part["hadm_id"].astype(int), part["icd9_code"].str.strip(), strict=True):
+            if code:
+                codes.setdefault(admission, set()).add(code.replace(".", "").upper())
+    return codes
+
+
+def summaries(path: Path, wanted) -> dict[int, str]:
+    """NOTEEVENTS.csv -> HADM_ID -> discharge summary of the admissions wanted.
+
+    Notes flagged as errors are left out. Per admission first the reports, then the addenda, each by date, joined by a
+    blank (J&W); notes of one day stay in the order of the file.
+    """
+    notes = []
+    for part in records(path, ("hadm_id", "chartdate", "category", "description", "iserror", "text")):
+        trimmed = part.drop(columns="text").apply(lambda column: column.str.strip())
+        own = trimmed[trimmed["category"].str.lower() == "discharge summary"].assign(text=part["text"])
+        refuse(path, ~own["hadm_id"].str.isdecimal(), "HADM_ID is no whole number")
+        refuse(path, ~own["chartdate"].str.match(r"\d{4}-\d\d-\d\d"), "CHARTDATE is no date")
+        refuse(path, ~own["iserror"].isin(["", "0", "1"]), "ISERROR is neither empty nor 1")
+        own = own.assign(hadm_id=own["hadm_id"].astype(int), addendum=own["description"].str.lower() == "addendum")
+        notes.append(own[own["hadm_id"].isin(wanted) & (own["iserror"] != "1")])
+    if not notes:
+        return {}
+    kept = pandas.concat(notes).sort_values(["addendum", "chartdate"], kind="stable")
+    return kept.groupby("hadm_id")["text"].agg(" ".join).to_dict()
+
+
+def admission_list(path: Path) -> list[int]:
+    """One HADM_ID a line; a first line without digits is a heading."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
+        lines = pandas.Series([line.strip() for line in file], dtype=str)
+    lines = lines[lines != ""]
+    if len(lines) and not any(sign.isdigit() for sign in lines.iloc[0]):
+        lines = lines.iloc[1:]
+    lines.index += 1
+    refuse(path, ~lines.str.isdecimal(), "no whole number in this line")
+    return lines.astype(int).tolist()
+
+
+def _diabetes() -> Prepared:
+    """Discharge summaries of the authors' admission lists; label 1 = ICD-9 code 250.00 is among the diagnoses."""
+    codes = admission_codes(locate("diabetes", "DIAGNOSES_ICD.csv"))
+    named = dict(zip(("train", "dev", "test"), LISTS, strict=True))
+    lists = {split: admission_list(locate("diabetes", file)) for split, file in named.items()}
+    everything = pandas.Series([admission for admissions in lists.values() for admission in admissions])
+    if (twice := everything.duplicated()).any():
+        raise AttnError(
+            f"admission {everything[twice].iloc[0]} stands twice in the lists {', '.join(LISTS)}; each belongs to one "
+            "split"
+        )
+    labels = {admission: int("25000" in codes.get(admission, ())) for admission in everything}
+    texts, place, notes = _texts("diabetes", labels)
+    return Prepared({s: texts.take([place[a] for a in lists[s] if a in place]) for s in lists}, notes=notes)
+
+
+def _anemia() -> Prepared:
+    """Discharge summaries with acute (285.1, label 1) or chronic (285.2x, label 0) anemia among the diagnoses, not
+    both; split at random, stratified, over the admissions in ascending order of HADM_ID."""
+    labels = {}
+    for admission, codes in admission_codes(locate("anemia", "DIAGNOSES_ICD.csv")).items():
+        acute, chronic = "2851" in codes, any(code.startswith("2852") for code in codes)
+        if acute != chronic:
+            labels[admission] = int(acute)
+    texts, _, notes = _texts("anemia", labels)
+    rest, test = drawn("anemia", np.arange(len(texts.lists)), 12939, texts.labels, test_size=0.2)
+    train, dev = drawn("anemia", rest, 13448, texts.labels[rest], test_size=0.15)
+    return Prepared({"train": texts.take(train), "dev": texts.take(dev), "test": texts.take(test)}, notes=notes)
+
+
+def _texts(corpus: str, labels: dict[int, int]) -> tuple[Texts, dict[int, int], dict]:
+    """Admissions with a summary, ascending: (texts, HADM_ID -> row, statistics). doc_ids count the rows: the number of
+    an admission is never stored."""
+    path = locate(corpus, "NOTEEVENTS.csv")
+    found = summaries(path, labels)
+    if not found:
+        raise AttnError(f"{path} holds no discharge summary of the {len(labels)} admissions of corpus '{corpus}'")
+    known = sorted(found)
+    lists = [text.clean_clinical(found[admission]) for admission in known]
+    texts = Texts(lists, np.array([labels[a] for a in known], dtype=np.int64), np.arange(len(known)))
+    return texts, {a: i for i, a in enumerate(known)}, {"admissions_without_summary": len(labels) - len(known)}
+
+
+def _adr() -> Prepared:
+    """The authors' file adr_dataset.csv: text, label (1 = a reaction is mentioned) and, where it is there, exp_split
+    (train, dev, test); without it stratified 80/20 (random_state 13020). dev: 15 % of train."""
+    path = locate("adr", "adr_dataset.csv")
+    parts = list(records(path, ("text", "label"), optional=("exp_split",)))
+    if not parts:
+        raise AttnError(f"{path} holds no tweets")
+    table = pandas.concat(parts)
+    labels = table["label"].str.strip()
+    refuse(path, ~labels.isin(["0", "1"]), "label is neither 0 nor 1")
+    rows = np.arange(len(table))
+    texts = Texts([text.clean_lower(tweet) for tweet in table["text"]], labels.astype(int).to_numpy(), rows)
+    if "exp_split" in table:
+        parts = table["exp_split"].str.strip()
+        refuse(path, ~parts.isin(["train", "dev", "test"]), "exp_split is none of train, dev, test")
+        splits = {part: texts.take(rows[parts == part]) for part in parts.unique()}
+    else:
+        train, test = drawn("adr", rows, 13020, texts.labels, test_size=0.2)
+        splits = {"train": texts.take(train), "test": texts.take(test)}
+    if missing := [split for split in ("train", "test") if split not in splits]:
+        raise AttnError(f"{path}: no tweet has exp_split '{missing[0]}'")
+    return Prepared(splits if "dev" in splits else with_dev("adr", splits))
+
+
+PREPARE = {"diabetes": _diabetes, "anemia": _anemia, "adr": _adr}
+"""Corpus -> its function; ``encoding.build`` does the rest."""

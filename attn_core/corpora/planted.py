@@ -1,0 +1,125 @@
+"""Documents made by this package, the same on every machine for the same seed, of which the evidence is known."""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from attn_core.corpora.prepare import Prepared, Texts
+from attn_core.errors import AttnError
+
+POSITIVE = tuple("good great fine lovely superb bright sweet brilliant charming perfect warm witty".split())
+NEGATIVE = tuple("bad awful poor dull dreadful bleak sour stupid boring broken cold clumsy".split())
+NEGATOR = "not"
+_SYLLABLES = tuple(c + v for c in "bdfgklmnprstvz" for v in "aeiou")
+SPLIT_ROWS = 1_000_000  # doc_ids of dev and test start here and at twice as much, so they do not depend on n_train
+MOST_FILLERS = len(_SYLLABLES) ** 2
+
+
+def planted(
+    n_train: int = 1500,
+    n_dev: int = 300,
+    n_test: int = 500,
+    shortest: int = 10,
+    longest: int = 30,
+    evidence: int = 2,
+    distractors: int = 0,
+    context: float = 0.0,
+    positive: float = 0.5,
+    cues: int = 12,
+    fillers: int = 200,
+    seed: int = 0,
+    shortest_sentence: int = 0,
+    longest_sentence: int = 0,
+    silent: int = 0,
+) -> Prepared:
+    """Documents whose evidence is known: filler words with a few cue words in between; the majority of the cues is
+    the label.
+
+    evidence: cues that speak for the label (more than one = redundant, any of them suffices). distractors: cues
+    that speak against it, fewer than ``evidence``. context: probability that a cue is written as its opposite with
+    'not' in front ('not bad' speaks for positive), so that no token alone decides. positive: share of label 1, met
+    exactly up to rounding. cues: different cue words per class (at most 12). fillers: different filler words; the
+    r-th is drawn with probability proportional to 1 / r. shortest, longest: tokens per document, uniform. The
+    result's ``evidence`` marks, per split, the cues that speak for the label and the 'not' in front of them: (T,)
+    bool aligned with ids. Each split has its own random stream, so a larger n_train leaves dev and test as they
+    are. shortest_sentence, longest_sentence: the same documents cut into sentences of so many tokens, uniform; a
+    document's last sentence may be shorter; 0 = not cut. silent: 1 leaves documents of class 0 without any cue, so that
+    only class 1 has decisive tokens. Errors: AttnError for impossible knobs.
+    """
+    knobs = dict(locals())
+    _check(knobs)
+    words = [a + b for a in _SYLLABLES for b in _SYLLABLES]
+    # The same filler words for every seed.
+    words = [words[i] for i in np.random.default_rng(0).permutation(MOST_FILLERS)[:fillers]]
+    weight = 1 / np.arange(1, fillers + 1)
+    documents, marks = {}, {}
+    for stream, (split, n) in enumerate((("train", n_train), ("dev", n_dev), ("test", n_test))):
+        rng = np.random.default_rng([seed, stream])
+        labels = rng.permutation(np.arange(n) < round(positive * n)).astype(np.int64)
+        made = [_document(rng, label, knobs, words, weight / weight.sum()) for label in labels]
+        lists = [tokens for tokens, _ in made]
+        sentences = None
+        if longest_sentence:
+            rng = np.random.default_rng([seed, stream, 1])
+            sentences = [_cut(rng, len(tokens), shortest_sentence, longest_sentence) for tokens in lists]
+        documents[split] = Texts(lists, labels, SPLIT_ROWS * stream + np.arange(n), sentences=sentences)
+        # Two specials per text are no evidence.
+        marks[split] = np.concatenate([[False, *marked, False] for _, marked in made]).astype(bool)
+    return Prepared(documents, notes={"knobs": knobs}, evidence=marks)
+
+
+def _cut(rng, words: int, shortest: int, longest: int) -> list[int]:
+    """Lengths of a document's sentences, shortest to longest tokens, uniform; the last takes what is left."""
+    ends = np.minimum(np.cumsum(rng.integers(shortest, longest + 1, size=-(-words // shortest))), words)
+    return np.diff(ends[: np.searchsorted(ends, words) + 1], prepend=0).tolist()
+
+
+def _document(rng, label, knobs, words, weight) -> tuple[list[str], list[bool]]:
+    """Tokens of one document and which of them are evidence."""
+    length = int(rng.integers(knobs["shortest"], knobs["longest"] + 1))
+    units = []
+    for i in range(0 if knobs["silent"] and label == 0 else knobs["evidence"] + knobs["distractors"]):
+        speaks_for_label = i < knobs["evidence"]
+        side = label if speaks_for_label else 1 - label
+        negated = rng.random() < knobs["context"]
+        word = (NEGATIVE, POSITIVE)[1 - side if negated else side][rng.integers(knobs["cues"])]
+        units.append(([NEGATOR, word] if negated else [word], speaks_for_label))
+    room = length - sum(len(tokens) for tokens, _ in units)
+    units += [([words[i]], False) for i in rng.choice(len(words), size=room, p=weight)]
+    units = [units[i] for i in rng.permutation(len(units))]
+    return [t for tokens, _ in units for t in tokens], [mark for tokens, mark in units for _ in tokens]
+
+
+def _check(knobs: dict) -> None:
+    """AttnError for a knob of the wrong type or a combination that cannot be met."""
+    for name, value in knobs.items():
+        kind, wanted = (Real, "a number") if name in ("context", "positive") else (Integral, "a whole number")
+        if isinstance(value, bool) or not isinstance(value, kind):
+            raise AttnError(f"planted: {name} is {value!r}, expected {wanted}")
+    k = knobs
+    rules = (
+        (min(k["n_train"], k["n_dev"], k["n_test"]) >= 1, "n_train, n_dev and n_test must be at least 1"),
+        (max(k["n_train"], k["n_dev"], k["n_test"]) <= SPLIT_ROWS, f"a split holds at most {SPLIT_ROWS:,} documents"),
+        (k["evidence"] >= 1, "evidence must be at least 1"),
+        (0 <= k["distractors"] < k["evidence"], "distractors must be fewer than evidence"),
+        (0 <= k["context"] <= 1, "context must lie between 0 and 1"),
+        (0 <= k["positive"] <= 1, "positive must lie between 0 and 1"),
+        (1 <= k["cues"] <= len(POSITIVE), f"cues must lie between 1 and {len(POSITIVE)}"),
+        (1 <= k["fillers"] <= MOST_FILLERS, f"fillers must lie between 1 and {MOST_FILLERS}"),
+        (k["seed"] >= 0, "seed must not be negative"),
+        (k["silent"] in (0, 1), "silent must be 0 or 1"),
+        (k["shortest"] <= k["longest"], "shortest must not exceed longest"),
+        (
+            k["shortest"] >= (k["evidence"] + k["distractors"]) * (2 if k["context"] > 0 else 1),
+            "shortest must leave room for all cues (two tokens each where context is above 0)",
+        ),
+        (
+            0 < k["shortest_sentence"] <= k["longest_sentence"] or k["shortest_sentence"] == k["longest_sentence"] == 0,
+            "shortest_sentence must be at least 1 and not exceed longest_sentence (both 0: not cut)",
+        ),
+    )
+    for met, rule in rules:
+        if not met:
+            raise AttnError(f"planted: {rule}")
+
+

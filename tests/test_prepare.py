@@ -1,0 +1,407 @@
+"""Data sets as arrays: stories with questions, premises with hypotheses, possible answers, texts cut into sentences."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas
+import plain_sentences as plain
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from attn_core.corpora import catalogue, encode, files, prepare, stories, text
+from attn_core.corpora.encoding import build
+from attn_core.corpora.vectors import vectors
+from attn_core.errors import AttnError
+
+TASKS = ("babi_1", "babi_2", "babi_3")
+
+
+def words(encoded, documents, row) -> list[str]:
+    own = documents.ids[documents.offsets[row] : documents.offsets[row + 1]]
+    return [encoded.vocabulary[i] for i in own]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """$ATTN_DATA of a test; ``put`` writes tables there."""
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
+
+    def put(name: str, **tables):
+        (tmp_path / "data" / name).mkdir(parents=True, exist_ok=True)
+        for split, rows in tables.items():
+            pandas.DataFrame(rows).to_parquet(tmp_path / "data" / name / f"{split}.parquet")
+
+    return put
+
+
+def questions(n: int, source: str = "en-10k") -> list[dict]:
+    story = {"passage": "Mary went to the office.\nJohn took the milk there.", "question": "Where is Mary?"}
+    answers = "office", "garden"
+    return [{**story, "answer": answers[i % 2], "support": "0", "story": i, "source": source} for i in range(n)]
+
+
+def test_story_tokens_by_hand():
+    tokens = prepare.story_tokens("Mary moved to the bathroom.\nJohn got the milk there.\n")
+    assert tokens == "Mary moved to the bathroom . John got the milk there".split()
+
+
+def test_a_story_as_arrays(folder):
+    folder("babi_1", train=questions(20), test=questions(3))
+    encoded = encode("babi_1")
+    assert [len(encoded.splits[s]) for s in ("train", "dev", "test")] == [17, 3, 3]
+    test = encoded.splits["test"]
+    assert words(encoded, test, 0) == "<s> Mary went to the office . John took the milk there </s>".split()
+    assert words(encoded, test.queries, 2) == "<s> Where is Mary </s>".split()
+    classes = encoded.statistics["classes"]
+    assert [classes[label] for label in test.labels] == ["office", "garden", "office"] and test.allowed(36) is None
+    assert encoded.vocabulary[4:] == (".", "John", "Mary", "Where", "is", *"milk office the there to took went".split())
+    counts = encoded.statistics["splits"]["test"]
+    assert (counts["mean_length"], counts["mean_query_length"]) == (11, 3)
+    assert counts["per_class"] == [{"office": 2, "garden": 1}.get(name, 0) for name in classes]
+    assert encoded.statistics["train_source"] == "en-10k" and encoded.statistics["train_share"] == 20 / 10_000
+
+
+def test_the_cache_gives_pairs_back(folder, monkeypatch):
+    folder("babi_1", train=questions(20), test=questions(3))
+    first = encode("babi_1")
+    monkeypatch.setattr(files, "read", lambda *_: pytest.fail("read again"))
+    again = encode("babi_1")
+    assert again.fingerprint == first.fingerprint and again.statistics == first.statistics
+    assert np.array_equal(again.splits["dev"].query_ids, first.splits["dev"].query_ids)
+
+
+def test_a_strange_answer_is_named(folder):
+    folder("babi_2", train=questions(20), test=[{**questions(1)[0], "answer": "moon"}])
+    with pytest.raises(AttnError, match="corpus 'babi_2', split 'test': the label of row 0 is 'moon'; known: ., Daniel"):
+        encode("babi_2")
+
+
+@pytest.fixture
+def few_generated(monkeypatch):
+    """The generator with 40 training questions, so that tests stay fast."""
+    make = stories.babi
+    monkeypatch.setattr(stories, "babi", lambda task, n_train=40, n_test=10: make(task, n_train, n_test))
+
+
+def test_the_short_training_file_is_replaced_by_generated_questions_and_it_is_said(folder, few_generated):
+    folder("babi_3", train=questions(20, "en"), test=questions(3))
+    told = {}
+    for source in prepare.SOURCES:
+        made = encode("babi_3", source=source)
+        sizes = len(made.splits["train"]) + len(made.splits["dev"]), len(made.splits["test"])
+        statistics = made.statistics
+        told[source] = (*sizes, statistics["train_source"], statistics["test_source"], statistics.get("train_share"))
+    assert told == {
+        "": (40, 3, "generated", "en-10k", None),
+        "files": (20, 3, "en", "en-10k", 20 / 10_000),
+        "generated train": (40, 3, "generated", "en-10k", None),
+        "generated": (40, 10, "generated", "generated", None),
+    }
+    folder("babi_3", train=questions(20))
+    assert encode("babi_3").statistics["train_source"] == "en-10k"
+    with pytest.raises(AttnError, match="bAbI source is 'mine'; known: '', files, generated train, generated"):
+        encode("babi_3", source="mine")
+    with pytest.raises(AttnError, match="corpus 'babi_3' has no option 'n_train'; known: vocabulary_from, source"):
+        encode("babi_3", n_train=5)
+
+
+def test_without_files_generated_questions_have_to_be_asked_for(monkeypatch, few_generated):
+    monkeypatch.delenv("ATTN_DATA", raising=False)
+    absent = catalogue.Source("tasks.tar.gz", "http://127.0.0.1:9/")
+    monkeypatch.setitem(catalogue.SOURCES, "babi", absent)
+    with pytest.raises(AttnError, match="no data for corpus 'babi_1'.*source='generated'"):
+        encode("babi_1")
+    assert encode("babi_1", source="generated").statistics["train_source"] == "generated"
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_generated_questions_have_the_vocabulary_of_the_paper(name):
+    tables = stories.babi(int(name[-1]), 300, 50)
+    lists = [tokens for table in tables.values() for tokens in (prepare.story_tokens(p) for p in table["passage"])]
+    lists += [question.replace("?", "").split() for table in tables.values() for question in table["question"]]
+    assert len(text.vocabulary(lists)) == catalogue.corpus(name).expected["vocabulary"]
+
+
+def test_vectors_of_stories_are_fifty_wide():
+    assert {catalogue.corpus(name).vectors for name in TASKS} == {"random-50"}
+    rows, fingerprint = vectors("random-50", [*text.SPECIALS, "a", "b"])
+    longer, same = vectors("random-50", [*text.SPECIALS, *"abcdefgh"])
+    assert rows.shape == (6, 50) and rows.dtype == np.float32 and fingerprint == same
+    assert not rows[text.PAD].any() and (rows[1:] != 0).all() and np.array_equal(longer[:6], rows)
+    assert fingerprint != vectors("random", text.SPECIALS)[1]
+
+
+PAIR = {"premise": "Two Men  run.", "hypothesis": "2 people move.", "label": "entailment"}
+
+
+def test_a_premise_with_its_hypothesis(folder):
+    rows = [PAIR, {**PAIR, "label": "neutral"}, {**PAIR, "hypothesis": "Men sleep.", "label": "contradiction"}]
+    folder("snli", train=rows, dev=rows, test=[{**PAIR, "premise": "Two dogs run."}])
+    encoded = encode("snli")
+    # Fewest training texts per word: 3, premises and hypotheses counted alike; 'qqq people move' occur twice.
+    assert encoded.vocabulary == (*text.SPECIALS, ".", "men", "run", "two")
+    assert encoded.splits["train"].labels.tolist() == [2, 0, 1]
+    test = encoded.splits["test"]
+    assert words(encoded, test, 0) == "<s> two <unk> run . </s>".split()
+    assert words(encoded, test.queries, 0) == "<s> <unk> <unk> <unk> . </s>".split()
+    assert encoded.statistics["splits"]["test"]["unknown_query_tokens"] == 3
+    assert encoded.statistics["train_share"] == 3 / 549_367
+    folder("snli", dev=[{**PAIR, "label": "-"}])
+    with pytest.raises(AttnError, match="corpus 'snli', split 'dev': the label of row 0 is '-'; known: neutral, contradiction"):
+        encode("snli")
+
+
+def test_possible_answers_and_words_that_have_to_be_known():
+    lists, queries = [["@a", "b", "@c"], ["@c", "b"], ["@a"]], [["b"], ["b"], ["b"]]
+    answers = [np.array([0, 1]), np.array([1]), np.array([0])]
+    texts = prepare.Texts(lists, np.array([0, 1, 1]), np.arange(3), queries, answers)  # the third cannot be answered
+    prepared = prepare.Prepared(dict.fromkeys(("train", "dev", "test"), texts), classes=("@a", "@c"), entities=("@a", "@c", "@d"))
+    encoded = build(catalogue.corpus("cnn"), prepared)
+    assert encoded.vocabulary == (*text.SPECIALS, "@a", "@c", "@d")  # no word is in 8 texts
+    test = encoded.splits["test"]
+    assert test.doc_ids.tolist() == [0, 1] and test.answer_ids.tolist() == [0, 1, 1]
+    assert test.allowed(2).tolist() == [[True, True], [False, True]]
+    counts = encoded.statistics["splits"]["test"]
+    assert (counts["dropped_answer"], counts["mean_answers"], counts["dropped_length"]) == (1, 1.5, 0)
+
+
+def test_shuffled_premises_keep_everything_but_the_pairing(folder):
+    rows = [{"premise": "dogs run " * n, "hypothesis": "cats " * n, "label": ("neutral", "entailment")[n % 2]} for n in range(1, 7)]
+    folder("snli", train=rows, dev=rows, test=rows)
+    own, shuffled = encode("snli").splits["test"], encode("snli", premise="shuffled").splits["test"]
+    assert sorted(own.lengths) == sorted(shuffled.lengths) and (own.lengths != shuffled.lengths).all()
+    assert shuffled.query_ids.tolist() == own.query_ids.tolist() and shuffled.labels.tolist() == own.labels.tolist()
+    with pytest.raises(AttnError, match="premise is 'none'; known: own, shuffled"):
+        encode("snli", premise="none")
+
+
+# --- texts cut into sentences ----------------------------------------------------------------------------------------
+
+PIECES = [
+    "A",
+    "film",
+    "isn't",
+    "U.S.",
+    "3.5",
+    "<s>",
+    " ",
+    "  ",
+    "\n",
+    ".",
+    "...",
+    "…",
+    "!",
+    "?",
+    "!?",
+    ")",
+    '"',
+    ",",
+    "。",
+]
+pieces = st.sampled_from(PIECES)
+raw_texts = st.lists(pieces, max_size=25).map(lambda parts: " ".join(parts)) | st.text(" ab.!?)\n'\"", max_size=40)
+
+
+# --- cutting --------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100)
+@given(raw_texts)
+def test_cut_is_spacys_sentencizer(raw):
+    assert text.cut(raw) == plain.cut(raw)
+
+
+# --- arrays ---------------------------------------------------------------------------------------------------------
+
+ENTRY = replace(catalogue.corpus("amazon"), classes=("low", "high"), whole_train=10)
+
+
+def built(entry, **splits):
+    """split -> texts, as a data set; labels 0, 1, 0, ..., rows counted from 0."""
+    made = {}
+    for split in ("train", "dev", "test"):
+        cuts, n = [text.cut(raw) for raw in splits[split]], len(splits[split])
+        lists = [[word for part in cut for word in part] for cut in cuts]
+        sentences = [[len(part) for part in cut] for cut in cuts]
+        made[split] = prepare.Texts(lists, np.arange(n) % 2, np.arange(n), sentences=sentences)
+    return build(entry, prepare.Prepared(made))
+
+
+some = st.lists(raw_texts, min_size=1, max_size=5)
+
+
+@settings(max_examples=60)
+@given(some, some, some, st.integers(1, 4), st.none() | st.integers(1, 3), st.none() | st.integers(1, 6))
+def test_build_is_its_plain_loop(train, dev, test, min_count, most, longest):
+    expected = plain.encoded({"train": train, "dev": dev, "test": test}, min_count, most, longest)
+    assume(all(expected[split] for split in ("train", "dev", "test")))
+    assume(len({row % 2 for row, *_ in expected["train"]}) == 2)  # one class is refused
+    entry = replace(ENTRY, min_count=min_count, most_sentences=most, longest_sentence=longest)
+    encoded = built(entry, train=train, dev=dev, test=test)
+    assert encoded.vocabulary == expected["vocabulary"]
+    for split, documents in encoded.splits.items():
+        rows, ids, lengths, dropped = zip(*expected[split], strict=True)
+        assert documents.doc_ids.tolist() == list(rows) and documents.labels.tolist() == [row % 2 for row in rows]
+        for d in range(len(rows)):
+            assert documents.ids[documents.offsets[d] : documents.offsets[d + 1]].tolist() == ids[d]
+            own = slice(documents.sentence_offsets[d], documents.sentence_offsets[d + 1])
+            assert documents.sentence_lengths[own].tolist() == lengths[d]
+        counts = encoded.statistics["splits"][split]
+        assert counts["dropped_sentences"] == sum(dropped)
+        assert counts["one_sentence"] == sum(len(own) == 1 for own in lengths)
+        words, per_text = plain.moments([sum(own) for own in lengths]), plain.moments([len(own) for own in lengths])
+        assert (counts["mean_length"], counts["sd_length"]) == pytest.approx(words)
+        assert (counts["mean_sentences"], counts["sd_sentences"]) == pytest.approx(per_text)
+        picked = documents.take(np.arange(len(rows))[::-1])
+        assert np.split(picked.sentence_lengths, picked.sentence_offsets[1:-1])[0].tolist() == lengths[-1]
+
+
+def test_words_are_counted_as_often_as_they_are_met_before_the_filter_and_with_dev():
+    train = ["rare rare rare.", "both both", "gone gone. gone gone."]
+    entry = replace(ENTRY, min_count=3, most_sentences=1)
+    encoded = built(entry, train=train, dev=["both"], test=["tested tested tested both"])
+    assert encoded.vocabulary == (*text.SPECIALS, ".", "both", "gone", "rare")  # 'gone' is only in a filtered text
+    assert encoded.splits["train"].doc_ids.tolist() == [0, 1]
+    assert encoded.splits["test"].ids.tolist() == [text.START, *[text.UNKNOWN] * 3, 5, text.END]
+    assert encoded.statistics["vocabulary_all_splits"] == 9 and encoded.statistics["train_share"] == 4 / 10
+
+
+def test_odd_documents_are_handled_and_counted():
+    test = ["word " * 3000, "One sentence", "Two. Here.", "Blank after.  \n", " \n ", "x"]
+    train = ["long word " * 80, "fine. day.", "bad. day"]
+    encoded = built(ENTRY, train=train, dev=["a b"], test=test)
+    counts = encoded.statistics["splits"]
+    assert encoded.splits["test"].doc_ids.tolist() == [0, 1, 2, 3, 5]
+    assert counts["test"]["max_length"] == counts["test"]["longest_sentence"] == 3000  # no bound on test texts
+    assert (counts["test"]["one_sentence"], counts["test"]["one_token"]) == (4, 1)
+    assert (counts["test"]["dropped_empty"], counts["test"]["dropped_sentences"]) == (1, 1)
+    assert counts["test"]["sentences"] == 6 and counts["test"]["max_sentences"] == 2
+    assert counts["train"]["dropped_length"] == 1 and encoded.splits["train"].doc_ids.tolist() == [1, 2]
+    assert counts["dev"]["absent_classes"] == ["high"] and counts["dev"]["per_class"] == [1, 0]
+    assert counts["test"]["absent_classes"] == []
+
+
+def test_a_split_of_nothing_is_one_error():
+    with pytest.raises(AttnError, match="none of the 2 documents of split 'dev' passes the length filter .at least one token; 15 sentences"):
+        built(ENTRY, train=["a", "b"], dev=["", " "], test=["a"])
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("raw", "undone"),
+    [
+        (r"a\nb", "a\nb"),
+        (r"say \"yes\"", 'say "yes"'),
+        (r"C:\\new", r"C:\new"),
+        (r"caf\u00e9 \u20ac5", "café €5"),
+        (r"\ud83d\ude00!", "\U0001f600!"),
+        (r"half \ud83d.", "half \ufffd."),
+        (r"a\'b\q\u12", r"a\'b\q\u12"),
+        ("no escape", "no escape"),
+    ],
+)
+def test_escapes_are_undone(raw, undone):
+    assert prepare.unescaped(raw) == undone
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=80), st.booleans())
+def test_dev_is_a_tenth(labels, stratified):
+    labels = np.array(labels)
+    dev = prepare.tenth(labels, stratified)
+    assert np.array_equal(dev, prepare.tenth(labels, stratified)) and dev.any()
+    if not stratified:
+        assert dev.sum() == max(1, round(len(labels) / 10))
+    elif any(round((labels == c).sum() / 10) for c in range(4)):
+        assert all(dev[labels == c].sum() == round((labels == c).sum() / 10) for c in range(4))
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """Writes train and test of a folder under $ATTN_DATA."""
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
+
+    def write(folder, train, test=None):
+        (tmp_path / "data" / folder).mkdir(parents=True, exist_ok=True)
+        for split, rows in (("train", train), ("test", test or train)):
+            pandas.DataFrame(rows).to_parquet(tmp_path / "data" / folder / f"{split}.parquet")
+
+    return write
+
+
+def rows(n, words="a fine day. yes.", **columns):
+    """n texts; columns: values that repeat."""
+    own = {name: [values[i % len(values)] for i in range(n)] for name, values in columns.items()}
+    return {"text": [f"{words} {i}" for i in range(n)], **own}
+
+
+def test_stars_become_eight_classes_and_breaks_line_ends(tables):
+    tables("imdb", rows(40, "Good.<br /><br />Very good", stars=prepare.STARS))
+    encoded = encode("imdb_stars")
+    train, dev = encoded.splits["train"], encoded.splits["dev"]
+    assert (len(train), len(dev), len(encoded.splits["test"])) == (36, 4, 40)
+    assert sorted([*train.doc_ids, *dev.doc_ids]) == list(range(40))
+    assert train.labels.tolist() == (train.doc_ids % 8).tolist()
+    assert encoded.vocabulary == (*text.SPECIALS, ".", "good", "very")
+    assert set(encoded.splits["test"].sentence_lengths.tolist()) == {2, 3}
+    assert encoded.statistics["classes"][4] == "7 of 10" and encoded.statistics["train_share"] == 40 / 25_000
+
+
+def test_the_whole_set_stands_before_its_sample(tables):
+    tables("amazon_review_full_sample", rows(20, label=range(5)))
+    assert len(encode("amazon").splits["test"]) == 20
+    tables("amazon_review_full", rows(30, label=range(5)))
+    assert len(encode("amazon").splits["test"]) == 30  # other tables, other arrays
+
+
+def test_yahoo_names_the_topics_that_do_not_occur(tables):
+    tables("yahoo_answers_2class_sample", rows(20, "Why?\\nBecause.", label=(0, 1)))
+    encoded = encode("yahoo")
+    counts = encoded.statistics["splits"]["test"]
+    assert counts["per_class"] == [10, 10, *[0] * 8] and counts["mean_sentences"] == 3
+    assert counts["absent_classes"] == list(catalogue.corpus("yahoo").classes[2:])
+
+
+def test_newsgroups_are_stripped_and_dev_holds_every_group(tables):
+    header = "From: someone\nSubject: hidden\n\n"
+    labels = sorted(range(20)) * 10
+    posts = [f"{header}Shown {i}.\n> quoted line" for i in range(200)]
+    extra = dict(group=["g"] * 200, doc_id=[str(i) for i in range(200)])
+    posts[7] = f"{header}> only a quote"
+    tables("20newsgroups", {"text": posts, "label": labels, **extra})
+    encoded = encode("20news_all")
+    assert "shown" in encoded.vocabulary and not {"hidden", "quoted", "from"} & set(encoded.vocabulary)
+    assert encoded.statistics["splits"]["dev"]["per_class"] == [1] * 20
+    dropped = [encoded.statistics["splits"][split]["dropped_empty"] for split in ("train", "dev", "test")]
+    assert dropped[0] + dropped[1] == 1 and dropped[2] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"label": [0, 1, 7]}, r"corpus 'yelp', split 'train': the label of row 2 is '7'; known: 0 to 4"),
+        ({"text": ["a", None, "b"]}, r"train.parquet: column 'text' of row 1 holds (nan|None), which is no text \(1 such rows\)"),
+    ],
+)
+def test_rows_that_cannot_be_are_named(tables, change, message):
+    tables("yelp_review_full_sample", rows(3, label=(0, 1, 2)) | change)
+    with pytest.raises(AttnError, match=message) as caught:
+        encode("yelp")
+    assert "\n" not in str(caught.value)
+
+
+def test_arrays_with_sentences_come_back_from_the_cache_without_text(tables, monkeypatch):
+    tables("yelp_review_full_sample", rows(30, label=range(5)))
+    first = encode("yelp")
+    monkeypatch.delenv("ATTN_DATA")
+    monkeypatch.setattr(text, "english", lambda: pytest.fail("tokenized again"))
+    again = encode("yelp")
+    assert again.fingerprint == first.fingerprint and again.statistics == first.statistics
+    assert np.array_equal(again.splits["dev"].sentence_offsets, first.splits["dev"].sentence_offsets)
+
+
+def test_these_sets_have_one_vocabulary_rule():
+    with pytest.raises(AttnError, match="corpus 'yelp' has no option 'vocabulary_from'; known: none"):
+        encode("yelp", vocabulary_from="all")
