@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from attn_core.archive import reported_folder
-from attn_core.corpora.documents import Documents, Encoded
 from attn_core.corpora.catalogue import CATALOGUE
+from attn_core.corpora.documents import Documents, Encoded
 from attn_core.corpora.text import SPECIALS
 from attn_core.measures import seed_interval
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from attn_core.corpora.documents import Documents, take_ragged
 from attn_core.corpora.catalogue import CATALOGUE
+from attn_core.corpora.documents import Documents, take_ragged
 from attn_core.errors import AttnError
 
 

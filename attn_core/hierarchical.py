@@ -4,8 +4,8 @@ import numpy as np
 
 from attn_core.archive import sample
 from attn_core.computing import outputs_of
-from attn_core.corpora.documents import Encoded
 from attn_core.corpora.catalogue import schedule
+from attn_core.corpora.documents import Encoded
 from attn_core.fast.hierarchical import quick
 from attn_core.flat import flat
 from attn_core.models.hierarchical import build, from_arrays

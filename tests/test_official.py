@@ -255,7 +255,7 @@ def test_cnn_without_a_part_is_named(offer):
 def test_an_absent_address_names_the_three_ways(offer):
     archive = offer("sst", trees())
     archive.unlink()
-    with pytest.raises(AttnError, match="no data for corpus 'sst'.*Three ways.*ATTN_DATA.*allow the download") as caught:
+    with pytest.raises(AttnError, match="no data for corpus 'sst'.*Three ways.*ATTN_DATA.*the download") as caught:
         encode("sst")
     assert "trainDevTestTrees_PTB.zip" in str(caught.value) and "\n" not in str(caught.value)
 

@@ -179,11 +179,13 @@ def test_long_generated_documents_and_uniform_weights_are_traced_without_deletio
         longest=standard.LONGEST_DELETED + 1,
     )
     vectors = np.random.default_rng(0).normal(size=(len(data.vocabulary), 6)).astype(np.float32)
+    vectors[0] = 0  # of pads
     arrays = classifier.to_arrays(classifier.build("average", "tanh", vectors))
     traces = standard.read(Run("planted", "average"), arrays, data, "cpu", False)
     assert traces.leave_one_out is None and traces.gradient is not None
     short = encode("planted", n_train=4, n_dev=4, n_test=2)
     vectors = np.random.default_rng(0).normal(size=(len(short.vocabulary), 6)).astype(np.float32)
+    vectors[0] = 0
     arrays = classifier.to_arrays(classifier.build("average", "tanh", vectors))
     assert standard.read(Run("planted", "average"), arrays, short, "cpu", False).leave_one_out is not None
     arrays = classifier.to_arrays(classifier.build("average", "uniform", vectors))

@@ -73,7 +73,7 @@ def test_the_cache_gives_pairs_back(folder, monkeypatch):
 
 def test_a_strange_answer_is_named(folder):
     folder("babi_2", train=questions(20), test=[{**questions(1)[0], "answer": "moon"}])
-    with pytest.raises(AttnError, match="corpus 'babi_2', split 'test': the label of row 0 is 'moon'; known: ., Daniel"):
+    with pytest.raises(AttnError, match="'babi_2', split 'test': the label of row 0 is 'moon'; known: ., Daniel"):
         encode("babi_2")
 
 
@@ -148,7 +148,7 @@ def test_a_premise_with_its_hypothesis(folder):
     assert encoded.statistics["splits"]["test"]["unknown_query_tokens"] == 3
     assert encoded.statistics["train_share"] == 3 / 549_367
     folder("snli", dev=[{**PAIR, "label": "-"}])
-    with pytest.raises(AttnError, match="corpus 'snli', split 'dev': the label of row 0 is '-'; known: neutral, contradiction"):
+    with pytest.raises(AttnError, match="'snli', split 'dev': the label of row 0 is '-'; known: neutral"):
         encode("snli")
 
 
@@ -156,7 +156,8 @@ def test_possible_answers_and_words_that_have_to_be_known():
     lists, queries = [["@a", "b", "@c"], ["@c", "b"], ["@a"]], [["b"], ["b"], ["b"]]
     answers = [np.array([0, 1]), np.array([1]), np.array([0])]
     texts = prepare.Texts(lists, np.array([0, 1, 1]), np.arange(3), queries, answers)  # the third cannot be answered
-    prepared = prepare.Prepared(dict.fromkeys(("train", "dev", "test"), texts), classes=("@a", "@c"), entities=("@a", "@c", "@d"))
+    splits = dict.fromkeys(("train", "dev", "test"), texts)
+    prepared = prepare.Prepared(splits, classes=("@a", "@c"), entities=("@a", "@c", "@d"))
     encoded = build(catalogue.corpus("cnn"), prepared)
     assert encoded.vocabulary == (*text.SPECIALS, "@a", "@c", "@d")  # no word is in 8 texts
     test = encoded.splits["test"]
@@ -167,7 +168,8 @@ def test_possible_answers_and_words_that_have_to_be_known():
 
 
 def test_shuffled_premises_keep_everything_but_the_pairing(folder):
-    rows = [{"premise": "dogs run " * n, "hypothesis": "cats " * n, "label": ("neutral", "entailment")[n % 2]} for n in range(1, 7)]
+    labels = ("neutral", "entailment")
+    rows = [{"premise": "dogs run " * n, "hypothesis": "cats " * n, "label": labels[n % 2]} for n in range(1, 7)]
     folder("snli", train=rows, dev=rows, test=rows)
     own, shuffled = encode("snli").splits["test"], encode("snli", premise="shuffled").splits["test"]
     assert sorted(own.lengths) == sorted(shuffled.lengths) and (own.lengths != shuffled.lengths).all()
@@ -283,7 +285,7 @@ def test_odd_documents_are_handled_and_counted():
 
 
 def test_a_split_of_nothing_is_one_error():
-    with pytest.raises(AttnError, match="none of the 2 documents of split 'dev' passes the length filter .at least one token; 15 sentences"):
+    with pytest.raises(AttnError, match="none of the 2 documents of split 'dev' passes .*at least one token; 15 sent"):
         built(ENTRY, train=["a", "b"], dev=["", " "], test=["a"])
 
 
@@ -382,7 +384,7 @@ def test_newsgroups_are_stripped_and_dev_holds_every_group(tables):
     ("change", "message"),
     [
         ({"label": [0, 1, 7]}, r"corpus 'yelp', split 'train': the label of row 2 is '7'; known: 0 to 4"),
-        ({"text": ["a", None, "b"]}, r"train.parquet: column 'text' of row 1 holds (nan|None), which is no text \(1 such rows\)"),
+        ({"text": ["a", None, "b"]}, r"column 'text' of row 1 holds (nan|None), which is no text \(1 such rows\)"),
     ],
 )
 def test_rows_that_cannot_be_are_named(tables, change, message):

@@ -119,7 +119,8 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
     """
     classes = list(prepared.classes or entry.classes)
     if set(prepared.splits) != {"train", "dev", "test"}:
-        raise AttnError(f"corpus '{entry.name}' has the splits {', '.join(prepared.splits)}; train, dev, test are needed")
+        found = ", ".join(prepared.splits)
+        raise AttnError(f"corpus '{entry.name}' has the splits {found}; train, dev and test are needed")
     splits = {split: _checked(entry.name, split, texts, len(classes)) for split, texts in prepared.splits.items()}
 
     def vocabulary(names) -> tuple[str, ...]:

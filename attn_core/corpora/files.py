@@ -174,8 +174,8 @@ def _from_official(entry: catalogue.Corpus) -> dict[str, pandas.DataFrame]:
     except AttnError as error:
         given = ", ".join(catalogue.SOURCES[source].file for source in entry.sources)
         raise AttnError(
-            f"no data for corpus '{entry.name}': {error}{searched}. Three ways: set ATTN_DATA to a folder with {place}; "
-            f"put {given} into {downloads}; or allow the download"
+            f"no data for corpus '{entry.name}': {error}{searched}. Three ways: set ATTN_DATA to a folder with "
+            f"{place}; put {given} into {downloads}; or allow the download"
         ) from error
     for split, table in tables.items():
         try:

@@ -38,8 +38,8 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
 
     recipe: 'random' (every row but <pad> standard normal, the default of an embedding layer; row i depends on i alone,
     never on the run's seed), 'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see
-    ``train``), 'ppmi-300' (see ``count``: the same texts in half a minute; '-small': a control), 'imdb_stars-200' and the
-    like for each set cut into sentences (see ``train_own``) or the path of a text file, one word and its numbers a
+    ``train``), 'ppmi-300' (see ``count``: the same texts in half a minute; '-small': a control), 'imdb_stars-200' and
+    the like for each set cut into sentences (see ``train_own``) or the path of a text file, one word and its numbers a
     line, blanks between, an optional first line with count and width (fastText, GloVe). Trained vectors are made once,
     then cached. fingerprint: of the recipe's texts and parameters, or the SHA-256 of the file. Errors: AttnError.
     """
@@ -191,8 +191,10 @@ def _digest_of(texts) -> str:
 def _by_gensim(
     kind: str, texts: Callable[[], Iterable[list[str]]], n: int, parameters: dict, sg: int
 ) -> tuple[list[str], np.ndarray, str]:
-    """Words, (W, width) float32 and gensim's version of a model on n texts, asked for at each pass; progress with the time that remains goes to
-    stderr. AttnError where gensim is not installed or no word is left."""
+    """Words, (W, width) float32 and gensim's version of a model on n texts, asked for at each pass.
+
+    Progress with the time that remains goes to stderr. AttnError where gensim is not installed or no word is left.
+    """
     try:
         import gensim
     except ImportError as error:
