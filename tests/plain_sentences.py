@@ -2,7 +2,6 @@
 
 from collections import Counter
 from functools import cache
-from statistics import fmean, pstdev
 
 
 @cache
@@ -17,19 +16,6 @@ def pipeline():
 def cut(text: str) -> list[list[str]]:
     """The sentences of a text by spaCy's own component, as lower-case tokens; sentences of blanks alone are empty."""
     return [[token.lower_ for token in sentence if not token.is_space] for sentence in pipeline()(text).sents]
-
-
-def starts(ends, plain) -> list[bool]:
-    """One text: spaCy's rule as it is written there, mark by mark."""
-    found, seen = [], False
-    for i in range(len(ends)):
-        begins = i == 0 or (seen and not ends[i] and plain[i])
-        if begins and i:
-            seen = False
-        if ends[i]:
-            seen = True
-        found.append(begins)
-    return found
 
 
 def encoded(splits: dict, min_count: int, most_sentences=None, longest_sentence=None) -> dict:
@@ -57,8 +43,3 @@ def encoded(splits: dict, min_count: int, most_sentences=None, longest_sentence=
             lengths = [len(sentence) for sentence in full]
             made[split].append((row, [2, *ids, 3], lengths, len(sentences) - len(full)))
     return {"vocabulary": tuple(words), **made}
-
-
-def moments(values) -> tuple[float, float]:
-    """Mean and population standard deviation."""
-    return fmean(values), pstdev(values)

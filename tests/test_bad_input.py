@@ -233,6 +233,15 @@ def written(place: Path) -> set[str]:
     return {str(path) for path in place.rglob("*") if path.is_file()}
 
 
+def test_an_archived_run_needs_no_data(tmp_path, monkeypatch, capsys):
+    """Not even where ATTN_DATA is a folder without its set: nothing is downloaded to compare."""
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["attn_core", "run", "--corpus", "imdb"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert not stop.value.code and "(archive)" in capsys.readouterr().out
+
+
 def test_an_unknown_option_is_one_refusal(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["attn_core", "run", "--corpis", "sst"])
     with pytest.raises(SystemExit) as stop:

@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 from attn_book import reported
-from attn_core.corpora import catalogue, encode, files, prepare, read, text
+from attn_core.corpora import catalogue, encode, encoding, files, prepare, read, text
 from attn_core.corpora.encoding import build
 from attn_core.errors import AttnError
 
@@ -181,7 +181,7 @@ def test_empty_documents_are_dropped_and_counted_and_single_tokens_kept():
     encoded = build(entry, prepare.Prepared({"train": split, "dev": split, "test": split}))
     assert encoded.splits["train"].doc_ids.tolist() == [8, 9]
     counts = encoded.statistics["splits"]["train"]
-    assert (counts["dropped_empty"], counts["one_token"], counts["dropped_length"]) == (1, 1, 0)
+    assert (counts["dropped_empty"], counts["min_length"], counts["dropped_length"]) == (1, 1, 0)
 
 
 def test_a_split_that_the_filter_empties_is_an_error():
@@ -189,6 +189,46 @@ def test_a_split_that_the_filter_empties_is_an_error():
     split = prepare.Texts([["a"] * 7, ["b"] * 7], np.array([0, 1]), np.array([0, 1]))  # both are the longest
     with pytest.raises(AttnError, match="none of the 2 documents of split 'train' passes the length filter"):
         build(entry, prepare.Prepared({"train": split, "dev": split, "test": split}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": [0, 7]}, "split 'train': the label of row 9 is '7'; known: 0 to 1"),
+        ({"labels": [0, float("nan")]}, "the label of row 9 is 'nan'"),
+        ({"labels": ["0", "1"]}, "the label of row 8 is '0'"),
+        ({"labels": [1, 1]}, r"all 2 documents of split 'train' that are left are of one class \(positive\)"),
+        ({"labels": [0, 1, 1]}, r"different lengths: \[2, 3\]"),
+        ({"lists": [["a"], "b"]}, "the text of row 9 is no list of words"),
+        ({"lists": [["a"], [7]]}, "the text of row 9 is no list of words"),
+    ],
+)
+def test_what_a_function_of_the_users_returns_is_checked(change, message):
+    sound = prepare.Texts([["a"], ["b"]], [0, 1], [8, 9])
+    splits = {"train": sound._replace(**change), "dev": sound, "test": sound}
+    with pytest.raises(AttnError, match=message) as caught:
+        build(catalogue.corpus("planted"), prepare.Prepared(splits))
+    one_line(caught)
+    with pytest.raises(AttnError, match="has the splits train, test; train, dev and test are needed"):
+        build(catalogue.corpus("planted"), prepare.Prepared({"train": sound, "test": sound}))
+
+
+def test_a_test_set_that_stands_in_train_is_told(capsys):
+    numbered = lambda first: prepare.Texts([["a", str(first + i)] for i in range(10)], [0, 1] * 5, np.arange(10))
+    splits = {"train": numbered(0), "dev": numbered(5), "test": numbered(4)}
+    build(catalogue.corpus("planted"), prepare.Prepared(splits))
+    assert capsys.readouterr().err == (
+        "warning: corpus 'planted': 6 of 10 different documents of split 'test' stand word for word in train; "
+        "scores on them tell little\n"
+    )
+
+
+def test_whether_data_are_at_hand(sst_data, monkeypatch, tmp_path):
+    assert encoding.at_hand("sst") and encoding.at_hand("planted")
+    assert not encoding.at_hand("imdb") and not encoding.at_hand("adr")
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(AttnError, match="ATTN_DATA names .*nowhere, which is no folder"):
+        encoding.at_hand("sst")
 
 
 def test_dev_is_drawn_from_train_with_the_authors_seed():

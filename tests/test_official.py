@@ -95,7 +95,6 @@ def test_review_archives_become_tables_and_arrays(offer, name, corpus, folder, c
     assert encoded.splits["test"].labels.tolist() == [*range(classes)] * 2
     assert encoded.statistics["splits"]["test"]["mean_sentences"] == 2 * columns
     assert "\\n" not in encoded.vocabulary and '"' in encoded.vocabulary
-    assert encoded.statistics["splits"]["test"]["absent_classes"] == []
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_text_file(tmp_path, header):
         ("", "line 2: 0 numbers, expected 300"),
         (line("good", 1).replace("1.005", "nan"), "line 2: the vector of 'good' holds NaN or infinity"),
         (line("good", 1).replace("1.005", "inf"), "line 2: the vector of 'good' holds NaN or infinity"),
-        (line("good", 1).replace("1.005", "1,0"), "line 2: 'good' is not followed by 300 numbers"),
+        (line("good", 1).replace("1.005", "1,0"), "line 2: no word with 300 numbers: could not convert"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path, bad, message):
@@ -60,7 +60,7 @@ def test_a_bad_line_is_named(tmp_path, bad, message):
 def test_bytes_that_are_no_text_are_named(tmp_path):
     path = tmp_path / "v.bin"
     path.write_bytes(b"\xff\xfe" + line("", 1).encode())
-    with pytest.raises(AttnError, match="line 1: the word is not UTF-8"):
+    with pytest.raises(AttnError, match="line 1: no word with 300 numbers: .utf-8. codec"):
         vectors(str(path), WORDS)
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -66,8 +66,8 @@ class Documents:
 
 
 def counts(documents: Documents, classes) -> dict:
-    """What the statistics page says of a split: texts by class, words per text, unknown words, texts of one word; of
-    pairs the second texts; of cut texts the sentences (population standard deviations)."""
+    """What the statistics page says of a split: texts by class, words per text, unknown words; of cut texts the
+    sentences."""
     words = documents.lengths - 2
     found = {
         "documents": len(documents),
@@ -77,28 +77,12 @@ def counts(documents: Documents, classes) -> dict:
         "max_length": int(words.max()),
         "tokens": int(words.sum()),
         "unknown_tokens": int((documents.ids == UNKNOWN).sum()),
-        "one_token": int((words == 1).sum()),
     }
-    if documents.query_ids is not None:
-        asked = documents.queries.lengths - 2
-        found |= {
-            "mean_query_length": float(asked.mean()),
-            "min_query_length": int(asked.min()),
-            "max_query_length": int(asked.max()),
-            "unknown_query_tokens": int((documents.query_ids == UNKNOWN).sum()),
-        }
-    if documents.answer_ids is not None:
-        found["mean_answers"] = len(documents.answer_ids) / len(documents)
     if documents.sentence_lengths is not None:
         sentences = np.diff(documents.sentence_offsets)
         found |= {
-            "absent_classes": [name for name, n in zip(classes, found["per_class"], strict=True) if n == 0],
-            "sd_length": float(words.std()),
             "sentences": int(sentences.sum()),
             "mean_sentences": float(sentences.mean()),
-            "sd_sentences": float(sentences.std()),
-            "max_sentences": int(sentences.max()),
-            "longest_sentence": int(documents.sentence_lengths.max()),
             "one_sentence": int((sentences == 1).sum()),
         }
     return found
@@ -133,10 +117,7 @@ class Encoded:
     evidence: dict[str, np.ndarray] | None = None
 
 
-FIELDS = (
-    *("ids", "offsets", "labels", "doc_ids", "query_ids", "query_offsets", "answer_ids", "answer_offsets"),
-    *("sentence_lengths", "sentence_offsets"),
-)
+FIELDS = tuple(field.name for field in fields(Documents))
 """The arrays of Documents; those after the fourth may be None."""
 
 

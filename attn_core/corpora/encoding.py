@@ -134,7 +134,9 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
     for split, texts in splits.items():
         lengths = np.array([len(tokens) for tokens in texts.lists], dtype=np.int64)
         keep = _passes(entry, split, texts, lengths)
-        answerable = _answerable(texts)
+        asked = texts.answers is not None
+        possible = [not asked or texts.labels[d] in texts.answers[d] for d in range(len(lengths))]
+        answerable = np.array(possible, dtype=bool)
         if not (keep & answerable).any():
             raise AttnError(
                 f"corpus '{entry.name}': none of the {len(lengths)} documents of split '{split}' passes "
@@ -146,7 +148,7 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
             "dropped_empty": int((lengths == 0).sum()),
             "dropped_length": int((lengths > 0).sum() - keep.sum()),
         }
-        if texts.answers is not None:
+        if asked:
             counts[split]["dropped_answer"] = int((keep & ~answerable).sum())
         if entry.cut:
             counts[split]["dropped_sentences"] = sum(sentences.count(0) for sentences in texts.sentences)
@@ -231,14 +233,6 @@ def _bounds(entry: catalogue.Corpus) -> str:
         return f"{low} < n < {high}"
     bounds = entry.most_sentences or "any number of", entry.longest_sentence or "any number of"
     return "at least one token" + ("; {} sentences of {} tokens at most".format(*bounds) if entry.cut else "")
-
-
-def _answerable(texts: prepare.Texts) -> np.ndarray:
-    """(D,) bool: the answer is one of the possible ones (true everywhere where all are possible)."""
-    if texts.answers is None:
-        return np.ones(len(texts.lists), dtype=bool)
-    pairs_of = zip(texts.labels, texts.answers, strict=True)
-    return np.array([label in answers for label, answers in pairs_of], dtype=bool)
 
 
 def _documents(texts: prepare.Texts, words) -> Documents:

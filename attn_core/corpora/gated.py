@@ -30,7 +30,8 @@ FILES = {
 AT_ONCE = 20_000  # records held in memory; the notes are gigabytes
 
 
-def _find(corpus: str, file: str) -> Path | None:
+def locate(corpus: str, file: str) -> Path | None:
+    """The user's file, plain or with .gz; None where it is absent."""
     folder = files.data_folder()
     if folder is None:
         return None
@@ -38,15 +39,15 @@ def _find(corpus: str, file: str) -> Path | None:
     return next((path for path in (plain, plain.with_name(file + ".gz")) if path.is_file()), None)
 
 
-def locate(corpus: str, file: str) -> Path:
-    """The user's file, plain or with .gz; where it is absent, one AttnError that says what to put where."""
-    path = _find(corpus, file)
+def needed(corpus: str, file: str) -> Path:
+    """As ``locate``; where the file is absent, one AttnError that says what to put where."""
+    path = locate(corpus, file)
     if path is None:
-        folder, needed, origin = FILES[corpus]
+        folder, wanted, origin = FILES[corpus]
         own = files.data_folder()
         place = own / folder if own else f"the folder {folder} under $ATTN_DATA (not set)"
         raise AttnError(
-            f"corpus '{corpus}' is read from your own copy only and {file} is not there; put {', '.join(needed)} "
+            f"corpus '{corpus}' is read from your own copy only and {file} is not there; put {', '.join(wanted)} "
             f"(or with .gz) into {place}; they come from {origin}"
         )
     return path
@@ -55,10 +56,15 @@ def locate(corpus: str, file: str) -> Path:
 def stamps(corpus: str) -> dict[str, str] | None:
     """File -> size and time of change (the notes are too large for a checksum at each start); None if one is
     missing."""
-    paths = {file: _find(corpus, file) for file in FILES[corpus][1]}
+    paths = {file: locate(corpus, file) for file in FILES[corpus][1]}
     if None in paths.values():
         return None
     return {file: f"{path.stat().st_size} bytes, {path.stat().st_mtime_ns}" for file, path in paths.items()}
+
+
+def opened(path: Path):
+    """The file as text, unpacked if its name ends in .gz."""
+    return (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", newline="")
 
 
 def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> Iterator[pandas.DataFrame]:
@@ -70,7 +76,7 @@ def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()
     """
     done = 0
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", newline="") as file:
+        with opened(path) as file:
             first = file.readline()
             separator = "\t" if "\t" in first else ","
             names = [name.strip().lower() for name in next(csv.reader([first], delimiter=separator), [])]
@@ -130,7 +136,7 @@ def summaries(path: Path, wanted) -> dict[int, str]:
 
 def admission_list(path: Path) -> list[int]:
     """One HADM_ID a line; a first line without digits is a heading."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
+    with opened(path) as file:
         lines = pandas.Series([line.strip() for line in file], dtype=str)
     lines = lines[lines != ""]
     if len(lines) and not any(sign.isdigit() for sign in lines.iloc[0]):
@@ -142,9 +148,9 @@ def admission_list(path: Path) -> list[int]:
 
 def _diabetes() -> Prepared:
     """Discharge summaries of the authors' admission lists; label 1 = ICD-9 code 250.00 is among the diagnoses."""
-    codes = admission_codes(locate("diabetes", "DIAGNOSES_ICD.csv"))
+    codes = admission_codes(needed("diabetes", "DIAGNOSES_ICD.csv"))
     named = dict(zip(("train", "dev", "test"), LISTS, strict=True))
-    lists = {split: admission_list(locate("diabetes", file)) for split, file in named.items()}
+    lists = {split: admission_list(needed("diabetes", file)) for split, file in named.items()}
     everything = pandas.Series([admission for admissions in lists.values() for admission in admissions])
     if (twice := everything.duplicated()).any():
         raise AttnError(
@@ -160,7 +166,7 @@ def _anemia() -> Prepared:
     """Discharge summaries with acute (285.1, label 1) or chronic (285.2x, label 0) anemia among the diagnoses, not
     both; split at random, stratified, over the admissions in ascending order of HADM_ID."""
     labels = {}
-    for admission, codes in admission_codes(locate("anemia", "DIAGNOSES_ICD.csv")).items():
+    for admission, codes in admission_codes(needed("anemia", "DIAGNOSES_ICD.csv")).items():
         acute, chronic = "2851" in codes, any(code.startswith("2852") for code in codes)
         if acute != chronic:
             labels[admission] = int(acute)
@@ -173,7 +179,7 @@ def _anemia() -> Prepared:
 def _texts(corpus: str, labels: dict[int, int]) -> tuple[Texts, dict[int, int], dict]:
     """Admissions with a summary, ascending: (texts, HADM_ID -> row, statistics). doc_ids count the rows: the number of
     an admission is never stored."""
-    path = locate(corpus, "NOTEEVENTS.csv")
+    path = needed(corpus, "NOTEEVENTS.csv")
     found = summaries(path, labels)
     if not found:
         raise AttnError(f"{path} holds no discharge summary of the {len(labels)} admissions of corpus '{corpus}'")
@@ -186,7 +192,7 @@ def _texts(corpus: str, labels: dict[int, int]) -> tuple[Texts, dict[int, int], 
 def _adr() -> Prepared:
     """The authors' file adr_dataset.csv: text, label (1 = a reaction is mentioned) and, where it is there, exp_split
     (train, dev, test); without it stratified 80/20 (random_state 13020). dev: 15 % of train."""
-    path = locate("adr", "adr_dataset.csv")
+    path = needed("adr", "adr_dataset.csv")
     parts = list(records(path, ("text", "label"), optional=("exp_split",)))
     if not parts:
         raise AttnError(f"{path} holds no tweets")

@@ -116,29 +116,18 @@ def _20news() -> Prepared:
     rows = pandas.concat(tables, ignore_index=True)
     rows["row"] = np.arange(len(rows))
     first = len(tables[0])
-    parts = []
-    for part in (rows.iloc[:first], rows.iloc[first:]):
-        part = part.sort_values(["group", "doc_id"], kind="stable")
-        parts.append(part.iloc[_shuffled(len(part), 0)])
-    posts = pandas.concat(parts)
-    posts = posts.iloc[_shuffled(len(posts), 42)]
-    posts = pandas.concat([posts[posts["group"] == "rec.sport.baseball"], posts[posts["group"] == "rec.sport.hockey"]])
-    stripped = [text.strip_post(t) for t in posts["text"]]
-    written = np.array([bool(t.strip()) for t in stripped], dtype=bool)  # J&W drop empty texts before splitting
-    posts = posts[written]
-    lists = [text.clean_news(t) for t, keep in zip(stripped, written, strict=True) if keep]
+    shuffled = lambda table, seed: table.iloc[np.random.RandomState(seed).permutation(len(table))]
+    parts = [part.sort_values(["group", "doc_id"], kind="stable") for part in (rows.iloc[:first], rows.iloc[first:])]
+    posts = shuffled(pandas.concat([shuffled(part, 0) for part in parts]), 42)
+    posts = pandas.concat([posts[posts["group"] == f"rec.sport.{sport}"] for sport in ("baseball", "hockey")])
+    posts = posts.assign(text=posts["text"].map(text.strip_post))
+    posts = posts[posts["text"].str.strip() != ""]  # J&W drop empty texts before splitting
+    lists = [text.clean_news(t) for t in posts["text"]]
     labels = (posts["group"] == "rec.sport.hockey").to_numpy().astype(np.int64)
-    row = posts["row"].to_numpy()
     rest, test = drawn("20news", np.arange(len(lists)), 13478, labels, test_size=0.2)
     train, dev = drawn("20news", rest, 13478, labels[rest], test_size=0.2)
-    everything = Texts(lists, labels, row)
+    everything = Texts(lists, labels, posts["row"].to_numpy())
     return Prepared({"train": everything.take(train), "dev": everything.take(dev), "test": everything.take(test)})
-
-
-def _shuffled(n: int, seed: int) -> np.ndarray:
-    order = np.arange(n)
-    np.random.RandomState(seed).shuffle(order)
-    return order
 
 
 def _imdb() -> Prepared:

@@ -78,32 +78,26 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
     index = {word: i for i, word in enumerate(vocabulary) if i >= len(text.SPECIALS)}
     with open(path, "rb") as file:
         first = file.readline().split()
-        width = int(first[1]) if len(first) == 2 and first[1].isdigit() else len(first) - 1
+        heads = len(first) == 2 and first[1].isdigit()  # count and width
+        width = int(first[1]) if heads else len(first) - 1
         if width < 1:
             raise AttnError(f"{path}, line 1: no numbers; expected a word and its vector, or count and width")
         rows = np.zeros((len(vocabulary), width), dtype=np.float32)
-        file.seek(0)
-        for number, line in enumerate(file, start=1):
+        if not heads:
+            file.seek(0)
+        for number, line in enumerate(file, start=1 + heads):
             columns = line.split()
-            if number == 1 and len(columns) == 2:  # count and width
-                continue
             extra = columns[1:-width]  # further parts of a word with blanks
             if len(columns) < width + 1 or (extra and all(map(_is_number, extra))):
                 raise AttnError(f"{path}, line {number}: {max(len(columns) - 1, 0)} numbers, expected {width}")
             try:
-                word = b" ".join(columns[:-width]).decode()
-            except UnicodeDecodeError as error:
-                raise AttnError(f"{path}, line {number}: the word is not UTF-8") from error
-            row = index.pop(word, None)
-            if row is None:
-                continue
-            try:
-                values = np.array(columns[-width:], dtype=np.float64)
-            except ValueError as error:
-                raise AttnError(f"{path}, line {number}: '{word}' is not followed by {width} numbers") from error
-            if not np.isfinite(values).all():
-                raise AttnError(f"{path}, line {number}: the vector of '{word}' holds NaN or infinity")
-            rows[row] = values
+                row = index.pop(b" ".join(columns[:-width]).decode(), None)
+                if row is not None:
+                    rows[row] = np.array(columns[-width:], dtype=np.float64)
+            except ValueError as error:  # bytes that are not UTF-8 among them
+                raise AttnError(f"{path}, line {number}: no word with {width} numbers: {error}") from error
+            if row is not None and not np.isfinite(rows[row]).all():
+                raise AttnError(f"{path}, line {number}: the vector of '{vocabulary[row]}' holds NaN or infinity")
     return rows
 
 
