@@ -10,8 +10,8 @@ from tqdm import tqdm
 from attn_core import archive
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
+from attn_core.experiments.distance import against
 from attn_core.experiments.echo import MEASURES, echo, elsewhere
-from attn_core.experiments.variance import against
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import jsd_ragged
 from attn_core.runs import SEEDS, Run, compared_with

@@ -124,7 +124,7 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
     bias, the optimum's JSD, its ceiling, echo (share of words that alone give the decision), and a line to print.
     """
     from attn_core.experiments.adversarial import exact, expand
-    from attn_core.experiments.controls import ceiling
+    from attn_core.experiments.yardsticks import ceiling
     from attn_core.traces import positive_probability
 
     tokens, known, traces = sentence_traces(text)

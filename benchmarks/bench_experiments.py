@@ -9,11 +9,11 @@ from attn_core import fast
 from attn_core.experiments import document_table, summary_table
 from attn_core.experiments import draws as random
 from attn_core.experiments.bracket import sparse
-from attn_core.experiments.controls import controls
 from attn_core.experiments.correlation import correlation, kendall_ragged
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
+from attn_core.experiments.yardsticks import controls
 from attn_core.traces import Traces
 from tests import plain
 
@@ -78,7 +78,9 @@ def plainly(work: Callable) -> Callable:
     return fast.off()(work)
 
 
-def row(name: str, quick: float, plain_seconds: float | None = None, floor: float | None = None, note: str = "") -> dict:
+def row(
+    name: str, quick: float, plain_seconds: float | None = None, floor: float | None = None, note: str = ""
+) -> dict:
     """One line of the table."""
     return {
         "name": name,

@@ -16,8 +16,8 @@ from hypothesis.extra.numpy import arrays
 
 from attn_core.errors import AttnError
 from attn_core.experiments.adversarial import adversarial, controls, exact, expand
-from attn_core.experiments.controls import mirrored
 from attn_core.experiments.search import search
+from attn_core.experiments.yardsticks import mirrored
 from attn_core.measures import LN2, jsd, jsd_ragged
 from attn_core.traces import Traces
 

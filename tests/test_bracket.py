@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from test_pairs_experiments import KINDS, kinds, question
 
 from attn_core.errors import AttnError
-from attn_core.experiments import bracket, swaps
+from attn_core.experiments import bracket, yardsticks
 from attn_core.experiments.adversarial import adversarial
-from attn_core.experiments.controls import ceiling, controls, mirrored
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.search import search
+from attn_core.experiments.yardsticks import ceiling, controls, mirrored
 from attn_core.measures import jsd, jsd_point, jsd_ragged, tvd
 from attn_core.traces import probabilities
 
@@ -163,7 +163,7 @@ def test_climb_permutes_and_stays_within():
     for row, tokens, attention, _ in plain.documents(traces):
         weights[row, : tokens.stop - tokens.start] = attention
     before = weights.copy()
-    swaps.climb(traces, weights, rows, 0.1)
+    yardsticks.climb_outputs(traces, weights, rows, 0.1)
     np.testing.assert_array_equal(np.sort(weights), np.sort(before))
     real = np.arange(96) < traces.lengths[:, None]
     assert (weights[~real] == 0).all()
@@ -176,5 +176,5 @@ def test_climb_permutes_and_stays_within():
 def test_permutations_reach_the_mirror_where_the_output_does_not_matter():
     traces = toy_pairs((3, 9, 30, 120), seed=2)
     flat = replace(traces, readout=np.zeros_like(traces.readout))
-    jsd_found, _ = swaps.swapped(flat, 0.01, mirrored(flat))
+    jsd_found, _ = yardsticks.swapped(flat, 0.01, mirrored(flat))
     np.testing.assert_allclose(jsd_found, jsd_ragged(mirrored(flat), flat.attention, flat.offsets), atol=1e-12)

@@ -14,8 +14,7 @@ from hypothesis.extra.numpy import arrays
 from test_erasure import CLASSES, LENGTHS, every_toy
 
 from attn_core.experiments import draws as random
-from attn_core.experiments.dispersion import dispersion, slope
-from attn_core.experiments.erasure import RANKINGS, derived, document_table, summary_table
+from attn_core.experiments.erasure import RANKINGS, derived, dispersion, document_table, slope, summary_table
 from attn_core.experiments.removal import NEVER, removals
 from attn_core.experiments.single import (
     CHOICES,

@@ -23,7 +23,8 @@ EXPECTED = {
     "encoder": 'assert len(gated.traces) == 60 and np.isfinite(gated.traces.gradient).all() '
                'and gated.record["accuracy"] > 0.9\nprint("checked")',
     "checkpoint": """
-packed = theirs["rnn"](theirs["embed"](torch.as_tensor(texts.splits["test"].ids[:texts.splits["test"].offsets[1]]).long()))[0]
+first = texts.splits["test"].ids[:texts.splits["test"].offsets[1]]
+packed = theirs["rnn"](theirs["embed"](torch.as_tensor(first).long()))[0]
 score = theirs["att2"](theirs["att1"](packed).tanh())[1:-1].softmax(0)
 p = theirs["out"]((score * packed[1:-1]).sum(0)).sigmoid().item()
 assert len(table) == 60 and abs(p - traces.p[0]) < 1e-6 and table["jsd_exact@0.05"].notna().all()

@@ -10,7 +10,7 @@ from attn_core.runs import Run, obtain
 
 SMALL = (("n_dev", 40), ("n_test", 12), ("n_train", 200))
 LOOSE = {"search": 2e-3, "permutation": 2e-3, "tau_": 2e-2, "p_": 2e-2}
-"""By a name's part, what may differ: 500 steps of a search and swaps add up roundings, a near tie of two words may turn round."""
+"""By a name's part, what may differ: roundings add up in 500 steps of a search and in swaps, a near tie may turn."""
 
 
 def apart(first, second) -> dict[str, float]:

@@ -16,9 +16,9 @@ from attn_book import sentence
 from attn_core import archive, reader
 from attn_core.corpora.text import clean_sst
 from attn_core.experiments.adversarial import exact
-from attn_core.experiments.controls import ceiling
 from attn_core.experiments.echo import echo
 from attn_core.experiments.removal import NEVER, removals
+from attn_core.experiments.yardsticks import ceiling
 from attn_core.measures import jsd
 from attn_core.traces import positive_probability
 

@@ -31,7 +31,7 @@ def spread(i: int, count: int, size: float = 0.002) -> float:
 
 
 def beside_table(jsd: float, n: int = 200, seed: int = 0) -> pd.DataFrame:
-    """A table of `variance.against` whose JSD is constant: both classes and all four bins have n / 8 documents."""
+    """A table of `distance.against` whose JSD is constant: both classes and all four bins have n / 8 documents."""
     index = np.arange(n)
     return pd.DataFrame({
         "doc_id": index, "predicted": index % 2, "max_attention": (index // 2 % 4) / 4 + 0.1,

@@ -1,17 +1,17 @@
 """Can attention be quite different at the same output? Jain and Wallace 2019, section 4.2.2, and how different at most.
 
 search.py holds the authors' search, optimum.py the exact optimum of one logit, bracket.py bounds for more outputs,
-controls.py the yardsticks; here is their table.
+yardsticks.py what it must be held against; here is their table.
 """
 
 import numpy as np
 import pandas as pd
 
 from attn_core.experiments.bracket import lower, upper
-from attn_core.experiments.controls import controls
 from attn_core.experiments.optimum import exact, expand
 from attn_core.experiments.search import select
 from attn_core.experiments.tables import table
+from attn_core.experiments.yardsticks import controls
 from attn_core.traces import Traces, has_one_logit
 
 __all__ = ["adversarial", "controls", "exact", "expand", "lower", "select", "upper"]

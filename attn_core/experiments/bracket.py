@@ -1,7 +1,7 @@
 """Bounds of the largest JSD within epsilon where no exact optimum is known: text pairs, and three classes or more.
 
 Lower end: the best attention found that keeps the output, of the authors' search, all attentions on one token and
-mixtures of two. Upper end: the ceiling of controls.py; for affine decoders also `upper`. None of this is in Jain and
+mixtures of two. Upper end: the ceiling of yardsticks.py; for affine decoders also `upper`. None of this is in Jain and
 Wallace 2019.
 """
 

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from attn_core.experiments.tables import table
-from attn_core.traces import NUMBERS, Traces, probabilities, has_one_logit, one_logit, sigmoid, totals
+from attn_core.traces import NUMBERS, Traces, has_one_logit, one_logit, probabilities, sigmoid, totals
 
 MEASURES = ("echo", "locked", "flat_flips", "permutation_expected", "alone_near", "top_erased")
 

@@ -1,18 +1,18 @@
 """Serrano and Smith 2019 on traces: what erasing attention weights does to the decision.
 
-single.py erases one item, removal.py items in the order of a ranking, flips.py finds the smallest set, dispersion.py
-measures how different a document's items are; here are the tables the archive keeps.
+single.py erases one item, removal.py items in the order of a ranking, flips.py finds the smallest set; here are
+`dispersion` and the tables the archive keeps.
 """
 
 import numpy as np
 import pandas as pd
 
-from attn_core.experiments.dispersion import dispersion, slope
 from attn_core.experiments.echo import MEASURES, echo
-from attn_core.experiments.removal import NEVER, ORDERS, RANKINGS, curve, removals
+from attn_core.experiments.removal import NEVER, ORDERS, RANKINGS, as_classes, curve, removals
 from attn_core.experiments.single import CHOICES, RULES, single, two_by_two
-from attn_core.experiments.tables import identity
-from attn_core.traces import Traces
+from attn_core.experiments.tables import identity, table
+from attn_core.measures import slabs
+from attn_core.traces import Traces, totals
 
 __all__ = [
     "CHOICES", "NEVER", "ORDERS", "RANKINGS", "RULES", "curve", "derived", "dispersion", "document_table", "removals",
@@ -35,6 +35,47 @@ FRACTION_BINS = np.linspace(0, 1, 41)
 NEAR, SMALL_GAP = 0.05, 0.4
 """A JS difference called near 0 (7 % of ln 2), and the weight gap up to which the paper is reported to find most so."""
 
+NUMBERS = 1 << 21
+"""Contributions held at once; bounds memory."""
+
+
+def dispersion(traces: Traces) -> pd.DataFrame:
+    """How different a document's items are to the decoder, between 0 (all alike) and 1, one row each.
+
+    Not in Serrano and Smith 2019; specification, section 8.3. Erasing item t changes the logits by exactly
+    -alpha_t (c_t - s_t), s_t the weighted mean of the others' contributions: where an encoder makes all contributions
+    alike, even a large weight does nothing.
+
+    Columns dispersion_weighted = sum_t a_t |c_t - m|^2 / sum_t a_t |c_t|^2 with a = attention and m = sum_t a_t c_t;
+    dispersion = the same with a = 1/n. Contributions are centred over the classes first, since a constant added to all
+    logits changes no output; the scale of the decoder cancels. NaN where n = 1 or all contributions are 0.
+    """
+    as_classes(traces)
+    found = np.full((2, len(traces)), np.nan)
+    for start, stop in slabs(traces.offsets, max(1, NUMBERS // traces.classes)):
+        tokens = slice(traces.offsets[start], traces.offsets[stop])
+        offsets, lengths = traces.offsets[start : stop + 1] - traces.offsets[start], traces.lengths[start:stop]
+        value = traces.contribution[tokens].astype(np.float64)
+        if traces.classes > 1:
+            value -= value.mean(axis=1, keepdims=True)
+        for row, weight in enumerate((traces.attention[tokens], np.repeat(1.0 / lengths, lengths))):
+            mean = np.add.reduceat(weight[:, None] * value, offsets[:-1], axis=0)  # (D, K)
+            size = totals(weight * (value**2).sum(axis=1), offsets)
+            apart = totals(weight * ((value - np.repeat(mean, lengths, axis=0)) ** 2).sum(axis=1), offsets)
+            defined = (lengths > 1) & (size > 0)
+            found[row, start:stop] = np.where(defined, apart / np.where(size > 0, size, 1.0), np.nan)
+    return table(traces, dispersion_weighted=found[0], dispersion=found[1])
+
+
+def slope(x: np.ndarray, y: np.ndarray) -> float:
+    """Least-squares slope of y on x over the pairs where both are known; NaN for fewer than three or constant x."""
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    known = ~(np.isnan(x) | np.isnan(y))
+    if known.sum() < 3 or np.ptp(x[known]) == 0:
+        return np.nan
+    x, y = x[known] - x[known].mean(), y[known] - y[known].mean()
+    return float((x * y).sum() / (x * x).sum())
+
 
 def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
     """Every statistic of this paper at default parameters, one row per document.
@@ -49,10 +90,10 @@ def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
     kept = [f"{kind}_{name}" for name in RANKINGS for kind in ("removed", "mass", "zero")]
     parts = [single(traces, seed), gone[kept].assign(removed_random_mean=mean), dispersion(traces), echo(traces)]
     parts = [part.drop(columns=list(identity(traces)), errors="ignore") for part in parts]
-    table = pd.concat([pd.DataFrame(identity(traces)), *parts], axis=1)
-    table.insert(4, "p", traces.p)
-    table.insert(5, "max_attention", traces.max_attention)
-    return table
+    documents = pd.concat([pd.DataFrame(identity(traces)), *parts], axis=1)
+    documents.insert(4, "p", traces.p)
+    documents.insert(5, "max_attention", traces.max_attention)
+    return documents
 
 
 def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
@@ -117,9 +158,9 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     gap = derived(documents)["gap"]
     rows.append(("slope_gap", "all", "value", slope(documents["dispersion_weighted"], gap)))
     rows.append(("slope_gap_unweighted", "all", "value", slope(documents["dispersion"], gap)))
-    table = pd.DataFrame(rows, columns=["statistic", "bin", "measure", "value"])
-    table.insert(1, "predicted", "all")
-    return table
+    found = pd.DataFrame(rows, columns=["statistic", "bin", "measure", "value"])
+    found.insert(1, "predicted", "all")
+    return found
 
 
 def described(values: pd.Series | np.ndarray) -> list[tuple[str, float]]:

@@ -2,8 +2,8 @@
 
 No autograd: with the attention constant, dp/dh_t = attention_t * direction, one vector per text, and every encoder's
 first layer is a fixed matrix W, so <e_t, dp/de_t> = <W e_t, delta_t> with delta the gradient at W e_t. The products
-W e_t are the tables of `attn_core.fast.states`; the input-sized backward product is never formed. Results are signed (the
-paper takes the absolute value). Shapes: attention (L, B), slope (B, K) = dp / dlogits, result (L, B).
+W e_t are the tables of `fast.states`; the input-sized backward product is never formed. Results are signed (the paper
+takes the absolute value). Shapes: attention (L, B), slope (B, K) = dp / dlogits, result (L, B).
 """
 
 import torch

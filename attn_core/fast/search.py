@@ -5,6 +5,7 @@ hidden layer of text pairs is written with sigmoids, tanh(x) = 1 - 2 sigmoid(-2 
 fast: the factors go into query, contributions, readout and bias, so a step has no more operations.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,34 +45,33 @@ def search(
     progress: bool | None = None,
 ) -> np.ndarray:
     """Weights (k, T) float64 from starting log-weights (k, T); arguments and loss as in `experiments.search.search`."""
-    mixing = Mixing(len(starts), diversity, objective)
+    mixing, found = Mixing(len(starts), diversity, objective), np.empty(starts.shape)
+    several = not has_one_logit(traces)
+    lanes, limits = LANES, (BLOCK,)
+    if several:
+        lanes, limits = FEW_LANES, (NUMBERS // traces.contribution.shape[1], MULTIPLE, FEW_LANES)
     size = len(traces.score) * steps
     shown = len(starts) * size > LONG if progress is None else progress
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    with tqdm(total=size, unit=" token steps", unit_scale=True, desc="search", disable=not shown) as bar:
-        try:
-            run = search_one_logit if has_one_logit(traces) else search_outputs
-            return run(traces, starts, mixing, penalty, margin, steps, lr, bar)
-        finally:
-            torch.set_num_threads(threads)
-
-
-def search_one_logit(traces: Traces, starts, mixing, penalty, margin, steps, lr, bar) -> np.ndarray:
-    """`search` for traces of one logit (or two as their difference): weights (k, T) float64 from starts (k, T)."""
-    s, bias = one_logit(traces)
-    p = sigmoid(totals(traces.attention * s, traces.offsets) + bias)
-    found = np.empty(starts.shape)
-    for documents, length in blocks(traces.lengths, BLOCK):
-        rows = np.pad(documents, (0, -len(documents) % LANES), mode="edge")  # (B,)
-        arrays = [
-            pad(values, traces, rows, length, fill).swapaxes(-1, -2)  # (..., L, B)
-            for values, fill in ((starts, -np.inf), (traces.attention, 0), (traces.score, 0), (s, 0))
-        ]
-        real = np.arange(length) < traces.lengths[documents, None]  # (documents, L)
-        tokens = (traces.offsets[documents, None] + np.arange(length))[real]
-        weights = descend_one_logit(mixing, *arrays, bias, p[rows], penalty, margin, steps, lr, bar, len(tokens))
-        found[:, tokens] = weights.swapaxes(-1, -2)[:, : len(documents)][:, real]
+    try:
+        bar = tqdm(total=size, unit=" token steps", unit_scale=True, desc="search", disable=not shown)
+        with bar, torch.no_grad():
+            for documents, length in blocks(traces.lengths, *limits):
+                rows = np.pad(documents, (0, -len(documents) % lanes), mode="edge")  # (B,)
+                held = Buffers(mixing, traces, starts, rows, length, 2 if several else 1)
+                put_gradient = (several_outputs if several else one_output)(traces, rows, length, held, penalty, margin)
+                real = np.arange(length) < traces.lengths[documents, None]  # (documents, L)
+                tokens = (traces.offsets[documents, None] + np.arange(length))[real]
+                optimiser = torch.optim.Adam([held.log_weights], lr=lr, amsgrad=True, fused=True)
+                for _ in range(steps):
+                    held.put_slopes(mixing)
+                    put_gradient()
+                    optimiser.step()
+                    bar.update(len(tokens))
+                found[:, tokens] = held.final()[:, : len(documents)][:, real]
+    finally:
+        torch.set_num_threads(threads)
     return found
 
 
@@ -103,17 +103,22 @@ class Mixing:
                 self.combine[i, -1] = 1.0  # -(l_i - ln attention)
 
 
-class Buffers:
-    """What a descent of one block keeps: log-weights, weights and slopes, in place; tokens along `axis` of start.
+def tensor(values: np.ndarray) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
 
-    start has k first; at padding it is -inf, attention and score are 0 there.
+
+class Buffers:
+    """What the search of a block keeps, in place: log-weights, weights and slopes, (k, B, L), or (k, L, B) for axis 1.
+
+    axis: of the tokens. At padding log-weights are -inf, attention and score are 0.
     """
 
-    def __init__(self, mixing: Mixing, start, attention, score, axis: int) -> None:
-        def tensor(values):
-            return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
-
-        k, self.logs, size = mixing.k, mixing.logs, attention.size
+    def __init__(self, mixing: Mixing, traces: Traces, starts: np.ndarray, rows: np.ndarray, length: int, axis: int):
+        start, attention, score = (
+            np.moveaxis(pad(values, traces, rows, length, fill), -1, axis - 3)
+            for values, fill in ((starts, -np.inf), (traces.attention, 0), (traces.score, 0))
+        )
+        k, self.logs, self.axis, size = mixing.k, mixing.logs, axis, attention.size
         self.real = tensor(start[0]) > -torch.inf
         self.mixed = torch.empty(self.logs + k + 1, size)  # logarithms, log-weights, scores
         self.mixed[-1] = tensor(score).reshape(-1)
@@ -129,40 +134,51 @@ class Buffers:
         self.slope_of = self.slope.view(start.shape)
 
     def put_slopes(self, mixing: Mixing) -> None:
-        """slope_of = gradient of the divergences with respect to the weights a."""
+        """a = the weights of the log-weights; slope_of = gradient of the divergences with respect to a."""
+        torch.softmax(self.log_weights, self.axis, out=self.a)
         torch.mm(mixing.sums, self.weights, out=self.mixed[: self.logs])
         self.mixed[: self.logs].log_()
         torch.mm(mixing.combine, self.mixed, out=self.slope)
 
-    def final(self, axis: int) -> np.ndarray:
-        """The weights of the log-weights, float64."""
-        return torch.softmax(self.log_weights.double().masked_fill(~self.real, -torch.inf), axis).numpy()
+    def final(self) -> np.ndarray:
+        """The weights (k, B, L) of the log-weights, float64."""
+        weights = torch.softmax(self.log_weights.double().masked_fill(~self.real, -torch.inf), self.axis).numpy()
+        return weights if self.axis == 2 else weights.swapaxes(-1, -2)
 
 
-def descend_one_logit(
-    mixing, start, attention, score, s, bias, p, penalty, margin, steps, lr, bar, tokens
-) -> np.ndarray:
-    """Final weights (k, L, B) of a block, float64; at padding start (k, L, B) is -inf and the others (L, B) are 0."""
-    s, p = (torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32)) for values in (s, p))
-    held = Buffers(mixing, start, attention, score, axis=1)
-    log_weights, a, slope_of = held.log_weights, held.a, held.slope_of
-    product = torch.empty(2, *start.shape)
-    optimiser = torch.optim.Adam([log_weights], lr=lr, amsgrad=True, fused=True)
-    with torch.no_grad():
-        for _ in range(steps):
-            torch.softmax(log_weights, 1, out=a)
-            held.put_slopes(mixing)
-            torch.mul(a, s, out=product[0])
-            torch.mul(a, slope_of, out=product[1])
-            z, mean = product.sum(2, keepdim=True)  # sum a s and sum a slope, each (k, 1, B)
-            output = torch.sigmoid(z + bias)
-            outside = torch.nn.functional.hardshrink(output - p, margin).sign_()
-            pull = outside.mul_(output - output.square()).mul_(penalty)  # d(penalty)/dz
-            mean.addcmul_(pull, z)
-            torch.addcmul(slope_of, pull, s, out=log_weights.grad).sub_(mean).mul_(a)
-            optimiser.step()
-            bar.update(tokens)
-    return held.final(axis=1)
+def one_output(traces: Traces, rows: np.ndarray, length: int, held: Buffers, penalty: float, margin: float) -> Callable:
+    """What puts the gradient of the loss into held.log_weights, for one logit or two as their difference."""
+    s, bias = one_logit(traces)
+    p = tensor(sigmoid(totals(traces.attention * s, traces.offsets) + bias)[rows])  # (B,)
+    s = tensor(pad(s, traces, rows, length, 0).swapaxes(-1, -2))  # (L, B)
+    product = torch.empty(2, *held.a.shape)
+
+    def put_gradient() -> None:
+        torch.mul(held.a, s, out=product[0])
+        torch.mul(held.a, held.slope_of, out=product[1])
+        z, mean = product.sum(2, keepdim=True)  # sum a s and sum a slope, each (k, 1, B)
+        output = torch.sigmoid(z + bias)
+        outside = torch.nn.functional.hardshrink(output - p, margin).sign_()
+        pull = outside.mul_(output - output.square()).mul_(penalty)  # d(penalty)/dz
+        mean.addcmul_(pull, z)
+        torch.addcmul(held.slope_of, pull, s, out=held.log_weights.grad).sub_(mean).mul_(held.a)
+
+    return put_gradient
+
+
+def several_outputs(
+    traces: Traces, rows: np.ndarray, length: int, held: Buffers, penalty: float, margin: float
+) -> Callable:
+    """The same for text pairs and for three classes or more."""
+    outputs = decoder(traces, rows, length)
+
+    def put_gradient() -> None:
+        pull = outputs.pull(held.a.transpose(0, 1), penalty, margin).transpose(0, 1)  # (k, B, L)
+        torch.add(held.slope_of, pull, out=held.log_weights.grad)
+        torch.mul(held.a, held.log_weights.grad, out=held.slope_of)
+        held.log_weights.grad.sub_(held.slope_of.sum(2, keepdim=True)).mul_(held.a)
+
+    return put_gradient
 
 
 @dataclass(frozen=True)
@@ -231,39 +247,3 @@ def filled(values: np.ndarray, shape: tuple[int, ...], fill: float = 0.0):
     found = torch.full(shape, fill, dtype=torch.float32)
     found[tuple(slice(size) for size in values.shape)] = torch.from_numpy(np.ascontiguousarray(values, np.float32))
     return found
-
-
-def search_outputs(traces: Traces, starts, mixing, penalty, margin, steps, lr, bar) -> np.ndarray:
-    """search.search for traces of several outputs: weights (k, T) float64 from starts (k, T)."""
-    found = np.empty(starts.shape)
-    for documents, length in blocks(traces.lengths, NUMBERS // traces.contribution.shape[1], MULTIPLE, FEW_LANES):
-        rows = np.pad(documents, (0, -len(documents) % FEW_LANES), mode="edge")  # (B,)
-        arrays = [
-            pad(values, traces, rows, length, fill)
-            for values, fill in ((starts, -np.inf), (traces.attention, 0), (traces.score, 0))
-        ]
-        real = np.arange(length) < traces.lengths[documents, None]  # (documents, L)
-        tokens = (traces.offsets[documents, None] + np.arange(length))[real]
-        weights = descend_outputs(mixing, *arrays, decoder(traces, rows, length), penalty, margin, steps, lr, bar, len(tokens))
-        found[:, tokens] = weights[:, : len(documents)][:, real]
-    return found
-
-
-def descend_outputs(
-    mixing, start, attention, score, outputs: Decoder, penalty, margin, steps, lr, bar, tokens
-) -> np.ndarray:
-    """Final weights (k, B, L) of a block, float64; at padding start (k, B, L) is -inf, attention and score are 0."""
-    held = Buffers(mixing, start, attention, score, axis=2)
-    optimiser = torch.optim.Adam([held.log_weights], lr=lr, amsgrad=True, fused=True)
-    with torch.no_grad():
-        for _ in range(steps):
-            torch.softmax(held.log_weights, 2, out=held.a)
-            held.put_slopes(mixing)
-            pull = outputs.pull(held.a.transpose(0, 1), penalty, margin).transpose(0, 1)  # (k, B, L)
-            torch.add(held.slope_of, pull, out=held.log_weights.grad)
-            torch.mul(held.a, held.log_weights.grad, out=held.slope_of)
-            mean = held.slope_of.sum(2, keepdim=True)
-            held.log_weights.grad.sub_(mean).mul_(held.a)
-            optimiser.step()
-            bar.update(tokens)
-    return held.final(axis=2)

@@ -55,7 +55,7 @@ class Classifier(nn.Module):
 
 
 def output_slope(logits: Tensor) -> Tensor:
-    """dp / dlogits (B, K): p of class 1 for one logit, of the predicted class for more; p (1 - p) without cancellation."""
+    """dp / dlogits (B, K), p of class 1 for one logit, of the predicted class for more; p (1 - p) keeps its digits."""
     if logits.shape[1] == 1:
         return logits.sigmoid() * (-logits).sigmoid()
     p = logits.softmax(1)

@@ -14,7 +14,7 @@ import pandas as pd
 from attn_core import archive, index
 from attn_core.baselines import weakness
 from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.experiments import attention_bin, frontier, variance
+from attn_core.experiments import attention_bin, distance
 from attn_core.experiments.guides import SOURCES, guides_of
 from attn_core.experiments.search import search
 from attn_core.index import HEADLINE_SEEDS, documents, numbers
@@ -240,7 +240,7 @@ def best_of(far: pd.DataFrame) -> float:
 
 
 def seed_tables(corpus: str) -> dict[int, pd.DataFrame]:
-    """seed -> its table of `experiments.variance.against` beside the base of seed 10."""
+    """seed -> its table of `experiments.distance.against` beside the base of seed 10."""
     store, rows = archive.archive_folder(), classifiers(corpus)
     tables = {row.seed: archive.read(store, row.key).against for row in rows.itertuples() if row.seed != SEEDS[0]}
     return {seed: table for seed, table in tables.items() if table is not None}
@@ -248,7 +248,7 @@ def seed_tables(corpus: str) -> dict[int, pd.DataFrame]:
 
 @lru_cache(maxsize=None)
 def searched(corpus: str) -> pd.DataFrame | None:
-    """The per-document search (`frontier.searched`) on the traces of the base of seed 10; None without these.
+    """The per-document search (`distance.searched`) on the traces of the base of seed 10; None without these.
 
     Made once and kept in the cache; not to be changed in place.
     """
@@ -258,7 +258,7 @@ def searched(corpus: str) -> pd.DataFrame | None:
 
     def make() -> pd.DataFrame:
         traces = archive.read(archive.archive_folder(), keys[0]).traces
-        return frontier.searched(traces, search(traces))
+        return distance.searched(traces, search(traces))
 
     return index.kept(f"searched-{keys[0]}", sources[0], make) if any(sources) else None
 
@@ -307,7 +307,7 @@ def of_classifiers(corpora: list[str]) -> pd.DataFrame:
         if "imdb" in gap:
             found["f1_gap_imdb_minus"] = gap["imdb"].sub(gap, level="seed")
         for name, rows in (("seeds", base), ("uniform", flat)) if chosen == "dev" else ():
-            found |= {f"jsd_{name}": rows["jsd"], f"tvd_halved_{name}": frontier.HALVED * rows["tvd"]}
+            found |= {f"jsd_{name}": rows["jsd"], f"tvd_halved_{name}": distance.HALVED * rows["tvd"]}
         parts += [values.rename("value").reset_index().assign(selection=chosen, measure=name)
                   for name, values in found.items()]  # fmt: skip
     return pd.concat(parts)
@@ -337,14 +337,14 @@ def of_curves(corpus: str, curves: pd.DataFrame) -> pd.DataFrame:
     less = best["base_seed"].map(base.set_index("seed")["f1_1"]) - best["f1_1"]
     rows = [("f1_of_adversary", *pair) for pair in zip(best["seed"], less, strict=True)]
     for seed, curve in curves.groupby("seed", sort=False):
-        found = {f"curve_at_{jsd:g}": frontier.tvd_at(curve["jsd"], curve["tvd"], jsd) for jsd in READ_AT}
+        found = {f"curve_at_{jsd:g}": distance.tvd_at(curve["jsd"], curve["tvd"], jsd) for jsd in READ_AT}
         for name, points in beside.items():
             if points is not None:
-                line = frontier.tvd_at(curve["jsd"], curve["tvd"], points["jsd"].mean())
+                line = distance.tvd_at(curve["jsd"], curve["tvd"], points["jsd"].mean())
                 found[f"{name}_off_curve"] = points["tvd"].mean() - line
         left = curve.loc[curve["divergence"] > 0, "tvd"].head(1)  # the smallest divergence above 0
         found["seeds_off_curve"] = base["tvd"].mean() - left.mean()
-        rows += [(name, seed, frontier.HALVED * value) for name, value in found.items()]
+        rows += [(name, seed, distance.HALVED * value) for name, value in found.items()]
     return pd.DataFrame(rows, columns=["measure", "seed", "value"]).assign(corpus=corpus)
 
 
@@ -367,14 +367,14 @@ def noted(rule, scores: pd.DataFrame, rows: pd.DataFrame) -> dict:
 
 
 DOCUMENTS = {"jsd_of_seeds": "median", "jsd_of_search": "two", "tvd_halved_of_search": "tvd"}
-"""What is asked of documents -> column of `variance.per_instance` or `frontier.searched`."""
+"""What is asked of documents -> column of `distance.per_instance` or `distance.searched`."""
 
 
 def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
     """Medians in bins of Figure 3 and the search's means in Figure 5, with bootstrap intervals over documents: notes by
     rule."""
     tables, found = list(seed_tables(corpus).values()), {}
-    known = {"seeds": variance.per_instance(tables) if tables else None, "search": searched(corpus)}
+    known = {"seeds": distance.per_instance(tables) if tables else None, "search": searched(corpus)}
     for rule in rules.itertuples():
         of, whole = rule.measure_ours.rpartition("_")[2], rule.item == "Figure 5"
         rows = known[of]
@@ -384,7 +384,7 @@ def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
         rows = rows if rule.bin == "all" else rows[attention_bin(rows["max_attention"]) == rule.bin]
         column = DOCUMENTS[rule.measure_ours]
         column = "jsd" if whole and column == "two" else column
-        values = rows[column].dropna().to_numpy(np.float64) * (frontier.HALVED if column == "tvd" else 1)
+        values = rows[column].dropna().to_numpy(np.float64) * (distance.HALVED if column == "tvd" else 1)
         if len(values):
             middle = np.mean if whole else np.median
             low, high = bootstrap_interval(values, statistic=middle)

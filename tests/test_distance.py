@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import plain_variance
+import plain_distance
 import pytest
 from conftest import toy_traces
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_core.errors import AttnError
-from attn_core.experiments import variance
+from attn_core.experiments import distance
+from attn_core.experiments.optimum import exact
+from attn_core.experiments.search import search
 from attn_core.measures import LN2
 
 COLUMNS = ["doc_id", "predicted", "max_attention", "jsd", "tvd", "overlap"]
@@ -26,8 +28,8 @@ def test_equals_the_loop(classes):
     ties[8:13] = 0.0
     base = replace(base, score=ties)
     for top in (1, 3, 5):
-        table = variance.against(base, other, top)
-        expected = pd.DataFrame(plain_variance.against(base, other, top), columns=COLUMNS)
+        table = distance.against(base, other, top)
+        expected = pd.DataFrame(plain_distance.against(base, other, top), columns=COLUMNS)
         assert list(table.columns) == COLUMNS
         np.testing.assert_allclose(table.to_numpy(float), expected.to_numpy(float), atol=1e-12)
 
@@ -35,22 +37,22 @@ def test_equals_the_loop(classes):
 @given(lengths, st.integers(0, 99))
 def test_bounds_and_order(sizes, seed):
     base, other = toy_traces(sizes, seed), toy_traces(sizes, seed + 100)
-    table = variance.against(base, other)
+    table = distance.against(base, other)
     assert table["jsd"].between(0, LN2 + 1e-12).all() and table["tvd"].between(0, 1).all()
     assert table["overlap"].between(0, 1 + 1e-12).all() and list(table["doc_id"]) == list(base.doc_id)
     order = np.random.default_rng(seed).permutation(len(sizes))
-    shuffled = variance.against(base, other.take(order))  # the other's order does not matter, the base's is kept
+    shuffled = distance.against(base, other.take(order))  # the other's order does not matter, the base's is kept
     pd.testing.assert_frame_equal(table, shuffled)
-    again = variance.against(base.take(order), other).set_index("doc_id").loc[base.doc_id].reset_index()
+    again = distance.against(base.take(order), other).set_index("doc_id").loc[base.doc_id].reset_index()
     np.testing.assert_allclose(again.to_numpy(float), table.to_numpy(float), atol=1e-12)
-    turned = variance.against(other, base)
+    turned = distance.against(other, base)
     np.testing.assert_allclose(turned[["jsd", "tvd", "overlap"]], table[["jsd", "tvd", "overlap"]], atol=1e-12)
 
 
 @given(lengths, st.integers(0, 99))
 def test_nothing_lies_away_from_itself(sizes, seed):
     base = toy_traces(sizes, seed)
-    table = variance.against(base, base)
+    table = distance.against(base, base)
     assert (table["jsd"] < 1e-12).all() and (table["tvd"] == 0).all()
     np.testing.assert_allclose(table["overlap"], 1.0)
 
@@ -67,44 +69,76 @@ def test_tokens_without_weight_change_nothing(n, extra, seed):
             gradient=None, leave_one_out=None,
         )  # fmt: skip
 
-    plain, filled = variance.against(base, other, top=1), variance.against(padded(base), padded(other), top=1)
+    plain, filled = distance.against(base, other, top=1), distance.against(padded(base), padded(other), top=1)
     np.testing.assert_allclose(plain.to_numpy(float), filled.to_numpy(float), atol=1e-12)
 
 
 def test_uniform_weights_overlap_by_chance():
     base, other = toy_traces((10,), 3), toy_traces((10,), 4)
     uniform = replace(other, score=np.zeros(10, np.float32))
-    assert variance.against(base, uniform, top=5)["overlap"].iloc[0] == pytest.approx(0.5)
-    assert variance.against(base, uniform, top=1)["overlap"].iloc[0] == pytest.approx(0.1)
+    assert distance.against(base, uniform, top=5)["overlap"].iloc[0] == pytest.approx(0.5)
+    assert distance.against(base, uniform, top=1)["overlap"].iloc[0] == pytest.approx(0.1)
 
 
 def test_only_documents_of_both():
     base, other = toy_traces((2, 3, 4), 1, doc_ids=[7, 8, 9]), toy_traces((4, 2, 6), 1, doc_ids=[9, 7, 1])
-    assert list(variance.against(base, other)["doc_id"]) == [7, 9]
+    assert list(distance.against(base, other)["doc_id"]) == [7, 9]
 
 
 def test_bad_input_is_named():
     base = toy_traces((2, 3), doc_ids=[1, 2])
     with pytest.raises(AttnError, match="document 2 has 3 tokens in the base and 5"):
-        variance.against(base, toy_traces((2, 5), doc_ids=[1, 2]))
+        distance.against(base, toy_traces((2, 5), doc_ids=[1, 2]))
     with pytest.raises(AttnError, match="share no document"):
-        variance.against(base, toy_traces((2, 3), doc_ids=[5, 6]))
+        distance.against(base, toy_traces((2, 3), doc_ids=[5, 6]))
     with pytest.raises(AttnError, match="occurs twice"):
-        variance.against(base, toy_traces((2, 3), doc_ids=[1, 1]))
+        distance.against(base, toy_traces((2, 3), doc_ids=[1, 1]))
     with pytest.raises(AttnError, match="top must be at least 1"):
-        variance.against(base, base, top=0)
+        distance.against(base, base, top=0)
     with pytest.raises(AttnError, match="nothing to compare"):
-        variance.per_instance([])
+        distance.per_instance([])
 
 
 def test_median_mean_and_maximum_over_seeds():
     base = toy_traces((3, 4, 5, 6), 1)
-    tables = [variance.against(base, toy_traces((3, 4, 5, 6), seed)) for seed in (2, 3, 4)]
+    tables = [distance.against(base, toy_traces((3, 4, 5, 6), seed)) for seed in (2, 3, 4)]
     tables[1] = tables[1].iloc[[3, 0, 1]]  # one lacks a document and has another order
-    found = variance.per_instance(tables).set_index("doc_id")
+    found = distance.per_instance(tables).set_index("doc_id")
     assert sorted(found.index) == [0, 1, 3] and (found["n_tables"] == 3).all()
     for doc_id in found.index:
         values = [table.set_index("doc_id").loc[doc_id, "jsd"] for table in tables]
         expected = [np.median(values), np.mean(values), max(values)]
         np.testing.assert_allclose(found.loc[doc_id, ["median", "mean", "max"]].astype(float), expected)
         assert found.loc[doc_id, "max_attention"] == pytest.approx(base.max_attention[doc_id])
+
+
+# The search's point and curves read off
+
+
+def test_searched_equals_the_loop_and_stays_below_the_optimum():
+    traces = toy_traces((2, 3, 5, 5, 8), 2)
+    weights = search(traces, steps=60)
+    found = distance.searched(traces, weights)
+    expected = np.array(plain_distance.searched(traces, weights))
+    np.testing.assert_allclose(found[["jsd", "tvd", "two", "five"]].to_numpy(), expected, atol=1e-12)
+    best = exact(traces, 0.05)["jsd_exact"]
+    assert (found["best@0.05"] <= best + 1e-9).all() and (found["best@0.01"] <= found["best@0.05"]).all()
+
+
+def test_reading_off_a_curve():
+    assert distance.tvd_at([0.1, 0.3, 0.5], [0.0, 0.2, 0.3], 0.2) == pytest.approx(0.1)
+    assert distance.tvd_at([0.1, 0.3, 0.5], [0.0, 0.2, 0.3], 0.5) == pytest.approx(0.3)
+    assert np.isnan(distance.tvd_at([0.1, 0.3, 0.5], [0.0, 0.2, 0.3], 0.6))
+    assert distance.tvd_at([0.1, 0.5, 0.1], [0.0, 0.4, 0.2], 0.3) == pytest.approx((0.2 + 0.3) / 2), (
+        "passes twice: the mean"
+    )
+    assert distance.tvd_at([0.2], [0.7], 0.2) == 0.7 and np.isnan(distance.tvd_at([0.2], [0.7], 0.3))
+
+
+@given(st.integers(0, 200))
+def test_reading_off_equals_the_loop(seed):
+    jsd, tvd = np.random.default_rng(seed).random((2, 6))
+    for at in (0.2, 0.5, 0.8):
+        expected = plain_distance.tvd_at(jsd, tvd, at)
+        found = distance.tvd_at(jsd, tvd, at)
+        assert found == pytest.approx(np.nan if expected is None else expected, nan_ok=True)
