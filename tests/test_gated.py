@@ -164,8 +164,9 @@ def test_an_absent_file_says_what_to_put_where(corpus, folder, tmp_path, monkeyp
     monkeypatch.setenv("ATTN_DATA", str(tmp_path)) if folder else monkeypatch.delenv("ATTN_DATA", raising=False)
     with pytest.raises(AttnError) as caught:
         encode(corpus)
-    message, (name, files, _) = one_line(caught), gated.FILES[corpus]
-    assert all(file in message for file in files) and (str(tmp_path / name) if folder else "$ATTN_DATA") in message
+    message, entry = one_line(caught), catalogue.corpus(corpus)
+    place = str(tmp_path / entry.folder) if folder else "$ATTN_DATA"
+    assert all(file in message for file in entry.own) and place in message and entry.origin in message
     with pytest.raises(AttnError, match="is made from your own files and has no tables; use encode"):
         read(corpus, "train")
 
@@ -265,4 +266,4 @@ def test_changed_files_make_new_arrays_and_absent_ones_leave_the_cache(mine, mon
 
 
 def test_private_sets_say_so():
-    assert {name for name, entry in catalogue.CATALOGUE.items() if entry.private} == set(gated.FILES)
+    assert {name for name, entry in catalogue.CATALOGUE.items() if entry.own} == set(gated.PREPARE)

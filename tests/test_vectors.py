@@ -83,9 +83,9 @@ QUICK = {**PARAMETERS, "epochs": 2, "bucket": 500, "sample": 0}
 
 
 def test_training_repeats_bit_by_bit_and_its_fingerprint_sees_texts_and_parameters(capsys):
-    words, rows, fingerprint, seconds = module.train(TEXTS, QUICK)
+    words, rows, fingerprint = module.train(TEXTS, QUICK)
     again = module.train(TEXTS, QUICK)
-    assert words == again[0] and np.array_equal(rows, again[1]) and fingerprint == again[2] and seconds > 0
+    assert words == again[0] and np.array_equal(rows, again[1]) and fingerprint == again[2]
     assert set(words) == {"good", "fine", "film", "bad", "poor", "once"}  # "rare" is below min_count
     assert rows.shape == (6, WIDTH) and rows.dtype == np.float32 and np.isfinite(rows).all() and rows.any(axis=1).all()
     assert module.train(TEXTS[1:], QUICK)[2] != fingerprint != module.train(TEXTS, {**QUICK, "window": 4})[2]
@@ -190,9 +190,9 @@ def test_own_vectors_have_unit_rows_and_repeat_bit_by_bit(reviews, capsys):
     assert norms[1] == pytest.approx(1) and norms[4:] == pytest.approx(np.ones(len(rows) - 4))  # <unk> has a vector
     assert not rows[[PAD, START, END]].any() and "rare" not in data.vocabulary
     assert "word vectors: 100%" in capsys.readouterr().err
-    words, again, _, seconds = module.train_own(data, module.own_parameters(data))
+    words, again, _ = module.train_own(data, module.own_parameters(data))
     index = [words.index(word) for word in data.vocabulary[4:]]
-    assert np.array_equal(again[index], rows[4:]) and seconds > 0
+    assert np.array_equal(again[index], rows[4:])
     reordered, same = vectors("yelp-200", (*SPECIALS, "unheard", "good"))
     assert same == fingerprint and not reordered[4].any()
     assert np.array_equal(reordered[5], rows[data.vocabulary.index("good")])
@@ -260,9 +260,9 @@ def test_vectors_by_counting_span_the_plain_table():
     rng = np.random.default_rng(1)
     texts = [list(rng.choice(list("abcdefghijkl"), 30)) for _ in range(20)]
     parameters = module.COUNTED | {"vector_size": 11, "min_count": 3, "passes": 7}
-    words, rows, fingerprint, seconds = module.count(texts, parameters)
+    words, rows, fingerprint = module.count(texts, parameters)
     known, information = counted_plainly(texts, 5, 3, 0.75)
-    assert sorted(words) == sorted(known) and rows.dtype == np.float32 and seconds > 0
+    assert sorted(words) == sorted(known) and rows.dtype == np.float32
     place = [known.index(word) for word in words]
     left, size, _ = np.linalg.svd(information[np.ix_(place, place)])
     expected = (left[:, :11] * size[:11]) @ left[:, :11].T  # signs of single columns are free, products are not

@@ -43,7 +43,7 @@ class Corpus:
     split after the filter, 'vocabulary' including the four special ids. reported: (paper, name) as in data/reported.
     sources: names in SOURCES. vectors: recipe used when a run names none. whole_train:
     documents of the official training files before any filter, where a copy may hold fewer. generated: made by this
-    package, never downloaded. private: only the user's own copy is ever read.
+    package, never downloaded. own: files of which only the user's own copy is ever read; origin: who gives them out.
     """
 
     name: str
@@ -76,7 +76,8 @@ class Corpus:
     vectors: str = "indomain-300"
     whole_train: int | None = None
     generated: bool = False
-    private: bool = False
+    own: tuple[str, ...] = ()
+    origin: str = ""
     note: str = ""
 
 

@@ -70,8 +70,8 @@ def encode(corpus: str, **options) -> Encoded:
 def at_hand(corpus: str) -> bool:
     """Whether the data of a corpus are on this machine: what is encoded then is theirs, and nothing is downloaded."""
     entry = catalogue.corpus(corpus)
-    if entry.private:
-        return gated.stamps(corpus) is not None
+    if entry.own:
+        return gated.stamps(entry) is not None
     return all(files.locate(entry, split) for split in entry.files)
 
 
@@ -90,7 +90,7 @@ def _encoded(corpus: str, options: dict) -> Encoded:
     marks = ["all"] * (vocabulary_from == "all") + [str(v) for name, v in options.items() if v != own[name].default]
     stem = files.cache_folder() / "corpora" / "-".join([corpus, *marks])
     code = {"code": user_code.digest([PREPARE[corpus], repr(entry)])} if is_foreign(corpus) else {}
-    kept, source = bool(entry.files or entry.private), None
+    kept, source = bool(entry.files or entry.own), None
     if kept:
         source = _source(entry, options, code)
         kept = not (code and source is None)
@@ -262,8 +262,8 @@ def _source(entry: catalogue.Corpus, options: dict, code: dict[str, str]) -> dic
     made = code or ({"generator": str(stories.STORIES)} if entry.name.startswith("babi") else {})
     if options.get("source") == "generated" and not code:
         return made
-    if entry.private:
-        stamps = gated.stamps(entry.name)
+    if entry.own:
+        stamps = gated.stamps(entry)
         return stamps and stamps | made
     paths = {split: files.locate(entry, split) for split in entry.files}
     return None if None in paths.values() else {split: files.sha256(path) for split, path in paths.items()} | made

@@ -147,7 +147,7 @@ def read(corpus: str, split: str) -> pandas.DataFrame:
     Errors: AttnError for an unknown corpus or split, a set without tables, a damaged file, or data found nowhere.
     """
     entry = catalogue.corpus(corpus)
-    if entry.generated or entry.private:
+    if entry.generated or entry.own:
         made = "is generated" if entry.generated else "is made from your own files"
         raise AttnError(f"corpus '{corpus}' {made} and has no tables; use encode('{corpus}')")
     if split not in entry.files:

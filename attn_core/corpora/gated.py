@@ -15,48 +15,40 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from attn_core.corpora import files, text
+from attn_core.corpora import catalogue, files, text
 from attn_core.corpora.prepare import Prepared, Texts, drawn, with_dev
 from attn_core.errors import AttnError
 
-LISTS = tuple(f"{split}_50_hadm_ids.csv" for split in ("train", "dev", "test"))
-_MIMIC, _ORIGIN = ("NOTEEVENTS.csv", "DIAGNOSES_ICD.csv"), "MIMIC-III (physionet.org/content/mimiciii)"
-FILES = {
-    "diabetes": ("mimic", (*_MIMIC, *LISTS), _ORIGIN + ", the lists from the authors' repository"),
-    "anemia": ("mimic", _MIMIC, _ORIGIN),
-    "adr": ("adr", ("adr_dataset.csv",), "the authors of the paper, on request"),
-}
-"""Corpus -> folder under $ATTN_DATA, files there (each may end in .gz too), who gives them out."""
 AT_ONCE = 20_000  # records held in memory; the notes are gigabytes
 
 
-def locate(corpus: str, file: str) -> Path | None:
+def locate(entry: catalogue.Corpus, file: str) -> Path | None:
     """The user's file, plain or with .gz; None where it is absent."""
     folder = files.data_folder()
     if folder is None:
         return None
-    plain = folder / FILES[corpus][0] / file
+    plain = folder / entry.folder / file
     return next((path for path in (plain, plain.with_name(file + ".gz")) if path.is_file()), None)
 
 
 def needed(corpus: str, file: str) -> Path:
     """As ``locate``; where the file is absent, one AttnError that says what to put where."""
-    path = locate(corpus, file)
+    entry = catalogue.corpus(corpus)
+    path = locate(entry, file)
     if path is None:
-        folder, wanted, origin = FILES[corpus]
-        own = files.data_folder()
-        place = own / folder if own else f"the folder {folder} under $ATTN_DATA (not set)"
+        folder = files.data_folder()
+        place = folder / entry.folder if folder else f"the folder {entry.folder} under $ATTN_DATA (not set)"
         raise AttnError(
-            f"corpus '{corpus}' is read from your own copy only and {file} is not there; put {', '.join(wanted)} "
-            f"(or with .gz) into {place}; they come from {origin}"
+            f"corpus '{corpus}' is read from your own copy only and {file} is not there; put {', '.join(entry.own)} "
+            f"(or with .gz) into {place}; they come from {entry.origin}"
         )
     return path
 
 
-def stamps(corpus: str) -> dict[str, str] | None:
+def stamps(entry: catalogue.Corpus) -> dict[str, str] | None:
     """File -> size and time of change (the notes are too large for a checksum at each start); None if one is
     missing."""
-    paths = {file: locate(corpus, file) for file in FILES[corpus][1]}
+    paths = {file: locate(entry, file) for file in entry.own}
     if None in paths.values():
         return None
     return {file: f"{path.stat().st_size} bytes, {path.stat().st_mtime_ns}" for file, path in paths.items()}
@@ -149,14 +141,11 @@ def admission_list(path: Path) -> list[int]:
 def _diabetes() -> Prepared:
     """Discharge summaries of the authors' admission lists; label 1 = ICD-9 code 250.00 is among the diagnoses."""
     codes = admission_codes(needed("diabetes", "DIAGNOSES_ICD.csv"))
-    named = dict(zip(("train", "dev", "test"), LISTS, strict=True))
-    lists = {split: admission_list(needed("diabetes", file)) for split, file in named.items()}
+    splits = ("train", "dev", "test")
+    lists = {split: admission_list(needed("diabetes", f"{split}_50_hadm_ids.csv")) for split in splits}
     everything = pandas.Series([admission for admissions in lists.values() for admission in admissions])
     if (twice := everything.duplicated()).any():
-        raise AttnError(
-            f"admission {everything[twice].iloc[0]} stands twice in the lists {', '.join(LISTS)}; each belongs to one "
-            "split"
-        )
+        raise AttnError(f"admission {everything[twice].iloc[0]} stands twice in the lists; each belongs to one split")
     labels = {admission: int("25000" in codes.get(admission, ())) for admission in everything}
     texts, place, notes = _texts("diabetes", labels)
     return Prepared({s: texts.take([place[a] for a in lists[s] if a in place]) for s in lists}, notes=notes)

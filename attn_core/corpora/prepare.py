@@ -245,8 +245,10 @@ def _cnn() -> Prepared:
     answers are dropped and counted. Memory: 8 bytes a token while encoding, so 2.3 GB for the 380,298 passages of 761
     tokens on average, beside the texts themselves.
     """
+    # Equal words share one string, or the lists of so large a set would not fit into memory.
+    words = lambda written: [sys.intern(word) for word in written.split()]
     tables = {split: files.read("cnn", split) for split in ("train", "dev", "test")}
-    lists = {split: [_interned(passage) for passage in table["passage"]] for split, table in tables.items()}
+    lists = {split: [words(passage) for passage in table["passage"]] for split, table in tables.items()}
     entities = sorted({word for tokens in lists["train"] for word in tokens if word.startswith("@entity")})
     index = {entity: i for i, entity in enumerate(entities)}
     splits = {
@@ -254,17 +256,12 @@ def _cnn() -> Prepared:
             lists[split],
             np.array([index.get(answer, -1) for answer in table["answer"]], dtype=np.int64),
             np.arange(len(table)),
-            [_interned(question) for question in table["question"]],
+            [words(question) for question in table["question"]],
             [np.array(sorted({index[w] for w in tokens if w in index}), dtype=np.int64) for tokens in lists[split]],
         )
         for split, table in tables.items()
     }
     return Prepared(splits, classes=entities, entities=entities)
-
-
-def _interned(written: str) -> list[str]:
-    """Split at blanks; equal words share one string, or the lists of a large set would not fit into memory."""
-    return [sys.intern(word) for word in written.split()]
 
 
 def unescaped(raw: str) -> str:

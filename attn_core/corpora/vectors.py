@@ -125,10 +125,12 @@ def _kept(name: str, parameters: dict, make: Callable) -> tuple[list[str], np.nd
     about = files.kept(stem, ".npy")
     if about is not None and about["parameters"] == parameters:
         return about["words"], np.load(f"{stem}.npy", mmap_mode="r"), about["fingerprint"]
-    words, rows, fingerprint, seconds = make()
+    begun = time.monotonic()
+    words, rows, fingerprint = make()
+    seconds = round(time.monotonic() - begun, 1)
     packed = io.BytesIO()
     np.save(packed, np.ascontiguousarray(rows, dtype=np.float32))
-    about = {"fingerprint": fingerprint, "parameters": parameters, "seconds": round(seconds, 1), "words": words}
+    about = {"fingerprint": fingerprint, "parameters": parameters, "seconds": seconds, "words": words}
     try:
         files.keep(stem, ".npy", packed.getvalue(), about)
     except OSError as error:
@@ -162,17 +164,16 @@ def training_texts() -> list[list[str]]:
     return sorted(filter(None, lists), key=lambda tokens: hashlib.sha256(" ".join(tokens).encode()).digest())
 
 
-def train(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str, float]:
-    """fastText vectors with subwords: (words, (W, 300) float32, fingerprint, seconds), one thread, fixed seed.
+def train(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str]:
+    """fastText vectors with subwords: (words, (W, 300) float32, fingerprint), one thread, fixed seed.
 
     texts: token lists, by default ``training_texts``. The fingerprint covers texts, parameters and gensim's
     version. Deviation from the papers: they use vectors trained on the Simple English Wikipedia.
     """
     texts = training_texts() if texts is None else texts
     parameters = PARAMETERS if parameters is None else parameters
-    begun = time.monotonic()
     words, rows, version = _by_gensim("FastText", lambda: texts, len(texts), parameters, sg=1)
-    return words, rows, _digest([_digest_of(texts), parameters, version]), time.monotonic() - begun
+    return words, rows, _digest([_digest_of(texts), parameters, version])
 
 
 def _digest_of(texts) -> str:
@@ -228,15 +229,14 @@ def sentences(documents: Documents) -> list[np.ndarray]:
     return np.split(documents.ids[inner], np.cumsum(documents.sentence_lengths)[:-1])
 
 
-def train_own(data: Encoded, parameters: dict) -> tuple[list[str], np.ndarray, str, float]:
-    """word2vec vectors of a data set cut into sentences: (words, (W, 200) float32 of length one, fingerprint, seconds).
+def train_own(data: Encoded, parameters: dict) -> tuple[list[str], np.ndarray, str]:
+    """word2vec vectors of a data set cut into sentences: (words, (W, 200) float32 of length one, fingerprint).
 
     gensim's CBOW, one training sentence a sentence, rare words already the one unknown word, which so gets a vector of
     its own. Deviations from the authors: one thread and a fixed seed, so that the same data give the same vectors;
     training texts that the length filter leaves out are not read, so words found nowhere else keep a zero row; the
     number of passes of the sets but Amazon and Yelp is not known and is gensim's own.
     """
-    begun = time.monotonic()
     words = np.array(data.vocabulary, dtype=object)
     parts = [data.splits[split] for split in ("train", "dev")]
     texts = lambda: (words[ids].tolist() for part in parts for ids in sentences(part))
@@ -244,11 +244,11 @@ def train_own(data: Encoded, parameters: dict) -> tuple[list[str], np.ndarray, s
     known, rows, version = _by_gensim("Word2Vec", texts, n, parameters, sg=0)
     rows = rows.astype(np.float64)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return known, rows.astype(np.float32), _digest([parameters, version]), time.monotonic() - begun
+    return known, rows.astype(np.float32), _digest([parameters, version])
 
 
-def count(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str, float]:
-    """Word vectors by counting: (words, (W, 300) float32, fingerprint, seconds), the same form as ``train``.
+def count(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str]:
+    """Word vectors by counting: (words, (W, 300) float32, fingerprint), the same form as ``train``.
 
     How often words stand within `window` of each other, nearer counting more (5/5 to 1/5), contexts to the power
     `smoothing`; positive pointwise mutual information; a randomised singular value decomposition, singular values to
@@ -262,7 +262,6 @@ def count(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str, floa
 
     texts = training_texts() if texts is None else texts
     own = COUNTED if parameters is None else parameters
-    begun = time.monotonic()
     seen = Counter(word for tokens in texts for word in tokens)
     words = [word for word, times in seen.most_common() if times >= own["min_count"]]
     if len(words) <= own["vector_size"]:
@@ -292,4 +291,4 @@ def count(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str, floa
     rows = left * size ** own["singular_power"]
     rows *= own["rms"] / np.sqrt(np.mean(np.square(rows)))
     fingerprint = _digest([_digest_of(texts), own, sklearn.__version__])
-    return words, rows.astype(np.float32), fingerprint, time.monotonic() - begun
+    return words, rows.astype(np.float32), fingerprint
