@@ -3,22 +3,24 @@
 Data flow one way: corpus -> run -> traces -> numbers -> page.
 
     Run, obtain                     one training, and the one way to get its result
-    load_weights, trace             a model that was trained elsewhere, and the traces of any model
+    load_weights, trace, Traces     a model that was trained elsewhere, and the traces of any model
     numbers, over_seeds, side       every stored number in one table, means over seeds, the one judge
 """
 
-from importlib import import_module
+from attn_core.foreign import load_weights
+from attn_core.index import numbers, over_seeds, side
+from attn_core.obtain import obtain
+from attn_core.run import Run
+from attn_core.traces import Traces
 
+__all__ = ["Run", "Traces", "load_weights", "numbers", "obtain", "over_seeds", "side", "trace"]
 __version__ = "0.1.0"
-
-NAMES = {
-    "Run": "runs", "obtain": "runs", "load_weights": "foreign", "trace": "tracing", "Traces": "traces",
-    "numbers": "index", "over_seeds": "index", "side": "index",
-}  # fmt: skip
-"""Name -> module that holds it, imported when it is first asked for: `import attn_core` itself is quick."""
 
 
 def __getattr__(name: str):
-    if name not in NAMES:
-        raise AttributeError(f"module 'attn_core' has no attribute '{name}'")
-    return getattr(import_module(f"attn_core.{NAMES[name]}"), name)
+    """`trace`, imported when it is first asked for: torch takes seconds to load, and the other names do without."""
+    if name == "trace":
+        from attn_core.tracing import trace
+
+        return trace
+    raise AttributeError(f"module 'attn_core' has no attribute '{name}'")

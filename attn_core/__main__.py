@@ -58,9 +58,9 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Train one model (or take it from the archive) and print its test metrics."""
-    from attn_core.commands import set_fields
     from attn_core.index import echoes
-    from attn_core.runs import from_dict, obtain, warn_if_data_differ
+    from attn_core.obtain import obtain, warn_if_data_differ
+    from attn_core.run import from_dict, set_fields
 
     named = {"corpus": corpus, "encoder": encoder, "attention": attention, "seed": seed, "vectors": vectors}
     named |= {"selection": selection, "epochs": epochs, "fraction": fraction}
@@ -131,13 +131,13 @@ def sweep(
 @archive_app.command("list")
 def archive_list(as_json: Json = False) -> None:
     """Every archived run with its accuracy, macro F1 and bytes."""
-    from attn_core import archive
+    from attn_core import store
 
-    store = archive.archive_folder()
+    folder = store.archive_folder()
     rows = []
-    for key in archive.keys(store):
-        record = archive.read_record(store, key)
-        size = sum(path.stat().st_size for path in (store / key).iterdir())
+    for key in store.keys(folder):
+        record = store.read_record(folder, key)
+        size = sum(path.stat().st_size for path in (folder / key).iterdir())
         rows.append({"key": key, "accuracy": record["accuracy"], "macro_f1": record["macro_f1"], "bytes": size})
     if as_json:
         print(json.dumps(rows, indent=1))
@@ -152,12 +152,12 @@ def archive_list(as_json: Json = False) -> None:
 @archive_app.command("verify")
 def archive_verify() -> None:
     """Read every archived run and check all checksums and metrics against the traces."""
-    from attn_core import archive
+    from attn_core import store
 
-    store = archive.archive_folder()
-    for key in archive.keys(store):
-        archive.verify(store, key)
-    print(f"{len(archive.keys(store))} runs are whole")
+    folder = store.archive_folder()
+    for key in store.keys(folder):
+        store.verify(folder, key)
+    print(f"{len(store.keys(folder))} runs are whole")
 
 
 @app.command()
@@ -250,10 +250,10 @@ def read(
 @app.command()
 def strips() -> None:
     """Read the book's sentences in every trained SST model of the cache, into data/examples/strips.json."""
-    from attn_core import archive
+    from attn_core import store
     from attn_core.strips import make
 
-    print(make(archive.archive_folder().parent / "examples"))
+    print(make(store.archive_folder().parent / "examples"))
 
 
 @app.command()

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attn_core.archive import reported_folder
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.corpora.documents import Documents, Encoded
 from attn_core.corpora.text import SPECIALS
 from attn_core.measures import seed_interval
+from attn_core.store import reported_folder
 
 STRENGTHS = (1.0, 4.0, 16.0)
 """Inverse penalties C that are tried; the development set chooses."""

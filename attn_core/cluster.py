@@ -1,4 +1,4 @@
-"""A sweep on the workers of a Dask cluster: the same runs into one shared store, whatever becomes of the workers."""
+"""A sweep on the workers of a Dask cluster: the same runs into one shared folder, whatever becomes of the workers."""
 
 import logging
 import platform
@@ -10,10 +10,10 @@ from queue import Empty, SimpleQueue
 
 from tqdm import tqdm
 
-from attn_core import archive
+from attn_core import store
 from attn_core.errors import AttnError
 from attn_core.packing import pack_run
-from attn_core.runs import Run, bases, weights_key
+from attn_core.run import Run, bases, weights_key
 from attn_core.sweep import has_weights, lost_base, make, note, one_line, stored, with_bases
 
 CONNECT_SECONDS = 5
@@ -55,12 +55,12 @@ def sweep_cluster(
     seconds without any worker that offers them, after which the sweep is refused, or, once begun, what is left fails.
     Errors: AttnError for an unreachable or lost scheduler, or one without fitting workers; dask not installed.
     """
-    cache = archive.cache_store()
+    cache = store.cache_store()
     awaited = with_bases(runs, pack)
     todo = [run for run, weights in awaited.items() if weights or not stored(run, pack)]
     if not todo:
         return {}
-    waiting = deque(run for run in todo if awaited[run] or not archive.has(cache, run.key))
+    waiting = deque(run for run in todo if awaited[run] or not store.has(cache, run.key))
     done, listed = SimpleQueue(), set(runs)
     for run in todo:
         if run not in waiting:
@@ -73,8 +73,8 @@ def sweep_cluster(
             if time.monotonic() - start > no_workers_timeout:
                 raise AttnError(refusal(client, scheduler, resources, no_workers_timeout))
             time.sleep(0.2)
-        archive.sweep_away(cache)
-        beacon = archive.staging(cache, "sweep")  # a worker that sees it has the same store
+        store.sweep_away(cache)
+        beacon = store.staging(cache, "sweep")  # a worker that sees it has the same store
         try:
             with tqdm(total=len(todo), desc="sweep", unit="run", disable=not progress) as bar:
                 while waiting or flying or not done.empty():
@@ -234,11 +234,11 @@ def work(run: Run, key: str, beacon: str, weights: bool = False, listed: bool = 
 
 
 def check(run: Run, key: str, beacon: str) -> None:
-    """Make sure that this worker and the sweep mean the same store and the same run."""
-    store = archive.cache_store()
-    if not (store / beacon).is_dir():
+    """Make sure that this worker and the sweep mean the same folder and the same run."""
+    folder = store.cache_store()
+    if not (folder / beacon).is_dir():
         raise AttnError(
-            f"the worker on {platform.node()} stores runs in {store}, the sweep in another folder; "
+            f"the worker on {platform.node()} stores runs in {folder}, the sweep in another folder; "
             "set ATTN_CACHE to one shared folder for both"
         )
     if run.key != key:
@@ -257,11 +257,11 @@ def collect(run: Run, future, scheduler: str, listed: bool, pack: bool) -> None:
         raise AttnError(f"its task was cancelled at {scheduler}; repeat the sweep")
     if future is not None and future.status == "error":
         raise future.exception()
-    store, end = archive.cache_store(), time.monotonic() + VISIBLE_SECONDS
-    while not (archive.has(store, run.key) or stored(run, pack) if listed else has_weights(run)):
+    folder, end = store.cache_store(), time.monotonic() + VISIBLE_SECONDS
+    while not (store.has(folder, run.key) or stored(run, pack) if listed else has_weights(run)):
         if time.monotonic() > end:
-            raise AttnError(f"a worker says it is stored, but {store} does not show it; repeat the sweep")
+            raise AttnError(f"a worker says it is stored, but {folder} does not show it; repeat the sweep")
         time.sleep(0.2)
-        list(store.iterdir())  # makes a network file system look again
+        list(folder.iterdir())  # makes a network file system look again
     if pack:
         pack_run(run)

@@ -26,14 +26,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attn_core import archive
-from attn_core import runs as run_names
+from attn_core import run as run_fields
+from attn_core import store
 from attn_core.corpora import catalogue
 from attn_core.corpora.files import cache_folder, replacing, say
 from attn_core.errors import AttnError
 from attn_core.experiments.echo import MEASURES, echo
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
-from attn_core.runs import SEEDS, Run, from_dict, is_known
+from attn_core.run import SEEDS, Run, from_dict
 
 WHOLE = 0.95
 """Share of the paper's training or test documents below which our copy of a data set is a subset."""
@@ -130,7 +130,7 @@ def has(name: str) -> set[str]:
     return set(_everything()[1][name].cat.categories)
 
 
-def results(keys: Iterable[str], summaries: bool = True) -> list[archive.Result]:
+def results(keys: Iterable[str], summaries: bool = True) -> list[store.Result]:
     """Stored runs by record and summary alone, in the order of the keys, from the tables: no folder is read again.
 
     summaries False: by record alone. KeyError for a run that is not stored.
@@ -141,14 +141,14 @@ def results(keys: Iterable[str], summaries: bool = True) -> list[archive.Result]
     for key in keys:
         record, source = json.loads(rows.at[key, "record"]), rows.at[key, "source"]
         if not summaries:
-            found.append(archive.Result(record, None, None, None, source))
+            found.append(store.Result(record, None, None, None, source))
             continue
         part = values[codes == names.get_loc(key)]
         part = part[~part["measure"].isin([*_scores(record), *BESIDE, *MEASURES])]
         summary = part.astype(dict.fromkeys(NAMES, object)).reset_index(drop=True)
         summary = summary.rename(columns={"statistic": "measure", "measure": "statistic"})
         summary = summary[["statistic", "predicted", "bin", "measure", "value"]] if len(summary) else None
-        found.append(archive.Result(record, None, None, summary, source))
+        found.append(store.Result(record, None, None, summary, source))
     return found
 
 
@@ -200,7 +200,7 @@ LOSSES_ALIKE = 0.001
 """Two trainings of a seed count as one while their losses lie this close: rounding differs from version to version."""
 
 
-def same_training(first: archive.Result, second: archive.Result) -> bool:
+def same_training(first: store.Result, second: store.Result) -> bool:
     """Whether two results hold checkpoints of one training: their losses are `LOSSES_ALIKE` after every epoch.
 
     A seed that was trained twice is two models where rounding led them apart; a difference of their numbers is then no
@@ -252,7 +252,7 @@ def data_kind(record: dict) -> str:
 @cache
 def printed_sizes() -> dict[str, dict[str, float]]:
     """corpus -> split -> documents of Jain & Wallace's Table 1, with the corrections of its slips."""
-    table = archive.reported_folder() / "tolerances.csv"
+    table = store.reported_folder() / "tolerances.csv"
     rows = pd.read_csv(table, usecols=["corpus", "group", "measure", "reference"])
     rows = rows[rows["measure"].isin(("train_size", "test_size"))]
     last = rows.groupby(["corpus", "measure", "group"], sort=False)["reference"].last()  # corrections stand behind
@@ -311,19 +311,20 @@ def _code() -> str:
 
 def _everything() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tables over the archive and the cache; a run that both hold counts once, as archived."""
-    stores = [store for store in (archive.archive_folder(required=False), archive.cache_store()) if store is not None]
-    return _joined(tuple((str(store), store.stat().st_mtime_ns) for store in stores if store.is_dir()), _names())
+    folders = [folder for folder in store.stores() if folder.is_dir()]
+    return _joined(tuple((str(folder), folder.stat().st_mtime_ns) for folder in folders), _names())
 
 
 def _names() -> tuple[str, ...]:
     """Fields, corpora, encoders and attentions that this process knows: runs of others have no place in its tables."""
-    return (*FIELDS, *sorted(catalogue.CATALOGUE), *run_names.ENCODERS, *run_names.HIERARCHICAL, *run_names.ATTENTIONS)
+    models = (*run_fields.ENCODERS, *run_fields.HIERARCHICAL, *run_fields.ATTENTIONS)
+    return (*FIELDS, *sorted(catalogue.CATALOGUE), *models)
 
 
 @lru_cache(maxsize=4)
 def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tables of some stores together. The key: names, and times of change, which move when a run comes or goes."""
-    parts = [_of_store(Path(store)) for store, _ in stores]
+    parts = [_of_store(Path(folder)) for folder, _ in stores]
     if not parts:
         raise AttnError("nothing is stored: neither data/archive nor a cached run is at hand")
     table, values = parts[0]
@@ -347,21 +348,22 @@ def _plain(values: pd.DataFrame) -> pd.DataFrame:
     return values.astype(dict.fromkeys((*NAMES, "key"), object))
 
 
-def _of_store(store: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _of_store(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two tables of one store, from the cache where it holds those of this very listing, else made."""
-    listing = _listing(store)
-    made_from = json.dumps([str(store), listing, _names()]).encode() + Path(__file__).read_bytes()
+    listing = _listing(folder)
+    made_from = json.dumps([str(folder), listing, _names()]).encode() + Path(__file__).read_bytes()
     digest = hashlib.sha256(made_from).hexdigest()
-    folder = cache_folder() / "index" / hashlib.sha256(str(store).encode()).hexdigest()[:10]
-    paths = [folder / f"{digest[:16]}-{name}.parquet" for name in ("runs", "numbers")]
+    tables_in = cache_folder() / "index" / hashlib.sha256(str(folder).encode()).hexdigest()[:10]
+    paths = [tables_in / f"{digest[:16]}-{name}.parquet" for name in ("runs", "numbers")]
     try:
         return pd.read_parquet(paths[0]), pd.read_parquet(paths[1])
     except (OSError, ValueError):  # none yet, or damaged: made anew
         pass
-    own = lambda key: store.name != "runs" and (store / key / "traces.parquet").is_file()  # the cache's are whole sets
-    tables = tables_of(archive.read(store, key, whole=own(key)) for key, _ in listing)
+    sampled = folder.name != "runs"  # the cache's traces are whole test sets: too much to read for a table
+    whole = lambda key: sampled and (folder / key / "traces.parquet").is_file()
+    tables = tables_of(store.read(folder, key, whole=whole(key)) for key, _ in listing)
     try:
-        for old in folder.glob("*.parquet"):
+        for old in tables_in.glob("*.parquet"):
             old.unlink(missing_ok=True)
         for path, table in zip(paths, tables, strict=True):
             with replacing(path) as file:
@@ -371,18 +373,18 @@ def _of_store(store: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return tables
 
 
-def _listing(store: Path) -> list[tuple[str, list]]:
+def _listing(folder: Path) -> list[tuple[str, list]]:
     """Every run of a store with name, size and time of the files that the tables are made from."""
     found = []
-    for key in archive.keys(store):
-        with os.scandir(store / key) as entries:
+    for key in store.keys(folder):
+        with os.scandir(folder / key) as entries:
             files = [entry for entry in entries if entry.name in ("record.json", "summary.parquet")]
             stats = sorted((entry.name, entry.stat().st_size, entry.stat().st_mtime_ns) for entry in files)
         found.append((key, stats))
     return found
 
 
-def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tables of some results: their records and, where they have one, their summaries.
 
     The first has two columns besides those of `runs`: differs (the fields off their defaults, with blanks between) and
@@ -391,9 +393,10 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
     rows, parts = [], []
     for result in results:
         record = result.record
-        if not is_known(record["run"]):  # a corpus or an encoder of somebody's own, a field of another version
+        try:
+            run = from_dict(record["run"])
+        except AttnError:  # a corpus or an encoder of somebody's own, a field of another version
             continue
-        run = from_dict(record["run"])
         scores, beside = _scores(record), {name: record.get("against", {}).get(name) for name in ("jsd", "tvd")}
         rows.append(_row(run, result) | scores | beside | {"record": json.dumps(record)})
         if result.summary is not None:
@@ -415,7 +418,7 @@ def tables_of(results: Iterable[archive.Result]) -> tuple[pd.DataFrame, pd.DataF
     return table, values.astype({"value": float} | dict.fromkeys((*NAMES, "key"), "category"))
 
 
-def echoes(result: archive.Result) -> pd.DataFrame:
+def echoes(result: store.Result) -> pd.DataFrame:
     """The measures of `experiments.echo` over the documents whose traces are at hand, as rows of the second table.
 
     Documents of one item are left out for Serrano & Smith's models, as in their other numbers.
@@ -428,7 +431,7 @@ def echoes(result: archive.Result) -> pd.DataFrame:
     return rows.assign(key=result.record["key"], predicted="all", bin="all")
 
 
-def _row(run: Run, result: archive.Result) -> dict:
+def _row(run: Run, result: store.Result) -> dict:
     """The columns of `tables_of` that follow from the run's fields, and counts of its record."""
     off, base, record = difference(run), run.base, result.record
     told = [f"{name}={value.key if isinstance(value, Run) else value}" for name, value in off]

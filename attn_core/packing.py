@@ -7,15 +7,17 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from attn_core import archive
+from attn_core import store
+from attn_core.compute import compute_device, inputs_of, trained, weights_of
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.experiments.distance import against
 from attn_core.experiments.echo import MEASURES, echo, elsewhere
 from attn_core.index import HEADLINE_SEEDS
-from attn_core.measures import jsd_ragged
-from attn_core.runs import SEEDS, Run, compared_with
+from attn_core.measures import classification, jsd_ragged
+from attn_core.run import SEEDS, Run
 from attn_core.traces import Traces
+from attn_core.training.jain import attended
 
 LAYERS = ("main", "first seed", "further", "summary", "second")
 """How much of a run is kept: the paper's main model, other models' first seeds, their further seeds, all else (seeds
@@ -67,14 +69,14 @@ record."""
 
 def pack_run(run: Run) -> None:
     """Compute a cached run's tables from the traces of the whole test set and put it into the archive."""
-    store = archive.cache_store()
-    if not archive.has(store, run.key):
+    folder = store.cache_store()
+    if not store.has(folder, run.key):
         raise AttnError(f"run {run.key} is not in the local cache, only its archived sample is; train it: --fresh")
     if run.family == "guided":  # its attention is another run's; what counts are its scores
         if run.base is not None:
             same_as_archived(run.base)
         return pack(run.key, None, "summary")
-    traces = archive.read(store, run.key).traces
+    traces = store.read(folder, run.key).traces
     layer = layer_of(run)
     against, notes = beside(run, traces)
     if run.selection == "test":  # read by its scores and the means of the record alone
@@ -105,6 +107,21 @@ def pack_run(run: Run) -> None:
     pack(run.key, tables, layer, kept[LAYERS.index(layer)], against, notes)
 
 
+def compared_with(run: Run) -> Run | None:
+    """The run beside whose attention and outputs this one is stored: an adversary's base; the same training but for
+    the rounding; of further seeds of the main model (BiLSTM with additive attention) and of its uniform twin the first
+    seed; else None."""
+    if run.divergence is not None:
+        return run.base
+    if run.rounding:
+        return replace(run, rounding=0)
+    first = Run(run.corpus, selection=run.selection) if run.family == "text" else run
+    if catalogue.corpus(run.corpus).generated and (run.family, run.encoder) == ("text", "lstm"):
+        first = replace(run, seed=SEEDS[0], attention="tanh")  # with the same knobs, and the training that fits them
+    alike = run.attention in ("tanh", "uniform") and replace(run, seed=first.seed, attention="tanh") == first
+    return first if alike and run != first else None
+
+
 def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
     """The run's attention and output beside those of the run it is compared with: per document, means for the record.
 
@@ -125,13 +142,10 @@ def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
 def at_hand(run: Run, doc_ids: np.ndarray | None = None) -> Traces:
     """Attention and outputs of a run on the test set, or on some of its documents: from the local cache, which holds
     the whole test set; else its weights read it again, with one line on standard error where it is the whole."""
-    store = archive.cache_store()
-    if archive.has(store, run.key):
-        found = archive.read(store, run.key).traces
+    folder = store.cache_store()
+    if store.has(folder, run.key):
+        found = store.read(folder, run.key).traces
         return found if doc_ids is None else found.take(np.flatnonzero(np.isin(found.doc_id, doc_ids)))
-    from attn_core.computing import compute_device, inputs_of
-    from attn_core.guiding import attended, base_arrays
-
     documents = inputs_of(run)[0].splits["test"]
     if doc_ids is None:
         line = (
@@ -140,14 +154,14 @@ def at_hand(run: Run, doc_ids: np.ndarray | None = None) -> Traces:
         tqdm.write(f"{line}, which takes as long as its training where its weights are absent too", file=sys.stderr)
     else:
         documents = documents.take(np.flatnonzero(np.isin(documents.doc_ids, doc_ids)))
-    arrays = base_arrays(run, progress=False)
+    arrays = weights_of(run, progress=False)
     return attended(run, arrays, documents, compute_device(), progress=doc_ids is None).rounded()
 
 
 def archived(run: Run) -> Traces | None:
     """The documents that the archive keeps of a run; None where it keeps none."""
-    store = archive.archive_folder(required=False)
-    return archive.read(store, run.key).traces if store is not None and archive.has(store, run.key) else None
+    folder = store.archive_folder(required=False)
+    return store.read(folder, run.key).traces if folder is not None and store.has(folder, run.key) else None
 
 
 def same_as_archived(base: Run, found: Traces | None = None) -> None:
@@ -177,16 +191,13 @@ def shuffled(run: Run) -> dict[str, float]:
 
     Means of `experiments.echo` and the ROC AUC, for the record.
     """
-    from attn_core import computing, standard
-    from attn_core.measures import classification
-
-    made = data, _, _ = computing.inputs_of(run)
+    made = data, _, _ = inputs_of(run)
     test, rng = data.splits["test"], np.random.default_rng(run.seed)
     ids = test.ids.copy()
     for start, end in zip(test.offsets, test.offsets[1:], strict=False):
         ids[start + 1 : end - 1] = rng.permutation(ids[start + 1 : end - 1])
-    arrays = computing.trained(run, made, progress=False)[0][run.selection]
-    traces = standard.read(run, arrays, replace(data, splits={"test": replace(test, ids=ids)}), "cpu", False, False)
+    arrays = trained(run, made, progress=False)[0][run.selection]
+    traces = attended(run, arrays, replace(test, ids=ids), "cpu", progress=False)
     auc = classification(traces.label, traces.outputs)["auc"]
     return {**echo(traces)[list(MEASURES)].mean().to_dict(), "auc": auc}
 
@@ -220,10 +231,10 @@ def pack(
 
     tables: (document table, summary) computed from the traces of the whole test set; None keeps the record alone.
     layer: one of LAYERS. kept_items: tokens or sentences of the sample; 0 keeps no traces. against: see
-    `archive.Result`. notes: further entries of the record. Of data sets in NOT_PASSED_ON only record and summary are
+    `store.Result`. notes: further entries of the record. Of data sets in NOT_PASSED_ON only record and summary are
     kept.
     """
-    result = archive.read(archive.cache_store(), key)
+    result = store.read(store.cache_store(), key)
     corpus = result.record["run"]["corpus"]
     record = {name: value for name, value in result.record.items() if name != "files"} | (notes or {})
     files = {}
@@ -231,13 +242,13 @@ def pack(
         documents, summary = tables
         files["summary.parquet"] = summary
         if corpus not in NOT_PASSED_ON and kept_items:
-            order = archive.sample(result.traces.doc_id, corpus)
+            order = store.sample(result.traces.doc_id, corpus)
             within = np.cumsum(result.traces.lengths[order]) <= kept_items
             files["traces.parquet"] = result.traces.take(np.sort(order[: max(1, int(within.sum()))]))
             if rows := DOCUMENTS_KEPT[LAYERS.index(layer)]:
                 chosen = [c for c in documents if layer != "second" or c in (*COLUMNS_KEPT, *MEASURES)]
                 files["documents.parquet"] = documents[chosen].iloc[np.sort(order[:rows])].reset_index(drop=True)
     if against is not None and corpus not in NOT_PASSED_ON:
-        order = archive.sample(against["doc_id"].to_numpy(), corpus)
+        order = store.sample(against["doc_id"].to_numpy(), corpus)
         files["against.parquet"] = against.iloc[np.sort(order[:AGAINST_KEPT])]
-    archive.write(archive.archive_folder(), key, record, files)
+    store.write(store.archive_folder(), key, record, files)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attn_core import archive, weights
+from attn_core import store
 from attn_core.errors import AttnError
 from attn_core.traces import Traces
 
@@ -39,7 +39,7 @@ def export(key: str) -> dict:
     from attn_core.models.classifier import from_arrays
     from attn_core.tracing import probabilities
 
-    trained, _ = weights.read_weights(archive.cache_store(), key)
+    trained, _ = store.read_weights(key)
     data = encode("sst")
     train, test = data.splits["train"], data.splits["test"]
     document = np.repeat(np.arange(len(train)), np.diff(train.offsets))
@@ -63,7 +63,7 @@ def export(key: str) -> dict:
         "rounded": classification(test.labels, after),
         "same_decision": float(((before >= 0.5) == (after >= 0.5)).mean()),
     }
-    folder = archive.archive_folder() / FOLDER
+    folder = store.archive_folder() / FOLDER
     folder.mkdir(exist_ok=True)
     flat = {f"{name}:{part}": array for name, pair in rounded.items() for part, array in zip("qs", pair, strict=True)}
     np.savez_compressed(folder / "model.npz", **flat)
@@ -89,7 +89,7 @@ def load(folder: Path | None = None) -> tuple[object, dict]:
     """(classifier, description) of the archived model."""
     from attn_core.models.classifier import from_arrays
 
-    folder = folder or archive.archive_folder() / FOLDER
+    folder = folder or store.archive_folder() / FOLDER
     told = description(folder)
     try:
         with np.load(folder / "model.npz") as file:
@@ -157,10 +157,10 @@ def write_reader(folder: Path) -> Path:
     text = lambda array: base64.b64encode(array.tobytes()).decode()
     split = {word: [part[ORTH] for part in parts] for word, parts in english().rules.items() if len(parts) > 1}
     split = {word: parts for word, parts in split.items() if re.fullmatch(r"\w+", word)}
-    with np.load(archive.archive_folder() / FOLDER / "model.npz") as file:
+    with np.load(store.archive_folder() / FOLDER / "model.npz") as file:
         names = sorted({name.rsplit(":", 1)[0] for name in file.files})
         arrays = {name: [len(file[f"{name}:s"]), text(file[f"{name}:q"]), text(file[f"{name}:s"])] for name in names}
-    model = {"words": description(archive.archive_folder() / FOLDER)["words"], "split": split, "arrays": arrays}
+    model = {"words": description(store.archive_folder() / FOLDER)["words"], "split": split, "arrays": arrays}
     target = folder / "sst-reader.js"
     target.write_text(f"attn.model = {json.dumps(model)};\n", encoding="utf-8")
     return target

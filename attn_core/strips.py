@@ -2,19 +2,18 @@
 
 import json
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from attn_core import archive, weights
-from attn_core.computing import FAMILIES
+from attn_core import store
+from attn_core.compute import FAMILIES
 from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents
 from attn_core.corpora.text import clean_sst, to_ids
 from attn_core.errors import AttnError
-from attn_core.runs import SEEDS, Run
+from attn_core.run import SEEDS, Run
 
 VECTORS = "ppmi-300"
 EPSILON = 0.05
@@ -48,12 +47,12 @@ def make(examples: Path) -> Path:
     data = replace(data, splits={"test": Documents(ids, offsets, none, none)})
     models = []
     for kind, run in wanted():
-        stored = weights.read_weights(archive.cache_store(), run.key)
+        stored = store.read_weights(run.key)
         if stored is None:
             if not models:
                 raise AttnError(f"no weights of {run.key} in the cache; train them: data/README.md says how")
             continue
-        traces = import_module(f"attn_core.{FAMILIES[run.family]}").read(run, stored[0]["dev"], data, "cpu", False)
+        traces = FAMILIES[run.family].read(run, stored[0]["dev"], data, "cpu", False)
         shown = [(kind, traces.attention, traces.p)]
         if kind == "learned" and run.encoder == "lstm":
             far = expand(traces, exact(traces, EPSILON))

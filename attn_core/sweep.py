@@ -8,10 +8,11 @@ from pathlib import Path
 import yaml
 from tqdm import tqdm
 
-from attn_core import archive
+from attn_core import compute, store
 from attn_core.errors import AttnError
+from attn_core.obtain import obtain
 from attn_core.packing import pack_run
-from attn_core.runs import SEEDS, Run, bases, from_dict, obtain, weights_key
+from attn_core.run import SEEDS, Run, bases, from_dict, weights_key
 
 
 def read_grid(path: Path) -> list[Run]:
@@ -60,8 +61,8 @@ def with_base(fields: dict, path: Path) -> dict:
 
 def stored(run: Run, pack: bool) -> bool:
     """Whether nothing is left to do for a run: it lies in data/archive or, without pack, in the local cache."""
-    stores = [archive.archive_folder()] if pack else [archive.archive_folder(required=False), archive.cache_store()]
-    return any(store is not None and archive.has(store, run.key) for store in stores)
+    stores = [store.archive_folder()] if pack else [store.archive_folder(required=False), store.cache_store()]
+    return any(folder is not None and store.has(folder, run.key) for folder in stores)
 
 
 def remains(runs: list[Run], pack: bool = False) -> str:
@@ -85,14 +86,14 @@ def remains(runs: list[Run], pack: bool = False) -> str:
 
 def expected_seconds(todo: list[Run]) -> tuple[float, list[Run]]:
     """Seconds that runs will take in one process, and the runs of which no stored one says anything."""
-    cache = archive.cache_store()
+    cache = store.cache_store()
     rates: dict[tuple, list[tuple[float, float]]] = {}
     wanted = {run.corpus for run in todo}
-    for store in (archive.archive_folder(required=False), cache):
-        for key in archive.keys(store) if store else ():
+    for folder in (store.archive_folder(required=False), cache):
+        for key in store.keys(folder) if folder else ():
             if key.split("-")[0] in wanted:
                 try:
-                    record = archive.read_record(store, key)
+                    record = store.read_record(folder, key)
                 except AttnError:  # its own run will say so; an estimate can do without
                     continue
                 done, seconds = record["run"], record["seconds"]
@@ -104,7 +105,7 @@ def expected_seconds(todo: list[Run]) -> tuple[float, list[Run]]:
     for run in todo:
         kind = (run.corpus, run.options, run.encoder)
         like = rates.get((*kind, run.attention)) or rates.get(kind)
-        if archive.has(cache, run.key):
+        if store.has(cache, run.key):
             continue  # only its tables are left to compute
         if like is None:
             unknown.append(run)
@@ -120,7 +121,7 @@ def expected_seconds(todo: list[Run]) -> tuple[float, list[Run]]:
 
 def has_weights(run: Run) -> bool:
     """Whether a training's checkpoints lie in the local cache; the archive holds none."""
-    return (archive.cache_store().parent / "weights" / f"{weights_key(run)}.safetensors").is_file()
+    return (store.cache_store().parent / "weights" / f"{weights_key(run)}.safetensors").is_file()
 
 
 def with_bases(runs: list[Run], pack: bool = False) -> dict[Run, bool]:
@@ -131,7 +132,7 @@ def with_bases(runs: list[Run], pack: bool = False) -> dict[Run, bool]:
     found: dict[Run, bool] = {}
 
     def add(run: Run, weights: bool) -> None:
-        if weights or not (stored(run, pack) or archive.has(archive.cache_store(), run.key)):
+        if weights or not (stored(run, pack) or store.has(store.cache_store(), run.key)):
             for base in bases(run):
                 if not has_weights(base) and not found.get(base):
                     add(base, True)
@@ -147,9 +148,7 @@ def with_bases(runs: list[Run], pack: bool = False) -> dict[Run, bool]:
 def make(run: Run, weights: bool, listed: bool = True, progress: bool = False) -> None:
     """Store a run that is absent; of one that others wait for the weights, alone where the sweep does not list it."""
     if weights and not has_weights(run):
-        from attn_core import computing
-
-        computing.trained(run, computing.inputs_of(run), progress)
+        compute.weights_of(run, progress)
     if listed:
         obtain(run, train="auto", progress=progress, traces=False)
 
@@ -167,15 +166,15 @@ def sweep(runs: list[Run], pack: bool = False, progress: bool = True) -> dict[st
     Bases that runs need and whose weights are not cached are trained before them. pack: also put each run into
     data/archive, with the tables at default parameters.
     """
-    archive.sweep_away(archive.cache_store())
+    store.sweep_away(store.cache_store())
     if pack:
-        archive.sweep_away(archive.archive_folder())
+        store.sweep_away(store.archive_folder())
     failures, listed = {}, set(runs)
     with tqdm(with_bases(runs, pack).items(), desc="sweep", unit="run", disable=not progress) as bar:
         for run, weights in bar:
             bar.set_postfix_str(run.key)
             try:
-                packed = pack and archive.has(archive.archive_folder(), run.key)
+                packed = pack and store.has(store.archive_folder(), run.key)
                 if packed and not weights:
                     continue
                 lost_base(run, failures)

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from attn_core.corpora.documents import Documents, batches
 from attn_core.models.classifier import build
 from attn_core.models.encoders import BiLSTM
-from attn_core.training import step
+from attn_core.training.jain import step
 from tests.plain_network import plain_encoder
 
 VOCABULARY, DOCUMENTS, STEPS = 13_826, 6_355, 40

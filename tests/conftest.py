@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core import archive, index
+from attn_core import index, store
 from attn_core.corpora import catalogue, files
 from attn_core.experiments import document_table, summary_table
-from attn_core.runs import Run, as_dict
+from attn_core.run import Run, as_dict
 from attn_core.traces import Traces
 
 # The same examples on every machine: a rare one found elsewhere must not decide whether a build passes. To look for
@@ -51,7 +51,7 @@ def stored(monkeypatch):
             held[result.key] = replace(result, record=result.record | {"files": files})
         tables = index.ordered(*index.tables_of(held.values()))
         monkeypatch.setattr(index, "_everything", lambda: tables)
-        monkeypatch.setattr(archive, "read", lambda store, key, whole=True: held[key])
+        monkeypatch.setattr(store, "read", lambda folder, key, whole=True: held[key])
         derived.searched.cache_clear()
         return list(held.values())
 
@@ -147,5 +147,5 @@ def store_run(folder, run: Run, seed: int, with_documents: bool, traces=None) ->
                                   for name, n in (("train", 6355), ("dev", 821), ("test", 15))}},
     }  # fmt: skip
     files = {"traces.parquet": traces, "summary.parquet": summary_table(table, traces.classes)}
-    archive.write(folder, run.key, record, files | ({"documents.parquet": table} if with_documents else {}))
+    store.write(folder, run.key, record, files | ({"documents.parquet": table} if with_documents else {}))
     return table

@@ -5,10 +5,10 @@ import pandas as pd
 
 from attn_book.derived import COUNTED
 from attn_book.reported import reported
-from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.index import printed_sizes
-from attn_core.runs import SEEDS, Run, as_dict
+from attn_core.run import SEEDS, Run, as_dict
+from attn_core.store import Result
 
 PUBLIC = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
 

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from attn_core import baselines
-from attn_core.archive import Result
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import erasure
-from attn_core.runs import HIERARCHICAL, SEEDS, Run, as_dict
+from attn_core.run import HIERARCHICAL, SEEDS, Run, as_dict
+from attn_core.store import Result
 from attn_core.traces import Traces
 
 

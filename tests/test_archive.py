@@ -12,9 +12,9 @@ from conftest import toy_traces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attn_core import archive, packing
+from attn_core import packing, store
 from attn_core.errors import AttnError
-from attn_core.runs import SEEDS, Run, as_dict, from_dict
+from attn_core.run import SEEDS, Run, as_dict, from_dict
 from attn_core.traces import concatenate, round_mantissa
 
 RECORD = {"key": "toy", "run": {"corpus": "toy", "seed": 10}, "n_test": 6, "accuracy": 0.5}
@@ -24,24 +24,24 @@ def stored(tmp_path, traces=None):
     traces = (traces or toy_traces()).rounded()
     table = pd.DataFrame({"doc_id": traces.doc_id, "p": traces.p})
     record = {**RECORD, "accuracy": float((traces.predicted == traces.label).mean())}
-    archive.write(tmp_path, "toy", record, {"traces.parquet": traces, "documents.parquet": table})
+    store.write(tmp_path, "toy", record, {"traces.parquet": traces, "documents.parquet": table})
     return traces
 
 
 def test_what_is_written_is_read(tmp_path):
     traces = stored(tmp_path)
-    found = archive.read(tmp_path, "toy")
+    found = store.read(tmp_path, "toy")
     for name in ("doc_id", "label", "offsets", "score", "contribution", "bias", "gradient", "leave_one_out"):
         np.testing.assert_array_equal(getattr(found.traces, name), getattr(traces, name))
     np.testing.assert_allclose(found.documents["p"], traces.p, atol=2e-6)
-    archive.verify(tmp_path, "toy")
+    store.verify(tmp_path, "toy")
 
 
 def test_two_class_traces_and_absent_scores_round_trip(tmp_path):
     traces = toy_traces(classes=3)
     traces = type(traces)(**{**traces.__dict__, "gradient": None, "leave_one_out": None})
-    archive.write_traces(tmp_path / "t.parquet", traces)
-    found = archive.read_traces(tmp_path / "t.parquet")
+    store.write_traces(tmp_path / "t.parquet", traces)
+    found = store.read_traces(tmp_path / "t.parquet")
     assert found.contribution.shape == traces.contribution.shape and found.gradient is None
     np.testing.assert_array_equal(found.contribution, traces.contribution)
     np.testing.assert_array_equal(found.offsets, traces.offsets)
@@ -58,7 +58,7 @@ def test_damaged_file_is_named(tmp_path, damage):
         data = data[:-100] if damage == "truncated" else data[:50] + bytes([data[50] ^ 1]) + data[51:]
         path.write_bytes(data)
     with pytest.raises(AttnError, match=r"traces\.parquet does not match its record"):
-        archive.read(tmp_path, "toy")
+        store.read(tmp_path, "toy")
 
 
 def test_record_that_tells_another_story_is_refused(tmp_path):
@@ -67,19 +67,19 @@ def test_record_that_tells_another_story_is_refused(tmp_path):
     record = json.loads(path.read_text())
     path.write_text(json.dumps({**record, "accuracy": record["accuracy"] + 0.1}))
     with pytest.raises(AttnError, match="record says accuracy"):
-        archive.verify(tmp_path, "toy")
+        store.verify(tmp_path, "toy")
     path.write_text(json.dumps({**record, "key": "other"}))
     with pytest.raises(AttnError, match="holds key 'other'"):
-        archive.read(tmp_path, "toy")
+        store.read(tmp_path, "toy")
     path.write_text("{")
     with pytest.raises(AttnError, match="unreadable"):
-        archive.read(tmp_path, "toy")
+        store.read(tmp_path, "toy")
 
 
 def test_rewriting_a_run_replaces_it_and_leaves_no_stage(tmp_path):
     stored(tmp_path)
     again = stored(tmp_path, toy_traces(seed=1))
-    np.testing.assert_array_equal(archive.read(tmp_path, "toy").traces.score, again.score)
+    np.testing.assert_array_equal(store.read(tmp_path, "toy").traces.score, again.score)
     assert [path.name for path in tmp_path.iterdir()] == ["toy"]
 
 
@@ -93,7 +93,7 @@ def test_failed_write_leaves_nothing(tmp_path):
             return Broken
 
     with pytest.raises(OSError, match="disk full"):
-        archive.write(
+        store.write(
             tmp_path, "toy", RECORD, {"traces.parquet": toy_traces(), "documents.parquet": Broken({"a": [1.0]})}
         )
     assert list(tmp_path.iterdir()) == []
@@ -104,10 +104,10 @@ def test_what_builds_on_another_training_of_its_base_is_refused(tmp_path, monkey
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path))
     base, traces = Run("sst"), toy_traces().rounded()
     packing.same_as_archived(base, traces)  # nothing is archived
-    archive.write(tmp_path, base.key, {"key": base.key, "run": as_dict(base)}, {})
+    store.write(tmp_path, base.key, {"key": base.key, "run": as_dict(base)}, {})
     packing.same_as_archived(base, traces)  # its documents are not
     record = {"key": base.key, "run": as_dict(base)}
-    archive.write(tmp_path, base.key, record, {"traces.parquet": traces.take([1, 2, 4])})
+    store.write(tmp_path, base.key, record, {"traces.parquet": traces.take([1, 2, 4])})
     packing.same_as_archived(base, traces.take([5, 4, 3, 2, 1, 0]))  # in any order, and more than the archived ones
     other = dataclasses.replace(traces, score=toy_traces(seed=1).rounded().score)
     with pytest.raises(AttnError, match="sst-lstm-tanh-10-1c71b4bec1 became another model here") as error:
@@ -117,10 +117,10 @@ def test_what_builds_on_another_training_of_its_base_is_refused(tmp_path, monkey
 
 def test_sample_depends_on_the_corpus_alone():
     doc_ids = np.arange(100)
-    first = doc_ids[archive.sample(doc_ids, "sst")]
+    first = doc_ids[store.sample(doc_ids, "sst")]
     shuffled = np.random.default_rng(0).permutation(doc_ids)
-    np.testing.assert_array_equal(shuffled[archive.sample(shuffled, "sst")], first)
-    assert (doc_ids[archive.sample(doc_ids, "imdb")] != first).any()
+    np.testing.assert_array_equal(shuffled[store.sample(shuffled, "sst")], first)
+    assert (doc_ids[store.sample(doc_ids, "imdb")] != first).any()
 
 
 @given(st.floats(-(2.0**100), 2.0**100, width=32), st.floats(-(2.0**100), 2.0**100, width=32))
@@ -143,11 +143,11 @@ def test_traces_take_and_concatenate_are_inverse():
 
 
 def test_a_folder_whose_writer_was_killed_before_the_rename_is_no_run(tmp_path):
-    stage = archive.staging(tmp_path, "sst-lstm-tanh-10-0123456789")
+    stage = store.staging(tmp_path, "sst-lstm-tanh-10-0123456789")
     (stage / "record.json").write_text(json.dumps({"key": "sst-lstm-tanh-10-0123456789"}))
-    assert stage.name.startswith(".") and archive.keys(tmp_path) == []
+    assert stage.name.startswith(".") and store.keys(tmp_path) == []
     stage.rename(tmp_path / "sst-lstm-tanh-10-0123456789")
-    assert archive.keys(tmp_path) == ["sst-lstm-tanh-10-0123456789"]
+    assert store.keys(tmp_path) == ["sst-lstm-tanh-10-0123456789"]
 
 
 @pytest.mark.parametrize("killed", [False, True])
@@ -162,16 +162,16 @@ def test_a_run_is_kept_whole_if_its_writer_is_stopped_while_it_replaces_it(tmp_p
 
     monkeypatch.setattr(os, "rename", stop_at_the_second)
     if killed:  # nothing after the kill is done by the writer
-        monkeypatch.setattr(archive, "put_back", lambda old, place: None)
-        monkeypatch.setattr(archive.shutil, "rmtree", lambda *args, **kwargs: None)
+        monkeypatch.setattr(store, "put_back", lambda old, place: None)
+        monkeypatch.setattr(store.shutil, "rmtree", lambda *args, **kwargs: None)
     with pytest.raises(KeyboardInterrupt):
         stored(tmp_path, toy_traces(seed=1))
     monkeypatch.undo()
-    assert ("toy" in archive.keys(tmp_path)) != killed
-    monkeypatch.setattr(archive, "alive", lambda process: False)
-    archive.sweep_away(tmp_path)
+    assert ("toy" in store.keys(tmp_path)) != killed
+    monkeypatch.setattr(store, "alive", lambda process: False)
+    store.sweep_away(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["toy"]
-    np.testing.assert_array_equal(archive.read(tmp_path, "toy").traces.score, first.score)
+    np.testing.assert_array_equal(store.read(tmp_path, "toy").traces.score, first.score)
 
 
 def test_attention_and_p_by_hand():
@@ -183,7 +183,7 @@ def test_attention_and_p_by_hand():
     np.testing.assert_allclose(traces.p, 1 / (1 + np.exp(-1.0)), atol=1e-7)  # 0.75 * 2 - 0.25 * 2 = 1
 
 
-REAL = archive.archive_folder(required=False)
+REAL = store.archive_folder(required=False)
 
 SHARES = {"Jain & Wallace": 16, "Serrano & Smith": 7, "Wiegreffe & Pinter": 4, "weights": 3, "one cause": 12}
 """Megabytes; 42 together. (Variants, seeds beyond the fifth, and further seeds on pairs lost their traces for it.)"""
@@ -191,7 +191,7 @@ SHARES = {"Jain & Wallace": 16, "Serrano & Smith": 7, "Wiegreffe & Pinter": 4, "
 
 def share_of(key: str) -> str:
     """Whose experiment a run is for."""
-    run = from_dict(archive.read_record(REAL, key)["run"])
+    run = from_dict(store.read_record(REAL, key)["run"])
     if run.family == "hierarchical":
         return "Serrano & Smith"
     if run.vectors == packing.SECOND:
@@ -202,19 +202,19 @@ def share_of(key: str) -> str:
     )
 
 
-@pytest.mark.skipif(not REAL or not archive.keys(REAL), reason="no archive")
+@pytest.mark.skipif(not REAL or not store.keys(REAL), reason="no archive")
 def test_the_archive_is_whole_and_small():
-    for key in archive.keys(REAL):
-        archive.verify(REAL, key)
+    for key in store.keys(REAL):
+        store.verify(REAL, key)
     sizes = dict.fromkeys(SHARES, 0)
     for path in REAL.rglob("*.*"):
         key = path.relative_to(REAL).parts[0]
-        sizes[share_of(key) if archive.has(REAL, key) else "weights"] += path.stat().st_size if path.is_file() else 0
+        sizes[share_of(key) if store.has(REAL, key) else "weights"] += path.stat().st_size if path.is_file() else 0
     for share, size in sizes.items():
         assert size < SHARES[share] * 1e6, f"{size:,} bytes; {share} may take {SHARES[share]} MB of the archive"
     first = {}
-    for key in archive.keys(REAL):
-        result = archive.read(REAL, key)
+    for key in store.keys(REAL):
+        result = store.read(REAL, key)
         if result.traces is None or from_dict(result.record["run"]).family == "hierarchical":
             continue
         corpus, ids = result.record["run"]["corpus"], set(result.traces.doc_id.tolist())
@@ -222,12 +222,12 @@ def test_the_archive_is_whole_and_small():
         assert ids <= kept or kept <= ids, f"{key} keeps other documents than the other runs of {corpus}"
 
 
-@pytest.mark.skipif(not REAL or not archive.keys(REAL), reason="no archive")
+@pytest.mark.skipif(not REAL or not store.keys(REAL), reason="no archive")
 def test_what_no_page_reads_is_not_kept():
     """Histograms of variants, traces of further FLANs."""
     shown = 0
-    for key in archive.keys(REAL):
-        record = archive.read_record(REAL, key)
+    for key in store.keys(REAL):
+        record = store.read_record(REAL, key)
         run = from_dict(record["run"])
         assert not (
             run.encoder.startswith("flan")
@@ -235,7 +235,7 @@ def test_what_no_page_reads_is_not_kept():
             and "traces.parquet" in record["files"]
         )
         if "summary.parquet" in record["files"]:
-            binned = archive.read(REAL, key, whole=False).summary["measure"].str.startswith("hist:").any()
+            binned = store.read(REAL, key, whole=False).summary["measure"].str.startswith("hist:").any()
             assert not (packing.is_variant(run) and binned), key
             shown += binned
     assert shown > 100, "the grids' own figures draw them"

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from conftest import toy_traces
 
-from attn_core import archive
+from attn_core import store
 from attn_core.__main__ import join_pairs, main
 
 PLANTED = ["run", "--corpus", "planted", "--encoder", "average", "--epochs", "1"]
@@ -83,7 +83,7 @@ def short_vectors(place: Path) -> None:
 
 
 def toy_archive(place: Path) -> Path:
-    store = place / "archive"
+    folder = place / "archive"
     traces = toy_traces().rounded()
     accuracy = float((traces.predicted == traces.label).mean())
     record = {
@@ -93,8 +93,8 @@ def toy_archive(place: Path) -> Path:
         "accuracy": accuracy,
         "macro_f1": 0.5,
     }
-    archive.write(store, "toy", record, {"traces.parquet": traces})
-    return store / "toy"
+    store.write(folder, "toy", record, {"traces.parquet": traces})
+    return folder / "toy"
 
 
 def tampered_traces(place: Path) -> None:

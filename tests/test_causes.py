@@ -15,7 +15,7 @@ from attn_book.reported import reported
 from attn_book.scorecard import scorecard
 from attn_core import index
 from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.runs import SEEDS, Run, as_dict
+from attn_core.run import SEEDS, Run, as_dict
 
 PAGE = build.read_source(Path(__file__).parents[1] / "notebooks" / "scorecard.md")
 NAMES = {"index": index, "pd": pd}

@@ -10,11 +10,11 @@ import time
 import pytest
 from tiny_runs import called, grid, tiny, whole_store
 
-from attn_core import archive, sweep
 from attn_core import cluster as cluster_module
+from attn_core import store, sweep
 from attn_core.cluster import demanded, sweep_cluster
 from attn_core.errors import AttnError
-from attn_core.runs import obtain
+from attn_core.obtain import obtain
 
 distributed = pytest.importorskip("distributed")
 
@@ -24,10 +24,10 @@ PATIENCE = 180
 PRELOAD = """
 # Imported by a worker of the tests before its first task.
 import os, pathlib, time
-from attn_core import archive
+from attn_core import store
 
 place = pathlib.Path(os.environ["TEST_PLACE"])
-whole = archive.__dict__.setdefault("whole_write", archive.write_traces)  # Dask imports a preload more than once
+whole = store.__dict__.setdefault("whole_write", store.write_traces)  # Dask imports a preload more than once
 
 def half(path, traces):
     # Writes half a file, says so, and never ends: the worst moment to be killed at.
@@ -41,7 +41,7 @@ def never(*_, **__):
     time.sleep(3600)
 
 if os.environ["TEST_HANGS"] == "writing":
-    archive.write_traces = half
+    store.write_traces = half
 if os.environ["TEST_HANGS"] == "training":
     from attn_core import cluster
 
@@ -108,9 +108,9 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tm
     client = threading.Thread(target=work_off, daemon=True)
     client.start()
     until((tmp_path / "halfway").exists, "the first worker to be in the middle of writing")
-    assert archive.keys(archive.cache_store()) == []
+    assert store.keys(store.cache_store()) == []
     cluster.start("--resources", "GPU=1")
-    until(lambda: len(archive.keys(archive.cache_store())) >= 1, "the second worker to take runs while the first hangs")
+    until(lambda: len(store.keys(store.cache_store())) >= 1, "the second worker to take runs while the first hangs")
     victim.send_signal(signal.SIGKILL)
     victim.wait()
     client.join(PATIENCE)
@@ -120,7 +120,7 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tm
     assert found["failures"] == sweep.sweep([failing], progress=False), "here and on a cluster, the same words"
     assert whole_store() == {run.key for run in runs}
     for run in runs:
-        archive.verify(tmp_path / "archive", run.key)
+        store.verify(tmp_path / "archive", run.key)
         assert obtain(run).record["n_test"] == 40
     assert set(os.listdir(tmp_path / "archive")) == {run.key for run in runs}
     # Nothing is left to do: no worker is needed, and a demand that none can meet is no obstacle.
@@ -137,7 +137,7 @@ def test_an_error_that_no_pickle_can_hold_reaches_the_client(monkeypatch, capsys
         return deep()
 
     monkeypatch.setattr(cluster_module, "make", deep)
-    beacon = archive.staging(archive.cache_store(), "sweep")
+    beacon = store.staging(store.cache_store(), "sweep")
     try:
         cluster_module.work(tiny(0), tiny(0).key, beacon.name)
     except cluster_module.RunFailed as error:
@@ -160,7 +160,7 @@ def test_a_demand_that_no_worker_meets_and_a_worker_with_another_store(cluster, 
     status, _, errors = called(monkeypatch, capsys, *command, "--resources", "GPU=2", "--no-workers-timeout", "1")
     assert status == 2 and len(errors) == 1, errors
     assert "no worker that offers GPU=2 for 1 s" in errors[0] and "workers there: 1 with GPU=1" in errors[0]
-    assert not archive.cache_store().exists(), "a refused sweep left something behind"
+    assert not store.cache_store().exists(), "a refused sweep left something behind"
     status, out, _ = called(monkeypatch, capsys, *command, "--resources", "GPU=1")
     assert status == 1 and "2 runs, 2 failed" in out
     assert out.count("set ATTN_CACHE to one shared folder for both") == 4  # each as it fails and at the end
@@ -212,7 +212,7 @@ def test_a_scheduler_that_does_not_answer_is_one_line(address, tmp_path, monkeyp
     status, _, errors = called(monkeypatch, capsys, "sweep", grid(tmp_path), "--scheduler", address)
     assert status == 2 and len(errors) == 1, errors
     assert errors[0].startswith(f"attn_core: no Dask scheduler answers at '{address}'")
-    assert not archive.cache_store().exists()
+    assert not store.cache_store().exists()
 
 
 def test_without_dask_it_says_what_to_install(tmp_path, monkeypatch, capsys):

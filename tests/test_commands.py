@@ -1,6 +1,7 @@
 """A run's command line makes that run."""
 
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from attn_core import runs
 from attn_core.__main__ import app
-from attn_core.commands import command, set_fields
 from attn_core.errors import AttnError
-from attn_core.runs import AbsentRun, Run
+from attn_core.obtain import AbsentRun
+from attn_core.run import SEEDS, Run, command, from_dict, set_fields
 from attn_core.sweep import read_grid
 
 GRIDS = sorted((Path(__file__).parents[1] / "data" / "sweeps").glob("*.yml"))
@@ -30,7 +30,7 @@ def asked():
             raise AbsentRun("noted")
 
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(runs, "obtain", note)
+            patched.setattr(sys.modules["attn_core.obtain"], "obtain", note)
             told = CliRunner().invoke(app, shlex.split(line)[3:])
         assert found, told.output + str(told.exception)
         return found[0]
@@ -41,7 +41,7 @@ def asked():
 @pytest.mark.parametrize("path", GRIDS, ids=lambda path: path.stem)
 def test_the_command_of_every_run_of_the_book_makes_it(path, asked):
     own = [run for run in read_grid(path) if run.family not in ("guided", "adversary")]
-    for run in {run.key: run for run in own if run.seed == runs.SEEDS[0]}.values():
+    for run in {run.key: run for run in own if run.seed == SEEDS[0]}.values():
         assert asked(command(run)) == run
 
 
@@ -68,10 +68,10 @@ def test_runs_with_a_base_name_a_sweep_that_holds_them():
     )
 )
 def test_rare_fields_survive_the_command_line(fields):
-    run = runs.from_dict({"corpus": "babi_1", **fields})
+    run = from_dict({"corpus": "babi_1", **fields})
     words = shlex.split(command(run))
     rare = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
-    assert runs.from_dict({"corpus": "babi_1", **set_fields(rare)}) == run
+    assert from_dict({"corpus": "babi_1", **set_fields(rare)}) == run
 
 
 @pytest.mark.parametrize(

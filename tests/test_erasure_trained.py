@@ -8,7 +8,8 @@ import pytest
 from attn_core.experiments import draws as random
 from attn_core.experiments.erasure import RANKINGS, derived, document_table
 from attn_core.experiments.removal import NEVER, curve, labels, removals
-from attn_core.runs import HIERARCHICAL, Run, obtain
+from attn_core.obtain import obtain
+from attn_core.run import HIERARCHICAL, Run
 
 OPTIONS = (("longest", 10), ("n_dev", 60), ("n_test", 80), ("n_train", 200), ("shortest", 3))
 SENTENCES = (("longest_sentence", 2), ("shortest_sentence", 1))
@@ -61,15 +62,15 @@ def test_the_sum_says_what_the_network_says(encoder, cache, monkeypatch):
     """Acceptance test, all six models: the removal sequence equals the network run with the items' weights set to 0."""
     import torch
 
-    from attn_core import archive, weights
+    from attn_core import store
     from attn_core.corpora import encode
     from attn_core.flat import flat
     from attn_core.models.hierarchical import from_arrays
-    from attn_core.runs import weights_key
+    from attn_core.run import weights_key
     from attn_core.tracing import trace_items
 
     run, _ = train(encoder, cache, monkeypatch)
-    arrays = weights.read_weights(archive.cache_store(), weights_key(run))[0]["dev"]
+    arrays = store.read_weights(weights_key(run))[0]["dev"]
     model = from_arrays(encoder, arrays).eval().requires_grad_(False)
     documents = encode("planted", **dict(run.options)).splits["test"].take(np.arange(30))
     traces = trace_items(model, documents, np.arange(0), progress=False)

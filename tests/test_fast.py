@@ -6,7 +6,8 @@ import pytest
 from attn_core import fast
 from attn_core.experiments import document_table, summary_table
 from attn_core.experiments.erasure import document_table as erasure_table
-from attn_core.runs import Run, obtain
+from attn_core.obtain import obtain
+from attn_core.run import Run
 
 SMALL = (("n_dev", 40), ("n_test", 12), ("n_train", 200))
 LOOSE = {"search": 2e-3, "permutation": 2e-3, "tau_": 2e-2, "p_": 2e-2}

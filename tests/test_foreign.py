@@ -14,11 +14,13 @@ from test_extending import ROOT, examples
 from tiny_runs import called
 
 from attn_book import derived
-from attn_core import archive, index, packing, runs, user_code
+from attn_core import index, packing, store, user_code
+from attn_core import run as run_fields
 from attn_core.corpora import catalogue, encode, encoding
 from attn_core.errors import AttnError
 from attn_core.models import attention, encoders
-from attn_core.runs import Run, obtain
+from attn_core.obtain import obtain
+from attn_core.run import Run, from_dict
 
 THIRD = ('(("rain", "clouds"), ("sun", "warmth"))', '(("rain", "clouds", "storm"), ("sun", "warmth", "glow"))')
 DRAWN = ("rng.choice(words[label])", "rng.choice(words[label], p=(0.45, 0.45, 0.1))")
@@ -31,7 +33,7 @@ def own_tables(monkeypatch):
     tables = (catalogue.CATALOGUE, encoding.PREPARE, encoders.ENCODERS, attention.ATTENTIONS)
     before = [dict(table) for table in tables]
     for name in ("ENCODERS", "ATTENTIONS"):
-        monkeypatch.setattr(runs, name, getattr(runs, name))
+        monkeypatch.setattr(run_fields, name, getattr(run_fields, name))
     yield
     for table, kept in zip(tables, before, strict=True):
         table.clear()
@@ -254,23 +256,23 @@ def test_the_hash_sees_what_code_names_and_nothing_else():
 
 
 def test_no_archived_run_has_another_key():
-    store = archive.archive_folder()
-    keys = archive.keys(store)
-    assert [runs.from_dict(archive.read_record(store, key)["run"]).key for key in keys] == keys
+    folder = store.archive_folder()
+    keys = store.keys(folder)
+    assert [from_dict(store.read_record(folder, key)["run"]).key for key in keys] == keys
 
 
 def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, monkeypatch, capsys):
     """Archived by one process, met by another that knows neither its encoder nor its corpus."""
-    store = tmp_path / "archive"
-    shutil.copytree(archive.archive_folder() / Run("sst").key, store / Run("sst").key)
-    monkeypatch.setenv("ATTN_ARCHIVE", str(store))
+    folder = tmp_path / "archive"
+    shutil.copytree(store.archive_folder() / Run("sst").key, folder / Run("sst").key)
+    monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
     foreign = [ran("corpus")["report"], ran("encoder")["gated"]]
     for result in foreign:
-        packing.pack_run(runs.from_dict(result.record["run"]))
-        assert obtain(runs.from_dict(result.record["run"]), traces=False).source == "archive"
+        packing.pack_run(from_dict(result.record["run"]))
+        assert obtain(from_dict(result.record["run"]), traces=False).source == "archive"
     assert len(index.runs(source="archive", variant="any")) == 3
     del catalogue.CATALOGUE["weather"], encoding.PREPARE["weather"]
-    runs.ENCODERS = runs.ENCODERS[:-1]
+    run_fields.ENCODERS = run_fields.ENCODERS[:-1]
     assert index.runs(source="archive", variant="any")["key"].tolist() == [Run("sst").key]
     assert len(derived.classifiers(["planted", "weather"])) == 0
     for command in (["archive", "verify"], ["scorecard"], ["archive", "list"]):

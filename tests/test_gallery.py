@@ -13,7 +13,7 @@ from attn_book import build, tables
 from attn_core.experiments import edges
 from attn_core.index import runs
 from attn_core.measures import seed_interval
-from attn_core.runs import Run
+from attn_core.run import Run
 
 ROOT = Path(__file__).parents[1]
 LSTM = ("sst", "lstm", "tanh")

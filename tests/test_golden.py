@@ -11,9 +11,9 @@ from golden import RENAMED, ROOT, alike, differences, digests, executed, is_drop
 
 from attn_book import build
 from attn_book.scorecard import scorecard
-from attn_core import archive
+from attn_core import store
 from attn_core.experiments.echo import MEASURES
-from attn_core.runs import from_dict
+from attn_core.run import from_dict
 
 PAGES, TABLES = read("pages.json.xz"), read("tables.json.xz")
 
@@ -68,7 +68,7 @@ def test_keys_are_what_they_were():
 def test_no_stored_run_has_changed():
     now = digests()
     assert {key: now.get(key) for key in read("archive.json.xz")} == read("archive.json.xz")
-    assert set(archive.keys(archive.archive_folder())) == set(now)
+    assert set(store.keys(store.archive_folder())) == set(now)
 
 
 def test_a_lost_number_is_noticed():

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import false_discovery_control, ttest_rel
 
 from attn_core.experiments import guides
-from attn_core.runs import SEEDS
+from attn_core.run import SEEDS
 
 LEVELS = {
     "uniform": 0.80, "trained": 0.81, "own": 0.83, "adversary": 0.60, "permuted": 0.80, "swapped": 0.82,

@@ -1,6 +1,7 @@
 """Guided networks: whose weights they get, that training honours them, and what is left without words."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,17 +12,21 @@ from plain_guiding import attention, guided_logits, words
 from plain_network import random_documents
 from scipy.special import rel_entr
 
-from attn_core import archive, computing, guiding, packing, runs, standard, weights
+from attn_core import compute, packing, store
 from attn_core.corpora import encode
 from attn_core.corpora.vectors import vectors
 from attn_core.errors import AttnError
 from attn_core.models.classifier import build, to_arrays
-from attn_core.runs import Run, obtain
-from attn_core.tracing import trace
-from attn_core.training import inputs, placed, train
+from attn_core.obtain import AbsentRun, obtain
+from attn_core.run import Run, other_seed
+from attn_core.training import guide, jain
+from attn_core.training.jain import attended, inputs, placed, train
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
 CPU = torch.device("cpu")
+
+
+weights_of = partial(compute.weights_of, progress=False)
 
 
 def base(seed=10, **fields) -> Run:
@@ -45,16 +50,15 @@ def matrix(data):
 
 def own_scores(run: Run, data, split: str) -> np.ndarray:
     """What a base's own traces say."""
-    model = guiding.model_of(run, guiding.base_arrays(run, False))
-    return trace(model, data.splits[split], gradient=False, leave_one_out=False, progress=False).score
+    return attended(run, weights_of(run), data.splits[split], "cpu", False).score
 
 
 def scores_of(run: Run, data, split: str) -> np.ndarray:
-    return guiding.guide_scores(run, data, split, "cpu", False)
+    return guide.guide_scores(run, data, split, "cpu", False, weights_of)
 
 
 def split_up(values, documents):
-    return np.split(values, guiding.word_offsets(documents)[1:-1])
+    return np.split(values, guide.word_offsets(documents)[1:-1])
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=7), st.data())
@@ -77,12 +81,12 @@ def test_the_given_attention_is_the_one_used_from_first_batch_to_traces(data):
     documents = data.splits["test"]
     scores = own_scores(base(), data, "test")
     np.testing.assert_array_equal(scores, scores_of(guided(), data, "test"))
-    held = attention(scores, guiding.word_offsets(documents))
+    held = attention(scores, guide.word_offsets(documents))
     for mine, theirs in zip(np.split(result.traces.attention, result.traces.offsets[1:-1]), held, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-3)  # the store's 12-bit mantissas
-    arrays = weights.read_weights(archive.cache_store(), guided().key)[0]["dev"]
+    arrays = store.read_weights(guided().key)[0]["dev"]
     assert not [name for name in arrays if name.startswith("attention")]
-    exact = guiding.read(guided(), arrays, data, "cpu", False)
+    exact = guide.read(guided(), arrays, data, "cpu", False, weights_of)
     np.testing.assert_allclose(exact.logits[:, 0], guided_logits(arrays, documents, held), atol=1e-4)
     assert exact.gradient is None and exact.leave_one_out is None
     assert obtain(guided()).source == "cache" and result.record["run"]["guide"] == "own"
@@ -107,9 +111,9 @@ def test_uniform_weights_given_train_the_uniform_network(data, matrix):
 
 def test_uniform_attention_leaves_the_attention_layer_out(data, matrix):
     """Wiegreffe & Pinter 3.2: no attention layer to update, 1 / n over the real tokens, in training and test."""
-    fitted = standard.fit(base(attention="uniform"), data, matrix, "cpu", False)
+    fitted = jain.fit(base(attention="uniform"), data, matrix, "cpu", False)
     assert not [name for name in fitted.weights["dev"] if "attention" in name]
-    traces = standard.read(base(attention="uniform"), fitted.weights["dev"], data, "cpu", False)
+    traces = jain.read(base(attention="uniform"), fitted.weights["dev"], data, "cpu", False)
     np.testing.assert_allclose(traces.attention, np.repeat(1 / traces.lengths, traces.lengths))
     held = np.split(traces.attention, traces.offsets[1:-1])
     expected = guided_logits(fitted.weights["dev"], data.splits["test"], held)
@@ -119,17 +123,19 @@ def test_uniform_attention_leaves_the_attention_layer_out(data, matrix):
 def test_start_and_batches_depend_on_the_seed_alone(data, matrix, monkeypatch):
     """Controls differ from each other in the weights given, in nothing else."""
     seen = []
+    for run in (base(), base(50)):
+        weights_of(run)
 
     def watched(model, *_, **__):
         seen.append(to_arrays(model))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(guiding, "train", watched)
+    monkeypatch.setattr(jain, "train", watched)
     without = guided("", attention="uniform", base=None, words="position")
     for run in (guided(), guided("permuted"), guided("untrained"), guided("swapped"), without):
         torch.manual_seed(run.seed)
         with pytest.raises(KeyboardInterrupt):
-            guiding.fit(run, data, matrix, "cpu", False)
+            guide.fit(run, data, matrix, "cpu", False, weights_of)
     torch.manual_seed(10)
     fresh = to_arrays(build("average", "uniform", matrix))
     for arrays in seen:
@@ -154,11 +160,11 @@ def test_permuted_weights_are_the_same_within_each_document_whatever_else_there_
 
 def test_swapped_takes_the_next_seed_in_the_test_alone(data):
     run = guided("swapped", base=base(2))
-    assert runs.other_seed(base(2)) == base(10) and runs.other_seed(base(10)) == base(50)
+    assert other_seed(base(2)) == base(10) and other_seed(base(10)) == base(50)
     for split, theirs in (("train", base(2)), ("dev", base(2)), ("test", base(10))):
         np.testing.assert_array_equal(scores_of(run, data, split), own_scores(theirs, data, split))
     with pytest.raises(AttnError, match="swapped.*got 3"):
-        runs.other_seed(base(3))
+        other_seed(base(3))
 
 
 def test_untrained_is_what_the_base_started_from(data, matrix, monkeypatch):
@@ -169,79 +175,79 @@ def test_untrained_is_what_the_base_started_from(data, matrix, monkeypatch):
         raise KeyboardInterrupt
 
     for run in (base(50), Run("planted", seed=50, options=TINY)):
-        monkeypatch.setattr(standard, "train", watched)
+        monkeypatch.setattr(jain, "train", watched)
         with pytest.raises(KeyboardInterrupt):
-            computing.compute(run, progress=False)
-        found = guiding.initial(run, data)
+            compute.compute(run, progress=False)
+        found = guide.initial(run, data)
         assert set(found) == set(started)
         for name, array in started.items():
             np.testing.assert_array_equal(array, found[name], err_msg=name)
         started.clear()
     scores_of(guided("untrained"), data, "train")
-    assert not list((archive.cache_store().parent / "weights").glob("*")), "nothing was trained for it"
+    assert not list((store.cache_store().parent / "weights").glob("*")), "nothing was trained for it"
 
 
 def test_searched_weights_move_far_and_leave_the_output(data):
     documents = data.splits["dev"].take(np.arange(12))
     few = replace(data, splits={"dev": documents})
-    found = guiding.softmax(scores_of(guided("searched"), few, "dev"), guiding.word_offsets(documents))
-    model = guiding.model_of(base(), guiding.base_arrays(base(), False))
-    traces = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    found = guide.softmax(scores_of(guided("searched"), few, "dev"), guide.word_offsets(documents))
+    traces = attended(base(), weights_of(base()), documents, "cpu", False)
     logits = traces.logits_under(found)[:, 0]
     change = np.abs(1 / (1 + np.exp(-logits)) - traces.p)
-    assert change.max() <= guiding.EPSILON + 1e-6
+    assert change.max() <= guide.EPSILON + 1e-6
     jsd = []
     for own, theirs in zip(split_up(found, documents), split_up(traces.attention, documents), strict=True):
         assert own.sum() == pytest.approx(1)
         middle = (own + theirs) / 2
         jsd.append(0.5 * (rel_entr(own, middle).sum() + rel_entr(theirs, middle).sum()))
     assert np.median(jsd) > 0.2
-    best = guiding.select(traces, guiding.search(traces), guiding.EPSILON)["jsd"]
+    best = guide.select(traces, guide.search(traces), guide.EPSILON)["jsd"]
     np.testing.assert_allclose(jsd, best, atol=1e-5)
 
 
 def test_words_taken_away_leave_places_and_ranks(data):
     documents = data.splits["train"].take(np.arange(20))
     rng = np.random.default_rng(0)
-    scores = rng.integers(-3, 1, guiding.word_offsets(documents)[-1]).astype(np.float32)  # with ties
-    last = guiding.longest(data) - 1
-    by_place = words(guiding.seen(guided(words="position"), documents, scores, data))
-    by_rank = words(guiding.seen(guided(words="rank"), documents, scores, data))
+    scores = rng.integers(-3, 1, guide.word_offsets(documents)[-1]).astype(np.float32)  # with ties
+    last = guide.longest(data) - 1
+    by_place = words(guide.seen(guided(words="position"), documents, scores, data))
+    by_rank = words(guide.seen(guided(words="rank"), documents, scores, data))
     for own, places, ranks in zip(split_up(scores, documents), by_place, by_rank, strict=True):
         assert places.tolist() == [4 + min(t, last) for t in range(len(own))]
         order = sorted(range(len(own)), key=lambda t: (-own[t], t))
         assert ranks.tolist() == [4 + order.index(t) for t in range(len(own))]
-    equal = words(guiding.seen(guided(words="rank"), documents, np.zeros_like(scores), data))
+    equal = words(guide.seen(guided(words="rank"), documents, np.zeros_like(scores), data))
     assert [ids.tolist() for ids in equal] == [ids.tolist() for ids in by_place], "uniform weights: ranks are places"
-    assert guiding.seen(guided(), documents, scores, data) is documents
+    assert guide.seen(guided(), documents, scores, data) is documents
     short = replace(data, splits={"train": random_documents(np.array([2, 3]), 9)})
-    assert max(map(max, words(guiding.seen(guided(words="position"), documents, scores, short)))) == 4 + 2
+    assert max(map(max, words(guide.seen(guided(words="position"), documents, scores, short)))) == 4 + 2
 
 
 @pytest.mark.parametrize("mode", ["position", "rank"])
 def test_without_words_only_the_weights_are_read(mode, data, matrix):
     """Other words under the same weights change nothing; one vector for all places gives one output for all texts."""
     run = guided(words=mode)
-    fitted = guiding.fit(run, data, matrix, "cpu", False)
+    fitted = guide.fit(run, data, matrix, "cpu", False, weights_of)
     arrays = fitted.weights["dev"]
     np.testing.assert_array_equal(
-        arrays["encoder.embedding.weight"], guiding.place_vectors(guiding.longest(data), matrix.shape[1])
+        arrays["encoder.embedding.weight"], guide.place_vectors(guide.longest(data), matrix.shape[1])
     )
-    traces = guiding.read(run, arrays, data, "cpu", False)
+    traces = guide.read(run, arrays, data, "cpu", False, weights_of)
     assert np.ptp(traces.p) > 1e-6
     scores = scores_of(run, data, "test")
     others = replace(data.splits["test"], ids=np.full_like(data.splits["test"].ids, 5))
-    same = guiding.seen(run, others, scores, data)
-    np.testing.assert_array_equal(words(same)[3], words(guiding.seen(run, data.splits["test"], scores, data))[3])
+    same = guide.seen(run, others, scores, data)
+    np.testing.assert_array_equal(words(same)[3], words(guide.seen(run, data.splits["test"], scores, data))[3])
     table = arrays["encoder.embedding.weight"]
     constant = {**arrays, "encoder.embedding.weight": np.tile(table[2], (len(table), 1))}
-    assert np.ptp(guiding.read(run, constant, data, "cpu", False).p) < 1e-6
+    assert np.ptp(guide.read(run, constant, data, "cpu", False, weights_of).p) < 1e-6
 
 
 def test_the_control_of_the_control_knows_a_text_by_its_length_alone(data, matrix):
     run = guided("", attention="uniform", base=None, words="position")
     assert run.family == "guided"
-    traces = guiding.read(run, guiding.fit(run, data, matrix, "cpu", False).weights["dev"], data, "cpu", False)
+    arrays = guide.fit(run, data, matrix, "cpu", False, weights_of).weights["dev"]
+    traces = guide.read(run, arrays, data, "cpu", False, weights_of)
     by_length = {}
     for n, p in zip(traces.lengths, traces.p, strict=True):
         assert by_length.setdefault(n, p) == pytest.approx(p, abs=1e-6)
@@ -254,7 +260,7 @@ def test_an_absent_run_names_the_sweep_that_makes_it():
     own = Run("sst", "average", "given", guide="own", base=Run("sst"), epochs=39)
     adversary = Run("sst", base=Run("sst"), divergence=1e-3, epochs=39)
     for run, name in ((own, "guides"), (adversary, "adversaries")):
-        with pytest.raises(runs.AbsentRun, match=f"sweep data/sweeps/wiegreffe-{name}.yml"):
+        with pytest.raises(AbsentRun, match=f"sweep data/sweeps/wiegreffe-{name}.yml"):
             obtain(run)
 
 
@@ -271,7 +277,7 @@ def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, tmp_
     before = own_scores(base(), data, "test")
     obtain(base(), progress=False)
     packing.pack(base().key, None, "further")
-    (archive.cache_store().parent / "weights" / f"{base().key}.safetensors").unlink()
+    (store.cache_store().parent / "weights" / f"{base().key}.safetensors").unlink()
     assert obtain(base(), traces=False).source == "archive"
     capsys.readouterr()
     obtain(guided(), progress=True)
@@ -284,7 +290,7 @@ def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, tmp_
     "run, message",
     [
         (lambda: guided(base=Run("planted", "average", epochs=2)), "same data"),
-        (lambda: guided(base=guided()), "text model or an adversary"),
+        (lambda: guided(base=guided()), "single texts, of a guided run also an adversary"),
         (lambda: Run("planted", "lstm", "given", guide="own", base=base(), options=TINY), "average encoder, got lstm"),
         (lambda: Run("planted", "average", "tanh", words="rank", options=TINY), "'given' or 'uniform', got tanh"),
     ],

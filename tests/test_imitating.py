@@ -8,15 +8,19 @@ import torch
 from plain_guiding import adversary_loss, attention, average_model
 from plain_network import random_documents
 
-from attn_core import archive, guiding, imitating, weights
+from attn_core import store
+from attn_core.compute import weights_of
 from attn_core.corpora import encode
 from attn_core.corpora.vectors import vectors
 from attn_core.errors import AttnError
 from attn_core.measures import jsd_ragged
 from attn_core.models.classifier import build
-from attn_core.runs import Run, obtain
+from attn_core.obtain import obtain
+from attn_core.run import Run
 from attn_core.tracing import trace
-from attn_core.training import inputs, placed, without_denormals
+from attn_core.training import imitate, without_denormals
+from attn_core.training.guide import initial
+from attn_core.training.jain import inputs, placed
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
 CPU = torch.device("cpu")
@@ -56,12 +60,12 @@ def models(vocabulary=12, scale=3.0):
 
 
 def value(model, guide, documents, divergence, factor):
-    """The loss as `imitating.step` forms it, kept in double precision."""
+    """The loss as `imitate.step` forms it, kept in double precision."""
     rows = np.arange(len(documents))
-    own = imitating.attend(model, **inputs(documents, rows, CPU, 1))
+    own = imitate.attend(model, **inputs(documents, rows, CPU, 1))
     with torch.no_grad():
-        theirs = imitating.attend(guide, **inputs(documents, rows, CPU, 1))
-    return imitating.loss(*imitating.apart(own[0], own[1], theirs[0], theirs[1]), divergence, factor)
+        theirs = imitate.attend(guide, **inputs(documents, rows, CPU, 1))
+    return imitate.loss(*imitate.apart(own[0], own[1], theirs[0], theirs[1]), divergence, factor)
 
 
 @pytest.mark.parametrize("divergence", [0.0, 5e-4, 0.3])
@@ -101,15 +105,15 @@ def test_one_step_returns_the_sums_it_trains_on_and_moves_against_the_gradient(d
     theirs = trace(guide, documents, gradient=False, leave_one_out=False, progress=False)
     own = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
     tokens = slice(0, theirs.offsets[20])
-    logs = imitating.log_attention(theirs)
+    logs = imitate.log_attention(theirs)
     arguments = (theirs.p.astype(np.float32), logs, 30.0, 0.01)
     optimiser = torch.optim.SGD(model.parameters(), lr=1e-6)
-    sums = imitating.step(model, documents, rows, *arguments, optimiser)
+    sums = imitate.step(model, documents, rows, *arguments, optimiser)
     change = np.abs(own.p - theirs.p)[:20].sum()
     kl = (own.attention * (np.log(own.attention) - np.log(theirs.attention)))[tokens].sum()
     jsd = jsd_ragged(own.attention, theirs.attention, own.offsets)[:20].sum()
     np.testing.assert_allclose(sums, [(0.5 * change - 0.01 * kl) * 30, change, kl, jsd], rtol=1e-3, atol=1e-5)
-    again = imitating.step(model, documents, rows, *arguments, optimiser)
+    again = imitate.step(model, documents, rows, *arguments, optimiser)
     assert again[0] < sums[0]
 
 
@@ -119,13 +123,13 @@ def test_extreme_attention_gives_no_nan(scale):
     model, guide, documents = models(scale=scale)
     model, guide = model.float(), guide.float()
     theirs = trace(guide, documents, gradient=False, leave_one_out=False, progress=False)
-    logs = imitating.log_attention(theirs)
+    logs = imitate.log_attention(theirs)
     assert np.isfinite(logs).all()
     if scale == 1e3:
         assert theirs.attention.astype(np.float32).min() == 0.0, "what is tested here does not happen"
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, amsgrad=True)
     for _ in range(3):
-        sums = imitating.step(
+        sums = imitate.step(
             model, documents, np.arange(len(documents)), theirs.p.astype(np.float32), logs, 5.0, 0.01, optimiser
         )
         assert np.isfinite(sums).all()
@@ -138,9 +142,9 @@ def test_logarithms_of_attention_are_those_of_the_weights():
     _, guide, documents = models()
     traces = trace(guide.float(), documents, gradient=False, leave_one_out=False, progress=False)
     expected = np.log(np.concatenate(attention(traces.score, traces.offsets)))
-    np.testing.assert_allclose(imitating.log_attention(traces), expected, atol=1e-6)
-    table = placed(imitating.log_attention(traces), documents, np.arange(len(documents)))
-    own = imitating.attend(guide, **inputs(documents, np.arange(len(documents)), CPU, 1))[1]
+    np.testing.assert_allclose(imitate.log_attention(traces), expected, atol=1e-6)
+    table = placed(imitate.log_attention(traces), documents, np.arange(len(documents)))
+    own = imitate.attend(guide, **inputs(documents, np.arange(len(documents)), CPU, 1))[1]
     np.testing.assert_allclose(own.detach(), table, atol=1e-5)
 
 
@@ -149,12 +153,12 @@ def test_gold_labels_are_a_factor_and_nothing_else(data, matrix):
     from dataclasses import replace
 
     run = adversary(1e-3, class_weights=False)
-    guiding.base_arrays(base(), False)
+    weights_of(base(), False)
     flipped = {s: replace(d, labels=np.roll(d.labels, 1)) for s, d in data.splits.items()}
     fitted = []
     for splits in (data.splits, flipped):
         torch.manual_seed(run.seed)
-        fitted.append(imitating.fit(run, replace(data, splits=splits), matrix, "cpu", False))
+        fitted.append(imitate.fit(run, replace(data, splits=splits), matrix, "cpu", False, weights_of))
     assert fitted[0].history == fitted[1].history
     for name, array in fitted[0].weights["test"].items():
         np.testing.assert_array_equal(array, fitted[1].weights["test"][name])
@@ -184,7 +188,7 @@ def test_the_record_is_of_the_epoch_with_the_lowest_training_loss(data):
     jsd = jsd_ragged(result.traces.attention, other.attention, other.offsets).mean()
     assert jsd == pytest.approx(best["test_jsd"], abs=1e-3)
     assert np.abs(result.traces.p - other.p).mean() == pytest.approx(best["test_tvd"], abs=1e-3)
-    arrays = weights.read_weights(archive.cache_store(), run.key)[0]
+    arrays = store.read_weights(run.key)[0]
     assert all(np.array_equal(arrays["dev"][name], arrays["test"][name]) for name in arrays["dev"])
 
 
@@ -206,8 +210,8 @@ def test_patience_and_checkpoint(losses, epochs, kept, data, matrix, monkeypatch
             model.decoder.bias.fill_(float(epoch))
         return np.array([found, 0.0, 0.0, 0.0])
 
-    monkeypatch.setattr(imitating, "step", scripted)
-    fitted = imitating.fit(adversary(batch=90, epochs=min(len(losses), 40)), data, matrix, "cpu", False)
+    monkeypatch.setattr(imitate, "step", scripted)
+    fitted = imitate.fit(adversary(batch=90, epochs=min(len(losses), 40)), data, matrix, "cpu", False, weights_of)
     assert len(fitted.history) == epochs and fitted.weights["dev"]["decoder.bias"] == [kept]
 
 
@@ -222,9 +226,9 @@ def test_denormals_are_back_after_a_training_that_fails():
 
 
 def test_a_loss_that_is_not_finite_is_named(data, matrix, monkeypatch):
-    monkeypatch.setattr(imitating, "step", lambda *_: np.array([np.nan, 0, 0, 0]))
+    monkeypatch.setattr(imitate, "step", lambda *_: np.array([np.nan, 0, 0, 0]))
     with pytest.raises(AttnError, match=f"{adversary().key}: loss is not finite in epoch 0"):
-        imitating.fit(adversary(), data, matrix, "cpu", False)
+        imitate.fit(adversary(), data, matrix, "cpu", False, weights_of)
 
 
 def test_seed_and_base_each_count_and_the_start_is_the_bases_own(data, matrix, monkeypatch):
@@ -232,15 +236,15 @@ def test_seed_and_base_each_count_and_the_start_is_the_bases_own(data, matrix, m
     started = []
 
     def watched(model, *_):
-        started.append(imitating.to_arrays(model)["decoder.weight"].copy())
+        started.append(imitate.to_arrays(model)["decoder.weight"].copy())
         return np.zeros(4)
 
-    monkeypatch.setattr(imitating, "step", watched)
-    guiding.base_arrays(base(), False)
+    monkeypatch.setattr(imitate, "step", watched)
+    weights_of(base(), False)
     for seed in (10, 50):
         torch.manual_seed(seed)
-        imitating.fit(adversary(seed=seed, epochs=1, batch=90), data, matrix, "cpu", False)
-    np.testing.assert_array_equal(started[0], guiding.initial(base(), data)["decoder.weight"])
+        imitate.fit(adversary(seed=seed, epochs=1, batch=90), data, matrix, "cpu", False, weights_of)
+    np.testing.assert_array_equal(started[0], initial(base(), data)["decoder.weight"])
     assert (started[0] != started[1]).any()
     assert adversary().key != adversary(base=base(seed=50)).key
 

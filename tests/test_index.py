@@ -15,10 +15,10 @@ from tiny_runs import called
 from wiegreffe_results import adversary_of, guide_run
 from wiegreffe_results import result_of as by_record
 
-from attn_core import archive, index
+from attn_core import index, store
 from attn_core.errors import AttnError
 from attn_core.index import LOSSES_ALIKE, over_seeds, same_training, side
-from attn_core.runs import SEEDS, Run
+from attn_core.run import SEEDS, Run
 
 TAU = "tau_attention_gradient"
 
@@ -186,9 +186,9 @@ def test_stores_of_questions_or_of_nothing_have_tables(stored):
 # ---- the tables keep up with the stores ------------------------------------------------------------------------------
 
 
-def put(store, result):
+def put(folder, result):
     """A run as the archive holds it; its time of change is later than all before."""
-    archive.write(store, result.key, result.record, {"summary.parquet": result.summary})
+    store.write(folder, result.key, result.record, {"summary.parquet": result.summary})
 
 
 def later(path) -> None:
@@ -197,7 +197,7 @@ def later(path) -> None:
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
     """An archive of two runs, and a fresh process, as far as the index goes."""
     place = tmp_path / "archive"
     place.mkdir()
@@ -217,21 +217,21 @@ def kept_tables(tmp_path) -> list:
     return sorted((tmp_path / "cache" / "index").rglob("*.parquet"))
 
 
-def test_runs_that_come_and_go_are_seen_at_once(store):
+def test_runs_that_come_and_go_are_seen_at_once(folder):
     assert accuracies() == [0.8, 0.8]
-    put(store, result_of(seed=SEEDS[2], values={"accuracy": 0.5}))
-    later(store)
+    put(folder, result_of(seed=SEEDS[2], values={"accuracy": 0.5}))
+    later(folder)
     assert accuracies() == [0.8, 0.8, 0.5]
-    for file in (store / Run("sst").key).iterdir():
+    for file in (folder / Run("sst").key).iterdir():
         file.unlink()
-    (store / Run("sst").key).rmdir()
-    later(store)
+    (folder / Run("sst").key).rmdir()
+    later(folder)
     assert accuracies() == [0.8, 0.5]
 
 
-def test_a_changed_record_is_seen_by_the_next_process(store, tmp_path):
+def test_a_changed_record_is_seen_by_the_next_process(folder, tmp_path):
     assert accuracies() == [0.8, 0.8] and len(kept_tables(tmp_path)) == 2
-    path = store / Run("sst").key / "record.json"
+    path = folder / Run("sst").key / "record.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"accuracy": 0.25}))
     later(path)
     index._joined.cache_clear()
@@ -239,15 +239,15 @@ def test_a_changed_record_is_seen_by_the_next_process(store, tmp_path):
     assert len(kept_tables(tmp_path)) == 2, "the old tables are gone"
 
 
-def test_the_next_process_reads_no_run_again(store, monkeypatch):
+def test_the_next_process_reads_no_run_again(folder, monkeypatch):
     first = index.numbers("any")
     index._joined.cache_clear()
-    monkeypatch.setattr(archive, "read", lambda *_, **__: pytest.fail("a run was read again"))
+    monkeypatch.setattr(store, "read", lambda *_, **__: pytest.fail("a run was read again"))
     pd.testing.assert_frame_equal(index.numbers("any"), first)
 
 
 @pytest.mark.parametrize("damage", [b"", b"no Parquet at all"])
-def test_damaged_tables_are_made_anew(store, tmp_path, damage):
+def test_damaged_tables_are_made_anew(folder, tmp_path, damage):
     first = accuracies()
     for path in kept_tables(tmp_path):
         path.write_bytes(damage)
@@ -255,7 +255,7 @@ def test_damaged_tables_are_made_anew(store, tmp_path, damage):
     assert accuracies() == first and all(path.stat().st_size > 100 for path in kept_tables(tmp_path))
 
 
-def test_a_cache_that_cannot_be_written_is_one_warning(store, tmp_path, capsys):
+def test_a_cache_that_cannot_be_written_is_one_warning(folder, tmp_path, capsys):
     (tmp_path / "cache").mkdir(exist_ok=True)
     (tmp_path / "cache" / "index").write_text("a file where the folder should be")
     assert accuracies() == [0.8, 0.8] == accuracies()
@@ -263,8 +263,8 @@ def test_a_cache_that_cannot_be_written_is_one_warning(store, tmp_path, capsys):
     assert line.startswith("warning: the cache ")
 
 
-def test_cached_runs_stand_beside_archived_ones_which_win(store):
-    own = archive.cache_store()
+def test_cached_runs_stand_beside_archived_ones_which_win(folder):
+    own = store.cache_store()
     own.mkdir(parents=True)
     put(own, result_of(seed=SEEDS[0], values={"accuracy": 0.1}))
     put(own, result_of(seed=SEEDS[3], values={"accuracy": 0.6}))
@@ -275,17 +275,17 @@ def test_cached_runs_stand_beside_archived_ones_which_win(store):
     assert accuracies() == [0.8, 0.8, 0.6]
 
 
-def test_a_run_of_another_version_is_left_out(store):
-    put(store, result_of(seed=SEEDS[2], values={"accuracy": 0.5}))
-    path = store / Run("sst", seed=SEEDS[2]).key
+def test_a_run_of_another_version_is_left_out(folder):
+    put(folder, result_of(seed=SEEDS[2], values={"accuracy": 0.5}))
+    path = folder / Run("sst", seed=SEEDS[2]).key
     record = json.loads((path / "record.json").read_text())
     (path / "record.json").write_text(json.dumps(record | {"run": record["run"] | {"of_the_future": 1}}))
-    later(store)
+    later(folder)
     assert accuracies() == [0.8, 0.8]
 
 
 def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "archive_folder", lambda required=True: None)
+    monkeypatch.setattr(store, "archive_folder", lambda required=True: None)
     with pytest.raises(AttnError, match="nothing is stored"):
         index.runs()
 
@@ -300,7 +300,7 @@ def asked(monkeypatch, capsys):
     return lambda *words: called(monkeypatch, capsys, "numbers", *words)
 
 
-@pytest.mark.skipif(archive.archive_folder(required=False) is None, reason="no archive")
+@pytest.mark.skipif(store.archive_folder(required=False) is None, reason="no archive")
 def test_the_archives_numbers_on_the_command_line(asked):
     status, out, _ = asked(TAU, "mean", *SST, "--where", "selection=dev", "--json")
     rows = pd.DataFrame(json.loads(out))

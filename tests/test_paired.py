@@ -20,7 +20,7 @@ from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
 from attn_core.models.classifier import to_arrays
 from attn_core.tracing import probabilities, trace
-from attn_core.training import inputs
+from attn_core.training.jain import inputs
 
 SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}}
 ENCODERS = tuple(SIZES)

@@ -7,12 +7,14 @@ import pytest
 import torch
 from torch import nn
 
-from attn_core import archive, runs
+from attn_core import store
 from attn_core.corpora.documents import Documents, Encoded
 from attn_core.models import paired
 from attn_core.models.classifier import to_arrays
+from attn_core.obtain import obtain
+from attn_core.run import Run
 from attn_core.tracing import trace
-from attn_core.training import accuracy, inputs, train
+from attn_core.training.jain import accuracy, inputs, train
 
 
 def places(n: int, seed: int) -> Documents:
@@ -99,12 +101,12 @@ def test_a_run_of_pairs_is_trained_traced_and_stored(corpus, encoder, monkeypatc
     monkeypatch.setattr("attn_core.corpora.encode", lambda name, **options: data)
     vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
     monkeypatch.setattr("attn_core.corpora.vectors.vectors", lambda recipe, vocabulary: (vectors, "made up"))
-    run = runs.Run(corpus, encoder=encoder, epochs=2, hidden=8)
-    result = runs.obtain(run, train="auto", progress=False)
+    run = Run(corpus, encoder=encoder, epochs=2, hidden=8)
+    result = obtain(run, train="auto", progress=False)
     metrics = {"accuracy", "macro_f1", "f1_0", "f1_1", "f1_2", "f1_3"}
     assert metrics <= set(result.record) and "auc" not in result.record
-    again = archive.read(archive.cache_store(), run.key)
-    archive.verify(archive.cache_store(), run.key)
+    again = store.read(store.cache_store(), run.key)
+    store.verify(store.cache_store(), run.key)
     assert again.traces.classes == 4 and again.traces.contribution.shape[1] == {"cnn": 16, "lstm": 8}[encoder]
     np.testing.assert_array_equal(again.traces.outputs, result.traces.outputs)
     assert result.record["accuracy"] == (again.traces.predicted == again.traces.label).mean()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from attn_core.corpora import encode, planted
 from attn_core.corpora.text import END, START, UNKNOWN
 from attn_core.errors import AttnError
-from attn_core.runs import Run
+from attn_core.run import Run
 
 SMALL = dict(n_train=60, n_dev=20, n_test=20)
 
@@ -167,28 +167,28 @@ def test_silent_documents_of_class_0_hold_no_cue():
 
 
 def test_long_generated_documents_and_uniform_weights_are_traced_without_deletions():
-    from attn_core import standard
     from attn_core.models import classifier
+    from attn_core.training import jain
 
     data = encode(
         "planted",
         n_train=4,
         n_dev=4,
         n_test=2,
-        shortest=standard.LONGEST_DELETED + 1,
-        longest=standard.LONGEST_DELETED + 1,
+        shortest=jain.LONGEST_DELETED + 1,
+        longest=jain.LONGEST_DELETED + 1,
     )
     vectors = np.random.default_rng(0).normal(size=(len(data.vocabulary), 6)).astype(np.float32)
     vectors[0] = 0  # of pads
     arrays = classifier.to_arrays(classifier.build("average", "tanh", vectors))
-    traces = standard.read(Run("planted", "average"), arrays, data, "cpu", False)
+    traces = jain.read(Run("planted", "average"), arrays, data, "cpu", False)
     assert traces.leave_one_out is None and traces.gradient is not None
     short = encode("planted", n_train=4, n_dev=4, n_test=2)
     vectors = np.random.default_rng(0).normal(size=(len(short.vocabulary), 6)).astype(np.float32)
     vectors[0] = 0
     arrays = classifier.to_arrays(classifier.build("average", "tanh", vectors))
-    assert standard.read(Run("planted", "average"), arrays, short, "cpu", False).leave_one_out is not None
+    assert jain.read(Run("planted", "average"), arrays, short, "cpu", False).leave_one_out is not None
     arrays = classifier.to_arrays(classifier.build("average", "uniform", vectors))
-    assert standard.read(Run("planted", "average", "uniform"), arrays, short, "cpu", False).leave_one_out is None, (
+    assert jain.read(Run("planted", "average", "uniform"), arrays, short, "cpu", False).leave_one_out is None, (
         "equal weights rank nothing"
     )

@@ -12,47 +12,48 @@ from plain_hierarchical import SIX
 from test_hierarchical import LENGTHS, is_han, run_model
 from torch import nn
 
-from attn_core import plateau
 from attn_core.corpora.catalogue import SCHEDULES, schedule
 from attn_core.errors import AttnError
 from attn_core.experiments.removal import NEVER, RANKINGS, curve, removals
 from attn_core.flat import flat
 from attn_core.models.hierarchical import build, from_arrays
-from attn_core.runs import Run, obtain
+from attn_core.obtain import obtain
+from attn_core.run import Run
 from attn_core.tracing import trace_items as trace
+from attn_core.training import serrano
 
 
 def test_batches_hold_every_document_once_under_the_cap():
     rng = np.random.default_rng(0)
     for sentences in (True, False):
         texts = flat(plain.documents(plain.random_lengths(rng, 300, 12, 30)), sentences, "these")
-        parts = plateau.batches(texts, 64, 400, np.random.default_rng(1))
+        parts = serrano.batches(texts, 64, 400, np.random.default_rng(1))
         assert sorted(np.concatenate(parts)) == list(range(300))
         for rows in parts:
             assert len(rows) <= 64
             # equal parts of a group: at most one document more than the cap allows
             assert len(rows) == 1 or texts.longest[rows].max() * (len(rows) - 1) <= 400
-        wide = plateau.batches(texts, 64, 1_000_000, np.random.default_rng(1), noise=0.0)
+        wide = serrano.batches(texts, 64, 1_000_000, np.random.default_rng(1), noise=0.0)
         items = np.diff(texts.offsets)
         wide.sort(key=lambda rows: items[rows].min())
         assert sorted(map(len, wide)) == [44, 64, 64, 64, 64]
         assert all(items[a].max() <= items[b].min() for a, b in zip(wide, wide[1:], strict=False))
-        again = plateau.batches(texts, 64, 400, np.random.default_rng(2))
+        again = serrano.batches(texts, 64, 400, np.random.default_rng(2))
         assert [list(rows) for rows in again] != [list(rows) for rows in parts]
 
 
 def test_caps_cut_a_group_into_equal_parts():
     """64 documents of one 40-word sentence under a cap of 1,000: three parts, as in the specification's example."""
     texts = flat(plain.documents([[40]] * 64), True, "these")
-    assert sorted(map(len, plateau.batches(texts, 64, 1000, np.random.default_rng(0)))) == [21, 21, 22]
+    assert sorted(map(len, serrano.batches(texts, 64, 1000, np.random.default_rng(0)))) == [21, 21, 22]
     single = flat(plain.documents([[40]] * 3), True, "these")
-    assert list(map(len, plateau.batches(single, 64, 10, np.random.default_rng(0)))) == [1, 1, 1]
+    assert list(map(len, serrano.batches(single, 64, 10, np.random.default_rng(0)))) == [1, 1, 1]
 
 
 def fitted(monkeypatch, dev, epochs=9, patience=2):
     """A training whose dev accuracies are prescribed; weights are told apart by a counter in the decoder's bias."""
     values = iter(dev)
-    monkeypatch.setattr(plateau, "accuracy", lambda model, texts: next(values))
+    monkeypatch.setattr(serrano, "accuracy", lambda model, texts: next(values))
     texts = flat(plain.documents(LENGTHS), False, "these")
     model = build("flan_none", np.ones((30, 4), np.float32), 3)
 
@@ -61,8 +62,8 @@ def fitted(monkeypatch, dev, epochs=9, patience=2):
             model.decoder.bias += 1
         return 0.0
 
-    monkeypatch.setattr(plateau, "step", step)
-    return plateau.train(
+    monkeypatch.setattr(serrano, "step", step)
+    return serrano.train(
         model, dict.fromkeys(("train", "dev"), texts), seed=0, epochs=epochs, batch=64, learning_rate=0.8,
         decay=0.0, cap=10_000, patience=patience, clip=("norm", 10.0), progress=False,
     )  # fmt: skip
@@ -86,7 +87,7 @@ def test_gradients_are_clipped_by_norm_or_by_value():
     for clip in (("norm", 1e-3), ("value", 1e-4)):
         model = plain.random_model("flan_rnn")
         optimiser = torch.optim.SGD(model.parameters(), lr=0.0)
-        plateau.step(model, texts, rows, nn.CrossEntropyLoss(), optimiser, clip, torch.device("cpu"))
+        serrano.step(model, texts, rows, nn.CrossEntropyLoss(), optimiser, clip, torch.device("cpu"))
         slopes = torch.cat([p.grad.flatten() for p in model.parameters()])
         found = slopes.norm() if clip[0] == "norm" else slopes.abs().max()
         assert float(found) == pytest.approx(clip[1], rel=1e-3)
@@ -97,8 +98,8 @@ def test_accuracy_counts_the_largest_logit(monkeypatch):
     predicted = run_model(model, documents).argmax(1).numpy()
     texts = flat(documents, True, "these")
     right = replace(texts, labels=np.where(np.arange(len(predicted)) < 6, predicted, (predicted + 1) % 3))
-    monkeypatch.setattr(plateau, "WORDS", 10)
-    assert plateau.accuracy(model, right) == 6 / len(predicted)
+    monkeypatch.setattr(serrano, "WORDS", 10)
+    assert serrano.accuracy(model, right) == 6 / len(predicted)
 
 
 REPORTED = {
@@ -157,7 +158,7 @@ def trained(request, cued):
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = build(name, vectors, 3, 8, (0.1, 0.1, 0.1))
-        done = plateau.train(
+        done = serrano.train(
             model, splits, seed=0, epochs=12, batch=16, learning_rate=0.01, decay=0.0, cap=9000, patience=4,
             clip=("norm", 10.0), progress=False,
         )  # fmt: skip

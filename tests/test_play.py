@@ -13,7 +13,7 @@ import pytest
 from conftest import toy_traces
 
 from attn_book import sentence
-from attn_core import archive, reader
+from attn_core import reader, store
 from attn_core.corpora.text import clean_sst
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.echo import echo
@@ -24,7 +24,7 @@ from attn_core.traces import positive_probability
 
 SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "core.js"
 EPSILONS = (0.01, 0.05, 0.2)
-STORE = archive.archive_folder(required=False)
+STORE = store.archive_folder(required=False)
 needs_model = pytest.mark.skipif(
     not STORE or not (STORE / reader.FOLDER).is_dir(), reason="no sentence model in the archive"
 )

@@ -10,14 +10,14 @@ from chromium import CHROMIUM
 from devtools import browser
 
 from attn_book import figures, sentence
-from attn_core import archive, reader
+from attn_core import reader, store
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.removal import removals
 from attn_core.measures import jsd
 
 ROOT = Path(__file__).parents[1]
 STATIC, HTML = ROOT / "book" / "_static", ROOT / "_build" / "html"
-STORE = archive.archive_folder(required=False)
+STORE = store.archive_folder(required=False)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attn_core import archive, packing
+from attn_core import packing, store
 from attn_core.experiments import derived, summary_table
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.correlation import correlation
@@ -11,20 +11,20 @@ from attn_core.experiments.echo import MEASURES, echo
 from attn_core.experiments.erasure import document_table as erasure_table
 from attn_core.experiments.permutation import permutation
 from attn_core.measures import classification
-from attn_core.runs import from_dict
+from attn_core.run import from_dict
 
-STORE = archive.archive_folder(required=False)
-KEYS = archive.keys(STORE) if STORE else []
-TABLES = [key for key in KEYS if "documents.parquet" in archive.read_record(STORE, key)["files"]]
-ERASURE = [key for key in TABLES if from_dict(archive.read_record(STORE, key)["run"]).family == "hierarchical"]
-SECOND = [key for key in TABLES if packing.layer_of(from_dict(archive.read_record(STORE, key)["run"])) == "second"]
+STORE = store.archive_folder(required=False)
+KEYS = store.keys(STORE) if STORE else []
+TABLES = [key for key in KEYS if "documents.parquet" in store.read_record(STORE, key)["files"]]
+ERASURE = [key for key in TABLES if from_dict(store.read_record(STORE, key)["run"]).family == "hierarchical"]
+SECOND = [key for key in TABLES if packing.layer_of(from_dict(store.read_record(STORE, key)["run"])) == "second"]
 FIRST = [key for key in TABLES if key not in ERASURE + SECOND]
 pytestmark = pytest.mark.skipif(not FIRST, reason="no archive")
 
 
 @pytest.mark.parametrize("key", FIRST)
 def test_the_optimum_bounds_everything_on_every_archived_document(key):
-    documents = archive.read(STORE, key).documents
+    documents = store.read(STORE, key).documents
     best = "exact" if "jsd_exact@0.05" in documents else "lower"  # text pairs: the lower end of a bracket
     for epsilon in (0.01, 0.05):
         of = {
@@ -42,7 +42,7 @@ def test_the_optimum_bounds_everything_on_every_archived_document(key):
 
 @pytest.mark.parametrize("key", FIRST)
 def test_the_document_layer_is_what_the_traces_give(key):
-    result = archive.read(STORE, key)
+    result = store.read(STORE, key)
     few = result.traces.take(np.arange(0, len(result.traces), max(1, len(result.traces) // 60)))
     stored = result.documents.set_index("doc_id").loc[few.doc_id]
     fresh = correlation(few)
@@ -61,7 +61,7 @@ def test_the_document_layer_is_what_the_traces_give(key):
 
 @pytest.mark.parametrize("key", FIRST)
 def test_summary_and_record_follow_from_the_documents(key):
-    result = archive.read(STORE, key)
+    result = store.read(STORE, key)
     if len(result.documents) < result.record["n_test"]:
         pytest.skip("the document layer is a sample")
     again = summary_table(result.documents, result.traces.classes).set_index(
@@ -81,7 +81,7 @@ def test_summary_and_record_follow_from_the_documents(key):
 
 @pytest.mark.parametrize("key", SECOND)
 def test_the_short_table_of_the_second_generation_is_what_traces_and_summary_say(key):
-    result = archive.read(STORE, key)
+    result = store.read(STORE, key)
     stored, few = result.documents, result.traces
     assert len(stored) == min(result.record["n_test"], packing.DOCUMENTS_KEPT[-1]) and stored["doc_id"].is_unique
     assert (stored["jsd_exact@0.05"] >= stored["jsd_search@0.05"] - 1e-6).all()
@@ -99,7 +99,7 @@ def test_the_short_table_of_the_second_generation_is_what_traces_and_summary_say
 
 @pytest.mark.parametrize("key", ERASURE)
 def test_erasure_tables_are_what_the_traces_give_and_keep_to_the_optimum(key):
-    result = archive.read(STORE, key)
+    result = store.read(STORE, key)
     stored = result.documents.set_index("doc_id")
     few = result.traces.take(np.flatnonzero(np.isin(result.traces.doc_id, stored.index))[:60])
     fresh, kept = erasure_table(few).set_index("doc_id"), stored.loc[few.doc_id]
@@ -113,14 +113,14 @@ def test_erasure_tables_are_what_the_traces_give_and_keep_to_the_optimum(key):
 
 def test_every_document_is_counted_once():
     for key in FIRST:
-        documents = archive.read(STORE, key).documents
+        documents = store.read(STORE, key).documents
         assert documents["doc_id"].is_unique and len(derived(documents)) == len(documents)
 
 
 def test_runs_of_a_corpus_saw_the_same_data():
     seen: dict[str, set] = {}
     for key in KEYS:
-        record = archive.read_record(STORE, key)
+        record = store.read_record(STORE, key)
         seen.setdefault((record["run"]["corpus"], str(record["run"]["options"])), set()).add(
             (record["fingerprints"]["data"], record["n_test"])
         )

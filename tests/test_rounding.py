@@ -6,8 +6,11 @@ import pytest
 import torch
 from tiny_runs import TINY
 
-from attn_core import archive, packing, runs, standard
-from attn_core.runs import Run, obtain
+from attn_core import packing, store
+from attn_core.obtain import obtain
+from attn_core.packing import compared_with
+from attn_core.run import Run
+from attn_core.training import jain
 
 
 def tiny(**fields) -> Run:
@@ -17,7 +20,7 @@ def tiny(**fields) -> Run:
 def test_rounding_moves_each_weight_to_a_neighbour_and_keeps_zeros():
     model = torch.nn.Sequential(torch.nn.Embedding(50, 4, padding_idx=0), torch.nn.Linear(4, 3))
     before = [weight.detach().clone() for weight in model.parameters()]
-    standard.nudge(model, 1)
+    jain.nudge(model, 1)
     for old, new in zip(before, model.parameters(), strict=True):
         above = torch.nextafter(old, torch.tensor(torch.inf))
         below = torch.nextafter(old, torch.tensor(-torch.inf))
@@ -27,7 +30,7 @@ def test_rounding_moves_each_weight_to_a_neighbour_and_keeps_zeros():
     for draw, same in ((1, True), (2, False)):  # the draw decides, and nothing else
         with torch.no_grad():
             model[0].weight.copy_(before[0])
-        standard.nudge(model, draw)
+        jain.nudge(model, draw)
         assert torch.equal(moved, model[0].weight) == same
 
 
@@ -35,16 +38,16 @@ def test_a_training_that_differs_by_rounding_stands_beside_its_archived_twin(mon
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
     (tmp_path / "archive").mkdir()
     base, twin = tiny(), tiny(rounding=1)
-    assert runs.compared_with(twin) == base
+    assert compared_with(twin) == base
     obtain(base, progress=False)
     traces = obtain(twin, progress=False).traces
     assert traces.gradient is None and traces.leave_one_out is None
     _, live = packing.beside(twin, traces)
     assert 0 < live["against"]["jsd"] < 1e-6  # one epoch of a small model: rounding stays what it is
     packing.pack_run(base)
-    shutil.rmtree(archive.cache_store() / base.key)
+    shutil.rmtree(store.cache_store() / base.key)
     monkeypatch.setattr(packing, "at_hand", lambda run: pytest.fail("the archive has it"))
     packing.pack_run(twin)
-    packed = archive.read(archive.archive_folder(), twin.key)
+    packed = store.read(store.archive_folder(), twin.key)
     assert packed.record["against"]["base"] == base.key and packed.traces is None and packed.summary is None
     assert packed.record["against"]["jsd"] == pytest.approx(packed.against["jsd"].mean(), abs=1e-9)

@@ -9,10 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_core import archive, computing, packing, runs, standard, weights
+from attn_core import compute, packing, store
 from attn_core.errors import AttnError
-from attn_core.runs import AbsentRun, Run, obtain
+from attn_core.obtain import AbsentRun, obtain
+from attn_core.packing import compared_with
+from attn_core.run import SEEDS, Run, as_dict, from_dict, weights_key
 from attn_core.sweep import read_grid, sweep
+from attn_core.training import jain
 
 TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
 
@@ -33,7 +36,7 @@ def test_key_reads_every_field_and_no_default():
                "fraction": 0.5, "rounding": 1}  # fmt: skip
     keys = {Run("sst", **{name: value}).key for name, value in changes.items()}
     assert len(keys | {Run("sst").key}) == len(changes) + 1
-    assert runs.from_dict(runs.as_dict(Run("planted", options=TINY))) == Run("planted", options=TINY)
+    assert from_dict(as_dict(Run("planted", options=TINY))) == Run("planted", options=TINY)
     assert Run("planted", options=TINY).key == Run("planted", options=TINY[::-1]).key
     assert Run("sst", decay=0).key == Run("sst", decay=0.0).key
 
@@ -63,11 +66,11 @@ def test_wrong_fields_are_refused(fields):
 
 def test_options_of_a_grid_are_pairs_or_a_mapping():
     written = {"corpus": "planted", "options": dict(TINY)}
-    assert runs.from_dict(written) == runs.from_dict({**written, "options": [list(pair) for pair in TINY]})
+    assert from_dict(written) == from_dict({**written, "options": [list(pair) for pair in TINY]})
     with pytest.raises(AttnError, match="options must be pairs"):
-        runs.from_dict({**written, "options": ["abc"]})
+        from_dict({**written, "options": ["abc"]})
     with pytest.raises(AttnError, match="without corpus"):
-        runs.from_dict({"encoder": "lstm"})
+        from_dict({"encoder": "lstm"})
 
 
 def test_absent_run_names_the_command_that_makes_it():
@@ -76,7 +79,7 @@ def test_absent_run_names_the_command_that_makes_it():
 
 
 def test_runs_without_archived_documents_have_their_record_and_name_the_way_to_the_rest():
-    late = Run("sst", seed=runs.SEEDS[5])
+    late = Run("sst", seed=SEEDS[5])
     result = obtain(late, traces=False)
     assert result.source == "archive" and result.traces is None and result.summary is not None
     with pytest.raises(AbsentRun, match=f"no single documents of run {late.key}.*--seed 12504 --fresh"):
@@ -85,8 +88,8 @@ def test_runs_without_archived_documents_have_their_record_and_name_the_way_to_t
 
 def test_how_much_of_a_run_is_kept():
     kept = {
-        Run("sst"): "main", Run("sst", "average"): "first seed", Run("sst", seed=runs.SEEDS[4]): "further",
-        Run("sst", seed=runs.SEEDS[5]): "summary", Run("sst", selection="test"): "summary",
+        Run("sst"): "main", Run("sst", "average"): "first seed", Run("sst", seed=SEEDS[4]): "further",
+        Run("sst", seed=SEEDS[5]): "summary", Run("sst", selection="test"): "summary",
         Run("sst", epochs=3): "summary", Run("sst", rounding=1): "summary",
         Run("amazon", "han_rnn"): "first seed", tiny(50): "further", tiny(): "first seed",
     }  # fmt: skip
@@ -96,18 +99,18 @@ def test_how_much_of_a_run_is_kept():
 def test_a_record_names_a_vector_file_by_its_content(tmp_path):
     (tmp_path / "glove.txt").write_text("the 1 2\n")
     run = Run("sst", vectors=str(tmp_path / "glove.txt"))
-    kept = runs.as_dict(run)
-    assert kept["vectors"].startswith("sha256:") and runs.from_dict(kept).key == run.key
+    kept = as_dict(run)
+    assert kept["vectors"].startswith("sha256:") and from_dict(kept).key == run.key
 
 
 def test_smaller_shares_of_the_training_set_lie_within_larger_ones():
     from attn_core.corpora import encode
 
     data = encode("planted", n_train=40, n_dev=5, n_test=5)
-    assert computing.reduced(data, 1.0) is data
-    kept = [set(computing.reduced(data, share).splits["train"].doc_ids.tolist()) for share in (0.1, 0.25, 0.5)]
+    assert compute.reduced(data, 1.0) is data
+    kept = [set(compute.reduced(data, share).splits["train"].doc_ids.tolist()) for share in (0.1, 0.25, 0.5)]
     assert [len(ids) for ids in kept] == [4, 10, 20] and kept[0] < kept[1] < kept[2]
-    assert computing.reduced(data, 0.1).splits["test"] is data.splits["test"]
+    assert compute.reduced(data, 0.1).splits["test"] is data.splits["test"]
     assert obtain(tiny(fraction=0.5), progress=False).record["n_train"] == 40
 
 
@@ -125,27 +128,27 @@ def test_same_seed_same_numbers_and_the_cache_answers(tmp_path, monkeypatch):
 
 def test_one_training_serves_both_selections():
     obtain(tiny(), progress=False)
-    kept = list((archive.cache_store().parent / "weights").iterdir())
+    kept = list((store.cache_store().parent / "weights").iterdir())
     obtain(tiny(selection="test"), progress=False)
-    assert list((archive.cache_store().parent / "weights").iterdir()) == kept
+    assert list((store.cache_store().parent / "weights").iterdir()) == kept
 
 
 def test_a_checkpoint_that_both_splits_choose_is_traced_once(monkeypatch):
     first = obtain(tiny(), progress=False)  # one epoch: both keep it
-    real = standard.read
-    monkeypatch.setattr(standard, "read", lambda *a: pytest.fail("traced again"))
+    real = jain.read
+    monkeypatch.setattr(jain, "read", lambda *a: pytest.fail("traced again"))
     again = obtain(tiny(selection="test"), progress=False)
     np.testing.assert_array_equal(first.traces.leave_one_out, again.traces.leave_one_out)
     assert again.record["run"]["selection"] == "test" and again.record["auc"] == first.record["auc"]
     read = []
-    monkeypatch.setattr(standard, "read", lambda *a: read.append(a[0]) or real(*a))
-    store, key = archive.cache_store(), runs.weights_key(tiny(seed=50))
+    monkeypatch.setattr(jain, "read", lambda *a: read.append(a[0]) or real(*a))
+    folder, key = store.cache_store(), weights_key(tiny(seed=50))
     obtain(tiny(seed=50), progress=False)
-    path = store.parent / "weights" / f"{key}.safetensors"
-    kept, training = weights.read_weights(store, key)
+    path = folder.parent / "weights" / f"{key}.safetensors"
+    kept, training = store.read_weights(key)
     kept["test"]["decoder.bias"] = kept["test"]["decoder.bias"] + 1  # as if a later epoch had been chosen
     path.unlink()
-    weights.write_weights(store, key, kept, training, computing.inputs_of(tiny(seed=50))[2])
+    store.write_weights(key, kept, training, compute.inputs_of(tiny(seed=50))[2])
     other = obtain(tiny(seed=50, selection="test"), progress=False)
     assert [run.selection for run in read] == ["dev", "test"]
     np.testing.assert_allclose(other.traces.bias, obtain(tiny(seed=50)).traces.bias + 1, atol=1e-3)
@@ -154,31 +157,31 @@ def test_a_checkpoint_that_both_splits_choose_is_traced_once(monkeypatch):
 def test_weights_trained_on_other_data_are_not_used(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
     run = tiny()
-    first = computing.compute(run, progress=False)
-    others = computing.inputs_of(tiny(seed=50))
+    first = compute.compute(run, progress=False)
+    others = compute.inputs_of(tiny(seed=50))
     other = dataclasses.replace(others[0], fingerprint="0" * 64)
-    monkeypatch.setattr(computing, "inputs_of", lambda run: (other, others[1], {**others[2], "data": "0" * 64}))
-    again = computing.compute(run, progress=False)
+    monkeypatch.setattr(compute, "inputs_of", lambda run: (other, others[1], {**others[2], "data": "0" * 64}))
+    again = compute.compute(run, progress=False)
     assert "trained on other data or vectors" in capsys.readouterr().err
     assert again.record["seconds"]["train"] != first.record["seconds"]["train"]
-    assert computing.compute(run, progress=False).record["seconds"]["train"] == again.record["seconds"]["train"]
+    assert compute.compute(run, progress=False).record["seconds"]["train"] == again.record["seconds"]["train"]
     assert capsys.readouterr().err == ""
 
 
 def test_an_unwritable_weights_folder_leaves_no_part(tmp_path, monkeypatch):
-    monkeypatch.setattr(weights.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr(store.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(AttnError, match="cannot write to .*disk full.*ATTN_CACHE"):
-        weights.write_weights(tmp_path / "runs", "toy", {"dev": {"a": np.zeros(2, np.float32)}}, {}, {})
+        store.write_weights("toy", {"dev": {"a": np.zeros(2, np.float32)}}, {}, {})
     assert list((tmp_path / "weights").iterdir()) == []
 
 
 def test_devices(monkeypatch):
     for device in ("cpu", "cuda", "cuda:1"):
         monkeypatch.setenv("ATTN_DEVICE", device)
-        assert computing.compute_device() == device
+        assert compute.compute_device() == device
     monkeypatch.setenv("ATTN_DEVICE", "mps")
     with pytest.raises(AttnError, match="'mps'; known: cpu, cuda"):
-        computing.compute_device()
+        compute.compute_device()
 
 
 def test_read_only_cache_is_named(tmp_path, monkeypatch):
@@ -201,18 +204,18 @@ def test_grid(tmp_path):
 
 
 def test_a_failing_run_is_named_and_the_rest_goes_on(monkeypatch):
-    real = computing.compute
-    monkeypatch.setattr(computing, "compute", lambda run, *a, **k: 1 / 0 if run.seed == 50 else real(run, *a, **k))
+    real = compute.compute
+    monkeypatch.setattr(compute, "compute", lambda run, *a, **k: 1 / 0 if run.seed == 50 else real(run, *a, **k))
     failures = sweep([tiny(10), tiny(50), tiny(257)], progress=False)
     assert list(failures) == [tiny(50).key] and "ZeroDivisionError" in failures[tiny(50).key]
-    assert archive.has(archive.cache_store(), tiny(257).key)
+    assert store.has(store.cache_store(), tiny(257).key)
 
 
 KILLED_SWEEPS = """
 import os, random, signal, sys, time
 import torch
-from attn_core import archive
-from attn_core.runs import Run
+from attn_core import store
+from attn_core.run import SEEDS, Run, as_dict, from_dict, weights_key
 from attn_core.sweep import sweep
 
 torch.set_num_threads(1)
@@ -221,7 +224,7 @@ sweep(runs[:1], progress=False)  # everything imported, before the forks
 start = time.perf_counter()
 sweep(runs[1:4], progress=False)
 one = (time.perf_counter() - start) / 3  # seconds a run takes on this machine, now
-store, rng, seen = archive.cache_store(), random.Random(0), set()
+folder, rng, seen = store.cache_store(), random.Random(0), set()
 for _ in range(10):
     child = os.fork()
     if child == 0:
@@ -230,15 +233,15 @@ for _ in range(10):
     time.sleep(one * rng.uniform(1, 12))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    now = set(archive.keys(store))
+    now = set(store.keys(folder))
     assert seen <= now, "a stored run was lost"
     for key in now - seen:
-        archive.verify(store, key)
-    stages = [path.name for path in store.iterdir() if path.name.startswith(".")]
+        store.verify(folder, key)
+    stages = [path.name for path in folder.iterdir() if path.name.startswith(".")]
     assert len(stages) <= 1, "more than the run in flight was left unfinished: " + str(stages)
     seen = now
-archive.sweep_away(store)
-assert set(os.listdir(store)) == seen
+store.sweep_away(folder)
+assert set(os.listdir(folder)) == seen
 print(len(seen))
 """
 
@@ -254,12 +257,12 @@ def test_sigkill_at_ten_moments_loses_at_most_the_run_in_flight():
 
 def test_what_a_run_is_compared_with():
     first = Run("sst")
-    assert runs.compared_with(first) is None and runs.compared_with(Run("sst", attention="dot", seed=50)) is None
-    assert runs.compared_with(Run("sst", seed=50)) == first == runs.compared_with(Run("sst", attention="uniform"))
-    assert runs.compared_with(Run("sst", seed=50, selection="test")) == Run("sst", selection="test")
-    assert runs.compared_with(Run("sst", seed=50, fraction=0.5)) is None
-    assert runs.compared_with(Run("sst", encoder="average", seed=50)) is None
-    assert runs.compared_with(Run("sst", divergence=1e-3, base=Run("sst", seed=50), seed=257)) == Run("sst", seed=50)
+    assert compared_with(first) is None and compared_with(Run("sst", attention="dot", seed=50)) is None
+    assert compared_with(Run("sst", seed=50)) == first == compared_with(Run("sst", attention="uniform"))
+    assert compared_with(Run("sst", seed=50, selection="test")) == Run("sst", selection="test")
+    assert compared_with(Run("sst", seed=50, fraction=0.5)) is None
+    assert compared_with(Run("sst", encoder="average", seed=50)) is None
+    assert compared_with(Run("sst", divergence=1e-3, base=Run("sst", seed=50), seed=257)) == Run("sst", seed=50)
 
 
 def test_a_base_that_the_cache_lacks_is_read_again_without_leave_one_out(capsys):
@@ -267,12 +270,12 @@ def test_a_base_that_the_cache_lacks_is_read_again_without_leave_one_out(capsys)
     obtain(first, progress=False)
     traces = obtain(other, progress=False).traces
     table, notes = packing.beside(other, traces)
-    shutil.rmtree(archive.cache_store() / first.key)
+    shutil.rmtree(store.cache_store() / first.key)
     again, same = packing.beside(other, traces)
     assert notes == same and notes["against"]["base"] == first.key and notes["against"]["jsd"] > 0
     pd.testing.assert_frame_equal(table, again)
     assert f"compared with {first.key}" in capsys.readouterr().err
-    assert not archive.has(archive.cache_store(), first.key)
+    assert not store.has(store.cache_store(), first.key)
 
 
 def test_a_test_chosen_model_keeps_its_means_beside_the_base_and_no_documents(monkeypatch, tmp_path):
@@ -283,6 +286,6 @@ def test_a_test_chosen_model_keeps_its_means_beside_the_base_and_no_documents(mo
         for run in (first, other):
             obtain(run, progress=False)
             packing.pack_run(run)
-        packed = archive.read(archive.archive_folder(), other.key)
+        packed = store.read(store.archive_folder(), other.key)
         assert packed.record["against"]["base"] == first.key and packed.record["against"]["jsd"] > 0
         assert (packed.against is None) == (selection == "test") and packed.summary is not None

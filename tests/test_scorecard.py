@@ -17,7 +17,7 @@ from attn_book.reported import FINAL_RUN, reported
 from attn_core import experiments
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
-from attn_core.runs import ATTENTIONS, ENCODERS, HIERARCHICAL, SEEDS
+from attn_core.run import ATTENTIONS, ENCODERS, HIERARCHICAL, SEEDS
 
 
 def test_the_papers_numbers_under_our_names():

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from typer.testing import CliRunner
 
-from attn_core import archive, reader
+from attn_core import reader, store
 from attn_core.__main__ import app
 from attn_core.errors import AttnError
 
-STORE = archive.archive_folder(required=False)
+STORE = store.archive_folder(required=False)
 needs_model = pytest.mark.skipif(
     not STORE or not (STORE / reader.FOLDER).is_dir(), reason="no sentence model in the archive"
 )

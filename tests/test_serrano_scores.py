@@ -10,7 +10,7 @@ from attn_book.derived import statements, statements_of
 from attn_book.reported import reported
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import erasure
-from attn_core.runs import HIERARCHICAL, SEEDS
+from attn_core.run import HIERARCHICAL, SEEDS
 
 RULES = reported("tolerances", paper="serrano")
 CELLS = {("flips_attention@coded", "all", name): value

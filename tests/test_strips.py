@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attn_book import sentence
-from attn_core import strips, weights
+from attn_core import store, strips
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
 
@@ -39,6 +39,6 @@ def test_the_file_is_small():
 def test_without_models_it_says_so(monkeypatch, tmp_path):
     (tmp_path / "sentences.csv").write_text("id,text\na,A red hill.\n")
     monkeypatch.setattr(strips, "encode", lambda _: encode("planted"))
-    monkeypatch.setattr(weights, "read_weights", lambda *_: None)
+    monkeypatch.setattr(store, "read_weights", lambda *_: None)
     with pytest.raises(AttnError, match="no weights of sst-lstm-tanh-10"):
         strips.make(tmp_path)

@@ -6,18 +6,19 @@ import os
 import pytest
 from tiny_runs import TINY, called, grid, tiny, whole_store
 
-from attn_core import archive, packing, sweep
 from attn_core import cluster as cluster_module
+from attn_core import packing, store, sweep
 from attn_core.__main__ import main
 from attn_core.errors import AttnError
-from attn_core.runs import Run, obtain
+from attn_core.obtain import obtain
+from attn_core.run import Run
 
 
-def put(run: Run, train: float, trace: float, store=None) -> None:
+def put(run: Run, train: float, trace: float, place=None) -> None:
     """A record of a run, with the seconds it took; all that `remains` reads."""
-    from attn_core.runs import as_dict
+    from attn_core.run import as_dict
 
-    folder = (store or archive.cache_store()) / run.key
+    folder = (place or store.cache_store()) / run.key
     folder.mkdir(parents=True)
     record = {"key": run.key, "run": as_dict(run), "seconds": {"train": train, "trace": trace}}
     (folder / "record.json").write_text(json.dumps(record))
@@ -60,7 +61,7 @@ def test_seconds_expected_by_hand(tmp_path, monkeypatch):
     assert sweep.expected_seconds(both) == (pytest.approx(120 + 2 * 11), [])
     tuned = Run("sst", encoder="cnn")
     assert sweep.expected_seconds([tuned]) == (0.0, [tuned])
-    (archive.cache_store() / Run("sst", seed=2).key / "record.json").write_text("{")  # one that cannot be read
+    (store.cache_store() / Run("sst", seed=2).key / "record.json").write_text("{")  # one that cannot be read
     assert sweep.expected_seconds([half]) == (pytest.approx(100 * 1.5 + 10), [])
 
 
@@ -75,7 +76,7 @@ def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, ca
         f"to do   {tiny(0).key}", f"stored  {tiny(1).key}", f"to do   {tiny(2).key}"
     ]  # fmt: skip
     assert lines[3].startswith("1 of 3 runs stored; remaining: 2 planted average tanh; about 0 minutes by the seconds")
-    assert archive.keys(archive.cache_store()) == [tiny(1).key]
+    assert store.keys(store.cache_store()) == [tiny(1).key]
     status, out, _ = called(monkeypatch, capsys, "sweep", path)
     assert status == 0 and out.startswith("1 of 3 runs stored; remaining: 2 planted") and "3 runs, 0 failed" in out
     assert called(monkeypatch, capsys, "sweep", path)[1].startswith("3 of 3 runs stored\n")
@@ -97,14 +98,14 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     assert list(sweep.with_bases([swapped, base])) == [base, further, swapped]
     assert sweep.with_bases([guided(base=adversary)]) == {base: True, adversary: True, guided(base=adversary): False}
     assert sweep.sweep([guided(base=adversary), own], progress=False) == {}
-    assert set(archive.keys(archive.cache_store())) == {guided(base=adversary).key, own.key}, "bases lend their weights"
+    assert set(store.keys(store.cache_store())) == {guided(base=adversary).key, own.key}, "bases lend their weights"
     assert sweep.has_weights(base) and sweep.has_weights(adversary)
     assert sweep.with_bases([swapped, own]) == {further: True, swapped: False, own: False}
     # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
     obtain(base, progress=False)
     packing.pack(base.key, None, "further")
     packed = (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns
-    (archive.cache_store().parent / "weights" / f"{base.key}.safetensors").unlink()
+    (store.cache_store().parent / "weights" / f"{base.key}.safetensors").unlink()
     again = Run(**{**vars(own), "words": "rank"})
     assert sweep.with_bases([base, again], pack=True) == {base: True, again: False}
     assert sweep.sweep([base, again], pack=True, progress=False) == {} and sweep.has_weights(base)
@@ -130,7 +131,7 @@ def test_next_ready_waits_for_bases_and_for_the_other_selection():
 
 
 def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
-    from attn_core import computing
+    from attn_core import compute
 
     tried = []
 
@@ -138,7 +139,7 @@ def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
         tried.append(run.key)
         raise AttnError("no memory")
 
-    monkeypatch.setattr(computing, "trained", trained)
+    monkeypatch.setattr(compute, "trained", trained)
     base = tiny(10)
     failures = sweep.sweep([guided(base=base), tiny(50)], progress=False)
     assert tried == [base.key, tiny(50).key]

@@ -11,7 +11,7 @@ from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, res
 from attn_book import derived
 from attn_book.reported import reported
 from attn_core.experiments.guides import SOURCES
-from attn_core.runs import SEEDS, Run
+from attn_core.run import SEEDS, Run
 
 RULES = reported("tolerances", paper="wiegreffe")
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from attn_core import archive
+from attn_core import store
 from attn_core.__main__ import main
-from attn_core.runs import Run
+from attn_core.run import Run
 
 TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
 
@@ -23,13 +23,13 @@ def grid(tmp_path, seeds="[0, 1]"):
 
 
 def whole_store() -> set[str]:
-    """The keys of the store, every run read and checked; nothing else lies there once the dead are swept away."""
-    store = archive.cache_store()
-    for key in archive.keys(store):
-        archive.verify(store, key)
-    archive.sweep_away(store)
-    assert {path.name for path in store.iterdir()} == set(archive.keys(store))
-    return set(archive.keys(store))
+    """The keys of the folder, every run read and checked; nothing else lies there once the dead are swept away."""
+    folder = store.cache_store()
+    for key in store.keys(folder):
+        store.verify(folder, key)
+    store.sweep_away(folder)
+    assert {path.name for path in folder.iterdir()} == set(store.keys(folder))
+    return set(store.keys(folder))
 
 
 def called(monkeypatch, capsys, *words: str) -> tuple[int, str, list[str]]:

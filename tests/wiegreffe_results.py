@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 from scorecard_runs import whole
 
-from attn_core.archive import Result
-from attn_core.runs import SEEDS, Run, as_dict
+from attn_core.run import SEEDS, Run, as_dict
+from attn_core.store import Result
 
 BASE_F1 = {"sst": 0.831, "imdb": 0.902, "agnews": 0.964, "20news": 0.942}
 GAPS = {"sst": 0.002, "imdb": 0.030, "agnews": 0.001, "20news": 0.003}

@@ -32,9 +32,9 @@ import yaml
 
 import attn_core
 from attn_book.page import FIND, GUARD, check, declared, minus, nearest
-from attn_core import archive, reader
+from attn_core import reader, store
 from attn_core.errors import AttnError
-from attn_core.runs import AbsentRun
+from attn_core.obtain import AbsentRun
 
 CELL_SECONDS = 900
 """A cell that runs longer is taken for hung."""
@@ -267,8 +267,8 @@ def build(root: str | Path | None = None, html: bool = True) -> int:
     problems += review(root)
     if html and not problems:
         problems = run_sphinx(root)
-        store = archive.archive_folder(required=False)
-        if not problems and store and (store / reader.FOLDER).is_dir():
+        archive = store.archive_folder(required=False)
+        if not problems and archive and (archive / reader.FOLDER).is_dir():
             reader.write_reader(root / "_build" / "html" / "_static")
     print(f"{'FAILED' if problems else 'done'} after {time.perf_counter() - start:.0f} s")
     for problem in problems:

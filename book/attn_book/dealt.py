@@ -12,12 +12,12 @@ import pandas as pd
 from scipy.stats import t as student
 
 from attn_book.derived import statements_of
+from attn_core import Run, obtain
 from attn_core.baselines import weakness
 from attn_core.experiments.erasure import derived, document_table, removal_rows, single_rows
 from attn_core.experiments.single import weights_dealt_anew
 from attn_core.index import over_seeds, runs
 from attn_core.measures import LEVEL
-from attn_core.runs import Run, obtain
 from attn_core.traces import Traces
 
 GROUPS = 20

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from attn_core import archive, index
+from attn_core import index, store
 from attn_core.baselines import weakness
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import attention_bin, distance
@@ -19,7 +19,7 @@ from attn_core.experiments.guides import SOURCES, guides_of
 from attn_core.experiments.search import search
 from attn_core.index import HEADLINE_SEEDS, documents, numbers
 from attn_core.measures import bootstrap_interval
-from attn_core.runs import SEEDS, Run
+from attn_core.run import SEEDS, Run
 
 PLACE = ["corpus", "encoder_ours", "attention_ours", "selection", "measure_ours", "statistic_ours", "predicted", "bin"]
 """What a number of ours is found by; encoder and attention are empty where it is of a data set."""
@@ -241,8 +241,8 @@ def best_of(far: pd.DataFrame) -> float:
 
 def seed_tables(corpus: str) -> dict[int, pd.DataFrame]:
     """seed -> its table of `experiments.distance.against` beside the base of seed 10."""
-    store, rows = archive.archive_folder(), classifiers(corpus)
-    tables = {row.seed: archive.read(store, row.key).against for row in rows.itertuples() if row.seed != SEEDS[0]}
+    archive, rows = store.archive_folder(), classifiers(corpus)
+    tables = {row.seed: store.read(archive, row.key).against for row in rows.itertuples() if row.seed != SEEDS[0]}
     return {seed: table for seed, table in tables.items() if table is not None}
 
 
@@ -257,7 +257,7 @@ def searched(corpus: str) -> pd.DataFrame | None:
     sources = [result.record["files"].get("traces.parquet") for result in index.results(keys, summaries=False)]
 
     def make() -> pd.DataFrame:
-        traces = archive.read(archive.archive_folder(), keys[0]).traces
+        traces = store.read(store.archive_folder(), keys[0]).traces
         return distance.searched(traces, search(traces))
 
     return index.kept(f"searched-{keys[0]}", sources[0], make) if any(sources) else None
@@ -268,7 +268,7 @@ def planned() -> tuple[Run, ...]:
     """The runs of data/sweeps/wiegreffe-*.yml; none where a download holds no grids."""
     from attn_core.sweep import read_grid
 
-    folder = archive.archive_folder().parent / "sweeps"
+    folder = store.archive_folder().parent / "sweeps"
     return tuple(run for path in sorted(folder.glob("wiegreffe-*.yml")) for run in read_grid(path))
 
 

@@ -38,7 +38,7 @@ find_clone()"""
 """Source of a cell before all others: a downloaded notebook finds the packages, or stops with one line."""
 
 GUARD = """
-from attn_core.archive import archive_folder
+from attn_core.store import archive_folder
 from attn_book.page import guard
 
 archive_folder()  # one line where there is none

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from attn_core.archive import reported_folder
 from attn_core.errors import AttnError
+from attn_core.store import reported_folder
 
 FINAL_RUN, APRIL_RUN = "2019-05-15", "2019-04-04"
 """Snapshots of Jain & Wallace's own results: their last run, and the run behind the paper's Table 2."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from attn_book.words import ENCODERS
-from attn_core import archive
+from attn_core import store
 from attn_core.reader import EPSILON, read_sentence, sentence_traces
 
 
@@ -33,7 +33,7 @@ def erase(texts: list[str]) -> None:
 
 def stored_strips() -> dict:
     """data/examples/strips.json (data/README.md): sentences; models: encoder, kind, seed, p, weights a in 1/1000."""
-    return json.loads((archive.archive_folder().parent / "examples" / "strips.json").read_text(encoding="utf-8"))
+    return json.loads((store.archive_folder().parent / "examples" / "strips.json").read_text(encoding="utf-8"))
 
 
 def strips(sentence: int = 2) -> None:

@@ -16,11 +16,10 @@ from IPython.display import HTML
 from attn_book import derived
 from attn_book.tables import PART
 from attn_book.words import ENCODERS, SETS, number
-from attn_core import index
+from attn_core import Run, index, obtain
 from attn_core.baselines import weakness
 from attn_core.index import HEADLINE_SEEDS, over_seeds, side
 from attn_core.measures import bootstrap_interval
-from attn_core.runs import Run, obtain
 from attn_core.traces import Traces
 
 PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}

@@ -83,10 +83,10 @@ def executed() -> dict[str, Path]:
 
 def stored_tables(key: str) -> dict[str, dict]:
     """Document and summary table of a stored run, from its first documents."""
-    from attn_core import archive, experiments
+    from attn_core import experiments, store
     from attn_core.experiments import erasure
 
-    traces = archive.read(archive.archive_folder(), key).traces
+    traces = store.read(store.archive_folder(), key).traces
     traces = traces.take(range(min(DOCUMENTS, len(traces))))
     if "han_" in key or "flan_" in key:
         documents = erasure.document_table(traces)

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from attn_core.runs import from_dict
+from attn_core.run import from_dict
 from tests import golden
 
 golden.write("pages.json.xz", {page: golden.printed(path) for page, path in golden.executed().items()})

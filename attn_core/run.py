@@ -1,17 +1,17 @@
-"""A run: everything that changes the numbers of one trained model, its key, and `obtain`, the one way to get it."""
+"""A run: everything that changes the numbers of one trained model; its key, and the command line that makes it."""
 
 import hashlib
 import json
 import math
-import os
-import sys
+import shlex
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 
-from attn_core import archive, foreign
-from attn_core.archive import Result
-from attn_core.corpora import catalogue, encoding
+import yaml
+
+from attn_core import foreign
+from attn_core.corpora import catalogue
 from attn_core.corpora.catalogue import schedule
 from attn_core.errors import AttnError
 
@@ -35,10 +35,6 @@ WORDS = ("text", "position", "rank")
 """What the average encoder reads at each token: its word, its place, or its weight's rank (weights alone)."""
 
 
-class AbsentRun(AttnError):
-    """A run that is neither archived nor cached and was not to be trained."""
-
-
 @dataclass(frozen=True)
 class Run:
     """One training of one model.
@@ -49,7 +45,7 @@ class Run:
     decay: None takes what the papers use for the corpus and the encoder; a hidden that stays None is the encoder's own.
     fraction: share of the training documents that is used, see `reduced`. options: (name, value) pairs, the knobs of a
     generated corpus. rounding: 0, or which draw moves each starting weight to a neighbouring float32, see
-    `standard.nudge`: how much of what another seed changes is rounding alone. epochs 0: a model that is not trained.
+    `jain.nudge`: how much of what another seed changes is rounding alone. epochs 0: a model that is not trained.
     context: how much of the text's mean each token of the average encoder reads, 0 to 1. tie: strength of a penalty
     that keeps a BiLSTM's states near their own words. Both: models/encoders.py; they are not in the papers.
     """
@@ -134,6 +130,15 @@ class Run:
              "encoder on single texts"),
             (self.encoder != "transformer" or self.family == "text", "encoder transformer reads single texts"),
             (not self.tie or (self.encoder, self.family) == ("lstm", "text"), "tie goes with lstm on single texts"),
+            (self.family != "guided" or self.encoder == "average",
+             f"guides are given to the average encoder, got {self.encoder}"),
+            (self.family != "guided" or self.attention in ("given", "uniform"),
+             f"the attention of a guided run is 'given' or 'uniform', got {self.attention}"),
+            (self.family != "adversary" or self.attention in ("tanh", "dot"),
+             f"an adversary learns its attention ('tanh' or 'dot'), got {self.attention}"),
+            (self.base is None or self.base.family == "text" or (self.guide and self.base.family == "adversary"),
+             "base must be a model of single texts, of a guided run also an adversary"),
+            (self.base is None or self.base.options == self.options, "base must be trained on the same data (options)"),
             (not self.rounding or self.family in ("text", "pair"), "rounding goes with the models of Jain & Wallace"),
         )
         for met, rule in rules:
@@ -225,80 +230,50 @@ def from_dict(values: dict) -> Run:
     return Run(**{**values, "options": options, "base": from_dict(base) if isinstance(base, dict) else base})
 
 
-def is_known(values: dict) -> bool:
-    """Whether this process has the fields, corpus, encoder and attention of a record's run: those of another's own
-    corpus, or of another version, may lie there."""
-    known = set(values) <= {field.name for field in fields(Run)}
-    known = known and values["corpus"] in catalogue.CATALOGUE and values["encoder"] in ENCODERS + HIERARCHICAL
-    base = values.get("base")
-    return known and values["attention"] in ATTENTIONS and (base is None or is_known(base))
-
-
-@encoding.held()
-def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool = True) -> Result:
-    """The stored result of a run: from the archive, else the local cache, else computed.
-
-    traces False: record and summary are enough, all that the archive has of many runs (see packing.py).
-
-    train: 'never' (an absent run raises AbsentRun, except on generated corpora, which are trained live),
-    'auto' (train what is absent) or 'fresh' (train anew, whatever is stored).
-    """
-    if train not in ("never", "auto", "fresh"):
-        raise AttnError(f"unknown train mode '{train}'; known: never, auto, fresh")
-    kept = False
-    if train != "fresh":
-        for store in (archive.archive_folder(required=False), archive.cache_store()):
-            if store is not None and archive.has(store, run.key):
-                result = archive.read(store, run.key)
-                if result.traces is not None or not traces:
-                    return result
-                kept = True
-    if train == "never" and not catalogue.corpus(run.corpus).generated:
-        from attn_core.commands import command
-
-        if kept:
-            raise AbsentRun(
-                f"the archive keeps no single documents of run {run.key}; make them with: {command(run)} --fresh"
-            )
-        raise AbsentRun(f"run {run.key} is not in the archive; make it with: {command(run)}")
-    from attn_core import computing
-
-    return computing.compute(run, progress, fresh=train == "fresh")
-
-
-def warn_if_data_differ(result: Result) -> None:
-    """One warning line where the data at hand are not the data a stored run was trained on."""
-    from attn_core.corpora import encode
-
-    if result.source == "trained" or not os.environ.get("ATTN_DATA"):
-        return
-    run = result.record["run"]
-    if not encoding.at_hand(run["corpus"]):  # a stored run needs no data
-        return
-    found = encode(run["corpus"], **dict(run["options"])).fingerprint
-    if found != (stored := result.record["fingerprints"]["data"]):
-        print(
-            f"warning: {result.key} was trained on data {stored[:12]}, {run['corpus']} here is {found[:12]}; "
-            "--fresh trains anew",
-            file=sys.stderr,
-        )
-
-
-def compared_with(run: Run) -> Run | None:
-    """The run beside whose attention and outputs this one is stored: an adversary's base; the same training but for
-    the rounding; of further seeds of the main model (BiLSTM with additive attention) and of its uniform twin the first
-    seed; else None."""
-    if run.divergence is not None:
-        return run.base
-    if run.rounding:
-        return replace(run, rounding=0)
-    first = Run(run.corpus, selection=run.selection) if run.family == "text" else run
-    if catalogue.corpus(run.corpus).generated and (run.family, run.encoder) == ("text", "lstm"):
-        first = replace(run, seed=SEEDS[0], attention="tanh")  # with the same knobs, and the training that fits them
-    alike = run.attention in ("tanh", "uniform") and replace(run, seed=first.seed, attention="tanh") == first
-    return first if alike and run != first else None
-
-
 def weights_key(run: Run) -> str:
     """Where the weights of a training lie: one training holds the dev-chosen and the test-chosen checkpoint."""
     return replace(run, selection="dev").key
+
+
+NAMED = ("corpus", "encoder", "attention", "seed", "vectors", "selection", "epochs", "fraction")
+"""Fields with an option of their own; all others go by --set."""
+
+
+def command(run: Run) -> str:
+    """The command line that makes a run. Those with a base have none: the book's sweep of their kind is named."""
+    if run.family in ("guided", "adversary"):
+        grid = "guides" if run.family == "guided" else "adversaries"
+        return f"python -m attn_core sweep data/sweeps/wiegreffe-{grid}.yml"
+    given = {name: getattr(run, name) for name in NAMED[:4]} | changed(run)
+    if run.vectors == catalogue.corpus(run.corpus).vectors:
+        del given["vectors"]
+    given |= {f"options.{name}": value for name, value in given.pop("options", ())}
+    words = []
+    for name, value in given.items():
+        words += [f"--{name}", str(value)] if name in NAMED else ["--set", f"{name}={yaml_word(value)}"]
+    return shlex.join(["python", "-m", "attn_core", "run", *words])
+
+
+def yaml_word(value: object) -> str:
+    """A value as YAML reads it back: 0.001, true, generated train."""
+    return yaml.safe_dump(value, default_flow_style=True, width=1 << 20).removesuffix("\n").removesuffix("\n...")
+
+
+def set_fields(words: list[str]) -> dict:
+    """Run fields of NAME=VALUE words, `options.NAME=VALUE` for a knob of the corpus; values are read as YAML."""
+    found: dict = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not (name and equals and text):
+            raise AttnError(f"--set takes NAME=VALUE, such as hidden=64 or options.source=files; got {word!r}")
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            raise AttnError(f"--set {name}: {text!r} is not a value that YAML reads; put quotes around text") from None
+        if name in NAMED:
+            raise AttnError(f"--set {name}: it has an option of its own, --{name}")
+        if name.startswith("options."):
+            found.setdefault("options", {})[name.removeprefix("options.")] = value
+        else:
+            found[name] = value
+    return found

@@ -7,42 +7,44 @@ nearly cancels; beside it the L2 term is small. divergence 0 is the control that
 """
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from attn_core.computing import outputs_of
 from attn_core.corpora.documents import Documents, Encoded, batches
 from attn_core.errors import AttnError
-from attn_core.guiding import base_arrays, model_of
 from attn_core.measures import jsd_ragged
 from attn_core.models import classifier
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays
-from attn_core.runs import Run
+from attn_core.run import Run
 from attn_core.traces import Traces
 from attn_core.tracing import trace
-from attn_core.training import Trained, adam, inputs, keep_memory, placed, positive_weight, without_denormals
+from attn_core.training import Trained, keep_memory, outputs_of, without_denormals
+from attn_core.training.jain import adam, attended, inputs, placed, positive_weight
 
 PATIENCE = 10
 """Epochs in a row without a lower training loss after which the training ends."""
 
 
-def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool) -> Trained:
+def fit(
+    run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool,
+    weights_of: Callable[[Run], dict[str, np.ndarray]],
+) -> Trained:  # fmt: skip
     """Train against the base's outputs and attention on the training set; the checkpoint has the lowest training loss.
 
-    Fresh initialisation from the run's seed, optimiser and batches as in `training.train`. The loss is that of the
+    Fresh initialisation from the run's seed, optimiser and batches as in `jain.train`. The loss is that of the
     batches as they come, each before its own step; the weights kept are those at the end of the epoch, the same for
     both selections: neither dev nor test takes part. History, per epoch: loss (per document), tvd (|p - p_base|), kl
     and jsd on the training set, as the epoch goes; <split>_jsd and <split>_tvd on dev and test at its end.
     """
-    check(run, data)
-    guide = model_of(run.base, base_arrays(run.base, progress)).to(device)
-    base = {
-        split: trace(guide, documents, gradient=False, leave_one_out=False, progress=progress)
-        for split, documents in data.splits.items()
-    }
+    if outputs_of(run, data) != 1:
+        raise AttnError(f"adversary on {run.corpus}: adversaries are trained for two classes (one logit)")
+    with torch.random.fork_rng(devices=[]):  # this training starts from its own seed alone
+        guide = weights_of(run.base)
+        base = {name: attended(run.base, guide, part, device, progress) for name, part in data.splits.items()}
     keep_memory()
     model = classifier.build(run.encoder, run.attention, matrix, 1, run.hidden).to(device)
     training = data.splits["train"]
@@ -80,23 +82,11 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
     return Trained({"dev": kept, "test": kept}, history, time.perf_counter() - start)
 
 
-def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool) -> Traces:
+def read(
+    run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool, weights_of=None
+) -> Traces:
     """Traces of the test set without gradient and leave-one-out: attention and output are what is compared."""
-    model = classifier.from_arrays(run.encoder, run.attention, arrays).to(device)
-    return trace(model, data.splits["test"], gradient=False, leave_one_out=False, progress=progress)
-
-
-def check(run: Run, data: Encoded) -> None:
-    """AttnError where an adversary cannot be trained."""
-    rules = (
-        (run.attention in ("tanh", "dot"), f"an adversary learns its attention ('tanh' or 'dot'), got {run.attention}"),
-        (run.base.family == "text", f"its base must be a model of single texts, got {run.base.key}"),
-        (run.base.options == run.options, "its base must be trained on the same data (options)"),
-        (outputs_of(run, data) == 1, "adversaries are trained for two classes (one logit)"),
-    )
-    for met, rule in rules:
-        if not met:
-            raise AttnError(f"adversary on {run.corpus}: {rule}")
+    return attended(run, arrays, data.splits["test"], device, progress)
 
 
 def log_attention(traces: Traces) -> np.ndarray:

@@ -8,23 +8,23 @@ Controls the paper lacks: `Run.guide` 'permuted', 'swapped', 'untrained', 'searc
 'rank', which take the words away and leave the weights (Bai et al. 2021: weights may carry the label by themselves).
 """
 
-import sys
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import torch
 
-from attn_core import archive, weights
-from attn_core.computing import inputs_of, outputs_of, trained
 from attn_core.corpora.documents import Documents, Encoded
-from attn_core.errors import AttnError
+from attn_core.corpora.vectors import vectors
 from attn_core.experiments import draws
 from attn_core.experiments.search import search, select
 from attn_core.models import classifier
-from attn_core.runs import Run, other_seed, weights_key
+from attn_core.run import Run, other_seed
 from attn_core.traces import Traces
 from attn_core.tracing import trace
-from attn_core.training import Trained, train, without_denormals
+from attn_core.training import Trained, jain, outputs_of, without_denormals
+
+Arrays = dict[str, np.ndarray]
 
 EPSILON = 0.01
 """How far the output may move under a searched guide (Jain & Wallace 2019, section 4.2.2)."""
@@ -36,52 +36,43 @@ PLACES_SEED = 20_210_601
 """Of the random vectors that stand for places and ranks; one table for all runs."""
 
 
-def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool) -> Trained:
-    """One training under the given weights, both checkpoints; see `training.train`.
+def fit(
+    run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool, weights_of: Callable[[Run], Arrays]
+) -> Trained:
+    """One training under the given weights, both checkpoints; see `jain.train`.
 
     The network starts from the same numbers as the uniform one of the same seed and sees the same batches. Vectors of
     places and ranks are not trained: they are to carry no words' worth of freedom.
     """
-    check(run)
     splits, attention = {}, {}
     for split, documents in data.splits.items():
-        scores = guide_scores(run, data, split, device, progress)
+        scores = guide_scores(run, data, split, device, progress, weights_of)
         splits[split], attention[split] = seen(run, documents, scores, data), softmax(scores, word_offsets(documents))
     if run.words != "text":
         matrix = place_vectors(longest(data), matrix.shape[1])
     model = classifier.build("average", "uniform", matrix, outputs_of(run, data), run.hidden).to(device)
     model.encoder.embedding.weight.requires_grad_(run.words == "text")
     with without_denormals():
-        return train(
+        return jain.train(
             model, replace(data, splits=splits), seed=run.seed, epochs=run.epochs, batch=run.batch,
             learning_rate=run.learning_rate, decay=run.decay, class_weights=run.class_weights, given=attention,
             progress=progress,
         )  # fmt: skip
 
 
-def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool) -> Traces:
+def read(
+    run: Run, arrays: Arrays, data: Encoded, device: str, progress: bool, weights_of: Callable[[Run], Arrays]
+) -> Traces:
     """Traces of the test set under the given weights; no gradient or leave-one-out, which would move these."""
-    scores = guide_scores(run, data, "test", device, progress)
+    scores = guide_scores(run, data, "test", device, progress, weights_of)
     model = classifier.from_arrays("average", "uniform", arrays).to(device)
     documents = seen(run, data.splits["test"], scores, data)
     return replace(trace(model, documents, gradient=False, leave_one_out=False, progress=progress), score=scores)
 
 
-def check(run: Run) -> None:
-    """AttnError where a guided run cannot be made."""
-    base = run.base
-    rules = (
-        (run.encoder == "average", f"guides are given to the average encoder, got {run.encoder}"),
-        (run.attention in ("given", "uniform"), f"its attention is 'given' or 'uniform', got {run.attention}"),
-        (base is None or base.family in ("text", "adversary"), "its base must be a text model or an adversary"),
-        (base is None or base.options == run.options, "its base must be trained on the same data (options)"),
-    )
-    for met, rule in rules:
-        if not met:
-            raise AttnError(f"guided run on {run.corpus}: {rule}")
-
-
-def guide_scores(run: Run, data: Encoded, split: str, device: str, progress: bool) -> np.ndarray:
+def guide_scores(
+    run: Run, data: Encoded, split: str, device: str, progress: bool, weights_of: Callable[[Run], Arrays]
+) -> np.ndarray:
     """Scores (T,) float32 of a split's words by `Run.guide`: their softmax within a document is the weights given.
 
     'swapped' takes those of the base's next seed (`runs.other_seed`) in the test set alone. 'untrained': the base as
@@ -91,44 +82,20 @@ def guide_scores(run: Run, data: Encoded, split: str, device: str, progress: boo
     if not run.guide:
         return np.zeros(word_offsets(documents)[-1], np.float32)
     base = other_seed(run.base) if run.guide == "swapped" and split == "test" else run.base
-    arrays = initial(base, data) if run.guide == "untrained" else base_arrays(base, progress)
-    traces = attended(base, arrays, documents, device, progress)
+    with torch.random.fork_rng(devices=[]):  # what trains next starts from its own seed alone
+        arrays = initial(base, data) if run.guide == "untrained" else weights_of(base)
+        traces = jain.attended(base, arrays, documents, device, progress)
     if run.guide == "permuted":
         return permuted(traces)
     return searched(traces) if run.guide == "searched" else traces.score
 
 
-def attended(base: Run, arrays: dict[str, np.ndarray], documents: Documents, device: str, progress: bool) -> Traces:
-    """One forward pass of a text model: attention and outputs, without the gradient and leave-one-out."""
-    model = model_of(base, arrays).to(device)
-    return trace(model, documents, gradient=False, leave_one_out=False, progress=progress)
-
-
-def base_arrays(base: Run, progress: bool = True) -> dict[str, np.ndarray]:
-    """The trained weights of a base at its selection, from the cache, else trained now: the archive holds none."""
-    made = inputs_of(base)
-    if progress and not weights.cached(archive.cache_store(), weights_key(base)):
-        print(f"the weights of {base.key} are not cached; training it", file=sys.stderr)
-    with torch.random.fork_rng(devices=[]):  # what trains next starts from its own seed alone
-        return trained(base, made, progress)[0][base.selection]
-
-
-def model_of(base: Run, arrays: dict[str, np.ndarray]) -> classifier.Classifier:
-    """The base's model; as in `base_arrays`, no random numbers are taken from the training at hand."""
-    with torch.random.fork_rng(devices=[]):
-        return classifier.from_arrays(base.encoder, base.attention, arrays)
-
-
-def initial(base: Run, data: Encoded) -> dict[str, np.ndarray]:
-    """The weights with which a base's training starts, as `computing.compute` and `standard.fit` make them."""
-    from attn_core.corpora.vectors import vectors
-
+def initial(base: Run, data: Encoded) -> Arrays:
+    """The weights with which a base's training starts, as `compute` seeds and `jain.fit` makes them."""
     matrix, _ = vectors(base.vectors, data.vocabulary)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(base.seed)
-        return classifier.to_arrays(
-            classifier.build(base.encoder, base.attention, matrix, outputs_of(base, data), base.hidden)
-        )
+    torch.manual_seed(base.seed)
+    model = classifier.build(base.encoder, base.attention, matrix, outputs_of(base, data), base.hidden)
+    return classifier.to_arrays(model)
 
 
 def permuted(traces: Traces) -> np.ndarray:

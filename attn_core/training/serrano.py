@@ -1,4 +1,4 @@
-"""Serrano & Smith's training: Adam, halved on a plateau, stopped early (specification section 3.2)."""
+"""Serrano & Smith's models and training: Adam, halved on a plateau, stopped early (specification section 3.2)."""
 
 import time
 
@@ -7,14 +7,44 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from attn_core.flat import Flat
-from attn_core.models.classifier import to_arrays
-from attn_core.models.hierarchical import Hierarchical
+from attn_core.corpora.documents import Encoded
+from attn_core.corpora.catalogue import schedule
+from attn_core.fast.hierarchical import quick
 from attn_core.fast.tracing import cut
-from attn_core.training import Trained, keep_memory
+from attn_core.flat import Flat, flat
+from attn_core.models.classifier import to_arrays
+from attn_core.models.hierarchical import Hierarchical, build, from_arrays
+from attn_core.run import Run
+from attn_core.store import sample
+from attn_core.traces import Traces
+from attn_core.tracing import trace_items
+from attn_core.training import Trained, keep_memory, outputs_of
+
+DELETED = 300
+"""Test documents, the first of the corpus's fixed sample, whose items are left out one by one."""
 
 WORDS = 16_384
 """Words of one forward pass when accuracy is measured."""
+
+
+def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool, weights_of=None) -> Trained:
+    """One training with the schedule of the run's corpus; see `train`."""
+    plan, (shape, kind) = schedule(run.corpus), run.encoder.split("_")
+    splits = {name: flat(part, shape == "han", f"{data.name} {name}") for name, part in data.splits.items()}
+    model = build(run.encoder, matrix, outputs_of(run, data), run.hidden or 50, plan.dropout(run.encoder)).to(device)
+    return train(
+        quick(model), splits, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
+        decay=run.decay, cap=plan.cap[shape], patience=plan.patience[kind], clip=plan.clip[kind], progress=progress,
+    )  # fmt: skip
+
+
+def read(
+    run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool, weights_of=None
+) -> Traces:
+    """Traces of the test set; leave-one-out of its first DELETED documents in the corpus's fixed order, else NaN."""
+    model = quick(from_arrays(run.encoder, arrays)).requires_grad_(False).to(device)
+    documents = data.splits["test"]
+    return trace_items(model, documents, sample(documents.doc_ids, data.name)[:DELETED], data.name, progress)
 
 
 def train(

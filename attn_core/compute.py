@@ -1,44 +1,45 @@
 """From a run to its stored result: data, training, tracing, record. One trainer and one reader for each family."""
 
 import os
+import platform
+import subprocess
+import sys
 import time
 from dataclasses import replace
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import scipy
+import torch
 
-from attn_core import archive, weights
-from attn_core.archive import Result
+from attn_core import store
+from attn_core.corpora import encode
+from attn_core.corpora.vectors import vectors
 from attn_core.errors import AttnError
-from attn_core.runs import RECIPE, Run, as_dict, weights_key
+from attn_core.measures import classification
+from attn_core.run import RECIPE, Run, as_dict, weights_key
+from attn_core.store import Result
 from attn_core.traces import Traces
+from attn_core.training import guide, imitate, jain, serrano
 
-FAMILIES = {
-    "text": "standard",
-    "pair": "standard",
-    "hierarchical": "hierarchical",
-    "guided": "guiding",
-    "adversary": "imitating",
-}
-"""Run.family -> module of attn_core with `fit(run, data, matrix, device, progress) -> Trained` (torch is seeded) and
-`read(run, arrays, data, device, progress) -> Traces` of the test set."""
+FAMILIES = {"text": jain, "pair": jain, "hierarchical": serrano, "guided": guide, "adversary": imitate}
+"""Run.family -> recipe: see `attn_core.training`."""
 
 
 def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     """Train a run, trace its whole test set, store both in the local cache (atomically) and return the result."""
-    from attn_core.measures import classification
-
-    family = import_module(f"attn_core.{FAMILIES[run.family]}")
     made = data, _, inputs = inputs_of(run)
     device = compute_device()
-    store = archive.cache_store()
-    archive.staging(store, run.key).rmdir()  # a store that cannot be written is better known before the training
+    folder = store.cache_store()
+    store.staging(folder, run.key).rmdir()  # a store that cannot be written is better known before the training
     arrays, training = trained(run, made, progress, fresh)
     start = time.perf_counter()
-    traces = None if fresh else same_checkpoint(run, arrays, inputs, store)
+    traces = None if fresh else same_checkpoint(run, arrays, inputs, folder)
     if traces is None:
-        traces = family.read(run, arrays[run.selection], data, device, progress).rounded()
+        traces = FAMILIES[run.family].read(
+            run, arrays[run.selection], data, device, progress, partial(weights_of, progress=progress)
+        ).rounded()
     record = {
         "key": run.key,
         "run": as_dict(run),
@@ -53,7 +54,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         "fingerprints": inputs,
         **environment(device),
     }
-    archive.write(store, run.key, record, {"traces.parquet": traces})
+    store.write(folder, run.key, record, {"traces.parquet": traces})
     return Result(record=record, traces=traces, documents=None, summary=None, source="trained")
 
 
@@ -63,25 +64,30 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -
     made: `inputs_of(run)`. For who needs a model and not its traces: leave-one-out of long texts takes as long as its
     training.
     """
-    import torch
-
     data, matrix, inputs = made
-    store, device = archive.cache_store(), compute_device()
+    device = compute_device()
     on_gpu = torch.device(device).type == "cuda"
     if on_gpu:  # TF32 would choose checkpoints in another arithmetic than they are traced in
         torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
-    cached = None if fresh else weights.read_weights(store, weights_key(run), inputs)
+    cached = None if fresh else store.read_weights(weights_key(run), inputs)
     if cached is None:
         with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if on_gpu else []):
             torch.manual_seed(run.seed)
-            fit = import_module(f"attn_core.{FAMILIES[run.family]}").fit
-            found = fit(run, data, matrix, device, progress)
+            recipe = FAMILIES[run.family]
+            found = recipe.fit(run, data, matrix, device, progress, partial(weights_of, progress=progress))
         cached = found.weights, {"history": found.history, "seconds": found.seconds}
-        weights.write_weights(store, weights_key(run), *cached, inputs)
+        store.write_weights(weights_key(run), *cached, inputs)
     return cached
 
 
-def same_checkpoint(run: Run, arrays: dict[str, dict[str, np.ndarray]], inputs: dict, store: Path) -> Traces | None:
+def weights_of(run: Run, progress: bool = True) -> dict[str, np.ndarray]:
+    """The trained weights of a run at its selection, from the cache, else trained now: the archive holds none."""
+    if progress and not store.weights_file(weights_key(run)).is_file():
+        print(f"the weights of {run.key} are not cached; training it", file=sys.stderr)
+    return trained(run, inputs_of(run), progress)[0][run.selection]
+
+
+def same_checkpoint(run: Run, arrays: dict[str, dict[str, np.ndarray]], inputs: dict, folder: Path) -> Traces | None:
     """Cached traces of the run that chose the same checkpoint of this training by the other split; None without one.
 
     Dev and test often agree, and leave-one-out of long texts takes as long as their training.
@@ -90,27 +96,17 @@ def same_checkpoint(run: Run, arrays: dict[str, dict[str, np.ndarray]], inputs: 
         return None
     other = replace(run, selection="test" if run.selection == "dev" else "dev")
     mine, theirs = arrays[run.selection], arrays[other.selection]
-    if not archive.has(store, other.key) or any(not np.array_equal(mine[name], theirs[name]) for name in mine):
+    if not store.has(folder, other.key) or any(not np.array_equal(mine[name], theirs[name]) for name in mine):
         return None
-    found = archive.read(store, other.key)
+    found = store.read(folder, other.key)
     return found.traces if found.record["fingerprints"] == inputs else None
 
 
 def inputs_of(run: Run):
     """What a run is trained on: (Encoded, start vectors (V, width), fingerprints of both)."""
-    from attn_core.corpora import encode
-    from attn_core.corpora.vectors import vectors
-
     data = reduced(encode(run.corpus, **dict(run.options)), run.fraction)
     matrix, fingerprint = vectors(run.vectors, data.vocabulary)
     return data, matrix, {"data": data.fingerprint, "vectors": fingerprint}
-
-
-def outputs_of(run: Run, data) -> int:
-    """Logits of a run's model: one for two classes of single texts, else one a class."""
-    classes = len(data.statistics["classes"])
-    one = classes == 2 and run.family not in ("pair", "hierarchical")
-    return 1 if one else classes
 
 
 def reduced(data, fraction: float):
@@ -121,14 +117,12 @@ def reduced(data, fraction: float):
     if fraction == 1.0:
         return data
     training = data.splits["train"]
-    kept = np.sort(archive.sample(training.doc_ids, data.name)[: max(1, round(fraction * len(training)))])
+    kept = np.sort(store.sample(training.doc_ids, data.name)[: max(1, round(fraction * len(training)))])
     return replace(data, splits={**data.splits, "train": training.take(kept)})
 
 
 def compute_device() -> str:
     """'cuda' where a GPU is at hand, else 'cpu'; $ATTN_DEVICE overrides ('cuda:1' names the second GPU)."""
-    import torch
-
     device = os.environ.get("ATTN_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
     if device.partition(":")[0] not in ("cpu", "cuda"):
         raise AttnError(f"ATTN_DEVICE is {device!r}; known: cpu, cuda, cuda:0 and so on")
@@ -137,11 +131,6 @@ def compute_device() -> str:
 
 def environment(device: str) -> dict:
     """Device, threads, versions and commit: what stands in a record beside the numbers, never in the key."""
-    import platform
-    import subprocess
-
-    import scipy
-    import torch
 
     root = Path(__file__).parent.parent
     try:

@@ -1,32 +1,96 @@
-"""The training loop and the choice of checkpoint (Jain & Wallace 2019, final code; specification section 3.5)."""
+"""Jain & Wallace's models, single texts and pairs: the training loop and the choice of checkpoint.
 
-import ctypes
+Their final code (specification, section 3.5). What of it is Wiegreffe & Pinter's is the `given` attention.
+"""
+
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import nn
 from tqdm import tqdm
 
+from attn_core.corpora import catalogue
 from attn_core.corpora.documents import Documents, Encoded, batches, pad, take_ragged
 from attn_core.fast.tracing import cut
+from attn_core.models import classifier, paired
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays
 from attn_core.models.encoders import WordTie
 from attn_core.models.paired import Paired
-from attn_core.traces import positive_probability
+from attn_core.run import Run
+from attn_core.traces import Traces, positive_probability
 from attn_core.tracing import probabilities, trace
+from attn_core.training import Trained, keep_memory, outputs_of
+
+LONGEST_DELETED = 500
+"""Words of a generated document up to which leave-one-out is traced: of one of 2,000 words it takes half a minute."""
+
+LONGEST_SLOW = 100
+"""Mean words of a test set up to which leave-one-out is traced for encoders without a fast form."""
 
 
-@dataclass(frozen=True)
-class Trained:
-    """What one training leaves: weights by selection ('dev', 'test') as named arrays, one history row per epoch."""
+def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool, weights_of=None) -> Trained:
+    """One training, both checkpoints; see `train`."""
+    kind = paired if run.family == "pair" else classifier
+    model = kind.build(run.encoder, run.attention, matrix, outputs_of(run, data), run.hidden)
+    turn(model, run)
+    if run.rounding:
+        nudge(model, run.rounding)
+    return train(
+        model.to(device), data, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
+        decay=run.decay, class_weights=run.class_weights, tie=run.tie, progress=progress,
+    )  # fmt: skip
 
-    weights: dict[str, dict[str, np.ndarray]]
-    history: list[dict[str, float]]
-    seconds: float
+
+def read(
+    run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool, weights_of=None
+) -> Traces:
+    """Traces of the test set with gradient and leave-one-out.
+
+    Without the latter, the dearest part, where no test reads it: uniform weights rank no words, untrained models and
+    long generated documents. Of a training that differs by rounding only attention and outputs are compared: it is
+    traced for these.
+    """
+    test = data.splits["test"]
+    if run.rounding:
+        return attended(run, arrays, test, device, progress)
+    long = catalogue.corpus(run.corpus).generated and int(test.lengths.max()) - 2 > LONGEST_DELETED
+    slow = run.encoder == "transformer" and float(test.lengths.mean()) > LONGEST_SLOW
+    delete = not long and not slow and run.attention != "uniform" and run.epochs > 0
+    return trace(loaded(run, arrays, device), test, leave_one_out=delete, progress=progress)
+
+
+def attended(run: Run, arrays: dict[str, np.ndarray], documents: Documents, device: str, progress: bool) -> Traces:
+    """One forward pass: attention and outputs, without gradient and leave-one-out."""
+    return trace(loaded(run, arrays, device), documents, gradient=False, leave_one_out=False, progress=progress)
+
+
+def loaded(run: Run, arrays: dict[str, np.ndarray], device: str) -> Classifier | Paired:
+    """A run's model with trained weights."""
+    kind = paired if run.family == "pair" else classifier
+    model = kind.from_arrays(run.encoder, run.attention, arrays).to(device)
+    turn(model, run)
+    return model
+
+
+def turn(model: nn.Module, run: Run) -> None:
+    """Set the dial of an average encoder, which is no weight, to the run's context, in place."""
+    if run.context:
+        model.encoder.context = run.context
+
+
+def nudge(model: nn.Module, draw: int) -> None:
+    """Move each weight that is not 0 to the next float32 above or below it, by the coins of a draw, in place.
+
+    A change of the size of one rounding (2^-24 to 2^-23 of the weight), as it would come of sums in another order:
+    another number of threads, processor or library. Seed, batches and all else stay. Zeros stay so that pads do.
+    """
+    coins = torch.Generator().manual_seed(draw)
+    with torch.no_grad():
+        for weight in model.parameters():
+            up = torch.randint(2, weight.shape, generator=coins).bool().to(weight.device)
+            moved = torch.nextafter(weight, torch.where(up, torch.inf, -torch.inf))
+            weight.copy_(torch.where(weight == 0, weight, moved))
 
 
 def train(
@@ -147,35 +211,6 @@ def step(
     (loss + apart).backward()
     optimiser.step()
     return loss.item()
-
-
-@contextmanager
-def without_denormals() -> Iterator[None]:
-    """Numbers below 1e-38 count as 0 in here.
-
-    An adversary of large divergence gives most words such weights: nothing depends on them, but the processor takes far
-    longer over them (IMDB, divergence 0.01, another training beside it: 1.6 batches a second with them, 3.7 without;
-    same losses), also where a network is guided by it.
-    """
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(False)
-
-
-def keep_memory() -> None:
-    """Let the C library keep freed memory for later: no numbers change, a step on long texts takes a third less time.
-
-    Every step takes and frees the same large blocks; by default each comes fresh from the system, at one page fault
-    per 4 kB. Without effect where the C library is not glibc.
-    """
-    trim_threshold, mmap_threshold = -1, -3
-    try:
-        for option in (trim_threshold, mmap_threshold):
-            ctypes.CDLL(None).mallopt(option, 1 << 30)
-    except (AttributeError, OSError, TypeError):
-        pass
 
 
 def inputs(

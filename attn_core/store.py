@@ -1,0 +1,356 @@
+"""The stores of runs: one folder per key, written whole or not at all, checked on reading.
+
+    data/archive/<key>/   record.json         parameters, metrics, device, versions, SHA-256 of the files beside it
+                          documents.parquet   every per-document statistic at default parameters (first seeds only)
+                          summary.parquet     the same by class and bin (every seed)
+                          against.parquet     attention and output beside another run's (seeds, uniform)
+                          traces.parquet      traces of the corpus's fixed sample of test documents (not every seed)
+    <cache>/runs/<key>/   record.json and the traces of the whole test set
+    <cache>/weights/      <key>.safetensors: both checkpoints of a training; never in the archive
+"""
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attn_core.corpora.files import cache_folder
+from attn_core.errors import AttnError
+from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Traces, round_mantissa
+
+MACHINE = platform.node().replace(".", "-")
+"""Stands in the names of staging folders: a store may be shared by machines, each with processes of its own."""
+
+DOCUMENT_BITS = 18
+"""Mantissa of per-document statistics: 1e-7 of a probability near 0.05, so thresholds survive rounding."""
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run as stored: its record, its traces (whole test set or the corpus's sample), and what the archive adds.
+
+    source: 'archive', 'cache' or 'trained'. documents and summary are None outside the archive; documents also for
+    further seeds; traces where `read` was asked for the summary alone and for runs of which the archive keeps record
+    and summary: seeds beyond the fifth, variants, further seeds on pairs (see packing.py).
+    against: one row per document, the run beside the one it is compared with (`packing.compared_with`), or None.
+    """
+
+    record: dict
+    traces: Traces | None
+    documents: pd.DataFrame | None
+    summary: pd.DataFrame | None
+    source: str
+    against: pd.DataFrame | None = None
+
+    @property
+    def key(self) -> str:
+        return self.record["key"]
+
+
+# ---- where things lie ------------------------------------------------------------------------------------------------
+
+
+def data_folder() -> Path | None:
+    """The repository's data folder: beside $ATTN_ARCHIVE, else the first with an archive found upward from the working
+    folder, else beside this package; None where there is none."""
+    if named := os.environ.get("ATTN_ARCHIVE"):
+        if not Path(named).is_dir():
+            raise AttnError(
+                f"ATTN_ARCHIVE names {named}, which is no folder; point it at the repository's data/archive"
+            )
+        return Path(named).resolve().parent
+    here = Path.cwd()
+    places = (place / "data" for place in (here, *here.parents, Path(__file__).parents[1]))
+    return next((place for place in places if (place / "archive").is_dir()), None)
+
+
+def archive_folder(required: bool = True) -> Path | None:
+    """data/archive, or the folder that $ATTN_ARCHIVE names; None, or an AttnError where required, if there is none."""
+    folder = data_folder()
+    if folder is None and required:
+        raise AttnError(
+            "no data/archive found here or above; run inside the repository or set ATTN_ARCHIVE to that folder"
+        )
+    return folder and Path(os.environ.get("ATTN_ARCHIVE") or folder / "archive")
+
+
+def reported_folder() -> Path:
+    """data/reported: beside the archive, else beside that of the package."""
+    for folder in (data_folder(), Path(__file__).parents[1] / "data"):
+        if folder and (folder / "reported" / "tolerances.csv").is_file():
+            return folder / "reported"
+    raise AttnError(
+        "no data/reported found here or above; run inside the repository or set ATTN_ARCHIVE to its data/archive"
+    )
+
+
+def cache_store() -> Path:
+    """The local store of runs: <cache>/runs."""
+    return cache_folder() / "runs"
+
+
+def stores() -> list[Path]:
+    """The archive, where there is one, and the cache: the order in which a run is looked for."""
+    return [folder for folder in (archive_folder(required=False), cache_store()) if folder is not None]
+
+
+# ---- runs ------------------------------------------------------------------------------------------------------------
+
+
+def has(folder: Path, key: str) -> bool:
+    """Whether a whole run lies in the store; its record is written last into a folder that appears at once."""
+    return (folder / key / "record.json").is_file()
+
+
+def keys(folder: Path) -> list[str]:
+    """Keys of all stored runs, sorted; folders still being written, whose names begin with a dot, are none."""
+    return sorted(path.parent.name for path in folder.glob("[!.]*/record.json")) if folder.is_dir() else []
+
+
+def read_record(folder: Path, key: str) -> dict:
+    """A run's record; AttnError where it is unreadable or belongs to another key."""
+    path = folder / key / "record.json"
+    try:
+        record = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise AttnError(f"{path} is unreadable ({type(error).__name__}); delete the folder and run again") from error
+    if record.get("key") != key:
+        raise AttnError(f"{path} holds key {record.get('key')!r}, expected {key!r}; delete the folder and run again")
+    return record
+
+
+def read(folder: Path, key: str, whole: bool = True) -> Result:
+    """A stored run, every file checked against the SHA-256 in its record.
+
+    whole False reads record and summary alone (traces and documents are None): what the scorecard needs of every run.
+    """
+    record, found = read_record(folder, key), {}
+    for name, expected in record["files"].items():
+        if not (whole or name == "summary.parquet"):
+            continue
+        path = folder / key / name
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+        if digest != expected:
+            raise AttnError(
+                f"{path} does not match its record (expected SHA-256 {expected[:12]}…, found {digest[:12]}…); "
+                "restore the folder (git checkout) or delete it and run again"
+            )
+        found[path.stem] = read_traces(path) if path.stem == "traces" else pd.read_parquet(path)
+    source = "cache" if folder.name == "runs" else "archive"
+    return Result(record, found.pop("traces", None), found.get("documents"), found.get("summary"), source,
+                  found.get("against"))  # fmt: skip
+
+
+def write(folder: Path, key: str, record: dict, files: dict) -> None:
+    """Put a run into a store in one step: staged beside it, then renamed, so a kill leaves the old state or the new.
+
+    files: name -> Traces or DataFrame.
+    """
+    stage = staging(folder, key)
+    old = stage.with_suffix(".old")
+    try:
+        for name, content in files.items():
+            (write_traces if isinstance(content, Traces) else write_table)(stage / name, content)
+        sums = {name: hashlib.sha256((stage / name).read_bytes()).hexdigest() for name in files}
+        entries = {**record, "files": sums}.items()  # one a line: half the size of one number a line, and read by eye
+        lines = (f"{json.dumps(name)}: {json.dumps(value, default=float)}" for name, value in entries)
+        (stage / "record.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        stage.chmod(0o755)
+        if (folder / key).exists():
+            os.rename(folder / key, old)
+        os.rename(stage, folder / key)
+    except BaseException:
+        put_back(old, folder / key)
+        raise
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def put_back(old: Path, place: Path) -> None:
+    """The old state of a run whose writer was stopped between moving it aside and bringing the new one."""
+    if old.exists() and not place.exists():
+        os.rename(old, place)
+
+
+def staging(folder: Path, key: str) -> Path:
+    """A fresh folder in the store to write into; AttnError where the store cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{os.getpid()}@{MACHINE}.{key}.", dir=folder))
+    except OSError as error:
+        raise AttnError(
+            f"cannot write to {folder} ({error.strerror}); make it writable or set ATTN_CACHE to another folder"
+        ) from error
+
+
+def verify(folder: Path, key: str) -> None:
+    """Read a run and check that its traces tell the record's story; AttnError at the first thing that does not fit."""
+    result = read(folder, key)
+    traces = result.traces
+    if traces is None:
+        return
+    if len(traces) == result.record["n_test"]:
+        told, accuracy = result.record["accuracy"], float((traces.predicted == traces.label).mean())
+        if abs(accuracy - told) > 1e-9:
+            raise AttnError(f"{key}: the record says accuracy {told:.4f}, its traces give {accuracy:.4f}")
+    if result.documents is not None:
+        stored = result.documents.set_index("doc_id")["p"].reindex(traces.doc_id)  # NaN where the table is the shorter
+        worst = float(np.abs(stored.to_numpy() - traces.p)[stored.notna()].max())
+        if worst > 1e-5:
+            raise AttnError(
+                f"{key}: p in documents.parquet and p of its traces differ by {worst:.2g}; expected the same model"
+            )
+
+
+def sweep_away(folder: Path) -> None:
+    """Remove the staging folders of writers that are dead; whole runs and other sweeps' work are never touched.
+
+    A run that such a writer had moved aside, without bringing the new one, is put back. Of another machine that shares
+    the store nothing is known: what it has left is removed after a week.
+    """
+    for stage in folder.glob(".*.*"):
+        writer, _, machine = stage.name.split(".")[1].partition("@")
+        try:
+            old = time.time() - stage.stat().st_mtime > 7 * 24 * 3600
+        except FileNotFoundError:  # just finished
+            continue
+        if writer.isdigit() and (old if machine != MACHINE else not alive(int(writer))):
+            if stage.suffix == ".old":
+                put_back(stage, folder / stage.name.split(".", 2)[2].removesuffix(".old"))
+            shutil.rmtree(stage, ignore_errors=True)
+
+
+def alive(process: int) -> bool:
+    """Whether a process of this machine is running."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def write_table(path: Path, table: pd.DataFrame) -> None:
+    """A DataFrame as Parquet with 18-bit mantissas; split into byte streams, floats take a third less."""
+    floats = list(table.select_dtypes("floating"))
+    rounded = table.assign(**{name: round_mantissa(table[name].to_numpy(), DOCUMENT_BITS) for name in floats})
+    others = [name for name in table if name not in floats]
+    rounded.to_parquet(
+        path, compression="zstd", compression_level=19, index=False, use_dictionary=others, use_byte_stream_split=floats
+    )
+
+
+def write_traces(path: Path, traces: Traces) -> None:
+    """Traces as Parquet, one row per document with token lists; what all documents share in the schema's metadata."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {"doc_id": pa.array(traces.doc_id), "label": pa.array(traces.label)}
+    lists = dict.fromkeys(TOKEN_ARRAYS, traces.offsets) | dict.fromkeys(PER_DOCUMENT, np.arange(len(traces) + 1))
+    for name, offsets in lists.items():
+        values = getattr(traces, name)
+        if values is not None:
+            width = values.shape[1] if values.ndim == 2 else 1
+            flat = pa.array(np.ascontiguousarray(values, None if values.dtype == bool else np.float32).reshape(-1))
+            columns[name] = pa.ListArray.from_arrays(pa.array((offsets * width).astype(np.int32)), flat)
+    shared = {"bias": traces.bias, "readout": traces.readout, "width": traces.contribution.shape[1]}
+    shared = {name: json.dumps(np.asarray(value).tolist()) for name, value in shared.items() if value is not None}
+    table = pa.table(columns).replace_schema_metadata(shared)
+    leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS or name == "query"]
+    pq.write_table(
+        table, path, compression="zstd", compression_level=19, use_dictionary=False, use_byte_stream_split=leaves
+    )
+
+
+def read_traces(path: Path) -> Traces:
+    """The traces of `write_traces`."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path).combine_chunks()
+    shared = {name.decode(): json.loads(text) for name, text in table.schema.metadata.items()}
+    width = shared.pop("width", len(shared["bias"]))  # runs stored before there were pairs name no width
+    arrays = {name: np.array(value, dtype=np.float32) for name, value in shared.items()}
+    for name in (*TOKEN_ARRAYS, *PER_DOCUMENT):
+        if name in table.column_names:
+            arrays[name] = table[name].chunk(0).values.to_numpy(zero_copy_only=False)
+            if name == "contribution":
+                arrays[name] = arrays[name].reshape(-1, width)
+            elif name in PER_DOCUMENT:
+                arrays[name] = arrays[name].reshape(len(table), -1)
+    offsets = table["score"].chunk(0).offsets.to_numpy().astype(np.int64)
+    return Traces(doc_id=table["doc_id"].to_numpy(), label=table["label"].to_numpy(), offsets=offsets, **arrays)
+
+
+# ---- weights ---------------------------------------------------------------------------------------------------------
+
+
+def weights_file(key: str) -> Path:
+    """Where both checkpoints of a training lie in the cache."""
+    return cache_folder() / "weights" / f"{key}.safetensors"
+
+
+def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: dict[str, str]) -> None:
+    """Keep both checkpoints of a training in the cache (safetensors), with its history in the header.
+
+    inputs: fingerprints of the data and vectors it was trained on, which the key does not hold.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    path = weights_file(key)
+    partial = path.with_name(f".{key}.{os.getpid()}")
+    flat = {f"{selection}/{name}": array for selection, arrays in weights.items() for name, array in arrays.items()}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_file(flat, partial, metadata={"training": json.dumps(training), "inputs": json.dumps(inputs)})
+        os.replace(partial, path)
+    except (OSError, SafetensorError) as error:
+        raise AttnError(f"cannot write to {path.parent} ({error}); make room there or set ATTN_CACHE") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_weights(key: str, inputs: dict[str, str] | None = None) -> tuple[dict[str, Arrays], dict] | None:
+    """(weights by selection, training) of `write_weights`, or None where the training is not cached.
+
+    inputs: the fingerprints it must have been trained on; other weights are passed over, with a line on standard error.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path, weights = weights_file(key), {}
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = file.metadata()
+            if inputs is not None and json.loads(about.get("inputs", "{}")) != inputs:
+                print(f"the cached weights of {key} were trained on other data or vectors; not used", file=sys.stderr)
+                return None
+            for flat in file.keys():
+                selection, name = flat.split("/", 1)
+                weights.setdefault(selection, {})[name] = file.get_tensor(flat)
+            return weights, json.loads(about["training"])
+    except (SafetensorError, ValueError) as error:
+        raise AttnError(f"{path} is damaged ({error}); delete it and run again") from error
+
+
+def sample(doc_ids: np.ndarray, corpus: str) -> np.ndarray:
+    """A fixed order of documents that depends on the corpus alone: row numbers sorted by a hash of the doc_id."""
+    ranks = [hashlib.sha256(f"{corpus}/{doc_id}".encode()).digest() for doc_id in doc_ids]
+    return np.array(sorted(range(len(doc_ids)), key=ranks.__getitem__))
