@@ -130,6 +130,7 @@ class Run:
              "encoder on single texts"),
             (self.encoder != "transformer" or self.family == "text", "encoder transformer reads single texts"),
             (not self.tie or (self.encoder, self.family) == ("lstm", "text"), "tie goes with lstm on single texts"),
+            (not self.rounding or self.family in ("text", "pair"), "rounding goes with the models of Jain & Wallace"),
             (self.family != "guided" or self.encoder == "average",
              f"guides are given to the average encoder, got {self.encoder}"),
             (self.family != "guided" or self.attention in ("given", "uniform"),
@@ -139,7 +140,6 @@ class Run:
             (self.base is None or self.base.family == "text" or (self.guide and self.base.family == "adversary"),
              "base must be a model of single texts, of a guided run also an adversary"),
             (self.base is None or self.base.options == self.options, "base must be trained on the same data (options)"),
-            (not self.rounding or self.family in ("text", "pair"), "rounding goes with the models of Jain & Wallace"),
         )
         for met, rule in rules:
             if not met:

@@ -98,9 +98,9 @@ def test_same_seed_same_weights():
 def test_a_run_of_pairs_is_trained_traced_and_stored(corpus, encoder, monkeypatch, tmp_path):
     data = encoded()
     data = replace(data, name=corpus, statistics={"classes": ["a", "b", "c", "d"]})
-    monkeypatch.setattr("attn_core.corpora.encode", lambda name, **options: data)
+    monkeypatch.setattr("attn_core.compute.encode", lambda name, **options: data)
     vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
-    monkeypatch.setattr("attn_core.corpora.vectors.vectors", lambda recipe, vocabulary: (vectors, "made up"))
+    monkeypatch.setattr("attn_core.compute.vectors", lambda recipe, vocabulary: (vectors, "made up"))
     run = Run(corpus, encoder=encoder, epochs=2, hidden=8)
     result = obtain(run, train="auto", progress=False)
     metrics = {"accuracy", "macro_f1", "f1_0", "f1_1", "f1_2", "f1_3"}

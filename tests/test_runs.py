@@ -172,7 +172,7 @@ def test_an_unwritable_weights_folder_leaves_no_part(tmp_path, monkeypatch):
     monkeypatch.setattr(store.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(AttnError, match="cannot write to .*disk full.*ATTN_CACHE"):
         store.write_weights("toy", {"dev": {"a": np.zeros(2, np.float32)}}, {}, {})
-    assert list((tmp_path / "weights").iterdir()) == []
+    assert list((tmp_path / "cache" / "weights").iterdir()) == []
 
 
 def test_devices(monkeypatch):
