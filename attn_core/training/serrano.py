@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from attn_core.corpora.documents import Encoded
 from attn_core.corpora.catalogue import schedule
+from attn_core.corpora.documents import Encoded
 from attn_core.fast.hierarchical import quick
 from attn_core.fast.tracing import cut
 from attn_core.flat import Flat, flat

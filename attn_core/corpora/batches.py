@@ -1,3 +1,0 @@
-"""The old name of ``documents``, until nothing imports it."""
-
-from attn_core.corpora.documents import *  # noqa: F403
