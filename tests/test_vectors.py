@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attn_core.corpora import catalogue, encode, files
+from attn_core.corpora import encode, files
 from attn_core.corpora import vectors as module
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.corpora.text import END, PAD, SPECIALS, START
