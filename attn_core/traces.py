@@ -186,17 +186,6 @@ def round_mantissa(values: np.ndarray | None, bits: int = MANTISSA_BITS) -> np.n
     return np.where(np.isfinite(values), kept.view(np.float32), values)
 
 
-def concatenate(parts: list[Traces]) -> Traces:
-    """One Traces from several of the same model."""
-    starts = np.cumsum([0] + [part.offsets[-1] for part in parts[:-1]])
-    joined = {
-        name: None if getattr(parts[0], name) is None else np.concatenate([getattr(part, name) for part in parts])
-        for name in (*TOKEN_ARRAYS, "doc_id", "label", *PER_DOCUMENT)
-    }
-    offsets = np.concatenate([[0]] + [part.offsets[1:] + start for part, start in zip(parts, starts, strict=True)])
-    return Traces(offsets=offsets.astype(np.int64), bias=parts[0].bias, readout=parts[0].readout, **joined)
-
-
 # One logit
 
 

@@ -66,7 +66,7 @@ def trace(
         traces = trace_fast(model, documents, gradient, leave_one_out, progress)
     else:
         traces = trace_plainly(model, documents, gradient, leave_one_out, progress)
-    return with_ties(traces, flat(documents, False, "these texts").words)
+    return with_ties(traces, flat(documents, False, "these texts").words) if leave_one_out else traces
 
 
 def trace_plainly(
@@ -97,8 +97,6 @@ def with_ties(traces: Traces, words: np.ndarray) -> Traces:
 
     Computed apart the two differ in their last bits, and Kendall's tau is to see them as the tie they are.
     """
-    if traces.leave_one_out is None:
-        return traces
     again = np.concatenate([[False], words[1:] == words[:-1]])
     again[traces.offsets[:-1]] = False  # a text's first word
     first = np.maximum.accumulate(np.where(again, 0, np.arange(len(words))))

@@ -13,7 +13,6 @@ from scipy.stats import kendalltau, ttest_1samp
 
 from attn_core import fast
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.fast import kendall
 from attn_core.measures import (
     LN2,
     bootstrap_interval,
@@ -147,14 +146,6 @@ def test_kendall_of_long_documents_stays_small_in_memory():
     tracemalloc.stop()
     assert peak < 150e6
     assert tau[7] == kendalltau(x[7], y[7]).statistic
-
-
-def test_kendall_does_not_depend_on_slabs(monkeypatch):
-    x, y = np.random.default_rng(1).integers(0, 9, (2, 200)).astype(float)
-    offsets = np.array([0, 3, 50, 51, 120, 200])
-    whole = kendall_ragged(x, y, offsets)
-    monkeypatch.setattr(kendall, "SLAB", 60)
-    np.testing.assert_array_equal(kendall_ragged(x, y, offsets), whole)
 
 
 def test_share_significant_counts_nan_as_not_significant():

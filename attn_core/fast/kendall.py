@@ -6,28 +6,13 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from attn_core.measures import slabs
-
 EXACT_LENGTH = 33
 """Up to this length Kendall p values without ties come from the exact distribution, as in SciPy."""
-
-SLAB = 500_000
-"""Tokens worked on at once; bounds memory."""
 
 
 def kendall_ragged(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """tau (D,), p (D,) as `experiments.correlation.kendall_ragged`, in O(T log n) time and O(T) memory."""
-    offsets = np.asarray(offsets, np.int64)
-    tau, p = np.full(len(offsets) - 1, np.nan), np.full(len(offsets) - 1, np.nan)
-    for start, stop in slabs(offsets, SLAB):
-        tokens = slice(offsets[start], offsets[stop])
-        tau[start:stop], p[start:stop] = kendall_slab(x[tokens], y[tokens], offsets[start : stop + 1] - offsets[start])
-    return tau, p
-
-
-def kendall_slab(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """kendall_ragged for documents that fit into memory together."""
-    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    x, y, offsets = np.asarray(x, np.float64), np.asarray(y, np.float64), np.asarray(offsets, np.int64)
     lengths = np.diff(offsets)
     document = np.repeat(np.arange(len(lengths)), lengths)  # (T,)
     order = np.lexsort((y, x, document))  # by x, ties by y: then discordant pairs are the inversions of y

@@ -104,6 +104,7 @@ class Mixing:
 
 
 def tensor(values: np.ndarray) -> Tensor:
+    """The same numbers in single precision."""
     return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
 
 
