@@ -1,8 +1,8 @@
 """Serrano & Smith's networks with less work: each distinct word multiplied once, no padding, own recurrent steps.
 
 An item is what it brings to the sums of its text: of a GRU the products of its vector with the input weights, of
-convolutions its share in every window it is in. The arithmetic is that of `models.hierarchical` to rounding; dropout
-meets other elements, since its random numbers are drawn otherwise.
+convolutions its share in every window it is in. The arithmetic is that of `models.hierarchical` to rounding, and
+dropout meets the same elements.
 """
 
 import torch
@@ -18,6 +18,7 @@ from attn_core.models.hierarchical import (
     Recurrent,
     SquareAdditive,
     Unmixed,
+    drop,
     owners,
 )
 
@@ -32,18 +33,6 @@ def quick(model: Hierarchical) -> Hierarchical:
         for module in model.modules():
             module.__class__ = forms.get(type(module), type(module))
     return model
-
-
-def drop(x: Tensor, rate: float, training: bool) -> Tensor:
-    """Element-wise dropout; rates are met to 1/65,536.
-
-    One 64-bit draw decides four elements: torch's own draws take a third of a training step on a CPU.
-    """
-    if not training or rate == 0:
-        return x
-    draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64, device=x.device).random_(-(2**63), None)
-    kept = draws.view(torch.int16)[: x.numel()].view(x.shape) >= round(rate * 65_536) - 32_768
-    return x * kept.to(x.dtype).div_(1 - rate)
 
 
 class QuickRecurrent(Recurrent):
