@@ -39,12 +39,13 @@ def test_a_page_prints_what_it_printed(page, common):
 def test_every_row_of_the_scorecard_is_what_it_was():
     rows = json.loads(scorecard().to_json(orient="records"))
     golden = [row | {"page": RENAMED.get(row["page"], row["page"])} for row in read("scorecard.json.xz")]
-    assert len(rows) == len(golden) == 1361
+    assert len(golden) == 1361 and len(rows) == 1361 + 12, "the gaps of Wiegreffe & Pinter's Table 2 stand behind"
     changed = [
         (old["item"], old["corpus"], name, old[name], row.get(name))
-        for old, row in zip(golden, rows, strict=True)
+        for old, row in zip(golden, rows[:1361], strict=True)
         for name in old
         if not alike(old[name], row.get(name))
+        and not is_dropped("scorecard.json", f"{old['paper']} {old['item']} {name}")
     ]
     assert not changed, changed[:10]
 

@@ -55,7 +55,8 @@ def test_rules_are_whole():
     assert not rules.duplicated(scorecard.NAMES).any() and rules["id"].is_unique
     assert set(rules["kind"]) == {"number", "claim", "band"} and set(rules["late"]) == {"", "yes"}
     assert ((rules["side"] == "") == (rules["kind"] == "number")).all() and np.isfinite(rules["reference"]).all()
-    assert (rules.loc[rules["kind"] == "number", "tolerance"] >= 0).all()
+    arms = (rules["paper"] == "wiegreffe") & (rules["item"] == "Table 2") & (rules["measure"] == "F1")  # by their gap
+    assert (rules.loc[(rules["kind"] == "number") & ~arms, "tolerance"] >= 0).all() and arms.sum() == 24
     assert (rules["kind"] == "claim").equals(rules["item"].str.startswith("claim"))
     assert set(rules["encoder_ours"]) <= {"", *ENCODERS, *HIERARCHICAL}
     assert set(rules["attention"].dropna()) <= {*ATTENTIONS}
@@ -309,3 +310,18 @@ def test_every_statement_that_rules_ask_for_is_defined():
     asked = reported("tolerances", paper="serrano")["measure_ours"]
     asked = set(asked[asked.str.startswith("statement_")].str.removeprefix("statement_"))
     assert asked <= set(statements_of(defaultdict(float))) and len(asked) == 10
+
+
+def test_a_guess_without_a_model_is_the_mean_of_the_other_data_sets():
+    columns = {"kind": "number", "paper": "p", "item": "T", "encoder": "e", "attention": np.nan, "measure": "m"}
+    rows = pd.DataFrame({"corpus": ["a", "a", "b", "c", "a"], "reported": [0.1, 0.3, 0.5, 0.7, 9.0],
+                         "statistic": [*4 * ["mean"], "std"]}).assign(**columns)  # fmt: skip
+    rows.loc[3, "kind"] = "claim"
+    guess = scorecard.guessed(rows).reindex(rows.index)
+    assert guess[:3].tolist() == pytest.approx([0.5, 0.5, 0.2]) and guess[3:].isna().all(), "no claim, no single set"
+
+
+def test_equivalent_is_a_whole_interval_within_the_tolerance():
+    rows = pd.DataFrame({"kind": "number", "unjudged": ["", "", "", "few seeds", ""], "reported": 0.5, "tolerance": 0.1,
+                         "low": [0.4, 0.41, 0.39, 0.45, np.nan], "high": [0.6, 0.61, 0.5, 0.5, np.nan]})  # fmt: skip
+    assert scorecard.equivalent(rows).tolist() == [True, False, False, pd.NA, pd.NA]

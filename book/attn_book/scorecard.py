@@ -20,8 +20,11 @@ NAMES = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", 
 
 COLUMNS = (
     *NAMES, "reported", "ours", "low", "high", "n_seeds", "data", "n_train", "tolerance", "verdict", "unjudged", "page",
-    "rule", "date", "reason",
+    "rule", "date", "reason", "null_prediction", "equivalent",
 )  # fmt: skip
+
+COLUMN = ["paper", "item", "encoder", "attention", "measure", "statistic"]
+"""What the numbers of one printed column share."""
 
 STORED = {"jain": derived.of_jain, "serrano": derived.of_serrano, "wiegreffe": derived.of_wiegreffe}
 
@@ -33,15 +36,34 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
     """One row per scored number or claim; verdict 'reproduced', 'differs' or 'not rerun'.
 
     paper: its rows alone, None takes all three. Columns COLUMNS, id and `reported.OURS`; `unjudged` says why a row
-    has no verdict ('no run', 'no document', 'incomplete curve', 'few documents', 'few seeds', 'weak model'), ''
-    where it has one. Rows without a verdict may still have a value of ours. `data`: see `index.data_kind`; only
+    has no verdict ('no run', 'no document', 'incomplete curve', 'few documents', 'few seeds', 'weak model', 'by its
+    gap'), '' where it has one. null_prediction, equivalent: see `guessed` and `equivalent`. Rows without a verdict may still have a value of ours. `data`: see `index.data_kind`; only
     'same' counts as replication.
     """
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")
     rules = reported("tolerances", **({} if paper is None else {"paper": paper}))
     parts = [judged(part, STORED[name](part)) for name, part in rules.groupby("paper", sort=False)]
-    return pd.concat(parts, ignore_index=True)
+    rows = pd.concat(parts, ignore_index=True)
+    return rows.assign(null_prediction=guessed(rows), equivalent=equivalent(rows))[[*COLUMNS, "id", *OURS]]
+
+
+def guessed(rows: pd.DataFrame) -> pd.Series:
+    """What one would say of a printed number without any model: the mean of its printed column over the other data sets.
+
+    NaN where there are none, and for claims and bands.
+    """
+    numbers = rows[rows["kind"] == "number"]
+    whole, own = (numbers.groupby(by, dropna=False)["reported"] for by in (COLUMN, [*COLUMN, "corpus"]))
+    others = whole.transform("size") - own.transform("size")
+    return (whole.transform("sum") - own.transform("sum")) / others.where(others > 0)
+
+
+def equivalent(rows: pd.DataFrame) -> pd.Series:
+    """Whether the whole interval of a number lies within its tolerance; missing where none is judged or there is none."""
+    judged = (rows["kind"] == "number") & (rows["unjudged"] == "") & rows["low"].notna()
+    off, reach = rows[["low", "high"]].sub(rows["reported"], axis=0).abs().max(axis=1), rows["tolerance"] + 1e-9
+    return (off <= reach).astype("boolean").where(judged)
 
 
 def judged(rules: pd.DataFrame, found: Stored) -> pd.DataFrame:
@@ -59,14 +81,15 @@ def judged(rules: pd.DataFrame, found: Stored) -> pd.DataFrame:
     seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
     fewest = notes["asked"].fillna(HEADLINE_SEEDS)
     why = [(~known, "no run"), (~there, absent), (documents < FEWEST_IN_BIN, "few documents"),
-           (weak & there, "weak model"), ((table["kind"] == "claim") & (seeds < fewest), "few seeds")]  # fmt: skip
+           (weak & there, "weak model"), ((table["kind"] == "number") & table["tolerance"].isna(), "by its gap"),
+           ((table["kind"] == "claim") & (seeds < fewest), "few seeds")]  # fmt: skip
     unjudged = np.select([mask for mask, _ in why], [np.broadcast_to(reason, len(table)) for _, reason in why], "")
     table = table.assign(unjudged=unjudged, reported=table["reference"])
     for name in ("ours", "low", "high", "n_train"):
         table[name] = table[name].where(there)
     table["n_seeds"], table["data"] = table["n_seeds"].where(there, 0).astype(int), table["data"].where(there, "absent")
     table["verdict"] = np.where(unjudged != "", "not rerun", np.where(holds(table), "reproduced", "differs"))
-    return table.reset_index()[[*COLUMNS, "id", *OURS]].astype({"n_train": "Int64"})
+    return table.reset_index().astype({"n_train": "Int64"})
 
 
 def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:

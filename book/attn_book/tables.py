@@ -13,8 +13,9 @@ from attn_book.words import ENCODERS, SETS, in_words, number
 from attn_core import index
 from attn_core.measures import LEVEL
 
-DATA = {"same": "the paper's texts", "subset": "a part of the paper's texts", "generated": "made anew by a generator",
-        "other classes": "other classes than the paper's", "other data": "a set that is not the paper's"}  # fmt: skip
+DATA = {"same": "same texts, other vectors", "subset": "a part of the paper's texts",
+        "generated": "made anew by a generator", "other classes": "other classes than the paper's",
+        "other data": "a set that is not the paper's"}  # fmt: skip
 
 PART = {"subset": "part", "generated": "remade", "other classes": "other classes", "other data": "other data"}
 """What stands behind a data set's name where it is not the paper's own."""
