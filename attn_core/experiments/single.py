@@ -114,3 +114,19 @@ def two_by_two(documents: pd.DataFrame, choice: str, rule: str) -> dict[str, flo
     top, other = (part[name].to_numpy(bool) for name in (f"flips_{choice}", f"flips_r_{choice}@{rule}"))
     cells = {"both": top & other, "only_top": top & ~other, "only_random": ~top & other, "neither": ~top & ~other}
     return {name: 100.0 * cell.mean() if len(cell) else np.nan for name, cell in cells.items()} | {"n": len(part)}
+
+
+def others_flip(traces: Traces) -> np.ndarray:
+    """Share (D,) of the items other than the most attended one whose erasure alone flips the decision; NaN for n = 1.
+
+    What `single` estimates by one draw of r a document, 'described', is this expectation.
+    """
+    as_classes(traces)
+    bias, top = traces.bias.astype(np.float64), top_items(traces)["attention"] + traces.offsets[:-1]
+    weight = traces.attention[:, None]  # (T, 1)
+    context = np.repeat(traces.logits - bias, traces.lengths, axis=0) - weight * traces.contribution  # (T, K)
+    left = 1.0 - weight
+    without = bias + np.where(left > 0, context / np.where(left > 0, left, 1.0), 0.0)
+    flips = labels(without) != np.repeat(labels(traces.logits), traces.lengths)
+    others = np.add.reduceat(flips.astype(np.float64), traces.offsets[:-1]) - flips[top]
+    return np.where(traces.lengths > 1, others / np.maximum(traces.lengths - 1, 1), np.nan)

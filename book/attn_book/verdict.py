@@ -1,12 +1,11 @@
-"""The verdict: the tests of the three papers, put to the recurrent models of every data set, as one matrix.
+"""The verdict: the tests of the three papers that can tell good attention from bad, put to the recurrent models.
 
-A cell is a number with its 95 % interval over seeds. It lies on the side on which attention does what one would ask of
-an explanation ('yes'), on the other ('no'), around the line ('part'), or is counted nowhere ('void'): a test that no
-attention can pass, SNLI, whose models hardly read the text that is attended to, and fewer than five seeds.
+A cell is a number with its 95 % interval over seeds, between what weights dealt anew among a text's items get and what
+near-ideal weights get. A test that does not tell these two apart on a data set has no cell there.
 """
 
 import html
-from collections.abc import Callable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -16,14 +15,15 @@ from IPython.display import HTML
 from attn_book import derived
 from attn_book.tables import PART
 from attn_book.words import ENCODERS, SETS, number
-from attn_core import Run, index, obtain
-from attn_core.baselines import weakness
-from attn_core.index import HEADLINE_SEEDS, over_seeds, side
-from attn_core.measures import bootstrap_interval
-from attn_core.traces import Traces
+from attn_core import index
+from attn_core.experiments import known
+from attn_core.experiments.known import BAD, GOOD, KINDS
+from attn_core.experiments.single import weights_dealt_anew
+from attn_core.experiments.variance import against
+from attn_core.index import HEADLINE_SEEDS, over_seeds
+from attn_core.runs import SEEDS, Run, obtain
 
 PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
-LEGEND = {"yes": "does it", "no": "does not", "part": "open", "void": "counted nowhere"}
 
 
 class Test(NamedTuple):
@@ -59,108 +59,122 @@ TESTS = {
                          "farthest JSD of a trained adversary that changes outputs no more than another seed", 0.4,
                          "below", "wiegreffe/04-adversaries"),
     "guide": Test("wiegreffe", "help a network of single words", "F1 with its weights minus with equal ones",
-                  0.0, "above", "wiegreffe/03-4-guides", "+.3f"),
+                  0.01, "above", "wiegreffe/03-4-guides", "+.3f"),
 }  # fmt: skip
 """The papers' tests; lines as in data/reported/tolerances.csv, where they have one for the test."""
 
-OF_JAIN = {"gradients": ("tau_attention_gradient", "mean"), "permutation": ("median_change", "share_below_0.1"),
-           "adversaries": ("jsd_exact@0.05", "share_above_0.4")}  # fmt: skip
-OF_SERRANO = {"statement_3b": "top item", "statement_4b": "order"}
 OF_WIEGREFFE = {"f1_gap": ("necessary", ""), "jsd_seeds": ("stable", ""), "jsd_uniform": ("stable", "equal weights")}
 """Stored measure -> test and control."""
 
 TRACED = (("sst", "lstm"), ("imdb", "lstm"), ("20news", "lstm"), ("agnews", "lstm"), ("imdb_stars", "han_rnn"),
           ("amazon", "han_rnn"))  # fmt: skip
-"""Recurrent models of which the first seed keeps many documents: both papers' tests are put to them."""
+"""Recurrent models of which five seeds keep documents."""
+
+PLANTED = (("evidence", 1), ("longest", 60), ("n_dev", 100), ("n_test", 200), ("n_train", 600), ("shortest", 30))
+"""Options of the generated texts, data/sweeps/testing-the-tests.yml: one word decides, and each word is read alone."""
 
 
-def cells(tests_of: Callable[[Traces], dict], controls: Mapping[str, Callable[[Traces], Traces]]) -> pd.DataFrame:
-    """Every cell: test, corpus, encoder, data, mean, low, high, n_seeds, colour (a key of LEGEND), controls.
-
-    Standard runs of the BiLSTM and of the HAN with GRU, with additive attention; models that do not do their task are
-    left out. Where a test was never put to a model by its paper, the cell is one seed's, with its interval over
-    documents. controls: (name, mean) of what stands beside a cell.
-
-    tests_of: test -> its number of each document (D,), NaN where it is not defined. controls: name -> the traces under
-    other weights, None for a model that has no such weights.
-    """
-    by = ["test", "corpus", "encoder", "control"]
-    values = asked()
-    data = values.groupby("corpus")["data"].first()
-    once = [traced(tests_of, name, weigh) for name, weigh in {"": lambda texts: texts, **controls}.items()]
-    found = pd.concat([over_seeds(values, *by), *once], ignore_index=True).drop_duplicates(by)
-    beside = found[found["control"] != ""].groupby(["test", "corpus"])
-    beside = {place: list(zip(part["control"], part["mean"], strict=True)) for place, part in beside}
-    found = found[found["control"] == ""].assign(data=lambda rows: rows["corpus"].map(data))
-    places = zip(found["test"], found["corpus"], strict=True)
-    found["colour"] = [colour(row) for row in found.itertuples()]
-    return found.assign(controls=[beside.get(place, []) for place in places])
+def planted(seed: int, **fields: object) -> Run:
+    """A run on texts in which one word decides; with a guide or a divergence its base is the trained one."""
+    base = {"base": planted(seed)} if {"guide", "divergence"} & set(fields) else {}
+    fields = {"attention": "given" if "guide" in fields else "tanh"} | base | fields
+    return Run("planted", "average", seed=seed, options=PLANTED, **fields)
 
 
-def asked() -> pd.DataFrame:
-    """test, corpus, encoder, control, seed, value, data: the tests' numbers of every seed, and those of controls that
-    are trained models."""
-    model = {"attention": "tanh", "source": "archive"}
-    rows = [index.numbers(*place, encoder="lstm", **model).assign(test=test) for test, place in OF_JAIN.items()]
-    data = rows[0].groupby("corpus")["data"].first()
-    plain = index.numbers(*OF_JAIN["gradients"], encoder="average", **model)
-    rows.append(plain.assign(test="gradients", control="without context"))
-    said = derived.statements().rename(columns={"encoder_ours": "encoder"})
-    said["test"] = said["measure_ours"].map(OF_SERRANO)
-    right = index.runs(encoder="han_rnn", **model).groupby("corpus")["accuracy"]
-    able = [corpus for corpus, values in right if corpus != "planted" and not weakness(corpus, values)]
-    rows.append(said[(said["encoder"] == "han_rnn") & said["corpus"].isin(able) & said["test"].notna()])
-    corpora = [corpus for corpus, encoder in TRACED if encoder == "lstm"]
-    scores = pd.concat([derived.of_classifiers([corpus]) for corpus in corpora], ignore_index=True)
-    places = scores["measure"].map(OF_WIEGREFFE).where(scores["selection"] == "dev").dropna()
-    scores = scores.loc[places.index].assign(test=places.str[0], control=places.str[1])
-    auc = [derived.classifiers(corpora, name).set_index(["corpus", "seed"])["auc"] for name in ("tanh", "uniform")]
-    scores = [scores, (auc[0] - auc[1]).rename("value").reset_index().assign(test="necessary", control="by AUC")]
-    led = derived.guided_scores(corpora).pivot(index=["corpus", "seed"], columns="source", values="f1")
-    for source, control in (("own", ""), ("permuted", "dealt anew")):
-        gain = (led[source] - led["uniform"]).rename("value").reset_index()
-        scores.append(gain.assign(test="guide", control=control))
-    for corpus in corpora:  # the price of a seed, see the page; trainings that broke are no yardstick
-        again, far = derived.classifiers(corpus).query("jsd.notna() and f1_1 > 0.75"), derived.adversaries(corpus)
-        cheap = far[(far["tvd"] <= again["tvd"].median()) & (far["f1_1"] >= again["f1_1"].min())]
-        cheap = cheap.groupby("seed")["jsd"].max().rename("value").reset_index()
-        scores.append(cheap.assign(test="hard to move", corpus=corpus))
-    rows += [part.assign(data=part["corpus"].map(data)) for part in scores]
-    found = pd.concat(rows)[["test", "corpus", "encoder", "control", "seed", "value", "data"]]
-    return found.assign(encoder=found["encoder"].replace("average", "lstm").fillna("lstm"),
-                        control=found["control"].fillna("")).dropna(subset="value")  # fmt: skip
+@cache
+def tested() -> pd.DataFrame:
+    """Tests under KINDS of weights: test, corpus, encoder, seed, kind, number (the test's), rate.
 
-
-def colour(row) -> str:
-    """The key of LEGEND of a cell."""
-    test, void = TESTS[row.test], row.test == "adversaries" or row.corpus == "snli"
-    lies = side(row, test.line, fewest=HEADLINE_SEEDS)
-    return "void" if void or lies == "few" else "part" if lies == "around" else "yes" if lies == test.good else "no"
-
-
-def traced(tests_of: Callable[[Traces], dict], control: str, weigh: Callable[[Traces], Traces]) -> pd.DataFrame:
-    """Tests on the traces of TRACED, seed 10, under some weights: test, corpus, encoder, mean, low, high, control.
-
-    Intervals: 95 % bootstrap over the documents of several items for which the test is defined.
+    rate: share of texts that pass the test's line; of the two tests of scores, on planted texts, 1 where a seed does.
+    There trained weights, which lie on the word that decides, are the good ones.
     """
     rows = []
     for corpus, encoder in TRACED:
-        traces = obtain(Run(corpus, encoder)).traces
-        traces = weigh(traces.take(np.flatnonzero(traces.lengths > 1)))
-        for test, values in tests_of(traces).items() if traces else ():
-            known = np.asarray(values, float)
-            known = known[np.isfinite(known)]
-            rows.append([test, corpus, encoder, known.mean(), *bootstrap_interval(known)])
-    table = pd.DataFrame(rows, columns=["test", "corpus", "encoder", "mean", "low", "high"])
-    return table.assign(control=control, n_seeds=1)
+        models = {seed: obtain(Run(corpus, encoder, seed=seed)).traces for seed in SEEDS[:HEADLINE_SEEDS]}
+        for kind, weigh in KINDS.items():
+            first = weigh(models[SEEDS[0]])
+            for seed, traces in models.items():
+                place, texts = (corpus, encoder, seed, kind), known.of_texts(weigh(traces))
+                numbers, rates = known.averages(texts), known.passing(texts)
+                rows += [(test, *place, numbers[test], rate) for test, rate in rates.items()]
+                if encoder == "lstm" and seed != SEEDS[0]:
+                    other = weights_dealt_anew(weigh(traces), seed) if "dealt" in kind else weigh(traces)
+                    jsd = against(first, other)["jsd"]
+                    rows.append(("stable", *place, jsd.mean(), (jsd < TESTS["stable"].line).mean()))
+    for seed in SEEDS[:HEADLINE_SEEDS]:
+        kinds = {"uniform": {"attention": "uniform"}, "necessary": {}, "guide": {"guide": "own"},
+                 BAD: {"guide": "permuted"}}  # fmt: skip
+        f1 = {kind: obtain(planted(seed, **fields), traces=False).record["f1_1"] for kind, fields in kinds.items()}
+        for test in ("necessary", "guide"):
+            for kind, score in ((GOOD, f1[test]), (BAD, f1[BAD])):
+                gain = score - f1["uniform"]
+                rows.append((test, "planted", "average", seed, kind, gain, float(gain > TESTS[test].line)))
+    return pd.DataFrame(rows, columns=["test", "corpus", "encoder", "seed", "kind", "number", "rate"])
+
+
+def rates() -> pd.DataFrame:
+    """test, corpus, encoder; hit, hit_low, hit_high, false, false_low, false_high: the rates under GOOD and BAD weights;
+    power: whether most good weights pass, most of the same dealt anew do not, and the two intervals lie apart."""
+    found = over_seeds(tested().rename(columns={"rate": "value"}), "test", "corpus", "encoder", "kind")
+    found = found.set_index(["test", "corpus", "encoder"])
+    good, bad = (found[found["kind"] == kind] for kind in (GOOD, BAD))
+    columns = {f"{name}{end}": part[column] for name, part in (("hit", good), ("false", bad))
+               for end, column in (("", "mean"), ("_low", "low"), ("_high", "high"))}  # fmt: skip
+    table = pd.DataFrame(columns).reset_index()
+    apart = table["hit_low"] > table["false_high"]
+    return table.assign(power=apart & (table["hit"] > 0.5) & (table["false"] < 0.5))
+
+
+def cells() -> pd.DataFrame:
+    """Every cell: test, corpus, encoder, data, mean, low, high, n_seeds, dealt, ideal (numbers under these weights),
+    equal (the same, of equal weights), hit, false, power (see `rates`).
+
+    Of the models of TRACED, which do their task and read what they attend to. dealt and ideal are the first seed's,
+    which keeps most documents. Nothing of known quality was put to 'hard to move'.
+    """
+    place, by = ["test", "corpus"], ["test", "corpus", "encoder", "control"]
+    own = tested().query("kind == ''").rename(columns={"number": "value"}).assign(control="")
+    found = pd.concat([over_seeds(asked(), *by), over_seeds(own, *by)], ignore_index=True).drop_duplicates(by)
+    first = tested()[(tested()["seed"] == SEEDS[0]) | (tested()["test"] == "stable")]
+    first = first.pivot_table(index=place, columns="kind", values="number")
+    beside = {key: dict(zip(part["control"], part["mean"], strict=True)) for key, part in found.groupby(place)}
+    found, able = found[found["control"] == ""], rates().set_index(place)
+    kinds = dict(index.runs(corpus=[name for name, _ in TRACED], source="archive").groupby("corpus")["data"].first())
+    rows = []
+    for key in zip(found["test"], found["corpus"], strict=True):
+        known_of = beside[key] | (dict(first.loc[key]) if key in first.index else {})
+        able_at = key if key in able.index else (key[0], "planted")
+        of = able.loc[able_at] if able_at in able.index else {"hit": np.nan, "false": np.nan, "power": False}
+        rows.append({"data": kinds[key[1]], "dealt": known_of.get("dealt anew", np.nan),
+                     "ideal": known_of.get(GOOD, np.nan), "equal": known_of.get("equal weights", np.nan),
+                     "hit": of["hit"], "false": of["false"], "power": bool(of["power"])})  # fmt: skip
+    return pd.concat([found.reset_index(drop=True), pd.DataFrame(rows)], axis=1)
+
+
+def asked() -> pd.DataFrame:
+    """test, corpus, encoder, control, seed, value: numbers of whole test sets, every seed, and of trained controls."""
+    corpora = [corpus for corpus, encoder in TRACED if encoder == "lstm"]
+    shuffled = index.numbers("median_change", "share_below_0.1", corpus=corpora, encoder="lstm", attention="tanh",
+                             source="archive")  # fmt: skip
+    rows = [shuffled.assign(test="permutation")]
+    scores = pd.concat([derived.of_classifiers([corpus]) for corpus in corpora], ignore_index=True)
+    places = scores["measure"].map(OF_WIEGREFFE).where(scores["selection"] == "dev").dropna()
+    rows.append(scores.loc[places.index].assign(test=places.str[0], control=places.str[1]))
+    led = derived.guided_scores(corpora).pivot(index=["corpus", "seed"], columns="source", values="f1")
+    for source, control in (("own", ""), ("permuted", "dealt anew")):
+        gain = (led[source] - led["uniform"]).rename("value").reset_index()
+        rows.append(gain.assign(test="guide", control=control))
+    found = pd.concat(rows)[["test", "corpus", "control", "seed", "value"]]
+    return found.assign(encoder="lstm", control=found["control"].fillna("")).dropna(subset="value")
 
 
 def matrix(found: pd.DataFrame) -> HTML:
-    """Cells as a table: each a number over the bar of its interval about the test's line, to the right of it where
-    attention does what is asked, with a link to the test's page; what else is known of a cell is its title.
+    """Cells of tests with power as a table: each a number over the bar of its interval, which moves to the right
+    towards what one would ask; a ring marks weights dealt anew, a dot near-ideal ones. A cell leads to its test's page.
 
     found: of `cells`. book/_static/rows.js shows the titles under the table, on hover, focus and tap.
     """
+    found = found[found["power"]]
     data, at = found.groupby("corpus")["data"].first(), {(row.test, row.corpus): row for row in found.itertuples()}
     here = {encoder: set(part["corpus"]) for encoder, part in found.groupby("encoder")}
     names = [name for encoder in ("lstm", "han_rnn") for name in SETS if name in here.get(encoder, ())]
@@ -168,42 +182,44 @@ def matrix(found: pd.DataFrame) -> HTML:
     head = "".join(f'<th scope="col">{SETS[name]} <small>{PART.get(data[name], "")}</small></th>' for name in names)
     body, paper = "", ""
     for key, test in TESTS.items():
-        if paper != test.paper:
+        mine = found[found["test"] == key]
+        if len(mine) and paper != test.paper:
             paper = test.paper
             title = f"<span>{html.escape(PAPERS[paper])}</span>"
             body += f'<tr class="{paper}"><th colspan="{1 + len(names)}">{title}</th></tr>'
-        mine = found[found["test"] == key]
-        reach = mine[["low", "high", "mean"]].sub(test.line).abs().max(axis=None)
-        row = "".join(drawn(at[key, name], reach) if (key, name) in at else "<td></td>" for name in names)
-        small = f"<small>line {test.line:{'.0%' if '%' in test.form else 'g'}}</small>"
-        body += f'<tr><th scope="row">{test.asks}{small}</th>{row}</tr>'
-    keys = " ".join(f'<span class="side-{side}">{text}</span>' for side, text in LEGEND.items())
+        numbers = mine[["low", "high", "mean", "dealt", "ideal"]].to_numpy(float)
+        ends = (np.nanmin(numbers), np.nanmax(numbers)) if len(mine) else ()
+        row = "".join(drawn(at[key, name], *ends) if (key, name) in at else "<td>–</td>" for name in names)
+        body += f'<tr><th scope="row">{test.asks}</th>{row}</tr>' * bool(len(mine))
     head = f"<thead><tr><td></td>{over}</tr><tr><td>Does attention …</td>{head}</tr></thead>"
     table = f"<table>{head}<tbody>{body}</tbody></table>"
+    keys = "Bar: 95 % interval. ○ weights dealt anew ● near-ideal weights – no power"
     return HTML(f'<div class="attn-grid"><p class="attn-keys-of">{keys}</p><div class="attn-window">{table}</div>'
                 '<p class="attn-detail" aria-live="polite"></p></div>')  # fmt: skip
 
 
-def drawn(row, reach: float) -> str:
-    """One cell of `matrix`; reach: how far the intervals of its line of cells go from the test's line."""
+def drawn(row, least: float, most: float) -> str:
+    """One cell of `matrix`; least, most: ends of the scale of its line of cells."""
     test = TESTS[row.test]
-    scale = (48 if test.good == "above" else -48) / reach
-    ends = (row.low, row.high) if np.isfinite(row.low) else (row.mean, row.mean)
-    a, b = sorted(50 + scale * (end - test.line) for end in ends)
-    return (f'<td class="side-{row.colour}"><a href="{test.page}.html" title="{html.escape(told(row))}">'
-            f'{number(row.mean, test.form).replace("-", "−")}<i style="--a: {a:.0f}%; --b: {b:.0f}%"></i>'
-            f'<span class="visually-hidden">{LEGEND[row.colour]}</span></a></td>')  # fmt: skip
+    share = lambda value: (value - least if test.good == "above" else most - value) / (most - least)
+    place = lambda value: f"{4 + 92 * share(value):.0f}%"
+    a, b = sorted((row.low, row.high), key=share)
+    marks = "".join(f'<b class="{name}" style="left: {place(getattr(row, name))}"></b>'
+                    for name in ("dealt", "ideal") if np.isfinite(getattr(row, name)))  # fmt: skip
+    return (f'<td><a href="{test.page}.html" title="{html.escape(told(row))}">'
+            f'{number(row.mean, test.form).replace("-", "−")}<i style="--a: {place(a)}; --b: {place(b)}">{marks}</i>'
+            "</a></td>")  # fmt: skip
 
 
 def told(row) -> str:
-    """A cell's data set, number, interval, seeds, colour, why it is counted nowhere, controls."""
+    """A cell's data set, number, interval, seeds, the number under known weights, how many of these pass, controls."""
     form = TESTS[row.test].form
     ends = (0, 1) if form == ".0%" else (-np.inf, np.inf)
-    seeds = f"{row.n_seeds} seeds" if row.n_seeds > 1 else "one seed, over texts"
-    why = {"adversaries": "no attention could pass"}.get(row.test, "hardly reads this text" * (row.corpus == "snli"))
     low, high = (number(np.clip(end, *ends), form) for end in (row.low, row.high))
     interval = f"{low} to {high}" if np.isfinite(row.low) else "no interval"
-    what = f"{SETS[row.corpus]}, {TESTS[row.test].number}: {number(row.mean, form)} ({interval})"
-    parts = [what, seeds, LEGEND[row.colour], why]
-    parts += [f"{name} {number(value, form)}" for name, value in row.controls]
-    return "; ".join(filter(None, parts)).replace("-", "−")
+    parts = [f"{SETS[row.corpus]}, {TESTS[row.test].number}: {number(row.mean, form)} ({interval})",
+             f"{row.n_seeds} seeds"]  # fmt: skip
+    beside = {"dealt anew": row.dealt, "near-ideal": row.ideal, "equal weights": row.equal}
+    parts += [f"{name} {number(value, form)}" for name, value in beside.items() if np.isfinite(value)]
+    parts += [f"of good weights {row.hit:.0%} pass, dealt anew {row.false:.0%}"] * bool(np.isfinite(row.hit))
+    return "; ".join([*parts, *["no power"] * (not row.power)]).replace("-", "−")
