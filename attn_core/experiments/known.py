@@ -14,8 +14,8 @@ from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import NEVER, removals
 from attn_core.experiments.single import others_flip, single, weights_dealt_anew
-from attn_core.experiments.tables import has_one_logit, identity
-from attn_core.traces import Traces
+from attn_core.experiments.tables import identity
+from attn_core.traces import Traces, has_one_logit
 
 TOP = 0.95
 """Weight of the decisive item under near-ideal attention."""

@@ -13,6 +13,7 @@ import pandas as pd
 from IPython.display import HTML
 
 from attn_book import derived
+from attn_book.page import minus
 from attn_book.tables import PART
 from attn_book.words import ENCODERS, SETS, number
 from attn_core import index
@@ -63,9 +64,6 @@ TESTS = {
 }  # fmt: skip
 """The papers' tests; lines as in data/reported/tolerances.csv, where they have one for the test."""
 
-OF_WIEGREFFE = {"f1_gap": ("necessary", ""), "jsd_seeds": ("stable", ""), "jsd_uniform": ("stable", "equal weights")}
-"""Stored measure -> test and control."""
-
 TRACED = (("sst", "lstm"), ("imdb", "lstm"), ("20news", "lstm"), ("agnews", "lstm"), ("imdb_stars", "han_rnn"),
           ("amazon", "han_rnn"))  # fmt: skip
 """Recurrent models of which five seeds keep documents."""
@@ -113,21 +111,19 @@ def tested() -> pd.DataFrame:
 
 
 def rates() -> pd.DataFrame:
-    """test, corpus, encoder; hit, hit_low, hit_high, false, false_low, false_high: the rates under GOOD and BAD weights;
-    power: whether most good weights pass, most of the same dealt anew do not, and the two intervals lie apart."""
-    found = over_seeds(tested().rename(columns={"rate": "value"}), "test", "corpus", "encoder", "kind")
-    found = found.set_index(["test", "corpus", "encoder"])
-    good, bad = (found[found["kind"] == kind] for kind in (GOOD, BAD))
-    columns = {f"{name}{end}": part[column] for name, part in (("hit", good), ("false", bad))
-               for end, column in (("", "mean"), ("_low", "low"), ("_high", "high"))}  # fmt: skip
-    table = pd.DataFrame(columns).reset_index()
-    apart = table["hit_low"] > table["false_high"]
-    return table.assign(power=apart & (table["hit"] > 0.5) & (table["false"] < 0.5))
+    """By test, corpus, encoder: hit and false, the mean rates under GOOD and BAD weights; power, whether most good
+    weights pass, most of the same dealt anew do not, and the two intervals lie apart."""
+    place = ["test", "corpus", "encoder"]
+    wide = over_seeds(tested().rename(columns={"rate": "value"}), *place, "kind")
+    wide = wide.pivot(index=place, columns="kind", values=["mean", "low", "high"])
+    hit, false, apart = wide["mean", GOOD], wide["mean", BAD], wide["low", GOOD] > wide["high", BAD]
+    found = pd.DataFrame({"hit": hit, "false": false, "power": apart & (hit > 0.5) & (false < 0.5)})
+    return found.dropna().reset_index()
 
 
 def cells() -> pd.DataFrame:
-    """Every cell: test, corpus, encoder, data, mean, low, high, n_seeds, dealt, ideal (numbers under these weights),
-    equal (the same, of equal weights), hit, false, power (see `rates`).
+    """Every cell: test, corpus, encoder, data, mean, low, high, n_seeds; dealt, ideal: the number under such weights;
+    hit, false, power (see `rates`; of planted texts where a set itself has none).
 
     Of the models of TRACED, which do their task and read what they attend to. dealt and ideal are the first seed's,
     which keeps most documents. Nothing of known quality was put to 'hard to move'.
@@ -136,19 +132,16 @@ def cells() -> pd.DataFrame:
     own = tested().query("kind == ''").rename(columns={"number": "value"}).assign(control="")
     found = pd.concat([over_seeds(asked(), *by), over_seeds(own, *by)], ignore_index=True).drop_duplicates(by)
     first = tested()[(tested()["seed"] == SEEDS[0]) | (tested()["test"] == "stable")]
-    first = first.pivot_table(index=place, columns="kind", values="number")
-    beside = {key: dict(zip(part["control"], part["mean"], strict=True)) for key, part in found.groupby(place)}
-    found, able = found[found["control"] == ""], rates().set_index(place)
-    kinds = dict(index.runs(corpus=[name for name, _ in TRACED], source="archive").groupby("corpus")["data"].first())
-    rows = []
-    for key in zip(found["test"], found["corpus"], strict=True):
-        known_of = beside[key] | (dict(first.loc[key]) if key in first.index else {})
-        able_at = key if key in able.index else (key[0], "planted")
-        of = able.loc[able_at] if able_at in able.index else {"hit": np.nan, "false": np.nan, "power": False}
-        rows.append({"data": kinds[key[1]], "dealt": known_of.get("dealt anew", np.nan),
-                     "ideal": known_of.get(GOOD, np.nan), "equal": known_of.get("equal weights", np.nan),
-                     "hit": of["hit"], "false": of["false"], "power": bool(of["power"])})  # fmt: skip
-    return pd.concat([found.reset_index(drop=True), pd.DataFrame(rows)], axis=1)
+    beside = found.rename(columns={"control": "kind", "mean": "number"})
+    beside = pd.concat([beside, first]).pivot_table(index=place, columns="kind", values="number")
+    found = found[found["control"] == ""].drop(columns="control").reset_index(drop=True)
+    at, able = pd.MultiIndex.from_frame(found[place]), rates().set_index(place).drop(columns="encoder")
+    grown = pd.MultiIndex.from_arrays([found["test"], ["planted"] * len(found)])
+    able = able.reindex(at).reset_index(drop=True).fillna(able.reindex(grown).reset_index(drop=True))
+    kinds = index.runs(corpus=[name for name, _ in TRACED], source="archive").groupby("corpus")["data"].first()
+    beside = beside.reindex(at)[["dealt anew", GOOD]].set_axis(["dealt", "ideal"], axis=1)
+    found = pd.concat([found, beside.reset_index(drop=True), able], axis=1)
+    return found.assign(data=found["corpus"].map(kinds), power=found["power"].eq(True))
 
 
 def asked() -> pd.DataFrame:
@@ -158,14 +151,14 @@ def asked() -> pd.DataFrame:
                              source="archive")  # fmt: skip
     rows = [shuffled.assign(test="permutation")]
     scores = pd.concat([derived.of_classifiers([corpus]) for corpus in corpora], ignore_index=True)
-    places = scores["measure"].map(OF_WIEGREFFE).where(scores["selection"] == "dev").dropna()
-    rows.append(scores.loc[places.index].assign(test=places.str[0], control=places.str[1]))
+    scores = scores[scores["selection"] == "dev"]
+    rows.append(scores.assign(test=scores["measure"].map({"f1_gap": "necessary", "jsd_seeds": "stable"})))
     led = derived.guided_scores(corpora).pivot(index=["corpus", "seed"], columns="source", values="f1")
     for source, control in (("own", ""), ("permuted", "dealt anew")):
         gain = (led[source] - led["uniform"]).rename("value").reset_index()
         rows.append(gain.assign(test="guide", control=control))
     found = pd.concat(rows)[["test", "corpus", "control", "seed", "value"]]
-    return found.assign(encoder="lstm", control=found["control"].fillna("")).dropna(subset="value")
+    return found.assign(encoder="lstm", control=found["control"].fillna("")).dropna(subset=["test", "value"])
 
 
 def matrix(found: pd.DataFrame) -> HTML:
@@ -181,16 +174,15 @@ def matrix(found: pd.DataFrame) -> HTML:
     over = "".join(f'<th colspan="{len(part)}">{ENCODERS[encoder]}</th>' for encoder, part in reversed(here.items()))
     head = "".join(f'<th scope="col">{SETS[name]} <small>{PART.get(data[name], "")}</small></th>' for name in names)
     body, paper = "", ""
-    for key, test in TESTS.items():
-        mine = found[found["test"] == key]
-        if len(mine) and paper != test.paper:
+    for key, test in ((key, test) for key, test in TESTS.items() if key in set(found["test"])):
+        if paper != test.paper:
             paper = test.paper
             title = f"<span>{html.escape(PAPERS[paper])}</span>"
             body += f'<tr class="{paper}"><th colspan="{1 + len(names)}">{title}</th></tr>'
-        numbers = mine[["low", "high", "mean", "dealt", "ideal"]].to_numpy(float)
-        ends = (np.nanmin(numbers), np.nanmax(numbers)) if len(mine) else ()
+        numbers = found.loc[found["test"] == key, ["low", "high", "dealt", "ideal"]].to_numpy(float)
+        ends = np.nanmin(numbers), np.nanmax(numbers)
         row = "".join(drawn(at[key, name], *ends) if (key, name) in at else "<td>–</td>" for name in names)
-        body += f'<tr><th scope="row">{test.asks}</th>{row}</tr>' * bool(len(mine))
+        body += f'<tr><th scope="row">{test.asks}</th>{row}</tr>'
     head = f"<thead><tr><td></td>{over}</tr><tr><td>Does attention …</td>{head}</tr></thead>"
     table = f"<table>{head}<tbody>{body}</tbody></table>"
     keys = "Bar: 95 % interval. ○ weights dealt anew ● near-ideal weights – no power"
@@ -216,10 +208,10 @@ def told(row) -> str:
     form = TESTS[row.test].form
     ends = (0, 1) if form == ".0%" else (-np.inf, np.inf)
     low, high = (number(np.clip(end, *ends), form) for end in (row.low, row.high))
-    interval = f"{low} to {high}" if np.isfinite(row.low) else "no interval"
-    parts = [f"{SETS[row.corpus]}, {TESTS[row.test].number}: {number(row.mean, form)} ({interval})",
+    parts = [f"{SETS[row.corpus]}, {TESTS[row.test].number}: {number(row.mean, form)} ({low} to {high})",
              f"{row.n_seeds} seeds"]  # fmt: skip
-    beside = {"dealt anew": row.dealt, "near-ideal": row.ideal, "equal weights": row.equal}
-    parts += [f"{name} {number(value, form)}" for name, value in beside.items() if np.isfinite(value)]
-    parts += [f"of good weights {row.hit:.0%} pass, dealt anew {row.false:.0%}"] * bool(np.isfinite(row.hit))
-    return "; ".join([*parts, *["no power"] * (not row.power)]).replace("-", "−")
+    beside = (("dealt anew", row.dealt), ("near-ideal", row.ideal))
+    parts += [f"{name} {number(value, form)}" for name, value in beside if np.isfinite(value)]
+    where = " on planted texts" * (row.test in ("necessary", "guide"))
+    parts += [f"{row.hit:.0%} of good weights pass{where}, {row.false:.0%} of bad ones"] * bool(np.isfinite(row.hit))
+    return minus("; ".join([*parts, *["no power"] * (not row.power)]))

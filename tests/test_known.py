@@ -1,0 +1,71 @@
+"""Attention of known quality, and the tests of a text, against plain definitions."""
+
+import numpy as np
+import pytest
+from conftest import toy_pairs, toy_traces
+
+from attn_core.errors import AttnError
+from attn_core.experiments import known
+from attn_core.experiments.known import BAD, GOOD, KINDS, near_ideal, of_texts, passing
+from attn_core.experiments.single import labels, logits_without, other_item, others_flip
+
+LENGTHS = (1, 2, 3, 5, 8, 13) * 4
+
+
+@pytest.mark.parametrize("classes", [1, 2, 4])
+def test_the_weight_lies_on_the_contribution_farthest_from_the_mean(classes):
+    traces = toy_traces(classes=classes, lengths=LENGTHS)
+    found = near_ideal(traces, 0.9)
+    for i, j in zip(traces.offsets, traces.offsets[1:], strict=False):
+        c, weights = traces.contribution[i:j].astype(float), found.attention[i:j]
+        c = c - c.mean(axis=1, keepdims=True) if classes > 1 else c
+        far = ((c - c.mean(axis=0)) ** 2).sum(axis=1).argmax()
+        if j - i > 1:
+            assert weights.argmax() == far and weights[far] == pytest.approx(0.9 if j - i > 1 else 1)
+            assert np.ptp(np.delete(weights, far)) < 1e-12
+    assert found.gradient is None and found.leave_one_out is None
+    again = near_ideal(found)  # what a model attends to does not enter
+    assert np.allclose(again.attention, near_ideal(traces).attention)
+
+
+def test_good_and_bad_weights_have_the_same_entropy():
+    traces = toy_traces(lengths=LENGTHS)
+    good, bad = (KINDS[kind](traces) for kind in (GOOD, BAD))
+    for i, j in zip(traces.offsets, traces.offsets[1:], strict=False):
+        assert np.allclose(np.sort(good.attention[i:j]), np.sort(bad.attention[i:j]))
+    assert not np.allclose(good.attention, bad.attention)
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_the_expectation_over_r_is_the_mean_over_every_other_item(classes):
+    traces = toy_traces(classes=classes, lengths=LENGTHS, seed=3)
+    found = others_flip(traces)
+    several, n = traces.lengths > 1, traces.lengths
+    top = np.array([traces.attention[i:j].argmax() for i, j in zip(traces.offsets, traces.offsets[1:], strict=False)])
+    flips = np.zeros((200, len(traces)))
+    for k, uniform in enumerate((np.arange(200) + 0.5) / 200):  # 'described': every other item, about equally often
+        r = other_item(top, n, np.full(len(traces), uniform), "described")
+        flips[k] = labels(logits_without(traces, r)) != labels(traces.logits)
+    assert np.isnan(found[~several]).all() and (found[several] > 0).any()
+    assert np.allclose(found[several], flips.mean(axis=0)[several], atol=0.01)
+
+
+def test_what_passes_is_on_the_right_side_of_the_line():
+    traces = toy_traces(lengths=LENGTHS, seed=5)
+    texts = of_texts(traces)
+    assert len(texts) == sum(n > 1 for n in LENGTHS) and set(known.LINES) <= set(texts)
+    found = passing(texts)
+    assert found["gradients"] == pytest.approx((texts["gradients"].dropna() > 0.5).mean())
+    assert found["adversaries"] == pytest.approx((texts["adversaries"] < 0.4).mean())
+    assert found["order"] == pytest.approx((texts["order"].dropna() < 0).mean())
+    told = known.averages(texts)
+    assert told["permutation"] == pytest.approx((texts["permutation"] < 0.1).mean())
+    assert told["adversaries"] == pytest.approx((texts["adversaries"] > 0.4).mean())
+    assert told["top item"] == pytest.approx(texts["top item"].mean())
+    assert "adversaries" not in of_texts(toy_traces(classes=3, lengths=LENGTHS))
+    assert "gradients" not in of_texts(near_ideal(traces))
+
+
+def test_pairs_are_refused():
+    with pytest.raises(AttnError, match="affine"):
+        others_flip(toy_pairs())
