@@ -16,13 +16,13 @@ from attn_book import derived
 from attn_book.page import minus
 from attn_book.tables import PART
 from attn_book.words import ENCODERS, SETS, number
-from attn_core import index
+from attn_core import Run, index, obtain
 from attn_core.experiments import known
+from attn_core.experiments.distance import against
 from attn_core.experiments.known import BAD, GOOD, KINDS
 from attn_core.experiments.single import weights_dealt_anew
-from attn_core.experiments.variance import against
 from attn_core.index import HEADLINE_SEEDS, over_seeds
-from attn_core.runs import SEEDS, Run, obtain
+from attn_core.run import SEEDS
 
 PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
 
