@@ -18,11 +18,11 @@ from tqdm import tqdm
 
 from attn_core import fast
 from attn_core.corpora.documents import Documents, pad
+from attn_core.corpora.flat import Flat, flat
 from attn_core.errors import AttnError
 from attn_core.fast.states import has_fast_form
 from attn_core.fast.tracing import cut, over_chunks
 from attn_core.fast.tracing import trace as trace_fast
-from attn_core.flat import Flat, flat
 from attn_core.models.classifier import Classifier, output_slope, real_tokens
 from attn_core.models.hierarchical import Hierarchical, owners, softmax_within, sum_within
 from attn_core.models.paired import Paired

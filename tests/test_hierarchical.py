@@ -14,10 +14,10 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attn_core import tracing
+from attn_core.corpora.flat import flat
 from attn_core.errors import AttnError
 from attn_core.fast.gru import packing, step_before
 from attn_core.fast.hierarchical import QuickConvolutional, QuickRecurrent, quick
-from attn_core.flat import flat
 from attn_core.models.classifier import to_arrays
 from attn_core.models.hierarchical import build, drop, from_arrays, owners, softmax_within, sum_within
 from attn_core.tracing import trace_items as trace

@@ -13,9 +13,9 @@ from test_hierarchical import LENGTHS, is_han, run_model
 from torch import nn
 
 from attn_core.corpora.catalogue import SCHEDULES, schedule
+from attn_core.corpora.flat import flat
 from attn_core.errors import AttnError
 from attn_core.experiments.removal import NEVER, RANKINGS, curve, removals
-from attn_core.flat import flat
 from attn_core.models.hierarchical import build, from_arrays
 from attn_core.obtain import obtain
 from attn_core.run import Run

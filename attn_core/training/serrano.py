@@ -9,9 +9,9 @@ from tqdm import tqdm
 
 from attn_core.corpora.catalogue import schedule
 from attn_core.corpora.documents import Encoded
+from attn_core.corpora.flat import Flat, flat
 from attn_core.fast.hierarchical import quick
 from attn_core.fast.tracing import cut
-from attn_core.flat import Flat, flat
 from attn_core.models.classifier import to_arrays
 from attn_core.models.hierarchical import Hierarchical, build, from_arrays
 from attn_core.run import Run
