@@ -40,6 +40,7 @@ def encoded() -> Encoded:
 def fresh(encoder="cnn", attention="dot") -> paired.Paired:
     torch.manual_seed(0)
     vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
+    vectors[0] = 0  # of pads
     vectors[0] = 0.0
     return paired.build(encoder, attention, vectors, 4, 8)
 
@@ -100,6 +101,7 @@ def test_a_run_of_pairs_is_trained_traced_and_stored(corpus, encoder, monkeypatc
     data = replace(data, name=corpus, statistics={"classes": ["a", "b", "c", "d"]})
     monkeypatch.setattr("attn_core.compute.encode", lambda name, **options: data)
     vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
+    vectors[0] = 0  # of pads
     monkeypatch.setattr("attn_core.compute.vectors", lambda recipe, vocabulary: (vectors, "made up"))
     run = Run(corpus, encoder=encoder, epochs=2, hidden=8)
     result = obtain(run, train="auto", progress=False)
