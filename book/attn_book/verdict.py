@@ -126,7 +126,7 @@ def cells() -> pd.DataFrame:
     hit, false, power (see `rates`; of planted texts where a set itself has none).
 
     Of the models of TRACED, which do their task and read what they attend to. dealt and ideal are the first seed's,
-    which keeps most documents. Nothing of known quality was put to 'hard to move'.
+    which keeps most documents. 'hard to move' has no power: equal weights hold out as well.
     """
     place, by = ["test", "corpus"], ["test", "corpus", "encoder", "control"]
     own = tested().query("kind == ''").rename(columns={"number": "value"}).assign(control="")
