@@ -17,7 +17,7 @@ from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import attention_bin, distance
 from attn_core.experiments.guides import SOURCES, guides_of
 from attn_core.experiments.search import search
-from attn_core.index import HEADLINE_SEEDS, documents, numbers
+from attn_core.index import ALONG, HEADLINE_SEEDS, documents, numbers
 from attn_core.measures import bootstrap_interval
 from attn_core.run import SEEDS, Run
 
@@ -264,12 +264,21 @@ def searched(corpus: str) -> pd.DataFrame | None:
 
 
 @lru_cache(maxsize=None)
-def planned() -> tuple[Run, ...]:
-    """The runs of data/sweeps/wiegreffe-*.yml; none where a download holds no grids."""
-    from attn_core.sweep import read_grid
+def planned() -> tuple:
+    """The runs of data/sweeps/wiegreffe-*.yml by some of their fields; none where a download holds no grids.
 
-    folder = store.archive_folder().parent / "sweeps"
-    return tuple(run for path in sorted(folder.glob("wiegreffe-*.yml")) for run in read_grid(path))
+    Kept in the cache, for what reads a grid imports PyTorch.
+    """
+    paths = sorted((store.archive_folder().parent / "sweeps").glob("wiegreffe-*.yml"))
+
+    def make() -> pd.DataFrame:
+        from attn_core.sweep import read_grid
+
+        runs, names = [run for path in paths for run in read_grid(path)], ("corpus", "encoder", "attention", "seed")
+        return pd.DataFrame({name: [getattr(run, name) for run in runs] for name in (*names, *ALONG)})
+
+    table = index.kept("planned", "".join(path.read_text(encoding="utf-8") for path in paths), make)
+    return tuple(table.astype(object).where(table.notna(), None).itertuples(index=False))
 
 
 def planned_pairs() -> dict[str, int]:
