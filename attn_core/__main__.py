@@ -101,8 +101,7 @@ def sweep(
     ] = 40.0,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
-    from attn_core.cluster import demanded, sweep_cluster, sweep_jobs
-    from attn_core.sweep import read_grid, remains, stored
+    from attn_core.sweep import demanded, read_grid, remains, stored, sweep_cluster, sweep_jobs
     from attn_core.sweep import sweep as work_off
 
     runs, demand = read_grid(grid), demanded(resources)

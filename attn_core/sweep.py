@@ -1,7 +1,15 @@
-"""Many runs: a YAML grid, worked off run by run; what is stored is skipped, so an interrupted sweep resumes."""
+"""Many runs: a YAML grid, worked off here or by the workers of a Dask cluster, all into one shared store.
 
-import statistics
-from collections import Counter
+What is stored is skipped, so an interrupted sweep resumes where it stopped.
+"""
+
+import logging
+import platform
+import threading
+import time
+import traceback
+from asyncio import CancelledError
+from collections import Counter, deque
 from itertools import product
 from pathlib import Path
 
@@ -13,6 +21,29 @@ from attn_core.errors import AttnError
 from attn_core.obtain import obtain
 from attn_core.packing import pack_run
 from attn_core.run import SEEDS, Run, bases, from_dict, weights_key
+
+CONNECT_SECONDS = 5
+"""How long an unreachable scheduler is tried."""
+
+VISIBLE_SECONDS = 60
+"""How long a file system may take to show one machine what another has written (attribute caches of NFS)."""
+
+RETRIES = 2
+"""How often a run that raised is tried again on a cluster; lost workers are counted apart, by the scheduler."""
+
+NO_DASK = (
+    "a sweep on a cluster or in several processes needs dask, which is not installed; install it here and on the "
+    "workers: pip install 'dask[distributed]' (requirements.lock names the version)"
+)
+
+ONE_AT_A_TIME = threading.Lock()
+
+
+class RunFailed(AttnError):
+    """A run failed on a worker; the message is the line that `one_line` makes of the error there."""
+
+
+# ---- which runs ------------------------------------------------------------------------------------------------------
 
 
 def read_grid(path: Path) -> list[Run]:
@@ -61,67 +92,20 @@ def with_base(fields: dict, path: Path) -> dict:
 
 def stored(run: Run, pack: bool) -> bool:
     """Whether nothing is left to do for a run: it lies in data/archive or, without pack, in the local cache."""
-    stores = [store.archive_folder()] if pack else [store.archive_folder(required=False), store.cache_store()]
-    return any(folder is not None and store.has(folder, run.key) for folder in stores)
+    return any(store.has(folder, run.key) for folder in ([store.archive_folder()] if pack else store.stores()))
 
 
 def remains(runs: list[Run], pack: bool = False) -> str:
-    """What is left of a sweep, in one line, with the minutes that one process takes.
-
-    The minutes are those of stored runs of the same corpus, options and encoder (and attention, where there are any),
-    whatever device those ran on: the median time per epoch and share of the training set, and of the tracing.
-    """
+    """What is left of a sweep, in one line."""
     todo = [run for run in runs if not stored(run, pack)]
-    line = f"{len(runs) - len(todo)} of {len(runs)} runs stored"
-    if not todo:
-        return line
     kinds = Counter(f"{run.corpus} {run.encoder} {run.attention}" for run in todo)
-    line += f"; remaining: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}"
-    known, unknown = expected_seconds(todo)
-    if len(unknown) == len(todo):
-        return f"{line}; no stored run is like them, so their time is not known"
-    line += f"; about {known / 60:.0f} minutes by the seconds of stored runs like them"
-    return f"{line}, without {len(unknown)} that no stored run is like" if unknown else line
-
-
-def expected_seconds(todo: list[Run]) -> tuple[float, list[Run]]:
-    """Seconds that runs will take in one process, and the runs of which no stored one says anything."""
-    cache = store.cache_store()
-    rates: dict[tuple, list[tuple[float, float]]] = {}
-    wanted = {run.corpus for run in todo}
-    for folder in (store.archive_folder(required=False), cache):
-        for key in store.keys(folder) if folder else ():
-            if key.split("-")[0] in wanted:
-                try:
-                    record = store.read_record(folder, key)
-                except AttnError:  # its own run will say so; an estimate can do without
-                    continue
-                done, seconds = record["run"], record["seconds"]
-                size = max(done["epochs"], 1) * done.get("fraction", 1.0)
-                kind = (done["corpus"], tuple(map(tuple, done["options"])), done["encoder"])
-                for name in (kind, (*kind, done["attention"])):
-                    rates.setdefault(name, []).append((seconds["train"] / size, seconds["trace"]))
-    total, unknown, trained = 0.0, [], set()
-    for run in todo:
-        kind = (run.corpus, run.options, run.encoder)
-        like = rates.get((*kind, run.attention)) or rates.get(kind)
-        if store.has(cache, run.key):
-            continue  # only its tables are left to compute
-        if like is None:
-            unknown.append(run)
-            continue
-        train, trace = (statistics.median(column) for column in zip(*like, strict=True))
-        weights = weights_key(run)
-        if weights not in trained and not has_weights(run):
-            total += train * run.epochs * run.fraction
-        trained.add(weights)
-        total += trace
-    return total, unknown
+    left = f"; remaining: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}" if todo else ""
+    return f"{len(runs) - len(todo)} of {len(runs)} runs stored{left}"
 
 
 def has_weights(run: Run) -> bool:
     """Whether a training's checkpoints lie in the local cache; the archive holds none."""
-    return (store.cache_store().parent / "weights" / f"{weights_key(run)}.safetensors").is_file()
+    return store.weights_file(weights_key(run)).is_file()
 
 
 def with_bases(runs: list[Run], pack: bool = False) -> dict[Run, bool]:
@@ -148,7 +132,7 @@ def with_bases(runs: list[Run], pack: bool = False) -> dict[Run, bool]:
 def make(run: Run, weights: bool, listed: bool = True, progress: bool = False) -> None:
     """Store a run that is absent; of one that others wait for the weights, alone where the sweep does not list it."""
     if weights and not has_weights(run):
-        compute.weights_of(run, progress)
+        compute.trained(run, compute.inputs_of(run), progress)
     if listed:
         obtain(run, train="auto", progress=progress, traces=False)
 
@@ -158,6 +142,9 @@ def lost_base(run: Run, failures: dict[str, str]) -> None:
     for base in bases(run):
         if base.key in failures and not has_weights(base):
             raise AttnError(f"its base {base.key} failed ({failures[base.key]})")
+
+
+# ---- here ------------------------------------------------------------------------------------------------------------
 
 
 def sweep(runs: list[Run], pack: bool = False, progress: bool = True) -> dict[str, str]:
@@ -174,7 +161,7 @@ def sweep(runs: list[Run], pack: bool = False, progress: bool = True) -> dict[st
         for run, weights in bar:
             bar.set_postfix_str(run.key)
             try:
-                packed = pack and store.has(store.archive_folder(), run.key)
+                packed = pack and stored(run, pack)
                 if packed and not weights:
                     continue
                 lost_base(run, failures)
@@ -195,3 +182,213 @@ def note(failures: dict[str, str], run: Run, reason: str) -> None:
     """Keep and print why a run failed."""
     failures[run.key] = reason
     tqdm.write(f"{run.key} failed: {failures[run.key]}")
+
+
+# ---- on a cluster ----------------------------------------------------------------------------------------------------
+
+
+def sweep_cluster(
+    runs: list[Run],
+    scheduler: str,
+    pack: bool = False,
+    resources: dict[str, float] | None = None,
+    no_workers_timeout: float = 40.0,
+    progress: bool = True,
+) -> dict[str, str]:
+    """`sweep` on the workers of a Dask cluster, whose cache must be the folder of this process's $ATTN_CACHE.
+
+    A worker stores its run itself, staged and renamed; this process packs as runs arrive. Each run is a task of its
+    own key, so two sweeps that share a run train it once. In Dask's graph a task depends on those of its bases and of
+    a run that shares its training (the other selection). At most two tasks per worker are handed out: the scheduler
+    blames the loss of a worker on all tasks assigned to it (allowed-failures), and only one of them runs.
+    resources: amounts that each run takes of what workers were started with, such as {"GPU": 1}. no_workers_timeout:
+    seconds without any worker that offers them, after which the sweep is refused, or, once begun, what is left fails.
+    Errors: AttnError for an unreachable or lost scheduler, or one without fitting workers; dask not installed.
+    """
+    cache, listed = store.cache_store(), set(runs)
+    todo = {run: lends for run, lends in with_bases(runs, pack).items() if lends or not stored(run, pack)}
+    if not todo:
+        return {}
+    waiting = deque(run for run in todo if todo[run] or not store.has(cache, run.key))
+    failures: dict[str, str] = {}
+    futures, flying, seen = {}, {}, time.monotonic()
+    with connect(scheduler) as client:
+        while waiting and not offering(client, scheduler, resources):
+            if time.monotonic() - seen > no_workers_timeout:
+                raise AttnError(refusal(client, scheduler, resources, no_workers_timeout))
+            time.sleep(0.1)
+        store.staging(cache, "sweep").rmdir()  # a store that cannot be written is better known before
+        store.sweep_away(cache)
+        bar = tqdm(total=len(todo), desc="sweep", unit="run", disable=not progress)
+
+        def finish(run: Run, future=None) -> None:
+            bar.set_postfix_str(run.key)
+            try:
+                lost_base(run, failures)
+                collect(run, future, scheduler, run in listed, pack and run in listed and not stored(run, pack))
+            except RunFailed as error:
+                note(failures, run, str(error))
+            except Exception as error:  # as in `sweep`
+                note(failures, run, one_line(error))
+            bar.update()
+
+        for run in [run for run in todo if run not in waiting]:
+            finish(run)  # only packing is left
+        while waiting or flying:
+            workers = offering(client, scheduler, resources)
+            seen = time.monotonic() if workers else seen
+            if time.monotonic() - seen > no_workers_timeout:
+                reason = refusal(client, scheduler, resources, no_workers_timeout)
+                for run in [*flying, *waiting]:
+                    note(failures, run, one_line(AttnError(reason)))
+                break
+            while waiting and len(flying) < 2 * workers:
+                run = waiting.popleft()
+                needed = {*bases(run), *(other for other in futures if weights_key(other) == weights_key(run))}
+                before = [futures[other] for other in needed if other in futures]
+                futures[run] = flying[run] = client.submit(
+                    work, run, run.key, str(cache), todo[run], run in listed, *before,
+                    key=run.key, resources=resources, retries=RETRIES,
+                )  # fmt: skip
+            time.sleep(0.1)
+            for run, future in [pair for pair in flying.items() if pair[1].status != "pending"]:
+                del flying[run]
+                finish(run, future)
+        bar.close()
+    return failures
+
+
+def sweep_jobs(runs: list[Run], jobs: int, pack: bool = False, progress: bool = True) -> dict[str, str]:
+    """`sweep` on `jobs` processes of this machine with one thread each: a cluster that lasts as long as the sweep.
+
+    Small models gain little from a second thread and lose much where threads wait for each other; two runs side by side
+    keep two cores busy.
+    """
+    if jobs < 1:
+        raise AttnError(f"jobs must be at least 1, got {jobs}")
+    if not any(weights or not stored(run, pack) for run, weights in with_bases(runs, pack).items()):
+        return {}
+    try:
+        from distributed import LocalCluster
+    except ImportError as error:
+        raise AttnError(NO_DASK) from error
+    threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    with LocalCluster(
+        n_workers=jobs, threads_per_worker=1, memory_limit=None, host="127.0.0.1", protocol="tcp://",
+        dashboard_address=None, silence_logs=logging.ERROR, env=threads,
+    ) as cluster:  # fmt: skip
+        return sweep_cluster(runs, cluster.scheduler_address, pack, progress=progress)
+
+
+def connect(scheduler: str):
+    """A Dask client; AttnError where there is no dask, or no scheduler at the address."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise AttnError(NO_DASK) from error
+    try:
+        return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise AttnError(
+            f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); start one with 'dask scheduler' "
+            "and give the address it prints, such as tcp://10.0.0.1:8786"
+        ) from error
+
+
+def offering(client, scheduler: str, resources: dict[str, float] | None) -> int:
+    """How many workers of the cluster have what one run demands."""
+    return sum(
+        all(worker["resources"].get(name, 0) >= amount for name, amount in (resources or {}).items())
+        for worker in workers_of(client, scheduler)
+    )
+
+
+def workers_of(client, scheduler: str) -> list[dict]:
+    """What the scheduler knows of each worker; AttnError where it no longer answers."""
+    try:
+        return list(client.scheduler_info(n_workers=-1)["workers"].values())
+    except (Exception, CancelledError) as error:  # as the client's state is; a closed client's answer is empty
+        raise AttnError(
+            f"the Dask scheduler at {scheduler} no longer answers ({type(error).__name__}); "
+            "start it again and repeat the sweep, which goes on with what is not stored"
+        ) from error
+
+
+def refusal(client, scheduler: str, resources: dict[str, float] | None, seconds: float) -> str:
+    """What was demanded, what there is, and what to do."""
+    there = Counter(words(worker["resources"]) or "no resources" for worker in workers_of(client, scheduler))
+    demand = f"no worker that offers {words(resources)}" if resources else "no worker"
+    found = ", ".join(f"{count} with {offer}" for offer, count in there.items()) or "none"
+    start = f"dask worker {scheduler}" + (f" --resources '{words(resources)}'" if resources else "")
+    return f"{demand} for {seconds:g} s at {scheduler} (workers there: {found}); start one with: {start}"
+
+
+def words(resources: dict[str, float]) -> str:
+    """Resources as `dask worker --resources` takes them."""
+    return " ".join(f"{name}={amount:g}" for name, amount in resources.items())
+
+
+def demanded(text: str) -> dict[str, float] | None:
+    """The resources of 'GPU=1' or 'GPU=1 MEMORY=8'; None for none."""
+    found = {}
+    for item in text.replace(",", " ").split():
+        name, _, amount = item.partition("=")
+        try:
+            found[name] = float(amount)
+        except ValueError:
+            found[name] = 0.0
+        if not name or not 0 < found[name] < float("inf"):
+            raise AttnError(f"resources must be NAME=AMOUNT with an amount above 0, such as GPU=1, got {item!r}")
+    return found or None
+
+
+def work(run: Run, key: str, folder: str, weights: bool = False, listed: bool = True, *before) -> None:
+    """What a worker does with a run: `make`. before: results of the tasks it waits for.
+
+    One at a time in a process, however many threads the worker has: the random state of a training is the process's.
+    Raises RunFailed alone, outside of the handler: an error or a traceback that cannot be pickled (too deep, say) would
+    never reach the client, which would wait for ever. The worker's log has the traceback.
+    """
+    reason = ""
+    with ONE_AT_A_TIME:
+        try:
+            check(run, key, folder)
+            make(run, weights, listed)
+        except Exception as error:
+            traceback.print_exc()
+            reason = one_line(error)
+    if reason:
+        raise RunFailed(reason)
+
+
+def check(run: Run, key: str, folder: str) -> None:
+    """Make sure that this worker and the sweep mean the same store and the same run."""
+    if str(store.cache_store()) != folder:
+        raise AttnError(
+            f"the worker on {platform.node()} stores runs in {store.cache_store()}, the sweep in {folder}; "
+            "set ATTN_CACHE to one shared folder for both"
+        )
+    if run.key != key:
+        raise AttnError(
+            f"the worker on {platform.node()} gives this run the key {run.key}, the sweep {key}; "
+            "install the same version and the same word vectors on both"
+        )
+
+
+def collect(run: Run, future, scheduler: str, listed: bool, pack: bool) -> None:
+    """Raise what a finished task raised, else make sure that its run is stored, and pack it. future: None if cached.
+
+    listed: False of a base that only lends its weights.
+    """
+    if future is not None and future.status == "cancelled":
+        raise AttnError(f"its task was cancelled at {scheduler}; repeat the sweep")
+    if future is not None and future.status == "error":
+        raise future.exception()
+    folder, end = store.cache_store(), time.monotonic() + VISIBLE_SECONDS
+    while not (store.has(folder, run.key) or stored(run, pack) if listed else has_weights(run)):
+        if time.monotonic() > end:
+            raise AttnError(f"a worker says it is stored, but {folder} does not show it; repeat the sweep")
+        time.sleep(0.2)
+        list(folder.iterdir())  # makes a network file system look again
+    if pack:
+        pack_run(run)

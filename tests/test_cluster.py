@@ -10,11 +10,10 @@ import time
 import pytest
 from tiny_runs import called, grid, tiny, whole_store
 
-from attn_core import cluster as cluster_module
 from attn_core import store, sweep
-from attn_core.cluster import demanded, sweep_cluster
 from attn_core.errors import AttnError
 from attn_core.obtain import obtain
+from attn_core.sweep import demanded, sweep_cluster
 
 distributed = pytest.importorskip("distributed")
 
@@ -43,9 +42,9 @@ def never(*_, **__):
 if os.environ["TEST_HANGS"] == "writing":
     store.write_traces = half
 if os.environ["TEST_HANGS"] == "training":
-    from attn_core import cluster
+    from attn_core import sweep
 
-    cluster.make = never
+    sweep.make = never
 """
 
 
@@ -136,14 +135,13 @@ def test_an_error_that_no_pickle_can_hold_reaches_the_client(monkeypatch, capsys
     def deep(*_, **__):
         return deep()
 
-    monkeypatch.setattr(cluster_module, "make", deep)
-    beacon = store.staging(store.cache_store(), "sweep")
+    monkeypatch.setattr(sweep, "make", deep)
     try:
-        cluster_module.work(tiny(0), tiny(0).key, beacon.name)
-    except cluster_module.RunFailed as error:
+        sweep.work(tiny(0), tiny(0).key, str(store.cache_store()))
+    except sweep.RunFailed as error:
         message = error_message(error)
     kind, error, _ = clean_exception(message["exception"].data, message["traceback"].data)
-    assert kind is cluster_module.RunFailed and str(error).startswith("RecursionError: maximum recursion depth")
+    assert kind is sweep.RunFailed and str(error).startswith("RecursionError: maximum recursion depth")
     assert isinstance(pickle.loads(message["traceback"].data), type(error.__traceback__))
     assert "in deep" in capsys.readouterr().err, "the worker's log names the place"
 

@@ -6,63 +6,11 @@ import os
 import pytest
 from tiny_runs import TINY, called, grid, tiny, whole_store
 
-from attn_core import cluster as cluster_module
 from attn_core import packing, store, sweep
 from attn_core.__main__ import main
 from attn_core.errors import AttnError
 from attn_core.obtain import obtain
 from attn_core.run import Run
-
-
-def put(run: Run, train: float, trace: float, place=None) -> None:
-    """A record of a run, with the seconds it took; all that `remains` reads."""
-    from attn_core.run import as_dict
-
-    folder = (place or store.cache_store()) / run.key
-    folder.mkdir(parents=True)
-    record = {"key": run.key, "run": as_dict(run), "seconds": {"train": train, "trace": trace}}
-    (folder / "record.json").write_text(json.dumps(record))
-
-
-def test_what_remains(tmp_path, monkeypatch, capsys):
-    (tmp_path / "archive").mkdir()
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
-    runs = [Run("sst", seed=seed) for seed in range(4)]
-    cnn = Run("sst", encoder="cnn")
-    assert sweep.remains([*runs, cnn]) == (
-        "0 of 5 runs stored; remaining: 4 sst lstm tanh, 1 sst cnn tanh; "
-        "no stored run is like them, so their time is not known"
-    )
-    put(runs[0], 120.0, 60.0)
-    put(Run("imdb"), 1e6, 1e6)  # not like them
-    expected = "1 of 5 runs stored; remaining: 3 sst lstm tanh, 1 sst cnn tanh; about 9 minutes by the seconds of "
-    assert sweep.remains([*runs, cnn]) == expected + "stored runs like them, without 1 that no stored run is like"
-    assert sweep.remains(runs[:1]) == "1 of 1 runs stored"
-    # In the cache but not packed: only tables are left, which take none of the seconds counted.
-    assert sweep.remains(runs[:1], pack=True).startswith("0 of 1 runs stored; remaining: 1 sst lstm tanh; about 0 min")
-    put(runs[0], 120.0, 60.0, tmp_path / "archive")
-    assert sweep.remains(runs[:1], pack=True) == "1 of 1 runs stored"
-
-
-def test_seconds_expected_by_hand(tmp_path, monkeypatch):
-    (tmp_path / "archive").mkdir()
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
-    epochs = Run("sst").epochs
-    put(Run("sst", seed=1), 100.0, 10.0)
-    put(Run("sst", seed=2), 140.0, 12.0)
-    put(Run("sst", seed=3, attention="dot"), 80.0, 20.0)
-    half = Run("sst", seed=4, fraction=0.5, epochs=3 * epochs)  # 1.5 times the work of training, the same of tracing
-    assert sweep.expected_seconds([half]) == (pytest.approx(120 * 1.5 + 11), [])
-    dot = Run("sst", seed=5, attention="dot")
-    assert sweep.expected_seconds([dot]) == (pytest.approx(80 + 20), [])
-    uniform = Run("sst", seed=5, attention="uniform")  # none alike in attention: all of its encoder
-    assert sweep.expected_seconds([uniform]) == (pytest.approx(100 + 12), [])
-    both = [Run("sst", seed=6, selection=selection) for selection in ("dev", "test")]  # one training
-    assert sweep.expected_seconds(both) == (pytest.approx(120 + 2 * 11), [])
-    tuned = Run("sst", encoder="cnn")
-    assert sweep.expected_seconds([tuned]) == (0.0, [tuned])
-    (store.cache_store() / Run("sst", seed=2).key / "record.json").write_text("{")  # one that cannot be read
-    assert sweep.expected_seconds([half]) == (pytest.approx(100 * 1.5 + 10), [])
 
 
 def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, capsys):
@@ -75,7 +23,7 @@ def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, ca
     assert stop.value.code == 0 and lines[:3] == [
         f"to do   {tiny(0).key}", f"stored  {tiny(1).key}", f"to do   {tiny(2).key}"
     ]  # fmt: skip
-    assert lines[3].startswith("1 of 3 runs stored; remaining: 2 planted average tanh; about 0 minutes by the seconds")
+    assert lines[3] == "1 of 3 runs stored; remaining: 2 planted average tanh"
     assert store.keys(store.cache_store()) == [tiny(1).key]
     status, out, _ = called(monkeypatch, capsys, "sweep", path)
     assert status == 0 and out.startswith("1 of 3 runs stored; remaining: 2 planted") and "3 runs, 0 failed" in out
@@ -111,23 +59,6 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     assert sweep.sweep([base, again], pack=True, progress=False) == {} and sweep.has_weights(base)
     assert (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns == packed
     assert set(os.listdir(tmp_path / "archive")) == {base.key, again.key}
-
-
-def test_next_ready_waits_for_bases_and_for_the_other_selection():
-    from collections import deque
-
-    base = tiny(10)
-    test_chosen = Run(**{**vars(base), "selection": "test"})
-    own, other = guided(base=base), tiny(50)
-    waiting, flying = deque([base, test_chosen, own, other]), {}
-    taken = []
-    while (run := cluster_module.next_ready(waiting, flying)) is not None:
-        taken.append(run)
-        flying[run.key] = run, None
-    assert taken == [base, other] and list(waiting) == [test_chosen, own]
-    del flying[base.key]
-    assert cluster_module.next_ready(waiting, flying) == test_chosen, "its training is done"
-    assert cluster_module.next_ready(waiting, flying) == own
 
 
 def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
@@ -167,7 +98,7 @@ def test_jobs_share_a_sweep_and_name_a_base_that_failed(tmp_path, monkeypatch, c
     assert whole_store() == {run.key for run in runs[:3]} and all(sweep.has_weights(run.base) for run in runs[:3])
     assert sweep.sweep(runs[:3], progress=False) == {}
     monkeypatch.setattr("distributed.LocalCluster", None)  # nothing left to do: no process is started
-    assert cluster_module.sweep_jobs(runs[:3], 2, progress=False) == {}
+    assert sweep.sweep_jobs(runs[:3], 2, progress=False) == {}
     words = "sweep", str(path), "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9"
     status, _, errors = called(monkeypatch, capsys, *words)
     assert status == 2 and len(errors) == 1 and "--jobs" in errors[0]
