@@ -235,7 +235,10 @@ def sweep_cluster(
         for run in [run for run in todo if run not in waiting]:
             finish(run)  # only packing is left
         while waiting or flying:
-            workers = offering(client, scheduler, resources)
+            done = [run for run, future in flying.items() if future.status != "pending"]
+            workers = offering(client, scheduler, resources)  # raises where the scheduler is lost, and all cancelled
+            for run in done:
+                finish(run, flying.pop(run))
             seen = time.monotonic() if workers else seen
             if time.monotonic() - seen > no_workers_timeout:
                 reason = refusal(client, scheduler, resources, no_workers_timeout)
@@ -251,9 +254,6 @@ def sweep_cluster(
                     key=run.key, resources=resources, retries=RETRIES,
                 )  # fmt: skip
             time.sleep(0.1)
-            for run, future in [pair for pair in flying.items() if pair[1].status != "pending"]:
-                del flying[run]
-                finish(run, future)
         bar.close()
     return failures
 
@@ -306,6 +306,8 @@ def offering(client, scheduler: str, resources: dict[str, float] | None) -> int:
 def workers_of(client, scheduler: str) -> list[dict]:
     """What the scheduler knows of each worker; AttnError where it no longer answers."""
     try:
+        if client.status in ("closing", "closed"):
+            raise ConnectionError("lost")
         return list(client.scheduler_info(n_workers=-1)["workers"].values())
     except (Exception, CancelledError) as error:  # as the client's state is; a closed client's answer is empty
         raise AttnError(
