@@ -250,9 +250,9 @@ def read(
 def strips() -> None:
     """Read the book's sentences in every trained SST model of the cache, into data/examples/strips.json."""
     from attn_core import store
-    from attn_core.strips import make
+    from attn_core.reader import make_strips
 
-    print(make(store.archive_folder().parent / "examples"))
+    print(make_strips(store.archive_folder().parent / "examples"))
 
 
 @app.command()

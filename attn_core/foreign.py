@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attn_core import user_code
-from attn_core.corpora import catalogue, encoding
+from attn_core.corpora import catalogue, encoding, user_code
 from attn_core.errors import AttnError
 
 CLASSES = (

@@ -1,15 +1,23 @@
-"""The one model kept in the archive with its weights: SST, BiLSTM with additive attention, seed 10, rounded to int8."""
+"""Sentences in trained models: the one that the archive keeps with its weights, and strips of many models.
+
+The archived one: SST, BiLSTM with additive attention, seed 10, rounded to int8.
+"""
 
 import base64
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from attn_core import store
+from attn_core.corpora import encode
+from attn_core.corpora.documents import Documents
+from attn_core.corpora.text import END, START, UNKNOWN, clean_sst, english, to_ids
 from attn_core.errors import AttnError
+from attn_core.run import SEEDS, Run
 from attn_core.traces import Traces
 
 FOLDER = "sst-reader"
@@ -34,7 +42,6 @@ def export(key: str) -> dict:
 
     Returns its description: test metrics before and after rounding, measured on the whole test set.
     """
-    from attn_core.corpora import encode
     from attn_core.measures import classification
     from attn_core.models.classifier import from_arrays
     from attn_core.tracing import probabilities
@@ -102,8 +109,6 @@ def load(folder: Path | None = None) -> tuple[object, dict]:
 
 def sentence_traces(text: str) -> tuple[list[str], list[bool], Traces]:
     """Tokens of a sentence, whether the archived model knows each, and the traces of this one document."""
-    from attn_core.corpora.documents import Documents
-    from attn_core.corpora.text import END, START, UNKNOWN, clean_sst
     from attn_core.tracing import trace
 
     tokens = clean_sst(text)
@@ -152,8 +157,6 @@ def write_reader(folder: Path) -> Path:
     """
     from spacy.symbols import ORTH
 
-    from attn_core.corpora.text import english
-
     text = lambda array: base64.b64encode(array.tobytes()).decode()
     split = {word: [part[ORTH] for part in parts] for word, parts in english().rules.items() if len(parts) > 1}
     split = {word: parts for word, parts in split.items() if re.fullmatch(r"\w+", word)}
@@ -163,4 +166,58 @@ def write_reader(folder: Path) -> Path:
     model = {"words": description(store.archive_folder() / FOLDER)["words"], "split": split, "arrays": arrays}
     target = folder / "sst-reader.js"
     target.write_text(f"attn.model = {json.dumps(model)};\n", encoding="utf-8")
+    return target
+
+
+# ---- the book's sentences in many models: its strips of heat maps ----------------------------------------------------
+
+STRIP_VECTORS = "ppmi-300"
+STRIP_ADVERSARY = {"divergence": 2e-3, "epochs": 40}
+"""One of the values of data/sweeps/wiegreffe-adversaries.yml."""
+
+
+def wanted() -> list[tuple[str, Run]]:
+    """(kind, run) of every model shown, the one that the others are compared with first."""
+    of = lambda encoder, attention, seed: Run("sst", encoder, attention, seed, vectors=STRIP_VECTORS)
+    encoders = ("lstm", "cnn", "average", "transformer")
+    found = [("learned", of(encoder, "tanh", seed)) for encoder in encoders for seed in SEEDS[:5]]
+    found += [("uniform", of(encoder, "uniform", seed)) for encoder in encoders for seed in SEEDS[:5]]
+    first = found[0][1]
+    return [*found, ("adversary", replace(first, base=first, **STRIP_ADVERSARY))]
+
+
+def make_strips(examples: Path) -> Path:
+    """Write strips.json beside sentences.csv: words, and of each cached model weights (thousandths) and p a sentence.
+
+    For each BiLSTM with learned attention also 'farthest': the exact attention farthest from its own with p within
+    EPSILON. Models that are not cached are left out; AttnError where the first is.
+    """
+    from attn_core.compute import FAMILIES
+    from attn_core.experiments.adversarial import exact, expand
+    from attn_core.traces import positive_probability
+
+    words = [clean_sst(text) for text in pd.read_csv(examples / "sentences.csv")["text"]]
+    data = encode("sst")
+    ids, offsets = to_ids(words, data.vocabulary)
+    none = np.zeros(len(words), np.int64)
+    data = replace(data, splits={"test": Documents(ids, offsets, none, none)})
+    models = []
+    for kind, run in wanted():
+        stored = store.read_weights(run.key)
+        if stored is None:
+            if not models:
+                raise AttnError(f"no weights of {run.key} in the cache; train them: data/README.md says how")
+            continue
+        traces = FAMILIES[run.family].read(run, stored[0]["dev"], data, "cpu", False)
+        shown = [(kind, traces.attention, traces.p)]
+        if kind == "learned" and run.encoder == "lstm":
+            far = expand(traces, exact(traces, EPSILON))
+            shown.append(("farthest", far, positive_probability(traces.logits_under(far))))
+        for name, attention, p in shown:
+            shares = [np.rint(1000 * part).astype(int).tolist() for part in np.split(attention, traces.offsets[1:-1])]
+            about = {"encoder": run.encoder, "kind": name, "seed": run.seed, "key": run.key}
+            models.append({**about, "p": np.round(p, 3).tolist(), "a": shares})
+    target = examples / "strips.json"
+    lines = ",\n".join(json.dumps(model, separators=(",", ":")) for model in models)
+    target.write_text(f'{{"sentences": {json.dumps(words)},\n"models": [\n{lines}\n]}}\n', encoding="utf-8")
     return target

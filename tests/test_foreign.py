@@ -14,9 +14,9 @@ from test_extending import ROOT, examples
 from tiny_runs import called
 
 from attn_book import derived
-from attn_core import index, packing, store, user_code
+from attn_core import index, packing, store
 from attn_core import run as run_fields
-from attn_core.corpora import catalogue, encode, encoding
+from attn_core.corpora import catalogue, encode, encoding, user_code
 from attn_core.errors import AttnError
 from attn_core.models import attention, encoders
 from attn_core.obtain import obtain
@@ -248,7 +248,7 @@ def test_the_hash_sees_what_code_names_and_nothing_else():
     ]  # fmt: skip
     assert len({hashed(*change) for change in same}) == 1
     assert len({hashed("", ""), *(hashed(*change) for change in other)}) == 1 + len(other)
-    code = f"from attn_core import user_code{textwrap.dedent(CODE)}print(user_code.digest(made))"
+    code = f"from attn_core.corpora import user_code{textwrap.dedent(CODE)}print(user_code.digest(made))"
     assert in_another_process(code).strip() == hashed("", ""), "sets have another order in every process"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attn_book import sentence
-from attn_core import store, strips
+from attn_core import reader, store
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
 
@@ -15,7 +15,7 @@ STORED = sentence.stored_strips()
 
 def test_what_is_stored():
     keys = {(run.encoder, "adversary" if run.family == "adversary" else run.attention, run.seed): run.key
-            for _, run in strips.wanted()}  # fmt: skip
+            for _, run in reader.wanted()}  # fmt: skip
     for model in STORED["models"]:
         attention = {"learned": "tanh", "farthest": "tanh"}.get(model["kind"], model["kind"])
         assert model["key"] == keys[model["encoder"], attention, model["seed"]]
@@ -29,7 +29,7 @@ def test_what_is_stored():
 def test_the_farthest_keeps_the_output():
     for own, far in zip(STORED["models"], STORED["models"][1:]):
         if far["kind"] == "farthest":
-            assert own["seed"] == far["seed"] and np.abs(np.subtract(own["p"], far["p"])).max() <= strips.EPSILON + 1e-3
+            assert own["seed"] == far["seed"] and np.abs(np.subtract(own["p"], far["p"])).max() <= reader.EPSILON + 1e-3
 
 
 def test_the_file_is_small():
@@ -38,7 +38,7 @@ def test_the_file_is_small():
 
 def test_without_models_it_says_so(monkeypatch, tmp_path):
     (tmp_path / "sentences.csv").write_text("id,text\na,A red hill.\n")
-    monkeypatch.setattr(strips, "encode", lambda _: encode("planted"))
+    monkeypatch.setattr(reader, "encode", lambda _: encode("planted"))
     monkeypatch.setattr(store, "read_weights", lambda *_: None)
     with pytest.raises(AttnError, match="no weights of sst-lstm-tanh-10"):
-        strips.make(tmp_path)
+        reader.make_strips(tmp_path)

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attn_core import user_code
-from attn_core.corpora import catalogue, documents, files, gated, prepare, stories, text
+from attn_core.corpora import catalogue, documents, files, gated, prepare, stories, text, user_code
 from attn_core.corpora.documents import FIELDS, Documents, Encoded, fingerprint
 from attn_core.corpora.planted import planted
 from attn_core.errors import AttnError
