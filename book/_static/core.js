@@ -1,7 +1,7 @@
 /* The book's arithmetic in the page, without a framework and without a network.
    A sentence is {w: words, a: the model's weights, c: contributions, b: bias}; p = sigmoid(b + sum a_t c_t).
    The functions of `attn` are tested in node against the Python package; the rest brings every .attn-play of a page to
-   life: data-play names which of move, triangle, erase and strips; what stands in it before is its picture on paper. */
+   life: data-play names which of move, triangle, erase, strips and dial; what stands in it before is its picture on paper. */
 const attn = (() => {
   const sigmoid = z => 1 / (1 + Math.exp(-z));
   const logit = p => (p <= 0 ? -Infinity : p >= 1 ? Infinity : Math.log(p / (1 - p)));
@@ -495,7 +495,46 @@ if (typeof document !== "undefined") {
     draw();
   }
 
-  const plays = { move, triangle, erase, strips };
+  /* Retrained models with more and more context: one row a measure, its mean and interval over seeds, and where the
+     BiLSTM lies. data-dial: {stops: [κ], names: {measure: text}, sets: {name: {measure: [[mean, low, high] a stop]}},
+     lstm: {name: {measure: mean}}}. */
+  function dial(root) {
+    const { stops, names, sets, lstm } = JSON.parse(root.dataset.dial), share = x => `${100 * Math.min(1, Math.max(0, x))}%`;
+    let now = Object.keys(sets)[0];
+    const pick = buttons("attn-pick", "data set", Object.fromEntries(Object.keys(sets).map(name => [name, name])), name => draw((now = name)));
+    const line = element("label", "attn-dial"), told = element("output", "", "", { "aria-live": "polite" });
+    const range = element("input", "", undefined, { type: "range", min: 0, max: stops.length - 1, value: 0, step: 1, "aria-label": "share of the text's mean in each word" });
+    line.append(element("span", "", "the word alone"), range, element("span", "", "the text alone"));
+    const rows = element("div", "attn-gauges");
+    const gauges = Object.entries(names).map(([measure, name]) => {
+      const row = element("div", "attn-gauge"), slot = element("div", "slot"), value = element("b");
+      const marks = ["was", "now", "reach", "lstm"].map(kind => element("i", kind));
+      slot.append(...marks);
+      row.append(element("span", "", name), slot, value);
+      rows.append(row);
+      return { measure, marks, value };
+    });
+    fill(root, pick, line, told, rows, element("p", "attn-keys-of", "Bars: mean of five seeds, with its 95% interval. Thin line: κ = 0. Red line: the BiLSTM."));
+    range.oninput = () => draw();
+    function draw() {
+      const stop = Number(range.value);
+      press(pick, key => key === now);
+      told.textContent = `κ = ${stops[stop]}: ${percent(1 - stops[stop])} word, ${percent(stops[stop])} mean of the text`;
+      range.setAttribute("aria-valuetext", told.textContent);
+      for (const { measure, marks: [was, bar, reach, other], value } of gauges) {
+        const found = sets[now][measure], [mean, low, high] = found[stop];
+        was.style.left = share(found[0][0]);
+        bar.style.width = share(mean);
+        reach.style.cssText = `left:${share(low)};width:calc(${share(high)} - ${share(low)})`;
+        other.style.left = share(lstm[now][measure]);
+        value.textContent = mean.toFixed(2);
+      }
+      Object.assign(root.dataset, { stop, set: now });
+    }
+    draw();
+  }
+
+  const plays = { move, triangle, erase, strips, dial };
   const start = () => document.querySelectorAll(".attn-play[data-play]").forEach(root => plays[root.dataset.play](root));
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();
 }
