@@ -194,7 +194,7 @@ def share_of(key: str) -> str:
     run = from_dict(store.read_record(REAL, key)["run"])
     if run.family == "hierarchical":
         return "Serrano & Smith"
-    if run.vectors == packing.SECOND:
+    if run.vectors.startswith(packing.SECOND):
         return "one cause"
     for_variance = run.seed in SEEDS[5:] or run.rounding
     return (
