@@ -26,6 +26,10 @@ pytestmark = [
 SENTENCES = ["film was not good", "not one dull moment"]
 ERASED = ["a funny and warm film with a weak ending", "i wanted to love this film but it bored me"]
 THREE = "dull yet charming"
+DIAL = {"stops": [0, 0.5, 1], "names": {"score": "score", "echo": "words that know"},
+        "sets": {"one": {"score": [[0.8, 0.7, 0.9]] * 3, "echo": [[0.5, 0.4, 0.6], [0.7, 0.6, 0.8], [1, 1, 1]]},
+                 "two": {"score": [[0.6, 0.5, 0.7]] * 3, "echo": [[0.2, 0.1, 0.3]] * 3}},
+        "lstm": {"one": {"score": 0.8, "echo": 0.9}, "two": {}}}  # fmt: skip
 HEAD = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <style>:root { --pst-color-background: #fff; } html[data-theme=dark] { --pst-color-background: #14181e; }
@@ -64,6 +68,7 @@ def place(tmp_path_factory):
         sentence.widget("triangle", [THREE], "", figure="fig-three", epsilon=0.05)
         sentence.erase(ERASED)
         sentence.strips()
+        sentence.widget("dial", [], "", dial=DIAL)
     (folder / "page.html").write_text(HEAD + "\n".join(shown), encoding="utf-8")
     return folder / "page.html"
 
@@ -179,6 +184,19 @@ def test_erasing_takes_as_many_words_as_the_package_says(page, order):
         press(page, "erase", "none")
         press(page, "erase", "one")
         assert data(page, "erase")["erased"] == "1"
+
+
+def test_the_dial_turns_by_key_and_changes_its_set(page):
+    shown = lambda: [float(x) for x in page.js("[...document.querySelectorAll('.attn-gauge b')].map(e => e.textContent)")]
+    assert shown() == [0.8, 0.5]
+    page.js("document.querySelector('[data-play=dial] input').focus()")
+    page.key("ArrowRight")
+    page.key("ArrowRight")
+    assert shown() == [0.8, 1.0] and data(page, "dial")["stop"] == "2"
+    assert page.js("document.querySelector('.attn-gauge:nth-child(2) .now').style.width") == "100%"
+    press(page, "dial", "two")
+    assert shown() == [0.6, 0.2]
+    assert page.js("getComputedStyle(document.querySelector('.attn-gauge .lstm')).display") == "none", "no such model"
 
 
 def test_strips_of_every_model(page):

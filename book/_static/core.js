@@ -526,7 +526,7 @@ if (typeof document !== "undefined") {
         was.style.left = share(found[0][0]);
         bar.style.width = share(mean);
         reach.style.cssText = `left:${share(low)};width:calc(${share(high)} - ${share(low)})`;
-        other.style.left = share(lstm[now][measure]);
+        other.style.cssText = measure in lstm[now] ? `left:${share(lstm[now][measure])}` : "display:none";
         value.textContent = mean.toFixed(2);
       }
       Object.assign(root.dataset, { stop, set: now });
