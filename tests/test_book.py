@@ -106,7 +106,7 @@ def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
 
 
 def test_a_shortened_page_is_tried_again(tmp_path, capsys):
-    code = "from attn_core.run import AbsentRun\nraise AbsentRun('run x is absent')"
+    code = "from attn_core.obtain import AbsentRun\nraise AbsentRun('run x is absent')"
     root = small_book(tmp_path, waiting=code)
     for _ in range(2):
         assert build.build(root, html=False) == 0
