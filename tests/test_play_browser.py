@@ -187,7 +187,8 @@ def test_erasing_takes_as_many_words_as_the_package_says(page, order):
 
 
 def test_the_dial_turns_by_key_and_changes_its_set(page):
-    shown = lambda: [float(x) for x in page.js("[...document.querySelectorAll('.attn-gauge b')].map(e => e.textContent)")]
+    values = "[...document.querySelectorAll('.attn-gauge b')].map(e => e.textContent)"
+    shown = lambda: [float(text) for text in page.js(values)]
     assert shown() == [0.8, 0.5]
     page.js("document.querySelector('[data-play=dial] input').focus()")
     page.key("ArrowRight")

@@ -26,7 +26,8 @@ CLAIMS = {
 
 def cell(test="permutation", corpus="sst", encoder="lstm", low=0.2, high=0.4, power=True, **values) -> dict:
     own = {"test": test, "corpus": corpus, "encoder": encoder, "data": "same", "mean": (low + high) / 2, "low": low,
-           "high": high, "n_seeds": 5, "dealt": 0.9, "ideal": 0.1, "hit": 0.8, "false": 0.1, "power": power}  # fmt: skip
+           "high": high, "n_seeds": 5, "dealt": 0.9, "ideal": 0.1, "hit": 0.8, "false": 0.1,
+           "power": power}  # fmt: skip
     return own | values
 
 

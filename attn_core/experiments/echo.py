@@ -58,8 +58,8 @@ def echo(traces: Traces) -> pd.DataFrame:
 def elsewhere(traces: Traces) -> np.ndarray:
     """Share of all other documents' tokens that alone give a document's decision, (D,).
 
-    What `echo` would be if tokens knew nothing of their text: near 1/2 for a model of two equally frequent answers, near
-    1 for one that always answers alike. Single texts, two documents or more.
+    What `echo` would be if tokens knew nothing of their text: near 1/2 for a model of two equally frequent answers,
+    near 1 for one that always answers alike. Single texts, two documents or more.
     """
     classes = max(traces.classes, 2)
     document = np.repeat(np.arange(len(traces)), traces.lengths)

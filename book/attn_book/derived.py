@@ -127,13 +127,14 @@ def of_serrano(rules: pd.DataFrame) -> Stored:
 def statements_of(run: Mapping) -> dict[str, float]:
     """The numbers that the paper's claims speak of, by the claim's number.
 
-    run: (measure, bin, statistic) -> a number, or an array over runs. 1a: share of JS differences that are not negative;
+    run: (measure, bin, statistic) -> a number, or an array over runs. 1a: share of JS differences not negative;
     1b: their rank correlation with the weight gap; 1c, 2b: shares near zero. 3: attention's top item against r as
     coded; 3d: how far 'only r flips', as a share of one-sided flips, lies from the share of negative differences. 4, 6,
     7: fractions removed, 'common': documents that flip under every order. 5: the largest of the four orders' medians.
     8: how often the gradient flips with fewer removals than attention.
     """
-    js = {name: run["delta_js@coded", "all", name] for name in ("share_negative", "spearman", "near_0", "negative_near_0")}
+    asked = ("share_negative", "spearman", "near_0", "negative_near_0")
+    js = {name: run["delta_js@coded", "all", name] for name in asked}
     neither, top, other = (run["flips_attention@coded", "all", name] / 100
                            for name in ("neither", "only_top", "only_random"))  # fmt: skip
     gone = {order: run[f"fraction_{order}", "common", "mean"] for order in BOXES}

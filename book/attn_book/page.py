@@ -49,7 +49,7 @@ CHANGED: dict[str, object] = {}
 """Parameters of the running page that are not at their defaults; `guard` fills it."""
 
 
-# ---- numbers and guards ------------------------------------------------------------------------------------------------
+# ---- numbers and guards ----------------------------------------------------------------------------------------------
 
 
 def glue(**values: object) -> None:

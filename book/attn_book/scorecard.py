@@ -37,8 +37,8 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
 
     paper: its rows alone, None takes all three. Columns COLUMNS, id and `reported.OURS`; `unjudged` says why a row
     has no verdict ('no run', 'no document', 'incomplete curve', 'few documents', 'few seeds', 'weak model', 'by its
-    gap'), '' where it has one. null_prediction, equivalent: see `guessed` and `equivalent`. Rows without a verdict may still have a value of ours. `data`: see `index.data_kind`; only
-    'same' counts as replication.
+    gap'), '' where it has one. null_prediction, equivalent: see `guessed` and `equivalent`. Rows without a verdict may
+    still have a value of ours. `data`: see `index.data_kind`; only 'same' counts as replication.
     """
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")
@@ -49,7 +49,7 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
 
 
 def guessed(rows: pd.DataFrame) -> pd.Series:
-    """What one would say of a printed number without any model: the mean of its printed column over the other data sets.
+    """What one would say of a printed number without a model: the mean of its printed column over the other data sets.
 
     NaN where there are none, and for claims and bands.
     """
@@ -60,7 +60,7 @@ def guessed(rows: pd.DataFrame) -> pd.Series:
 
 
 def equivalent(rows: pd.DataFrame) -> pd.Series:
-    """Whether the whole interval of a number lies within its tolerance; missing where none is judged or there is none."""
+    """Whether the whole interval of a number lies within its tolerance; missing where none is judged or known."""
     judged = (rows["kind"] == "number") & (rows["unjudged"] == "") & rows["low"].notna()
     off, reach = rows[["low", "high"]].sub(rows["reported"], axis=0).abs().max(axis=1), rows["tolerance"] + 1e-9
     return (off <= reach).astype("boolean").where(judged)
