@@ -100,17 +100,3 @@ def row_for(rows: pd.DataFrame, **where):
         rows = rows[rows[name] == wanted]
     assert len(rows) == 1, (where, len(rows))
     return rows.iloc[0]
-
-
-def scored_rows(**columns) -> pd.DataFrame:
-    """Rows of a scorecard with defaults for what a test does not name."""
-    size = len(next(iter(columns.values())))
-    plain = {
-        "paper": "jain", "item": "claim: average above BiLSTM", "corpus": "sst", "group": "all",
-        "encoder": "lstm", "attention": "tanh", "measure": "tau_gradient", "statistic": "mean",
-        "reported": 0.0, "ours": 0.2, "low": 0.1, "high": 0.3, "n_seeds": 5,
-        "data": "same", "tolerance": 0.1, "verdict": "reproduced", "reason": np.nan, "kind": "claim", "side": "above",
-        "late": "", "measure_ours": "tau_attention_gradient", "statistic_ours": "mean", "encoder_ours": "average",
-        "minus": "encoder_ours=lstm",
-    }  # fmt: skip
-    return pd.DataFrame({name: columns.get(name, [value] * size) for name, value in plain.items()})

@@ -41,7 +41,6 @@ def fresh(encoder="cnn", attention="dot") -> paired.Paired:
     torch.manual_seed(0)
     vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
     vectors[0] = 0  # of pads
-    vectors[0] = 0.0
     return paired.build(encoder, attention, vectors, 4, 8)
 
 

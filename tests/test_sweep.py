@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 from tiny_runs import TINY, called, grid, tiny, whole_store
@@ -102,6 +103,14 @@ def test_jobs_share_a_sweep_and_name_a_base_that_failed(tmp_path, monkeypatch, c
     words = "sweep", str(path), "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9"
     status, _, errors = called(monkeypatch, capsys, *words)
     assert status == 2 and len(errors) == 1 and "--jobs" in errors[0]
+
+
+@pytest.mark.slow
+def test_jobs_train_both_selections_of_a_seed_once():
+    both = [tiny(10), replace(tiny(10), selection="test")]
+    assert sweep.sweep_jobs(both, 2, progress=False) == {}
+    first, second = (store.read_record(store.cache_store(), run.key)["seconds"]["train"] for run in both)
+    assert first == second, "of one training, not of two side by side"
 
 
 def test_base_of_a_grid_block(tmp_path):

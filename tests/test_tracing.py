@@ -261,9 +261,7 @@ def test_deleting_either_of_two_equal_neighbours_is_a_tie(paired, encoder, lengt
     """Both leave the same text; no other number moves by more than rounding."""
     make, texts = (plain.random_paired, plain.random_pairs) if paired else (random_model, random_documents)
     model, documents = make(encoder, "tanh", 8, width=4, **SIZES[encoder]).float(), texts(lengths, 8, seed)
-    traces, inner = trace(model, documents, gradient=False, progress=False), np.ones(len(documents.ids), bool)
-    inner[documents.offsets[:-1]] = inner[documents.offsets[1:] - 1] = False
-    words = documents.ids[inner]
+    traces, words = trace(model, documents, gradient=False, progress=False), documents.ids[documents.inner]
     for start, end in zip(traces.offsets, traces.offsets[1:], strict=False):
         for t in range(start + 1, end):
             assert words[t] != words[t - 1] or traces.leave_one_out[t] == traces.leave_one_out[t - 1]

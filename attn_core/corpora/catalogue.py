@@ -132,7 +132,6 @@ CATALOGUE = {
 SCHEDULES = {name: Schedule(**_fixed(facts)) for name, facts in _FACTS["schedules"].items()}
 VECTORS: dict[str, dict] = _FACTS["vectors"]
 VECTOR_FILES: dict[str, str] = _FACTS["vector_files"]
-NOT_A_CORPUS: dict[str, str] = _FACTS["not_a_corpus"]
 
 
 def corpus(name: str) -> Corpus:
@@ -150,18 +149,3 @@ def schedule(name: str) -> Schedule:
         known = ", ".join(SCHEDULES)
         raise AttnError(f"no schedule of the HAN and FLAN models for '{name}'; they are trained on {known}")
     return SCHEDULES[name]
-
-
-def from_reported(name: str, paper: str) -> Corpus | None:
-    """The data set that a table in data/reported calls ``name``; None for the values in NOT_A_CORPUS.
-
-    The paper matters: 'imdb' is the two-class set for Jain & Wallace and the ten-star set for Serrano & Smith.
-    Tables from other hands (the authors' repository, replications) use the names of the first two papers.
-    """
-    if name in NOT_A_CORPUS:
-        return None
-    papers = (SERRANO,) if paper == SERRANO else (JAIN, WIEGREFFE)
-    for entry in CATALOGUE.values():
-        if any((of, name) in entry.reported for of in papers):
-            return entry
-    raise AttnError(f"'{name}' of '{paper}' in data/reported belongs to no data set of the catalogue")

@@ -39,6 +39,13 @@ class Documents:
         """(D,) tokens per text, START and END included."""
         return np.diff(self.offsets)
 
+    @property
+    def inner(self) -> np.ndarray:
+        """(T,) bool: which ids are words, START and END of each text left out."""
+        words = np.ones(len(self.ids), dtype=bool)
+        words[self.offsets[:-1]] = words[self.offsets[1:] - 1] = False
+        return words
+
     def take(self, rows) -> "Documents":
         """The documents of these rows (integers or a boolean mask), in the order given."""
         rows = np.arange(len(self))[rows]

@@ -64,10 +64,8 @@ def flat(documents: Documents, sentences: bool, name: str) -> Flat:
     lengths = documents.lengths - 2
     if len(empty := np.flatnonzero(lengths < 1)):
         raise AttnError(f"{name}: document {documents.doc_ids[empty[0]]} has no words; leave empty documents out")
-    inner = np.ones(len(documents.ids), dtype=bool)
-    inner[documents.offsets[:-1]] = inner[documents.offsets[1:] - 1] = False
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    whole = Flat(documents.ids[inner].astype(np.int64), offsets, documents.labels)
+    whole = Flat(documents.ids[documents.inner].astype(np.int64), offsets, documents.labels)
     if not sentences:
         return whole
     if documents.sentence_lengths is None:

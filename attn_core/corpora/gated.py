@@ -55,8 +55,16 @@ def stamps(entry: catalogue.Corpus) -> dict[str, str] | None:
 
 
 def opened(path: Path):
-    """The file as text, unpacked if its name ends in .gz."""
-    return (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", newline="")
+    """The file as text, unpacked if its name ends in .gz; bytes that are not UTF-8 become surrogates, see `is_text`."""
+    return (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def is_text(record: list[str]) -> bool:
+    try:
+        "".join(record).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> Iterator[pandas.DataFrame]:
@@ -66,7 +74,7 @@ def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()
     a missing column, a record of another number of columns, quotes that do not fit, bytes that are not UTF-8, or a
     damaged .gz.
     """
-    done = 0
+    done, part = 0, []
     try:
         with opened(path) as file:
             first = file.readline()
@@ -75,7 +83,13 @@ def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()
             if missing := [name for name in columns if name not in names]:
                 raise AttnError(f"{path}: no column '{missing[0]}'; it holds {', '.join(names) or 'nothing'}")
             lines = filter(None, csv.reader(file, delimiter=separator, strict=True))
-            while part := list(islice(lines, AT_ONCE)):
+            while True:
+                part = []
+                part.extend(islice(lines, AT_ONCE))  # what was read before a fault stays, so that the fault has a place
+                if not part:
+                    break
+                if odd := [i for i, record in enumerate(part, done + 1) if not is_text(record)]:
+                    raise AttnError(f"{path}, record {odd[0]}: bytes that are not UTF-8")
                 if odd := [i for i, record in enumerate(part, done + 1) if len(record) != len(names)]:
                     raise AttnError(f"{path}, record {odd[0]}: not {len(names)} columns")
                 table = pandas.DataFrame(part, columns=names, index=range(done + 1, done + len(part) + 1))
@@ -83,8 +97,8 @@ def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()
                 done += len(part)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise AttnError(f"{path} is damaged ({type(error).__name__}: {error}); copy it again") from error
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise AttnError(f"{path} is malformed behind record {done}: {error}") from error
+    except csv.Error as error:
+        raise AttnError(f"{path} is malformed behind record {done + len(part)}: {error}") from error
 
 
 def refuse(path: Path, wrong: pandas.Series, fault: str) -> None:

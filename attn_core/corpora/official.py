@@ -194,10 +194,17 @@ def _snli(archive: Path) -> dict:
     with zipfile.ZipFile(archive) as members:
         for split in ("train", "dev", "test"):
             with members.open(f"snli_1.0/snli_1.0_{split}.jsonl") as lines:
-                pairs = [json.loads(line) for line in lines]
-            rows = [(pair["sentence1"], pair["sentence2"], pair["gold_label"]) for pair in pairs]
+                rows = [_pair(line, number) for number, line in enumerate(lines, 1)]
             tables[split] = _table([row for row in rows if row[2] != "-"], "premise", "hypothesis", "label")
     return tables
+
+
+def _pair(line: bytes, number: int) -> tuple[str, str, str]:
+    try:
+        pair = json.loads(line)
+        return pair["sentence1"], pair["sentence2"], pair["gold_label"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"line {number}: no object with sentence1, sentence2 and gold_label") from error
 
 
 def _cnn(archive: Path) -> dict:

@@ -146,9 +146,7 @@ def seen(run: Run, documents: Documents, scores: np.ndarray, data: Encoded) -> D
         rank[order] = place
         place = rank
     ids = documents.ids.copy()
-    inside = np.ones(len(ids), bool)
-    inside[documents.offsets[:-1]] = inside[documents.offsets[1:] - 1] = False
-    ids[inside] = FIRST_WORD + np.minimum(place, longest(data) - 1)
+    ids[documents.inner] = FIRST_WORD + np.minimum(place, longest(data) - 1)
     return replace(documents, ids=ids)
 
 

@@ -78,7 +78,7 @@ def repository(root: str | Path | None = None) -> Path:
     for place in [Path(root)] if root else [Path(__file__).parents[2], here, *here.parents]:
         if (place / "notebooks").is_dir():
             return place
-    raise AttnError("no folder notebooks/ found; run inside a clone of the repository, or name a notebook file")
+    raise AttnError("no folder notebooks/ found; run inside a clone of the repository")
 
 
 def pages(root: str | Path | None = None) -> dict[str, Path]:

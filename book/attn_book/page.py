@@ -102,9 +102,6 @@ def minus(text: str) -> str:
 class ParameterError(AttnError):
     """A parameter that a page does not know or cannot take. In a notebook it shows as one line, not as a traceback."""
 
-    def _render_traceback_(self) -> list[str]:
-        return [f"{type(self).__name__}: {self}"]
-
 
 def declared(cell: str, page: str) -> dict:
     """Names and defaults of a parameters cell, read and never run; AttnError at a line that is not `name = literal`."""

@@ -126,7 +126,7 @@ def cells() -> pd.DataFrame:
     hit, false, power (see `rates`; of planted texts where a set itself has none).
 
     Of the models of TRACED, which do their task and read what they attend to. dealt and ideal are the first seed's,
-    which keeps most documents. 'hard to move' has no power: equal weights hold out as well.
+    which keeps most documents.
     """
     place, by = ["test", "corpus"], ["test", "corpus", "encoder", "control"]
     own = tested().query("kind == ''").rename(columns={"number": "value"}).assign(control="")
@@ -150,7 +150,7 @@ def asked() -> pd.DataFrame:
     shuffled = index.numbers("median_change", "share_below_0.1", corpus=corpora, encoder="lstm", attention="tanh",
                              source="archive")  # fmt: skip
     rows = [shuffled.assign(test="permutation")]
-    scores = pd.concat([derived.of_classifiers([corpus]) for corpus in corpora], ignore_index=True)
+    scores = derived.of_classifiers(corpora)
     scores = scores[scores["selection"] == "dev"]
     rows.append(scores.assign(test=scores["measure"].map({"f1_gap": "necessary", "jsd_seeds": "stable"})))
     led = derived.guided_scores(corpora).pivot(index=["corpus", "seed"], columns="source", values="f1")
@@ -204,7 +204,7 @@ def drawn(row, least: float, most: float) -> str:
 
 
 def told(row) -> str:
-    """A cell's data set, number, interval, seeds, the number under known weights, how many of these pass, controls."""
+    """A cell's data set, number, interval, seeds, the number under known weights, how many of these pass."""
     form = TESTS[row.test].form
     ends = (0, 1) if form == ".0%" else (-np.inf, np.inf)
     low, high = (number(np.clip(end, *ends), form) for end in (row.low, row.high))
