@@ -305,7 +305,8 @@ def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFra
 def _code() -> str:
     """A checksum of the code that makes numbers from traces."""
     package = Path(__file__).parent
-    files = [*sorted((package / "experiments").glob("*.py")), package / "measures.py", package / "traces.py"]
+    rooms = [path for room in ("experiments", "fast") for path in sorted((package / room).glob("*.py"))]
+    files = [*rooms, package / "measures.py", package / "traces.py"]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 import traceback
 from asyncio import CancelledError
-from collections import Counter, deque
+from collections import Counter
 from itertools import product
 from pathlib import Path
 
@@ -198,8 +198,8 @@ def sweep_cluster(
     """`sweep` on the workers of a Dask cluster, whose cache must be the folder of this process's $ATTN_CACHE.
 
     A worker stores its run itself, staged and renamed; this process packs as runs arrive. Each run is a task of its
-    own key, so two sweeps that share a run train it once. In Dask's graph a task depends on those of its bases and of
-    a run that shares its training (the other selection). At most two tasks per worker are handed out: the scheduler
+    own key, so two sweeps that share a run train it once. In Dask's graph a task depends on those of its bases; a run
+    that shares another's training (the other selection) is handed out when that one is done. At most two tasks per worker are handed out: the scheduler
     blames the loss of a worker on all tasks assigned to it (allowed-failures), and only one of them runs.
     resources: amounts that each run takes of what workers were started with, such as {"GPU": 1}. no_workers_timeout:
     seconds without any worker that offers them, after which the sweep is refused, or, once begun, what is left fails.
@@ -209,12 +209,12 @@ def sweep_cluster(
     todo = {run: lends for run, lends in with_bases(runs, pack).items() if lends or not stored(run, pack)}
     if not todo:
         return {}
-    waiting = deque(run for run in todo if todo[run] or not store.has(cache, run.key))
+    waiting = {run: weights_key(run) for run in todo if todo[run] or not store.has(cache, run.key)}
     failures: dict[str, str] = {}
-    futures, flying, seen = {}, {}, time.monotonic()
+    futures, flying, lost, begun = {}, {}, None, time.monotonic()
     with connect(scheduler) as client:
         while waiting and not offering(client, scheduler, resources):
-            if time.monotonic() - seen > no_workers_timeout:
+            if time.monotonic() - begun > no_workers_timeout:
                 raise AttnError(refusal(client, scheduler, resources, no_workers_timeout))
             time.sleep(0.1)
         store.staging(cache, "sweep").rmdir()  # a store that cannot be written is better known before
@@ -235,24 +235,29 @@ def sweep_cluster(
         for run in [run for run in todo if run not in waiting]:
             finish(run)  # only packing is left
         while waiting or flying:
-            done = [run for run, future in flying.items() if future.status != "pending"]
+            done = [run for run in flying if futures[run].status != "pending"]
             workers = offering(client, scheduler, resources)  # raises where the scheduler is lost, and all cancelled
-            for run in done:
-                finish(run, flying.pop(run))
-            seen = time.monotonic() if workers else seen
-            if time.monotonic() - seen > no_workers_timeout:
+            lost = None if workers else lost or time.monotonic()
+            alone = lost is not None and time.monotonic() - lost > no_workers_timeout
+            for run in done:  # packing may take minutes, in which nobody looks for workers
+                flying.pop(run)
+                finish(run, futures[run])
+            if alone:
                 reason = refusal(client, scheduler, resources, no_workers_timeout)
                 for run in [*flying, *waiting]:
                     note(failures, run, one_line(AttnError(reason)))
                 break
-            while waiting and len(flying) < 2 * workers:
-                run = waiting.popleft()
-                needed = {*bases(run), *(other for other in futures if weights_key(other) == weights_key(run))}
-                before = [futures[other] for other in needed if other in futures]
-                futures[run] = flying[run] = client.submit(
+            for run in list(waiting) if len(flying) < 2 * workers else ():
+                if len(flying) >= 2 * workers:
+                    break
+                if waiting[run] in flying.values() or any(base in waiting for base in bases(run)):
+                    continue
+                before = [futures[base] for base in bases(run) if base in futures]
+                futures[run] = client.submit(
                     work, run, run.key, str(cache), todo[run], run in listed, *before,
                     key=run.key, resources=resources, retries=RETRIES,
                 )  # fmt: skip
+                flying[run] = waiting.pop(run)
             time.sleep(0.1)
         bar.close()
     return failures

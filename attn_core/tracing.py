@@ -20,6 +20,7 @@ from attn_core import fast
 from attn_core.corpora.documents import Documents, pad
 from attn_core.corpora.flat import Flat, flat
 from attn_core.errors import AttnError
+from attn_core.fast.hierarchical import quick
 from attn_core.fast.states import has_fast_form
 from attn_core.fast.tracing import cut, over_chunks
 from attn_core.fast.tracing import trace as trace_fast
@@ -44,7 +45,7 @@ def probabilities(model: Classifier | Paired, documents: Documents) -> np.ndarra
 
 
 def trace(
-    model: Classifier | Paired,
+    model: Classifier | Paired | Hierarchical,
     documents: Documents,
     gradient: bool = True,
     leave_one_out: bool = True,
@@ -59,8 +60,12 @@ def trace(
     absolute values of both.
     Deviation: p (1 - p) is formed without cancellation, so the gradients of a saturated output do not vanish as in the
     authors' single precision. progress: a bar with the time left, for work of more than two seconds. AttnError as in
-    `check`, and for an encoder that reads the words otherwise than by its embedding.
+    `check`, and for an encoder that reads the words otherwise than by its embedding. Of Serrano & Smith's networks the
+    items are traced, always with their gradients, see `trace_items`.
     """
+    if isinstance(model, Hierarchical):
+        every = np.arange(len(documents) if leave_one_out else 0)
+        return trace_items(quick(model) if fast.enabled() else model, documents, every, progress=progress)
     check(model, documents)
     if fast.enabled() and has_fast_form(model):
         traces = trace_fast(model, documents, gradient, leave_one_out, progress)

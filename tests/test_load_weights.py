@@ -39,7 +39,7 @@ def test_pairs_and_networks_of_items(tmp_path):
     documents = plain_hierarchical.documents([[3, 1, 4], [2], [4, 4]])
     for name in plain_hierarchical.SIX:
         model = plain_hierarchical.random_model(name)
-        found = trace_items(load_weights(to_arrays(model)), documents, np.arange(3), progress=False)
+        found = trace(load_weights(to_arrays(model)), documents, progress=False)
         expected = trace_items(model, documents, np.arange(3), progress=False)
         np.testing.assert_allclose(found.leave_one_out, expected.leave_one_out, atol=1e-6)
 

@@ -75,7 +75,7 @@ def guide_scores(
 ) -> np.ndarray:
     """Scores (T,) float32 of a split's words by `Run.guide`: their softmax within a document is the weights given.
 
-    'swapped' takes those of the base's next seed (`runs.other_seed`) in the test set alone. 'untrained': the base as
+    'swapped' takes those of the base's next seed (`run.other_seed`) in the test set alone. 'untrained': the base as
     it starts, before its first step. 'searched': the best of the authors' search at its defaults within EPSILON.
     """
     documents = data.splits[split]
