@@ -199,8 +199,9 @@ def sweep_cluster(
 
     A worker stores its run itself, staged and renamed; this process packs as runs arrive. Each run is a task of its
     own key, so two sweeps that share a run train it once. In Dask's graph a task depends on those of its bases; a run
-    that shares another's training (the other selection) is handed out when that one is done. At most two tasks per worker are handed out: the scheduler
-    blames the loss of a worker on all tasks assigned to it (allowed-failures), and only one of them runs.
+    that shares another's training (the other selection) is handed out when that one is done. At most two tasks per
+    worker are handed out: the scheduler blames the loss of a worker on all tasks assigned to it (allowed-failures), and
+    only one of them runs.
     resources: amounts that each run takes of what workers were started with, such as {"GPU": 1}. no_workers_timeout:
     seconds without any worker that offers them, after which the sweep is refused, or, once begun, what is left fails.
     Errors: AttnError for an unreachable or lost scheduler, or one without fitting workers; dask not installed.

@@ -13,7 +13,8 @@ from attn_core.run import Run
 
 SMALL = (("n_dev", 40), ("n_test", 12), ("n_train", 200))
 LOOSE = {"search": 2e-3, "permutation": 2e-3, "tau_": 2e-2, "p_": 2e-2}
-"""By a part of a name (by its start, where the part ends in _), what may differ: roundings add up in 500 steps of a search and in swaps, a near tie may turn."""
+"""By a part of a name (its start, where the part ends in _), what may differ: roundings add up in 500 steps of a
+search and in swaps, a near tie may turn."""
 
 
 def belongs(name: str, part: str) -> bool:

@@ -56,7 +56,8 @@ def stamps(entry: catalogue.Corpus) -> dict[str, str] | None:
 
 def opened(path: Path):
     """The file as text, unpacked if its name ends in .gz; bytes that are not UTF-8 become surrogates, see `is_text`."""
-    return (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
+    form = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
+    return (gzip.open if path.suffix == ".gz" else open)(path, "rt", **form)
 
 
 def is_text(record: list[str]) -> bool:
