@@ -153,7 +153,7 @@ PER_DOCUMENT = ("query", "allowed")
 def probabilities(logits: np.ndarray) -> np.ndarray:
     """Sigmoid of one logit (..., 1), softmax of several (..., K); logits of minus infinity give 0."""
     if logits.shape[-1] == 1:
-        return 0.5 * (1.0 + np.tanh(0.5 * logits))
+        return sigmoid(logits)
     weight = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return weight / weight.sum(axis=-1, keepdims=True)
 
@@ -171,7 +171,7 @@ def positive_probability(logits: np.ndarray) -> np.ndarray:
     if logits.shape[-1] > 2:
         raise AttnError(f"the probability of class 1 was asked of a model with {logits.shape[-1]} classes")
     difference = logits[..., 0] if logits.shape[-1] == 1 else logits[..., 1] - logits[..., 0]
-    return 0.5 * (1.0 + np.tanh(0.5 * difference))  # no overflow at large |logit|
+    return sigmoid(difference)
 
 
 def round_mantissa(values: np.ndarray | None, bits: int = MANTISSA_BITS) -> np.ndarray | None:
@@ -202,7 +202,7 @@ def one_logit(traces: Traces) -> tuple[np.ndarray, float]:
     k = traces.classes
     if not has_one_logit(traces):
         kind = f"have {k} classes" if traces.readout is None else "are of text pairs"
-        raise AttnError(f"the exact optimum takes classifiers of one or two logits, these traces {kind}")
+        raise AttnError(f"one logit is had by classifiers of one or two, these traces {kind}")
     contribution, bias = traces.contribution.astype(np.float64), traces.bias.astype(np.float64)
     if k == 1:
         return contribution[:, 0], float(bias[0])
@@ -210,8 +210,8 @@ def one_logit(traces: Traces) -> tuple[np.ndarray, float]:
 
 
 def sigmoid(logit: np.ndarray) -> np.ndarray:
-    """Probability of class 1 from one logit, as Traces.p computes it."""
-    return 0.5 * (1.0 + np.tanh(0.5 * logit))
+    """Probability of class 1 from one logit."""
+    return 0.5 * (1.0 + np.tanh(0.5 * logit))  # no overflow at large |logit|
 
 
 def totals(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -71,18 +71,18 @@ def controls(traces: Traces, epsilon: float, seed: int = 0, draws: np.ndarray | 
         order = global_positions(traces, draws)
     shuffled = replace(traces, contribution=traces.contribution[order])
     if has_one_logit(traces):
-        jsd, tvd = best_permutation(traces, epsilon, seed)
+        far, change = best_permutation(traces, epsilon, seed)
         held = exact(shuffled, epsilon)["jsd_exact"]
     else:
-        jsd, tvd = swapped(traces, epsilon, mirrored(traces), seed)
+        far, change = swapped(traces, epsilon, seed)
         held = sparse(shuffled, epsilon)["jsd"]
     return table(
         traces,
         ceiling=ceiling(traces),
         ceiling_permutation=jsd_ragged(mirrored(traces), traces.attention, traces.offsets),
         jsd_shuffled=held.to_numpy(),
-        jsd_permutation=jsd,
-        tvd_permutation=tvd,
+        jsd_permutation=far,
+        tvd_permutation=change,
     )
 
 
@@ -211,15 +211,14 @@ def times_log(x: np.ndarray) -> np.ndarray:
 # Several outputs: every swap of two weights is put to the decoder, so few are tried.
 
 
-def swapped(traces: Traces, epsilon: float, mirror: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def swapped(traces: Traces, epsilon: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Largest JSD found between attention and a permutation of it whose output lies within epsilon: (jsd, tvd), (D,).
 
-    A lower bound of the maximum. Tried: mirror (T,), the weights in reversed order of size, which are the maximum where
-    the output does not matter; ORDERS random permutations; and climbs by swaps of two weights from the mirror, the best
+    A lower bound of the maximum. Tried: the `mirrored` weights, which are the maximum where the output does not matter; ORDERS random permutations; and climbs by swaps of two weights from the mirror, the best
     random permutation within epsilon and the model's own order. The model's own weights (JSD 0) count where there is no
     other.
     """
-    found = np.stack([mirror, best_random(traces, epsilon, seed), traces.attention])  # (3, T)
+    found = np.stack([mirrored(traces), best_random(traces, epsilon, seed), traces.attention])  # (3, T)
     width = max(traces.contribution.shape[1], traces.classes)
     for rows, length in blocks(traces.lengths, NUMBERS // (3 * PROPOSALS * width) * 16, 16):
         real = np.arange(length) < traces.lengths[rows, None]

@@ -110,13 +110,19 @@ def sizes(
     encoder: str, attention: str, arrays: dict[str, np.ndarray], outputs: int
 ) -> tuple[np.ndarray, int, int | None]:
     """(vectors, outputs, hidden) of a model's arrays, as `build` takes them."""
-    vectors = arrays.get("encoder.embedding.weight")
-    if np.ndim(vectors) != 2:
-        found = "no" if vectors is None else f"{np.ndim(vectors)}-dimensional"
-        fault(f"{encoder}+{attention} model", f"a table of words is needed, there is {found} encoder.embedding.weight")
+    vectors = table_of_words(f"{encoder}+{attention} model", arrays, "encoder.embedding.weight")
     widths = {"lstm": ("encoder.forward_lstm.weight_hh_l0", 1), "cnn": ("encoder.convolutions.0.weight", 0)}
     hidden = size_of(arrays, *widths.get(encoder, ("encoder.project.weight", 0)))
-    return np.asarray(vectors, np.float32), outputs, hidden
+    return vectors, outputs, hidden
+
+
+def table_of_words(title: str, arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
+    """The array (V, E) of that name, float32; AttnError where there is none or one of other dimensions."""
+    vectors = arrays.get(name)
+    if np.ndim(vectors) != 2:
+        found = "no" if vectors is None else f"{np.ndim(vectors)}-dimensional"
+        fault(title, f"a table of words is needed, there is {found} {name}")
+    return np.asarray(vectors, np.float32)
 
 
 def size_of(arrays: dict[str, np.ndarray], name: str, axis: int) -> int | None:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, pad_sequence, unpack_sequence
 
 from attn_core.errors import AttnError
-from attn_core.models.classifier import loaded, size_of
+from attn_core.models.classifier import loaded, size_of, table_of_words
 
 OWN_DROPOUT = 0.3
 """Of the convolutional encoder, on its input, on top of all others."""
@@ -207,9 +207,7 @@ def build(
 
 def from_arrays(encoder: str, arrays: dict[str, np.ndarray]) -> Hierarchical:
     """The model that `classifier.to_arrays` describes, widths read off the arrays; AttnError where they do not fit."""
-    needed = ("embedding.weight", "decoder.weight")
-    if missing := [name for name in needed if name not in arrays]:
-        raise AttnError(f"the arrays hold no {missing[0]}; a {encoder} model needs one")
+    vectors = table_of_words(f"{encoder} model", arrays, "embedding.weight")
     outputs, width = (size_of(arrays, "decoder.weight", axis) or 1 for axis in (0, 1))
-    model = build(encoder, np.asarray(arrays["embedding.weight"]), outputs, max(1, width // 2))
+    model = build(encoder, vectors, outputs, max(1, width // 2))
     return loaded(model, f"{encoder} model", arrays)

@@ -91,11 +91,10 @@ def guide_scores(
 
 
 def initial(base: Run, data: Encoded) -> Arrays:
-    """The weights with which a base's training starts, as `compute` seeds and `jain.fit` makes them."""
+    """The weights with which a base's training starts, as `compute` seeds them."""
     matrix, _ = vectors(base.vectors, data.vocabulary)
     torch.manual_seed(base.seed)
-    model = classifier.build(base.encoder, base.attention, matrix, outputs_of(base, data), base.hidden)
-    return classifier.to_arrays(model)
+    return classifier.to_arrays(jain.fresh(base, data, matrix))
 
 
 def permuted(traces: Traces) -> np.ndarray:

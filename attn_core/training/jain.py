@@ -31,15 +31,20 @@ LONGEST_SLOW = 100
 
 def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool, weights_of=None) -> Trained:
     """One training, both checkpoints; see `train`."""
+    return train(
+        fresh(run, data, matrix).to(device), data, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
+        decay=run.decay, class_weights=run.class_weights, tie=run.tie, progress=progress,
+    )  # fmt: skip
+
+
+def fresh(run: Run, data: Encoded, matrix: np.ndarray) -> nn.Module:
+    """The model of a run as its training starts; its weights are drawn from torch's generator as it stands."""
     kind = paired if run.family == "pair" else classifier
     model = kind.build(run.encoder, run.attention, matrix, outputs_of(run, data), run.hidden)
     turn(model, run)
     if run.rounding:
         nudge(model, run.rounding)
-    return train(
-        model.to(device), data, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
-        decay=run.decay, class_weights=run.class_weights, tie=run.tie, progress=progress,
-    )  # fmt: skip
+    return model
 
 
 def read(
