@@ -214,9 +214,9 @@ def times_log(x: np.ndarray) -> np.ndarray:
 def swapped(traces: Traces, epsilon: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Largest JSD found between attention and a permutation of it whose output lies within epsilon: (jsd, tvd), (D,).
 
-    A lower bound of the maximum. Tried: the `mirrored` weights, which are the maximum where the output does not matter; ORDERS random permutations; and climbs by swaps of two weights from the mirror, the best
-    random permutation within epsilon and the model's own order. The model's own weights (JSD 0) count where there is no
-    other.
+    A lower bound of the maximum. Tried: the `mirrored` weights, which are the maximum where the output does not matter;
+    ORDERS random permutations; and climbs by swaps of two weights from the mirror, the best random permutation within
+    epsilon and the model's own order. The model's own weights (JSD 0) count where there is no other.
     """
     found = np.stack([mirrored(traces), best_random(traces, epsilon, seed), traces.attention])  # (3, T)
     width = max(traces.contribution.shape[1], traces.classes)

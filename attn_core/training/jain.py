@@ -31,8 +31,9 @@ LONGEST_SLOW = 100
 
 def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool, weights_of=None) -> Trained:
     """One training, both checkpoints; see `train`."""
+    model = fresh(run, data, matrix).to(device)
     return train(
-        fresh(run, data, matrix).to(device), data, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
+        model, data, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
         decay=run.decay, class_weights=run.class_weights, tie=run.tie, progress=progress,
     )  # fmt: skip
 
