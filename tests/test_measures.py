@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau, ttest_1samp
+from scipy.stats import t as student
 
 from attn_core import fast
 from attn_core.experiments.correlation import kendall_ragged
@@ -17,6 +18,7 @@ from attn_core.measures import (
     LN2,
     bootstrap_interval,
     classification,
+    crossed_interval,
     holm,
     jsd,
     jsd_point,
@@ -187,6 +189,28 @@ def test_p_over_seeds_is_scipys_and_defined_for_equal_seeds():
     values = np.random.default_rng(0).normal(0.3, 1, 5)
     assert seed_p(values) == pytest.approx(ttest_1samp(values, 0).pvalue)
     assert seed_p(np.zeros(5)) == 1 and seed_p(np.full(5, 0.1)) == 0 and np.isnan(seed_p(np.ones(1)))
+
+
+def test_crossed_interval_by_hand():
+    table = np.array([[0.0, 1, 2], [1, 2, 3], [2, 3, 7]])  # mean squares 7 of rows, 7 of columns, 1 of the rest
+    freedom = 13**2 / (7**2 / 2 + 7**2 / 2 + 1**2 / 4)
+    half = student.ppf(0.975, freedom) * (13 / 9) ** 0.5
+    assert crossed_interval(table) == pytest.approx((7 / 3 - half, 7 / 3 + half))
+    alike = np.repeat([[1.0], [2], [3]], 40, axis=1)
+    assert crossed_interval(alike) == pytest.approx(seed_interval([1, 2, 3])), "documents make no difference"
+    assert crossed_interval(alike[:, :3].T) == pytest.approx(seed_interval([1, 2, 3])), "seeds make none"
+    holed = np.column_stack([table, [np.nan, 9, 9]])
+    assert crossed_interval(holed) == crossed_interval(table) and crossed_interval(table * 0) == (0, 0)
+    assert np.isnan(crossed_interval(table[:2])).all() and np.isnan(crossed_interval(table[:, :1])).all()
+
+
+def test_crossed_interval_holds_the_mean_as_often_as_it_says():
+    rng, held, alone = np.random.default_rng(0), 0, 0
+    for _ in range(400):
+        values = rng.normal(0, 0.1, (5, 1)) + rng.normal(0, 1, 60) + rng.normal(0, 1, (5, 60))
+        (low, high), (left, right) = crossed_interval(values), seed_interval(values.mean(axis=1))
+        held, alone = held + (low < 0 < high), alone + (left < 0 < right)
+    assert 0.92 < held / 400 < 0.98 and alone / 400 < 0.9, "over seeds alone it holds it less often"
 
 
 def test_seed_interval_by_hand():
