@@ -68,10 +68,9 @@ def test_rules_of_gated_sets_say_that_no_run_is_planned():
 
 
 @pytest.fixture(autouse=True)
-def planned(monkeypatch):
+def whole(monkeypatch):
     """The made-up curves are whole."""
-    runs = [adversary_of(corpus, 10, divergence) for corpus in ("sst", "imdb") for divergence in CURVE]
-    monkeypatch.setattr(derived, "planned", lambda: runs)
+    monkeypatch.setattr(derived, "WHOLE", set(CURVE))
 
 
 def test_from_part_of_a_curve_nothing_is_read_off(scored):
@@ -151,9 +150,9 @@ def test_gaps_decide_by_their_interval(scored, corpus, gap, item, verdict):
     assert (row["verdict"], row["unjudged"], row["n_seeds"]) == ("not rerun", "few seeds", 4)
 
 
-def test_a_gap_waits_for_all_planned_pairs_as_on_its_page(scored, monkeypatch):
-    monkeypatch.setattr(derived, "planned_pairs", lambda: {"imdb": 6, "sst": 5})
-    rows = scored(uniform_test("imdb"), uniform_test("sst"))
+def test_a_gap_waits_until_every_base_has_its_twin(scored):
+    alone = result_of(Run("imdb", seed=SEEDS[5]), 0.9)
+    rows = scored(uniform_test("imdb"), [alone], uniform_test("sst"))
     for item, corpus, told in (
         ("claim: attention is needed", "imdb", "few seeds"),
         ("claim: IMDB needs attention more", "sst", "few seeds"),

@@ -3,7 +3,7 @@
 `of_jain`, `of_serrano` and `of_wiegreffe` give what the scorecard merges with each paper's rules.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +17,7 @@ from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import attention_bin, distance
 from attn_core.experiments.guides import SOURCES, guides_of
 from attn_core.experiments.search import search
-from attn_core.index import ALONG, HEADLINE_SEEDS, documents, numbers
+from attn_core.index import HEADLINE_SEEDS, documents, numbers
 from attn_core.measures import bootstrap_interval
 from attn_core.run import SEEDS, Run
 
@@ -264,30 +264,6 @@ def searched(corpus: str) -> pd.DataFrame | None:
     return index.kept(f"searched-{keys[0]}", sources[0], make) if any(sources) else None
 
 
-@lru_cache(maxsize=None)
-def planned() -> tuple:
-    """The runs of data/sweeps/wiegreffe-*.yml by some of their fields; none where a download holds no grids.
-
-    Kept in the cache, for what reads a grid imports PyTorch.
-    """
-    paths = sorted((store.archive_folder().parent / "sweeps").glob("wiegreffe-*.yml"))
-
-    def make() -> pd.DataFrame:
-        from attn_core.sweep import read_grid
-
-        runs, names = [run for path in paths for run in read_grid(path)], ("corpus", "encoder", "attention", "seed")
-        return pd.DataFrame({name: [getattr(run, name) for run in runs] for name in (*names, *ALONG)})
-
-    table = index.kept("planned", "".join(path.read_text(encoding="utf-8") for path in paths), make)
-    return tuple(table.astype(object).where(table.notna(), None).itertuples(index=False))
-
-
-def planned_pairs() -> dict[str, int]:
-    """Data set -> pairs of base and model with equal weights planned for it."""
-    twins = {(run.corpus, run.seed) for run in planned() if (run.encoder, run.attention) == ("lstm", "uniform")}
-    return dict(Counter(corpus for corpus, seed in twins if seed in SEEDS))
-
-
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
     runs = index.runs(corpus=list(set(rules["corpus"])), family="text", source="archive")
@@ -298,7 +274,8 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     rows = rows.assign(selection=rows["selection"].fillna("dev"), measure_ours=rows["measure"], encoder_ours="",
                        attention_ours="", statistic_ours="value", predicted="all", bin="all", n=np.nan)  # fmt: skip
     rows = rows[[*PLACE, "seed", "value", "n"]].dropna(subset="value")
-    notes = {rule.id: noted(rule, scores, rows) for rule in rules.itertuples()}
+    bases = classifiers(here)["corpus"].value_counts()
+    notes = {rule.id: noted(rule, scores, rows, bases) for rule in rules.itertuples()}
     for rule in rules[rules["kind"] == "band"].itertuples():
         notes[rule.id] |= {"absent": "incomplete curve"} if len(curves[rule.corpus]) else {}
     for corpus, part in rules[rules["measure_ours"].isin(DOCUMENTS)].groupby("corpus"):
@@ -336,12 +313,14 @@ def of_guides(scores: pd.DataFrame) -> pd.DataFrame:
 READ_AT = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.68)
 """JSD at which the rules read the curve of trained adversaries."""
 
+WHOLE = {0.0, 0.0003, 0.0008, 0.002, 0.01}
+"""Divergences without which a curve is not read."""
+
 
 def of_curves(corpus: str, curves: pd.DataFrame) -> pd.DataFrame:
-    """What bands ask of each curve that holds every planned divergence: corpus, seed, measure, value; TVD halved, on
-    straight lines between all points."""
-    wanted = {run.divergence for run in planned() if run.corpus == corpus and run.divergence is not None}
-    curves = curves.groupby("seed").filter(lambda curve: wanted <= set(curve["divergence"]))
+    """What bands ask of each curve that is WHOLE: corpus, seed, measure, value; TVD halved, on straight lines between
+    all points."""
+    curves = curves.groupby("seed").filter(lambda curve: WHOLE <= set(curve["divergence"]))
     best = curves[curves["divergence"] == best_of(curves)]
     base, beside = classifiers(corpus), {"search": searched(corpus), "uniform": classifiers(corpus, "uniform")}
     less = best["base_seed"].map(base.set_index("seed")["f1_1"]) - best["f1_1"]
@@ -358,14 +337,14 @@ def of_curves(corpus: str, curves: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["measure", "seed", "value"]).assign(corpus=corpus)
 
 
-def noted(rule, scores: pd.DataFrame, rows: pd.DataFrame) -> dict:
-    """What a rule wants besides its numbers, see `Stored.notes`."""
+def noted(rule, scores: pd.DataFrame, rows: pd.DataFrame, bases: pd.Series) -> dict:
+    """What a rule wants besides its numbers, see `Stored.notes`. bases: how many of a data set there are."""
     name, notes = rule.measure_ours, {}
     values = rows[(rows["corpus"] == rule.corpus) & (rows["measure_ours"] == name)]["value"]
     alike = name == "jsd_uniform"  # uniform weights are the same whatever the seed
-    if name.startswith("f1_gap"):  # all pairs that are planned, as on their page
-        pairs, sets = planned_pairs(), {rule.corpus, *(["imdb"] if "imdb" in name else [])}
-        notes["asked"] = max([HEADLINE_SEEDS, *(pairs.get(one, 0) for one in sets)])
+    if name.startswith("f1_gap"):  # a gap waits until every base has its twin with equal weights
+        sets = {rule.corpus, *(["imdb"] if "imdb" in name else [])}
+        notes["asked"] = max([HEADLINE_SEEDS, *(bases.get(one, 0) for one in sets)])
     if name.startswith("f1_guided_"):  # seeds guided by one model are one draw of its weights
         mine = (scores["corpus"] == rule.corpus) & (scores["source"] == name.removeprefix("f1_guided_"))
         notes["guides"] = guides_of(scores[mine])
