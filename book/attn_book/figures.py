@@ -8,6 +8,7 @@ import html
 import io
 import re
 from collections.abc import Sequence
+from itertools import combinations
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -167,6 +168,24 @@ def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
     parts = f"b + Σ α c = {bias:.2f} {'−' if total < 0 else '+'} {abs(total):.2f} = {bias + total:.2f}"
     line = f"{parts}, so p(positive) = {told['p']:.2f}".replace("-", "−")
     ax.text(0.72, -0.86, line, ha="center", va="center_baseline", color=QUIET)
+
+
+def crossings(ax: Axes, words: Sequence[str], scores: Sequence[np.ndarray], names: Sequence[str]) -> int:
+    """Two rankings of words by scores, joined by lines; a circle where a pair swaps. Returns how many do."""
+    ranks = np.array([(-np.asarray(score)).argsort().argsort() for score in scores])  # (2, n)
+    ax.axis("off")
+    ax.set(xlim=(-1.25, 2.25), ylim=(len(words) - 0.45, -1.25))
+    ax.plot([0, 1], ranks, "o-", color=INK, linewidth=2.4, markersize=8)
+    for x, ha, score, rank, name in zip((-0.12, 1.12), ("right", "left"), scores, ranks, names, strict=True):
+        ax.text(x, -0.8, name, ha=ha, va="center_baseline", color=QUIET)
+        for word, value, y in zip(words, score, rank, strict=True):
+            ax.text(x, y, f"{word} {value:.2f}", ha=ha, va="center_baseline", weight="bold")
+    swapped = [(i, j) for i, j in combinations(range(len(words)), 2) if np.prod(ranks[:, i] - ranks[:, j]) < 0]
+    for i, j in swapped:  # where the two lines meet
+        t = (ranks[0, j] - ranks[0, i]) / np.diff(ranks[:, i] - ranks[:, j])[0]
+        ax.plot(t, ranks[0, i] + t * np.diff(ranks[:, i])[0], "o", markersize=11, markerfacecolor=SHEET,
+                markeredgecolor=COLOURS["lstm"], markeredgewidth=2, zorder=5)  # fmt: skip
+    return len(swapped)
 
 
 def signed(value: float) -> str:
