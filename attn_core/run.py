@@ -245,7 +245,7 @@ def command(run: Run) -> str:
         grid = "guides" if run.family == "guided" else "adversaries"
         return f"python -m attn_core sweep data/sweeps/wiegreffe-{grid}.yml"
     given = {name: getattr(run, name) for name in NAMED[:4]} | changed(run)
-    if run.vectors == catalogue.corpus(run.corpus).vectors:
+    if run.vectors == catalogue.corpus(run.corpus).vectors != "indomain-300":  # in whose place the command counts
         del given["vectors"]
     given |= {f"options.{name}": value for name, value in given.pop("options", ())}
     words = []

@@ -45,6 +45,14 @@ def test_the_command_of_every_run_of_the_book_makes_it(path, asked):
         assert asked(command(run)) == run
 
 
+def test_a_run_that_is_not_stored_counts_its_vectors(asked):
+    line = "python -m attn_core run --corpus sst --seed"
+    assert asked(f"{line} 10") == Run("sst") and asked(f"{line} 10 --fresh") == Run("sst")
+    assert asked(f"{line} 0") == Run("sst", seed=0, vectors="ppmi-300")
+    assert asked(f"{line} 0 --vectors indomain-300") == Run("sst", seed=0)
+    assert asked("python -m attn_core run --corpus babi_1 --seed 0") == Run("babi_1", seed=0)
+
+
 def test_runs_with_a_base_name_a_sweep_that_holds_them():
     for name in ("guides", "adversaries"):
         (path,) = [path for path in GRIDS if path.stem == f"wiegreffe-{name}"]
