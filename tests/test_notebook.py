@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 from unittest.mock import patch
 
+import golden
 import nbformat
 import numpy as np
 import pytest
@@ -280,6 +282,33 @@ def test_execute_with_other_parameters(tmp_path):
     page = json.loads(path.read_text())
     assert page["metadata"]["attn"]["parameters"] == {**DEFAULTS, "n": 5, "bins": [0.0, 1.0]}
     assert str(tmp_path) not in path.read_text(), "no path of this machine in a published notebook"
+
+
+ENTRY = """@article{one, author = {Serrano, Sofia and Smith, Noah A.}, title = {T}, year = {2019}}
+@article{many, author = {van der Berg, Ada and Ek, Bo and Ort, Cy}, title = {T}, year = {2020}}
+"""
+
+
+def test_an_executed_page_reads_without_sphinx(tmp_path):
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "references.bib").write_text(ENTRY)
+    told = "{glue:text}`share:.0%` of {glue:text}`who`, {glue:text}`none`; {doc}`4.1 </a/b>`, {cite:t}`one`, {cite:p}`many`"
+    source = write_page(tmp_path, "tiny", "n = 3", "from attn_book.page import glue\nglue(share=0.5, who='-3 words')")
+    source.write_text(source.read_text() + f"\n{told}\n")
+    text = lambda **more: "\n".join(
+        cell.source for cell in nbformat.read(build.execute("tiny", {}, tmp_path / "x.ipynb", tmp_path, **more), 4).cells)
+    assert "50% of −3 words, {glue:text}`none`; 4.1, Serrano & Smith (2019), (van der Berg et al., 2020)" in text()
+    assert told in text(stamp="of the book"), "for which Sphinx does the same"
+
+
+def test_no_executed_page_of_the_book_keeps_a_raw_role():
+    pages = {name: path for name, path in golden.executed().items() if name in build.pages(golden.ROOT)}
+    if not pages:
+        pytest.skip("no executed page; `make book` leaves them in book/")
+    for name, path in pages.items():
+        page = build.readable(nbformat.read(path, 4), golden.ROOT / "book" / "references.bib")
+        text = "".join(cell.source for cell in page.cells if cell.cell_type == "markdown")
+        assert not re.findall(r"\{[a-z:]+\}`", text), name
 
 
 def test_execute_refuses_before_anything_runs(tmp_path):

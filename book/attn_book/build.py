@@ -12,6 +12,7 @@ A page is a MyST Markdown notebook, named by its path without suffix (`jain/04-1
 An executed page carries a hash of all that its outputs depend on, its stamp; it runs again when that changes.
 """
 
+import ast
 import hashlib
 import html
 import json
@@ -47,6 +48,9 @@ RECORD = "Replication record"
 
 LABEL = re.compile(r"\([\w-]+\)=\s*")
 """A line of MyST that names the place below it."""
+
+ROLE = re.compile(r"\{(glue:text|doc|ref|cite:[tp])\}`([^`]*)`")
+"""A role of MyST and what it holds."""
 
 NOT_TEXT = re.compile(r"(<(style|script|code|pre)\b.*?</\2>|<[^>]*>)|[^<]+", re.DOTALL)
 """Group 1 of a piece of HTML: what is no text to read. Else the piece is text."""
@@ -180,6 +184,7 @@ def execute(
                 config=Config({"KernelManager": sockets}), extra_arguments=["--log-level=50"],
             )  # fmt: skip
             done = tidy(nbformat.read(result, as_version=4))
+            done = done if stamp else readable(done, here / "book" / "references.bib")
         except papermill.PapermillExecutionError as error:
             stopped, message = nbformat.read(result, as_version=4), (error.evalue.splitlines() or [""])[0]
             if not (stamp and error.ename == AbsentRun.__name__):
@@ -238,6 +243,38 @@ def tidy(notebook):
         if "<table" in data.get("text/html", ""):
             data["text/html"] = NOT_TEXT.sub(lambda part: part[0] if part[1] else minus(part[0]), data["text/html"])
     return notebook
+
+
+def readable(notebook, references: Path):
+    """An executed notebook whose text reads without Sphinx: its numbers, names of sources and of other places put in."""
+    from pybtex.database import parse_file
+
+    records = [(output.metadata["scrapbook"]["name"], text) for cell in notebook.cells
+               for output in cell.get("outputs", []) for kind, text in output.get("data", {}).items()
+               if kind.startswith("application/papermill.record/")]  # fmt: skip
+    values = {name: ast.literal_eval(text) for name, text in records}
+    sources = parse_file(references).entries if references.is_file() else {}
+
+    def said(role: re.Match) -> str:
+        kind, name = role[1], role[2].partition(" <")[0]
+        if kind == "glue:text":
+            key, _, form = name.partition(":")
+            return format(values[key], form) if key in values else role[0]
+        if kind in ("doc", "ref") or not all(key in sources for key in name.split(",")):
+            return name
+        return ", ".join(_source(sources[key], kind == "cite:t") for key in name.split(","))
+
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = ROLE.sub(said, cell.source)
+    return notebook
+
+
+def _source(entry, in_text: bool) -> str:
+    """Authors and year: Jain & Wallace (2019) in a sentence, else (Jain & Wallace, 2019)."""
+    names = [" ".join(person.prelast_names + person.last_names) for person in entry.persons["author"]]
+    who, year = names[0] + " et al." if len(names) > 2 else " & ".join(names), entry.fields["year"]
+    return f"{who} ({year})" if in_text else f"({who}, {year})"
 
 
 def shortened(source, stopped, reason: str):
