@@ -184,14 +184,16 @@ def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection
     return index.runs(corpus=corpora, encoder="lstm", attention=attention, selection=selection, source="archive")
 
 
-def adversaries(corpora: str | Iterable[str], every: bool = False) -> pd.DataFrame:
+def adversaries(corpora: str | Iterable[str], every: bool = False, **where: object) -> pd.DataFrame:
     """Adversaries trained against bases chosen on development data, rows of `index.runs` by seed and divergence.
+
+    where: fields that base and adversary share, such as their vectors.
 
     settled: whether the JSD stood still at the end (MOVED). Of those that differ in nothing but their epochs only the
     one trained for most, unless every one is asked for.
     """
-    rows = index.runs(corpus=corpora, encoder="lstm", attention="tanh", divergence="any", source="archive")
-    bases = {Run(corpus, seed=seed).key for corpus in set(rows["corpus"]) for seed in SEEDS}
+    rows = index.runs(corpus=corpora, encoder="lstm", attention="tanh", divergence="any", source="archive", **where)
+    bases = {Run(corpus, seed=seed, **where).key for corpus in set(rows["corpus"]) for seed in SEEDS}
     rows = rows[rows["divergence"].notna() & rows["base"].isin(bases)]
     histories = [result.record.get("history", ()) for result in index.results(rows["key"], summaries=False)]
     tails = [[epoch.get("test_jsd", np.nan) for epoch in history[-LAST - 1 :]] for history in histories]
