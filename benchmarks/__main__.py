@@ -2,13 +2,23 @@
 
 python -m benchmarks [--long]      --long adds 500 texts of 186 tokens (several minutes)
 python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 words, stored with a note for the table
+python -m benchmarks --compared sst imdb   stores measures of importance beside each other, of cached runs
 python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
 """
 
 import sys
 from pathlib import Path
 
-from benchmarks import bench_erasure, bench_experiments, bench_lengths, bench_network, bench_sweep, bench_training, cost
+from benchmarks import (
+    bench_compared,
+    bench_erasure,
+    bench_experiments,
+    bench_lengths,
+    bench_network,
+    bench_sweep,
+    bench_training,
+    cost,
+)
 
 COLUMNS = ("name", "seconds", "plain", "ratio", "floor", "distance")
 
@@ -18,6 +28,9 @@ def main() -> None:
     if sys.argv[1:2] == ["--lengths"]:
         path = Path(__file__).parents[1] / "data" / cost.FILE
         print(bench_lengths.write(path, " ".join(sys.argv[2:])).drop(columns=["machine", "torch", "date"]).to_string())
+        return
+    if sys.argv[1:2] == ["--compared"]:
+        bench_compared.write(Path(__file__).parents[1] / "data" / bench_compared.FILE, sys.argv[2:])
         return
     if sys.argv[1:2] == ["--wiegreffe"]:
         row = bench_sweep.wiegreffe("".join(sys.argv[2:3]))

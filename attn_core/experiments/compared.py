@@ -1,0 +1,123 @@
+"""Do measures of importance name the same words, and does erasing the words they name move the output? (ours)
+
+Erasing is that of DeYoung et al. 2020 (ERASER), section 4: comprehensiveness and sufficiency at five shares of a text.
+"""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from attn_core.experiments import draws as random
+from attn_core.experiments.correlation import kendall_ragged
+from attn_core.traces import Traces, one_logit, sigmoid, totals
+
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
+"""Shares of a text's words that are erased, or kept alone."""
+
+UNSIGNED = ("attention", "random")
+
+
+def importances(traces: Traces, seed: int = 0) -> dict[str, np.ndarray]:
+    """Measure -> importance (T,) of each word, positive where it speaks for the decision. One logit or two.
+
+    attention: the score, UNSIGNED. gradient: <e_t, dp/de_t>. from_mean: alpha_t (c_t - mean c); from_zero: alpha_t c_t;
+    both are integrated gradients (Sundararajan et al. 2017) of p with respect to the states, attention held fixed, from
+    that baseline, up to a positive factor of the text: along the path p is a function of one number that grows evenly.
+    state: what p of the decision loses without state t, the other weights scaled up. deletion: what it loses without
+    word t, encoded anew (leave-one-out; absent where the traces lack it). random: uniform from (seed, doc_id).
+    """
+    c, bias = one_logit(traces)
+    toward = np.repeat(np.where(traces.predicted == 1, 1.0, -1.0), traces.lengths)
+    weight, spread = traces.attention, lambda values: np.repeat(values, traces.lengths)
+    total, left = totals(weight * c, traces.offsets), 1.0 - weight
+    rest = np.where(left > 0, (spread(total) - weight * c) / np.where(left > 0, left, 1.0), 0.0)
+    found = {
+        "attention": traces.score.astype(np.float64),
+        "gradient": toward * traces.gradient,
+        "from_mean": toward * weight * (c - spread(totals(c, traces.offsets) / traces.lengths)),
+        "from_zero": toward * weight * c,
+        "state": toward * (spread(traces.p) - sigmoid(rest + bias)),
+        "random": random.uniforms(seed, "random scores", traces.doc_id, traces.offsets)[0],
+    }
+    if traces.leave_one_out is not None:
+        found["deletion"] = -toward * traces.leave_one_out
+    return found
+
+
+def sizes(signed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same without their signs."""
+    return {name: values if name in UNSIGNED else np.abs(values) for name, values in signed.items()}
+
+
+def included(values: np.ndarray, offsets: np.ndarray, k: int) -> np.ndarray:
+    """Chance (T,) of each word to be among its text's k largest values, ties being broken at random."""
+    n = np.diff(offsets)
+    document = np.repeat(np.arange(len(n)), n)
+    order = np.lexsort((-values, document))
+    falling = values[order]
+    new = np.append(True, falling[1:] != falling[:-1])
+    new[offsets[:-1]] = True
+    tie = np.cumsum(new) - 1  # (T,) the group of equal values
+    before = np.flatnonzero(new)[tie] - offsets[:-1][document]
+    found = np.empty(len(values))
+    found[order] = np.clip((k - before) / np.bincount(tie)[tie], 0.0, 1.0)
+    return found
+
+
+def agreement(a: np.ndarray, b: np.ndarray, offsets: np.ndarray, k: int) -> np.ndarray:
+    """Share (D,) of a text's k largest values of a that are among those of b; of shorter texts of all words."""
+    both = totals(included(a, offsets, k) * included(b, offsets, k), offsets)
+    return both / np.minimum(k, np.diff(offsets))
+
+
+def chosen(values: np.ndarray, offsets: np.ndarray, share: float, draws: np.ndarray) -> np.ndarray:
+    """Whether (T,) each word is among the ceil(share n) largest values of its text; draws (T,) decide between ties."""
+    n = np.diff(offsets)
+    document = np.repeat(np.arange(len(n)), n)
+    order = np.lexsort((draws, -values, document))
+    found = np.empty(len(values), bool)
+    found[order] = np.arange(len(values)) - offsets[:-1][document] < np.ceil(share * n - 1e-9)[document]
+    return found
+
+
+def erasure(traces: Traces, kept: np.ndarray) -> np.ndarray:
+    """What p of the decision loses (D,) when only the states `kept` (T,) are attended to, their weights scaled up."""
+    weight, (c, bias) = traces.attention * kept, one_logit(traces)
+    left = totals(weight, traces.offsets)  # 0 where no weight is left: the zero vector, hence the bias
+    p = sigmoid(bias + totals(weight * c, traces.offsets) / np.where(left > 0, left, 1.0))
+    return np.where(traces.predicted == 1, traces.p - p, p - traces.p)
+
+
+def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
+    """Every measure beside every other, and erased: measure, other, statistic, value, error over texts of several words.
+
+    With another measure: top1, top3 (`agreement` of sizes), tau (Kendall's). Alone: argues_state and argues_deletion,
+    how often the word of the largest size speaks against the decision; moved, by how much p moves when this word is
+    deleted; comprehensiveness@share and sufficiency@share, what p of the decision loses without the states that speak
+    for it most, and with them alone (`erasure`). value: the mean; error: its standard error.
+    """
+    traces = traces.take(np.flatnonzero(traces.lengths > 1))
+    signed, offsets = importances(traces, seed), traces.offsets
+    size, draws = sizes(signed), random.uniforms(seed, "orders", traces.doc_id, offsets)[0]
+    rows = []
+
+    def put(measure: str, other: str, statistic: str, values: np.ndarray) -> None:
+        known = values[~np.isnan(values)]
+        rows.append((measure, other, statistic, known.mean(), known.std(ddof=1) / len(known) ** 0.5))
+
+    for a, b in combinations(signed, 2):
+        for k in (1, 3):
+            put(a, b, f"top{k}", agreement(size[a], size[b], offsets, k))
+        put(a, b, "tau", kendall_ragged(size[a], size[b], offsets)[0])
+    for name, values in signed.items():
+        top = included(size[name], offsets, 1)
+        for level in {"state", "deletion"} & set(signed):
+            put(name, "", f"argues_{level}", totals(top * (signed[level] < 0), offsets))
+        if "deletion" in signed:
+            put(name, "", "moved", totals(top * size["deletion"], offsets))
+        for share in SHARES:
+            words = chosen(values, offsets, share, draws)
+            put(name, "", f"comprehensiveness@{share:g}", erasure(traces, ~words))
+            put(name, "", f"sufficiency@{share:g}", erasure(traces, words))
+    return pd.DataFrame(rows, columns=["measure", "other", "statistic", "value", "error"])

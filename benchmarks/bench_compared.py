@@ -1,0 +1,82 @@
+"""Measures of importance on whole test sets of cached runs, at state and at word level: data/measured/compared.csv.gz.
+
+The archive keeps a few dozen texts of later seeds. Who has their traces and weights in the cache, after
+`python -m attn_core sweep data/sweeps/one-cause-standard.yml`, makes the table anew: `python -m benchmarks --compared`.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attn_core import index, store
+from attn_core.compute import inputs_of, weights_of
+from attn_core.corpora.documents import Documents
+from attn_core.experiments import draws as random
+from attn_core.experiments.compared import SHARES, chosen, compared, importances
+from attn_core.run import Run
+from attn_core.tracing import probabilities, trace
+from attn_core.traces import Traces
+from attn_core.training.jain import loaded
+
+FILE = "measured/compared.csv.gz"
+WORDS, TEXTS, FEW_WORDS = 200_000, 200, 10_000
+"""At most so many words of a test set; and so many texts and words that are erased, since each takes 80 encodings."""
+
+
+def shortened(documents: Documents, kept: np.ndarray) -> Documents:
+    """The documents with the words `kept` (T,) alone, between their START and END."""
+    stays = np.ones(len(documents.ids), bool)
+    stays[documents.inner] = kept
+    lengths = np.add.reduceat(stays, documents.offsets[:-1])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return Documents(documents.ids[stays], offsets, documents.labels, documents.doc_ids)
+
+
+def erased(model, documents: Documents, traces: Traces, seed: int = 0) -> pd.DataFrame:
+    """`compared`'s comprehensiveness and sufficiency with words erased and the text encoded anew: at level 'word'.
+
+    gradient_unsigned: the gradient's size, which like attention does not say for which class a word speaks.
+    """
+    draws, rows = random.uniforms(seed, "orders", traces.doc_id, traces.offsets)[0], []
+    toward, signed = np.where(traces.predicted == 1, 1.0, -1.0), importances(traces, seed)
+    for name, values in (signed | {"gradient_unsigned": np.abs(signed["gradient"])}).items():
+        for share in SHARES:
+            words = chosen(values, traces.offsets, share, draws)
+            for statistic, kept in (("comprehensiveness", ~words), ("sufficiency", words)):
+                lost = toward * (traces.p - probabilities(model, shortened(documents, kept)))
+                rows.append((name, "", f"{statistic}@{share:g}", lost.mean(), lost.std(ddof=1) / len(lost) ** 0.5))
+    return pd.DataFrame(rows, columns=["measure", "other", "statistic", "value", "error"]).assign(level="word")
+
+
+def of_run(run: Run) -> pd.DataFrame:
+    """All rows of a cached run, with its corpus, encoder, seed and vectors."""
+    traces, (data, _, _) = store.read(store.cache_store(), run.key).traces, inputs_of(run)
+    order = store.sample(traces.doc_id, run.corpus)
+    order = order[(traces.lengths[order] > 1) & (np.cumsum(traces.lengths[order]) <= WORDS)]
+    traces, documents = traces.take(order), data.splits["test"].take(order)
+    model = loaded(run, weights_of(run), "cpu")
+    if traces.leave_one_out is None:  # long texts in a transformer, which no experiment of the papers needs
+        deleted = trace(model, documents, gradient=False).leave_one_out
+        traces = replace(traces, leave_one_out=deleted).rounded()
+    few = np.flatnonzero(np.cumsum(traces.lengths) <= FEW_WORDS)[:TEXTS]
+    words = erased(model, documents.take(few), traces.take(few))
+    found = pd.concat([compared(traces).assign(level="state", texts=len(order)), words.assign(texts=len(few))])
+    return found.assign(corpus=run.corpus, encoder=run.encoder, vectors=run.vectors, seed=run.seed)
+
+
+def write(path: Path, corpora: list[str], vectors: str = "ppmi-300") -> pd.DataFrame:
+    """Rows of the cached runs of some data sets, in place of theirs in the stored table; returns the whole table."""
+    kept = pd.read_csv(path, keep_default_na=False) if path.is_file() else pd.DataFrame()
+    for row in index.runs(corpus=corpora, attention="tanh", vectors=vectors).itertuples():
+        run = Run(row.corpus, row.encoder, seed=row.seed, vectors=vectors)
+        if not store.has(store.cache_store(), run.key):
+            continue
+        found = of_run(run)
+        if len(kept):
+            kept = kept[~(kept[["corpus", "encoder", "seed"]] == [run.corpus, run.encoder, run.seed]).all(axis=1)]
+        kept = pd.concat([kept, found], ignore_index=True)
+        kept.to_csv(path, index=False, float_format="%.4g", compression={"method": "gzip", "mtime": 1})
+        print(run.key, flush=True)
+    return kept

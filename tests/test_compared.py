@@ -1,0 +1,145 @@
+"""Measures of importance beside each other, and erased: by hand, against brute force, and against the network."""
+
+from dataclasses import replace
+from itertools import permutations, product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import toy_traces
+from plain_network import random_documents, random_model
+
+from attn_core import Run, obtain
+from attn_core.errors import AttnError
+from attn_core.experiments.compared import (
+    SHARES,
+    agreement,
+    chosen,
+    compared,
+    erasure,
+    importances,
+    included,
+    sizes,
+)
+from attn_core.experiments.single import logits_without
+from attn_core.tracing import trace
+from attn_core.traces import sigmoid
+from benchmarks import bench_compared
+
+TABLE = Path(__file__).parents[1] / "data" / bench_compared.FILE
+
+
+def test_the_top_by_hand():
+    """One text 3, 1, 1, 1 and one 2, 2: equal values share what places are left to them."""
+    values, offsets = np.array([3.0, 1, 1, 1, 2, 2]), np.array([0, 4, 6])
+    assert included(values, offsets, 1).tolist() == [1, 0, 0, 0, 0.5, 0.5]
+    np.testing.assert_allclose(included(values, offsets, 2), [1, 1 / 3, 1 / 3, 1 / 3, 1, 1])
+    assert included(values, offsets, 5).tolist() == [1] * 6
+    assert agreement(values, -values, offsets, 1).tolist() == [0, 0.5] and (agreement(values, values, offsets, 5) == 1).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("k", [1, 3])
+def test_agreement_is_the_mean_over_all_ways_to_break_ties(seed, k):
+    a, b = np.random.default_rng(seed).integers(0, 3, (2, 5)).astype(float)
+    tops = [[set(sorted(way, key=lambda word: -values[word])[:k]) for way in permutations(range(5))]
+            for values in (a, b)]  # fmt: skip
+    expected = np.mean([len(one & two) / k for one, two in product(*tops)])
+    np.testing.assert_allclose(agreement(a, b, np.array([0, 5]), k), expected)
+
+
+def two_words(sign=1.0):
+    """Weights 3/4 and 1/4, contributions 2 and -2 (times sign), bias 0: the logit is 1 (times sign)."""
+    traces = toy_traces(lengths=(2,))
+    return replace(
+        traces, score=np.log([1, 1 / 3]), contribution=sign * np.array([[2.0], [-2.0]]), bias=np.zeros(1),
+        gradient=np.array([0.3, -0.1]), leave_one_out=np.array([-0.2, 0.1]),
+    )  # fmt: skip
+
+
+def test_importances_by_hand():
+    found = importances(two_words())
+    np.testing.assert_allclose(found["from_zero"], [1.5, -0.5])
+    np.testing.assert_allclose(found["from_mean"], [1.5, -0.5])  # the mean contribution is 0
+    np.testing.assert_allclose(found["state"], sigmoid(1.0) - sigmoid(np.array([-2.0, 2.0])))
+    assert found["gradient"].tolist() == [0.3, -0.1] and found["deletion"].tolist() == [0.2, -0.1]
+    other = importances(two_words(-1))  # class 0: what raises p of class 1 speaks against
+    np.testing.assert_allclose(other["state"], found["state"])
+    assert other["gradient"].tolist() == [-0.3, 0.1] and other["deletion"].tolist() == [-0.2, 0.1]
+    assert (sizes(other)["gradient"] >= 0).all() and sizes(other)["attention"].min() < 0  # a score has no sign to lose
+    assert "deletion" not in importances(replace(two_words(), leave_one_out=None))
+    with pytest.raises(AttnError, match="3 classes"):
+        importances(toy_traces(classes=3))
+
+
+@pytest.mark.parametrize("baseline", ["from_mean", "from_zero"])
+def test_integrated_gradients_of_an_affine_decoder_are_a_product(baseline):
+    """Summed along the path in a thousand steps they are proportional to it, and sum to what p gains along it."""
+    traces = toy_traces(lengths=(7,), seed=3)
+    a, c = traces.attention, traces.contribution[:, 0].astype(float)
+    start = np.full(7, c.mean()) if baseline == "from_mean" else np.zeros(7)
+    steps = (np.arange(1000) + 0.5) / 1000
+    p = sigmoid(traces.bias[0] + np.array([a @ (start + step * (c - start)) for step in steps]))
+    summed = (c - start) * a * (p * (1 - p)).mean()
+    gained = traces.p[0] - sigmoid(traces.bias[0] + a @ start)
+    np.testing.assert_allclose(summed.sum(), gained, rtol=1e-5)
+    signed = importances(traces)[baseline] * (1 if traces.predicted[0] == 1 else -1)
+    np.testing.assert_allclose(summed / summed.sum(), signed / signed.sum(), rtol=1e-6)
+
+
+def test_erasure_by_hand():
+    """Two texts of 2 and 10 words: half of two is one; a tenth of ten is one, a twentieth too."""
+    traces = toy_traces(lengths=(2, 10), seed=1)
+    values, draws = np.arange(12.0), np.zeros(12)
+    words = {share: chosen(values, traces.offsets, share, draws) for share in SHARES}
+    assert [np.flatnonzero(words[share]).tolist() for share in (0.05, 0.1)] == [[1, 11]] * 2
+    assert np.flatnonzero(words[0.5]).tolist() == [1, 7, 8, 9, 10, 11]
+    ties = chosen(np.zeros(12), traces.offsets, 0.1, -values)  # draws decide
+    assert np.flatnonzero(ties).tolist() == [1, 11]
+    p = sigmoid(logits_without(traces, np.array([1, 9]))[:, 0])
+    lost = np.where(traces.predicted == 1, traces.p - p, p - traces.p)
+    np.testing.assert_allclose(erasure(traces, ~words[0.1]), lost)
+    np.testing.assert_allclose(erasure(traces, np.ones(12, bool)), 0, atol=1e-12)
+
+
+def test_the_table_is_the_mean_of_its_parts():
+    traces = toy_traces(lengths=(1, 4, 6, 9), seed=2)
+    found = compared(traces).set_index(["measure", "other", "statistic"])["value"]
+    several = traces.take(np.array([1, 2, 3]))
+    size = sizes(importances(several))
+    top = agreement(size["attention"], size["gradient"], several.offsets, 3)
+    assert found["attention", "gradient", "top3"] == pytest.approx(top.mean())
+    most = [np.abs(several.leave_one_out[i:j]).max() for i, j in zip(several.offsets, several.offsets[1:], strict=False)]
+    assert found["deletion", "", "moved"] == pytest.approx(np.mean(most))
+    alone = importances(several)["state"] < 0
+    heaviest = [alone[i + several.score[i:j].argmax()] for i, j in zip(several.offsets, several.offsets[1:], strict=False)]
+    assert found["attention", "", "argues_state"] == pytest.approx(np.mean(heaviest))
+
+
+def test_without_context_a_state_is_its_word():
+    """The control: with no encoder to mix them, erasing states and erasing words is the same; with a BiLSTM it is not."""
+    lost = {}
+    for encoder in ("average", "lstm"):
+        documents = random_documents(np.array([4, 9, 5, 12]), 40)
+        model = random_model(encoder, "tanh", 40)
+        traces = trace(model, documents, progress=False)
+        words = bench_compared.erased(model, documents, traces).set_index(["measure", "statistic"])["value"]
+        states = compared(traces).query("other == ''").set_index(["measure", "statistic"])["value"]
+        lost[encoder] = (words - states[words.index]).abs().max()
+        one = words["deletion", "comprehensiveness@0.01"]  # one word each: leave-one-out itself
+        first = np.maximum.reduceat(importances(traces)["deletion"], traces.offsets[:-1])
+        assert one == pytest.approx(first.mean(), abs=1e-6)
+    assert lost["average"] < 1e-5 < 1e-3 < lost["lstm"]
+
+
+def test_the_stored_table_fits_the_archive():
+    """Whole test sets against the few texts that the archive keeps of the same runs: within chance."""
+    table = pd.read_csv(TABLE, keep_default_na=False).query("level == 'state' and statistic == 'top1'")
+    table = table[(table.measure == "attention") & (table.other == "gradient")]
+    away = []
+    for row in table.itertuples():
+        run = Run(row.corpus, row.encoder, seed=row.seed, vectors=row.vectors)
+        few = compared(obtain(run).traces).set_index(["measure", "other", "statistic"]).loc["attention", "gradient", "top1"]
+        away.append((few.value - row.value) / max(few.error, row.error * (row.texts / 28) ** 0.5, 1e-9))
+    assert len(away) >= 50 and np.mean(np.abs(away) < 2.5) > 0.9
