@@ -55,12 +55,13 @@ def of_run(run: Run) -> pd.DataFrame:
     traces, (data, _, _) = store.read(store.cache_store(), run.key).traces, inputs_of(run)
     order = store.sample(traces.doc_id, run.corpus)
     order = order[(traces.lengths[order] > 1) & (np.cumsum(traces.lengths[order]) <= WORDS)]
+    few = np.flatnonzero(np.cumsum(traces.lengths[order]) <= FEW_WORDS)[:TEXTS]
+    order = order[few] if traces.leave_one_out is None else order
     traces, documents = traces.take(order), data.splits["test"].take(order)
     model = loaded(run, weights_of(run), "cpu")
-    if traces.leave_one_out is None:  # long texts in a transformer, which no experiment of the papers needs
+    if traces.leave_one_out is None:  # long texts in a transformer, of which training's traces leave it out
         deleted = trace(model, documents, gradient=False).leave_one_out
         traces = replace(traces, leave_one_out=deleted).rounded()
-    few = np.flatnonzero(np.cumsum(traces.lengths) <= FEW_WORDS)[:TEXTS]
     words = erased(model, documents.take(few), traces.take(few))
     found = pd.concat([compared(traces).assign(level="state", texts=len(order)), words.assign(texts=len(few))])
     return found.assign(corpus=run.corpus, encoder=run.encoder, vectors=run.vectors, seed=run.seed)
