@@ -36,7 +36,8 @@ def test_the_top_by_hand():
     assert included(values, offsets, 1).tolist() == [1, 0, 0, 0, 0.5, 0.5]
     np.testing.assert_allclose(included(values, offsets, 2), [1, 1 / 3, 1 / 3, 1 / 3, 1, 1])
     assert included(values, offsets, 5).tolist() == [1] * 6
-    assert agreement(values, -values, offsets, 1).tolist() == [0, 0.5] and (agreement(values, values, offsets, 5) == 1).all()
+    assert agreement(values, -values, offsets, 1).tolist() == [0, 0.5]
+    assert (agreement(values, values, offsets, 5) == 1).all()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -110,15 +111,16 @@ def test_the_table_is_the_mean_of_its_parts():
     size = sizes(importances(several))
     top = agreement(size["attention"], size["gradient"], several.offsets, 3)
     assert found["attention", "gradient", "top3"] == pytest.approx(top.mean())
-    most = [np.abs(several.leave_one_out[i:j]).max() for i, j in zip(several.offsets, several.offsets[1:], strict=False)]
+    spans = list(zip(several.offsets[:-1], several.offsets[1:], strict=True))
+    most = [np.abs(several.leave_one_out[i:j]).max() for i, j in spans]
     assert found["deletion", "", "moved"] == pytest.approx(np.mean(most))
     alone = importances(several)["state"] < 0
-    heaviest = [alone[i + several.score[i:j].argmax()] for i, j in zip(several.offsets, several.offsets[1:], strict=False)]
+    heaviest = [alone[i + several.score[i:j].argmax()] for i, j in spans]
     assert found["attention", "", "argues_state"] == pytest.approx(np.mean(heaviest))
 
 
 def test_without_context_a_state_is_its_word():
-    """The control: with no encoder to mix them, erasing states and erasing words is the same; with a BiLSTM it is not."""
+    """The control: with no encoder to mix them, erasing states and erasing words is the same."""
     lost = {}
     for encoder in ("average", "lstm"):
         documents = random_documents(np.array([4, 9, 5, 12]), 40)
@@ -140,6 +142,7 @@ def test_the_stored_table_fits_the_archive():
     away = []
     for row in table.itertuples():
         run = Run(row.corpus, row.encoder, seed=row.seed, vectors=row.vectors)
-        few = compared(obtain(run).traces).set_index(["measure", "other", "statistic"]).loc["attention", "gradient", "top1"]
+        few = compared(obtain(run).traces).set_index(["measure", "other", "statistic"])
+        few = few.loc["attention", "gradient", "top1"]
         away.append((few.value - row.value) / max(few.error, row.error * (row.texts / 28) ** 0.5, 1e-9))
     assert len(away) >= 50 and np.mean(np.abs(away) < 2.5) > 0.9

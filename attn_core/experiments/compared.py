@@ -90,12 +90,12 @@ def erasure(traces: Traces, kept: np.ndarray) -> np.ndarray:
 
 
 def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
-    """Every measure beside every other, and erased: measure, other, statistic, value, error over texts of several words.
+    """Every measure beside every other, and erased: measure, other, statistic, value, error.
 
     With another measure: top1, top3 (`agreement` of sizes), tau (Kendall's). Alone: argues_state and argues_deletion,
     how often the word of the largest size speaks against the decision; moved, by how much p moves when this word is
     deleted; comprehensiveness@share and sufficiency@share, what p of the decision loses without the states that speak
-    for it most, and with them alone (`erasure`). value: the mean; error: its standard error.
+    for it most, and with them alone (`erasure`). value: mean over texts of several words; error: its standard error.
     """
     traces = traces.take(np.flatnonzero(traces.lengths > 1))
     signed, offsets = importances(traces, seed), traces.offsets
