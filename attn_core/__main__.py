@@ -160,13 +160,34 @@ def archive_list(as_json: Json = False) -> None:
 
 @archive_app.command("verify")
 def archive_verify() -> None:
-    """Read every archived run and check all checksums and metrics against the traces."""
+    """Check every file against MANIFEST, and every archived run's metrics against its traces."""
     from attn_core import store
 
     folder = store.archive_folder()
-    for key in store.keys(folder):
-        store.verify(folder, key)
+    faults = store.faults(folder)
+    for key in store.keys(folder) if not faults else ():
+        try:
+            store.verify(folder, key)
+        except AttnError as error:
+            faults.append(str(error))
+    for line in faults:
+        print(line)
+    if faults:
+        raise typer.Exit(1)
     print(f"{len(store.keys(folder))} runs are whole")
+
+
+@archive_app.command("seal")
+def archive_seal() -> None:
+    """Write MANIFEST anew over what lies in data/archive and data/reported now; every change is printed."""
+    from attn_core import store
+
+    folder = store.archive_folder()
+    changes, refused = store.seal(folder)
+    for line in [*changes, *refused]:
+        print(line)
+    print(f"sealed {folder}: {len(changes)} files new, changed or gone; {len(refused)} runs refused")
+    raise typer.Exit(1 if refused else 0)
 
 
 @app.command()

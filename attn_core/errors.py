@@ -1,4 +1,4 @@
-"""The one error type that users meet."""
+"""The errors that users meet."""
 
 
 class AttnError(Exception):
@@ -7,3 +7,7 @@ class AttnError(Exception):
     def _render_traceback_(self) -> list[str]:
         """How IPython shows it: one line in a page instead of a traceback."""
         return [f"{type(self).__name__}: {self}"]
+
+
+class Damaged(AttnError):
+    """A stored file that is not what was stored: what hangs on it is a gap, and nothing of it enters a number."""

@@ -15,6 +15,7 @@ names. `predicted` and `bin` name the group of documents: a predicted class, a b
 """
 
 import hashlib
+import io
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -30,7 +31,7 @@ from attn_core import run as run_fields
 from attn_core import store
 from attn_core.corpora import catalogue
 from attn_core.corpora.files import cache_folder, replacing, say
-from attn_core.errors import AttnError
+from attn_core.errors import AttnError, Damaged
 from attn_core.experiments.echo import MEASURES, echo
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
 from attn_core.run import SEEDS, Run, from_dict
@@ -252,7 +253,7 @@ def data_kind(record: dict) -> str:
 @cache
 def printed_sizes() -> dict[str, dict[str, float]]:
     """corpus -> split -> documents of Jain & Wallace's Table 1, with the corrections of its slips."""
-    table = store.reported_folder() / "tolerances.csv"
+    table = io.BytesIO(store.read_reported("tolerances.csv"))
     rows = pd.read_csv(table, usecols=["corpus", "group", "measure", "reference"])
     rows = rows[rows["measure"].isin(("train_size", "test_size"))]
     last = rows.groupby(["corpus", "measure", "group"], sort=False)["reference"].last()  # corrections stand behind
@@ -350,19 +351,22 @@ def _plain(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_store(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The two tables of one store, from the cache where it holds those of this very listing, else made."""
-    listing = _listing(folder)
-    made_from = json.dumps([str(folder), listing, _names()]).encode() + Path(__file__).read_bytes()
+    """The two tables of one store, from the cache where it holds those of this very listing, else made.
+
+    A damaged run, or one that the archive's manifest does not name, is left out with one line."""
+    listing, seal = _listing(folder), sorted((store.manifest(folder) or {}).items())
+    made_from = json.dumps([str(folder), listing, seal, _names()]).encode() + Path(__file__).read_bytes()
     digest = hashlib.sha256(made_from).hexdigest()
     tables_in = cache_folder() / "index" / hashlib.sha256(str(folder).encode()).hexdigest()[:10]
     paths = [tables_in / f"{digest[:16]}-{name}.parquet" for name in ("runs", "numbers")]
     try:
-        return pd.read_parquet(paths[0]), pd.read_parquet(paths[1])
+        tables = pd.read_parquet(paths[0]), pd.read_parquet(paths[1])
+        for _ in _sound(folder, {key for key, _ in listing} - set(tables[0]["key"])):
+            pass  # those left out are named again
+        return tables
     except (OSError, ValueError):  # none yet, or damaged: made anew
         pass
-    sampled = folder.name != "runs"  # the cache's traces are whole test sets: too much to read for a table
-    whole = lambda key: sampled and (folder / key / "traces.parquet").is_file()
-    tables = tables_of(store.read(folder, key, whole=whole(key)) for key, _ in listing)
+    tables = tables_of(_sound(folder, [key for key, _ in listing]))
     try:
         for old in tables_in.glob("*.parquet"):
             old.unlink(missing_ok=True)
@@ -372,6 +376,16 @@ def _of_store(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     except OSError as error:
         say(f"the cache {cache_folder()} cannot be written ({error.strerror}); the table of numbers is not kept")
     return tables
+
+
+def _sound(folder: Path, keys: Iterable[str]) -> Iterable[store.Result]:
+    """The runs of a store that are whole; the others are named."""
+    sampled = folder.name != "runs"  # the cache's traces are whole test sets: too much to read for a table
+    for key in keys:
+        try:
+            yield store.read(folder, key, whole=sampled and (folder / key / "traces.parquet").is_file())
+        except Damaged as error:
+            say(f"{error}; left out of all numbers")
 
 
 def _listing(folder: Path) -> list[tuple[str, list]]:

@@ -251,4 +251,7 @@ def pack(
     if against is not None and corpus not in NOT_PASSED_ON:
         order = store.sample(against["doc_id"].to_numpy(), corpus)
         files["against.parquet"] = against.iloc[np.sort(order[:AGAINST_KEPT])]
-    store.write(store.archive_folder(), key, record, files)
+    folder = store.archive_folder()
+    if not store.keys(folder):  # the first run of an archive
+        store.seal(folder)
+    store.write(folder, key, record, files)

@@ -4,8 +4,10 @@ The archived one: SST, BiLSTM with additive attention, seed 10, rounded to int8.
 """
 
 import base64
+import io
 import json
 import re
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,15 +77,20 @@ def export(key: str) -> dict:
     flat = {f"{name}:{part}": array for name, pair in rounded.items() for part, array in zip("qs", pair, strict=True)}
     np.savez_compressed(folder / "model.npz", **flat)
     (folder / "model.json").write_text(json.dumps(told))
+    store.reseal(folder.parent, FOLDER, folder)
     return told
 
 
 def description(folder: Path) -> dict:
     """What the archived model is: its training, its words, test metrics before and after rounding."""
     try:
-        return json.loads((folder / "model.json").read_text())
+        return json.loads(sealed(folder, "model.json"))
     except (OSError, ValueError) as error:
         raise damaged(folder, error) from error
+
+
+def sealed(folder: Path, name: str) -> bytes:
+    return store.sealed(folder.parent, f"{folder.name}/{name}")
 
 
 def damaged(folder: Path, error: Exception) -> AttnError:
@@ -99,10 +106,10 @@ def load(folder: Path | None = None) -> tuple[object, dict]:
     folder = folder or store.archive_folder() / FOLDER
     told = description(folder)
     try:
-        with np.load(folder / "model.npz") as file:
+        with np.load(io.BytesIO(sealed(folder, "model.npz"))) as file:
             names = sorted({name.rsplit(":", 1)[0] for name in file.files})
             arrays = {name: dequantise(file[f"{name}:q"], file[f"{name}:s"]) for name in names}
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise damaged(folder, error) from error
     return from_arrays("lstm", "tanh", arrays), told
 
@@ -160,7 +167,7 @@ def write_reader(folder: Path) -> Path:
     text = lambda array: base64.b64encode(array.tobytes()).decode()
     split = {word: [part[ORTH] for part in parts] for word, parts in english().rules.items() if len(parts) > 1}
     split = {word: parts for word, parts in split.items() if re.fullmatch(r"\w+", word)}
-    with np.load(store.archive_folder() / FOLDER / "model.npz") as file:
+    with np.load(io.BytesIO(sealed(store.archive_folder() / FOLDER, "model.npz"))) as file:
         names = sorted({name.rsplit(":", 1)[0] for name in file.files})
         arrays = {name: [len(file[f"{name}:s"]), text(file[f"{name}:q"]), text(file[f"{name}:s"])] for name in names}
     model = {"words": description(store.archive_folder() / FOLDER)["words"], "split": split, "arrays": arrays}

@@ -5,6 +5,7 @@
                           summary.parquet     the same by class and bin (every seed)
                           against.parquet     attention and output beside another run's (seeds, uniform)
                           traces.parquet      traces of the corpus's fixed sample of test documents (not every seed)
+    data/archive/MANIFEST SHA-256 of every file of the archive and of data/reported: what does not match is refused
     <cache>/runs/<key>/   record.json and the traces of the whole test set
     <cache>/weights/      <key>.safetensors: both checkpoints of a training; never in the archive
 """
@@ -18,13 +19,14 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from attn_core.corpora.files import cache_folder
-from attn_core.errors import AttnError
+from attn_core.corpora.files import cache_folder, replacing, sha256
+from attn_core.errors import AttnError, Damaged
 from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Traces, round_mantissa
 
 MACHINE = platform.node().replace(".", "-")
@@ -119,14 +121,15 @@ def keys(folder: Path) -> list[str]:
 
 
 def read_record(folder: Path, key: str) -> dict:
-    """A run's record; AttnError where it is unreadable or belongs to another key."""
+    """A run's record; Damaged where it is unreadable, belongs to another key or is not the sealed one."""
     path = folder / key / "record.json"
     try:
-        record = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise AttnError(f"{path} is unreadable ({type(error).__name__}); delete the folder and run again") from error
-    if record.get("key") != key:
-        raise AttnError(f"{path} holds key {record.get('key')!r}, expected {key!r}; delete the folder and run again")
+        record = json.loads(sealed(folder, f"{key}/record.json"))
+        found = record["key"], record["run"] and record["files"].items()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise Damaged(f"{path} is unreadable ({type(error).__name__}); delete the folder and run again") from error
+    if found[0] != key:
+        raise Damaged(f"{path} holds key {found[0]!r}, expected {key!r}; delete the folder and run again")
     return record
 
 
@@ -142,7 +145,7 @@ def read(folder: Path, key: str, whole: bool = True) -> Result:
         path = folder / key / name
         digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
         if digest != expected:
-            raise AttnError(
+            raise Damaged(
                 f"{path} does not match its record (expected SHA-256 {expected[:12]}…, found {digest[:12]}…); "
                 "restore the folder (git checkout) or delete it and run again"
             )
@@ -167,11 +170,13 @@ def write(folder: Path, key: str, record: dict, files: dict) -> None:
         lines = (f"{json.dumps(name)}: {json.dumps(value, default=float)}" for name, value in entries)
         (stage / "record.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
         stage.chmod(0o755)
+        reseal(folder, key, stage)  # before the run appears: after a kill it is missing, and made again
         if (folder / key).exists():
             os.rename(folder / key, old)
         os.rename(stage, folder / key)
     except BaseException:
         put_back(old, folder / key)
+        reseal(folder, key, folder / key)
         raise
     finally:
         shutil.rmtree(stage, ignore_errors=True)
@@ -241,6 +246,96 @@ def alive(process: int) -> bool:
     except PermissionError:
         pass
     return True
+
+
+# ---- the seal --------------------------------------------------------------------------------------------------------
+
+MANIFEST = "MANIFEST"
+"""Name of an archive's list of checksums. As `sha256sum` writes it, so `sha256sum --check MANIFEST` reads it too."""
+
+
+def manifest(folder: Path) -> dict[str, str] | None:
+    """Path of every file that belongs to an archive -> its SHA-256; None where there is no manifest, as in a cache."""
+    try:
+        state = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+    return _manifest(folder / MANIFEST, state.st_ino, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=4)
+def _manifest(path: Path, *state: int) -> dict[str, str]:
+    lines = [line.partition("  ") for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
+    return {name: digest for digest, _, name in lines}
+
+
+def sealed(folder: Path, name: str) -> bytes:
+    """A file's bytes; Damaged where the folder has a manifest and they are not those that it names."""
+    data, known = (folder / name).read_bytes(), manifest(folder)
+    if known is not None and known.get(name) != hashlib.sha256(data).hexdigest():
+        raise Damaged(
+            f"{folder / name} is {'not the' if name in known else 'no'} file that {MANIFEST} names and is refused; "
+            "restore it (git checkout) or, if the change is yours, seal it: python -m attn_core archive seal"
+        )
+    return data
+
+
+def read_reported(name: str) -> bytes:
+    """A file of data/reported, checked against the manifest of the archive beside it."""
+    folder, archive = reported_folder(), archive_folder(required=False)
+    if archive is None or archive.resolve().parent != folder.resolve().parent:
+        archive = folder.parent / "archive"
+    return sealed(archive, f"../reported/{name}")
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Path -> SHA-256 of every file that lies in an archive, staging folders apart, and in data/reported beside it."""
+    own = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    own = {name: path for name, path in own.items() if name != MANIFEST and name[0] != "."}
+    beside = {f"../reported/{path.name}": path for path in (folder.parent / "reported").glob("*.csv*")}
+    return {name: sha256(path) for name, path in sorted((own | beside).items())}
+
+
+def faults(folder: Path) -> list[str]:
+    """One line for every file of an archive that is changed, missing or unknown to its manifest."""
+    known, found = manifest(folder), digests(folder)
+    if known is None:
+        return [f"{folder} has no {MANIFEST}; restore it (git checkout) or write it: python -m attn_core archive seal"]
+    missing = [f"{name} is missing" for name in known if name not in found]
+    other = [name for name, digest in known.items() if found.get(name, digest) != digest]
+    changed = [f"{name} is not the file that was sealed" for name in other]
+    return missing + changed + [f"{name} is no file of the archive" for name in found if name not in known]
+
+
+def seal(folder: Path) -> tuple[list[str], list[str]]:
+    """Write the manifest anew, over what lies in an archive now. Returns what that changes and what is not sealed, one
+    line each: runs whose files are not those that their records name."""
+    known, found, refused = manifest(folder) or {}, digests(folder), []
+    for key in keys(folder):
+        own = [name for name in os.listdir(folder / key) if f"{key}/{name}" in found]
+        here = {name: found[f"{key}/{name}"] for name in own if name != "record.json"}
+        try:
+            whole = json.loads((folder / key / "record.json").read_text())["files"] == here
+        except (ValueError, LookupError, TypeError):
+            whole = False
+        if not whole:
+            refused.append(f"{key} does not hold the files that its record names; it is not sealed")
+            found = {name: digest for name, digest in found.items() if not name.startswith(f"{key}/")}
+    write_manifest(folder, found)
+    new = [f"{name}: {'changed' if name in known else 'new'}" for name in found if found[name] != known.get(name)]
+    return new + [f"{name}: gone" for name in known if name not in found], refused
+
+
+def reseal(folder: Path, key: str, files: Path) -> None:
+    """Name a run's files, as they lie in `files`, in the manifest of a store that has one."""
+    if (known := manifest(folder)) is not None:
+        known = {name: digest for name, digest in known.items() if not name.startswith(f"{key}/")}
+        write_manifest(folder, known | {f"{key}/{path.name}": sha256(path) for path in sorted(files.glob("*"))})
+
+
+def write_manifest(folder: Path, files: dict[str, str]) -> None:
+    with replacing(folder / MANIFEST) as file:
+        file.write("".join(f"{digest}  {name}\n" for name, digest in sorted(files.items())).encode())
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,8 @@ from conftest import toy_traces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attn_core import packing, store
-from attn_core.errors import AttnError
+from attn_core import index, packing, reader, store
+from attn_core.errors import AttnError, Damaged
 from attn_core.run import SEEDS, Run, as_dict, from_dict
 from attn_core.traces import round_mantissa
 
@@ -183,6 +184,88 @@ def test_attention_and_p_by_hand():
     np.testing.assert_allclose(traces.p, 1 / (1 + np.exp(-1.0)), atol=1e-7)  # 0.75 * 2 - 0.25 * 2 = 1
 
 
+def forge(path):
+    path.write_text(path.read_text().replace('"accuracy": ', '"accuracy": 0.0'))
+
+
+def flip(path):
+    data = path.read_bytes()
+    path.write_bytes(data[:50] + bytes([data[50] ^ 1]) + data[51:])
+
+
+TAMPERING = {
+    "forged record": ("toy/record.json", forge, "toy/record.json is not the file that was sealed"),
+    "flipped byte": ("toy/traces.parquet", flip, "toy/traces.parquet is not the file that was sealed"),
+    "truncated": ("toy/documents.parquet", lambda path: os.truncate(path, 90), "toy/documents.parquet is not the file"),
+    "missing file": ("toy/documents.parquet", os.remove, "toy/documents.parquet is missing"),
+    "missing run": ("toy", shutil.rmtree, "toy/record.json is missing"),
+    "extra file": ("toy/notes.txt", lambda path: path.write_text("mine"), "toy/notes.txt is no file of the archive"),
+    "extra run": ("toy", lambda path: shutil.copytree(path, path.with_name("twin")), "twin/record.json is no file"),
+    "reported table": ("../reported/a.csv", lambda path: path.write_text("x\n"), "../reported/a.csv is not the file"),
+    "no manifest": ("MANIFEST", os.remove, "has no MANIFEST"),
+}
+
+
+@pytest.mark.parametrize("kind", TAMPERING)
+def test_what_is_not_as_sealed_is_named(tmp_path, kind):
+    folder, (name, tamper, told) = tmp_path / "archive", TAMPERING[kind]
+    (tmp_path / "reported").mkdir()
+    (tmp_path / "reported" / "a.csv").write_text("x\n1\n")
+    stored(folder)
+    changes, refused = store.seal(folder)
+    assert len(changes) == 4 and not refused and store.faults(folder) == []
+    assert store.seal(folder) == ([], [])
+    tamper(folder / name)
+    assert any(told in line for line in store.faults(folder)), store.faults(folder)
+
+
+@pytest.mark.parametrize("kind", ["forged record", "flipped byte", "truncated", "extra run"])
+def test_what_is_not_as_sealed_enters_no_number(tmp_path, monkeypatch, capsys, kind):
+    """Of two runs the damaged one is left out and named, each time the tables are asked for."""
+    folder, (name, tamper, _) = tmp_path / "archive", TAMPERING[kind]
+    monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "cache"))
+    real = [key for key in store.keys(REAL) if (REAL / key / "documents.parquet").is_file()][:2]
+    for key in real:
+        shutil.copytree(REAL / key, folder / key)
+    store.seal(folder)
+    tamper(folder / name.replace("toy", real[0]))
+    for _ in range(2):
+        index._joined.cache_clear()
+        kept = real if kind == "extra run" else real[1:]
+        assert sorted(index.runs()["key"]) == kept
+        assert ("twin" if kind == "extra run" else real[0]) in capsys.readouterr().err
+    with pytest.raises(Damaged):
+        store.read(folder, "twin" if kind == "extra run" else real[0])
+
+
+def test_a_run_is_sealed_as_it_is_stored_and_a_forged_one_never(tmp_path):
+    store.seal(tmp_path)
+    stored(tmp_path)
+    stored(tmp_path, toy_traces(seed=1))
+    assert store.faults(tmp_path) == []
+    forge(tmp_path / "toy" / "record.json")
+    flip(tmp_path / "toy" / "traces.parquet")
+    _, refused = store.seal(tmp_path)
+    assert refused == ["toy does not hold the files that its record names; it is not sealed"]
+    with pytest.raises(Damaged, match=r"record\.json is no file that MANIFEST names"):
+        store.read(tmp_path, "toy")
+
+
+def test_the_sentence_reader_with_another_sign_is_refused(tmp_path, monkeypatch):
+    folder = tmp_path / "archive"
+    shutil.copytree(REAL / reader.FOLDER, folder / reader.FOLDER)
+    monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
+    store.seal(folder)
+    path = folder / reader.FOLDER / "model.npz"
+    with np.load(path) as file:
+        arrays = {name: -array if name.startswith("decoder") else array for name, array in file.items()}
+    reader.load()
+    np.savez_compressed(path, **arrays)
+    with pytest.raises(Damaged, match="model.npz is not the file that MANIFEST names"):
+        reader.load()
+
+
 REAL = store.archive_folder(required=False)
 
 SHARES = {"Jain & Wallace": 16, "Serrano & Smith": 7, "Wiegreffe & Pinter": 4, "weights": 3, "one cause": 12,
@@ -207,6 +290,7 @@ def share_of(key: str) -> str:
 
 @pytest.mark.skipif(not REAL or not store.keys(REAL), reason="no archive")
 def test_the_archive_is_whole_and_small():
+    assert store.faults(REAL) == []
     for key in store.keys(REAL):
         store.verify(REAL, key)
     sizes = dict.fromkeys(SHARES, 0)

@@ -14,6 +14,8 @@ import yaml
 from miniature import FRONT, WAITING, WIDE
 
 from attn_book import build
+from attn_core import store
+from attn_core.corpora.files import sha256
 from attn_core.errors import AttnError
 
 ROOT = Path(__file__).parents[1]
@@ -74,7 +76,7 @@ def test_html_holds_numbers_figures_and_folds(miniature):
 def test_status_page_names_pages_and_runs(miniature, tmp_path):
     text = (miniature / "book" / "status.md").read_text()
     assert re.search(r"\{doc\}`wide` \| `wide=40` \| \d+\.\d \|  \| \w+ \| [-\d]+ \d\d:\d\d \| CPU, ", text)
-    record = {"run": {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "seed": 10}}
+    record = {"key": "k", "files": {}, "run": {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "seed": 10}}
     record |= {"seconds": {"train": 60.0, "trace": 1.4}}
     for folder in ("notebooks", "book", "data/archive/k"):
         (tmp_path / folder).mkdir(parents=True)
@@ -112,6 +114,19 @@ def test_a_shortened_page_is_tried_again(tmp_path, capsys):
         assert build.build(root, html=False) == 0
         out = capsys.readouterr().out
         assert "1 pages, 1 to run" in out and "  gap    waiting: run x is absent\n" in out
+
+
+def test_a_damaged_run_is_a_gap_on_its_page_and_an_error_at_the_end(tmp_path, capsys):
+    code = "from attn_core.errors import Damaged\nraise Damaged('k/record.json is refused')"
+    root = small_book(tmp_path, waiting=code)
+    (root / "data" / "archive" / "k").mkdir(parents=True)
+    store.seal(root / "data" / "archive")
+    (root / "data" / "archive" / "k" / "record.json").write_text("{}")
+    assert build.build(root, html=False) == 1
+    out = capsys.readouterr().out
+    assert "  gap    waiting: k/record.json is refused\n" in out
+    assert "  error  k/record.json is no file of the arch" in out
+    assert f"`{sha256(root / 'data' / 'archive' / 'MANIFEST')}`" in (root / "book" / "status.md").read_text()
 
 
 @pytest.mark.slow

@@ -292,11 +292,12 @@ ENTRY = """@article{one, author = {Serrano, Sofia and Smith, Noah A.}, title = {
 def test_an_executed_page_reads_without_sphinx(tmp_path):
     (tmp_path / "book").mkdir()
     (tmp_path / "book" / "references.bib").write_text(ENTRY)
-    told = "{glue:text}`share:.0%` of {glue:text}`who`, {glue:text}`none`; {doc}`4.1 </a/b>`, {cite:t}`one`, {cite:p}`many`"
+    told = "{glue:text}`share:.0%` of {glue:text}`who`, {glue:text}`none`; {doc}`4.1 </a/b>`, "
+    told += "{cite:t}`one`, {cite:p}`many`"
     source = write_page(tmp_path, "tiny", "n = 3", "from attn_book.page import glue\nglue(share=0.5, who='-3 words')")
     source.write_text(source.read_text() + f"\n{told}\n")
-    text = lambda **more: "\n".join(
-        cell.source for cell in nbformat.read(build.execute("tiny", {}, tmp_path / "x.ipynb", tmp_path, **more), 4).cells)
+    run = lambda **more: nbformat.read(build.execute("tiny", {}, tmp_path / "x.ipynb", tmp_path, **more), 4)
+    text = lambda **more: "\n".join(cell.source for cell in run(**more).cells)
     assert "50% of −3 words, {glue:text}`none`; 4.1, Serrano & Smith (2019), (van der Berg et al., 2020)" in text()
     assert told in text(stamp="of the book"), "for which Sphinx does the same"
 

@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -34,7 +35,8 @@ import yaml
 import attn_core
 from attn_book.page import FIND, GUARD, check, declared, minus, nearest
 from attn_core import reader, store
-from attn_core.errors import AttnError
+from attn_core.corpora.files import sha256
+from attn_core.errors import AttnError, Damaged
 from attn_core.obtain import AbsentRun
 
 CELL_SECONDS = 900
@@ -64,6 +66,7 @@ long, from which commit (`+`: with uncommitted changes), and where; cut short: f
 {pages}
 
 Trained models: {runs}; `python -m attn_core archive list` names every one.
+SHA-256 of `data/archive/MANIFEST`: `{seal}`.
 """
 
 GAP = """<div class="admonition attn-gap"><p class="admonition-title">Not in the archive</p><p>{}</p></div>"""
@@ -187,7 +190,7 @@ def execute(
             done = done if stamp else readable(done, here / "book" / "references.bib")
         except papermill.PapermillExecutionError as error:
             stopped, message = nbformat.read(result, as_version=4), (error.evalue.splitlines() or [""])[0]
-            if not (stamp and error.ename == AbsentRun.__name__):
+            if not (stamp and error.ename in (AbsentRun.__name__, Damaged.__name__)):
                 message = f"page {name} stopped in cell {error.exec_count}: {error.ename}: {message}"
                 if len(error.traceback) != 1:  # AttnErrors render as one line: a refused input, nothing to look into
                     kept = _write(stopped, here / "_build" / "failed" / f"{name}.ipynb")
@@ -246,7 +249,7 @@ def tidy(notebook):
 
 
 def readable(notebook, references: Path):
-    """An executed notebook whose text reads without Sphinx: its numbers, names of sources and of other places put in."""
+    """An executed notebook whose text reads without Sphinx: numbers, names of sources and of other places put in."""
     from pybtex.database import parse_file
 
     records = [(output.metadata["scrapbook"]["name"], text) for cell in notebook.cells
@@ -296,9 +299,12 @@ def shortened(source, stopped, reason: str):
 def build(root: str | Path | None = None, html: bool = True) -> int:
     """Build the book; returns the exit status: 1 for failing pages, what `review` finds, and warnings of Sphinx.
 
+    Damaged files of the archive are named at the end; what hangs on them is a gap in the book.
+
     root: folder with notebooks/, book/, _config.yml and data/. html: False stops after the pages.
     """
     root, start = repository(root), time.perf_counter()
+    faults = store.faults(root / "data" / "archive") if store.keys(root / "data" / "archive") else []
     problems = execute_pages(root)
     write_status(root)
     problems += review(root)
@@ -307,12 +313,12 @@ def build(root: str | Path | None = None, html: bool = True) -> int:
         archive = store.archive_folder(required=False)
         if not problems and archive and (archive / reader.FOLDER).is_dir():
             reader.write_reader(root / "_build" / "html" / "_static")
-    print(f"{'FAILED' if problems else 'done'} after {time.perf_counter() - start:.0f} s")
-    for problem in problems:
+    print(f"{'FAILED' if problems or faults else 'done'} after {time.perf_counter() - start:.0f} s")
+    for problem in [*problems, *faults]:
         print(f"  error  {problem}")
     if html and not problems:
         print(f"  open   {root / '_build' / 'html' / 'index.html'}")
-    return 1 if problems else 0
+    return 1 if problems or faults else 0
 
 
 def execute_pages(root: Path) -> list[str]:
@@ -421,9 +427,13 @@ def write_status(root: Path) -> None:
             cut = "cut short" if "shortened" in run else ""
             lines.append((f"{{doc}}`{name}`", parameters, f"{run.seconds:.1f}", cut, run.commit, when, run.device))
     table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in root.glob("data/archive/*/record.json")]
+    archive, records = root / "data" / "archive", []
+    for key in store.keys(archive):
+        with suppress(Damaged):
+            records.append(store.read_record(archive, key))
     hours = sum(sum(record["seconds"].values()) for record in records) / 3600
-    text = STATUS.format(pages=table, runs=f"{len(records):,} runs, {hours:,.1f} hours")
+    seal = sha256(archive / store.MANIFEST) if store.manifest(archive) is not None else "none"
+    text = STATUS.format(pages=table, runs=f"{len(records):,} runs, {hours:,.1f} hours", seal=seal)
     (root / "book" / "status.md").write_text(text, encoding="utf-8")
 
 

@@ -1,12 +1,13 @@
 """The papers' numbers, from data/reported; data sets under this book's names."""
 
+import io
 from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
 from attn_core.errors import AttnError
-from attn_core.store import reported_folder
+from attn_core.store import read_reported, reported_folder
 
 FINAL_RUN, APRIL_RUN = "2019-05-15", "2019-04-04"
 """Snapshots of Jain & Wallace's own results: their last run, and the run behind the paper's Table 2."""
@@ -29,7 +30,8 @@ def _read(name: str) -> pd.DataFrame:
     paths = tables()
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
-    table = pd.read_csv(paths[name], dtype={"class": "string"})
+    packed = "gzip" if paths[name].suffix == ".gz" else None
+    table = pd.read_csv(io.BytesIO(read_reported(paths[name].name)), dtype={"class": "string"}, compression=packed)
     if name == "tolerances":  # what names our number is text, empty where nothing is asked
         table = table.fillna(dict.fromkeys(OURS, "")).astype(dict.fromkeys(OURS, str))
     if "dataset" in table:
