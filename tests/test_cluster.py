@@ -121,7 +121,7 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tm
     for run in runs:
         store.verify(tmp_path / "archive", run.key)
         assert obtain(run).record["n_test"] == 40
-    assert set(os.listdir(tmp_path / "archive")) == {run.key for run in runs}
+    assert set(os.listdir(tmp_path / "archive")) == {store.MANIFEST, *(run.key for run in runs)}
     # Nothing is left to do: no worker is needed, and a demand that none can meet is no obstacle.
     assert sweep_cluster(runs, cluster.address, True, {"NONE": 1.0}, no_workers_timeout=0, progress=False) == {}
 

@@ -265,6 +265,7 @@ def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, mo
     """Archived by one process, met by another that knows neither its encoder nor its corpus."""
     folder = tmp_path / "archive"
     shutil.copytree(store.archive_folder() / Run("sst").key, folder / Run("sst").key)
+    store.seal(folder)
     monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
     foreign = [ran("corpus")["report"], ran("encoder")["gated"]]
     for result in foreign:

@@ -59,7 +59,7 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     assert sweep.with_bases([base, again], pack=True) == {base: True, again: False}
     assert sweep.sweep([base, again], pack=True, progress=False) == {} and sweep.has_weights(base)
     assert (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns == packed
-    assert set(os.listdir(tmp_path / "archive")) == {base.key, again.key}
+    assert set(os.listdir(tmp_path / "archive")) == {store.MANIFEST, base.key, again.key}
 
 
 def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):

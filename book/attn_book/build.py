@@ -66,7 +66,7 @@ long, from which commit (`+`: with uncommitted changes), and where; cut short: f
 {pages}
 
 Trained models: {runs}; `python -m attn_core archive list` names every one.
-SHA-256 of `data/archive/MANIFEST`: `{seal}`.
+SHA-256 of `data/archive/MANIFEST`, in two halves: {seal}.
 """
 
 GAP = """<div class="admonition attn-gap"><p class="admonition-title">Not in the archive</p><p>{}</p></div>"""
@@ -433,6 +433,7 @@ def write_status(root: Path) -> None:
             records.append(store.read_record(archive, key))
     hours = sum(sum(record["seconds"].values()) for record in records) / 3600
     seal = sha256(archive / store.MANIFEST) if store.manifest(archive) is not None else "none"
+    seal = " ".join(f"`{half}`" for half in (seal[:32], seal[32:]) if half)  # a phone has no room for 64 digits
     text = STATUS.format(pages=table, runs=f"{len(records):,} runs, {hours:,.1f} hours", seal=seal)
     (root / "book" / "status.md").write_text(text, encoding="utf-8")
 
