@@ -25,7 +25,7 @@ pdf: book
 	$(BIN)/python -m attn_core pdf
 
 test: install
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: install
 	$(BIN)/python -m benchmarks

@@ -66,15 +66,15 @@ def run(
     from attn_core import store
     from attn_core.index import echoes
     from attn_core.obtain import obtain, warn_if_data_differ
-    from attn_core.run import from_dict, set_fields
+    from attn_core.run import COUNTED, LEARNED, from_dict, set_fields
 
     named = {"corpus": corpus, "encoder": encoder, "attention": attention, "seed": seed, "vectors": vectors}
     named |= {"selection": selection, "epochs": epochs, "fraction": fraction}
     named |= set_fields(other)
     wanted = from_dict(named)
-    if not (named["vectors"] or fresh) and wanted.vectors == "indomain-300":
+    if not (named["vectors"] or fresh) and wanted.vectors == LEARNED:
         if not any(store.has(folder, wanted.key) for folder in store.stores()):
-            wanted = replace(wanted, vectors="ppmi-300")
+            wanted = replace(wanted, vectors=COUNTED)
     result = obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json, traces=False)
     warn_if_data_differ(result)
     record = {**result.record, "source": result.source}
@@ -82,6 +82,7 @@ def run(
         print(json.dumps(record, indent=1))
         return
     print(f"run        {result.key}  ({result.source})")
+    print(f"vectors    {record['run']['vectors']}")
     print(f"documents  train {record['n_train']}, dev {record['n_dev']}, test {record['n_test']}")
     for name in [name for name in ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc") if name in record]:
         print(f"{name:10} {record[name]:.4f}")

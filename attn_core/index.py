@@ -41,9 +41,6 @@ WHOLE = 0.95
 
 FIELDS = tuple(field.name for field in fields(Run))
 
-FREE = ("corpus", "encoder", "attention", "seed")
-"""Fields that `numbers` leaves free; all others are at their defaults unless they are named."""
-
 ALONG = {"guide": ("base", "attention"), "divergence": ("base", "epochs"), "words": ("attention",)}
 """Fields that a guided network or an adversary has besides the one that is named."""
 

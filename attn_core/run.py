@@ -239,13 +239,17 @@ NAMED = ("corpus", "encoder", "attention", "seed", "vectors", "selection", "epoc
 """Fields with an option of their own; all others go by --set."""
 
 
+LEARNED, COUNTED = "indomain-300", "ppmi-300"
+"""Recipes of word vectors: of the archive's first models, a quarter of an hour; by counting, a minute."""
+
+
 def command(run: Run) -> str:
     """The command line that makes a run. Those with a base have none: the book's sweep of their kind is named."""
     if run.family in ("guided", "adversary"):
         grid = "guides" if run.family == "guided" else "adversaries"
         return f"python -m attn_core sweep data/sweeps/wiegreffe-{grid}.yml"
     given = {name: getattr(run, name) for name in NAMED[:4]} | changed(run)
-    if run.vectors == catalogue.corpus(run.corpus).vectors != "indomain-300":  # in whose place the command counts
+    if run.vectors == catalogue.corpus(run.corpus).vectors != LEARNED:  # in whose place the command counts
         del given["vectors"]
     given |= {f"options.{name}": value for name, value in given.pop("options", ())}
     words = []

@@ -10,6 +10,7 @@
     <cache>/weights/      <key>.safetensors: both checkpoints of a training; never in the archive
 """
 
+import fcntl
 import hashlib
 import json
 import os
@@ -328,9 +329,15 @@ def seal(folder: Path) -> tuple[list[str], list[str]]:
 
 def reseal(folder: Path, key: str, files: Path) -> None:
     """Name a run's files, as they lie in `files`, in the manifest of a store that has one."""
-    if (known := manifest(folder)) is not None:
-        known = {name: digest for name, digest in known.items() if not name.startswith(f"{key}/")}
+    if manifest(folder) is None:
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)  # two processes that pack would each write without the other's run
+        known = {name: digest for name, digest in manifest(folder).items() if not name.startswith(f"{key}/")}
         write_manifest(folder, known | {f"{key}/{path.name}": sha256(path) for path in sorted(files.glob("*"))})
+    finally:
+        os.close(handle)
 
 
 def write_manifest(folder: Path, files: dict[str, str]) -> None:

@@ -194,6 +194,14 @@ def has_one_logit(traces: Traces) -> bool:
     return traces.readout is None and traces.classes <= 2
 
 
+def attending_only(traces: "Traces", kept: np.ndarray) -> np.ndarray:
+    """Attention (T,) on the items `kept` (T,) alone, scaled up to one; 0 throughout where these have no weight, which
+    leaves the zero vector, hence the bias."""
+    weight = traces.attention * kept
+    left = totals(weight, traces.offsets)
+    return weight / np.repeat(np.where(left > 0, left, 1.0), traces.lengths)
+
+
 def one_logit(traces: Traces) -> tuple[np.ndarray, float]:
     """Contributions (T,) and bias of the one logit whose sigmoid is the probability of class 1, float64.
 

@@ -12,6 +12,7 @@ import pytest
 from conftest import toy_traces
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_runs import called
 
 from attn_core import index, packing, reader, store
 from attn_core.errors import AttnError, Damaged
@@ -250,6 +251,18 @@ def test_a_run_is_sealed_as_it_is_stored_and_a_forged_one_never(tmp_path):
     assert refused == ["toy does not hold the files that its record names; it is not sealed"]
     with pytest.raises(Damaged, match=r"record\.json is no file that MANIFEST names"):
         store.read(tmp_path, "toy")
+
+
+def test_the_command_names_what_was_changed_and_sealed_metrics_that_traces_deny(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path))
+    stored(tmp_path)
+    store.seal(tmp_path)
+    path = tmp_path / "toy" / "record.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "accuracy": 0.123}))
+    for told in ("toy/record.json is not the file that was sealed", "the record says accuracy 0.1230"):
+        status, out, _ = called(monkeypatch, capsys, "archive", "verify")
+        assert status == 1 and told in out
+        store.seal(tmp_path)
 
 
 def test_the_sentence_reader_with_another_sign_is_refused(tmp_path, monkeypatch):

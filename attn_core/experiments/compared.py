@@ -10,7 +10,7 @@ import pandas as pd
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.traces import Traces, one_logit, sigmoid, totals
+from attn_core.traces import Traces, attending_only, one_logit, sigmoid, totals
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 """Shares of a text's words that are erased, or kept alone."""
@@ -83,9 +83,8 @@ def chosen(values: np.ndarray, offsets: np.ndarray, share: float, draws: np.ndar
 
 def erasure(traces: Traces, kept: np.ndarray) -> np.ndarray:
     """What p of the decision loses (D,) when only the states `kept` (T,) are attended to, their weights scaled up."""
-    weight, (c, bias) = traces.attention * kept, one_logit(traces)
-    left = totals(weight, traces.offsets)  # 0 where no weight is left: the zero vector, hence the bias
-    p = sigmoid(bias + totals(weight * c, traces.offsets) / np.where(left > 0, left, 1.0))
+    c, bias = one_logit(traces)
+    p = sigmoid(bias + totals(attending_only(traces, kept) * c, traces.offsets))
     return np.where(traces.predicted == 1, traces.p - p, p - traces.p)
 
 

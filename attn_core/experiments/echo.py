@@ -16,7 +16,16 @@ import pandas as pd
 from scipy.special import ndtr
 
 from attn_core.experiments.tables import table
-from attn_core.traces import NUMBERS, Traces, has_one_logit, one_logit, probabilities, sigmoid, totals
+from attn_core.traces import (
+    NUMBERS,
+    Traces,
+    attending_only,
+    has_one_logit,
+    one_logit,
+    probabilities,
+    sigmoid,
+    totals,
+)
 
 MEASURES = ("echo", "locked", "flat_flips", "permutation_expected", "alone_near", "top_erased")
 
@@ -77,12 +86,10 @@ def apart(logits: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 def top_erased(traces: Traces) -> np.ndarray:
     """Output change without the state of the largest weight (the first of equals), (D,); see `echo`."""
-    weight = traces.attention.copy()
-    tops = np.array([i + weight[i:j].argmax() for i, j in zip(traces.offsets, traces.offsets[1:], strict=False)])
-    weight[tops] = 0.0
-    left = totals(weight, traces.offsets)
-    rest = weight / np.repeat(np.where(left > 0, left, 1.0), traces.lengths)
-    return np.where(left > 0, apart(traces.logits_under(rest), traces.logits), np.nan)
+    weight, kept = traces.attention, np.ones(len(traces.attention), bool)
+    kept[[i + weight[i:j].argmax() for i, j in zip(traces.offsets, traces.offsets[1:], strict=False)]] = False
+    rest = attending_only(traces, kept)
+    return np.where(totals(rest, traces.offsets) > 0, apart(traces.logits_under(rest), traces.logits), np.nan)
 
 
 def decisions(logits: np.ndarray) -> np.ndarray:

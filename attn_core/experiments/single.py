@@ -11,7 +11,7 @@ from attn_core.experiments.removal import as_classes, blocks_of, labels
 from attn_core.experiments.tables import table
 from attn_core.experiments.yardsticks import shuffles
 from attn_core.measures import jsd
-from attn_core.traces import Traces, probabilities, totals
+from attn_core.traces import Traces, attending_only, probabilities
 
 CHOICES = ("attention", "gradient", "product")
 """Whose top item is erased: the largest attention, gradient, or gradient times attention."""
@@ -43,16 +43,11 @@ def other_item(top: np.ndarray, n: np.ndarray, uniform: np.ndarray, rule: str) -
 
 
 def logits_without(traces: Traces, position: np.ndarray) -> np.ndarray:
-    """Logits (D, K) when the item at `position` (D,) of each document is erased and the others are renormalised.
-
-    Where no weight is left: the zero vector, hence the bias.
-    """
+    """Logits (D, K) when the item at `position` (D,) of each document is erased, see `attending_only`."""
     as_classes(traces)
-    weight = traces.attention.copy()
-    weight[traces.offsets[:-1] + position] = 0.0
-    left = totals(weight, traces.offsets)
-    weight /= np.repeat(np.where(left > 0, left, 1.0), traces.lengths)
-    return traces.logits_under(weight)
+    kept = np.ones(len(traces.attention), bool)
+    kept[traces.offsets[:-1] + position] = False
+    return traces.logits_under(attending_only(traces, kept))
 
 
 def distributions(logits: np.ndarray) -> np.ndarray:
