@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install notebooks book pdf test bench clean
+.PHONY: install notebooks lab book pdf test bench clean
 
 install: $(STAMP)
 
@@ -17,6 +17,10 @@ $(STAMP): requirements.lock pyproject.toml
 
 notebooks: install
 	$(BIN)/python -m attn_core notebooks
+
+lab: notebooks
+	@$(BIN)/python -c 'import jupyterlab' 2> /dev/null || { echo "JupyterLab is not installed; type: $(BIN)/python -m pip install jupyterlab"; exit 1; }
+	$(BIN)/python -m jupyterlab notebooks
 
 book: install
 	$(BIN)/python -m attn_core book

@@ -236,20 +236,8 @@ def scorecard(as_json: Json = False) -> None:
     if as_json:
         print(rows.to_json(orient="records", indent=1, force_ascii=False))
         return
-    columns = [
-        "item",
-        "corpus",
-        "group",
-        "encoder",
-        "attention",
-        "measure",
-        "statistic",
-        "reported",
-        "ours",
-        "low",
-        "high",
-    ]
-    columns += ["n_seeds", "data", "verdict"]
+    columns = ["item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
+    columns += ["reported", "ours", "low", "high", "n_seeds", "data", "verdict"]
     print(rows[columns].to_string(index=False, float_format="{:.3f}".format, na_rep="–"))
 
 
@@ -294,13 +282,20 @@ def execute(
         list[str] | None, typer.Option("-p", "--parameter", help="NAME=VALUE; the form -p NAME VALUE works too.")
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Where the executed notebook goes.")] = None,
+    compare: Annotated[str, typer.Option(help="NAME=a,b: two runs side by side, as HTML.")] = "",
+    html: Annotated[bool, typer.Option("--html", help="Make a page like the book's of it, too.")] = False,
+    show: Annotated[bool, typer.Option("--open", help="And open it in a browser.")] = False,
 ) -> None:
     """Re-run one page of the book with other parameters."""
-    from attn_book.build import execute as execute_page
+    import webbrowser
+
+    from attn_book.rerun import rerun
 
     pairs = dict(item.split("=", 1) for item in parameter or [])
-    path = execute_page(page, pairs, output)
+    path = rerun(page, pairs, output, compare, html or show)
     print(f"executed {page} -> {path}")
+    if show:
+        webbrowser.open(path.resolve().as_uri())
 
 
 @app.command()

@@ -289,27 +289,51 @@ ENTRY = """@article{one, author = {Serrano, Sofia and Smith, Noah A.}, title = {
 """
 
 
+EXERCISE = """```{exercise} Add
+:label: ex-add
+
+What is 1 + 1?
+```
+
+```{solution-start} ex-add
+:class: dropdown
+```
+
+Two.
+
+```{solution-end}
+```
+
+:::{div} attn-take
+Take it.
+:::"""
+
+
 def test_an_executed_page_reads_without_sphinx(tmp_path):
     (tmp_path / "book").mkdir()
     (tmp_path / "book" / "references.bib").write_text(ENTRY)
-    told = "{glue:text}`share:.0%` of {glue:text}`who`, {glue:text}`none`; {doc}`4.1 </a/b>`, "
+    built = tmp_path / "_build" / "html" / "a" / "b.html"
+    built.parent.mkdir(parents=True)
+    built.write_text("")
+    told = "(here)=\n{glue:text}`share:.0%` of {glue:text}`who`, {glue:text}`none`; {doc}`4.1 </a/b>`, {ref}`x <y>`, "
     told += "{cite:t}`one`, {cite:p}`many`"
     source = write_page(tmp_path, "tiny", "n = 3", "from attn_book.page import glue\nglue(share=0.5, who='-3 words')")
-    source.write_text(source.read_text() + f"\n{told}\n")
-    run = lambda **more: nbformat.read(build.execute("tiny", {}, tmp_path / "x.ipynb", tmp_path, **more), 4)
-    text = lambda **more: "\n".join(cell.source for cell in run(**more).cells)
-    assert "50% of −3 words, {glue:text}`none`; 4.1, Serrano & Smith (2019), (van der Berg et al., 2020)" in text()
-    assert told in text(stamp="of the book"), "for which Sphinx does the same"
+    source.write_text(source.read_text() + f"\n{told}\n\n{EXERCISE}\n")
+    run = lambda **more: nbformat.read(build.execute("tiny", {"n": 4}, tmp_path / "x.ipynb", tmp_path, **more), 4).cells
+    cells = run()
+    first, last = cells[0], cells[-1]
+    read = "50% of −3 words, `none`; [4.1](_build/html/a/b.html), x, Serrano & Smith (2019), (van der Berg et al., 2020)"
+    assert read in last.source and "(here)=" not in last.source
+    assert "**Exercise: Add**\n\nWhat" in last.source and "**Solution**" in last.source and "{" not in last.source
+    assert EXERCISE in last.metadata["myst"] and read in last.metadata["myst"], "for `--html`"
+    assert first.source.startswith("# A page\n\n<div") and "<code>n = 4</code>, in the book <code>3</code>" in first.source
+    assert told in run(stamp="of the book")[-1].source, "for which Sphinx does the same"
 
 
-def test_no_executed_page_of_the_book_keeps_a_raw_role():
-    pages = {name: path for name, path in golden.executed().items() if name in build.pages(golden.ROOT)}
-    if not pages:
-        pytest.skip("no executed page; `make book` leaves them in book/")
-    for name, path in pages.items():
-        page = build.readable(nbformat.read(path, 4), golden.ROOT / "book" / "references.bib")
-        text = "".join(cell.source for cell in page.cells if cell.cell_type == "markdown")
-        assert not re.findall(r"\{[a-z:]+\}`", text), name
+def test_no_notebook_of_the_book_keeps_a_raw_role(tmp_path):
+    for path in build.convert_all(tmp_path, golden.ROOT):
+        text = "".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown")
+        assert not re.findall(r"\{[a-z:]+\}`|^[:`]{3,}\{.*", text, re.M), path.name
 
 
 def test_execute_refuses_before_anything_runs(tmp_path):

@@ -12,7 +12,6 @@ A page is a MyST Markdown notebook, named by its path without suffix (`jain/04-1
 An executed page carries a hash of all that its outputs depend on, its stamp; it runs again when that changes.
 """
 
-import ast
 import hashlib
 import html
 import json
@@ -34,6 +33,7 @@ import yaml
 
 import attn_core
 from attn_book.page import FIND, GUARD, check, declared, minus, nearest
+from attn_book.plain import mark, named, readable, values_of
 from attn_core import reader, store
 from attn_core.corpora.files import sha256
 from attn_core.errors import AttnError, Damaged
@@ -50,9 +50,6 @@ RECORD = "Replication record"
 
 LABEL = re.compile(r"\([\w-]+\)=\s*")
 """A line of MyST that names the place below it."""
-
-ROLE = re.compile(r"\{(glue:text|doc|ref|cite:[tp])\}`([^`]*)`")
-"""A role of MyST and what it holds."""
 
 NOT_TEXT = re.compile(r"(<(style|script|code|pre)\b.*?</\2>|<[^>]*>)|[^<]+", re.DOTALL)
 """Group 1 of a piece of HTML: what is no text to read. Else the piece is text."""
@@ -146,8 +143,12 @@ def convert(page: str | Path, root: str | Path | None = None):
 
 def convert_all(folder: str | Path | None = None, root: str | Path | None = None) -> list[Path]:
     """Write every page as .ipynb, beside its source or under `folder`; returns the files written."""
-    base = Path(folder) if folder else repository(root) / "notebooks"
-    return [_write(convert(name, root), base / f"{name}.ipynb") for name in pages(root)]
+    here = repository(root)
+    base = Path(folder) if folder else here / "notebooks"
+    written = [_write(convert(name, root), base / f"{name}.ipynb") for name in pages(root)]
+    for name, path in zip(pages(root), written, strict=True):  # all are there by now, for links
+        _write(readable(_read(path), here, path, base, values_of(_read(executed(here, name)))), path)
+    return written
 
 
 # ---- running ---------------------------------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ def execute(
     """Run a page with other parameters; returns the executed notebook.
 
     parameters: name -> value, or -> text as typed on a command line.
-    output: default `_build/executed/<page>.ipynb`; a failing page is kept up to its error in `_build/failed/`.
+    output: default `_build/executed/<page>--<parameters>.ipynb`; a failing page is kept up to its error in `_build/failed/`.
     stamp: of the book's build; with it, a page that stops for want of a run is written `shortened`.
     AttnError, one line, for a refused parameter and for a failing cell.
     """
@@ -174,7 +175,7 @@ def execute(
     name, here, notebook = locate(page, root)[0], repository(root), convert(page, root)
     defaults, takes, _ = declaration(notebook, name)
     values = check(defaults, parameters or {}, name, takes)
-    target = Path(output) if output else here / "_build" / "executed" / f"{name}.ipynb"
+    target = Path(output) if output else here / "_build" / "executed" / f"{name}{named(values)}.ipynb"
     run = {"page": name, "parameters": defaults | values, **_where(here), **({"stamp": stamp} if stamp else {})}
     with tempfile.TemporaryDirectory(prefix="attn-") as scratch, patch.dict(os.environ, kernel_environment(scratch)):
         source, result = _write(notebook, Path(scratch) / "page.ipynb"), Path(scratch) / "result.ipynb"
@@ -187,7 +188,7 @@ def execute(
                 config=Config({"KernelManager": sockets}), extra_arguments=["--log-level=50"],
             )  # fmt: skip
             done = tidy(nbformat.read(result, as_version=4))
-            done = done if stamp else readable(done, here / "book" / "references.bib")
+            done = done if stamp else readable(mark(done, defaults, values), here, target, here / "_build" / "html")
         except papermill.PapermillExecutionError as error:
             stopped, message = nbformat.read(result, as_version=4), (error.evalue.splitlines() or [""])[0]
             if not (stamp and error.ename in (AbsentRun.__name__, Damaged.__name__)):
@@ -246,38 +247,6 @@ def tidy(notebook):
         if "<table" in data.get("text/html", ""):
             data["text/html"] = NOT_TEXT.sub(lambda part: part[0] if part[1] else minus(part[0]), data["text/html"])
     return notebook
-
-
-def readable(notebook, references: Path):
-    """An executed notebook whose text reads without Sphinx: numbers, names of sources and of other places put in."""
-    from pybtex.database import parse_file
-
-    records = [(output.metadata["scrapbook"]["name"], text) for cell in notebook.cells
-               for output in cell.get("outputs", []) for kind, text in output.get("data", {}).items()
-               if kind.startswith("application/papermill.record/")]  # fmt: skip
-    values = {name: ast.literal_eval(text) for name, text in records}
-    sources = parse_file(references).entries if references.is_file() else {}
-
-    def said(role: re.Match) -> str:
-        kind, name = role[1], role[2].partition(" <")[0]
-        if kind == "glue:text":
-            key, _, form = name.partition(":")
-            return format(values[key], form) if key in values else role[0]
-        if kind in ("doc", "ref") or not all(key in sources for key in name.split(",")):
-            return name
-        return ", ".join(_source(sources[key], kind == "cite:t") for key in name.split(","))
-
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            cell.source = ROLE.sub(said, cell.source)
-    return notebook
-
-
-def _source(entry, in_text: bool) -> str:
-    """Authors and year: Jain & Wallace (2019) in a sentence, else (Jain & Wallace, 2019)."""
-    names = [" ".join(person.prelast_names + person.last_names) for person in entry.persons["author"]]
-    who, year = names[0] + " et al." if len(names) > 2 else " & ".join(names), entry.fields["year"]
-    return f"{who} ({year})" if in_text else f"({who}, {year})"
 
 
 def shortened(source, stopped, reason: str):
@@ -443,7 +412,16 @@ def write_status(root: Path) -> None:
 
 def run_sphinx(root: Path) -> list[str]:
     """jupyter-book on all of book/ (unchanged pages repeat no warning) and `redirect`; returns what went wrong."""
-    start, log = time.perf_counter(), root / "_build" / "sphinx.log"
+    start = time.perf_counter()
+    problems = sphinx(root)
+    print(f"Sphinx: {time.perf_counter() - start:.0f} s, log in {root / '_build' / 'sphinx.log'}", flush=True)
+    redirect(root)
+    return problems
+
+
+def sphinx(root: Path) -> list[str]:
+    """jupyter-book on root/book with root/_config.yml into root/_build/html; returns what went wrong."""
+    log = root / "_build" / "sphinx.log"
     shutil.rmtree(root / "_build" / "html", ignore_errors=True)
     log.parent.mkdir(exist_ok=True)
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "book"]
@@ -451,10 +429,8 @@ def run_sphinx(root: Path) -> list[str]:
     environment = {**os.environ, **kernel_environment(str(log.parent)), "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
     with log.open("w") as file:
         run = subprocess.run(command, cwd=root, stdout=file, stderr=subprocess.STDOUT, env=environment)
-    print(f"Sphinx: {time.perf_counter() - start:.0f} s, log in {log}", flush=True)
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     problems = [line.strip() for line in lines if any(f"{mark}:" in line for mark in ("WARNING", "ERROR", "CRITICAL"))]
-    redirect(root)
     if run.returncode and not problems:
         problems = [f"Sphinx ended with status {run.returncode}: {line}" for line in lines[-1:]]
     return problems

@@ -1,0 +1,95 @@
+"""Pages that read without Sphinx: MyST's roles and directives as the Markdown that Jupyter, VS Code and GitHub show."""
+
+import ast
+import html
+import os
+import re
+from pathlib import Path
+
+ROLE = re.compile(r"\{(glue:text|doc|ref|cite:[tp])\}`([^`<]*?)(?: <([^`>]*)>)?`")
+"""A role of MyST, what it shows or names, and what it leads to where that is told apart."""
+
+PLAIN = (
+    (r"^\([\w-]+\)=\n", ""),  # labels
+    (r"^```\{exercise\} ?(.*)\n:label: .*\n((?s:.*?))^```$", r"**Exercise: \1**\n\2"),
+    (r"^```\{solution\} .*\n:.*\n((?s:.*?))^```$", r"<details><summary>Solution</summary>\n\1\n</details>"),
+    (r"^```\{solution-start\} .*\n:.*\n```$", "**Solution**"),
+    (r"^```\{solution-end\}\n```$", ""),
+    (r"^:{3,}\{[\w-]+\} (?=\S* ?attn-).*$|^:{3,}(\{grid\}.*)?$|^:(gutter|class|link)[\w-]*:.*$", ""),
+    (r"^:{3,}\{[\w-]+\} (.*)$", r"**\1**\n"),
+)
+"""Directives as plain Markdown, in this order."""
+
+
+def values_of(notebook) -> dict:
+    """Name -> value of all that an executed notebook glued."""
+    records = [(output.metadata["scrapbook"]["name"], text) for cell in notebook.cells
+               for output in cell.get("outputs", []) for kind, text in output.get("data", {}).items()
+               if kind.startswith("application/papermill.record/")]  # fmt: skip
+    return {name: ast.literal_eval(text) for name, text in records}
+
+
+def readable(notebook, root: Path, target: Path, pages: Path, values: dict | None = None):
+    """A notebook with numbers, names of sources and links put in, and directives as plain Markdown.
+
+    root: of the repository. target: where the notebook will lie. pages: folder of .ipynb files to link to, or of HTML.
+    values: of `values_of`, its own unless given; a number that is not among them is shown by its name, as code. A cell
+    keeps its text with directives as `metadata.myst`.
+    """
+    from pybtex.database import parse_file
+
+    references, values = root / "book" / "references.bib", values_of(notebook) if values is None else values
+    sources = parse_file(references).entries if references.is_file() else {}
+    labels = {}  # -> page
+    for path in (root / "notebooks").rglob("*.md"):
+        page = path.relative_to(root / "notebooks").with_suffix("").as_posix()
+        labels |= dict.fromkeys(re.findall(r"^\(([\w-]+)\)=$", path.read_text(encoding="utf-8"), re.MULTILINE), page)
+
+    def said(role: re.Match) -> str:
+        kind, name, place = role.groups()
+        if kind == "glue:text":
+            key, _, form = name.partition(":")
+            return format(values[key], form) if key in values else f"`{key}`"
+        if kind in ("doc", "ref"):
+            page = labels.get(place or name) if kind == "ref" else (place or name).lstrip("/")
+            found = [file for end in (".html", ".ipynb") if page and (file := pages / f"{page}{end}").is_file()]
+            return f"[{name}]({Path(os.path.relpath(found[0], target.parent)).as_posix()})" if found else name
+        if not all(key in sources for key in name.split(",")):
+            return name
+        return ", ".join(_source(sources[key], kind == "cite:t") for key in name.split(","))
+
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = cell.metadata["myst"] = ROLE.sub(said, cell.source)
+            for directive, plain in PLAIN:
+                cell.source = re.sub(directive, plain, cell.source, flags=re.MULTILINE)
+    return notebook
+
+
+def _source(entry, in_text: bool) -> str:
+    """Authors and year: Jain & Wallace (2019) in a sentence, else (Jain & Wallace, 2019)."""
+    names = [" ".join(person.prelast_names + person.last_names) for person in entry.persons["author"]]
+    who, year = names[0] + " et al." if len(names) > 2 else " & ".join(names), entry.fields["year"]
+    return f"{who} ({year})" if in_text else f"({who}, {year})"
+
+
+CHANGED = """<div class="admonition attn-gap attn-changed"><p class="admonition-title">Run with other parameters</p>
+<p>{}</p></div>"""
+
+
+def named(values: dict) -> str:
+    """Parameters as the end of a file's name: --epsilon-0.1--encoder-cnn."""
+    ends = (f"--{name}-{value}" for name, value in values.items())
+    return re.sub(r"[^\w.+-]+", "_", "".join(ends))[:150].rstrip("._")
+
+
+def mark(notebook, defaults: dict, values: dict):
+    """A notebook that names below its title the parameters that are not at their defaults."""
+    told = [f"<code>{html.escape(f'{name} = {value!r}')}</code>, in the book "
+            f"<code>{html.escape(repr(defaults[name]))}</code>"
+            for name, value in values.items() if value != defaults[name]]  # fmt: skip
+    first = next((cell for cell in notebook.cells if told and cell.cell_type == "markdown"), None)
+    if first:
+        box = CHANGED.format("<br>".join(told))
+        first.source = re.sub(r"^# .*$", lambda title: f"{title[0]}\n\n{box}", first.source, count=1, flags=re.M)
+    return notebook

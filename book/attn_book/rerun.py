@@ -1,0 +1,84 @@
+"""One executed notebook as a page like the book's, and two of them side by side."""
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import yaml
+
+from attn_book.build import execute, locate, repository, sphinx
+from attn_book.plain import named
+from attn_core.errors import AttnError
+
+
+def rendered(notebook: Path, root: Path, page: str) -> Path:
+    """An executed notebook as HTML beside it, by Sphinx with the book's configuration; returns the file.
+
+    page: its name in the book, such as jain/04-1-correlation; style and scripts go into `_static` beside the HTML.
+    """
+    import nbformat
+
+    shown, target = nbformat.read(notebook, as_version=4), notebook.with_suffix(".html")
+    for cell in shown.cells:
+        cell.source = cell.metadata.get("myst", cell.source)
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    alone = {"article_header_start": [], "article_header_end": ["toggle-secondary-sidebar.html"]}  # no search, no source
+    config["sphinx"]["config"] |= {"myst_all_links_external": True, "html_sidebars": {"**": []}}
+    config["sphinx"]["config"]["html_theme_options"] |= alone
+    with tempfile.TemporaryDirectory(prefix="attn-") as scratch:
+        book, html = Path(scratch) / "book", Path(scratch) / "_build" / "html"
+        shutil.copytree(root / "book" / "_static", book / "_static")
+        shutil.copy(root / "book" / "references.bib", book)
+        (book / "_toc.yml").write_text(f"format: jb-book\nroot: {Path(page).name}\n", encoding="utf-8")
+        (book.parent / "_config.yml").write_text(yaml.safe_dump(config, allow_unicode=True), encoding="utf-8")
+        nbformat.write(shown, book / f"{Path(page).name}.ipynb")
+        if problems := sphinx(book.parent):
+            raise AttnError(f"{notebook} was executed, but no page could be made of it: {problems[0]}")
+        shutil.copytree(html / "_static", target.parent / "_static", dirs_exist_ok=True)
+        text = (html / f"{Path(page).name}.html").read_text(encoding="utf-8")
+        target.write_text(re.sub(r'<script src="searchindex.js"[^>]*></script>', "", text), encoding="utf-8")
+    return target
+
+
+def side_by_side(left: Path, right: Path, names: tuple[str, str], target: Path) -> Path:
+    """Two HTML forms of one page as one: what is the same once, what differs in two columns, under `names`."""
+    from bs4 import BeautifulSoup, Tag
+
+    first, second = (BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in (left, right))
+
+    def pair(one: Tag, other: Tag) -> None:
+        parts, others = ([child for child in tag.children if str(child).strip()] for tag in (one, other))
+        alike = [part.name if isinstance(part, Tag) else None for part in parts]
+        holds = one.name in ("article", "section") or {"cell", "cell_output"} & set(one.get("class", []))
+        if holds and alike == [getattr(part, "name", None) for part in others]:
+            for part, its in zip(parts, others, strict=True):
+                if str(part) != str(its):
+                    pair(part, its)
+            return
+        twin = first.new_tag("div", attrs={"class": "attn-twin"})
+        one.replace_with(twin)
+        own = re.sub(r'(\bid="|\bfor="|url\(#|href="#)', r"\1other-", str(other))  # no name twice on a page
+        for name, part in zip(names, (one, BeautifulSoup(own, "html.parser")), strict=True):
+            column = first.new_tag("div", attrs={"data-run": name})
+            column.append(part)
+            twin.append(column)
+
+    pair(first.find("article"), second.find("article"))
+    target.write_text(str(first), encoding="utf-8")
+    return target
+
+
+def rerun(page: str, parameters: dict, output: Path | None = None, compare: str = "", html: bool = True) -> Path:
+    """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b" twice. Returns the last file."""
+    root, (page, _) = repository(), locate(page)
+    if not compare:
+        path = execute(page, parameters, output)
+        return rendered(path, root, page) if html else path
+    name, _, values = compare.partition("=")
+    both = [value.strip() for value in values.split(";" if ";" in values else ",")]
+    if len(both) != 2 or not all(both):
+        raise AttnError(f"--compare takes NAME=a,b (lists: NAME=a,b;c,d), two values of one parameter; got {compare!r}")
+    runs = [rendered(execute(page, {**parameters, name: value}), root, page) for value in both]
+    target = Path(output) if output else runs[0].with_name(f"{runs[0].stem}{named({'or': both[1]})}.html")
+    return side_by_side(*runs, tuple(f"{name} = {value}" for value in both), target)

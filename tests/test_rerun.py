@@ -1,0 +1,71 @@
+"""A page run again with other parameters, as HTML: alone, and beside another run of it."""
+
+from pathlib import Path
+
+import devtools
+import pytest
+from bs4 import BeautifulSoup
+
+from attn_book import plain
+from attn_book.rerun import rerun, side_by_side
+from attn_core.errors import AttnError
+
+pytestmark = pytest.mark.slow
+PAGE = "jain/04-2-2-adversarial"
+DRAWN = """[...document.querySelectorAll("article img")].every(img => img.naturalWidth > 0) &&
+  [...document.querySelectorAll("article figure")].every(figure => [...figure.querySelectorAll("svg, canvas")]
+    .some(drawn => drawn.getBoundingClientRect().width > 200))"""
+
+
+@pytest.fixture(scope="module")
+def again():
+    """The page of the issue, run at another epsilon."""
+    return rerun(PAGE, {"epsilon": "0.1"})
+
+
+def test_a_page_run_again_reads_like_the_book(again):
+    assert again.name == "04-2-2-adversarial--epsilon-0.1.html" and again.with_suffix(".ipynb").is_file()
+    text = again.read_text(encoding="utf-8")
+    assert not any(raw in text for raw in ("{glue", "{doc}", "{ref}", "{cite", ":::"))
+    article = BeautifulSoup(text, "html.parser").find("article")
+    assert "epsilon = 0.1" in article.find(class_="attn-changed").text
+    assert len(article.find_all("figure")) == 2 and article.find(class_="solution"), "figures, folds"
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium installed")
+def test_a_browser_shows_its_figures(again):
+    with devtools.browser() as page:
+        for width in (1280, 390):
+            page.errors.clear()
+            page.open(again, width)
+            assert page.js(DRAWN) and not page.errors
+            assert page.js("document.documentElement.scrollWidth") <= width
+
+
+SHEET = """<html><body><article><section id="s"><h1>One</h1><p>same</p><figure id="f"><svg id="g"/>{}</figure>
+<div class="cell"><pre>code</pre><div class="cell_output"><p>{}</p></div></div></section></article></body></html>"""
+
+
+def test_what_differs_stands_side_by_side(tmp_path):
+    left, right = tmp_path / "left.html", tmp_path / "right.html"
+    left.write_text(SHEET.format("a", 1))
+    right.write_text(SHEET.format("b", 2))
+    page = side_by_side(left, right, ("n = 1", "n = 2"), tmp_path / "both.html").read_text()
+    both = BeautifulSoup(page, "html.parser")
+    assert page.count("same") == page.count("code") == 1 and len(both.find_all(class_="attn-twin")) == 2
+    assert [part.text.strip() for part in both.find_all(attrs={"data-run": True})] == ["a", "b", "1", "2"]
+    ids = [tag["id"] for tag in both.find_all(id=True)]
+    assert len(ids) == len(set(ids)) == 5
+
+
+@pytest.mark.parametrize("wrong", ["epsilon", "epsilon=0.1", "epsilon=0.1,0.2,0.3"])
+def test_two_values_are_compared(wrong):
+    with pytest.raises(AttnError, match="NAME=a,b"):
+        rerun(PAGE, {}, compare=wrong)
+
+
+def test_names_of_files():
+    values = {"epsilon": 0.1, "names": ["a/b", "c"], "text": "x" * 300}
+    assert plain.named(values).startswith("--epsilon-0.1--names-_a_b_c_--text-xxx") and len(plain.named(values)) <= 150
+    assert not Path(plain.named(values)).suffix == "." and plain.named({}) == ""
