@@ -34,5 +34,6 @@ test: install
 bench: install
 	$(BIN)/python -m benchmarks
 
-clean:
-	rm -rf _build $(VENV) book/jain book/*.ipynb book/status.md notebooks/*.ipynb notebooks/*/*.ipynb
+clean:  # notebooks that were edited stay
+	if [ -x $(BIN)/python ]; then $(BIN)/python -m attn_core clean; fi
+	rm -rf $(VENV)

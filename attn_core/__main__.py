@@ -285,6 +285,7 @@ def execute(
     compare: Annotated[str, typer.Option(help="NAME=a,b: two runs side by side, as HTML.")] = "",
     html: Annotated[bool, typer.Option("--html", help="Make a page like the book's of it, too.")] = False,
     show: Annotated[bool, typer.Option("--open", help="And open it in a browser.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace what stands there, edited or another's.")] = False,
 ) -> None:
     """Re-run one page of the book with other parameters."""
     import webbrowser
@@ -292,7 +293,7 @@ def execute(
     from attn_book.rerun import rerun
 
     pairs = dict(item.split("=", 1) for item in parameter or [])
-    path = rerun(page, pairs, output, compare, html or show)
+    path = rerun(page, pairs, output, compare, html or show, force)
     print(f"executed {page} -> {path}")
     if show:
         webbrowser.open(path.resolve().as_uri())
@@ -300,7 +301,7 @@ def execute(
 
 @app.command()
 def notebooks() -> None:
-    """Write every page as a Jupyter notebook beside its source, for Jupyter or papermill."""
+    """Write every page as a Jupyter notebook beside its source, for Jupyter or papermill; edited ones stay."""
     from attn_book.build import convert_all
 
     for path in convert_all():
@@ -309,10 +310,43 @@ def notebooks() -> None:
 
 @app.command()
 def book() -> None:
-    """Execute all pages and build the book into _build/html."""
+    """Execute all pages and build the book into _build/html. Stopped, it goes on with the pages that are not done."""
+    import signal
+
     from attn_book.build import build
 
-    raise typer.Exit(build())
+    def stop(*_) -> None:
+        for name in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(name, signal.SIG_IGN)  # once is enough
+        raise KeyboardInterrupt
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, stop)
+    try:
+        status = build()
+    except KeyboardInterrupt:
+        status = 130
+        print("stopped; what is done so far stays, the same command goes on from there", file=sys.stderr)
+    raise typer.Exit(status)
+
+
+@app.command()
+def clean() -> None:
+    """Remove what was made in the repository: notebooks, built pages, logs. A notebook that was edited stays."""
+    import shutil
+
+    from attn_book.build import edited, repository
+
+    root = repository()
+    made = [path for folder in ("notebooks", "book", "_build/executed") for path in (root / folder).rglob("*.ipynb")]
+    for path in sorted(made):
+        if edited(path):
+            print(f"{path} was edited and stays")
+        else:
+            path.unlink()
+    (root / "book" / "status.md").unlink(missing_ok=True)
+    for path in [path for path in (root / "_build").glob("*") if path.name != "executed"]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 @app.command()

@@ -4,11 +4,18 @@ The complete book is built by `make book`; here its parts are tested without bui
 """
 
 import json
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import devtools
+import psutil
 import pytest
 import yaml
 from miniature import FRONT, WAITING, WIDE
@@ -226,3 +233,56 @@ def test_pages_fit_desktop_and_phone(miniature):
     assert len(found) == 6
     for page, width, told, errors in found:
         assert told["takes"] <= width and not errors, (page, width, told, errors)
+
+
+# ---- stopped ---------------------------------------------------------------------------------------------------------
+
+STOPPED = """
+import sys
+from attn_book import build
+from attn_core.__main__ import main
+
+if __name__ == "__main__":
+    whole, root = build.build, sys.argv.pop()
+    build.build = lambda: whole(root, html=False)
+    main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["Ctrl-C", "Ctrl-C twice", "SIGTERM", "SIGKILL"])
+def test_a_stopped_build_leaves_within_seconds_and_nobody_stays(tmp_path, way):
+    """With every worker in the middle of a page, the signal sent as a terminal does: to all of the group."""
+    code = "import pathlib, time\npathlib.Path('{}').touch()\ntime.sleep(300)"
+    root = small_book(tmp_path / "book", **{name: code.format(tmp_path / f"{name}.begun") for name in "abcd"})
+    (tmp_path / "stopped.py").write_text(STOPPED)
+    command = [sys.executable, tmp_path / "stopped.py", "book", root]
+    with (tmp_path / "log").open("w") as log:
+        book = subprocess.Popen(command, stdout=log, stderr=log, cwd=tmp_path, start_new_session=True)
+    told = lambda: (tmp_path / "log").read_text()
+    try:
+        until = time.monotonic() + 120
+        while not list(tmp_path.glob("*.begun")):
+            assert book.poll() is None and time.monotonic() < until, told()
+            time.sleep(0.1)
+        below = psutil.Process(book.pid).children(recursive=True)
+        assert len([process for process in below if "ipykernel" in " ".join(process.cmdline())]) >= 1
+        start = time.monotonic()
+        if way.startswith("Ctrl-C"):
+            os.killpg(book.pid, signal.SIGINT)
+            if way.endswith("twice"):
+                time.sleep(0.2)
+                with suppress(ProcessLookupError):  # as quick as that
+                    os.killpg(book.pid, signal.SIGINT)
+        else:
+            book.send_signal(getattr(signal, way))
+        status = book.wait(timeout=20)
+        _, alive = psutil.wait_procs(below, timeout=max(0.1, 5 - (time.monotonic() - start)))
+        assert not alive, (alive, told())
+        if way == "SIGKILL":
+            return
+        assert status == 130 and "Traceback" not in told(), told()
+        assert told().splitlines()[1:] == ["stopped; what is done so far stays, the same command goes on from there"]
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(book.pid, signal.SIGKILL)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from pathlib import Path
 from unittest.mock import patch
 
 import golden
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_runs import called
 
 from attn_book import build, page
 from attn_book.page import FIND, ParameterError, check, declared, guard
@@ -343,6 +345,56 @@ def test_execute_refuses_before_anything_runs(tmp_path):
         with pytest.raises(ParameterError):
             build.execute("tiny", wrong, tmp_path / "done.ipynb", tmp_path)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_execute_replaces_its_own_notebooks_alone_and_says_so_before_the_page_runs(tmp_path):
+    page = write_page(tmp_path, "tiny", PARAMETERS, "print(n)")
+    done = build.execute("tiny", {}, tmp_path / "done.ipynb", tmp_path)
+    assert build.execute("tiny", {"n": 4}, done, tmp_path) == done
+    page.write_text(page.read_text().replace("print(n)", "open('ran', 'w')"))
+    (tmp_path / "notes.txt").write_text("notes")
+    edit(done)
+    places = done, tmp_path / "notes.txt", tmp_path / "notes.txt" / "x.ipynb", tmp_path, Path("/proc/x.ipynb")
+    for place in places:
+        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        with pytest.raises(AttnError, match=f"{place} .*--output|cannot write {place}; .*--output"):
+            build.execute("tiny", {}, place, tmp_path)
+        assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert build.execute("tiny", {}, done, tmp_path, force=True) == done and "mine" not in done.read_text()
+
+
+def edit(path):
+    """As Jupyter does: a cell changed, everything saved."""
+    notebook = nbformat.read(path, 4)
+    notebook.cells[-1].source += "\n# mine"
+    nbformat.write(notebook, path)
+
+
+def test_an_edited_notebook_survives_notebooks_and_clean(tmp_path, monkeypatch, capsys):
+    for name in ("a/one", "a/two"):
+        write_page(tmp_path, name, PARAMETERS, "print(n)")
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "status.md").write_text("status")
+    monkeypatch.setattr(build, "repository", lambda root=None: tmp_path)
+    one, two = (tmp_path / "notebooks" / "a" / f"{name}.ipynb" for name in ("one", "two"))
+    assert called(monkeypatch, capsys, "notebooks")[1].split() == [str(one), str(two)]
+    run = nbformat.read(two, 4)  # outputs alone are no work: the same command makes them again
+    run.cells[-1].outputs = [nbformat.v4.new_output("stream", text="3")]
+    nbformat.write(run, two)
+    edit(one)
+    mine = one.read_bytes()
+    status, out, errors = called(monkeypatch, capsys, "notebooks")
+    assert not status and out.split() == [str(two)] and len(errors) == 1 and f"{one} was edited" in errors[0]
+    assert one.read_bytes() == mine and not nbformat.read(two, 4).cells[-1].outputs
+    done = build.execute("a/two")
+    edit(done)
+    logs = tmp_path / "_build" / "html"
+    logs.mkdir()
+    (one.parent / "broken.ipynb").write_text("{")
+    out = called(monkeypatch, capsys, "clean")[1].splitlines()
+    kept = [done, one.parent / "broken.ipynb", one]
+    assert out == [f"{path} was edited and stays" for path in kept] and all(path.exists() for path in kept)
+    assert not two.exists() and not logs.exists() and not (tmp_path / "book" / "status.md").exists()
 
 
 def test_papermill_itself_is_refused_too(tmp_path):

@@ -69,3 +69,11 @@ def test_names_of_files():
     values = {"epsilon": 0.1, "names": ["a/b", "c"], "text": "x" * 300}
     assert plain.named(values).startswith("--epsilon-0.1--names-_a_b_c_--text-xxx") and len(plain.named(values)) <= 150
     assert not Path(plain.named(values)).suffix == "." and plain.named({}) == ""
+
+
+def test_a_page_of_somebody_elses_is_not_replaced(tmp_path):
+    (tmp_path / "mine.html").write_text("<p>mine</p>")
+    for way in ({"html": True}, {"compare": "epsilon=0.1,0.2"}):
+        with pytest.raises(AttnError, match="mine.html is no page that was written here; .*--force"):
+            rerun(PAGE, {}, tmp_path / "mine.html", **way)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.html"]

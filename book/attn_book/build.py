@@ -20,22 +20,25 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
+import psutil
 import yaml
 
 import attn_core
 from attn_book.page import FIND, GUARD, check, declared, minus, nearest
 from attn_book.plain import mark, named, readable, values_of
 from attn_core import reader, store
-from attn_core.corpora.files import sha256
+from attn_core.corpora.files import say, sha256
 from attn_core.errors import AttnError, Damaged
 from attn_core.obtain import AbsentRun
 
@@ -142,13 +145,28 @@ def convert(page: str | Path, root: str | Path | None = None):
 
 
 def convert_all(folder: str | Path | None = None, root: str | Path | None = None) -> list[Path]:
-    """Write every page as .ipynb, beside its source or under `folder`; returns the files written."""
+    """Write every page as .ipynb, beside its source or under `folder`; returns the files written. One that was edited
+    stays, and one line says so."""
     here = repository(root)
     base = Path(folder) if folder else here / "notebooks"
-    written = [_write(convert(name, root), base / f"{name}.ipynb") for name in pages(root)]
-    for name, path in zip(pages(root), written, strict=True):  # all are there by now, for links
+    mine = [name for name in pages(root) if edited(base / f"{name}.ipynb")]
+    for name in mine:
+        say(f"{base / name}.ipynb was edited and stays; move it away for a new one")
+    written = {name: _write(convert(name, root), base / f"{name}.ipynb") for name in pages(root) if name not in mine}
+    for name, path in written.items():  # all are there by now, for links
         _write(readable(_read(path), here, path, base, values_of(_read(executed(here, name)))), path)
-    return written
+    return list(written.values())
+
+
+def edited(path: Path) -> bool:
+    """Whether a file is anything but a notebook as `_write` left it, outputs apart."""
+    found = _read(path)
+    return path.exists() and found.metadata.get("attn", {}).get("cells") != _cells(found)
+
+
+def _cells(notebook) -> str:
+    """SHA-256 of what a notebook's cells hold, outputs apart."""
+    return hashlib.sha256(json.dumps([[cell.cell_type, cell.source] for cell in notebook.cells]).encode()).hexdigest()
 
 
 # ---- running ---------------------------------------------------------------------------------------------------------
@@ -160,13 +178,15 @@ def execute(
     output: str | Path | None = None,
     root: str | Path | None = None,
     stamp: str | None = None,
+    force: bool = False,
 ) -> Path:
     """Run a page with other parameters; returns the executed notebook.
 
     parameters: name -> value, or -> text as typed on a command line.
     output: default `_build/executed/<page>--<parameters>.ipynb`; a failing page is kept up to its error in `_build/failed/`.
     stamp: of the book's build; with it, a page that stops for want of a run is written `shortened`.
-    AttnError, one line, for a refused parameter and for a failing cell.
+    force: replace whatever stands at `output`, not only what was written here and not edited since.
+    AttnError, one line, for a refused parameter or place, before anything runs, and for a failing cell.
     """
     import nbformat
     import papermill
@@ -176,6 +196,12 @@ def execute(
     defaults, takes, _ = declaration(notebook, name)
     values = check(defaults, parameters or {}, name, takes)
     target = Path(output) if output else here / "_build" / "executed" / f"{name}{named(values)}.ipynb"
+    if not (stamp or force) and edited(target):
+        raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
+    try:
+        tempfile.TemporaryFile(dir=next(place for place in target.absolute().parents if place.exists())).close()
+    except OSError as error:  # better known before the page runs
+        raise AttnError(f"cannot write {target} ({error.strerror}); name another place with --output") from error
     run = {"page": name, "parameters": defaults | values, **_where(here), **({"stamp": stamp} if stamp else {})}
     with tempfile.TemporaryDirectory(prefix="attn-") as scratch, patch.dict(os.environ, kernel_environment(scratch)):
         source, result = _write(notebook, Path(scratch) / "page.ipynb"), Path(scratch) / "result.ipynb"
@@ -226,9 +252,10 @@ def _where(folder: Path) -> dict:
 
 
 def _write(notebook, target: Path) -> Path:
-    """Write a notebook whole or not at all. Returns the file."""
+    """Write a notebook whole or not at all, with a hash by which `edited` knows it again. Returns the file."""
     import nbformat
 
+    notebook.metadata["attn"] = {**notebook.metadata.get("attn", {}), "cells": _cells(notebook)}
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_name(f".{target.name}.part")
@@ -306,11 +333,17 @@ def execute_pages(root: Path) -> list[str]:
             todo[name], seconds[name] = stamp, before.get("seconds", 0.0)
     print(f"{len(known)} pages, {len(todo)} to run, {len(known) - len(todo)} unchanged", flush=True)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    # Processes, for papermill's working folder is not safe between threads; spawned, for no state to be inherited.
-    with ProcessPoolExecutor(cores, mp_context=multiprocessing.get_context("spawn")) as pool:
-        order = sorted(todo, key=seconds.get, reverse=True)
-        running = {pool.submit(execute, name, None, executed(root, name), root, todo[name]): name for name in order}
+    order, spawned = sorted(todo, key=seconds.get, reverse=True), multiprocessing.get_context("spawn")
+    with (
+        tempfile.TemporaryDirectory(prefix="attn-", ignore_cleanup_errors=True) as scratch,
+        patch.dict(os.environ, TMPDIR=scratch),  # where the workers' own scratch lies: killed, they leave it
+        # Processes, for papermill's working folder is not safe between threads; spawned, for no state to be inherited.
+        ProcessPoolExecutor(cores, mp_context=spawned, initializer=follow) as pool,
+    ):
         try:
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: Ctrl-C is the parent's
+            running = {pool.submit(execute, name, None, executed(root, name), root, todo[name]): name for name in order}
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             for done, future in enumerate(as_completed(running), 1):
                 name, error = running[future], future.exception()
                 if error:
@@ -320,9 +353,29 @@ def execute_pages(root: Path) -> list[str]:
                 result = "FAILED" if error else f"{_read(future.result()).metadata.attn.seconds:6.1f} s"
                 print(f"[{done:>2}/{len(todo)}] {name:40} {result}", flush=True)
         except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():
+                end(worker.pid)
             raise
     return failures
+
+
+def follow() -> None:
+    """In a worker: end with its parent, however that ends; nobody else would end a worker and its kernel."""
+
+    def wait() -> None:
+        multiprocessing.parent_process().join()
+        end(os.getpid())
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def end(pid: int) -> None:
+    """Kill a process and its descendants."""
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        for one in [*process.children(recursive=True), process]:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
 
 
 def executed(root: Path, name: str) -> Path:

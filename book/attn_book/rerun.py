@@ -11,6 +11,9 @@ from attn_book.build import execute, locate, repository, sphinx
 from attn_book.plain import named
 from attn_core.errors import AttnError
 
+STYLE = "_static/attn.css"
+"""What every page names that is made here."""
+
 
 def rendered(notebook: Path, root: Path, page: str) -> Path:
     """An executed notebook as HTML beside it, by Sphinx with the book's configuration; returns the file.
@@ -69,16 +72,22 @@ def side_by_side(left: Path, right: Path, names: tuple[str, str], target: Path) 
     return target
 
 
-def rerun(page: str, parameters: dict, output: Path | None = None, compare: str = "", html: bool = True) -> Path:
-    """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b" twice. Returns the last file."""
-    root, (page, _) = repository(), locate(page)
+def rerun(
+    page: str, parameters: dict, output: Path | None = None, compare: str = "", html: bool = True, force: bool = False
+) -> Path:
+    """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b" twice. Returns the last file.
+
+    force: replace what stands at `output`, whoever made it."""
+    root, (page, _), shown = repository(), locate(page), output and Path(output).with_suffix(".html")
+    if not force and (html or compare) and shown and shown.exists() and STYLE not in shown.read_text(errors="replace"):
+        raise AttnError(f"{shown} is no page that was written here; name another place with --output, or say --force")
     if not compare:
-        path = execute(page, parameters, output)
+        path = execute(page, parameters, output, force=force)
         return rendered(path, root, page) if html else path
     name, _, values = compare.partition("=")
     both = [value.strip() for value in values.split(";" if ";" in values else ",")]
     if len(both) != 2 or not all(both):
         raise AttnError(f"--compare takes NAME=a,b (lists: NAME=a,b;c,d), two values of one parameter; got {compare!r}")
-    runs = [rendered(execute(page, {**parameters, name: value}), root, page) for value in both]
-    target = Path(output) if output else runs[0].with_name(f"{runs[0].stem}{named({'or': both[1]})}.html")
+    runs = [rendered(execute(page, {**parameters, name: value}, force=force), root, page) for value in both]
+    target = shown or runs[0].with_name(f"{runs[0].stem}{named({'or': both[1]})}.html")
     return side_by_side(*runs, tuple(f"{name} = {value}" for value in both), target)
