@@ -1,5 +1,7 @@
 """Majority rate and bag-of-words regression, and which models are too weak to count."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from attn_core import baselines
 from attn_core.corpora import encode
 from attn_core.corpora.text import SPECIALS
+
+COLUMNS = ["corpus", "majority", "regression"]
 
 
 def test_bags_count_words_and_no_specials():
@@ -25,7 +29,7 @@ def test_regression_learns_planted_words_and_the_majority_does_not():
 
 
 def test_weak_models_do_not_count(monkeypatch):
-    table = pd.DataFrame([{"corpus": "imdb_stars", "majority": 0.2, "regression": 0.4}])
+    table = pd.DataFrame([("imdb_stars", 0.2, 0.4), ("snli", 0.33, 0.59)], columns=COLUMNS)
     monkeypatch.setattr(baselines, "stored", lambda: table)
     weakness = lambda *accuracies: baselines.weakness("imdb_stars", accuracies)
     assert weakness(0.38, 0.39, 0.40) == "" and weakness(0.36, 0.365, 0.36)
@@ -33,5 +37,25 @@ def test_weak_models_do_not_count(monkeypatch):
     assert "majority" in weakness(0.1, 0.5, 0.6), "its interval reaches down to it"
     assert "majority" in weakness(0.2, 0.6), "of two seeds the lower one does"
     assert weakness(0.37 + 1e-9) == "" and np.isclose(0.4 - baselines.BELOW, 0.37)
+    assert "does not read" in baselines.weakness("snli", [0.61, 0.615]), "1 to 2 points better: it ignores the premise"
+    assert baselines.weakness("snli", [0.62, 0.63]) == "" == baselines.weakness("snli", [0.7], best=0.79)
+    assert "best encoder" in baselines.weakness("snli", [0.65], best=0.76)
     assert baselines.weakness("yelp", [0.5]) == "no baseline was measured"
     assert baselines.weakness("planted", [0.5]) == "", "made by us"
+
+
+def test_a_model_of_pairs_is_held_against_the_best_encoder_of_its_set(monkeypatch):
+    monkeypatch.setattr(baselines, "stored", lambda: pd.DataFrame([("babi_1", 0.15, 0.17)], columns=COLUMNS))
+    runs = [("babi_1", "lstm", 0.98), ("babi_1", "lstm", 1.0), ("babi_1", "cnn", 0.9), ("babi_1", "cnn", 0.92),
+            ("babi_1", "average", 0.4), ("babi_1", "average", 0.5)]  # fmt: skip
+    runs = pd.DataFrame(runs, columns=["corpus", "encoder", "accuracy"])
+    found = baselines.weak(runs)
+    assert list(found.index[found != ""]) == [("babi_1", "average")]
+    assert baselines.weak(runs.iloc[:0]).empty
+
+
+def test_the_regression_of_pairs_never_reads_the_text_attended_to():
+    data = encode("babi_1", source="generated")
+    data = replace(data, splits={name: part.take(range(200)) for name, part in data.splits.items()})
+    other = {name: replace(part, ids=part.ids[::-1].copy()) for name, part in data.splits.items()}
+    assert baselines.bag_of_words(replace(data, splits=other)) == baselines.bag_of_words(data)

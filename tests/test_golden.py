@@ -45,6 +45,7 @@ def test_every_row_of_the_scorecard_is_what_it_was():
         for old, row in zip(golden, rows[:1361], strict=True)
         for name in old
         if not alike(old[name], row.get(name))
+        and not (row["unjudged"] == "weak model" and name in ("verdict", "unjudged"))  # one rule for all papers
         and not is_dropped("scorecard.json", f"{old['paper']} {old['item']} {name}")
     ]
     assert not changed, changed[:10]

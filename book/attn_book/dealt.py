@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from attn_book.derived import statements_of
 from attn_core import Run, obtain
-from attn_core.baselines import weakness
+from attn_core.baselines import weak
 from attn_core.experiments.erasure import derived, document_table, removal_rows, single_rows
 from attn_core.experiments.single import weights_dealt_anew
 from attn_core.index import over_seeds, runs
@@ -39,9 +39,10 @@ def beside(test: Callable[[Traces], float], deals: int = 5, **where: object) -> 
     (means over seeds, and over deals within a seed), mean, low, high, n_seeds of their difference within seeds;
     fewest and most: documents of a seed.
     """
-    rows = []
-    for (corpus, encoder), part in runs(**where).groupby(["corpus", "encoder"], sort=False):
-        for seed in () if weakness(corpus, part["accuracy"]) else part["seed"]:
+    rows, chosen = [], runs(**where)
+    bad = weak(chosen)
+    for (corpus, encoder), part in chosen.groupby(["corpus", "encoder"], sort=False):
+        for seed in () if bad[corpus, encoder] else part["seed"]:
             traces = obtain(Run(corpus, encoder, seed=seed)).traces
             traces = traces.take(np.flatnonzero(traces.lengths > 1))
             dealt = np.mean([test(weights_dealt_anew(traces, deal)) for deal in range(deals)])

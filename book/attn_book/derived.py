@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core import index, store
-from attn_core.baselines import weakness
+from attn_core.baselines import weak
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import attention_bin, distance
 from attn_core.experiments.guides import SOURCES, guides_of
@@ -26,6 +26,9 @@ PLACE = ["corpus", "encoder_ours", "attention_ours", "selection", "measure_ours"
 
 NAMED = {"encoder": "encoder_ours", "attention": "attention_ours", "measure": "measure_ours",
          "statistic": "statistic_ours"}  # fmt: skip
+
+SCORES = ("accuracy", "macro_f1", "f1_1")
+"""What a weak model has as well as a good one."""
 
 COUNTED = ("vocabulary_size", "average_length_tokens", "train_size", "test_size")
 """Measures of Table 1 that describe the data and depend on no seed."""
@@ -75,12 +78,23 @@ def of_jain(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs, and the counts of Table 1."""
     rows = of_runs(rules, family=["text", "pair"])
     models = ["corpus", "encoder_ours", "attention_ours"]
-    known = rows[~rows["measure_ours"].isin(("accuracy", "macro_f1"))][models].drop_duplicates()
+    known = rows[~rows["measure_ours"].isin(SCORES)][models].drop_duplicates()
     known = known.set_axis(["corpus", "encoder", "attention"], axis=1).assign(absent="no document")
     notes = rules.merge(known, how="left").set_index("id")[["absent"]]
+    notes["weak"] = unable(rules)
     counts = counted(rules, set(rows["corpus"]))
     notes = notes.join(pd.DataFrame({"mean": counts, "low": np.nan, "high": np.nan, "n_seeds": 1.0}))
     return Stored(rows, rows[rows["statistic_ours"] == "n"], of_data(rows), notes)
+
+
+def unable(rules: pd.DataFrame) -> list[bool]:
+    """Of each rule whether a model it compares did not do its task; scores are compared all the same."""
+    parts = index.runs(family=["text", "pair"]).groupby("attention")
+    bad = {(*model, name) for name, part in parts for model, why in weak(part).items() if why}
+    other = rules["minus"].str.removeprefix("encoder_ours=")
+    models = zip(rules["corpus"], rules["encoder_ours"], other, rules["attention"], rules["measure_ours"], strict=True)
+    return [measure not in SCORES and not bad.isdisjoint({(corpus, one, how), (corpus, two, how)})
+            for corpus, one, two, how, measure in models]  # fmt: skip
 
 
 def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
@@ -118,10 +132,10 @@ def of_serrano(rules: pd.DataFrame) -> Stored:
     rows = pd.concat([of_runs(plain, family="hierarchical"), statements()], ignore_index=True)
     data = of_data(rows)
     chosen = index.runs(family="hierarchical")
-    bad = {model: weakness(model[0], part["accuracy"]) for model, part in chosen.groupby(["corpus", "encoder"])}
+    bad = weak(chosen)
     pairs = [(rule.id, (rule.corpus, name)) for rule in rules.itertuples() for name in rule.encoder.split("-")]
-    weak = {rule for rule, model in pairs if bad.get(model)}
-    return Stored(rows, rows.iloc[:0], data, pd.DataFrame({"weak": True}, index=pd.Index(sorted(weak), name="id")))
+    none = {rule for rule, model in pairs if bad.get(model)}
+    return Stored(rows, rows.iloc[:0], data, pd.DataFrame({"weak": True}, index=pd.Index(sorted(none), name="id")))
 
 
 def statements_of(run: Mapping) -> dict[str, float]:
