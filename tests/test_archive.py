@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -251,6 +252,13 @@ def test_a_run_is_sealed_as_it_is_stored_and_a_forged_one_never(tmp_path):
     assert refused == ["toy does not hold the files that its record names; it is not sealed"]
     with pytest.raises(Damaged, match=r"record\.json is no file that MANIFEST names"):
         store.read(tmp_path, "toy")
+
+
+def test_runs_stored_at_once_are_all_sealed(tmp_path):
+    store.seal(tmp_path)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: store.write(tmp_path, f"toy-{name}", RECORD | {"key": f"toy-{name}"}, {}), range(40)))
+    assert store.faults(tmp_path) == []
 
 
 def test_the_command_names_what_was_changed_and_sealed_metrics_that_traces_deny(tmp_path, monkeypatch, capsys):
