@@ -1,19 +1,21 @@
 """Command line: python -m attn_core COMMAND. Every command has --help."""
 
+import errno
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attn_core.errors import AttnError
+from attn_core.errors import AttnError, one_line
 
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
-    help="Re-run three papers on whether attention explains a model.",
+    help="Re-run three papers on whether attention explains a model. --debug, anywhere, shows what an error hides.",
 )
 archive_app = typer.Typer(no_args_is_help=True, help="What lies in data/archive.")
 app.add_typer(archive_app, name="archive")
@@ -255,15 +257,19 @@ def read(
     as_json: Json = False,
 ) -> None:
     """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
-    from attn_core.reader import read_sentence
+    from attn_core.reader import MOST_DELETED, read_sentence
 
-    table, summary = read_sentence(text)
+    table, summary = read_sentence(unescaped(text))
     if as_json:
         rows = table.astype(object).where(table.notna(), None).to_dict("records")  # JSON knows no NaN
         print(json.dumps({**summary, "tokens": rows}, indent=1, allow_nan=False))
         return
     print(summary["line"])
-    print(table.to_string(index=False, float_format="{:.3f}".format))
+    if unknown := len(table) - int(table["known"].sum()):
+        print(f"{unknown:,} of {len(table):,} words are unknown to the model, which reads them all as one and the same.")
+    if len(table) > MOST_DELETED:
+        print(f"Of more than {MOST_DELETED} words none is left out: that takes the square of their number.")
+    print(table.to_string(index=False, float_format="{:.3f}".format, na_rep="–", max_colwidth=40))
 
 
 @app.command()
@@ -292,8 +298,10 @@ def execute(
 
     from attn_book.rerun import rerun
 
-    pairs = dict(item.split("=", 1) for item in parameter or [])
-    path = rerun(page, pairs, output, compare, html or show, force)
+    if bare := [item for item in parameter or [] if "=" not in item]:
+        raise AttnError(f"-p {bare[0]}: it takes NAME=VALUE or NAME VALUE, such as -p epsilon 0.1")
+    pairs = dict(unescaped(item).split("=", 1) for item in parameter or [])
+    path = rerun(page, pairs, output, unescaped(compare), html or show, force)
     print(f"executed {page} -> {path}")
     if show:
         webbrowser.open(path.resolve().as_uri())
@@ -370,13 +378,29 @@ def join_pairs(arguments: list[str]) -> list[str]:
     return joined
 
 
+def unescaped(text: str) -> str:
+    """Words of a command line as UTF-8, whatever Python takes the console for."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def main() -> None:
-    """Run the command line; a user's mistake is one line and exit status 2."""
+    """Run the command line. A user's mistake is one line and exit status 2; whatever nobody foresaw is one line and 1.
+
+    With --debug among the words, or ATTN_DEBUG=1, the traceback is shown.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # a console that knows ASCII alone shows a dash as \u2013
+    words = join_pairs(sys.argv[1:])
+    debug = "--debug" in words or os.environ.get("ATTN_DEBUG", "0") not in ("", "0")
     try:
-        app(args=join_pairs(sys.argv[1:]), prog_name="python -m attn_core")
-    except AttnError as error:
-        print(f"attn_core: {error}", file=sys.stderr)
-        sys.exit(2)
+        app(args=[word for word in words if word != "--debug"], prog_name="python -m attn_core")
+    except Exception as error:
+        if debug:
+            raise
+        mine, full = isinstance(error, AttnError), getattr(error, "errno", None) == errno.ENOSPC
+        hint = "make room there, or set ATTN_CACHE to another folder" if full else "add --debug to see where it arose"
+        print(f"attn_core: {error if mine else f'{one_line(error)}; {hint}'}", file=sys.stderr)
+        sys.exit(2 if mine else 1)
 
 
 if __name__ == "__main__":

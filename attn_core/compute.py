@@ -16,7 +16,7 @@ import torch
 from attn_core import store
 from attn_core.corpora import encode
 from attn_core.corpora.vectors import vectors
-from attn_core.errors import AttnError
+from attn_core.errors import AttnError, one_line
 from attn_core.measures import classification
 from attn_core.run import RECIPE, Run, as_dict, weights_key
 from attn_core.store import Result
@@ -29,8 +29,8 @@ FAMILIES = {"text": jain, "pair": jain, "hierarchical": serrano, "guided": guide
 
 def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     """Train a run, trace its whole test set, store both in the local cache (atomically) and return the result."""
-    made = data, _, inputs = inputs_of(run)
     device = compute_device()
+    made = data, _, inputs = inputs_of(run)
     folder = store.cache_store()
     store.staging(folder, run.key).rmdir()  # a store that cannot be written is better known before the training
     arrays, training = trained(run, made, progress, fresh)
@@ -126,6 +126,10 @@ def compute_device() -> str:
     device = os.environ.get("ATTN_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
     if device.partition(":")[0] not in ("cpu", "cuda"):
         raise AttnError(f"ATTN_DEVICE is {device!r}; known: cpu, cuda, cuda:0 and so on")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise AttnError(f"torch has no device {device!r} here ({one_line(error)}); unset ATTN_DEVICE") from error
     return device
 
 

@@ -9,5 +9,15 @@ class AttnError(Exception):
         return [f"{type(self).__name__}: {self}"]
 
 
+def one_line(error: BaseException) -> str:
+    """An error of any kind in one line, its kind first; a long message is cut."""
+    told = " ".join(str(error).split())
+    return f"{type(error).__name__}: {told if len(told) <= LONGEST else told[:LONGEST] + ' …'}"
+
+
+LONGEST = 400
+"""Characters of a message that nobody wrote for a reader."""
+
+
 class Damaged(AttnError):
     """A stored file that is not what was stored: what hangs on it is a gap, and nothing of it enters a number."""

@@ -25,6 +25,9 @@ from attn_core.traces import Traces
 FOLDER = "sst-reader"
 EPSILON = 0.05
 
+MOST_WORDS, MOST_DELETED = 5_000, 500
+"""A longer text is refused, and the words of a longer one are not left out: that takes the square of their number."""
+
 
 def quantise(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """int8 values and one float32 scale per row, array ~ values * scale; a vector counts as one row."""
@@ -121,19 +124,23 @@ def sentence_traces(text: str) -> tuple[list[str], list[bool], Traces]:
     tokens = clean_sst(text)
     if not tokens:
         raise AttnError("the sentence holds no word; type English words, such as: a quiet and moving film")
+    if len(tokens) > MOST_WORDS:
+        raise AttnError(f"the text has {len(tokens):,} words, and at most {MOST_WORDS:,} are read; take a part of it")
     model, told = load()
     index = {word: i for i, word in enumerate(told["words"])}
     ids = np.array([START, *(index.get(token, UNKNOWN) for token in tokens), END], dtype=np.int32)
     document = Documents(ids, np.array([0, len(ids)]), np.zeros(1, np.int64), np.zeros(1, np.int64))
-    return tokens, [token in index for token in tokens], trace(model, document, progress=False)
+    deleted = len(tokens) <= MOST_DELETED
+    return tokens, [token in index for token in tokens], trace(model, document, leave_one_out=deleted, progress=False)
 
 
 def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, dict]:
     """What the archived model does with a sentence.
 
     Returns one row per token (token, known, attention, contribution, alone: p with all the attention on it, gradient,
-    leave_one_out, adversary: the exact epsilon-max-JSD attention) and a summary: p, p_adversary (under that attention),
-    bias, the optimum's JSD, its ceiling, echo (share of words that alone give the decision), and a line to print.
+    leave_one_out: NaN for a text of one word or more than MOST_DELETED, adversary: the exact epsilon-max-JSD attention)
+    and a summary: p, p_adversary (under that attention), bias, the optimum's JSD, its ceiling, echo (share of words
+    that alone give the decision), and a line to print.
     """
     from attn_core.experiments.adversarial import exact, expand
     from attn_core.experiments.yardsticks import ceiling
@@ -143,8 +150,9 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
     optimum = exact(traces, epsilon)
     alone = positive_probability(traces.contribution.astype(float) + traces.bias)
     table = pd.DataFrame({"token": tokens, "known": known, "attention": traces.attention})
+    left_out = np.nan if traces.leave_one_out is None else traces.leave_one_out
     table = table.assign(contribution=traces.contribution[:, 0], alone=alone, gradient=traces.gradient,
-                         leave_one_out=traces.leave_one_out, adversary=expand(traces, optimum))  # fmt: skip
+                         leave_one_out=left_out, adversary=expand(traces, optimum))  # fmt: skip
     adverse = positive_probability(traces.logits_under(table["adversary"].to_numpy()))
     told = {"p": traces.p[0], "p_adversary": adverse[0], "bias": np.ravel(traces.bias)[0],
             "jsd_exact": optimum["jsd_exact"].iloc[0], "ceiling": ceiling(traces)[0],

@@ -31,6 +31,12 @@ GUIDES = ("", "own", "permuted", "swapped", "untrained", "searched")
 """Whose weights a guided model is given: none, its base's own, these permuted within each document, its base's in
 training and another seed's in the test, those of an untrained model, those of the per-document search."""
 
+MOST = 2**32 - 1
+"""The largest seed that NumPy takes, and beyond any number of epochs or units."""
+
+HIGHEST = {"fraction": 1, "learning_rate": 10, "decay": 10, "divergence": 1e6, "context": 1, "tie": 1e6}
+"""The largest that these fields may be; none is negative, and fraction and learning_rate are not 0."""
+
 WORDS = ("text", "position", "rank")
 """What the average encoder reads at each token: its word, its place, or its weight's rank (weights alone)."""
 
@@ -73,6 +79,11 @@ class Run:
     tie: float = 0.0
 
     def __post_init__(self) -> None:
+        for name in ("corpus", "encoder", "attention", "vectors", "selection", "guide", "words"):
+            if not isinstance(getattr(self, name), str):
+                raise AttnError(f"{name} must be text, got {getattr(self, name)!r}")
+        if not (self.base is None or isinstance(self.base, Run)):
+            raise AttnError(f"base must be a run, in a grid a mapping of its fields; got {self.base!r}")
         entry = catalogue.corpus(self.corpus)
         if not self.vectors:
             object.__setattr__(self, "vectors", entry.vectors)
@@ -97,22 +108,19 @@ class Run:
             least = 0 if name in ("seed", "rounding", "epochs") else 1
             if name == "hidden" and value is None:
                 continue
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise AttnError(f"{name} must be a whole number of at least {least}, got {value!r}")
-        for name in ("fraction", "learning_rate", "decay", "divergence", "context", "tie"):
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
+                raise AttnError(f"{name} must be a whole number from {least} to {MOST:,}, got {value!r}")
+        for name, highest in HIGHEST.items():
             value = getattr(self, name)
             if name == "divergence" and value is None:
                 continue
             if not isinstance(value, float) or not math.isfinite(value):
                 raise AttnError(f"{name} must be a number, got {value!r} (in YAML 1e-3 is text; write 0.001 or 1.0e-3)")
+            least = "above 0" if name in ("fraction", "learning_rate") else "at least 0"
+            if not 0 <= value <= highest or (value == 0 and least == "above 0"):
+                raise AttnError(f"{name} must be {least} and at most {highest:g}, got {value!r}")
         if not isinstance(self.class_weights, bool):
             raise AttnError(f"class_weights must be true or false, got {self.class_weights!r}")
-        if not 0 < self.fraction <= 1:
-            raise AttnError(f"fraction must lie above 0 and at most at 1, got {self.fraction!r}")
-        if not 0 <= self.context <= 1:
-            raise AttnError(f"context must lie between 0 and 1, got {self.context!r}")
-        if self.tie < 0:
-            raise AttnError(f"tie must not be negative, got {self.tie!r}")
 
     def _check_base(self) -> None:
         """AttnError where base, guide, words and divergence do not go together."""
@@ -123,7 +131,6 @@ class Run:
             (bool(self.guide) == (self.attention == "given"), "attention 'given' goes with a guide"),
             (self.words == "text" or self.encoder == "average", "words other than 'text' need the average encoder"),
             (self.base is None or self.base.corpus == self.corpus, "base must be a run of the same corpus"),
-            (self.divergence is None or self.divergence >= 0, "divergence must not be negative"),
             (self.encoder not in HIERARCHICAL or self.attention == "tanh", "HAN and FLAN models have attention 'tanh'"),
             (self.encoder not in HIERARCHICAL or self.selection == "dev", "HAN and FLAN models take selection 'dev'"),
             (not self.context or (self.encoder, self.family) == ("average", "text"), "context goes with the average "
@@ -217,16 +224,18 @@ def as_dict(run: Run) -> dict:
 
 def from_dict(values: dict) -> Run:
     """The run of a record or of a grid; unknown fields are an AttnError. options: pairs, or a mapping."""
-    unknown = set(values) - {field.name for field in fields(Run)}
-    if unknown:
-        raise AttnError(f"unknown run field {sorted(unknown)[0]!r}; known: {', '.join(f.name for f in fields(Run))}")
+    known = [field.name for field in fields(Run)]
+    if unknown := [name for name in values if name not in known]:
+        raise AttnError(f"unknown run field {unknown[0]!r}; known: {', '.join(known)}")
     base = values.get("base")
     if "corpus" not in values:
         raise AttnError("a run without corpus; name one of those that `python -m attn_core corpora` lists")
-    options = values.get("options") or ()
-    options = tuple(options.items()) if isinstance(options, dict) else tuple(tuple(pair) for pair in options)
-    if any(len(pair) != 2 for pair in options):
-        raise AttnError(f"options must be pairs of name and value, got {values['options']!r}")
+    options = () if values.get("options") is None else values["options"]
+    pairs = tuple(options.items()) if isinstance(options, dict) else options
+    fits = lambda pair: isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str | int | float)
+    if not isinstance(pairs, list | tuple) or not all(map(fits, pairs)):
+        raise AttnError(f"options must be pairs of a name and one value, got {options!r}")
+    options = tuple(map(tuple, pairs))
     return Run(**{**values, "options": options, "base": from_dict(base) if isinstance(base, dict) else base})
 
 
@@ -272,7 +281,7 @@ def set_fields(words: list[str]) -> dict:
             raise AttnError(f"--set takes NAME=VALUE, such as hidden=64 or options.source=files; got {word!r}")
         try:
             value = yaml.safe_load(text)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date that is none
             raise AttnError(f"--set {name}: {text!r} is not a value that YAML reads; put quotes around text") from None
         if name in NAMED:
             raise AttnError(f"--set {name}: it has an option of its own, --{name}")

@@ -4,6 +4,7 @@ What is stored is skipped, so an interrupted sweep resumes where it stopped.
 """
 
 import logging
+import math
 import platform
 import threading
 import time
@@ -17,10 +18,13 @@ import yaml
 from tqdm import tqdm
 
 from attn_core import compute, store
-from attn_core.errors import AttnError
+from attn_core.errors import AttnError, one_line
 from attn_core.obtain import obtain
 from attn_core.packing import pack_run
 from attn_core.run import SEEDS, Run, bases, from_dict, weights_key
+
+MOST_RUNS = 100_000
+"""Of one block of a grid."""
 
 CONNECT_SECONDS = 5
 """How long an unreachable scheduler is tried."""
@@ -52,22 +56,27 @@ def read_grid(path: Path) -> list[Run]:
     `base:` is a mapping of the base's fields, see `with_base`, or a list of such.
     """
     try:
-        blocks = yaml.safe_load(path.read_text())
+        blocks = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise AttnError(f"no grid file {path}; the book's own lie in data/sweeps") from error
-    except yaml.YAMLError as error:
-        raise AttnError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise AttnError(f"{path} is no YAML in UTF-8: {one_line(error)}") from error
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise AttnError(f"{path} must hold a list of blocks of run fields, such as '- corpus: sst'")
-    return list(dict.fromkeys(run for block in blocks for run in expand(block, path)))
+    try:
+        return list(dict.fromkeys(run for block in blocks for run in expand(block, path)))
+    except RecursionError:
+        raise AttnError(f"{path}: a base that is its own base; write out the fields of each") from None
 
 
 def expand(block: dict, path: Path) -> list[Run]:
     """All runs of one block, in the order written."""
     choices = {name: value if isinstance(value, list) else [value] for name, value in block.items()}
+    if (count := math.prod(map(len, choices.values()))) > MOST_RUNS:
+        raise AttnError(f"{path}: a block of {count:,} runs; at most {MOST_RUNS:,}")
     if isinstance(block.get("seed"), str):
         count, _, word = block["seed"].partition(" ")
-        if not count.isdigit() or word not in ("seed", "seeds") or not 1 <= int(count) <= len(SEEDS):
+        if not count.isdecimal() or word not in ("seed", "seeds") or not 1 <= int(count) <= len(SEEDS):
             raise AttnError(
                 f"{path}: seed must be a number, a list or 'N seeds' with N up to {len(SEEDS)}, got {block['seed']!r}"
             )
@@ -171,11 +180,6 @@ def sweep(runs: list[Run], pack: bool = False, progress: bool = True) -> dict[st
             except Exception as error:  # one failed run must not end a night's sweep; it is named at the end
                 note(failures, run, one_line(error))
     return failures
-
-
-def one_line(error: Exception) -> str:
-    """An error as its run is reported failed."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def note(failures: dict[str, str], run: Run, reason: str) -> None:

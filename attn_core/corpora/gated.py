@@ -144,7 +144,10 @@ def summaries(path: Path, wanted) -> dict[int, str]:
 def admission_list(path: Path) -> list[int]:
     """One HADM_ID a line; a first line without digits is a heading."""
     with opened(path) as file:
-        lines = pandas.Series([line.strip() for line in file], dtype=str)
+        found = [line.strip() for line in file]
+    if not is_text(found):
+        raise AttnError(f"{path}: bytes that are not UTF-8")
+    lines = pandas.Series(found, dtype=str)
     lines = lines[lines != ""]
     if len(lines) and not any(sign.isdigit() for sign in lines.iloc[0]):
         lines = lines.iloc[1:]

@@ -18,7 +18,7 @@ from pathlib import Path
 import pandas
 
 from attn_core.corpora.catalogue import SOURCES, Source
-from attn_core.errors import AttnError
+from attn_core.errors import AttnError, one_line
 
 AG_NEWS_FIRST_ROWS = 10_429  # rows of the official train.csv that the sample under $ATTN_DATA holds in order
 UNREADABLE = (
@@ -47,11 +47,7 @@ def fetch(source: Source, folder: Path) -> Path:
             "was incomplete or the official file has changed"
         ) from error
     except (OSError, requests.exceptions.RequestException) as error:
-        raise AttnError(f"{source.file} cannot be downloaded from {source.url}: {_one_line(error)}") from error
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+        raise AttnError(f"{source.file} cannot be downloaded from {source.url}: {one_line(error)}") from error
 
 
 def read(folder: str, sources: tuple[str, ...], downloads: Path) -> dict[str, pandas.DataFrame]:
@@ -63,7 +59,7 @@ def read(folder: str, sources: tuple[str, ...], downloads: Path) -> dict[str, pa
     except UNREADABLE as error:
         raise AttnError(
             f"{', '.join(str(file) for file in files)} cannot be read as the official archive of '{folder}': "
-            f"{_one_line(error)}; delete it to download it again"
+            f"{one_line(error)}; delete it to download it again"
         ) from error
     if any(len(table) == 0 for table in tables.values()):
         raise AttnError(f"{files[0]} holds no documents of '{folder}' in the official layout")

@@ -3,6 +3,7 @@
 Their final code (specification, section 3.5). What of it is Wiegreffe & Pinter's is the `given` attention.
 """
 
+import math
 import time
 
 import numpy as np
@@ -12,6 +13,7 @@ from tqdm import tqdm
 
 from attn_core.corpora import catalogue
 from attn_core.corpora.documents import Documents, Encoded, batches, pad, take_ragged
+from attn_core.errors import AttnError
 from attn_core.fast.tracing import cut
 from attn_core.models import classifier, paired
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays
@@ -160,6 +162,8 @@ def train(
             model.eval()
             found = {name: measure(model, data.splits[name], **fixed.get(name, {})) for name in best}
             mean = total / len(training)
+            if not math.isfinite(mean):
+                raise AttnError(f"the training diverged: loss {mean} in epoch {epoch}; lower learning_rate")
             history.append({"epoch": epoch, "loss": mean, **{f"{k}_{name}": v for k, v in found.items()}})
             bar.set_postfix(loss=f"{mean:.3f}", **{f"dev_{name}": f"{found['dev']:.3f}"})
             for selection, value in found.items():

@@ -97,7 +97,7 @@ def pages(root: str | Path | None = None) -> dict[str, Path]:
 
 def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]:
     """Name and file of a page, from its name or the last part of its name."""
-    known, name = pages(root), Path(page).as_posix()
+    known, name = pages(root), str(page).replace("\\", "/")
     fits = [name] if name in known else [other for other in known if other.rsplit("/", 1)[-1] == name]
     if len(fits) == 1:
         return fits[0], known[fits[0]]
