@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from attn_core.__main__ import app
-from attn_core.errors import AttnError
 from attn_core.obtain import AbsentRun
 from attn_core.run import SEEDS, Run, command, from_dict, set_fields
 from attn_core.sweep import read_grid
@@ -80,20 +79,3 @@ def test_rare_fields_survive_the_command_line(fields):
     words = shlex.split(command(run))
     rare = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
     assert from_dict({"corpus": "babi_1", **set_fields(rare)}) == run
-
-
-@pytest.mark.parametrize(
-    ("word", "told"),
-    [
-        ("hidden", "takes NAME=VALUE"), ("=3", "takes NAME=VALUE"), ("hidden=", "takes NAME=VALUE"),
-        ("seed=3", "an option of its own, --seed"), ("options.source=[", "not a value that YAML reads"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_set_is_told(word, told):
-    with pytest.raises(AttnError, match=told):
-        set_fields([word])
-
-
-def test_unknown_fields_are_told():
-    told = CliRunner().invoke(app, ["run", "--corpus", "sst", "--set", "widht=3"])
-    assert isinstance(told.exception, AttnError) and "unknown run field 'widht'" in str(told.exception)

@@ -65,8 +65,7 @@ def run(*words) -> str:
     out.seek(0)
     err.seek(0)
     told = err.read()
-    if "--debug to see" in told: open("/tmp/gate/found","a").write(f"{words!r} {told}\n")
-    assert code in (0, 1, 2) and "Traceback" not in told and len(told) < 4_000
+    assert code in (0, 1, 2) and "Traceback" not in told and "--debug to see" not in told and len(told) < 4_000, told
     lines = [line for line in told.splitlines() if line.startswith("attn_core: ")]
     assert code == 0 or len(lines) == 1 or "Usage" in told + out.read()
     return told

@@ -1,0 +1,399 @@
+"""A hundred and more inputs: each ends in one clear line, with nothing written, or in a right result."""
+
+import errno
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import toy_traces
+
+from attn_core import store
+from attn_core.__main__ import join_pairs, main
+from attn_core.corpora import encode
+
+ROOT = Path(__file__).parents[1]
+
+# ---- what lies in the folder before the command runs -----------------------------------------------------------------
+
+
+def no_damage(place: Path) -> None:
+    pass
+
+
+def sst_folder(place: Path) -> Path:
+    folder = place / "data" / "sst"
+    folder.mkdir(parents=True)
+    table = pd.DataFrame({"text": [f"a fine film indeed {'so ' * n}" for n in range(8)], "label": [0, 1] * 4})
+    for split in ("train", "dev", "test"):
+        table.to_parquet(folder / f"{split}.parquet")
+    return folder
+
+
+def sst_with(**columns):
+    """The training part of a small SST with other values in its rows."""
+
+    def damage(place: Path) -> None:
+        path = sst_folder(place) / "train.parquet"
+        pd.read_parquet(path).assign(**columns).to_parquet(path)
+
+    return damage
+
+
+def truncated(place: Path) -> None:
+    path = sst_folder(place) / "train.parquet"
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def instead(**columns):
+    """Other columns in place of the training part's."""
+    return lambda place: pd.DataFrame(columns).to_parquet(sst_folder(place) / "train.parquet")
+
+
+def no_dev_part(place: Path) -> None:
+    (sst_folder(place) / "dev.parquet").unlink()
+
+
+def file(name: str, content: str | bytes):
+    """A file at that place."""
+
+    def put(place: Path) -> None:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    return put
+
+
+def grid(content: str | bytes):
+    return file("grid.yml", content)
+
+
+def tweets(content: str | bytes):
+    return file("data/adr/adr_dataset.csv", content)
+
+
+def mimic(codes: str, notes: str):
+    heads = "hadm_id,icd9_code\n", "hadm_id,chartdate,category,description,iserror,text\n"
+
+    def put(place: Path) -> None:
+        file("data/mimic/DIAGNOSES_ICD.csv", heads[0] + codes)(place)
+        file("data/mimic/NOTEEVENTS.csv", heads[1] + notes)(place)
+
+    return put
+
+
+def no_data_folder(place: Path) -> None:
+    (place / "data").rmdir()
+
+
+def nan_vectors(place: Path) -> None:
+    file("words.vec", f"{encode('planted').vocabulary[4]} {' '.join(['0.1'] * 299)} nan\n")(place)
+
+
+def broken_record(place: Path) -> None:
+    traces = toy_traces().rounded()
+    record = {"key": "toy", "run": {"corpus": "toy"}, "n_test": len(traces), "accuracy": 0.5, "macro_f1": 0.5}
+    store.write(place / "archive", "toy", record, {"traces.parquet": traces})
+    (place / "archive" / "toy" / "record.json").write_text("{")
+
+
+def cache_is_a_file(place: Path) -> None:
+    shutil.rmtree(place / "cache", ignore_errors=True)
+    (place / "cache").write_text("not a folder")
+
+
+# ---- refused ---------------------------------------------------------------------------------------------------------
+
+PLANTED = "run --corpus planted --encoder average --epochs 1"
+SST, SWEEP = "run --corpus sst --seed 3", "sweep grid.yml --dry-run"
+WHOLE = "must be a whole number from"
+TWEETS = "text,label\n" + "".join(f"a pill number {n} helps me sleep,{n % 2}\n" for n in range(40))
+
+FIELDS = {  # what is typed after `run --corpus planted` -> what the line says
+    "--corpus stt": "unknown corpus 'stt'", "--corpus <script>": "unknown corpus '<script>'",
+    "--corpus ": "unknown corpus ''", "--corpus ../sst": "unknown corpus '../sst'",
+    "--encoder lstn": "unknown encoder 'lstn'; known: lstm, cnn, average, none",
+    "--attention add": "unknown attention 'add'; known: tanh, dot, uniform",
+    "--selection train": "unknown selection 'train'; known: dev, test",
+    "--seed -1": f"seed {WHOLE} 0 to 4,294,967,295, got -1", f"--seed {2**70}": f"seed {WHOLE} 0",
+    "--epochs -1": f"epochs {WHOLE} 0", "--set hidden=0": f"hidden {WHOLE} 1", "--set batch=1.5": f"batch {WHOLE} 1",
+    "--set hidden=true": f"hidden {WHOLE} 1", "--set batch=[1,2]": f"batch {WHOLE} 1",
+    "--fraction 0": "fraction must be above 0 and at most 1", "--fraction nan": "fraction must be a number",
+    "--fraction 1.5": "fraction must be above 0 and at most 1",
+    "--set learning_rate=-1.0": "learning_rate must be above 0", "--set learning_rate=.inf": "learning_rate must be",
+    "--set learning_rate=1.0e+300": "learning_rate must be above 0 and at most 10",
+    "--set learning_rate=1e300": "write 0.001 or 1.0e-3", "--set decay=-0.1": "decay must be at least 0",
+    "--set class_weights=5": "class_weights must be true or false", "--set words=3": "words must be text, got 3",
+    "--set options=5": "options must be pairs of a name and one value, got 5",
+    "--set options=[1]": "options must be pairs", "--set options.n_train=[1,2]": "options must be pairs",
+    "--set options.n_train=few": "n_train is 'few', expected", "--set options.sed=3": "no option 'sed'",
+    "--set base=x": "base must be a run", "--set base={corpus: planted}": "base goes with guide or divergence",
+    "--set widht=3": "unknown run field 'widht'", "--set hidden": "takes NAME=VALUE", "--set =3": "takes NAME=VALUE",
+    "--set hidden=": "takes NAME=VALUE", "--set seed=3": "an option of its own, --seed",
+    "--set options.source=[": "not a value that YAML reads", "--set hidden=2020-99-99": "not a value that YAML reads",
+    "--vectors nowhere.vec": "nowhere.vec", "--set guide=own": "base goes with guide",
+    "--set divergence=-1.0": "divergence must be at least 0", "--encoder lstm --set context=0.5": "context goes with the average",
+}  # fmt: skip
+
+GRIDS = {  # a grid file -> what the line says
+    "": "must hold a list of blocks", "corpus: sst\n": "must hold a list of blocks", "- 5": "must hold a list",
+    "- corpus: [": "is no YAML in UTF-8", b"- corpus: sst # \xe9\n": "is no YAML in UTF-8", b"\xff\xfe\0": "is no YAML",
+    "[" * 5000: "is no YAML in UTF-8", "- !!python/object:os.system {}": "is no YAML in UTF-8",
+    "- corpus: sst\n  sed: 3\n": "unknown run field 'sed'", "- {corpus: sst, 3: 4, a: b}": "unknown run field 3",
+    "- seed: 3\n": "a run without corpus", "- corpus: sst\n  decay: 1e-5\n": "write 0.001 or 1.0e-3",
+    "- corpus: {a: 1}": "corpus must be text, got {'a': 1}", "- corpus: 3": "corpus must be text", "- corpus:": "corpus",
+    "- {corpus: sst, vectors: 3}": "vectors must be text, got 3", "- {corpus: sst, seed: x}": "seed must be a number",
+    "- {corpus: sst, seed: 99 seeds}": "with N up to 9", "- {corpus: sst, seed: ² seeds}": "seed must be a number",
+    "- {corpus: planted, options: {n_train: [1, 2]}}": "options must be pairs",
+    "- &a {corpus: sst, guide: own, attention: given, encoder: average, base: *a}": "a base that is its own base",
+    "- {corpus: sst, base: 5}": "base must be a mapping",
+    "- &a {corpus: sst, seed: [*a]}": "seed must be a whole number",
+    f"- {{corpus: sst, seed: {list(range(999))}, epochs: {list(range(999))}}}": "a block of 998,001 runs; at most",
+}  # fmt: skip
+
+OWN_SST = {  # what is wrong with the user's own files -> the damage, and what the line says
+    "no set": (no_damage, "and has no folder 'sst'"), "no folder": (no_data_folder, "data, which is no folder"),
+    "a part is missing": (no_dev_part, "dev.parquet is missing: corpus 'sst'"),
+    "label 7": (sst_with(label=[0, 7] * 4), "the label of row 1 is '7'; known: 0 to 1"),
+    "label -1": (sst_with(label=[0, 1, -1, 1] * 2), "the label of row 2 is '-1'; known: 0 to 1"),
+    "label 0.5": (sst_with(label=[0, 0.5] * 4), "the label of row 1 is '0.5'; known: 0 to 1"),
+    "label NaN": (sst_with(label=[0, 1, None, 1] * 2), "the label of row 2 is 'nan'; known: 0 to 1"),
+    "label text": (sst_with(label=["good", "bad"] * 4), "the label of row 0 is 'good'; known: 0 to 1"),
+    "one class": (sst_with(label=[1] * 8), "split 'train' that are left are of one class (positive)"),
+    "text NaN": (sst_with(text=["a", None] * 4), "column 'text' of row 1 holds"),
+    "text is a number": (sst_with(text=range(8)), "column 'text' of row 0 holds 0, which is no text"),
+    "text is a list": (sst_with(text=[["a"]] * 8), "column 'text' of row 0 holds"),
+    "only empty texts": (instead(text=["", " "], label=[0, 1]), "none of the 2 documents of split 'train' passes"),
+    "one token each": (instead(text=["good", "bad"], label=[1, 0]), "passes the length filter"),
+    "no rows": (instead(text=[], label=[]), "holds no rows"),
+    "foreign columns": (instead(sentence=["x"], label=[0]), "lacks the column 'text'"),
+    "truncated": (truncated, "train.parquet is damaged or no Parquet file"),
+}  # fmt: skip
+
+OWN_CSV = {
+    "one tweet": ("adr", tweets("text,label\na pill a day helps me,1\n"), "'adr': 1 documents are too few to be split"),
+    "no head": ("adr", tweets("a pill,1\n"), "no column 'text'"), "empty": ("adr", tweets(""), "it holds nothing"),
+    "no tweets": ("adr", tweets("text,label\n"), "holds no tweets"), "Latin-1": ("adr", tweets(
+        b"text,label\na caf\xe9,1\n"), "record 1: bytes that are not UTF-8"),
+    "label 2": ("adr", tweets("text,label\nx,2\n"), "label is neither 0 nor 1"),
+    "a comma too many": ("adr", tweets("text,label\na,b,1\n"), "record 1: not 2 columns"),
+    "an open quote": ("adr", tweets('text,label\n"a,1\n'), "is malformed behind record"),
+    "part 'tset'": ("adr", tweets("text,label,exp_split\nx,1,tset\n"), "exp_split is none of train, dev, test"),
+    "HADM_ID 100.0": ("anemia", mimic("100.0,2851\n" * 9999, ""), "record 1: HADM_ID is no whole number (9999 such"),
+    "a note's 100.0": ("anemia", mimic("100,2851\n", "100.0,2101-01-01,Discharge summary,Report,,x\n"),
+                       "HADM_ID is no whole number"),
+    "no date": ("anemia", mimic("100,2851\n", "100,soon,Discharge summary,Report,,x\n"), "CHARTDATE is no date"),
+    "no summary": ("anemia", mimic("100,2851\n", ""), "holds no discharge summary"),
+    "no admission lists": ("diabetes", mimic("", ""), "train_50_hadm_ids.csv is not there"),
+}  # fmt: skip
+
+OTHERS = {
+    "vectors with NaN": (f"{PLANTED} --vectors words.vec", nan_vectors, "words.vec"),
+    "vectors too short": (f"{PLANTED} --vectors words.vec", file("words.vec", "word 0.1 0.2\nnext 0.1\n"), "words.vec"),
+    "vectors of bytes": (f"{PLANTED} --vectors words.vec", file("words.vec", b"\xff 1 2\n"), "words.vec, line 1"),
+    "cache is no folder": (PLANTED, cache_is_a_file, "ATTN_CACHE"),
+    "broken record": ("archive list", broken_record, "record.json is unreadable"),
+    "archive is no folder": ("archive list", no_damage, "ATTN_ARCHIVE names"),
+    "no grid": (SWEEP, no_damage, "no grid file grid.yml"), "grid is a folder": ("sweep data", no_damage, "no grid"),
+    "jobs 0": ("sweep grid.yml --jobs 0", grid("- corpus: planted"), "jobs must be at least 1"),
+    "resources": ("sweep grid.yml --resources GPU=x --scheduler a", grid("- corpus: sst"), "must be NAME=AMOUNT"),
+    "unknown page": ("execute jain/04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
+    "a page of Windows": (r"execute jain\04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
+    "misspelt parameter": ("execute jain/04-2-2-adversarial -p epsilom 0.1", no_damage, "did you mean 'epsilon'"),
+    "no value": ("execute one-model -p epsilon", no_damage, "-p epsilon: it takes NAME=VALUE"),
+    "not finite": ("execute one-model -p epsilon .nan", no_damage, "not finite"),
+    "too small": ("execute one-model -p epsilon=-1", no_damage, "numbers of at least 0.001; got -1.0"),
+    "a wrong type": ("execute jain/04-2-1-permutation -p permutations many", no_damage, "permutations must be int"),
+    "not taken": ("execute gallery -p corpora <script>", no_damage, "parameter corpora takes sst or imdb"),
+    "where": ("numbers echo mean --where corpus", no_damage, "--where takes FIELD=VALUE"),
+    "no word": ("read ...", no_damage, "holds no word"), "emoji": ("read 🎬", no_damage, "holds no word"),
+    "no text": ("read ", no_damage, "holds no word"),
+}  # fmt: skip
+
+CASES = {f"{PLANTED} {words}": (f"{PLANTED} {words}", no_damage, told) for words, told in FIELDS.items()}
+CASES |= {f"grid {text[:40]}": (SWEEP, grid(text), told) for text, told in GRIDS.items()}
+CASES |= {f"SST: {name}": (SST, *case) for name, case in OWN_SST.items()}
+CASES |= {name: (f"run --corpus {corpus} --encoder average", *case) for name, (corpus, *case) in OWN_CSV.items()}
+CASES |= OTHERS
+
+
+def spoken(capsys, command: str, error: int = 0) -> tuple[int, str, list[str]]:
+    """Exit status, standard output, and the lines of standard error that are neither warnings nor bars."""
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(SystemExit) as stop:
+        patched.setattr(sys, "argv", ["attn_core", *typed(command)])
+        main()
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return stop.value.code or 0, out, [line for line in err.splitlines() if not line.startswith("warning: ")
+                                       and "it/s" not in line]  # fmt: skip
+
+
+def typed(command: str) -> list[str]:
+    """The words of a command, parted by single blanks; --set and a text to read take all the rest."""
+    if command.startswith("read "):
+        return ["read", command.removeprefix("read ")]
+    first, sign, value = command.partition(" --set ")
+    return [*first.split(" "), *(["--set", value] if sign else [])]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A working folder without data, from which nothing can be downloaded."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
+    for scheme in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(scheme, "http://127.0.0.1:9")
+    (tmp_path / "data").mkdir()
+    return tmp_path
+
+
+def written(place: Path) -> set[str]:
+    return {str(path) for path in place.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(("command", "damage", "expected"), CASES.values(), ids=map(ascii, CASES))
+def test_it_is_refused_in_one_line(command, damage, expected, place, monkeypatch, capsys):
+    damage(place)
+    if command.startswith("archive"):
+        monkeypatch.setenv("ATTN_ARCHIVE", str(place / "archive"))
+    before = written(place)
+    code, _, lines = spoken(capsys, command)
+    assert code == 2 and len(lines) == 1 and len(lines[0]) < 1_000, lines
+    assert lines[0].startswith("attn_core: ") and expected in lines[0]
+    assert written(place) == before, "a refused command left files behind"
+
+
+def test_there_are_a_hundred():
+    assert len(CASES) > 100
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:99", "cpu:x", "tpu", "cuda:-5"])
+def test_a_device_that_is_not_there(device, place, monkeypatch, capsys):
+    monkeypatch.setenv("ATTN_DEVICE", device)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    code, _, (line,) = spoken(capsys, f"{PLANTED} --seed 3")
+    assert (code == 2 and "DEVICE" in line and device in line) or device == "cuda"  # where there is one
+
+
+def test_an_unknown_option_is_one_refusal(capsys):
+    code, _, lines = spoken(capsys, "run --corpis sst")
+    assert code == 2 and "--corpis" in str(lines) and len(lines) < 8
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), RuntimeError("a\nb" * 500), RecursionError(), MemoryError()])
+def test_what_nobody_foresaw_is_one_line(error, monkeypatch, capsys):
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr("attn_core.reader.read_sentence", fails)
+    code, _, (line,) = spoken(capsys, "read a film")
+    assert code == 1 and f"attn_core: {type(error).__name__}" in line and "--debug" in line and len(line) < 600
+    monkeypatch.setattr(sys, "argv", ["attn_core", "read", "a film", "--debug"])
+    with pytest.raises(type(error)):
+        main()
+
+
+def test_a_full_disk_leaves_nothing_half_written(place, monkeypatch, capsys):
+    def full(path, *_):
+        path.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(store, "write_traces", full)
+    code, _, lines = spoken(capsys, f"{PLANTED} --set options.n_train=60")
+    assert code == 1 and "No space left" in lines[-1] and "make room" in lines[-1]
+    assert not list(store.cache_store().iterdir())
+
+
+# ---- right -----------------------------------------------------------------------------------------------------------
+
+
+def test_files_of_windows_are_the_same(place, capsys):
+    found = []
+    for end in ("\n", "\r\n"):
+        tweets(TWEETS.replace("\n", end))(place)
+        words = "".join(f"{word} 0.5 -0.25\n" for word in encode("adr").vocabulary[4:])
+        file("words.vec", words.replace("\n", end))(place)
+        grid("- corpus: planted\n  seed: 2 seeds\n".replace("\n", end))(place)
+        assert "0 of 2 runs stored" in spoken(capsys, SWEEP)[1]
+        code, out, _ = spoken(capsys, "run --corpus adr --encoder average --epochs 1 --vectors words.vec --fresh --json")
+        assert code == 0
+        found.append((json.loads(out)["fingerprints"]["data"], json.loads(out)["history"]))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("text", "said"), {
+    "film": ["film", "0.683 to 0.683", "–"], "qqqzzz xxyyzz": ["2 of 2 words are unknown"],
+    "فيلم جيد": ["فيلم", "2 of 2 words"], "a" * 10_000: ["1 of 1 words", "a" * 30 + "..."], "good 🎬 film!": ["good"],
+    "<script>alert(1)</script>": ["script"], "caf\udcc3\udca9": ["café", "1 of 1"], "1 2 3": ["3"],
+    "not a word " * 170: ["–", "none is left out"],
+}.items(), ids=ascii)  # fmt: skip
+def test_odd_texts_have_clear_answers(text, said, capsys):
+    code, out, lines = spoken(capsys, f"read {text}")
+    assert code == 0 and not lines and "nan" not in out.lower() and all(word in out for word in said), out[:600]
+    assert max(map(len, out.splitlines())) < 200
+
+
+def test_a_long_text_is_read_and_a_longer_one_refused(capsys):
+    start = time.monotonic()
+    code, out, _ = spoken(capsys, "read " + "one fine film was not so good " * 572)
+    assert code == 0 and "p(positive) = " in out and time.monotonic() - start < 15
+    code, _, (line,) = spoken(capsys, "read " + "word " * 20_000)
+    assert code == 2 and "20,000 words" in line and "5,000" in line
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("console", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "ascii"}], ids=str)
+@pytest.mark.parametrize("words", [["read", "a café, so fine"], ["run", "--corpus", "ü"],
+                                   ["sweep", "grid ü.yml", "--dry-run"]], ids=lambda words: words[0])  # fmt: skip
+def test_a_console_of_ascii_alone(words, console, tmp_path):
+    (tmp_path / "grid ü.yml").write_text("- corpus: planted  # ü\n", encoding="utf-8")
+    environment = {**os.environ, **console, "ATTN_ARCHIVE": str(ROOT / "data" / "archive"),
+                   "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}"}  # fmt: skip
+    done = subprocess.run([sys.executable, "-m", "attn_core", *words], cwd=tmp_path, env=environment,
+                          capture_output=True, timeout=120)  # fmt: skip
+    told = (done.stdout + done.stderr).decode("ascii")
+    assert done.returncode == (2 if words[0] == "run" else 0), told
+    assert "Traceback" not in told and (words[0] != "read" or r"caf\xe9" in told)
+
+
+def test_the_scorecard_on_a_console_of_ascii(monkeypatch):
+    from attn_book import scorecard
+
+    names = "item corpus group encoder attention measure statistic reported ours low high n_seeds data verdict".split()
+    monkeypatch.setattr(scorecard, "scorecard", lambda: pd.DataFrame([["é"] * len(names), [None] * len(names)], None, names))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    monkeypatch.setattr(sys, "argv", ["attn_core", "scorecard"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    sys.stdout.flush()
+    assert not stop.value.code and rb"\xe9" in sys.stdout.buffer.getvalue()
+
+
+def test_an_archived_run_needs_no_data(place, monkeypatch, capsys):
+    """Not even where ATTN_DATA is a folder without its set: nothing is downloaded to compare."""
+    monkeypatch.chdir(ROOT)
+    code, out, _ = spoken(capsys, "run --corpus imdb")
+    assert code == 0 and "(archive)" in out
+
+
+def test_papermills_form_of_parameters():
+    words = ["execute", "p", "-p", "epsilon", "0.1", "-p", "k=3"]
+    assert join_pairs(words) == ["execute", "p", "-p", "epsilon=0.1", "-p", "k=3"]
+
+
+def test_nan_in_vectors_is_refused_by_the_model_too():
+    from attn_core.errors import AttnError
+    from attn_core.models.classifier import build
+
+    vectors = np.zeros((5, 300), np.float32)
+    vectors[3, 7] = np.nan
+    with pytest.raises(AttnError, match="row 3"):
+        build("lstm", "tanh", vectors)
