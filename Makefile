@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install notebooks lab book pdf test bench clean
+.PHONY: install notebooks lab book pdf test test-faults bench clean
 
 install: $(STAMP)
 
@@ -30,6 +30,9 @@ pdf: book
 
 test: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-faults: install  # kills, tampering, lost workers, and ten times as many random inputs as `test` tries
+	ATTN_FAULTS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m faults
 
 bench: install
 	$(BIN)/python -m benchmarks

@@ -266,7 +266,7 @@ def read(
         return
     print(summary["line"])
     if unknown := len(table) - int(table["known"].sum()):
-        print(f"{unknown:,} of {len(table):,} words are unknown to the model, which reads them all as one and the same.")
+        print(f"{unknown:,} of {len(table):,} words are unknown to the model, which reads all of them alike.")
     if len(table) > MOST_DELETED:
         print(f"Of more than {MOST_DELETED} words none is left out: that takes the square of their number.")
     print(table.to_string(index=False, float_format="{:.3f}".format, na_rep="–", max_colwidth=40))

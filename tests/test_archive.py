@@ -50,6 +50,7 @@ def test_two_class_traces_and_absent_scores_round_trip(tmp_path):
     np.testing.assert_array_equal(found.offsets, traces.offsets)
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("damage", ["truncated", "tampered", "missing"])
 def test_damaged_file_is_named(tmp_path, damage):
     stored(tmp_path)
@@ -153,6 +154,7 @@ def test_a_folder_whose_writer_was_killed_before_the_rename_is_no_run(tmp_path):
     assert store.keys(tmp_path) == ["sst-lstm-tanh-10-0123456789"]
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_run_is_kept_whole_if_its_writer_is_stopped_while_it_replaces_it(tmp_path, monkeypatch, killed):
     first, rename, calls = stored(tmp_path), os.rename, []
@@ -208,6 +210,7 @@ TAMPERING = {
 }
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("kind", TAMPERING)
 def test_what_is_not_as_sealed_is_named(tmp_path, kind):
     folder, (name, tamper, told) = tmp_path / "archive", TAMPERING[kind]
@@ -221,6 +224,7 @@ def test_what_is_not_as_sealed_is_named(tmp_path, kind):
     assert any(told in line for line in store.faults(folder)), store.faults(folder)
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("kind", ["forged record", "flipped byte", "truncated", "extra run"])
 def test_what_is_not_as_sealed_enters_no_number(tmp_path, monkeypatch, capsys, kind):
     """Of two runs the damaged one is left out and named, each time the tables are asked for."""

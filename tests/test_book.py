@@ -250,6 +250,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.parametrize("way", ["Ctrl-C", "Ctrl-C twice", "SIGTERM", "SIGKILL"])
 def test_a_stopped_build_leaves_within_seconds_and_nobody_stays(tmp_path, way):
     """With every worker in the middle of a page, the signal sent as a terminal does: to all of the group."""

@@ -138,25 +138,6 @@ def one_line(caught) -> str:
     return message
 
 
-@pytest.mark.parametrize("damage", ["truncated", "tampered", "text", "no column", "no rows"])
-def test_a_damaged_parquet_file_is_named(sst_data, damage):
-    path = sst_data / "train.parquet"
-    data = path.read_bytes()
-    if damage == "truncated":
-        path.write_bytes(data[: len(data) // 2])
-    elif damage == "tampered":
-        path.write_bytes(data[:-8] + b"\0" * 8)
-    elif damage == "text":
-        path.write_text("text,label\nfine,1\n")
-    else:
-        table = pandas.read_parquet(path)
-        (table.drop(columns="label") if damage == "no column" else table[:0]).to_parquet(path)
-    with pytest.raises(AttnError) as caught:
-        encode("sst")
-    assert str(path) in one_line(caught)
-    assert path.exists()  # the user's file is never replaced
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

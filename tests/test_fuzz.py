@@ -20,6 +20,7 @@ from attn_core.__main__ import main
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
 
+pytestmark = pytest.mark.faults
 EXAMPLES = 2_000 if os.environ.get("ATTN_FAULTS") else 200
 ROOT = Path(__file__).parents[1]
 GRIDS = [path.read_bytes() for path in sorted((ROOT / "data" / "sweeps").glob("*.yml"))]

@@ -223,27 +223,6 @@ def test_an_admission_of_two_splits_is_refused(mine):
         encode("diabetes")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("text,label,exp_split\nfine,1,train\nx,2,train\n", "record 2: label is neither 0 nor 1"),
-        ("text,label,exp_split\nfine,1,train\nx,,train\n", "record 2: label is neither 0 nor 1"),
-        ("text,label,exp_split\nfine,1,train\nx,1,later\n", "record 2: exp_split is none of train, dev, test"),
-        ("text,label,exp_split\nfine,1,train\nx,1\n", "record 2: not 3 columns"),
-        ("text,label,exp_split\nfine,1,train\nx,0,train\n", "no tweet has exp_split 'test'"),
-        ("tweet,label\nhello,1\n", "no column 'text'; it holds tweet, label"),
-        ("text,label\n", "adr_dataset.csv holds no tweets"),
-        ("text,label\nhello,1\n", "corpus 'adr': 1 documents are too few to be split"),
-        ("", "no column 'text'; it holds nothing"),
-    ],
-)
-def test_malformed_tweets_are_one_line(mine, content, message):
-    mine("adr", adr_dataset__csv=content)
-    with pytest.raises(AttnError, match=message) as caught:
-        encode("adr")
-    one_line(caught)
-
-
 def test_a_truncated_gz_is_named(mine):
     folder = mine("mimic", DIAGNOSES_ICD__csv__gz=table(CODES, [[i, 7, i, 1, f"{i * 37 % 999}"] for i in range(999)]))
     path = folder / "DIAGNOSES_ICD.csv.gz"

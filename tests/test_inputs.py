@@ -20,6 +20,7 @@ from attn_core.__main__ import join_pairs, main
 from attn_core.corpora import encode
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.faults
 
 # ---- what lies in the folder before the command runs -----------------------------------------------------------------
 
@@ -47,9 +48,14 @@ def sst_with(**columns):
     return damage
 
 
-def truncated(place: Path) -> None:
-    path = sst_folder(place) / "train.parquet"
-    path.write_bytes(path.read_bytes()[:-40])
+def sst_bytes(change):
+    """The file of the training part with other bytes."""
+
+    def damage(place: Path) -> None:
+        path = sst_folder(place) / "train.parquet"
+        path.write_bytes(change(path.read_bytes()))
+
+    return damage
 
 
 def instead(**columns):
@@ -138,8 +144,11 @@ FIELDS = {  # what is typed after `run --corpus planted` -> what the line says
     "--set widht=3": "unknown run field 'widht'", "--set hidden": "takes NAME=VALUE", "--set =3": "takes NAME=VALUE",
     "--set hidden=": "takes NAME=VALUE", "--set seed=3": "an option of its own, --seed",
     "--set options.source=[": "not a value that YAML reads", "--set hidden=2020-99-99": "not a value that YAML reads",
+    "--set hidden=-3": f"hidden {WHOLE} 1", "--set rounding=-1": f"rounding {WHOLE} 0",
+    "--set base={corpus: planted, seed: -1}": f"seed {WHOLE} 0",
     "--vectors nowhere.vec": "nowhere.vec", "--set guide=own": "base goes with guide",
-    "--set divergence=-1.0": "divergence must be at least 0", "--encoder lstm --set context=0.5": "context goes with the average",
+    "--set divergence=-1.0": "divergence must be at least 0",
+    "--encoder lstm --set context=0.5": "context goes with the average",
 }  # fmt: skip
 
 GRIDS = {  # a grid file -> what the line says
@@ -148,7 +157,8 @@ GRIDS = {  # a grid file -> what the line says
     "[" * 5000: "is no YAML in UTF-8", "- !!python/object:os.system {}": "is no YAML in UTF-8",
     "- corpus: sst\n  sed: 3\n": "unknown run field 'sed'", "- {corpus: sst, 3: 4, a: b}": "unknown run field 3",
     "- seed: 3\n": "a run without corpus", "- corpus: sst\n  decay: 1e-5\n": "write 0.001 or 1.0e-3",
-    "- corpus: {a: 1}": "corpus must be text, got {'a': 1}", "- corpus: 3": "corpus must be text", "- corpus:": "corpus",
+    "- corpus: {a: 1}": "corpus must be text, got {'a': 1}", "- corpus: 3": "corpus must be text",
+    "- corpus:": "corpus must be text",
     "- {corpus: sst, vectors: 3}": "vectors must be text, got 3", "- {corpus: sst, seed: x}": "seed must be a number",
     "- {corpus: sst, seed: 99 seeds}": "with N up to 9", "- {corpus: sst, seed: ² seeds}": "seed must be a number",
     "- {corpus: planted, options: {n_train: [1, 2]}}": "options must be pairs",
@@ -174,7 +184,9 @@ OWN_SST = {  # what is wrong with the user's own files -> the damage, and what t
     "one token each": (instead(text=["good", "bad"], label=[1, 0]), "passes the length filter"),
     "no rows": (instead(text=[], label=[]), "holds no rows"),
     "foreign columns": (instead(sentence=["x"], label=[0]), "lacks the column 'text'"),
-    "truncated": (truncated, "train.parquet is damaged or no Parquet file"),
+    "truncated": (sst_bytes(lambda data: data[:-40]), "train.parquet is damaged or no Parquet file"),
+    "tampered": (sst_bytes(lambda data: data[:-8] + b"\0" * 8), "train.parquet is damaged or no Parquet file"),
+    "a CSV": (sst_bytes(lambda data: b"text,label\nfine,1\n"), "train.parquet is damaged or no Parquet file"),
 }  # fmt: skip
 
 OWN_CSV = {
@@ -182,7 +194,9 @@ OWN_CSV = {
     "no head": ("adr", tweets("a pill,1\n"), "no column 'text'"), "empty": ("adr", tweets(""), "it holds nothing"),
     "no tweets": ("adr", tweets("text,label\n"), "holds no tweets"), "Latin-1": ("adr", tweets(
         b"text,label\na caf\xe9,1\n"), "record 1: bytes that are not UTF-8"),
-    "label 2": ("adr", tweets("text,label\nx,2\n"), "label is neither 0 nor 1"),
+    "label 2": ("adr", tweets("text,label\nfine,1\nx,2\n"), "record 2: label is neither 0 nor 1"),
+    "no label": ("adr", tweets("text,label\nx,\n"), "record 1: label is neither 0 nor 1"),
+    "no test part": ("adr", tweets("text,label,exp_split\nx,0,train\n"), "no tweet has exp_split 'test'"),
     "a comma too many": ("adr", tweets("text,label\na,b,1\n"), "record 1: not 2 columns"),
     "an open quote": ("adr", tweets('text,label\n"a,1\n'), "is malformed behind record"),
     "part 'tset'": ("adr", tweets("text,label,exp_split\nx,1,tset\n"), "exp_split is none of train, dev, test"),
@@ -203,6 +217,8 @@ OTHERS = {
     "archive is no folder": ("archive list", no_damage, "ATTN_ARCHIVE names"),
     "no grid": (SWEEP, no_damage, "no grid file grid.yml"), "grid is a folder": ("sweep data", no_damage, "no grid"),
     "jobs 0": ("sweep grid.yml --jobs 0", grid("- corpus: planted"), "jobs must be at least 1"),
+    **{at: (f"sweep grid.yml --scheduler {at}", grid("- corpus: planted"), f"no Dask scheduler answers at '{at}'")
+       for at in ("tcp://127.0.0.1:9", "127.0.0.1:9", "no/address")},
     "resources": ("sweep grid.yml --resources GPU=x --scheduler a", grid("- corpus: sst"), "must be NAME=AMOUNT"),
     "unknown page": ("execute jain/04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
     "a page of Windows": (r"execute jain\04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
@@ -213,7 +229,7 @@ OTHERS = {
     "a wrong type": ("execute jain/04-2-1-permutation -p permutations many", no_damage, "permutations must be int"),
     "not taken": ("execute gallery -p corpora <script>", no_damage, "parameter corpora takes sst or imdb"),
     "where": ("numbers echo mean --where corpus", no_damage, "--where takes FIELD=VALUE"),
-    "no word": ("read ...", no_damage, "holds no word"), "emoji": ("read 🎬", no_damage, "holds no word"),
+    "no word": ("read ... -- !!", no_damage, "holds no word"), "emoji": ("read 🎬", no_damage, "holds no word"),
     "no text": ("read ", no_damage, "holds no word"),
 }  # fmt: skip
 
@@ -323,7 +339,8 @@ def test_files_of_windows_are_the_same(place, capsys):
         file("words.vec", words.replace("\n", end))(place)
         grid("- corpus: planted\n  seed: 2 seeds\n".replace("\n", end))(place)
         assert "0 of 2 runs stored" in spoken(capsys, SWEEP)[1]
-        code, out, _ = spoken(capsys, "run --corpus adr --encoder average --epochs 1 --vectors words.vec --fresh --json")
+        typed = "run --corpus adr --encoder average --epochs 1 --vectors words.vec --fresh --json"
+        code, out, _ = spoken(capsys, typed)
         assert code == 0
         found.append((json.loads(out)["fingerprints"]["data"], json.loads(out)["history"]))
     assert found[0] == found[1]
@@ -368,7 +385,8 @@ def test_the_scorecard_on_a_console_of_ascii(monkeypatch):
     from attn_book import scorecard
 
     names = "item corpus group encoder attention measure statistic reported ours low high n_seeds data verdict".split()
-    monkeypatch.setattr(scorecard, "scorecard", lambda: pd.DataFrame([["é"] * len(names), [None] * len(names)], None, names))
+    rows = pd.DataFrame([["é"] * len(names), [None] * len(names)], columns=names)
+    monkeypatch.setattr(scorecard, "scorecard", lambda: rows)
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
     monkeypatch.setattr(sys, "argv", ["attn_core", "scorecard"])
     with pytest.raises(SystemExit) as stop:

@@ -61,12 +61,6 @@ def test_one_word_and_only_unknown_words():
     assert not table.known.any() and np.isfinite(table.attention).all()
 
 
-@pytest.mark.parametrize("text", ["", "   ", "...", "-- !!"])
-def test_no_word(text):
-    with pytest.raises(AttnError, match="holds no word"):
-        reader.read_sentence(text)
-
-
 @needs_model
 def test_one_word_as_json_knows_no_nan():
     def refuse(constant):
