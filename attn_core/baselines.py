@@ -102,25 +102,27 @@ def weak(runs: pd.DataFrame) -> pd.Series:
     """
     models = runs.groupby(["corpus", "encoder"])["accuracy"]
     means = models.mean()
-    best = means.groupby("corpus").max()
-    why = [weakness(model[0], values, best[model[0]]) for model, values in models]
+    best, bars = means.groupby("corpus").max(), stored().set_index("corpus")
+    why = [weakness(model[0], values, best[model[0]], bars) for model, values in models]
     return pd.Series(why, means.index, dtype=str)
 
 
-def weakness(corpus: str, accuracies: Iterable[float], best: float = np.nan) -> str:
+def weakness(
+    corpus: str, accuracies: Iterable[float], best: float = np.nan, bars: pd.DataFrame | None = None
+) -> str:
     """Why the runs of one model did not do their task and enter no claim, in words; '' where they did.
 
     accuracies: one per seed. Weak where their 95 % interval (below three seeds: the lowest) reaches the majority rate.
     A model of texts also where their mean lies more than BELOW under the regression. A model of pairs where it lies
     less than BELOW over the regression, which never reads the text that is attended to, or more than BELOW_BEST under
-    `best`, the mean of the best encoder. Generated sets have no bar to pass.
+    `best`, the mean of the best encoder. Generated sets have no bar to pass. bars: `stored`, by corpus.
     """
     if CATALOGUE[corpus].generated:
         return ""
-    row = stored().set_index("corpus")
-    if corpus not in row.index:
+    bars = stored().set_index("corpus") if bars is None else bars
+    if corpus not in bars.index:
         return "no baseline was measured"
-    values, (majority, regression) = np.array(list(accuracies)), row.loc[corpus, ["majority", "regression"]]
+    values, (majority, regression) = np.array(list(accuracies)), bars.loc[corpus, ["majority", "regression"]]
     low, mean = seed_interval(values)[0], values.mean()
     low = values.min() if np.isnan(low) else low
     if low <= majority:
