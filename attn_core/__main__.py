@@ -20,6 +20,15 @@ app = typer.Typer(
 archive_app = typer.Typer(no_args_is_help=True, help="What lies in data/archive.")
 app.add_typer(archive_app, name="archive")
 
+ASKED = {
+    "tau": "rank agreement of attention and gradients (Jain & Wallace 4.1)",
+    "shuffled": "of texts: p moves by less than 0.1 under shuffled weights (4.2.1)",
+    "far twin": "of texts: another attention, JSD over 0.4, leaves p within 0.05 (4.2.2, exact)",
+    "erased": "p moved, the most attended word erased (after Serrano & Smith 4)",
+    "flat": "of decisions turn under equal weights, not retrained (after Wiegreffe & Pinter 3.2)",
+}
+"""What the three papers would ask of a model of single texts, by the names of `experiments.asked`; of 200 texts."""
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
@@ -66,6 +75,7 @@ def run(
     from dataclasses import replace
 
     from attn_core import store
+    from attn_core.experiments import asked
     from attn_core.index import echoes
     from attn_core.obtain import obtain, warn_if_data_differ
     from attn_core.run import COUNTED, LEARNED, from_dict, set_fields
@@ -93,6 +103,10 @@ def run(
         known = rows[rows["statistic"] == "mean"].set_index("measure")["value"]
         for name in [name for name in ("echo", "locked") if name in known]:
             print(f"{name:10} {known[name]:.4f}  (of {len(result.traces)} documents)")
+        full = wanted.family == "text" and result.traces.gradient is not None
+        told = asked(result.traces.take(range(min(200, len(result.traces))))) if full else {}
+        for name, meaning in ASKED.items() if told else ():
+            print(f"{name:10} {told[name]:.4f}  {meaning}")
     seconds = record["seconds"]
     print(f"seconds    train {seconds['train']:.1f}, trace {seconds['trace']:.1f}  ({record['device']})")
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from conftest import toy_traces
 
-from attn_core.experiments import ATTENTION_BINS, attention_bin, derived, document_table, edges, summary_table
+from attn_core.experiments import ATTENTION_BINS, asked, attention_bin, derived, document_table, edges, summary_table
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.permutation import permutation
@@ -26,6 +26,14 @@ def test_document_table_joins_the_experiments(documents):
         np.testing.assert_array_equal(documents[f"jsd_exact@{epsilon}"], exact(traces, epsilon)["jsd_exact"])
     assert (documents["jsd_search@0.01"] <= documents["jsd_search@0.05"]).all()
     np.testing.assert_array_equal(documents["p"], traces.p)
+
+
+def test_what_the_papers_ask_is_in_the_tables(documents):
+    told = asked(toy_traces((1, 2, 3, 5, 5, 8, 13, 21), seed=4))
+    assert told["tau"] == pytest.approx(documents["tau_attention_gradient"].mean())
+    assert told["shuffled"] == (documents["median_change"] < 0.1).mean()
+    assert told["far twin"] == (documents["jsd_exact@0.05"] > 0.4).mean()
+    assert told["erased"] == documents["top_erased"].mean() and told["flat"] == documents["flat_flips"].mean()
 
 
 def test_derived_columns(documents):

@@ -10,6 +10,7 @@ import pandas as pd
 from attn_core.experiments.adversarial import adversarial
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.echo import MEASURES, echo
+from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
 from attn_core.experiments.tables import identity
@@ -74,6 +75,23 @@ def derived(documents: pd.DataFrame) -> pd.DataFrame:
         if {"tau_gradient_loo", f"tau_attention_{name}"} <= set(documents.columns):
             columns[f"difference_{name}"] = documents["tau_gradient_loo"] - documents[f"tau_attention_{name}"]
     return documents.assign(**columns)
+
+
+def asked(traces: Traces) -> dict[str, float]:
+    """What the three papers would ask of a model of single texts, five numbers over the documents in seconds.
+
+    tau: mean of Kendall's tau of attention and gradients. shuffled: share with a median change below 0.1. far twin:
+    share whose exact optimum at epsilon 0.05 has a JSD over 0.4. erased: mean of `echo`'s top_erased. flat: share of
+    its flat_flips.
+    """
+    own = echo(traces)
+    return {
+        "tau": correlation(traces)["tau_attention_gradient"].mean(),
+        "shuffled": (permutation(traces)["median_change"] < 0.1).mean(),
+        "far twin": (exact(traces, 0.05)["jsd_exact"] > 0.4).mean(),
+        "erased": own["top_erased"].mean(),
+        "flat": own["flat_flips"].mean(),
+    }
 
 
 def edges(statistic: str) -> np.ndarray:
