@@ -36,7 +36,7 @@ import yaml
 
 import attn_core
 from attn_book.page import FIND, GUARD, check, declared, minus, nearest
-from attn_book.plain import mark, named, readable, values_of
+from attn_book.plain import MARKUP, mark, named, readable, values_of
 from attn_core import reader, store
 from attn_core.corpora.files import say, sha256
 from attn_core.errors import AttnError, Damaged
@@ -444,10 +444,12 @@ def write_status(root: Path) -> None:
     lines = [("page", "parameters", "seconds", "", "commit", "started (UTC)", "device"), ["---"] * 7]
     for name, page in ((name, _read(executed(root, name))) for name in pages(root)):
         if run := page.metadata.get("attn"):
-            parameters = ", ".join(f"`{key}={value!r}`" for key, value in run.parameters.items())
+            told = [f"{key}={value!r}".replace("`", "'") for key, value in run.parameters.items()]
             when = page.metadata.papermill.start_time[:16].replace("T", " ")
             cut = "cut short" if "shortened" in run else ""
-            lines.append((f"{{doc}}`{name}`", parameters, f"{run.seconds:.1f}", cut, run.commit, when, run.device))
+            commit, device = (html.escape(text).translate(MARKUP) for text in (run.commit, run.device))
+            parameters = ", ".join(f"`{one}`" for one in told)
+            lines.append((f"{{doc}}`{name}`", parameters, f"{run.seconds:.1f}", cut, commit, when, device))
     table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
     archive, records = root / "data" / "archive", []
     for key in store.keys(archive):

@@ -77,6 +77,10 @@ CHANGED = """<div class="admonition attn-gap attn-changed"><p class="admonition-
 <p>{}</p></div>"""
 
 
+MARKUP = {ord(sign): f"&#{ord(sign)};" for sign in "{`$[\\"}
+"""What begins a role, code, a formula or a link, as characters of HTML."""
+
+
 def named(values: dict) -> str:
     """Parameters as the end of a file's name: --epsilon-0.1--encoder-cnn."""
     ends = (f"--{name}-{value}" for name, value in values.items())
@@ -85,8 +89,8 @@ def named(values: dict) -> str:
 
 def mark(notebook, defaults: dict, values: dict):
     """A notebook that names below its title the parameters that are not at their defaults."""
-    told = [f"<code>{html.escape(f'{name} = {value!r}')}</code>, in the book "
-            f"<code>{html.escape(repr(defaults[name]))}</code>"
+    code = lambda text: f"<code>{html.escape(text).translate(MARKUP)}</code>"
+    told = [f"{code(f'{name} = {value!r}')}, in the book {code(repr(defaults[name]))}"
             for name, value in values.items() if value != defaults[name]]  # fmt: skip
     first = next((cell for cell in notebook.cells if told and cell.cell_type == "markdown"), None)
     if first:

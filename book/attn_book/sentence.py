@@ -49,7 +49,7 @@ def strip(name: str, words: Iterable[str], shares: Iterable[float], p: float) ->
     """Words shaded by their weights, which stand under them, below a name and the output p; words are escaped."""
     marks = (f'<span style="--w:{share}">{html.escape(word)}<small>{share:.2f}</small></span>'
              for word, share in zip(words, shares, strict=True))  # fmt: skip
-    return f'<p class="attn-strip"><b>{name}: p = {p:.2f}</b><br>{" ".join(marks)}</p>'
+    return f'<p class="attn-strip"><b>{html.escape(name)}: p = {p:.2f}</b><br>{" ".join(marks)}</p>'
 
 
 def bars(sentence: dict) -> str:

@@ -1,0 +1,107 @@
+"""No code in a page from data: whatever a text, a name or a parameter holds is shown and never obeyed."""
+
+import ast
+import os
+from unittest.mock import patch
+
+import devtools
+import matplotlib.pyplot as plt
+import nbformat
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+from test_notebook import write_page
+from test_play_browser import HEAD, STATIC
+
+from attn_book import build, figures, page, plain, rerun, sentence, tables
+
+pytestmark = pytest.mark.faults
+ALIVE = "window.alive=1"
+STRINGS = [
+    f"<script>{ALIVE}</script>", f"</script><script>{ALIVE}</script>", f"<img src=x onerror={ALIVE}>",
+    f"<svg onload={ALIVE}>", f"<svg><script>{ALIVE}</script></svg>", f'" onmouseover="{ALIVE}" autofocus onfocus="{ALIVE}',
+    f"' onfocus='{ALIVE}' autofocus='", f"</code></td></table></div><iframe srcdoc='<script>parent.{ALIVE}</script>'>",
+    f"[x](javascript:{ALIVE})", f"<a href=javascript:{ALIVE}>x</a>", "&lt;script&gt;", "{glue:text}`film`",
+    "{{glue}} {raw}`<b>`", "${window.alive=1}", "`</code><b>`", "-->]]><b>", "<!-- ", "<style>*{display:none}</style>",
+    f"```{{raw}} html\n<script>{ALIVE}</script>\n```", "$x$ \\(y\\)", f"\n\n<script>{ALIVE}</script>\n\n# A title",
+    f'"); {ALIVE.replace("window.", "")}; open("alive", "w") #', "'''\nopen('alive', 'w')\n'''", "\u202e|x|y|",
+]  # fmt: skip
+
+
+def pieces(text: str) -> list[str]:
+    """Everything of a page that data enter, with this text in each."""
+    shown, row = [], pd.DataFrame({"token": [text], "attention": [1.0], "contribution": [0.5]})
+    data = {"w": [text], "a": [1.0], "c": [0.5], "b": 0.0}
+    with patch("IPython.display.display", lambda one, **_: shown.append(getattr(one, "data", ""))):
+        with patch.object(sentence, "read_sentence", lambda _: (row, {"bias": 0.0})):
+            sentence.play([text])
+        with patch.dict(page.CHANGED, {"sentence": text}, clear=True):
+            page.expect(False, "x")
+        sheet, axes = figures.sheet()
+        axes.axis("off")
+        axes.text(0, 0, " ".join(text.split()), parse_math=False)
+        figures.show(sheet, "x", text[:90], text[:90], text)
+    plt.close("all")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A title")])
+    box = plain.mark(notebook, {"sentence": ""}, {"sentence": text}).cells[0].source.partition("\n\n")[2]
+    return [*shown, box, sentence.strip(text, [text], [1.0], 0.5), sentence.bars(data), tables.table([text], [[text]]),
+            tables.fold(text, "").data, tables.rows({text: True}, [[text]]).data, row[["token"]].to_html(),
+            tables.picker({}, {text: {text: text}}).data.partition("</script>")[2]]  # fmt: skip
+
+
+def skeleton(piece: str) -> list[tuple[str, list[str]]]:
+    return [(tag.name, sorted(tag.attrs)) for tag in BeautifulSoup(piece, "html.parser").find_all(True)]
+
+
+@pytest.mark.parametrize("text", STRINGS)
+def test_no_piece_of_a_page_gets_a_node_or_an_attribute(text):
+    for mine, harmless in zip(pieces(text), pieces("word"), strict=True):
+        assert skeleton(mine) == skeleton(harmless), mine
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium installed")
+def test_a_browser_runs_none_of_it(tmp_path):
+    for name, texts in (("mine", STRINGS), ("harmless", ["word"] * len(STRINGS))):
+        shown = "\n".join(piece for text in texts for piece in pieces(text))
+        (tmp_path / f"{name}.html").write_text(HEAD + shown, encoding="utf-8")
+    for script in ("core.js", "rows.js", "attn.css"):
+        (tmp_path / script).write_bytes((STATIC / script).read_bytes())
+    with devtools.browser() as shown:
+        counts = []
+        for name in ("mine", "harmless"):
+            shown.errors.clear()
+            shown.open(tmp_path / f"{name}.html")
+            shown.js("document.querySelectorAll('*').forEach(e => e.dispatchEvent(new MouseEvent('mouseover')))")
+            counts.append(shown.wait("document.querySelectorAll('.attn-play button').length > 20 && "
+                                     "document.querySelectorAll('body *').length"))  # fmt: skip
+            assert shown.js("window.alive") is None and shown.js("document.title") == ""
+        assert counts[0] == counts[1]
+
+
+def test_parameters_of_a_page_are_no_code(tmp_path):
+    """Those that papermill writes into a cell, those in the box of a page run again, and those on the status page."""
+    write_page(tmp_path, "tiny", 'n = 3\ntext = ""\nmany = [""]', "print(len(text))")
+    (tmp_path / "book").mkdir()
+    text = "".join(STRINGS)
+    path = build.execute("tiny", {"text": text, "many": STRINGS}, build.executed(tmp_path, "tiny"), tmp_path)
+    cells = nbformat.read(path, 4).cells
+    (given,) = (cell for cell in cells if "injected-parameters" in cell.metadata.get("tags", []))
+    assert [ast.literal_eval(line.value) for line in ast.parse(given.source).body] == [text, STRINGS]
+    box = cells[0].source
+    assert not list(tmp_path.rglob("alive")) and box.count("<div") == 1 and not {"{", "`", "$"} & set(box)
+    build.write_status(tmp_path)
+    status = (tmp_path / "book" / "status.md").read_text(encoding="utf-8")
+    assert len([line for line in status.splitlines() if line.startswith("| {doc}")]) == 1
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium installed")
+@pytest.mark.skipif(not os.environ.get("ATTN_FAULTS"), reason="half a minute of Sphinx; `make test-faults` does it")
+def test_a_page_run_again_with_all_of_them_is_the_page(tmp_path):
+    made = rerun.rerun("how-to-measure", {"text": " ".join(STRINGS)}, tmp_path / "mine.ipynb")
+    article = BeautifulSoup(made.read_text(encoding="utf-8"), "html.parser").find("article")
+    assert not article.select("iframe, [onerror], [onload], [onfocus], [onmouseover], [href^=javascript], img[src=x]")
+    with devtools.browser() as shown:
+        shown.open(made)
+        assert shown.js("window.alive") is None and not shown.errors
