@@ -79,11 +79,12 @@ def test_a_browser_runs_none_of_it(tmp_path):
         assert counts[0] == counts[1]
 
 
-def test_parameters_of_a_page_are_no_code(tmp_path):
+def test_parameters_of_a_page_are_no_code(tmp_path, monkeypatch):
     """Those that papermill writes into a cell, those in the box of a page run again, and those on the status page."""
     write_page(tmp_path, "tiny", 'n = 3\ntext = ""\nmany = [""]', "print(len(text))")
     (tmp_path / "book").mkdir()
     text = "".join(STRINGS)
+    monkeypatch.setattr(build, "_where", lambda _: {"device": " ".join(text.split()), "commit": "`"})
     path = build.execute("tiny", {"text": text, "many": STRINGS}, build.executed(tmp_path, "tiny"), tmp_path)
     cells = nbformat.read(path, 4).cells
     (given,) = (cell for cell in cells if "injected-parameters" in cell.metadata.get("tags", []))
@@ -92,7 +93,8 @@ def test_parameters_of_a_page_are_no_code(tmp_path):
     assert not list(tmp_path.rglob("alive")) and box.count("<div") == 1 and not {"{", "`", "$"} & set(box)
     build.write_status(tmp_path)
     status = (tmp_path / "book" / "status.md").read_text(encoding="utf-8")
-    assert len([line for line in status.splitlines() if line.startswith("| {doc}")]) == 1
+    (row,) = (line for line in status.splitlines() if line.startswith("| {doc}"))
+    assert row.count("`") == 8 and "<" not in row.rpartition("`")[2]
 
 
 @pytest.mark.browser
