@@ -19,7 +19,8 @@ pytestmark = pytest.mark.faults
 ALIVE = "window.alive=1"
 STRINGS = [
     f"<script>{ALIVE}</script>", f"</script><script>{ALIVE}</script>", f"<img src=x onerror={ALIVE}>",
-    f"<svg onload={ALIVE}>", f"<svg><script>{ALIVE}</script></svg>", f'" onmouseover="{ALIVE}" autofocus onfocus="{ALIVE}',
+    f"<svg onload={ALIVE}>", f"<svg><script>{ALIVE}</script></svg>",
+    f'" onmouseover="{ALIVE}" autofocus onfocus="{ALIVE}',
     f"' onfocus='{ALIVE}' autofocus='", f"</code></td></table></div><iframe srcdoc='<script>parent.{ALIVE}</script>'>",
     f"[x](javascript:{ALIVE})", f"<a href=javascript:{ALIVE}>x</a>", "&lt;script&gt;", "{glue:text}`film`",
     "{{glue}} {raw}`<b>`", "${window.alive=1}", "`</code><b>`", "-->]]><b>", "<!-- ", "<style>*{display:none}</style>",
