@@ -39,4 +39,4 @@ bench: install
 
 clean:  # notebooks that were edited stay
 	if [ -x $(BIN)/python ]; then $(BIN)/python -m attn_core clean; fi
-	rm -rf $(VENV)
+	rm -rf $(VENV) book/status.md $(filter-out _build/executed,$(wildcard _build/* _build/.[!.]*))

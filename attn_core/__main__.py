@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -77,7 +77,7 @@ def run(
     from attn_core import store
     from attn_core.experiments import asked
     from attn_core.index import echoes
-    from attn_core.obtain import obtain, warn_if_data_differ
+    from attn_core.obtain import fits, obtain
     from attn_core.run import COUNTED, LEARNED, from_dict, set_fields
 
     named = {"corpus": corpus, "encoder": encoder, "attention": attention, "seed": seed, "vectors": vectors}
@@ -85,10 +85,9 @@ def run(
     named |= set_fields(other)
     wanted = from_dict(named)
     if not (named["vectors"] or fresh) and wanted.vectors == LEARNED:
-        if not any(store.has(folder, wanted.key) for folder in store.stores()):
+        if not any(fits(wanted, folder) for folder in store.stores()):
             wanted = replace(wanted, vectors=COUNTED)
     result = obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json, traces=False)
-    warn_if_data_differ(result)
     record = {**result.record, "source": result.source}
     if as_json:
         print(json.dumps(record, indent=1))
@@ -331,13 +330,8 @@ def notebooks() -> None:
 
 
 @app.command()
-def book(
-    edition: Annotated[Literal["teacher", "student"], typer.Option(help="student: without solutions.")] = "teacher",
-) -> None:
-    """Execute all pages and build the book into _build/html; the students' edition into _build/student.
-
-    Stopped, it goes on with the pages that are not done.
-    """
+def book() -> None:
+    """Execute all pages and build the book into _build/html. Stopped, it goes on with the pages that are not done."""
     import signal
 
     from attn_book.build import build
@@ -350,7 +344,7 @@ def book(
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, stop)
     try:
-        status = build(edition=edition)
+        status = build()
     except KeyboardInterrupt:
         status = 130
         print("stopped; what is done so far stays, the same command goes on from there", file=sys.stderr)
@@ -359,9 +353,7 @@ def book(
 
 @app.command()
 def clean() -> None:
-    """Remove what was made in the repository: notebooks, built pages, logs. A notebook that was edited stays."""
-    import shutil
-
+    """Remove the notebooks that were written here; what was edited stays."""
     from attn_book.build import edited, repository
 
     root = repository()
@@ -371,9 +363,6 @@ def clean() -> None:
             print(f"{path} was edited and stays")
         else:
             path.unlink()
-    (root / "book" / "status.md").unlink(missing_ok=True)
-    for path in [path for path in (root / "_build").glob("*") if path.name != "executed"]:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 @app.command()

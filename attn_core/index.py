@@ -329,10 +329,24 @@ def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tupl
     table, values = parts[0]
     for more, theirs in parts[1:]:
         more = more[~more["key"].isin(table["key"])]
+        more = more[_of_the_same_data(more, table)]
         theirs = theirs[theirs["key"].isin(more["key"])]
         if len(more):
             table, values = pd.concat([table, more]), pd.concat([_plain(values), _plain(theirs)])
     return ordered(table, values)
+
+
+def _of_the_same_data(more: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
+    """Which runs were trained on the data that a table's runs of that name were; beside these the others have no place,
+    and are named."""
+    data = lambda rows: rows["record"].map(lambda record: json.loads(record).get("fingerprints", {}).get("data"))
+    names = ["corpus", "options"]
+    first = table.drop_duplicates(names)
+    theirs = more[names].merge(first[names].assign(data=data(first)), how="left")["data"].to_numpy()
+    other = pd.notna(theirs) & (theirs != data(more).to_numpy())
+    if other.any():
+        say(f"left out of all numbers, for trained on other data than the archive's: {', '.join(more['key'][other])}")
+    return ~other
 
 
 def ordered(table: pd.DataFrame, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -1,10 +1,9 @@
 """`obtain`, the one way to a run's result: from data/archive, else the local cache, else trained and traced now."""
 
-import os
-import sys
+from pathlib import Path
 
 from attn_core import store
-from attn_core.corpora import catalogue, encode, encoding
+from attn_core.corpora import catalogue, encoding, files
 from attn_core.errors import AttnError
 from attn_core.run import Run, command
 from attn_core.store import Result
@@ -16,7 +15,8 @@ class AbsentRun(AttnError):
 
 @encoding.held()
 def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool = True) -> Result:
-    """The stored result of a run: from the archive, else the local cache, else computed.
+    """The stored result of a run: from the archive, else the local cache, else computed. What was trained on other data
+    than those at hand is passed over, with one line.
 
     traces False: record and summary are enough, all that the archive has of many runs (see packing.py).
 
@@ -25,14 +25,19 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
     """
     if train not in ("never", "auto", "fresh"):
         raise AttnError(f"unknown train mode '{train}'; known: never, auto, fresh")
-    kept = False
+    kept, other = False, ""
     for folder in store.stores() if train != "fresh" else ():
         if store.has(folder, run.key):
+            if reason := other_data(run, folder):
+                other = reason
+                continue
             result = store.read(folder, run.key)
             if result.traces is not None or not traces:
                 return result
             kept = True
     if train == "never" and not catalogue.corpus(run.corpus).generated:
+        if other:
+            raise AbsentRun(f"{other}; unset ATTN_DATA to read what is archived, or train it: {command(run)}")
         if kept:
             raise AbsentRun(
                 f"the archive keeps no single documents of run {run.key}; make them with: {command(run)} --fresh"
@@ -40,20 +45,29 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
         raise AbsentRun(f"run {run.key} is not in the archive; make it with: {command(run)}")
     from attn_core.compute import compute  # torch: a stored run does without
 
+    if other:
+        files.say(f"{other}; not taken")
     return compute(run, progress, fresh=train == "fresh")
 
 
-def warn_if_data_differ(result: Result) -> None:
-    """One warning line where the data at hand are not the data a stored run was trained on."""
-    if result.source == "trained" or not os.environ.get("ATTN_DATA"):
-        return
-    run = result.record["run"]
-    if not encoding.at_hand(run["corpus"]):  # a stored run needs no data
-        return
-    found = encode(run["corpus"], **dict(run["options"])).fingerprint
-    if found != (stored := result.record["fingerprints"]["data"]):
-        print(
-            f"warning: {result.key} was trained on data {stored[:12]}, {run['corpus']} here is {found[:12]}; "
-            "--fresh trains anew",
-            file=sys.stderr,
-        )
+def fits(run: Run, folder: Path) -> bool:
+    """Whether a store holds a run, and of the data at hand."""
+    return store.has(folder, run.key) and not other_data(run, folder)
+
+
+def other_data(run: Run, folder: Path) -> str:
+    """That a stored run was trained on other data than those at hand, in words; '' where it was not.
+
+    An archived run needs no data: only the user's own tables tell against it. Of generated and foreign data a run's key
+    tells.
+    """
+    entry, own = catalogue.corpus(run.corpus), files.own_tables(run.corpus)
+    told = entry.generated or encoding.is_foreign(run.corpus) or (folder != store.cache_store() and not own)
+    if told or not store.has(folder, run.key):
+        return ""
+    stored = store.read_record(folder, run.key).get("fingerprints", {}).get("data")
+    now = encoding.identity(run.corpus, run.options)
+    if stored in (None, now) or (now is None and (entry.own or stored in catalogue.FINGERPRINTS)):
+        return ""
+    here = f"'{run.corpus}' here is {now[:12]}" if now else f"'{run.corpus}' is not here"
+    return f"{folder / run.key} was trained on data {stored[:12]}, {here}{' by ATTN_DATA' if own else ''}"

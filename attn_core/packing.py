@@ -1,7 +1,9 @@
 """What of a run goes into the archive, and how much: budgets by layer, tables from the traces of the whole test set."""
 
+import shutil
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from attn_core.experiments.distance import against
 from attn_core.experiments.echo import MEASURES, echo, elsewhere
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import classification, jsd_ragged
+from attn_core.obtain import fits
 from attn_core.run import SEEDS, Run
 from attn_core.traces import Traces
 from attn_core.training.jain import attended
@@ -69,6 +72,12 @@ record."""
 
 def pack_run(run: Run) -> None:
     """Compute a cached run's tables from the traces of the whole test set and put it into the archive."""
+    prepare(run)
+    adopt(run.key)
+
+
+def prepare(run: Run) -> None:
+    """What `pack_run` computes, into `packed_store`: a worker's part."""
     folder = store.cache_store()
     if not store.has(folder, run.key):
         raise AttnError(f"run {run.key} is not in the local cache, only its archived sample is; train it: --fresh")
@@ -107,6 +116,20 @@ def pack_run(run: Run) -> None:
     pack(run.key, tables, layer, kept[LAYERS.index(layer)], against, notes)
 
 
+def same_data(run: dict, now: str | None) -> None:
+    """AttnError where the archive's runs of a data set were trained on other data. run: as in a record. now: the data's
+    fingerprint, None where it is not known."""
+    folder = store.archive_folder()
+    records = (store.read_record(folder, key) for key in store.keys(folder) if key.startswith(f"{run['corpus']}-"))
+    first = next((record for record in records if record["run"]["options"] == run["options"]), {})
+    stored = first.get("fingerprints", {}).get("data", now)
+    if now and stored != now:
+        raise AttnError(
+            f"the runs of '{run['corpus']}' in {folder} were trained on data {stored[:12]}, here are {now[:12]}: unset "
+            "ATTN_DATA, or pack into an archive of your own (ATTN_ARCHIVE)"
+        )
+
+
 def compared_with(run: Run) -> Run | None:
     """The run beside whose attention and outputs this one is stored: an adversary's base; the same training but for
     the rounding; of further seeds of the main model (BiLSTM with additive attention) and of its uniform twin the first
@@ -143,7 +166,7 @@ def at_hand(run: Run, doc_ids: np.ndarray | None = None) -> Traces:
     """Attention and outputs of a run on the test set, or on some of its documents: from the local cache, which holds
     the whole test set; else its weights read it again, with one line on standard error where it is the whole."""
     folder = store.cache_store()
-    if store.has(folder, run.key):
+    if fits(run, folder):
         found = store.read(folder, run.key).traces
         return found if doc_ids is None else found.take(np.flatnonzero(np.isin(found.doc_id, doc_ids)))
     documents = inputs_of(run)[0].splits["test"]
@@ -227,7 +250,8 @@ def pack(
     against: pd.DataFrame | None = None,
     notes: dict | None = None,
 ) -> None:
-    """Move a cached run into the archive: a sample of its traces, its document table (of first seeds), summary.
+    """Put what is archived of a cached run into `packed_store`: a sample of its traces, its document table (of first
+    seeds), summary.
 
     tables: (document table, summary) computed from the traces of the whole test set; None keeps the record alone.
     layer: one of LAYERS. kept_items: tokens or sentences of the sample; 0 keeps no traces. against: see
@@ -251,7 +275,20 @@ def pack(
     if against is not None and corpus not in NOT_PASSED_ON:
         order = store.sample(against["doc_id"].to_numpy(), corpus)
         files["against.parquet"] = against.iloc[np.sort(order[:AGAINST_KEPT])]
-    folder = store.archive_folder()
+    store.write(packed_store(), key, record, files)
+
+
+def packed_store() -> Path:
+    """Where what is packed waits for the one process that writes the archive."""
+    return store.cache_store().with_name("packed")
+
+
+def adopt(key: str) -> None:
+    """Move a packed run into the archive; AttnError as `same_data`."""
+    packed, folder = packed_store(), store.archive_folder()
+    record = store.read(packed, key).record
+    same_data(record["run"], record["fingerprints"]["data"])
     if not store.keys(folder):  # the first run of an archive
         store.seal(folder)
-    store.write(folder, key, record, files)
+    store.write(folder, key, record, {name: packed / key / name for name in record.pop("files")})
+    shutil.rmtree(packed / key)

@@ -181,7 +181,7 @@ class Run:
 def vectors_identity(vectors: str) -> str:
     """A recipe's name, or the SHA-256 of a vector file: never a path, which says nothing of what is in it."""
     path = Path(vectors)
-    if not path.is_file():
+    if vectors in catalogue.RECIPES or not path.is_file():
         return vectors
     with path.open("rb") as file:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()

@@ -159,13 +159,16 @@ def read(folder: Path, key: str, whole: bool = True) -> Result:
 def write(folder: Path, key: str, record: dict, files: dict) -> None:
     """Put a run into a store in one step: staged beside it, then renamed, so a kill leaves the old state or the new.
 
-    files: name -> Traces or DataFrame.
+    files: name -> Traces, DataFrame or a file to copy.
     """
     stage = staging(folder, key)
     old = stage.with_suffix(".old")
     try:
         for name, content in files.items():
-            (write_traces if isinstance(content, Traces) else write_table)(stage / name, content)
+            if isinstance(content, Path):
+                shutil.copyfile(content, stage / name)
+            else:
+                (write_traces if isinstance(content, Traces) else write_table)(stage / name, content)
         sums = {name: hashlib.sha256((stage / name).read_bytes()).hexdigest() for name in files}
         entries = {**record, "files": sums}.items()  # one a line: half the size of one number a line, and read by eye
         lines = (f"{json.dumps(name)}: {json.dumps(value, default=float)}" for name, value in entries)
@@ -196,8 +199,9 @@ def staging(folder: Path, key: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=f".{os.getpid()}@{MACHINE}.{key}.", dir=folder))
     except OSError as error:
+        name = "ATTN_CACHE" if folder.is_relative_to(cache_folder()) else "ATTN_ARCHIVE"
         raise AttnError(
-            f"cannot write to {folder} ({error.strerror}); make it writable or set ATTN_CACHE to another folder"
+            f"cannot write to {folder} ({error.strerror}); make it writable or set {name} to another folder"
         ) from error
 
 
@@ -421,6 +425,7 @@ def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         save_file(flat, partial, metadata={"training": json.dumps(training), "inputs": json.dumps(inputs)})
+        partial.chmod(0o644)  # safetensors make files private; a cache may be shared
         os.replace(partial, path)
     except (OSError, SafetensorError) as error:
         raise AttnError(f"cannot write to {path.parent} ({error}); make room there or set ATTN_CACHE") from error

@@ -18,10 +18,11 @@ import yaml
 from tqdm import tqdm
 
 from attn_core import compute, store
+from attn_core.corpora import encoding, files
 from attn_core.errors import AttnError, one_line
-from attn_core.obtain import obtain
-from attn_core.packing import pack_run
-from attn_core.run import SEEDS, Run, bases, from_dict, weights_key
+from attn_core.obtain import fits, obtain, other_data
+from attn_core.packing import adopt, packed_store, prepare, same_data
+from attn_core.run import SEEDS, Run, as_dict, bases, from_dict, weights_key
 
 MOST_RUNS = 100_000
 """Of one block of a grid."""
@@ -100,8 +101,9 @@ def with_base(fields: dict, path: Path) -> dict:
 
 
 def stored(run: Run, pack: bool) -> bool:
-    """Whether nothing is left to do for a run: it lies in data/archive or, without pack, in the local cache."""
-    return any(store.has(folder, run.key) for folder in ([store.archive_folder()] if pack else store.stores()))
+    """Whether nothing is left to do for a run: it lies in data/archive or, without pack, in the local cache, trained on
+    the data at hand."""
+    return any(fits(run, folder) for folder in ([store.archive_folder()] if pack else store.stores()))
 
 
 def remains(runs: list[Run], pack: bool = False) -> str:
@@ -109,6 +111,8 @@ def remains(runs: list[Run], pack: bool = False) -> str:
     todo = [run for run in runs if not stored(run, pack)]
     kinds = Counter(f"{run.corpus} {run.encoder} {run.attention}" for run in todo)
     left = f"; remaining: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}" if todo else ""
+    if other := [run.key for run in todo if any(other_data(run, folder) for folder in store.stores())]:
+        left += f"; of these, stored with other data than those at hand: {', '.join(other)}"
     return f"{len(runs) - len(todo)} of {len(runs)} runs stored{left}"
 
 
@@ -125,7 +129,7 @@ def with_bases(runs: list[Run], pack: bool = False) -> dict[Run, bool]:
     found: dict[Run, bool] = {}
 
     def add(run: Run, weights: bool) -> None:
-        if weights or not (stored(run, pack) or store.has(store.cache_store(), run.key)):
+        if weights or not (stored(run, pack) or fits(run, store.cache_store())):
             for base in bases(run):
                 if not has_weights(base) and not found.get(base):
                     add(base, True)
@@ -138,12 +142,19 @@ def with_bases(runs: list[Run], pack: bool = False) -> dict[Run, bool]:
     return found
 
 
-def make(run: Run, weights: bool, listed: bool = True, progress: bool = False) -> None:
-    """Store a run that is absent; of one that others wait for the weights, alone where the sweep does not list it."""
+def make(run: Run, weights: bool, listed: bool = True, packs: bool = False, progress: bool = False) -> None:
+    """Store a run that is absent; of one that others wait for the weights, alone where the sweep does not list it.
+
+    packs: also what `packing.adopt` takes; AttnError, before it is trained, where the archive's are of other data.
+    """
+    if packs:
+        same_data(as_dict(run), encoding.identity(run.corpus, run.options))
     if weights and not has_weights(run):
         compute.trained(run, compute.inputs_of(run), progress)
     if listed:
         obtain(run, train="auto", progress=progress, traces=False)
+    if packs:
+        prepare(run)
 
 
 def lost_base(run: Run, failures: dict[str, str]) -> None:
@@ -174,9 +185,10 @@ def sweep(runs: list[Run], pack: bool = False, progress: bool = True) -> dict[st
                 if packed and not weights:
                     continue
                 lost_base(run, failures)
-                make(run, weights, run in listed, progress)
-                if pack and run in listed and not packed:
-                    pack_run(run)
+                packs = pack and run in listed and not packed
+                make(run, weights, run in listed, packs, progress)
+                if packs:
+                    adopt(run.key)
             except Exception as error:  # one failed run must not end a night's sweep; it is named at the end
                 note(failures, run, one_line(error))
     return failures
@@ -201,11 +213,11 @@ def sweep_cluster(
 ) -> dict[str, str]:
     """`sweep` on the workers of a Dask cluster, whose cache must be the folder of this process's $ATTN_CACHE.
 
-    A worker stores its run itself, staged and renamed; this process packs as runs arrive. Each run is a task of its
-    own key, so two sweeps that share a run train it once. In Dask's graph a task depends on those of its bases; a run
-    that shares another's training (the other selection) is handed out when that one is done. At most two tasks per
-    worker are handed out: the scheduler blames the loss of a worker on all tasks assigned to it (allowed-failures), and
-    only one of them runs.
+    A worker stores its run itself, staged and renamed, and packs it beside; this process alone writes the archive, and
+    computes nothing. Each run is a task of its own key, so two sweeps that share a run train it once. In Dask's graph a
+    task depends on those of its bases; a run that shares another's training (the other selection) is handed out when
+    that one is done. At most two tasks per worker are handed out: the scheduler blames the loss of a worker on all
+    tasks assigned to it (allowed-failures), and only one of them runs.
     resources: amounts that each run takes of what workers were started with, such as {"GPU": 1}. no_workers_timeout:
     seconds without any worker that offers them, after which the sweep is refused, or, once begun, what is left fails.
     Errors: AttnError for an unreachable or lost scheduler, or one without fitting workers; dask not installed.
@@ -214,7 +226,7 @@ def sweep_cluster(
     todo = {run: lends for run, lends in with_bases(runs, pack).items() if lends or not stored(run, pack)}
     if not todo:
         return {}
-    waiting = {run: weights_key(run) for run in todo if todo[run] or not store.has(cache, run.key)}
+    waiting = {run: weights_key(run) for run in todo}
     failures: dict[str, str] = {}
     futures, flying, lost, begun = {}, {}, None, time.monotonic()
     with connect(scheduler) as client:
@@ -223,10 +235,11 @@ def sweep_cluster(
                 raise AttnError(refusal(client, scheduler, resources, no_workers_timeout))
             time.sleep(0.1)
         store.staging(cache, "sweep").rmdir()  # a store that cannot be written is better known before
-        store.sweep_away(cache)
+        for folder in [cache, *([packed_store(), store.archive_folder()] if pack else [])]:
+            store.sweep_away(folder)
         bar = tqdm(total=len(todo), desc="sweep", unit="run", disable=not progress)
 
-        def finish(run: Run, future=None) -> None:
+        def finish(run: Run, future) -> None:
             bar.set_postfix_str(run.key)
             try:
                 lost_base(run, failures)
@@ -237,14 +250,12 @@ def sweep_cluster(
                 note(failures, run, one_line(error))
             bar.update()
 
-        for run in [run for run in todo if run not in waiting]:
-            finish(run)  # only packing is left
         while waiting or flying:
             done = [run for run in flying if futures[run].status != "pending"]
             workers = offering(client, scheduler, resources)  # raises where the scheduler is lost, and all cancelled
             lost = None if workers else lost or time.monotonic()
             alone = lost is not None and time.monotonic() - lost > no_workers_timeout
-            for run in done:  # packing may take minutes, in which nobody looks for workers
+            for run in done:
                 flying.pop(run)
                 finish(run, futures[run])
             if alone:
@@ -258,9 +269,10 @@ def sweep_cluster(
                 if waiting[run] in flying.values() or any(base in waiting for base in bases(run)):
                     continue
                 before = [futures[base] for base in bases(run) if base in futures]
+                packs = pack and run in listed and not stored(run, pack)
                 futures[run] = client.submit(
-                    work, run, run.key, str(cache), todo[run], run in listed, *before,
-                    key=run.key, resources=resources, retries=RETRIES,
+                    work, run, named(run), str(cache), todo[run], run in listed, packs, *before,
+                    key=run.key + "-packed" * packs, resources=resources, retries=RETRIES,
                 )  # fmt: skip
                 flying[run] = waiting.pop(run)
             time.sleep(0.1)
@@ -354,7 +366,7 @@ def demanded(text: str) -> dict[str, float] | None:
     return found or None
 
 
-def work(run: Run, key: str, folder: str, weights: bool = False, listed: bool = True, *before) -> None:
+def work(run: Run, name: str, folder: str, weights: bool = False, listed: bool = True, packs: bool = False, *before):
     """What a worker does with a run: `make`. before: results of the tasks it waits for.
 
     One at a time in a process, however many threads the worker has: the random state of a training is the process's.
@@ -364,8 +376,8 @@ def work(run: Run, key: str, folder: str, weights: bool = False, listed: bool = 
     reason = ""
     with ONE_AT_A_TIME:
         try:
-            check(run, key, folder)
-            make(run, weights, listed)
+            check(run, name, folder)
+            make(run, weights, listed, packs)
         except Exception as error:
             traceback.print_exc()
             reason = one_line(error)
@@ -373,34 +385,41 @@ def work(run: Run, key: str, folder: str, weights: bool = False, listed: bool = 
         raise RunFailed(reason)
 
 
-def check(run: Run, key: str, folder: str) -> None:
-    """Make sure that this worker and the sweep mean the same store and the same run."""
+def check(run: Run, name: str, folder: str) -> None:
+    """Make sure that this worker and the sweep mean the same store, the same run and the same data."""
     if str(store.cache_store()) != folder:
         raise AttnError(
             f"the worker on {platform.node()} stores runs in {store.cache_store()}, the sweep in {folder}; "
             "set ATTN_CACHE to one shared folder for both"
         )
-    if run.key != key:
+    if named(run) != name:
         raise AttnError(
-            f"the worker on {platform.node()} gives this run the key {run.key}, the sweep {key}; "
-            "install the same version and the same word vectors on both"
+            f"the worker on {platform.node()} takes this run for {named(run)}, the sweep for {name}; install the same "
+            "version and the same word vectors on both, and set ATTN_DATA to one shared folder or nowhere"
         )
 
 
+def named(run: Run) -> str:
+    """A run's key, and a hash of the user's own tables that it is trained on."""
+    own = [files.sha256(path) for path in files.own_tables(run.corpus)]
+    return f"{run.key} on data {files.digest(own)[:8] if own else 'of the official files'}"
+
+
 def collect(run: Run, future, scheduler: str, listed: bool, pack: bool) -> None:
-    """Raise what a finished task raised, else make sure that its run is stored, and pack it. future: None if cached.
+    """Raise what a finished task raised, else make sure that its run is stored, and archive what the worker packed.
 
     listed: False of a base that only lends its weights.
     """
-    if future is not None and future.status == "cancelled":
+    if future.status == "cancelled":
         raise AttnError(f"its task was cancelled at {scheduler}; repeat the sweep")
-    if future is not None and future.status == "error":
+    if future.status == "error":
         raise future.exception()
     folder, end = store.cache_store(), time.monotonic() + VISIBLE_SECONDS
-    while not (store.has(folder, run.key) or stored(run, pack) if listed else has_weights(run)):
+    packed = lambda: pack and store.has(packed_store(), run.key)
+    while not (packed() or stored(run, pack) if listed else has_weights(run)):
         if time.monotonic() > end:
             raise AttnError(f"a worker says it is stored, but {folder} does not show it; repeat the sweep")
         time.sleep(0.2)
         list(folder.iterdir())  # makes a network file system look again
-    if pack:
-        pack_run(run)
+    if packed():
+        adopt(run.key)

@@ -1,5 +1,7 @@
 """Catalogue, look-up, cache, and how splits are made."""
 
+import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +9,8 @@ import pandas
 import pytest
 
 from attn_book import reported
-from attn_core.corpora import catalogue, encode, encoding, files, prepare, read, text
-from attn_core.corpora.encoding import build
+from attn_core.corpora import catalogue, encode, files, prepare, read, text
+from attn_core.corpora.encoding import build, identity
 from attn_core.errors import AttnError
 
 DATA = Path(__file__).parents[1] / "data"
@@ -78,13 +80,37 @@ def test_encode_filters_counts_and_keeps_row_numbers(sst_data):
     assert encoded.vocabulary == (*text.SPECIALS, *(f"word{c}" for c in "abcdefgh"))
 
 
-def test_arrays_are_cached_and_need_neither_data_nor_tokenizer_again(sst_data, monkeypatch):
+def test_the_archives_arrays_are_cached_and_need_neither_data_nor_tokenizer_again(sst_data, monkeypatch):
+    monkeypatch.setitem(catalogue.FINGERPRINTS, encode("sst").fingerprint, "sst")
+    files.cache_folder().rename(files.cache_folder().with_name("before it was known"))
     first = encode("sst")
     monkeypatch.delenv("ATTN_DATA")
     monkeypatch.setattr(text, "split_words", lambda _: pytest.fail("tokenized again"))
     again = encode("sst")
     assert again.fingerprint == first.fingerprint and again.statistics == first.statistics
     assert again.vocabulary == first.vocabulary and again.splits["test"].ids.dtype == np.int32
+
+
+def test_own_data_are_taken_while_they_are_named_and_never_after(sst_data, monkeypatch, offer):
+    """The same command without ATTN_DATA: refused by name without a download, else of the official texts."""
+    own = encode("sst").fingerprint
+    assert identity("sst", ()) == own
+    monkeypatch.delenv("ATTN_DATA")
+    assert identity("sst", ()) is None and files.own_tables("sst") == []
+    with pytest.raises(AttnError, match="no data for corpus 'sst'"), monkeypatch.context() as context:
+        context.setattr(files.official, "fetch", lambda *_: (_ for _ in ()).throw(AttnError("no network")))
+        encode("sst")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        trees = "".join(f"({k} (2 so) {'(2 fine) ' * n}(2 film))\n" for n in range(3, 12) for k in (0, 4))
+        for split in ("train", "dev", "test"):
+            archive.writestr(f"trees/{split}.txt", trees)
+    offer("sst", packed.getvalue())
+    official = encode("sst")
+    assert {"so", "fine", "film"} < set(official.vocabulary) and identity("sst", ()) == official.fingerprint != own
+    monkeypatch.setenv("ATTN_DATA", str(sst_data.parent))
+    monkeypatch.setattr(text, "clean_sst", lambda _: pytest.fail("encoded again"))
+    assert encode("sst").fingerprint == identity("sst", ()) == own, "both lie in the cache"
 
 
 def test_changed_data_make_new_arrays(sst_data):
@@ -95,13 +121,13 @@ def test_changed_data_make_new_arrays(sst_data):
     assert encode("sst").fingerprint != first.fingerprint
 
 
-@pytest.mark.parametrize("name", ["sst.npz", "sst.json"])
+@pytest.mark.parametrize("name", ["npz", "json"])
 @pytest.mark.parametrize("damage", ["truncated", "altered", "empty"])
 def test_a_damaged_cache_is_made_anew_with_one_line(sst_data, capsys, name, damage):
     first = encode("sst")
-    path = files.cache_folder() / "corpora" / name
+    (path,) = (files.cache_folder() / "corpora").glob(f"sst-*.{name}")
     data = path.read_bytes()
-    if damage == "altered" and name == "sst.npz":  # a sound file with other content
+    if damage == "altered" and name == "npz":  # a sound file with other content
         with np.load(path) as file:
             arrays = dict(file)
         arrays["train_labels"][0] = 1 - arrays["train_labels"][0]
@@ -202,12 +228,11 @@ def test_a_test_set_that_stands_in_train_is_told(capsys):
     )
 
 
-def test_whether_data_are_at_hand(sst_data, monkeypatch, tmp_path):
-    assert encoding.at_hand("sst") and encoding.at_hand("planted")
-    assert not encoding.at_hand("imdb") and not encoding.at_hand("adr")
+def test_no_data_have_no_identity_and_a_folder_that_is_none_is_named(sst_data, monkeypatch, tmp_path):
+    assert identity("imdb", ()) is None and identity("adr", ()) is None
     monkeypatch.setenv("ATTN_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(AttnError, match="ATTN_DATA names .*nowhere, which is no folder"):
-        encoding.at_hand("sst")
+        identity("sst", ())
 
 
 def test_dev_is_drawn_from_train_with_the_authors_seed():

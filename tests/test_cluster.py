@@ -138,7 +138,7 @@ def test_an_error_that_no_pickle_can_hold_reaches_the_client(monkeypatch, capsys
 
     monkeypatch.setattr(sweep, "make", deep)
     try:
-        sweep.work(tiny(0), tiny(0).key, str(store.cache_store()))
+        sweep.work(tiny(0), sweep.named(tiny(0)), str(store.cache_store()))
     except sweep.RunFailed as error:
         message = error_message(error)
     kind, error, _ = clean_exception(message["exception"].data, message["traceback"].data)

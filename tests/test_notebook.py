@@ -373,8 +373,6 @@ def edit(path):
 def test_an_edited_notebook_survives_notebooks_and_clean(tmp_path, monkeypatch, capsys):
     for name in ("a/one", "a/two"):
         write_page(tmp_path, name, PARAMETERS, "print(n)")
-    (tmp_path / "book").mkdir()
-    (tmp_path / "book" / "status.md").write_text("status")
     monkeypatch.setattr(build, "repository", lambda root=None: tmp_path)
     one, two = (tmp_path / "notebooks" / "a" / f"{name}.ipynb" for name in ("one", "two"))
     assert called(monkeypatch, capsys, "notebooks")[1].split() == [str(one), str(two)]
@@ -388,13 +386,11 @@ def test_an_edited_notebook_survives_notebooks_and_clean(tmp_path, monkeypatch, 
     assert one.read_bytes() == mine and not nbformat.read(two, 4).cells[-1].outputs
     done = build.execute("a/two")
     edit(done)
-    logs = tmp_path / "_build" / "html"
-    logs.mkdir()
     (one.parent / "broken.ipynb").write_text("{")
     out = called(monkeypatch, capsys, "clean")[1].splitlines()
     kept = [done, one.parent / "broken.ipynb", one]
     assert out == [f"{path} was edited and stays" for path in kept] and all(path.exists() for path in kept)
-    assert not two.exists() and not logs.exists() and not (tmp_path / "book" / "status.md").exists()
+    assert not two.exists()
 
 
 def test_papermill_itself_is_refused_too(tmp_path):

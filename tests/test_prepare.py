@@ -393,7 +393,6 @@ def test_rows_that_cannot_be_are_named(tables, change, message):
 def test_arrays_with_sentences_come_back_from_the_cache_without_text(tables, monkeypatch):
     tables("yelp_review_full_sample", rows(30, label=range(5)))
     first = encode("yelp")
-    monkeypatch.delenv("ATTN_DATA")
     monkeypatch.setattr(text, "english", lambda: pytest.fail("tokenized again"))
     again = encode("yelp")
     assert again.fingerprint == first.fingerprint and again.statistics == first.statistics

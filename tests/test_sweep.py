@@ -2,15 +2,17 @@
 
 import json
 import os
+import shutil
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from tiny_runs import TINY, called, grid, tiny, whole_store
 
-from attn_core import packing, store, sweep
+from attn_core import index, packing, store, sweep
 from attn_core.__main__ import main
 from attn_core.errors import AttnError
-from attn_core.obtain import obtain
+from attn_core.obtain import AbsentRun, obtain
 from attn_core.run import SEEDS, Run
 
 
@@ -53,6 +55,7 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
     obtain(base, progress=False)
     packing.pack(base.key, None, "further")
+    packing.adopt(base.key)
     packed = (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns
     (store.cache_store().parent / "weights" / f"{base.key}.safetensors").unlink()
     again = Run(**{**vars(own), "words": "rank"})
@@ -111,6 +114,63 @@ def test_jobs_train_both_selections_of_a_seed_once():
     assert sweep.sweep_jobs(both, 2, progress=False) == {}
     first, second = (store.read_record(store.cache_store(), run.key)["seconds"]["train"] for run in both)
     assert first == second, "of one training, not of two side by side"
+
+
+OWN = "--corpus sst --encoder average --vectors random --epochs 1 --seed 3".split()
+OWN_GRID = "- {corpus: sst, encoder: average, vectors: random, epochs: 1, seed: 3}\n"
+
+
+@pytest.mark.slow
+def test_what_is_stored_is_held_against_the_data_at_hand(tmp_path, monkeypatch, capsys):
+    """All labels swapped, the set named no more, and packing beside runs of other data: redone or refused, by name."""
+    run = Run("sst", "average", vectors="random", epochs=1, seed=3)
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
+    for scheme in ("http_proxy", "https_proxy"):
+        monkeypatch.setenv(scheme, "http://127.0.0.1:9")  # no test downloads anything
+    (tmp_path / "archive").mkdir()
+    (tmp_path / "data" / "sst").mkdir(parents=True)
+    path = tmp_path / "grid.yml"
+    path.write_text(OWN_GRID)
+
+    def labels(first: int) -> None:
+        table = pd.DataFrame({"text": [f"a fine film {'so ' * (3 + n % 9)}" for n in range(40)]})
+        for split in ("train", "dev", "test"):
+            table.assign(label=[(n + first) % 2 for n in range(40)]).to_parquet(tmp_path / f"data/sst/{split}.parquet")
+
+    def data() -> str:
+        return store.read_record(store.cache_store(), run.key)["fingerprints"]["data"]
+
+    labels(0)
+    assert not called(monkeypatch, capsys, "run", *OWN)[0] and sweep.stored(run, False)
+    first, weights = data(), store.weights_file(run.key)
+    assert oct(weights.stat().st_mode)[-3:] == "644", "a cache may be shared"
+    labels(1)
+    status, out, errors = called(monkeypatch, capsys, "sweep", str(path), "--pack")
+    assert not status and out.startswith("0 of 1 runs stored; remaining: 1 sst average tanh; of these, stored with other")
+    assert any(f"{run.key} was trained on data {first[:12]}, 'sst' here is {data()[:12]} by ATTN_DATA" in line
+               for line in errors)  # fmt: skip
+    second, sealed = data(), store.manifest(tmp_path / "archive")
+    assert second != first and sweep.stored(run, True)
+    labels(0)  # the archive is of the others now
+    assert not sweep.stored(run, True)
+    status, out, _ = called(monkeypatch, capsys, "sweep", str(path), "--pack")
+    assert status == 1 and f"the runs of 'sst' in {tmp_path / 'archive'} were trained on data {second[:12]}" in out
+    assert data() == second, "refused before it was trained"
+    with pytest.raises(AbsentRun, match="was trained on data .*unset ATTN_DATA"):
+        obtain(run, progress=False)
+    assert not called(monkeypatch, capsys, "run", *OWN)[0] and data() == first
+    other = Run("sst", "average", vectors="random", epochs=1, seed=4)
+    obtain(other, train="auto", progress=False)
+    assert index.runs(key="any", vectors="any", epochs="any", seed="any")["key"].tolist() == [run.key]
+    assert f"other data than the archive's: {other.key}\n" in capsys.readouterr().err
+    monkeypatch.delenv("ATTN_DATA")
+    assert obtain(run, progress=False, traces=False).source == "archive", "an archived run needs no data"
+    shutil.rmtree(tmp_path / "archive" / run.key)
+    for more in ([], ["--fresh"]):
+        status, _, errors = called(monkeypatch, capsys, "run", *OWN, *more)
+        assert status == 2 and "no data for corpus 'sst'" in errors[-1]
+    assert data() == first and store.manifest(tmp_path / "archive") == sealed
 
 
 def test_base_of_a_grid_block(tmp_path):

@@ -9,12 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attn_core.corpora import encode, files
+from attn_core.corpora import catalogue, encode, files
 from attn_core.corpora import vectors as module
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.corpora.text import END, PAD, SPECIALS, START
 from attn_core.corpora.vectors import PARAMETERS, vectors
 from attn_core.errors import AttnError
+from attn_core.run import Run, vectors_identity
 
 WIDTH = 300
 WORDS = (*SPECIALS, "bad", "good", "unheard")
@@ -138,6 +139,34 @@ def test_damaged_or_outdated_vectors_are_trained_anew(trained, damage, capsys):
     assert len(warned) == (damage != "parameters")
 
 
+def test_vectors_of_own_texts_lie_apart_and_are_not_taken_for_the_official_ones(trained, tmp_path, monkeypatch):
+    import pandas
+
+    official = vectors("indomain-300", WORDS)[1]
+    (tmp_path / "data" / "sst").mkdir(parents=True)
+    for split in ("train", "dev", "test"):
+        pandas.DataFrame({"text": ["my own"], "label": [0]}).to_parquet(tmp_path / "data" / "sst" / f"{split}.parquet")
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
+    for times in (2, 2):
+        vectors("indomain-300", WORDS)
+        assert len(trained) == times
+    monkeypatch.delenv("ATTN_DATA")
+    assert vectors("indomain-300", WORDS)[1] == official and len(trained) == 2
+    assert len(list((files.cache_folder() / "vectors").glob("indomain-300*.npy"))) == 2
+
+
+def test_the_name_of_a_recipe_never_means_a_file(tmp_path, monkeypatch):
+    names = [*module.RANDOM, *module.SHARED, *module.OWN]
+    assert set(names) <= catalogue.RECIPES
+    keys = {name: Run("sst", vectors=name).key for name in names}
+    monkeypatch.chdir(tmp_path)
+    vectors_identity.cache_clear()
+    for name in names:
+        (tmp_path / name).write_text("a 1 2 3\n")
+        assert Run("sst", vectors=name).key == keys[name]
+    assert vectors("random-50", WORDS)[0].shape == (len(WORDS), 50)
+
+
 @pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
 def test_the_fixed_texts():
     from attn_core.corpora import read
@@ -205,10 +234,8 @@ def test_own_vectors_are_read_from_the_cache_and_trained_anew_on_other_texts(rev
     plain = module.train_own
     monkeypatch.setattr(module, "train_own", lambda *given: trained.append(1) or plain(*given))
     rows, fingerprint = vectors("yelp-200", encode("yelp").vocabulary)
-    monkeypatch.delenv("ATTN_DATA")  # a machine that only trains has the arrays and nothing else
     again, same = vectors("yelp-200", encode("yelp").vocabulary)
     assert np.array_equal(rows, again) and same == fingerprint and len(trained) == 1
-    monkeypatch.setenv("ATTN_DATA", str(reviews.parent))
     table = pandas.read_parquet(reviews / "train.parquet")
     table["text"] = table["text"].str.replace("here", "there")
     table.to_parquet(reviews / "train.parquet")

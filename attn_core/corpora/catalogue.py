@@ -132,6 +132,10 @@ CATALOGUE = {
 SCHEDULES = {name: Schedule(**_fixed(facts)) for name, facts in _FACTS["schedules"].items()}
 VECTORS: dict[str, dict] = _FACTS["vectors"]
 VECTOR_FILES: dict[str, str] = _FACTS["vector_files"]
+RECIPES = {"random", "random-50", *VECTORS, *(f"{name}-200" for name, entry in CATALOGUE.items() if entry.cut)}
+"""Names of word vectors: none of them ever means a file."""
+FINGERPRINTS: dict[str, str] = _FACTS["fingerprints"]
+"""Of the data and the word vectors that the archive's runs were trained on: the only ones taken without their texts."""
 
 
 def corpus(name: str) -> Corpus:

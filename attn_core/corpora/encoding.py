@@ -2,15 +2,17 @@
 
 Arrays are made once and kept under ``cache_folder()/corpora`` as ``<name>.npz`` (ids, offsets, labels, row numbers)
 with ``<name>.json`` (vocabulary, statistics, checksums), so a machine that only trains needs neither the text nor a
-tokenizer. A damaged cache file is made anew with one warning line. If the cache cannot be written but the data is
-at hand, work goes on without it, with one warning line. What a function makes without tables that the catalogue names
-is never kept: nothing would tell that it has changed.
+tokenizer; of the user's own tables, other data than the archive's, as ``<name>-<hash of the tables>``, taken while
+$ATTN_DATA names these and never after. A damaged cache file is made anew with one warning line. If the cache cannot be
+written but the data is at hand, work goes on without it, with one warning line. What a function makes without tables
+that the catalogue names is never kept: nothing would tell that it has changed.
 """
 
 import inspect
 import io
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -66,12 +68,18 @@ def encode(corpus: str, **options) -> Encoded:
     return found[asked]
 
 
-def at_hand(corpus: str) -> bool:
-    """Whether the data of a corpus are on this machine: what is encoded then is theirs, and nothing is downloaded."""
+def identity(corpus: str, options: tuple) -> str | None:
+    """Fingerprint of the data that a training would read now; None where they are not on this machine."""
     entry = catalogue.corpus(corpus)
-    if entry.own:
-        return gated.stamps(entry) is not None
-    return all(files.locate(entry, split) for split in entry.files)
+    paths = [files.locate(entry, split) for split in entry.files if not entry.own]
+    stamp = lambda path: (str(path), path.stat().st_size, path.stat().st_mtime_ns)
+    here = gated.stamps(entry) if entry.own else None not in paths and [stamp(path) for path in paths]
+    return _identity(corpus, options, repr(here), files.cache_folder()) if here else None
+
+
+@lru_cache(maxsize=64)
+def _identity(corpus: str, options: tuple, *made_from) -> str:
+    return encode(corpus, **dict(options)).fingerprint
 
 
 def _encoded(corpus: str, options: dict) -> Encoded:
@@ -93,12 +101,16 @@ def _encoded(corpus: str, options: dict) -> Encoded:
     if kept:
         source = _source(entry, options, code)
         kept = not (code and source is None)
-    if kept and (cached := _from_cache(corpus, stem, source)) is not None:
-        return cached
+    own = bool(source) and not code and files.own_tables(corpus)
+    place = Path(f"{stem}-{files.digest(source)[:12]}") if own else stem
+    for at in dict.fromkeys((place, stem)) if kept else ():
+        if (cached := _from_cache(entry, at, source)) is not None:
+            return cached
     encoded = build(entry, PREPARE[corpus](**options), vocabulary_from)
     # After an official download the tables lie in the cache, so the source is known now even if it was not before.
     if kept:
-        _to_cache(encoded, stem, source or _source(entry, options, code))
+        at = stem if encoded.fingerprint in catalogue.FINGERPRINTS else place
+        _to_cache(encoded, at, source or _source(entry, options, code))
     return encoded
 
 
@@ -268,17 +280,22 @@ def _source(entry: catalogue.Corpus, options: dict, code: dict[str, str]) -> dic
     return None if None in paths.values() else {split: files.sha256(path) for split, path in paths.items()} | made
 
 
-def _from_cache(name: str, stem: Path, source: dict | None) -> Encoded | None:
-    """The cached arrays, or None: no sound cache, made from other data, or by another ENCODING."""
+def _from_cache(entry: catalogue.Corpus, stem: Path, source: dict | None) -> Encoded | None:
+    """The cached arrays, or None: no sound cache, made from other data, or by another ENCODING.
+
+    Without tables at hand, only the archive's data are taken, and of sets that come from the user's own copy alone,
+    these."""
     about = files.kept(stem, ".npz")
     if about is None or about["encoding"] != ENCODING or (source is not None and about["source"] != source):
+        return None
+    if source is None and not (entry.own or about["fingerprint"] in catalogue.FINGERPRINTS):
         return None
     with np.load(f"{stem}.npz", allow_pickle=False) as file:
         arrays = dict(file)
     splits = {
         split: Documents(**{field: arrays.get(f"{split}_{field}") for field in FIELDS}) for split in about["splits"]
     }
-    return Encoded(name, splits, tuple(about["vocabulary"]), about["fingerprint"], about["statistics"])
+    return Encoded(entry.name, splits, tuple(about["vocabulary"]), about["fingerprint"], about["statistics"])
 
 
 def _to_cache(encoded: Encoded, stem: Path, source: dict | None) -> None:

@@ -69,6 +69,11 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def digest(parts) -> str:
+    """SHA-256 of what JSON can hold."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
 def keep(stem: Path, ending: str, data: bytes, about: dict) -> None:
     """Arrays as <stem><ending> and what they are as <stem>.json with the checksums of both, each replaced in one step.
     OSError where unwritable."""
@@ -76,7 +81,7 @@ def keep(stem: Path, ending: str, data: bytes, about: dict) -> None:
     with replacing(Path(f"{stem}{ending}")) as file:
         file.write(data)
     with replacing(Path(f"{stem}.json")) as file:
-        file.write(json.dumps({**about, "check": _check(about)}).encode())
+        file.write(json.dumps({**about, "check": digest(about)}).encode())
 
 
 def kept(stem: Path, ending: str) -> dict | None:
@@ -86,17 +91,13 @@ def kept(stem: Path, ending: str) -> dict | None:
         return None
     try:
         about = json.loads(notes.read_text(encoding="utf-8"))
-        if about.pop("check", None) in (None, _check(about)) and about["sha256"] == sha256(arrays):
+        if about.pop("check", None) in (None, digest(about)) and about["sha256"] == sha256(arrays):
             return about
         error = "checksum differs"
     except (ValueError, LookupError, AttributeError, OSError) as caught:
         error = type(caught).__name__
     say(f"{arrays} and its .json are damaged ({error}); they are made anew")
     return None
-
-
-def _check(about: dict) -> str:
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
 TEXTS = {"text", "passage", "question", "answer", "premise", "hypothesis"}
@@ -115,6 +116,13 @@ def locate(entry: catalogue.Corpus, split: str) -> Path | None:
             raise AttnError(f"{path} is missing: corpus '{entry.name}' needs {needed} there; add it, or remove {name}")
     path = cache_folder() / "tables" / str(entry.folder) / f"{split}.parquet"
     return path if path.is_file() else None
+
+
+def own_tables(*corpora: str) -> list[Path]:
+    """The tables of some data sets that are read from $ATTN_DATA."""
+    own, entries = data_folder(), [entry for entry in map(catalogue.corpus, corpora) if not entry.own]
+    paths = [locate(entry, split) for entry in entries for split in entry.files if own]
+    return [path for path in paths if path and own in path.parents]
 
 
 def read_table(path: Path, columns) -> pandas.DataFrame:

@@ -9,7 +9,6 @@ training and dev texts (Serrano & Smith, specification 2.2). The recipes' parame
 
 import hashlib
 import io
-import json
 import sys
 import time
 from collections import Counter
@@ -48,7 +47,7 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
         width = RANDOM[recipe]
         rows = np.random.default_rng(RANDOM_SEED).standard_normal((len(vocabulary), width), dtype=np.float32)
         rows[text.PAD] = 0
-        return rows, _digest(["random", "standard normal", RANDOM_SEED, width])
+        return rows, files.digest(["random", "standard normal", RANDOM_SEED, width])
     if recipe in SHARED or recipe in OWN:
         words, matrix, fingerprint = _trained(recipe)
         index = {word: i for i, word in enumerate(words)}
@@ -62,10 +61,6 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
         own = ", ".join(OWN)
         raise AttnError(f"unknown vectors '{recipe}': neither a recipe ({known}) nor a file, nor one of {own}")
     return read_text(path, vocabulary), files.sha256(path)
-
-
-def _digest(parts) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def read_text(path: Path, vocabulary) -> np.ndarray:
@@ -113,24 +108,36 @@ def _trained(recipe: str) -> tuple[list[str], np.ndarray, str]:
     """Words, (W, width) float32 and fingerprint of a recipe that is trained or counted, once."""
     if recipe in SHARED:
         parameters = SHARED[recipe]
-        return _kept(recipe, parameters, train if recipe == "indomain-300" else lambda: count(parameters=parameters))
+        make = train if recipe == "indomain-300" else lambda: count(parameters=parameters)
+        return _kept(recipe, parameters, make, files.own_tables("sst", "imdb", "agnews", "20news"))
     data = encode(OWN[recipe])
     parameters = own_parameters(data)
     return _kept(recipe, parameters, lambda: train_own(data, parameters))
 
 
-def _kept(name: str, parameters: dict, make: Callable) -> tuple[list[str], np.ndarray, str]:
-    """Words, rows and fingerprint from the cache, made first if they are not there, damaged or of other parameters."""
+def _kept(
+    name: str, parameters: dict, make: Callable, tables: Iterable[Path] = ()
+) -> tuple[list[str], np.ndarray, str]:
+    """Words, rows and fingerprint from the cache, made first if they are not there, damaged or of other parameters.
+
+    tables: the user's own among those it is made from. Vectors of these lie apart, as arrays do (encoding.py).
+    """
+    own = [files.sha256(path) for path in tables]
     stem = files.cache_folder() / "vectors" / name
-    about = files.kept(stem, ".npy")
-    if about is not None and about["parameters"] == parameters:
-        return about["words"], np.load(f"{stem}.npy", mmap_mode="r"), about["fingerprint"]
+    place = stem.with_name(f"{name}-{files.digest(own)[:12]}") if own else stem
+    for at in dict.fromkeys((place, stem)):
+        about = files.kept(at, ".npy")
+        if about is not None and about["parameters"] == parameters:
+            archived = about["fingerprint"] in catalogue.FINGERPRINTS
+            if about.get("own") == own or (archived and not (own and "own" in about)):
+                return about["words"], np.load(f"{at}.npy", mmap_mode="r"), about["fingerprint"]
     begun = time.monotonic()
     words, rows, fingerprint = make()
     seconds = round(time.monotonic() - begun, 1)
     packed = io.BytesIO()
     np.save(packed, np.ascontiguousarray(rows, dtype=np.float32))
-    about = {"fingerprint": fingerprint, "parameters": parameters, "seconds": seconds, "words": words}
+    about = {"fingerprint": fingerprint, "parameters": parameters, "seconds": seconds, "words": words, "own": own}
+    stem = stem if fingerprint in catalogue.FINGERPRINTS else place
     try:
         files.keep(stem, ".npy", packed.getvalue(), about)
     except OSError as error:
@@ -173,7 +180,7 @@ def train(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str]:
     texts = training_texts() if texts is None else texts
     parameters = PARAMETERS if parameters is None else parameters
     words, rows, version = _by_gensim("FastText", lambda: texts, len(texts), parameters, sg=1)
-    return words, rows, _digest([_digest_of(texts), parameters, version])
+    return words, rows, files.digest([_digest_of(texts), parameters, version])
 
 
 def _digest_of(texts) -> str:
@@ -242,7 +249,7 @@ def train_own(data: Encoded, parameters: dict) -> tuple[list[str], np.ndarray, s
     known, rows, version = _by_gensim("Word2Vec", texts, n, parameters, sg=0)
     rows = rows.astype(np.float64)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return known, rows.astype(np.float32), _digest([parameters, version])
+    return known, rows.astype(np.float32), files.digest([parameters, version])
 
 
 def count(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str]:
@@ -288,5 +295,5 @@ def count(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str]:
     )  # fmt: skip
     rows = left * size ** own["singular_power"]
     rows *= own["rms"] / np.sqrt(np.mean(np.square(rows)))
-    fingerprint = _digest([_digest_of(texts), own, sklearn.__version__])
+    fingerprint = files.digest([_digest_of(texts), own, sklearn.__version__])
     return words, rows.astype(np.float32), fingerprint
