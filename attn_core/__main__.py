@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -330,8 +330,13 @@ def notebooks() -> None:
 
 
 @app.command()
-def book() -> None:
-    """Execute all pages and build the book into _build/html. Stopped, it goes on with the pages that are not done."""
+def book(
+    edition: Annotated[Literal["teacher", "student"], typer.Option(help="student: without solutions.")] = "teacher",
+) -> None:
+    """Execute all pages and build the book into _build/html; the students' edition into _build/student.
+
+    Stopped, it goes on with the pages that are not done.
+    """
     import signal
 
     from attn_book.build import build
@@ -344,7 +349,7 @@ def book() -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, stop)
     try:
-        status = build()
+        status = build(edition=edition)
     except KeyboardInterrupt:
         status = 130
         print("stopped; what is done so far stays, the same command goes on from there", file=sys.stderr)

@@ -104,6 +104,19 @@ def test_a_page_without_its_run_is_cut_short(miniature, capsys):
     assert re.search(r"\{doc\}`waiting` \| `corpus='imdb'` \| [\d.]+ \| cut short \|", status)
 
 
+@pytest.mark.slow
+def test_the_students_edition_holds_no_solution_in_any_file(miniature, tmp_path):
+    root = tmp_path / "book"
+    shutil.copytree(miniature, root, ignore=shutil.ignore_patterns("html"))
+    assert build.build(root, edition="student") == 0
+    teacher, student = miniature / "_build" / "html", root / "_build" / "student"
+    secret = re.compile(rb"What a good answer weighs|at least one solution ends|toy\.attention\.idxmax|idxmax")
+    holds = lambda folder: {path.name for path in folder.rglob("*") if path.is_file() and secret.search(path.read_bytes())}
+    assert {"template.html", "template.ipynb"} <= holds(teacher) and not holds(student)
+    page = (student / "template.html").read_text()
+    assert "Which word of the toy" in page and re.search(r"Half of them would be \d+", page), "exercises, numbers"
+
+
 def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
     root = small_book(tmp_path)
     (root / "notebooks" / "waiting.md").write_text(WAITING)
@@ -244,7 +257,7 @@ from attn_core.__main__ import main
 
 if __name__ == "__main__":
     whole, root = build.build, sys.argv.pop()
-    build.build = lambda: whole(root, html=False)
+    build.build = lambda edition: whole(root, html=False)
     main()
 """
 

@@ -2,3 +2,5 @@
 
 attn_core never imports this package, its command line excepted.
 """
+
+from attn_book.answers import check as check

@@ -35,6 +35,7 @@ import psutil
 import yaml
 
 import attn_core
+from attn_book.editions import write_student
 from attn_book.page import FIND, GUARD, check, declared, minus, nearest
 from attn_book.plain import MARKUP, mark, named, readable, values_of
 from attn_core import reader, store
@@ -292,28 +293,35 @@ def shortened(source, stopped, reason: str):
 # ---- the whole book --------------------------------------------------------------------------------------------------
 
 
-def build(root: str | Path | None = None, html: bool = True) -> int:
+def build(root: str | Path | None = None, html: bool = True, edition: str = "teacher") -> int:
     """Build the book; returns the exit status: 1 for failing pages, what `review` finds, and warnings of Sphinx.
 
     Damaged files of the archive are named at the end; what hangs on them is a gap in the book.
 
     root: folder with notebooks/, book/, _config.yml and data/. html: False stops after the pages.
+    edition: teacher, into _build/html, or student, without solutions, into _build/student.
     """
     root, start = repository(root), time.perf_counter()
     faults = store.faults(root / "data" / "archive") if store.keys(root / "data" / "archive") else []
     problems = execute_pages(root)
     write_status(root)
     problems += review(root)
+    built = root / "_build" / "html"
     if html and not problems:
-        problems = run_sphinx(root)
+        place = write_student(root) if edition == "student" else root
+        problems = run_sphinx(place)
         archive = store.archive_folder(required=False)
         if not problems and archive and (archive / reader.FOLDER).is_dir():
-            reader.write_reader(root / "_build" / "html" / "_static")
+            reader.write_reader(place / "_build" / "html" / "_static")
+        if not problems and place != root:
+            built = root / "_build" / "student"
+            shutil.rmtree(built, ignore_errors=True)
+            shutil.move(place / "_build" / "html", built)
     print(f"{'FAILED' if problems or faults else 'done'} after {time.perf_counter() - start:.0f} s")
     for problem in [*problems, *faults]:
         print(f"  error  {problem}")
     if html and not problems:
-        print(f"  open   {root / '_build' / 'html' / 'index.html'}")
+        print(f"  open   {built / 'index.html'}")
     return 1 if problems or faults else 0
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-ROLE = re.compile(r"\{(glue:text|doc|ref|cite:[tp])\}`([^`<]*?)(?: <([^`>]*)>)?`")
+ROLE = re.compile(r"\{(doc|ref|cite:[tp])\}`([^`<]*?)(?: <([^`>]*)>)?`")
 """A role of MyST, what it shows or names, and what it leads to where that is told apart."""
 
 PLAIN = (
@@ -29,12 +29,17 @@ def values_of(notebook) -> dict:
     return {name: ast.literal_eval(text) for name, text in records}
 
 
+def glued(text: str, values: dict) -> str:
+    """Text with its numbers put in; one that is not among them is shown by its name, as code."""
+    put = lambda role: format(values[role[1]], role[2] or "") if role[1] in values else f"`{role[1]}`"
+    return re.sub(r"\{glue:text\}`(\w+)(?::([^`]*))?`", put, text)
+
+
 def readable(notebook, root: Path, target: Path, pages: Path, values: dict | None = None):
     """A notebook with numbers, names of sources and links put in, and directives as plain Markdown.
 
     root: of the repository. target: where the notebook will lie. pages: folder of .ipynb files to link to, or of HTML.
-    values: of `values_of`, its own unless given; a number that is not among them is shown by its name, as code. A cell
-    keeps its text with directives as `metadata.myst`.
+    values: of `values_of`, its own unless given. A cell keeps its text with directives as `metadata.myst`.
     """
     from pybtex.database import parse_file
 
@@ -47,9 +52,6 @@ def readable(notebook, root: Path, target: Path, pages: Path, values: dict | Non
 
     def said(role: re.Match) -> str:
         kind, name, place = role.groups()
-        if kind == "glue:text":
-            key, _, form = name.partition(":")
-            return format(values[key], form) if key in values else f"`{key}`"
         if kind in ("doc", "ref"):
             page = labels.get(place or name) if kind == "ref" else (place or name).lstrip("/")
             found = [file for end in (".html", ".ipynb") if page and (file := pages / f"{page}{end}").is_file()]
@@ -60,7 +62,7 @@ def readable(notebook, root: Path, target: Path, pages: Path, values: dict | Non
 
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = cell.metadata["myst"] = ROLE.sub(said, cell.source)
+            cell.source = cell.metadata["myst"] = ROLE.sub(said, glued(cell.source, values))
             for directive, plain in PLAIN:
                 cell.source = re.sub(directive, plain, cell.source, flags=re.MULTILINE)
     return notebook
