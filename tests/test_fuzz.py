@@ -28,8 +28,7 @@ GRIDS = [path.read_bytes() for path in sorted((ROOT / "data" / "sweeps").glob("*
 
 def examples(share):
     """The settings of a test that gets a share of all examples."""
-    checks = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much]
-    return settings(max_examples=int(share * EXAMPLES), suppress_health_check=checks)
+    return settings(max_examples=int(share * EXAMPLES), suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(autouse=True)
@@ -40,9 +39,6 @@ def harmless(tmp_path, monkeypatch):
         encode(run.corpus, **dict(run.options))
         raise AttnError("noted")
 
-    def refuse(*_, **__):
-        raise OSError("noted")
-
     for scheme in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.setenv(scheme, "http://127.0.0.1:9")
     monkeypatch.setenv("ATTN_DATA", str(tmp_path))
@@ -50,7 +46,7 @@ def harmless(tmp_path, monkeypatch):
     monkeypatch.setattr(import_module("attn_core.obtain"), "obtain", read_alone)
     for name in ("sweep", "sweep_jobs", "sweep_cluster"):
         monkeypatch.setattr(import_module("attn_core.sweep"), name, lambda *_, **__: {})
-    monkeypatch.setattr(papermill, "execute_notebook", refuse)
+    monkeypatch.setattr(papermill, "execute_notebook", None)
 
 
 def run(*words) -> str:
@@ -63,8 +59,8 @@ def run(*words) -> str:
             code = 0
         except SystemExit as stop:
             code = stop.code or 0
-    out.seek(0)
-    err.seek(0)
+    for stream in (out, err):
+        stream.seek(0)
     told = err.read()
     assert code in (0, 1, 2) and "Traceback" not in told and "--debug to see" not in told and len(told) < 4_000, told
     lines = [line for line in told.splitlines() if line.startswith("attn_core: ")]
@@ -145,11 +141,10 @@ def test_grids(tmp_path, data):
 
 CELL = st.sampled_from(["1", "0", "100.0", "-1", "", "a pill helps me sleep", '"a, ""b"""', "é", "train", "dev", "2850",
                         "250.00", "2019-01-01", "Discharge summary", "Report", '"', "nan", "x" * 200])  # fmt: skip
-TABLES = {"adr": {"adr_dataset.csv": ["text", "label", "exp_split"]}, "anemia": {
-    "NOTEEVENTS.csv": ["hadm_id", "chartdate", "category", "description", "iserror", "text"],
-    "DIAGNOSES_ICD.csv": ["hadm_id", "icd9_code"]}}  # fmt: skip
-TABLES["diabetes"] = TABLES["anemia"] | {f"{split}_50_hadm_ids.csv": ["hadm_id"] for split in ("train", "dev", "test")}
-FOLDERS = {"adr": "adr", "anemia": "mimic", "diabetes": "mimic"}
+TABLES = {"adr": {"adr/adr_dataset.csv": ["text", "label", "exp_split"]}, "anemia": {
+    "mimic/NOTEEVENTS.csv": ["hadm_id", "chartdate", "category", "description", "iserror", "text"],
+    "mimic/DIAGNOSES_ICD.csv": ["hadm_id", "icd9_code"]}}  # fmt: skip
+TABLES["diabetes"] = TABLES["anemia"] | {f"mimic/{s}_50_hadm_ids.csv": ["hadm_id"] for s in ("train", "dev", "test")}
 
 
 @st.composite
@@ -168,8 +163,7 @@ def tables(draw):
 @given(tables())
 def test_tables(tmp_path, table):
     corpus, found = table
-    folder = tmp_path / FOLDERS[corpus]
-    folder.mkdir(exist_ok=True)
-    for name, data in found.items():
-        (folder / name).write_bytes(data)
+    for path, data in ((tmp_path / name, data) for name, data in found.items()):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
     run("run", "--corpus", corpus, "--encoder", "average")

@@ -171,45 +171,6 @@ def test_an_absent_file_says_what_to_put_where(corpus, folder, tmp_path, monkeyp
         read(corpus, "train")
 
 
-def test_the_lists_of_diabetes_are_asked_for_by_name(mine):
-    mine("mimic", NOTEEVENTS__csv=table(NOTES, []), DIAGNOSES_ICD__csv=table(CODES, []))
-    with pytest.raises(AttnError, match="train_50_hadm_ids.csv is not there"):
-        encode("diabetes")
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (note(100, "few columns")[:-1], "record 3: not 11 columns"),
-        (note(100, "too many") + ["x"], "record 3: not 11 columns"),
-        (note("x1", "no number"), r"record 3: HADM_ID is no whole number \(1 such"),
-        (note("", "no number either"), "record 3: HADM_ID is no whole number"),
-        (note(100, "over\nlines", date="May"), "record 3: CHARTDATE is no date"),
-        (note(100, "flag", error="maybe"), "record 3: ISERROR is neither empty nor 1"),
-        (note(100, "\udcff"), "record 3: bytes that are not UTF-8"),
-    ],
-)
-def test_a_malformed_note_is_refused_with_its_record(mine, row, message):
-    rows = [note(100, "two\nlines"), note("?", "another category", category="Nursing"), row]
-    folder = mine("mimic", NOTEEVENTS__csv=table(NOTES, rows))
-    with pytest.raises(AttnError, match=message) as caught:
-        gated.summaries(folder / "NOTEEVENTS.csv", [100])
-    assert str(folder / "NOTEEVENTS.csv") in one_line(caught)
-
-
-def test_a_malformed_code_is_refused_with_its_record(mine):
-    folder = mine("mimic", DIAGNOSES_ICD__csv=table(CODES, [[1, 7, 100, 1, "25000"], [2, 7, "1e3", 1, "4019"]]))
-    with pytest.raises(AttnError, match="record 2: HADM_ID is no whole number"):
-        gated.admission_codes(folder / "DIAGNOSES_ICD.csv")
-
-
-def test_quotes_never_closed_are_one_error(mine):
-    tail = '1,7,100,2101-01-01,,,"Discharge summary","Report",,,"never closed\nmore\n'
-    folder = mine("mimic", NOTEEVENTS__csv=table(NOTES, [note(100, "two\nlines")]) + tail)
-    with pytest.raises(AttnError, match="malformed behind record 1: unexpected end of data"):
-        gated.summaries(folder / "NOTEEVENTS.csv", [100])
-
-
 def test_a_malformed_list_is_refused_with_its_line(mine):
     folder = mine("mimic", train_50_hadm_ids__csv="100\n\n10x\n101\n-5\n")
     with pytest.raises(AttnError, match="train_50_hadm_ids.csv, record 3: no whole number"):

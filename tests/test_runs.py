@@ -148,13 +148,6 @@ def test_an_unwritable_weights_folder_leaves_no_part(tmp_path, monkeypatch):
     assert list((tmp_path / "cache" / "weights").iterdir()) == []
 
 
-def test_read_only_cache_is_named(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("not a folder")
-    monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "file"))
-    with pytest.raises(AttnError, match="ATTN_CACHE"):
-        obtain(tiny(), progress=False)
-
-
 def test_grid(tmp_path):
     grid = tmp_path / "grid.yml"
     grid.write_text("- corpus: sst\n  encoder: [lstm, cnn]\n  seed: 2 seeds\n- corpus: sst\n")
