@@ -321,6 +321,28 @@ def execute(
 
 
 @app.command()
+def study(
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, JSONL or Parquet of texts and labels.")],
+    text: Annotated[str, typer.Option(help="Column of the texts.")] = "text",
+    label: Annotated[str, typer.Option(help="Column of the labels.")] = "label",
+    encoder: Annotated[str, typer.Option(help="lstm, cnn or average.")] = "lstm",
+    seeds: Annotated[int, typer.Option(help="Trainings of each model, 2 to 9.")] = 3,
+    output: Annotated[Path, typer.Option(help="Folder for the page and its numbers.")] = Path("_build/study"),
+) -> None:
+    """Every test of the three papers on your own texts: one page, and its numbers as CSV."""
+    from attn_book.rerun import rerun
+    from attn_book.study import load
+
+    load(file, text, label)  # what will not do is told before anything is trained
+    target = (output / f"{file.stem}.ipynb").resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    values = {"file": str(file.resolve()), "text": text, "label": label, "encoder": encoder, "seeds": seeds}
+    values["csv"] = str(target.with_name(f"{file.stem}-numbers.csv"))
+    path = rerun("_study", values, target, force=True)
+    print(f"studied {file} -> {path}, {values['csv']}")
+
+
+@app.command()
 def notebooks() -> None:
     """Write every page as a Jupyter notebook beside its source, for Jupyter or papermill; edited ones stay."""
     from attn_book.build import convert_all

@@ -97,8 +97,10 @@ def pages(root: str | Path | None = None) -> dict[str, Path]:
 
 
 def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]:
-    """Name and file of a page, from its name or the last part of its name."""
+    """Name and file of a page, from its name or the last part of its name; of a draft, from its whole name."""
     known, name = pages(root), str(page).replace("\\", "/")
+    if (draft := repository(root) / "notebooks" / f"{name}.md").name.startswith("_") and draft.is_file():
+        return name, draft
     fits = [name] if name in known else [other for other in known if other.rsplit("/", 1)[-1] == name]
     if len(fits) == 1:
         return fits[0], known[fits[0]]

@@ -1,0 +1,68 @@
+"""A reader's own texts as a data set of the book, and the page of all tests on them: notebooks/_study.md."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attn_core.corpora import catalogue, encoding
+from attn_core.corpora.prepare import Prepared, Texts
+from attn_core.corpora.text import clean_plain
+from attn_core.errors import AttnError
+
+READERS = {
+    ".csv": pd.read_csv, ".tsv": lambda path: pd.read_csv(path, sep="\t"), ".parquet": pd.read_parquet,
+    ".jsonl": lambda path: pd.read_json(path, lines=True),
+}  # fmt: skip
+FEWEST, SPLITS = 50, ("train", "dev", "test")
+
+
+def load(file: str | Path, text: str = "text", label: str = "label", seed: int = 0) -> pd.DataFrame:
+    """Rows text, label, split of a table; a column `split` (train, dev, test) is kept, else 60:20:20 drawn by seed.
+
+    AttnError, one line, for a file, column, text or class that will not do, and for a text that two splits share.
+    """
+    path = Path(file)
+    if path.suffix not in READERS or not path.is_file():
+        raise AttnError(f"{file}: no such file, or not one of {', '.join(READERS)}")
+    try:
+        rows = READERS[path.suffix](path)
+    except (ValueError, OSError) as error:
+        raise AttnError(f"{file} cannot be read as {path.suffix}: {str(error).splitlines()[0]}") from None
+    if absent := [name for name in (text, label) if name not in rows]:
+        raise AttnError(f"{file} has no column {absent[0]!r}, only {', '.join(map(str, rows))}; name --text and --label")
+    rows = pd.DataFrame({"text": rows[text], "label": rows[label], "split": rows.get("split")})
+    empty = np.flatnonzero(rows["text"].isna() | (rows["text"].astype(str).str.strip() == "") | rows["label"].isna())
+    if len(empty):
+        raise AttnError(f"{file}: row {empty[0] + 1} has no text or no label; leave such rows out")
+    rows = rows.astype({"text": str, "label": str})
+    if len(rows) < FEWEST:
+        raise AttnError(f"{file} holds {len(rows)} texts; at least {FEWEST} are needed")
+    sizes = rows["label"].value_counts()
+    if not 2 <= len(sizes) <= len(rows) / 10 or sizes.min() < 5:
+        raise AttnError(f"{file}: column {label!r} has {len(sizes)} classes, the smallest with {sizes.min()} texts; two or "
+                        "more with at least 5 each are needed")  # fmt: skip
+    if rows["split"].isna().all():
+        place = rows.groupby("label", group_keys=False).sample(frac=1, random_state=seed).groupby("label").cumcount()
+        rows["split"] = np.choose(place.sort_index() % 5, ["train", "test", "train", "dev", "train"])
+    if not set(SPLITS) == set(rows["split"]):
+        raise AttnError(f"{file}: column 'split' must hold train, dev and test; found {', '.join(map(str, set(rows.split)))}")
+    shared = rows[rows.groupby("text")["split"].transform("nunique") > 1]
+    if len(shared):
+        same = shared.index[shared["text"] == shared["text"].iloc[0]][:2] + 1
+        raise AttnError(f"{file}: rows {same[0]} and {same[1]} hold the same text in two splits; leave one of them out")
+    return rows
+
+
+def enter(rows: pd.DataFrame, name: str = "own") -> Prepared:
+    """Put the rows of `load` into the catalogue, in this process, under `name`; returns the prepared texts."""
+    classes = sorted(rows["label"].unique())
+    splits = {}
+    for split, part in rows.groupby("split"):
+        lists = [clean_plain(text) for text in part["text"]]
+        splits[split] = Texts(lists, part["label"].map(classes.index).to_numpy(), part.index.to_numpy())
+    prepared = Prepared(splits, classes)
+    catalogue.CATALOGUE[name] = catalogue.Corpus(
+        name, "Your own texts", "text", tuple(classes), "", "yours", "", files=(), filtered=False, vectors="random")
+    encoding.PREPARE[name] = lambda: prepared
+    return prepared
