@@ -312,8 +312,8 @@ def connect(scheduler: str):
         return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise AttnError(
-            f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); start one with 'dask scheduler' "
-            "and give the address it prints, such as tcp://10.0.0.1:8786"
+            f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); start one with 'dask scheduler "
+            "--host 127.0.0.1' (other machines: see README) and give the address it prints, such as tcp://127.0.0.1:8786"
         ) from error
 
 

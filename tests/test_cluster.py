@@ -8,11 +8,12 @@ import threading
 import time
 
 import pytest
-from tiny_runs import called, grid, tiny, whole_store
+from tiny_runs import TINY, called, grid, tiny, whole_store
 
-from attn_core import store, sweep
+from attn_core import compute, packing, store, sweep
 from attn_core.errors import AttnError
 from attn_core.obtain import obtain
+from attn_core.run import SEEDS, Run
 from attn_core.sweep import demanded, sweep_cluster
 
 distributed = pytest.importorskip("distributed")
@@ -184,6 +185,45 @@ def test_when_the_last_worker_is_lost_the_rest_fails_by_name(cluster, tmp_path):
     assert set(found) == {run.key for run in runs}
     assert all(reason.startswith("AttnError: no worker for 2 s") for reason in found.values())
     assert whole_store() == set()
+
+
+@pytest.mark.slow
+def test_what_is_packed_is_computed_on_the_workers(cluster, tmp_path, monkeypatch):
+    """A further seed is packed beside the first, which nobody has trained: the client neither trains nor reads it."""
+    (tmp_path / "archive").mkdir()
+    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
+    first, second = (Run("planted", seed=seed, epochs=1, options=TINY) for seed in (SEEDS[0], SEEDS[1]))
+    assert packing.compared_with(second) == first
+    for module, name in ((compute, "trained"), (compute, "inputs_of"), (packing, "attended"), (packing, "beside")):
+        monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("computed by the client"))
+    cluster.start()
+    assert sweep_cluster([second], cluster.address, True, no_workers_timeout=PATIENCE, progress=False) == {}
+    assert sweep.has_weights(first), "by the worker"
+    assert set(os.listdir(tmp_path / "archive")) == {store.MANIFEST, second.key} and not store.faults(tmp_path / "archive")
+    assert store.read(tmp_path / "archive", second.key).record["against"]["base"] == first.key
+    assert store.keys(packing.packed_store()) == []
+    # Cached and not packed is the workers' work, too.
+    (tmp_path / "archive").rename(tmp_path / "before")
+    (tmp_path / "archive").mkdir()
+    assert sweep_cluster([second], cluster.address, True, no_workers_timeout=PATIENCE, progress=False) == {}
+    old, new = (sorted((tmp_path / name / second.key).iterdir()) for name in ("before", "archive"))
+    assert [path.read_bytes() for path in old] == [path.read_bytes() for path in new]
+
+
+def test_a_worker_with_other_data_is_refused(tmp_path, monkeypatch):
+    for split in ("train", "dev", "test"):
+        path = tmp_path / "data" / "sst" / f"{split}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(split)
+    run = Run("sst")
+    there = sweep.named(run)
+    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
+    here = sweep.named(run)
+    (tmp_path / "data" / "sst" / "dev.parquet").write_text("changed")
+    for other in (there, here):
+        with pytest.raises(AttnError, match=f"the sweep for {other}; .* set ATTN_DATA to one shared folder"):
+            sweep.check(run, other, str(store.cache_store()))
+    sweep.check(run, sweep.named(run), str(store.cache_store()))
 
 
 def test_a_lost_scheduler_ends_the_sweep(tmp_path, cluster):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from attn_core import packing, store
+from attn_core.corpora import catalogue, vectors
 from attn_core.experiments import derived, summary_table
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.correlation import correlation
@@ -126,3 +127,11 @@ def test_runs_of_a_corpus_saw_the_same_data():
             (record["fingerprints"]["data"], record["n_test"])
         )
     assert all(len(kinds) == 1 for kinds in seen.values()), seen
+    data = {digest for (corpus, _), kinds in seen.items() for digest, _ in kinds if corpus != "planted"}
+    known = {name: set() for name in ("data", "vectors")}
+    for digest, name in catalogue.FINGERPRINTS.items():
+        known["vectors" if name in catalogue.RECIPES else "data"].add(digest)
+    assert data == known["data"], "what is taken without its texts"
+    records = [store.read_record(STORE, key) for key in KEYS]
+    shared = {record["fingerprints"]["vectors"] for record in records if record["run"]["vectors"] in vectors.SHARED}
+    assert shared == known["vectors"]

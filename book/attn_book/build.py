@@ -43,6 +43,9 @@ from attn_core.corpora.files import say, sha256
 from attn_core.errors import AttnError, Damaged
 from attn_core.obtain import AbsentRun
 
+FOLDERS = ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE")
+"""A kernel runs in another folder than the command."""
+
 CELL_SECONDS = 900
 """A cell that runs longer is taken for hung."""
 
@@ -240,6 +243,7 @@ def kernel_environment(scratch: str) -> dict[str, str]:
     packages = [str(folder.parent) for folder in PACKAGES]
     return dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1") | {
         "PYTHONPATH": os.pathsep.join([*packages, *filter(None, [os.environ.get("PYTHONPATH")])]),
+        **{name: os.path.abspath(os.environ[name]) for name in FOLDERS if os.environ.get(name)},
         "IPYTHONDIR": scratch, "JUPYTER_RUNTIME_DIR": scratch, "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }  # fmt: skip
 
