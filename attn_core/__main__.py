@@ -424,7 +424,8 @@ def main() -> None:
     With --debug among the words, or ATTN_DEBUG=1, the traceback is shown.
     """
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # a console that knows ASCII alone shows a dash as \u2013
+        if hasattr(stream, "reconfigure"):  # not Jupyter's
+            stream.reconfigure(errors="backslashreplace")  # a console that knows ASCII alone shows a dash as \u2013
     words = join_pairs(sys.argv[1:])
     debug = "--debug" in words or os.environ.get("ATTN_DEBUG", "0") not in ("", "0")
     try:
