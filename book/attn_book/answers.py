@@ -13,7 +13,7 @@ from attn_core.errors import AttnError
 
 
 def known(root: Path) -> dict[str, dict]:
-    """Label -> the entry of `book/answers.yml`, whose head says what it holds; "any": what may be told of any answer."""
+    """Label -> the entry of `book/answers.yml`, whose head says what it holds; "any": what may be told of any."""
     path = root / "book" / "answers.yml"
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {"any": {}}
 

@@ -189,7 +189,8 @@ def execute(
     """Run a page with other parameters; returns the executed notebook.
 
     parameters: name -> value, or -> text as typed on a command line.
-    output: default `_build/executed/<page>--<parameters>.ipynb`; a failing page is kept up to its error in `_build/failed/`.
+    output: default `_build/executed/<page>--<parameters>.ipynb`; a failing page is kept, up to its error, in
+    `_build/failed/`.
     stamp: of the book's build; with it, a page that stops for want of a run is written `shortened`.
     force: replace whatever stands at `output`, not only what was written here and not edited since.
     AttnError, one line, for a refused parameter or place, before anything runs, and for a failing cell.

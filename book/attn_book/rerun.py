@@ -26,7 +26,7 @@ def rendered(notebook: Path, root: Path, page: str) -> Path:
     for cell in shown.cells:
         cell.source = cell.metadata.get("myst", cell.source)
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    alone = {"article_header_start": [], "article_header_end": ["toggle-secondary-sidebar.html"]}  # no search, no source
+    alone = {"article_header_start": [], "article_header_end": ["toggle-secondary-sidebar.html"]}  # no search
     config["sphinx"]["config"] |= {"myst_all_links_external": True, "html_sidebars": {"**": []}}
     config["sphinx"]["config"]["html_theme_options"] |= alone
     with tempfile.TemporaryDirectory(prefix="attn-") as scratch:

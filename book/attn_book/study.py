@@ -30,7 +30,8 @@ def load(file: str | Path, text: str = "text", label: str = "label", seed: int =
     except (ValueError, OSError) as error:
         raise AttnError(f"{file} cannot be read as {path.suffix}: {str(error).splitlines()[0]}") from None
     if absent := [name for name in (text, label) if name not in rows]:
-        raise AttnError(f"{file} has no column {absent[0]!r}, only {', '.join(map(str, rows))}; name --text and --label")
+        there = ", ".join(map(str, rows))
+        raise AttnError(f"{file} has no column {absent[0]!r}, only {there}; name --text and --label")
     rows = pd.DataFrame({"text": rows[text], "label": rows[label], "split": rows.get("split")})
     empty = np.flatnonzero(rows["text"].isna() | (rows["text"].astype(str).str.strip() == "") | rows["label"].isna())
     if len(empty):
@@ -40,13 +41,14 @@ def load(file: str | Path, text: str = "text", label: str = "label", seed: int =
         raise AttnError(f"{file} holds {len(rows)} texts; at least {FEWEST} are needed")
     sizes = rows["label"].value_counts()
     if not 2 <= len(sizes) <= len(rows) / 10 or sizes.min() < 5:
-        raise AttnError(f"{file}: column {label!r} has {len(sizes)} classes, the smallest with {sizes.min()} texts; two or "
-                        "more with at least 5 each are needed")  # fmt: skip
+        found = f"{len(sizes)} classes, the smallest with {sizes.min()} texts"
+        raise AttnError(f"{file}: column {label!r} has {found}; two or more with at least 5 each are needed")
     if rows["split"].isna().all():
         place = rows.groupby("label", group_keys=False).sample(frac=1, random_state=seed).groupby("label").cumcount()
         rows["split"] = np.choose(place.sort_index() % 5, ["train", "test", "train", "dev", "train"])
     if not set(SPLITS) == set(rows["split"]):
-        raise AttnError(f"{file}: column 'split' must hold train, dev and test; found {', '.join(map(str, set(rows.split)))}")
+        found = ", ".join(map(str, rows["split"].unique()))
+        raise AttnError(f"{file}: column 'split' must hold train, dev and test; found {found}")
     shared = rows[rows.groupby("text")["split"].transform("nunique") > 1]
     if len(shared):
         same = shared.index[shared["text"] == shared["text"].iloc[0]][:2] + 1
