@@ -205,10 +205,7 @@ def execute(
     target = Path(output) if output else here / "_build" / "executed" / f"{name}{named(values)}.ipynb"
     if not (stamp or force) and edited(target):
         raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
-    try:
-        tempfile.TemporaryFile(dir=next(place for place in target.absolute().parents if place.exists())).close()
-    except OSError as error:  # better known before the page runs
-        raise AttnError(f"cannot write {target} ({error.strerror}); name another place with --output") from error
+    writable(target)
     run = {"page": name, "parameters": defaults | values, **_where(here), **({"stamp": stamp} if stamp else {})}
     with tempfile.TemporaryDirectory(prefix="attn-") as scratch, patch.dict(os.environ, kernel_environment(scratch)):
         source, result = _write(notebook, Path(scratch) / "page.ipynb"), Path(scratch) / "result.ipynb"
@@ -237,6 +234,16 @@ def execute(
     run["seconds"] = done.metadata.papermill.duration
     done.metadata["attn"] = {**done.metadata.get("attn", {}), **run}
     return _write(done, target)
+
+
+def writable(target: Path) -> None:
+    """AttnError where a file could not be written: better known before the work."""
+    try:
+        tempfile.TemporaryFile(dir=next(place for place in target.absolute().parents if place.exists())).close()
+    except OSError as error:
+        raise AttnError(
+            f"cannot write {target} ({error.strerror}); name another place (execute: --output), or work in a copy"
+        ) from error
 
 
 def kernel_environment(scratch: str) -> dict[str, str]:
@@ -270,7 +277,7 @@ def _write(notebook, target: Path) -> Path:
         nbformat.write(notebook, part)
         os.replace(part, target)
     except OSError as error:
-        raise AttnError(f"cannot write {target} ({error.strerror}); name another place with --output") from error
+        raise AttnError(f"cannot write {target} ({error.strerror}); make room or name another place") from error
     return target
 
 
@@ -309,6 +316,7 @@ def build(root: str | Path | None = None, html: bool = True, edition: str = "tea
     edition: teacher, into _build/html, or student, without solutions, into _build/student.
     """
     root, start = repository(root), time.perf_counter()
+    writable(root / "book" / "status.md")
     faults = store.faults(root / "data" / "archive") if store.keys(root / "data" / "archive") else []
     problems = execute_pages(root)
     write_status(root)
