@@ -32,10 +32,9 @@ STRINGS = [
 def pieces(text: str) -> list[str]:
     """Everything of a page that data enter, with this text in each."""
     shown, row = [], pd.DataFrame({"token": [text], "attention": [1.0], "contribution": [0.5]})
-    data = {"w": [text], "a": [1.0], "c": [0.5], "b": 0.0}
     with patch("IPython.display.display", lambda one, **_: shown.append(getattr(one, "data", ""))):
         with patch.object(sentence, "read_sentence", lambda _: (row, {"bias": 0.0})):
-            sentence.play([text])
+            sentence.widget("move", [text])
         with patch.dict(page.CHANGED, {"sentence": text}, clear=True):
             page.expect(False, "x")
         sheet, axes = figures.sheet()
@@ -45,7 +44,7 @@ def pieces(text: str) -> list[str]:
     plt.close("all")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A title")])
     box = plain.mark(notebook, {"sentence": ""}, {"sentence": text}).cells[0].source.partition("\n\n")[2]
-    return [*shown, box, sentence.strip(text, [text], [1.0], 0.5), sentence.bars(data), tables.table([text], [[text]]),
+    return [*shown, box, sentence.strip(text, [text], [1.0], 0.5), page.PARTS.bars([(text, 1.0)], text), tables.table([text], [[text]]),
             tables.fold(text, "").data, tables.rows({text: True}, [[text]]).data, row[["token"]].to_html(),
             tables.picker({}, {text: {text: text}}).data.partition("</script>")[2]]  # fmt: skip
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tiny_runs import called
 
 from attn_book import build, page
-from attn_book.page import FIND, ParameterError, check, declared, guard
+from attn_book.page import check, declared, guard
 from attn_core.errors import AttnError
 
 JUPYTEXT = "jupytext: {text_representation: {extension: .md, format_name: myst}}"
@@ -58,10 +58,10 @@ def test_declared_reads_literals_only():
         ("n = 1 + 1", "found: n = 1 + 1"),
         ("n = m = 1", "found: n = m = 1"),
         ("a, b = 1, 2", "found: a, b = (1, 2)"),
-        ("n = None", "or a list of these), found: n = None"),
-        ("n = [[1]]", "or a list of these), found: n = [[1]]"),
+        ("n = None", "found: n = None"),
+        ("n = [[1]]", "found: n = [[1]]"),
         ("n = {'a': 1}", "found: n = {'a': 1}"),
-        ("x = 1\nn = (", "line 2 of its parameters is no Python"),
+        ("x = 1\nn = (", "its line 2 is no Python"),
     ],
 )
 def test_declared_refuses(cell, expected):
@@ -99,28 +99,28 @@ def test_check_reads(name, given_value, expected):
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("n", "x", "must be int, got 'x' (a str)"),
-        ("n", "2.0", "must be int, got '2.0' (a float)"),
-        ("n", True, "must be int, got True (a bool)"),
-        ("epsilon", "small", "must be float"),
-        ("epsilon", float("nan"), "not finite"),
-        ("epsilon", "1e999", "not finite"),
-        ("corpus", 3, "must be str, got 3 (a int)"),
-        ("fast", "1", "must be bool"),
-        ("fast", 0, "must be bool"),
-        ("bins", "a, b", "must be tuple of float"),
-        ("names", [1], "must be list of str"),
-        ("names", 1, "must be list of str"),
+        ("n", "x", "n: Input should be a valid integer, got 'x'"),
+        ("n", "2.0", "n: Input should be a valid integer, got '2.0'"),
+        ("n", True, "n: Input should be a valid integer, got True"),
+        ("epsilon", "small", "should be a valid number"),
+        ("epsilon", float("nan"), "should be a finite number"),
+        ("epsilon", "1e999", "should be a finite number"),
+        ("corpus", 3, "corpus: Input should be a valid string, got 3"),
+        ("fast", "1", "should be a valid boolean"),
+        ("fast", 0, "should be a valid boolean"),
+        ("bins", "a, b", "should be a valid number"),
+        ("names", [1], "should be a valid string"),
+        ("names", 1, "should be a valid list"),
         ("epsilom", "1", "has no parameter 'epsilom'; did you mean 'epsilon'?"),
         ("zzz", "1", "has no parameter 'zzz'. Known:"),
     ],
 )
 def test_check_refuses_in_one_line_with_the_known_ones(name, value, reason):
-    with pytest.raises(ParameterError) as error:
+    with pytest.raises(AttnError) as error:
         check(DEFAULTS, {name: value}, "p")
     line = str(error.value)
     assert reason in line and "\n" not in line
-    assert "n (int, 3), epsilon (float, 0.05), corpus (str, 'sst'), bins (tuple of float, (0.0, 0.5))" in line
+    assert "n (int, 3), epsilon (float, 0.05), corpus (str, 'sst'), bins (tuple, (0.0, 0.5))" in line
 
 
 TAKES = {
@@ -131,20 +131,20 @@ TAKES = {
 @pytest.mark.parametrize(
     ("name", "value", "takes", "expected"),
     [
-        ("n", "0", TAKES, "parameter n takes numbers of at least 1; got 0"),
-        ("epsilon", "0.02", TAKES, "parameter epsilon takes 0.01 or 0.05; got 0.02"),
-        ("corpus", "snli", TAKES, "parameter corpus takes sst or imdb; got 'snli'"),
-        ("bins", "0.5, -0.5", TAKES, "parameter bins takes numbers of at least 0; got (0.5, -0.5)"),
-        ("bins", "", TAKES, "parameter bins takes numbers of at least 0; got ()"),
-        ("names", "a, c", TAKES, "parameter names takes a or b or nothing; got ['a', 'c']"),
-        ("names", "b", {"names": "default"}, "parameter names takes a; got ['b']"),
-        ("names", "", {"names": "default"}, "parameter names takes a; got []"),
+        ("n", "0", TAKES, "parameter n: Input should be greater than or equal to 1, got '0'"),
+        ("epsilon", "0.02", TAKES, "parameter epsilon: Input should be 0.01 or 0.05, got '0.02'"),
+        ("corpus", "snli", TAKES, "parameter corpus: Input should be 'sst' or 'imdb', got 'snli'"),
+        ("bins", "0.5, -0.5", TAKES, "parameter bins: Input should be greater than or equal to 0, got '0.5, -0.5'"),
+        ("bins", "", TAKES, "parameter bins: Tuple should have at least 1 item"),
+        ("names", "a, c", TAKES, "parameter names: Input should be 'a' or 'b', got 'a, c'"),
+        ("names", "b", {"names": "default"}, "parameter names: Input should be 'a', got 'b'"),
+        ("names", "", {"names": "default"}, "parameter names: List should have at least 1 item"),
     ],
 )
 def test_check_refuses_what_a_page_does_not_take(name, value, takes, expected):
-    with pytest.raises(ParameterError) as error:
+    with pytest.raises(AttnError) as error:
         check(DEFAULTS, {name: value}, "p", takes)
-    assert str(error.value) == f"page p: {expected}"
+    assert str(error.value).startswith(f"page p: {expected}") and "Known: n (int, 3)" in str(error.value)
 
 
 def test_check_takes_what_a_page_takes():
@@ -152,7 +152,7 @@ def test_check_takes_what_a_page_takes():
     assert check(DEFAULTS, values, "p", TAKES) == values
     assert check(DEFAULTS, {"names": ["a"]}, "p", {"names": "default"}) == {"names": ["a"]}
     names = {"n": 0, "In": []}
-    with pytest.raises(ParameterError, match="parameter n takes numbers of at least 1; got 0"):
+    with pytest.raises(AttnError, match="greater than or equal to 1, got 0"):
         guard(names, "p", {"n": 1}, n=3)
 
 
@@ -173,7 +173,7 @@ def test_guard_writes_back_the_declared_type():
 
 def test_guard_refuses_an_injected_name():
     names = {"n": 3, "m": 4, "In": ["", "n = 3", "# Parameters\nm = 4\n"]}
-    with pytest.raises(ParameterError, match="has no parameter 'm'"):
+    with pytest.raises(AttnError, match="has no parameter 'm'"):
         guard(names, "p", n=3)
     names["In"] = ["", "n = 3", "m = 4"]  # a reader's own variable, no injected parameter
     guard(names, "p", n=3)
@@ -206,7 +206,7 @@ def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
     assert [cell.metadata.get("tags", []) for cell in cells] == [
         ["guard", "remove-cell"], [], ["parameters"], ["guard", "remove-cell"],
     ]  # fmt: skip
-    assert cells[0].source == FIND and "guard(globals()" in cells[3].source
+    assert cells[3].source.startswith(cells[0].source) and "guard(globals()" in cells[3].source not in cells[0].source
     assert len({cell["id"] for cell in cells}) == 4
 
 
@@ -227,7 +227,7 @@ def test_a_sentence_that_its_numbers_do_not_bear_out_fails_the_page(shown):
     page.expect(3 > 2, "most")
     page.expect(np.bool_(True), "a numpy truth")
     for false in (2 > 3, np.bool_(False), 0, None):
-        with pytest.raises(page.Outdated, match="most of <them>"):
+        with pytest.raises(AssertionError, match="most of <them>"):
             page.expect(false, "most of <them>")
     assert not shown
 
@@ -242,7 +242,7 @@ def test_with_other_parameters_one_banner_says_so(shown):
     assert "n = 4" in banner.data and "&lt;b&gt;" in banner.data and "<b>" not in banner.data
     assert "same" not in banner.data and str(page.OUTDATED) not in banner.data
     guard({"n": 3}, "p", n=3)
-    with pytest.raises(page.Outdated):
+    with pytest.raises(AssertionError):
         page.expect(False, "the next run of the page starts anew")
 
 
@@ -342,7 +342,7 @@ def test_execute_refuses_before_anything_runs(tmp_path):
     write_page(tmp_path, "tiny", PARAMETERS, "open('ran', 'w')")
     before = sorted(tmp_path.rglob("*"))
     for wrong in ({"m": "1"}, {"n": "many"}, {"n": "0"}):
-        with pytest.raises(ParameterError):
+        with pytest.raises(AttnError):
             build.execute("tiny", wrong, tmp_path / "done.ipynb", tmp_path)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -400,7 +400,7 @@ def test_papermill_itself_is_refused_too(tmp_path):
     write_page(tmp_path, "tiny", PARAMETERS, "open('ran', 'w')")
     (written,) = build.convert_all(root=tmp_path)
     with patch.dict(os.environ, build.kernel_environment(str(tmp_path))):
-        for wrong, expected in (({"m": 1}, "has no parameter 'm'"), ({"n": "many"}, "n must be int, got 'many'")):
+        for wrong, expected in (({"m": 1}, "has no parameter 'm'"), ({"n": "many"}, "n: Input should be a valid integer")):
             with pytest.raises(papermill.PapermillExecutionError) as error:
                 papermill.execute_notebook(written, tmp_path / "out.ipynb", wrong, cwd=tmp_path, progress_bar=False)
             assert expected in str(error.value) and "Known: n (int, 3)" in str(error.value)

@@ -75,11 +75,11 @@ def test_what_the_page_hands_to_the_script(monkeypatch):
 
     shown = []
     monkeypatch.setattr(IPython.display, "display", shown.append)
-    sentence.play(["film was not good"])
+    sentence.widget("move", ["film was not good"])
     odd = pd.DataFrame({"token": ["<img src=x>", '"'], "attention": [0.5, 0.5], "contribution": [1.0, 2.0]})
     text = shown[0].data
     monkeypatch.setattr(sentence, "read_sentence", lambda *_: (odd, {"bias": 0.0}))
-    sentence.play(["x"])
+    sentence.widget("move", ["x"])
     assert "<img" not in shown[1].data and "&lt;img" in shown[1].data
     monkeypatch.undo()
     first = json.loads(html.unescape(re.search(r'data-sentences="([^"]*)"', text)[1]))[0]

@@ -63,7 +63,7 @@ def place(tmp_path_factory):
     reader.write_reader(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(IPython.display, "display", lambda html: shown.append(html.data))
-        sentence.play(SENTENCES, own=True)
+        sentence.widget("move", SENTENCES, own=True)
         figures.show(figures.sheet()[0], "three", "A title", "A caption.", "A picture.")
         sentence.widget("triangle", [THREE], "", figure="fig-three", epsilon=0.05)
         sentence.erase(ERASED)

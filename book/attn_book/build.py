@@ -36,7 +36,7 @@ import yaml
 
 import attn_core
 from attn_book.editions import write_student
-from attn_book.page import FIND, GUARD, check, declared, minus, nearest
+from attn_book.page import PARTS, TEMPLATES, check, declared, minus, nearest
 from attn_book.plain import MARKUP, mark, named, readable, values_of
 from attn_core import reader, store
 from attn_core.corpora.files import say, sha256
@@ -46,38 +46,15 @@ from attn_core.obtain import AbsentRun
 FOLDERS = ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE")
 """A kernel runs in another folder than the command."""
 
-CELL_SECONDS = 900
-"""A cell that runs longer is taken for hung."""
-
+CELL_SECONDS = 900  # a cell that runs longer is taken for hung
 PACKAGES = (Path(attn_core.__file__).parent, Path(__file__).parent)
 """Folders of attn_core and attn_book."""
 
 RECORD = "Replication record"
 """Caption of the part of the table of contents that is no reading matter: it stands off the chain of pages."""
 
-LABEL = re.compile(r"\([\w-]+\)=\s*")
-"""A line of MyST that names the place below it."""
-
 NOT_TEXT = re.compile(r"(<(style|script|code|pre)\b.*?</\2>|<[^>]*>)|[^<]+", re.DOTALL)
 """Group 1 of a piece of HTML: what is no text to read. Else the piece is text."""
-
-STATUS = """(status)=
-# Status
-
-Written by `python -m attn_core book`: how each page that holds code was run, on one thread, with which parameters, how
-long, from which commit (`+`: with uncommitted changes), and where; cut short: for want of a trained model.
-
-{pages}
-
-Trained models: {runs}; `python -m attn_core archive list` names every one.
-SHA-256 of `data/archive/MANIFEST`, in two halves: {seal}.
-"""
-
-GAP = """<div class="admonition attn-gap"><p class="admonition-title">Not in the archive</p><p>{}</p></div>"""
-
-MOVED = """<!doctype html><meta charset="utf-8"><title>Moved</title><link rel="canonical" href="{link}">
-<meta http-equiv="refresh" content="0; url={link}"><p>This page is now <a href="{link}">here</a>.</p>
-"""
 
 
 # ---- finding and reading pages ---------------------------------------------------------------------------------------
@@ -138,13 +115,14 @@ def convert(page: str | Path, root: str | Path | None = None):
     notebook = read_source(path)
     defaults, takes, _ = declaration(notebook, name)
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    arguments = [repr(name), repr(takes), *(f"{key}={value!r}" for key, value in defaults.items())]
-    generated = lambda source: new_code_cell(source, metadata={"tags": ["guard", "remove-cell"]})
+    arguments = ", ".join([repr(name), repr(takes), *(f"{key}={value!r}" for key, value in defaults.items())])
+    generated = lambda told: new_code_cell(TEMPLATES.get_template("guard.jinja").render(arguments=told),
+                                           metadata={"tags": ["guard", "remove-cell"]})  # fmt: skip
     first = next(i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code")
     place = next(i for i, cell in enumerate(notebook.cells) if "parameters" in cell.metadata.get("tags", []))
-    notebook.cells.insert(place + 1, generated(FIND + GUARD.format(", ".join(arguments))))
+    notebook.cells.insert(place + 1, generated(arguments))
     if place != first:  # what runs before the parameters finds the packages too
-        notebook.cells.insert(first, generated(FIND))
+        notebook.cells.insert(first, generated(""))
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
     return notebook
@@ -258,12 +236,9 @@ def kernel_environment(scratch: str) -> dict[str, str]:
 
 def _where(folder: Path) -> dict:
     """Machine and commit of an execution."""
-    cpuinfo = Path("/proc/cpuinfo")
-    model = re.search(r"model name\s*: (.*)", cpuinfo.read_text() if cpuinfo.is_file() else "")
-    device = model[1] if model else platform.processor() or platform.machine()
     git = ["git", "-C", str(folder), "describe", "--always", "--dirty=+", "--exclude=*", "--abbrev=9"]
     told = subprocess.run(git, capture_output=True, text=True, timeout=20).stdout.strip() if shutil.which("git") else ""
-    return {"device": f"CPU, {device}", "commit": told or "unknown"}
+    return {"device": f"CPU, {platform.machine()}", "commit": told or "unknown"}
 
 
 def _write(notebook, target: Path) -> Path:
@@ -297,9 +272,9 @@ def shortened(source, stopped, reason: str):
 
     first = next(i for i, cell in enumerate(source.cells) if cell.cell_type == "code")
     texts = [cell.source for cell in source.cells[first:] if cell.cell_type == "markdown"]
-    labels = [line for text in texts for line in text.splitlines() if LABEL.fullmatch(line)]
+    labels = [line for text in texts for line in text.splitlines() if re.fullmatch(r"\([\w-]+\)=\s*", line)]
     told = "\n".join([*labels, "The rest of this page needs trained models that are not there.", "",
-                      GAP.format(html.escape(reason))])  # fmt: skip
+                      PARTS.gap(reason)])  # fmt: skip
     cells = [*source.cells[: first + 1], v4.new_markdown_cell(told, id="shortened")]
     return tidy(from_dict({**stopped, "cells": cells}))
 
@@ -433,15 +408,11 @@ def _read(path: Path):
 
 def toc_pages(root: Path, record: bool = True) -> list[str]:
     """All pages that book/_toc.yml names, in its order; record=False leaves out the part of that caption."""
+    from sphinx_external_toc.parsing import parse_toc_yaml
 
-    def below(node: dict) -> list[str]:
-        if node.get("caption") == RECORD and not record:
-            return []
-        inner = [part for parts in node.values() if isinstance(parts, list) for part in parts]
-        own = [node[key] for key in ("root", "file") if key in node]
-        return own + [name for part in inner for name in below(part)]
-
-    return below(yaml.safe_load((root / "book" / "_toc.yml").read_text(encoding="utf-8")))
+    toc = parse_toc_yaml(root / "book" / "_toc.yml")
+    apart = [name for part in toc.root.subtrees if part.caption == RECORD for name in part.items]
+    return [name for name in toc if record or name not in apart]
 
 
 def review(root: Path) -> list[str]:
@@ -464,24 +435,18 @@ def review(root: Path) -> list[str]:
 
 def write_status(root: Path) -> None:
     """Write book/status.md from the metadata of the executed pages and the records in data/archive."""
-    lines = [("page", "parameters", "seconds", "", "commit", "started (UTC)", "device"), ["---"] * 7]
-    for name, page in ((name, _read(executed(root, name))) for name in pages(root)):
-        if run := page.metadata.get("attn"):
-            told = [f"{key}={value!r}".replace("`", "'") for key, value in run.parameters.items()]
-            when = page.metadata.papermill.start_time[:16].replace("T", " ")
-            cut = "cut short" if "shortened" in run else ""
-            commit, device = (html.escape(text).translate(MARKUP) for text in (run.commit, run.device))
-            parameters = ", ".join(f"`{one}`" for one in told)
-            lines.append((f"{{doc}}`{name}`", parameters, f"{run.seconds:.1f}", cut, commit, when, device))
-    table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    ran = [(name, _read(executed(root, name)).metadata) for name in pages(root)]
     archive, records = root / "data" / "archive", []
     for key in store.keys(archive):
         with suppress(Damaged):
             records.append(store.read_record(archive, key))
     hours = sum(sum(record["seconds"].values()) for record in records) / 3600
-    seal = sha256(archive / store.MANIFEST) if store.manifest(archive) is not None else "none"
-    seal = " ".join(f"`{half}`" for half in (seal[:32], seal[32:]) if half)  # a phone has no room for 64 digits
-    text = STATUS.format(pages=table, runs=f"{len(records):,} runs, {hours:,.1f} hours", seal=seal)
+    seal = sha256(archive / store.MANIFEST) if store.manifest(archive) is not None else ""
+    told = [(name, page.attn, page.papermill.start_time) for name, page in ran if "attn" in page]
+    plain = lambda text: html.escape(text).translate(MARKUP)
+    text = TEMPLATES.get_template("status.jinja").render(
+        pages=told, runs=len(records), hours=hours, seal=seal, plain=plain, repr=repr
+    )
     (root / "book" / "status.md").write_text(text, encoding="utf-8")
 
 
@@ -520,8 +485,7 @@ def redirect(root: Path) -> None:
     for old, new in (yaml.safe_load(source.read_text(encoding="utf-8")) if source.is_file() else {}).items():
         target = root / "_build" / "html" / f"{old}.html"
         target.parent.mkdir(parents=True, exist_ok=True)
-        link = html.escape(os.path.relpath(f"{new}.html", Path(old).parent))
-        target.write_text(MOVED.format(link=link), encoding="utf-8")
+        target.write_text(PARTS.moved(os.path.relpath(f"{new}.html", Path(old).parent)), encoding="utf-8")
 
 
 def setup(app) -> dict:

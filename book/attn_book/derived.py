@@ -4,22 +4,24 @@
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t as student
 
-from attn_core import index, store
+from attn_core import index, obtain, store
 from attn_core.baselines import weak
 from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.experiments import attention_bin, distance
+from attn_core.experiments import attention_bin, distance, erasure
 from attn_core.experiments.guides import SOURCES, guides_of
 from attn_core.experiments.search import search
-from attn_core.index import HEADLINE_SEEDS, documents, numbers
-from attn_core.measures import bootstrap_interval
+from attn_core.experiments.single import weights_dealt_anew
+from attn_core.index import HEADLINE_SEEDS, documents, numbers, over_seeds
+from attn_core.measures import LEVEL, bootstrap_interval
 from attn_core.run import SEEDS, Run
+from attn_core.traces import Traces
 
 PLACE = ["corpus", "encoder_ours", "attention_ours", "selection", "measure_ours", "statistic_ours", "predicted", "bin"]
 """What a number of ours is found by; encoder and attention are empty where it is of a data set."""
@@ -33,42 +35,26 @@ SCORES = ("accuracy", "macro_f1", "f1_1")
 COUNTED = ("vocabulary_size", "average_length_tokens", "train_size", "test_size")
 """Measures of Table 1 that describe the data and depend on no seed."""
 
-
 NOTES = ["mean", "low", "high", "n_seeds", "absent", "documents", "weak", "asked", "guides"]
-"""What may be said of a rule besides its numbers, see `Stored`."""
+"""What may be said of a rule besides its numbers: mean, low, high, n_seeds (an interval that is not over seeds), absent
+(why there is no number), documents, weak, asked (seeds below which a claim has no verdict), guides (models behind the
+seeds)."""
 
-
-@dataclass(frozen=True)
-class Stored:
-    """What is stored for the rules of one paper.
-
-    numbers: columns PLACE, seed, value. documents: columns PLACE without statistic, seed, n: documents of a group.
-    data: by corpus, the columns data and n_train. notes: by rule id, those of NOTES that tell more than the rest:
-    mean, low, high, n_seeds (an interval that is not over seeds), absent (why there is no number), documents, weak,
-    asked (seeds below which a claim has no verdict), guides (models behind the seeds).
-    """
-
-    numbers: pd.DataFrame
-    documents: pd.DataFrame
-    data: pd.DataFrame
-    notes: pd.DataFrame
+Stored = tuple[pd.DataFrame, pd.DataFrame]
+"""What is stored for the rules of one paper: numbers, with the columns PLACE, seed, value, n (documents); and by rule
+id those of NOTES that tell more than the numbers."""
 
 
 def of_runs(rules: pd.DataFrame, **where: object) -> pd.DataFrame:
-    """The numbers of standard runs that rules ask for: columns PLACE, seed, value, n (documents), data, n_train."""
+    """The numbers of standard runs that rules ask for: columns PLACE, seed, value, n (documents)."""
     rules = rules[~rules["measure_ours"].isin(COUNTED)]
     names = ("measure", "statistic")  # where no run has one of them, its rules have no number
     asked = [set(rules[f"{name}_ours"]) & index.has(name) for name in names]
     rows = numbers(asked[0], asked[1] | {"n"} & index.has("statistic"), "any", "any", **where)
     group = ["key", "measure", "predicted", "bin"]
     counts = rows[rows["statistic"] == "n"].set_index(group)["value"].rename("n")
-    columns = ["key", "measure", "predicted", "bin", "corpus", "encoder", "attention", "selection", "seed", "statistic"]
-    return rows[[*columns, "value", "data", "n_train"]].join(counts, on=group).drop(columns="key").rename(columns=NAMED)
-
-
-def of_data(rows: pd.DataFrame) -> pd.DataFrame:
-    """By corpus: data and n_train of its runs."""
-    return rows.groupby("corpus", sort=False)[["data", "n_train"]].last()
+    columns = [*group, "corpus", "encoder", "attention", "selection", "seed", "statistic", "value"]
+    return rows[columns].join(counts, on=group).drop(columns="key").rename(columns=NAMED)
 
 
 # ---- Jain & Wallace --------------------------------------------------------------------------------------------------
@@ -84,7 +70,7 @@ def of_jain(rules: pd.DataFrame) -> Stored:
     notes["weak"] = unable(rules)
     counts = counted(rules, set(rows["corpus"]))
     notes = notes.join(pd.DataFrame({"mean": counts, "low": np.nan, "high": np.nan, "n_seeds": 1.0}))
-    return Stored(rows, rows[rows["statistic_ours"] == "n"], of_data(rows), notes)
+    return rows, notes
 
 
 def unable(rules: pd.DataFrame) -> list[bool]:
@@ -130,12 +116,11 @@ def of_serrano(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs and the statements made of them; models that do not do their task are weak."""
     plain = rules[~rules["measure_ours"].str.startswith("statement_")]
     rows = pd.concat([of_runs(plain, family="hierarchical"), statements()], ignore_index=True)
-    data = of_data(rows)
     chosen = index.runs(family="hierarchical")
     bad = weak(chosen)
     pairs = [(rule.id, (rule.corpus, name)) for rule in rules.itertuples() for name in rule.encoder.split("-")]
     none = {rule for rule, model in pairs if bad.get(model)}
-    return Stored(rows, rows.iloc[:0], data, pd.DataFrame({"weak": True}, index=pd.Index(sorted(none), name="id")))
+    return rows, pd.DataFrame({"weak": True}, index=pd.Index(sorted(none), name="id"))
 
 
 def statements_of(run: Mapping) -> dict[str, float]:
@@ -176,9 +161,72 @@ def statements() -> pd.DataFrame:
     wide = wide.reindex(columns=chosen["key"]).astype(float)
     run = defaultdict(lambda: np.full(len(chosen), np.nan), zip(wide.index, wide.to_numpy(), strict=True))
     parts = [chosen.assign(measure=f"statement_{name}", value=value) for name, value in statements_of(run).items()]
-    found = pd.concat(parts)
-    found = found.assign(statistic="value", predicted="all", bin="all", n=np.nan).rename(columns=NAMED)
-    return found[[*PLACE, "seed", "value", "n", "data", "n_train"]]
+    found = pd.concat(parts).assign(statistic="value", predicted="all", bin="all", n=np.nan).rename(columns=NAMED)
+    return found[[*PLACE, "seed", "value", "n"]]
+
+
+# What of these statements is arithmetic: erasing an item moves the logits by its weight times its distance from the
+# rest, so the heaviest moves them most whether or not attention knows anything. A statement is about attention as far
+# as its number lies beyond that of weights dealt anew within each document (a control of ours).
+
+GROUPS = 20
+"""Groups of documents that are left out in turn for an interval."""
+
+
+def statements_in(documents: pd.DataFrame, numbers: Iterable[str]) -> list[float]:
+    """Numbers of `statements_of` of a document table; r as coded, several items; NaN where none is defined."""
+    documents = documents[documents["n"] > 1]
+    rows = [*erasure.single_rows(documents, "coded"), *erasure.removal_rows(erasure.derived(documents), "")]
+    found = statements_of(defaultdict(lambda: np.nan, {tuple(place): value for *place, value in rows}))
+    return [float(found[number]) for number in numbers]
+
+
+def beside_dealt(test: Callable[[Traces], float], deals: int = 5, **where: object) -> pd.DataFrame:
+    """A number of stored documents of several items by attention and by weights dealt anew, one row a model.
+
+    where: which models, see `index.runs` (those that enter no claim are left out). Columns corpus, encoder, own, dealt
+    (means over seeds, and over deals within a seed), mean, low, high, n_seeds of their difference within seeds;
+    fewest and most: documents of a seed.
+    """
+    rows, chosen = [], index.runs(**where)
+    bad = weak(chosen)
+    for (corpus, encoder), part in chosen.groupby(["corpus", "encoder"], sort=False):
+        for seed in () if bad[corpus, encoder] else part["seed"]:
+            traces = obtain(Run(corpus, encoder, seed=seed)).traces
+            traces = traces.take(np.flatnonzero(traces.lengths > 1))
+            dealt = np.mean([test(weights_dealt_anew(traces, deal)) for deal in range(deals)])
+            of_seed = {"own": test(traces), "dealt": dealt, "documents": len(traces)}
+            rows.append({"corpus": corpus, "encoder": encoder, "seed": seed} | of_seed)
+    table = pd.DataFrame(rows).assign(value=lambda rows: rows["own"] - rows["dealt"])
+    found = table.groupby(["corpus", "encoder"]).agg(
+        own=("own", "mean"), dealt=("dealt", "mean"), fewest=("documents", "min"), most=("documents", "max")
+    )
+    return over_seeds(table, "corpus", "encoder").join(found, on=["corpus", "encoder"])
+
+
+def of_dealt(models: Mapping[str, Traces], numbers: Iterable[str], deals: int = 10) -> pd.DataFrame:
+    """Statements' numbers by attention and by weights dealt anew over each document's items, of models by label.
+
+    Columns number (of `statements_of`), attention, dealt (mean over `deals` deals), difference, low, high: 95 %
+    interval of the difference over documents, leaving out each of GROUPS groups of documents in turn (jackknife,
+    Student t), label and documents (of more than one item). Deals are fixed, so the interval is for these. NaN where a
+    number is not defined; no interval of fewer documents than groups.
+    """
+    wanted, parts = list(numbers), []
+    for label, traces in models.items():
+        both = [traces, *(weights_dealt_anew(traces, deal) for deal in range(deals))]
+        tables = [erasure.document_table(one) for one in both]
+        group = np.random.default_rng(0).permutation(len(traces)) % GROUPS
+        parted = [np.ones(len(traces), bool), *(group != k for k in range(GROUPS) if len(traces) >= GROUPS)]
+        found = np.array([[statements_in(table[chosen], wanted) for table in tables] for chosen in parted])
+        own, dealt = found[:, 0], found[:, 1:].mean(axis=1)  # all documents, then without each group
+        difference, *without = own - dealt
+        error = np.sqrt((GROUPS - 1) * np.var(without, axis=0)) if without else np.nan
+        reach = student.ppf(1 - LEVEL / 2, GROUPS - 1) * error
+        found = {"number": wanted, "attention": own[0], "dealt": dealt[0], "difference": difference,
+                 "low": difference - reach, "high": difference + reach}  # fmt: skip
+        parts.append(pd.DataFrame(found).assign(label=label, documents=(traces.lengths > 1).sum()))
+    return pd.concat(parts, ignore_index=True)
 
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------
@@ -235,18 +283,13 @@ def guided_scores(corpora: Iterable[str], selection: str = "dev") -> pd.DataFram
     source = source + (", " + rows["words"]).where(rows["words"] != "text", "")
     rows = rows.assign(source=source, base_seed=rows["base_seed"].fillna(-1).astype(int))
     rows = rows.drop(columns="divergence").rename(columns={"base_divergence": "divergence", "f1_1": "f1"})
-    rows, parts = rows[rows["source"].isin(SOURCES)], []
-    far = adversaries(corpora, every=True)
-    for corpus in corpora:
-        mine = rows[rows["corpus"] == corpus]
-        led = mine[mine["source"] == "adversary"]
-        if len(led):
-            best = best_of(far[far["key"].isin(led["base"])])
-            best = led["divergence"].max() if np.isnan(best) else best
-            mine = mine[(mine["source"] != "adversary") | (mine["divergence"] == best)]
-        parts.append(mine.drop_duplicates(["source", "seed"]))
+    rows, far, best = rows[rows["source"].isin(SOURCES)], adversaries(corpora, every=True), {}
+    for corpus, led in rows[rows["source"] == "adversary"].groupby("corpus"):
+        found = best_of(far[far["key"].isin(led["base"])])
+        best[corpus] = led["divergence"].max() if np.isnan(found) else found
+    rows = rows[(rows["source"] != "adversary") | (rows["divergence"] == rows["corpus"].map(best))]
     columns = ["corpus", "source", "seed", "base_seed", "base", "divergence", "f1", "auc"]
-    return pd.concat([rows.iloc[:0], *parts])[columns].reset_index(drop=True)
+    return rows.drop_duplicates(["corpus", "source", "seed"])[columns].reset_index(drop=True)
 
 
 def best_of(far: pd.DataFrame) -> float:
@@ -269,21 +312,17 @@ def searched(corpus: str) -> pd.DataFrame | None:
 
     Made once and kept in the cache; not to be changed in place.
     """
-    rows = classifiers(corpus)
-    keys = list(rows["key"][rows["seed"] == SEEDS[0]])
-    sources = [result.record["files"].get("traces.parquet") for result in index.results(keys, summaries=False)]
-
-    def make() -> pd.DataFrame:
-        traces = store.read(store.archive_folder(), keys[0]).traces
-        return distance.searched(traces, search(traces))
-
-    return index.kept(f"searched-{keys[0]}", sources[0], make) if any(sources) else None
+    for result in index.results(classifiers(corpus).query("seed == @SEEDS[0]")["key"], summaries=False):
+        if source := result.record["files"].get("traces.parquet"):
+            traces = store.read(store.archive_folder(), result.record["key"]).traces
+            name = f"searched-{result.record['key']}"
+            return index.kept(name, source, lambda: distance.searched(traces, search(traces)))
+    return None
 
 
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
-    runs = index.runs(corpus=list(set(rules["corpus"])), family="text", source="archive")
-    here = list(dict.fromkeys(runs["corpus"]))
+    here = list(index.runs(corpus=list(set(rules["corpus"])), family="text", source="archive")["corpus"].unique())
     rules, scores, curves = rules[rules["corpus"].isin(here)], guided_scores(here), adversaries(here)
     curves = {corpus: curves[curves["corpus"] == corpus] for corpus in here}
     rows = pd.concat([of_classifiers(here), of_guides(scores), *(of_curves(*curve) for curve in curves.items())])
@@ -296,7 +335,7 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
         notes[rule.id] |= {"absent": "incomplete curve"} if len(curves[rule.corpus]) else {}
     for corpus, part in rules[rules["measure_ours"].isin(DOCUMENTS)].groupby("corpus"):
         notes |= over_documents(corpus, part)
-    return Stored(rows, rows.iloc[:0], of_data(runs), pd.DataFrame.from_dict(notes, orient="index"))
+    return rows, pd.DataFrame.from_dict(notes, orient="index")
 
 
 def of_classifiers(corpora: list[str]) -> pd.DataFrame:

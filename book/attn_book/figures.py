@@ -8,7 +8,7 @@ import html
 import io
 import re
 from collections.abc import Sequence
-from itertools import combinations
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,7 +16,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from attn_book.words import ENCODERS, SETS
+from attn_book.page import PARTS
+from attn_book.words import ENCODERS, SETS, number
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS
 
@@ -29,21 +30,12 @@ VARIABLES = {INK: "attn-ink", QUIET: "attn-quiet", RULE: "attn-rule", SHEET: "ps
 
 LONGEST_CAPTION = 150
 
-STYLE = {
-    "figure.figsize": (4.8, 3.0), "figure.facecolor": "none", "figure.constrained_layout.use": True,
-    "savefig.facecolor": "none", "axes.facecolor": "none", "svg.fonttype": "none", "svg.hashsalt": "attn",
-    "font.size": 10.5, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": QUIET,
-    "xtick.color": QUIET, "ytick.color": QUIET, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
-    "axes.labelsize": 10.5, "xtick.labelsize": 10, "ytick.labelsize": 10.5, "axes.titlesize": 10.5,
-    "axes.spines.top": False, "axes.spines.right": False, "grid.color": RULE, "axes.axisbelow": True,
-    "lines.linewidth": 2, "lines.solid_capstyle": "round", "lines.markersize": 7,
-    "xtick.major.size": 0, "ytick.major.size": 0, "legend.frameon": False,
-}  # fmt: skip
+STYLE = Path(__file__).with_name("book.mplstyle")
 
 
 def sheet(rows: int = 1, height: float = 3.0, **options) -> tuple[Figure, Axes]:
     """A figure of the book's width in its style, and its axes."""
-    plt.rcParams.update(STYLE)
+    plt.style.use(STYLE)
     return plt.subplots(rows, figsize=(4.8, height), **options)
 
 
@@ -51,12 +43,11 @@ def show(figure: Figure | str, name: str, title: str, caption: str, alt: str = "
     """Put a figure, or HTML in its place, into the page: title (the message), picture, caption."""
     from IPython.display import HTML, display
 
-    title, caption, alt = (html.escape(" ".join(text.split())) for text in (title, caption, alt))
-    if len(html.unescape(caption)) > LONGEST_CAPTION:
+    title, caption, alt = (" ".join(text.split()) for text in (title, caption, alt))
+    if len(caption) > LONGEST_CAPTION:
         raise AttnError(f"figure {name}: its caption has {len(caption)} characters; at most {LONGEST_CAPTION}")
-    text = f'<figure class="attn-fig" id="fig-{name}">\n<p class="attn-fig-title">{title}</p>\n'
-    picture = figure if isinstance(figure, str) else inline(figure, name, alt)
-    display(HTML(f"{text}{picture}\n<figcaption>{caption}</figcaption>\n</figure>\n"))
+    picture = figure if isinstance(figure, str) else inline(figure, name, html.escape(alt))
+    display(HTML(PARTS.figure(name, title, picture, caption)))
 
 
 def inline(figure: Figure, name: str, alt: str) -> str:
@@ -161,36 +152,13 @@ def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
         ax.bar(x, row.attention, 0.62, color=COLOURS["lstm"])
         ax.text(x, row.attention + 0.06, f"{row.attention:.2f}", ha="center", va="bottom")
         ax.text(x, -0.17, row.token, ha="center", va="center_baseline", weight="bold")
-        ax.text(x, -0.50, signed(row.contribution), ha="center", va="center_baseline")
+        ax.text(x, -0.50, number(row.contribution, "+.2f"), ha="center", va="center_baseline")
     for y, name in ((0.13, "α"), (-0.50, "c")):
         ax.text(-1.17, y, name, ha="center", va="center_baseline", color=QUIET)
     bias, total = told["bias"], float(toy["attention"] @ toy["contribution"])
     parts = f"b + Σ α c = {bias:.2f} {'−' if total < 0 else '+'} {abs(total):.2f} = {bias + total:.2f}"
     line = f"{parts}, so p(positive) = {told['p']:.2f}".replace("-", "−")
     ax.text(0.72, -0.86, line, ha="center", va="center_baseline", color=QUIET)
-
-
-def crossings(ax: Axes, words: Sequence[str], scores: Sequence[np.ndarray], names: Sequence[str]) -> int:
-    """Two rankings of words by scores, joined by lines; a circle where a pair swaps. Returns how many do."""
-    ranks = np.array([(-np.asarray(score)).argsort().argsort() for score in scores])  # (2, n)
-    ax.axis("off")
-    ax.set(xlim=(-1.25, 2.25), ylim=(len(words) - 0.45, -1.25))
-    ax.plot([0, 1], ranks, "o-", color=INK, linewidth=2.4, markersize=8)
-    for x, ha, score, rank, name in zip((-0.12, 1.12), ("right", "left"), scores, ranks, names, strict=True):
-        ax.text(x, -0.8, name, ha=ha, va="center_baseline", color=QUIET)
-        for word, value, y in zip(words, score, rank, strict=True):
-            ax.text(x, y, f"{word} {value:.2f}", ha=ha, va="center_baseline", weight="bold")
-    swapped = [(i, j) for i, j in combinations(range(len(words)), 2) if np.prod(ranks[:, i] - ranks[:, j]) < 0]
-    for i, j in swapped:  # where the two lines meet
-        t = (ranks[0, j] - ranks[0, i]) / np.diff(ranks[:, i] - ranks[:, j])[0]
-        ax.plot(t, ranks[0, i] + t * np.diff(ranks[:, i])[0], "o", markersize=11, markerfacecolor=SHEET,
-                markeredgecolor=COLOURS["lstm"], markeredgewidth=2, zorder=5)  # fmt: skip
-    return len(swapped)
-
-
-def signed(value: float) -> str:
-    """+0.30, −0.29: with a sign, and a minus that is one."""
-    return f"{value:+.2f}".replace("-", "−")
 
 
 def erased(ax: Axes, toy: pd.DataFrame, told: dict, decision: bool = False) -> np.ndarray:
@@ -216,9 +184,8 @@ def erased(ax: Axes, toy: pd.DataFrame, told: dict, decision: bool = False) -> n
 
 
 def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> list[str]:
-    """One line a HAN of `dealt.beside`, largest difference first: its number, that of weights dealt anew, and the
-    difference. Returns the names.
-    """
+    """One line a HAN of `derived.beside_dealt`, largest difference first: its number, that of weights dealt anew, and
+    the difference. Returns the names."""
     rows = rows.sort_values("mean", ascending=False)
     names = [ENCODERS[name].removeprefix("HAN with ").replace("HAN without", "no") for name in rows["encoder"]]
     both = rows[["own", "dealt"]].to_numpy()

@@ -6,13 +6,16 @@ papermill only logs an unknown name and lets a string replace a number, so value
 
 import ast
 import html
-import math
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Literal, Union
 
 import yaml
+from jinja2 import Environment, FileSystemLoader, select_autoescape
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from attn_core.errors import AttnError
 
@@ -20,30 +23,12 @@ SIGN = re.compile(r"(?<![\w-])-(?=\d)")
 """The sign of a number; hyphens within words and dates are none."""
 
 SCALARS = (bool, int, float, str)
+STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
-FIND = """# Outside the repository: set ATTN_ARCHIVE to a clone's data/archive, or work in a folder below a clone.
-def find_clone():
-    import os, sys
-    from importlib.util import find_spec
-    from pathlib import Path
-
-    starts = [Path(start).resolve() for start in (os.environ.get("ATTN_ARCHIVE"), os.getcwd()) if start]
-    for place in (folder for start in starts for folder in (start, *start.parents)):
-        if (place / "book" / "attn_book" / "page.py").is_file():
-            sys.path += [str(place), str(place / "book")]  # behind what is installed
-    if not (find_spec("attn_core") and find_spec("attn_book")):
-        sys.exit("attn_core is neither installed nor above this folder: set ATTN_ARCHIVE to a clone's data/archive")
-
-find_clone()"""
-"""Source of a cell before all others: a downloaded notebook finds the packages, or stops with one line."""
-
-GUARD = """
-from attn_core.store import archive_folder
-from attn_book.page import guard
-
-archive_folder()  # one line where there is none
-guard(globals(), {})  # a misspelt or wrongly typed parameter stops here"""
-"""Source of the cell behind the parameters, after `FIND`; the braces take the further arguments of `guard`."""
+TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape(),
+                        trim_blocks=True)  # fmt: skip
+PARTS = TEMPLATES.get_template("parts.html").module
+"""The macros of parts.html."""
 
 CHANGED: dict[str, object] = {}
 """Parameters of the running page that are not at their defaults; `guard` fills it."""
@@ -66,10 +51,6 @@ def glue(**values: object) -> None:
         display({f"{prefix}text/plain": repr(plain)}, metadata=record, raw=True)
 
 
-class Outdated(AssertionError):
-    """A sentence of a page that its numbers no longer bear out."""
-
-
 def expect(holds: object, what: str) -> None:
     """Guard a sentence of the prose: `expect(shown > judged / 2, "most sets")`.
 
@@ -77,13 +58,11 @@ def expect(holds: object, what: str) -> None:
     """
     from IPython.display import HTML, display
 
-    if holds:
-        return
-    if not CHANGED:
-        raise Outdated(f"the text says: {what}; its numbers no longer do. Rewrite the sentence")
-    if not CHANGED.get(OUTDATED):
+    if not holds and not CHANGED:
+        raise AssertionError(f"the text says: {what}; its numbers no longer do. Rewrite the sentence")
+    if not holds and OUTDATED not in CHANGED:
+        values = ", ".join(f"{name} = {value!r}" for name, value in CHANGED.items())
         CHANGED[OUTDATED] = True
-        values = ", ".join(f"{name} = {value!r}" for name, value in CHANGED.items() if name != OUTDATED)
         text = f"The text of this page was written for its default parameters; here {values}. Trust the numbers shown."
         display(HTML(f'<div class="admonition attn-outdated"><p>{html.escape(text)}</p></div>'))
 
@@ -99,31 +78,20 @@ def minus(text: str) -> str:
 # ---- parameters ------------------------------------------------------------------------------------------------------
 
 
-class ParameterError(AttnError):
-    """A parameter that a page does not know or cannot take. In a notebook it shows as one line, not as a traceback."""
-
-
 def declared(cell: str, page: str) -> dict:
     """Names and defaults of a parameters cell, read and never run; AttnError at a line that is not `name = literal`."""
-    found = {}
+    found, told = {}, f"page {page}: its parameters cell holds only `name = literal`, a bool, int, float, str or a list"
     try:
         for statement in ast.parse(cell).body:
             (target,) = statement.targets
             value = found[target.id] = ast.literal_eval(statement.value)
-            if not all(isinstance(item, SCALARS) for item in listed(value)):
+            if not all(isinstance(item, SCALARS) for item in (value if isinstance(value, list | tuple) else [value])):
                 raise ValueError
     except SyntaxError as error:
-        raise AttnError(f"page {page}: line {error.lineno} of its parameters is no Python ({error.msg})") from error
+        raise AttnError(f"{told}; its line {error.lineno} is no Python ({error.msg})") from error
     except (AttributeError, ValueError) as error:
-        line, kinds = ast.unparse(statement).splitlines()[0], "a bool, int, float, str or a list of these"
-        told = f"its parameters cell holds only `name = literal` ({kinds}), found: {line}"
-        raise AttnError(f"page {page}: {told}") from error
+        raise AttnError(f"{told}; found: {ast.unparse(statement).splitlines()[0]}") from error
     return found
-
-
-def listed(value: object) -> list:
-    """The items of a list or tuple; anything else as the one item of a list."""
-    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -133,63 +101,50 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def check(defaults: dict, values: dict, page: str, takes: dict | None = None) -> dict:
-    """`values` in the types of their defaults; ParameterError, one line, for an unknown name or what is not taken.
+    """`values` in the types of their defaults; AttnError, one line, for an unknown name or what is not taken.
 
     takes: name -> the least that a number may be; or a list of the values taken (for a list: of its items, and None
     where it may be empty); or 'default' for those of the default.
     """
-    kinds = {name: type(value).__name__ for name, value in defaults.items()}
-    for name, value in defaults.items():
-        if isinstance(value, list | tuple) and value:
-            kinds[name] += " of " + " or ".join(sorted({type(item).__name__ for item in value}))
-    known = "Known: " + (", ".join(f"{name} ({kinds[name]}, {value!r})" for name, value in defaults.items()) or "none")
+    known = ", ".join(f"{name} ({type(value).__name__}, {value!r})" for name, value in defaults.items()) or "none"
     fitted = {}
     for name, value in values.items():
         if name not in defaults:
-            raise ParameterError(f"page {page} has no parameter {name!r}{nearest(name, defaults)} {known}")
+            raise AttnError(f"page {page} has no parameter {name!r}{nearest(name, defaults)} Known: {known}")
+        kind = TypeAdapter(_kind(defaults[name], (takes or {}).get(name)), config=STRICT)
         try:
-            fitted[name] = _fit(value, defaults[name])
-        except ValueError as error:
-            told = f"must be {kinds[name]}, got {value!r} ({error}). {known}"
-            raise ParameterError(f"page {page}: parameter {name} {told}") from None
-        items, limit = listed(fitted[name]), (takes or {}).get(name)
-        if isinstance(limit, int | float):
-            fits, told = items and min(items) >= limit, f"numbers of at least {limit}"
-        else:
-            taken = defaults[name] if limit == "default" else limit or [*items, None]
-            fits = set(items) <= set(taken) and (items or None in taken)
-            told = " or ".join("nothing" if item is None else str(item) for item in taken)
-        if not fits:
-            raise ParameterError(f"page {page}: parameter {name} takes {told}; got {fitted[name]!r}")
+            fitted[name] = kind.validate_python(_read(value, defaults[name]))
+        except ValidationError as error:
+            told = f"{error.errors()[0]['msg']}, got {value!r}. Known: {known}"
+            raise AttnError(f"page {page}: parameter {name}: {told}") from None
     return fitted
 
 
-def _fit(value: object, default: object) -> object:
-    """`value` as the type of `default`; ValueError with the reason where it does not fit."""
+def _kind(default: object, limit: object) -> object:
+    """The type of a parameter from its default and what `check` says that it takes."""
     several = isinstance(default, list | tuple)
+    item = Union[tuple(map(type, default)) or SCALARS] if several else type(default)
+    if isinstance(limit, int | float):
+        item = Annotated[item, Field(ge=limit)]
+    elif limit:
+        item = Literal[tuple(default if limit == "default" else (one for one in limit if one is not None))]
+    if not several:
+        return item
+    empty = limit is None or isinstance(limit, list) and None in limit
+    return Annotated[list[item] if isinstance(default, list) else tuple[item, ...], Field(min_length=1 - empty)]
+
+
+def _read(value: object, default: object) -> object:
+    """A value as Python's plain types: NumPy's scalars from a caller, and for all but texts what is typed on a command
+    line, a literal of Python or YAML, of several items with or without brackets."""
+    several, value = isinstance(default, list | tuple), value.item() if hasattr(value, "item") else value
     if isinstance(value, str) and not isinstance(default, str):
-        value = _read(value, several)
-    if several != isinstance(value, list | tuple):
-        raise ValueError("not a list" if several else f"a {type(value).__name__}")
-    kinds, items = {type(item) for item in listed(default)} or set(SCALARS), []
-    for item in listed(value):
-        item = item.item() if hasattr(item, "item") else item  # NumPy's scalars, from a caller in Python
-        item = float(item) if type(item) is int and int not in kinds and float in kinds else item
-        if type(item) not in kinds:
-            raise ValueError(f"a {type(item).__name__}")
-        if isinstance(item, float) and not math.isfinite(item):
-            raise ValueError("not finite")
-        items.append(item)
-    return type(default)(items) if several else items[0]
-
-
-def _read(text: str, several: bool) -> object:
-    """What is written on a command line: a literal of Python or YAML, of several items with or without brackets."""
-    text = f"[{text}]" if several and not text.strip().startswith(("[", "(")) else text.strip()
-    for read in (ast.literal_eval, yaml.safe_load):
-        with suppress(ValueError, SyntaxError, yaml.YAMLError):
-            return read(text)
-    return text
+        text = f"[{value}]" if several and not value.strip().startswith(("[", "(")) else value.strip()
+        for read in (ast.literal_eval, yaml.safe_load):
+            with suppress(ValueError, SyntaxError, yaml.YAMLError):
+                value = read(text)
+                break
+    return type(default)(value) if several and isinstance(value, list | tuple) else value
 
 
 def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: object) -> None:

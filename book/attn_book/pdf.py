@@ -1,10 +1,10 @@
 """The chain of pages as one PDF: its built articles in one sheet of HTML, printed by a headless Chromium."""
 
-import posixpath
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
 
 from attn_book.build import repository, toc_pages
 from attn_core.errors import AttnError
@@ -51,11 +51,11 @@ def one_sheet(root: Path) -> str:
     sheet, heads = BeautifulSoup(SHEET, "html.parser"), {}
     for page in chain:
         soup = BeautifulSoup((built / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
-        for tag in soup.find_all(src=True) + soup.find_all("link", href=True):
+        for tag in soup.find_all(src=True) + soup.find_all(["a", "link"], href=True):
             key = "src" if tag.get("src") else "href"
-            tag[key] = _moved(page, tag[key])
+            tag[key] = urljoin(f"{page}.html", tag[key])  # as seen from the folder of the book
         for tag in soup.head.find_all(["link", "script"]):
-            file = posixpath.basename(tag.get("src", "")).partition("?")[0]
+            file = Path(urlsplit(tag.get("src", "")).path).name
             if "stylesheet" in tag.get("rel", []) or "window.MathJax" in tag.text or file in own:
                 heads.setdefault(str(tag), tag)
         article = soup.find("article", class_="bd-article")
@@ -63,7 +63,7 @@ def one_sheet(root: Path) -> str:
             tag["id"] = _place(page, tag["id"])
         for tag in article.find_all("a", href=True):
             file, _, anchor = tag["href"].partition("#")
-            name = _moved(page, file).removesuffix(".html") if file else page
+            name = file.removesuffix(".html")
             if "headerlink" in tag.get("class", []):
                 tag.decompose()
             elif name in chain:
@@ -77,11 +77,6 @@ def one_sheet(root: Path) -> str:
         sheet.body.append(section)
     sheet.head.extend(heads.values())
     return str(sheet)
-
-
-def _moved(page: str, address: str) -> str:
-    """A relative address of a page, seen from the folder of the book."""
-    return address if ":" in address else posixpath.normpath(posixpath.join(posixpath.dirname(page), address))
 
 
 def _place(page: str, place: str = "") -> str:

@@ -2,21 +2,15 @@
 
 import io
 from functools import cache
-from pathlib import Path
 
 import pandas as pd
 
+from attn_core.corpora.catalogue import CATALOGUE, WIEGREFFE
 from attn_core.errors import AttnError
 from attn_core.store import read_reported, reported_folder
 
 FINAL_RUN, APRIL_RUN = "2019-05-15", "2019-04-04"
 """Snapshots of Jain & Wallace's own results: their last run, and the run behind the paper's Table 2."""
-
-
-def tables() -> dict[str, Path]:
-    """Name -> file of every reported table; the two largest are compressed (a twentieth of the size)."""
-    return {path.name.partition(".")[0]: path for path in sorted(reported_folder().glob("*.csv*"))}
-
 
 OURS = ("kind", "side", "late", "selection", "measure_ours", "statistic_ours", "predicted", "bin", "encoder_ours",
         "minus")  # fmt: skip
@@ -25,13 +19,11 @@ OURS = ("kind", "side", "late", "selection", "measure_ours", "statistic_ours", "
 
 @cache
 def _read(name: str) -> pd.DataFrame:
-    from attn_core.corpora.catalogue import CATALOGUE, WIEGREFFE
-
-    paths = tables()
+    paths = {path.name.partition(".")[0]: path.name for path in sorted(reported_folder().glob("*.csv*"))}
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
-    packed = "gzip" if paths[name].suffix == ".gz" else None
-    table = pd.read_csv(io.BytesIO(read_reported(paths[name].name)), dtype={"class": "string"}, compression=packed)
+    packed = "gzip" if paths[name].endswith(".gz") else None  # the two largest, a twentieth of their size
+    table = pd.read_csv(io.BytesIO(read_reported(paths[name])), dtype={"class": "string"}, compression=packed)
     if name == "tolerances":  # what names our number is text, empty where nothing is asked
         table = table.fillna(dict.fromkeys(OURS, "")).astype(dict.fromkeys(OURS, str))
     if "dataset" in table:

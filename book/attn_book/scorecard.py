@@ -6,6 +6,8 @@ minus ('encoder_ours=lstm', 'measure_ours=…': what is taken off within seeds),
 side (of its threshold) and late (added after its runs were stored).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
@@ -13,7 +15,7 @@ from attn_book import derived
 from attn_book.derived import NOTES, PLACE, Stored
 from attn_book.reported import OURS, reported
 from attn_core.errors import AttnError
-from attn_core.index import HEADLINE_SEEDS, over_seeds, side
+from attn_core.index import HEADLINE_SEEDS, over_seeds, runs, side
 
 NAMES = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
 """The columns that name a row."""
@@ -26,7 +28,9 @@ COLUMNS = (
 COLUMN = ["paper", "item", "encoder", "attention", "measure", "statistic"]
 """What the numbers of one printed column share."""
 
-STORED = {"jain": derived.of_jain, "serrano": derived.of_serrano, "wiegreffe": derived.of_wiegreffe}
+STORED = {"jain": (derived.of_jain, ["text", "pair"]), "serrano": (derived.of_serrano, "hierarchical"),
+          "wiegreffe": (derived.of_wiegreffe, "text")}  # fmt: skip
+"""What is stored for the rules of each paper, and the families of its models."""
 
 FEWEST_IN_BIN = 20
 """Documents of a bin of a figure below which it is not judged (the rule in tolerances.csv)."""
@@ -43,7 +47,7 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")
     rules = reported("tolerances", **({} if paper is None else {"paper": paper}))
-    parts = [judged(part, STORED[name](part)) for name, part in rules.groupby("paper", sort=False)]
+    parts = [judged(part, *STORED[name]) for name, part in rules.groupby("paper", sort=False)]
     rows = pd.concat(parts, ignore_index=True)
     return rows.assign(null_prediction=guessed(rows), equivalent=equivalent(rows))[[*COLUMNS, "id", *OURS]]
 
@@ -66,18 +70,20 @@ def equivalent(rows: pd.DataFrame) -> pd.Series:
     return (off <= reach).astype("boolean").where(judged)
 
 
-def judged(rules: pd.DataFrame, found: Stored) -> pd.DataFrame:
+def judged(rules: pd.DataFrame, stored: Callable[[pd.DataFrame], Stored], family: str | list[str]) -> pd.DataFrame:
     """The rules of one paper with our value, its interval over seeds, and the verdict."""
+    found, notes = stored(rules)
+    data = runs(family=family).groupby("corpus")[["data", "n_train"]].last()
     asked = rules.assign(attention_ours=rules["attention"].where(rules["encoder_ours"] != "", "").fillna(""))
-    ours = over_seeds(values(asked, found.numbers), "id").set_index("id")
-    notes = found.notes.reindex(index=rules["id"], columns=NOTES)
+    ours = over_seeds(values(asked, found), "id").set_index("id")
+    notes = notes.reindex(index=rules["id"], columns=NOTES)
     names = ["mean", "low", "high", "n_seeds"]
     ours = notes[names].astype(float).where(notes["n_seeds"].notna(), ours.reindex(rules["id"])[names])
-    table = rules.set_index("id").join(ours.rename(columns={"mean": "ours"})).join(found.data, on="corpus")
+    table = rules.set_index("id").join(ours.rename(columns={"mean": "ours"})).join(data, on="corpus")
     known = table["data"].notna()
     there, weak = table["ours"].notna() & known, notes["weak"].eq(True)
     absent = notes["absent"].astype(object).fillna("no run")
-    documents = fewest_documents(asked, found.documents).fillna(notes["documents"])
+    documents = fewest_documents(asked, found.query("statistic_ours == 'n'")).fillna(notes["documents"].astype(float))
     seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
     fewest = notes["asked"].fillna(HEADLINE_SEEDS)
     why = [(~known, "no run"), (~there, absent), (documents < FEWEST_IN_BIN, "few documents"),
@@ -95,7 +101,7 @@ def judged(rules: pd.DataFrame, found: Stored) -> pd.DataFrame:
 def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
     """id (of the rule), seed, value: what each rule asks for, differences within seeds; undefined ones left out.
 
-    rules: with PLACE and minus. numbers: see `Stored`.
+    rules: with PLACE and minus. numbers: see `derived.Stored`.
     """
     first, taken = looked_up(rules, numbers), rules[rules["minus"] != ""]
     if len(taken):

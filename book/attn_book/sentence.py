@@ -3,20 +3,15 @@
 book/_static/core.js brings it to life.
 """
 
-import html
 import json
 from collections.abc import Iterable
 
 import numpy as np
 
+from attn_book.page import PARTS
 from attn_book.words import ENCODERS
 from attn_core import store
-from attn_core.reader import EPSILON, read_sentence, sentence_traces
-
-
-def play(texts: list[str], epsilon: float = EPSILON, own: bool = False) -> None:
-    """Sentences whose attention a reader can move, own: with a line for the reader's sentence; on paper, the first."""
-    widget("move", texts, epsilon=epsilon, **({"own": 1} if own else {}))
+from attn_core.reader import read_sentence, sentence_traces
 
 
 def erase(texts: list[str]) -> None:
@@ -47,27 +42,16 @@ def strips(sentence: int = 2) -> None:
 
 def strip(name: str, words: Iterable[str], shares: Iterable[float], p: float) -> str:
     """Words shaded by their weights, which stand under them, below a name and the output p; words are escaped."""
-    marks = (f'<span style="--w:{share}">{html.escape(word)}<small>{share:.2f}</small></span>'
-             for word, share in zip(words, shares, strict=True))  # fmt: skip
-    return f'<p class="attn-strip"><b>{html.escape(name)}: p = {p:.2f}</b><br>{" ".join(marks)}</p>'
-
-
-def bars(sentence: dict) -> str:
-    """A sentence's words under bars of their weights, its answer, and how many of its words alone give it."""
-    c = np.array(sentence["c"]) + sentence["b"]
-    z, words = float(np.dot(sentence["a"], c)), zip(sentence["w"], sentence["a"], strict=True)
-    cells = (f'<div class="attn-word"><div class="slot" style="--w:{share};--own:{share}"><i></i></div>'
-             f'<button disabled>{html.escape(word)}</button><small>{share:.2f}</small></div>'
-             for word, share in words)  # fmt: skip
-    told = f"{('negative', 'positive')[z > 0]} {1 / (1 + np.exp(-z)):.2f}; alone, {sum((c > 0) == (z > 0))} of {len(c)}"
-    return f'<div class="attn-words">{"".join(cells)}</div><p class="attn-why">{told} words say so.</p>'
+    return PARTS.strip(name, list(zip(words, shares, strict=True)), p)
 
 
 def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> None:
     """An element that book/_static/core.js brings to life, with what stands in it without a script and on paper.
 
-    The script takes of each sentence its words w, weights a, contributions c and bias b, to four decimals. paper: HTML
-    without a script and on paper, by default the `bars` of the first sentence.
+    kind: 'move', sentences whose attention a reader can move (epsilon: by how much the farthest one may change p, 0.05;
+    own: with a line for the reader's own sentence), 'erase', 'strips', 'triangle' or 'dial'. The script takes of each
+    sentence its words w, weights a, contributions c and bias b, to four decimals. paper: HTML without a script and on
+    paper, by default the first sentence under bars of its weights, its answer, and how many words alone give it.
     """
     from IPython.display import HTML, display
 
@@ -76,7 +60,10 @@ def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> 
         numbers = {"a": table["attention"].round(4).tolist(), "c": table["contribution"].round(4).tolist()}
         sentences.append({"w": table["token"].tolist(), **numbers, "b": round(told["bias"], 4)})
     options |= {"sentences": sentences} if texts else {}
-    plain = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
-    data = "".join(f' data-{name}="{html.escape(value)}"' for name, value in plain.items())
-    shown = bars(sentences[0]) if paper is None else paper
-    display(HTML(f'<div class="attn-play" data-play="{kind}"{data}>{shown}</div>'))
+    if paper is None:
+        first, c = sentences[0], np.array(sentences[0]["c"]) + sentences[0]["b"]
+        z, answers = float(np.dot(first["a"], c)), ("negative", "positive")
+        told = f"{answers[z > 0]} {1 / (1 + np.exp(-z)):.2f}; alone, {sum((c > 0) == (z > 0))} of {len(c)}"
+        paper = PARTS.bars(list(zip(first["w"], first["a"], strict=True)), told)
+    data = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
+    display(HTML(PARTS.play(kind, data, paper)))

@@ -3,12 +3,11 @@
 import html
 import json
 from collections.abc import Iterable
-from pathlib import Path
 
 import pandas as pd
 from IPython.display import HTML
 
-from attn_book.page import minus
+from attn_book.page import PARTS, minus
 from attn_book.words import ENCODERS, SETS, in_words, number
 from attn_core import index
 from attn_core.measures import LEVEL
@@ -55,19 +54,18 @@ def _beside_line(rows: pd.DataFrame, name: str, columns: list[str], by: str) -> 
 
 
 def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
-    """One line a claim of the scorecard: what it asks, ours, whether it holds, and whether weights dealt anew meet it.
+    """One line a claim of the scorecard: what it asks, whether it holds, ours, and that of weights dealt anew.
 
-    dealt: of `dealt.of_models`, label: data set.
+    dealt: of `derived.of_dealt`, label: data set.
     """
     judged = rows[rows["verdict"] != "not rerun"]
-    sets, controls = list(dict.fromkeys(judged["corpus"])), list(dict.fromkeys(dealt["label"]))
+    sets, controls = list(judged["corpus"].unique()), list(dealt["label"].unique())
     lines = [_claim_line(part, item, dealt, sets, controls) for item, part in judged.groupby("item", sort=False)]
-    names = "".join(f"<th>{SETS[name].removesuffix(' (10 stars)')}</th>" for name in [*sets, *controls])
-    head = f'<tr><th colspan="{len(sets)}">here</th><th colspan="{len(controls)}">dealt anew</th></tr><tr>{names}</tr>'
-    return HTML(f'<div class="attn-beside"><table><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>')
+    here, anew = ([SETS[name].removesuffix(" (10 stars)") for name in names] for names in (sets, controls))
+    return coloured({"here": here, "dealt anew": anew}, lines)
 
 
-def _claim_line(rows: pd.DataFrame, item: str, dealt: pd.DataFrame, sets: list[str], controls: list[str]) -> str:
+def _claim_line(rows: pd.DataFrame, item: str, dealt: pd.DataFrame, sets: list[str], controls: list[str]) -> tuple:
     name, _, words = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
     first, held = rows.iloc[0], rows["verdict"] == "reproduced"
     control = dealt[dealt["number"] == name].set_index("label")["dealt"]
@@ -77,23 +75,15 @@ def _claim_line(rows: pd.DataFrame, item: str, dealt: pd.DataFrame, sets: list[s
         "undecided" if open_ == len(rows) else f"fails; {open_} open")  # fmt: skip
     too = held.any() and len(beyond) and beyond.all()
     colour = "yes" if held.all() and not too else "part" if held.any() else "quiet" if where == "undecided" else "no"
-    ours = [number(value, ".2f") for value in rows.set_index("corpus")["ours"].reindex(sets)]
-    theirs = [number(control[one], ".2f") if one in control else "–" for one in controls]
-    told = f"{words[:1].upper()}{words[1:]} ({first.side} {first.reported:g}):"
-    cells = "".join(f"<td{' class=theirs' * (i >= len(ours))}>{value}</td>" for i, value in enumerate(ours + theirs))
-    side = f"--side: var(--attn-{colour})"
-    cells = cells.replace("<td", '<td style="border-left: 6px solid var(--side)"', 1)
-    return (f'<tr style="{side}"><th scope="row" colspan="{len(ours + theirs)}" style="white-space: normal">'
-            f'{html.escape(told)} <b style="color: var(--side)">{where}{", dealt too" * bool(too)}</b></th></tr>'
-            f'<tr style="{side}; border-top: 0">{cells}</tr>')  # fmt: skip
+    numbers = [*rows.set_index("corpus")["ours"].reindex(sets), *control.reindex(controls)]
+    told = html.escape(f"{words[:1].upper()}{words[1:]} ({first.side} {first.reported:g}):")
+    cells = ["–" if pd.isna(value) else number(value, ".2f") for value in numbers]
+    return f"{told} <b>{where}{', dealt too' * bool(too)}</b>", cells, colour, ""
 
 
 def fold(title: str, body: str) -> HTML:
-    """A line that opens."""
-    return HTML(
-        f'<details class="sd-sphinx-override sd-dropdown sd-card attn-record"><summary class="sd-card-header">'
-        f'{html.escape(title)}</summary><div class="sd-card-body">{body}</div></details>'
-    )
+    """A line that opens; body: HTML."""
+    return HTML(PARTS.fold(title, body))
 
 
 def picker(parts: dict[str, str], names: dict[str, dict[str, str]]) -> HTML:
@@ -101,9 +91,7 @@ def picker(parts: dict[str, str], names: dict[str, dict[str, str]]) -> HTML:
 
     names: row of the picker -> key -> word. A figure's id is 'gallery' and its key of each row, joined by hyphens.
     """
-    folds = "\n".join(f"<details><summary>{title}</summary>\n{part}\n</details>" for title, part in parts.items())
-    code, keys = Path(__file__).with_name("picker.html").read_text(encoding="utf-8"), html.escape(json.dumps(names))
-    return HTML(f'{code}<div class="attn-gallery" data-names="{keys}">\n{folds}</div>')
+    return HTML(PARTS.picker(parts, json.dumps(names)))
 
 
 def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
@@ -123,17 +111,12 @@ def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
 
 def table(heads: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
     """A plain HTML table in a window of its own; all cells but those that are HTML are escaped."""
-    text = lambda cell: cell.data if isinstance(cell, HTML) else html.escape(str(cell))
-    row = lambda tag, cells: "<tr>" + "".join(f"<{tag}>{text(cell)}</{tag}>" for cell in cells) + "</tr>"
-    body = "".join(row("td", line) for line in lines)
-    return f'<div class="attn-window"><table><thead>{row("th", heads)}</thead><tbody>{body}</tbody></table></div>'
+    return PARTS.table(heads, lines)
 
 
 def rows(heads: dict[str, bool], lines: Iterable[Iterable[object]]) -> HTML:
     """A long table in a window; book/_static/rows.js lets it be sorted, and filtered by the heads that are True."""
-    body = table(heads, lines).replace(">", ' tabindex="0">', 1)
-    for name in (name for name, chosen in heads.items() if chosen):
-        body = body.replace(f"<th>{html.escape(name)}</th>", f"<th data-filter>{html.escape(name)}</th>", 1)
+    body = PARTS.table(heads, lines, [name for name, chosen in heads.items() if chosen])
     return HTML(f'<div class="attn-rows attn-plain">{minus(body)}</div>')
 
 
@@ -168,20 +151,12 @@ def _record_lines(rows: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def coloured(groups: dict[str, Iterable[str]], lines: Iterable[tuple]) -> HTML:
-    """The table of `beside` from ready cells. groups: head -> its columns, all but 'here' grey.
+    """The table of `beside` from ready cells. groups: head -> its columns, grey where neither is 'here'.
 
-    lines: (name, cells, side, word), side: yes, part or no. A cell that ends in ▲ or ▼ is marked as off.
+    lines: (name, cells, side, word), name: HTML, side: yes, part, no or quiet. A cell that ends in ▲ or ▼ is marked
+    as off.
     """
-    columns = [name for part in groups.values() for name in part]
     keys = {name: key for key, name in ENCODERS.items()}
-    over = "".join(f'<th colspan="{len(list(part))}" class="{keys.get(name, "")}">{name}</th>'
-                   for name, part in groups.items())  # fmt: skip
-    head = "".join(f"<th>{name}</th>" for name in columns)
-    head = f'<tr><td></td>{over}<td class="word"></td></tr><tr><td></td>{head}<td class="word"></td></tr>'
-    body = ""
-    for name, cells, side, word in lines:
-        marked = [f'<b class="off">{cell}</b>' if cell[-1:] in "▲▼" else cell for cell in cells]
-        kinds = ["" if column == "here" else ' class="theirs"' for column in columns]
-        cells = "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, marked, strict=True))
-        body += f'<tr class="side-{side}"><th scope="row">{name}</th>{cells}<td class="word">{word}</td></tr>'
-    return HTML(f'<div class="attn-beside"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>')
+    heads = [(head, keys.get(head, ""), [(name, "here" in (head, name)) for name in columns])
+             for head, columns in groups.items()]  # fmt: skip
+    return HTML(PARTS.coloured(heads, lines))

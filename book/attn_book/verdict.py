@@ -4,7 +4,6 @@ A cell is a number with its 95 % interval over seeds, between what weights dealt
 near-ideal weights get. A test that does not tell these two apart on a data set has no cell there.
 """
 
-import html
 from functools import cache
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ import pandas as pd
 from IPython.display import HTML
 
 from attn_book import derived
-from attn_book.page import minus
+from attn_book.page import PARTS
 from attn_book.tables import PART
 from attn_book.words import ENCODERS, SETS, number
 from attn_core import Run, index, obtain
@@ -149,10 +148,9 @@ def asked() -> pd.DataFrame:
     corpora = [corpus for corpus, encoder in TRACED if encoder == "lstm"]
     shuffled = index.numbers("median_change", "share_below_0.1", corpus=corpora, encoder="lstm", attention="tanh",
                              source="archive")  # fmt: skip
-    rows = [shuffled.assign(test="permutation")]
-    scores = derived.of_classifiers(corpora)
-    scores = scores[scores["selection"] == "dev"]
-    rows.append(scores.assign(test=scores["measure"].map({"f1_gap": "necessary", "jsd_seeds": "stable"})))
+    scores = derived.of_classifiers(corpora).query("selection == 'dev'")
+    scores = scores.assign(test=scores["measure"].map({"f1_gap": "necessary", "jsd_seeds": "stable"}))
+    rows = [shuffled.assign(test="permutation"), scores]
     led = derived.guided_scores(corpora).pivot(index=["corpus", "seed"], columns="source", values="f1")
     for source, control in (("own", ""), ("permuted", "dealt anew")):
         gain = (led[source] - led["uniform"]).rename("value").reset_index()
@@ -169,38 +167,28 @@ def matrix(found: pd.DataFrame) -> HTML:
     """
     found = found[found["power"]]
     data, at = found.groupby("corpus")["data"].first(), {(row.test, row.corpus): row for row in found.itertuples()}
-    here = {encoder: set(part["corpus"]) for encoder, part in found.groupby("encoder")}
-    names = [name for encoder in ("lstm", "han_rnn") for name in SETS if name in here.get(encoder, ())]
-    over = "".join(f'<th colspan="{len(part)}">{ENCODERS[encoder]}</th>' for encoder, part in reversed(here.items()))
-    head = "".join(f'<th scope="col">{SETS[name]} <small>{PART.get(data[name], "")}</small></th>' for name in names)
-    body, paper = "", ""
+    here = {encoder: set(found["corpus"][found["encoder"] == encoder]) for encoder in ("lstm", "han_rnn")}
+    names = [name for part in here.values() for name in SETS if name in part]
+    heads = [(ENCODERS[encoder], [(SETS[name], PART.get(data[name], "")) for name in names if name in part])
+             for encoder, part in here.items() if part]  # fmt: skip
+    lines = {}
     for key, test in ((key, test) for key, test in TESTS.items() if key in set(found["test"])):
-        if paper != test.paper:
-            paper = test.paper
-            title = f"<span>{html.escape(PAPERS[paper])}</span>"
-            body += f'<tr class="{paper}"><th colspan="{1 + len(names)}">{title}</th></tr>'
         numbers = found.loc[found["test"] == key, ["low", "high", "dealt", "ideal"]].to_numpy(float)
         ends = np.nanmin(numbers), np.nanmax(numbers)
-        row = "".join(drawn(at[key, name], *ends) if (key, name) in at else "<td>–</td>" for name in names)
-        body += f'<tr><th scope="row">{test.asks}</th>{row}</tr>'
-    head = f"<thead><tr><td></td>{over}</tr><tr><td>Does attention …</td>{head}</tr></thead>"
-    table = f"<table>{head}<tbody>{body}</tbody></table>"
-    keys = "Bar: 95 % interval. ○ weights dealt anew ● near-ideal weights – no power"
-    return HTML(f'<div class="attn-grid"><p class="attn-keys-of">{keys}</p><div class="attn-window">{table}</div>'
-                '<p class="attn-detail" aria-live="polite"></p></div>')  # fmt: skip
+        row = [drawn(at[key, name], *ends) if (key, name) in at else None for name in names]
+        lines.setdefault(test.paper, []).append((test.asks, row))
+    return HTML(PARTS.matrix(heads, [(paper, PAPERS[paper], tests) for paper, tests in lines.items()]))
 
 
-def drawn(row, least: float, most: float) -> str:
-    """One cell of `matrix`; least, most: ends of the scale of its line of cells."""
+def drawn(row, least: float, most: float) -> dict:
+    """One cell of `matrix`, places in % of its width; least, most: ends of the scale of its line of cells."""
     test = TESTS[row.test]
     share = lambda value: (value - least if test.good == "above" else most - value) / (most - least)
-    place = lambda value: f"{4 + 92 * share(value):.0f}%"
-    a, b = sorted((row.low, row.high), key=share)
-    marks = "".join(f'<b class="{name}" style="left: {place(getattr(row, name))}"></b>'
-                    for name in ("dealt", "ideal") if np.isfinite(getattr(row, name)))  # fmt: skip
-    return (f'<td><a href="{test.page}.html" title="{html.escape(told(row))}">'
-            f'{number(row.mean, test.form).replace("-", "−")}<i style="--a: {place(a)}; --b: {place(b)}">{marks}</i>'
-            "</a></td>")  # fmt: skip
+    place = lambda value: f"{4 + 92 * share(value):.0f}"
+    a, b = map(place, sorted((row.low, row.high), key=share))
+    marks = [(name, place(getattr(row, name))) for name in ("dealt", "ideal") if np.isfinite(getattr(row, name))]
+    return {"page": test.page, "told": told(row), "mean": number(row.mean, test.form), "a": a, "b": b,
+            "marks": marks}  # fmt: skip
 
 
 def told(row) -> str:
@@ -214,4 +202,4 @@ def told(row) -> str:
     parts += [f"{name} {number(value, form)}" for name, value in beside if np.isfinite(value)]
     where = " on planted texts" * (row.test in ("necessary", "guide"))
     parts += [f"{row.hit:.0%} of good weights pass{where}, {row.false:.0%} of bad ones"] * bool(np.isfinite(row.hit))
-    return minus("; ".join([*parts, *["no power"] * (not row.power)]))
+    return "; ".join([*parts, *["no power"] * (not row.power)])

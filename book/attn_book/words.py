@@ -22,9 +22,9 @@ ATTENTION_NAMES = {"tanh": "additive", "dot": "scaled dot", "uniform": "uniform"
 
 
 def number(value: float, form: str) -> str:
-    """A formatted number without the sign of a zero."""
-    text = f"{value:{form}}"
-    return text if any(digit in text for digit in "123456789") else text.lstrip("-")
+    """A formatted number with a minus sign that is one, and without the sign of a zero."""
+    text = f"{value:{form}}".replace("-", "−")
+    return text if any(digit in text for digit in "123456789") else text.lstrip("−")
 
 
 def class_names(corpus: str) -> dict[str, str]:
