@@ -435,6 +435,8 @@ def main() -> None:
             raise
         mine, full = isinstance(error, AttnError), getattr(error, "errno", None) == errno.ENOSPC
         hint = "make room there, or set ATTN_CACHE to another folder" if full else "add --debug to see where it arose"
+        if isinstance(error, ModuleNotFoundError):
+            hint = "`make install` brings all that trains a network"
         print(f"attn_core: {error if mine else f'{one_line(error)}; {hint}'}", file=sys.stderr)
         sys.exit(2 if mine else 1)
 

@@ -1,6 +1,6 @@
 """Distances between outputs and between attention distributions, rank correlation, scores, intervals.
 
-Numpy arrays in, numpy arrays or floats out; scikit-learn and scipy.stats, which take a second to load, are imported
+Numpy arrays in, numpy arrays or floats out; scikit-learn and scipy's parts, which take a second to load, are imported
 where they are used.
 """
 
@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import rel_entr, stdtr, stdtrit
+import scipy  # its parts are loaded when first used
 
 LN2 = math.log(2.0)
 """Largest possible Jensen-Shannon divergence (printed as 0.69 in the papers)."""
@@ -35,19 +35,20 @@ def jsd(a: np.ndarray, b: np.ndarray, axis: int = -1) -> np.ndarray:
     """
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     mean = 0.5 * (a + b)
-    return np.maximum(0.5 * (rel_entr(a, mean) + rel_entr(b, mean)).sum(axis=axis), 0.0)
+    return np.maximum(0.5 * (scipy.special.rel_entr(a, mean) + scipy.special.rel_entr(b, mean)).sum(axis=axis), 0.0)
 
 
 def jsd_ragged(a: np.ndarray, b: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """JSD of the distributions of D documents laid end to end: a, b (..., T) -> (..., D)."""
     mean = 0.5 * (a + b)
-    terms = 0.5 * (rel_entr(a, mean) + rel_entr(b, mean))
+    terms = 0.5 * (scipy.special.rel_entr(a, mean) + scipy.special.rel_entr(b, mean))
     return np.maximum(np.add.reduceat(terms, offsets[:-1], axis=-1), 0.0)
 
 
 def jsd_point(weight: np.ndarray) -> np.ndarray:
     """JSD between all mass on one token and a distribution that gives this token `weight`; falls as weight grows."""
-    return 0.5 * (LN2 * (1.0 - weight) + np.log(2.0 / (1.0 + weight)) + rel_entr(weight, 0.5 * (1.0 + weight)))
+    own = scipy.special.rel_entr(weight, 0.5 * (1.0 + weight))
+    return 0.5 * (LN2 * (1.0 - weight) + np.log(2.0 / (1.0 + weight)) + own)
 
 
 def slabs(offsets: np.ndarray, tokens: int) -> list[tuple[int, int]]:
@@ -140,7 +141,7 @@ def seed_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, 
     values = values[~np.isnan(values)]
     if len(values) < INTERVAL_SEEDS:
         return math.nan, math.nan
-    half = stdtrit(len(values) - 1, 0.5 + confidence / 2) * values.std(ddof=1) / math.sqrt(len(values))
+    half = scipy.special.stdtrit(len(values) - 1, 0.5 + confidence / 2) * values.std(ddof=1) / math.sqrt(len(values))
     return float(values.mean() - half), float(values.mean() + half)
 
 
@@ -164,7 +165,7 @@ def crossed_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[floa
     both = max(squares[0] + squares[1] - squares[2], squares[0])  # no less than over seeds alone
     if both == 0:
         return float(mean), float(mean)
-    t = stdtrit(max(both**2 / (squares**2 / free).sum(), seeds - 1), 0.5 + confidence / 2)
+    t = scipy.special.stdtrit(max(both**2 / (squares**2 / free).sum(), seeds - 1), 0.5 + confidence / 2)
     half = t * math.sqrt(both / values.size)
     return float(mean - half), float(mean + half)
 
@@ -177,7 +178,7 @@ def seed_p(values: np.ndarray) -> float:
     if np.ptp(values) == 0:
         return float(values[0] == 0)
     error = values.std(ddof=1) / math.sqrt(len(values))
-    return float(2 * stdtr(len(values) - 1, -abs(values.mean()) / error))
+    return float(2 * scipy.special.stdtr(len(values) - 1, -abs(values.mean()) / error))
 
 
 def holm(p: np.ndarray) -> np.ndarray:

@@ -1,12 +1,12 @@
 """Sentences in trained models: the one that the archive keeps with its weights, and strips of many models.
 
-The archived one: SST, BiLSTM with additive attention, seed 10, rounded to int8.
+The archived one: SST, BiLSTM with additive attention, seed 10, rounded to int8. It is read in NumPy, so that reading
+needs no torch; its numbers are those of `tracing.trace`, to rounding.
 """
 
 import base64
 import io
 import json
-import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -17,16 +17,19 @@ import pandas as pd
 from attn_core import store
 from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents
-from attn_core.corpora.text import END, START, UNKNOWN, clean_sst, english, to_ids
+from attn_core.corpora.text import END, START, UNKNOWN, clean_typed, contractions, to_ids
 from attn_core.errors import AttnError
 from attn_core.run import SEEDS, Run
-from attn_core.traces import Traces
+from attn_core.traces import Traces, positive_probability, sigmoid, with_ties
 
 FOLDER = "sst-reader"
 EPSILON = 0.05
 
 MOST_WORDS, MOST_DELETED = 5_000, 500
 """A longer text is refused, and the words of a longer one are not left out: that takes the square of their number."""
+
+ROWS = 64
+"""Shortened texts that are read at once."""
 
 
 def quantise(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -102,36 +105,97 @@ def damaged(folder: Path, error: Exception) -> AttnError:
     )
 
 
-def load(folder: Path | None = None) -> tuple[object, dict]:
-    """(classifier, description) of the archived model."""
-    from attn_core.models.classifier import from_arrays
-
+def load(folder: Path | None = None) -> tuple[dict[str, np.ndarray], dict]:
+    """(arrays as in `classifier.to_arrays`, description) of the archived model."""
     folder = folder or store.archive_folder() / FOLDER
     told = description(folder)
     try:
         with np.load(io.BytesIO(sealed(folder, "model.npz"))) as file:
             names = sorted({name.rsplit(":", 1)[0] for name in file.files})
-            arrays = {name: dequantise(file[f"{name}:q"], file[f"{name}:s"]) for name in names}
+            return {name: dequantise(file[f"{name}:q"], file[f"{name}:s"]) for name in names}, told
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise damaged(folder, error) from error
-    return from_arrays("lstm", "tanh", arrays), told
+
+
+WAYS = (("forward", 1), ("backward", -1))
+"""Directions of the BiLSTM: name, and step through the text."""
+
+
+def lstm(arrays: dict[str, np.ndarray], way: str, e: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+    """Of each position of B texts of one length, e (L, B, E): state h, gates i, f, g, o, cell before, tanh of the cell;
+    each (B, H). As torch's LSTM."""
+    inner = arrays[f"encoder.{way}_lstm.weight_hh_l0"]
+    bias = arrays[f"encoder.{way}_lstm.bias_ih_l0"] + arrays[f"encoder.{way}_lstm.bias_hh_l0"]
+    h = cell = np.zeros((e.shape[1], inner.shape[1]), np.float32)
+    found = []
+    for step in e @ arrays[f"encoder.{way}_lstm.weight_ih_l0"].T + bias:
+        i, f, g, o = np.split(step + h @ inner.T, 4, axis=1)
+        i, f, g, o, before = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o), cell
+        cell = f * before + i * g
+        h = o * np.tanh(cell)
+        found.append((h, i, f, g, o, before, np.tanh(cell)))
+    return found
+
+
+def slopes(arrays: dict[str, np.ndarray], way: str, steps: list[tuple[np.ndarray, ...]], slope: np.ndarray):
+    """Gradients (L, 1, E) with respect to the word vectors, from those (L, 1, H) with respect to the states of `lstm`:
+    back through time."""
+    found, to_h, to_cell = [], 0.0, 0.0
+    for (_, i, f, g, o, before, t), here in zip(reversed(steps), slope[::-1], strict=True):
+        to_h = to_h + here
+        to_cell = to_cell + to_h * o * (1 - t * t)
+        parts = (to_cell * g * i * (1 - i), to_cell * before * f * (1 - f), to_cell * i * (1 - g * g),
+                 to_h * t * o * (1 - o))  # fmt: skip
+        found.append(np.concatenate(parts, axis=1))
+        to_h, to_cell = found[-1] @ arrays[f"encoder.{way}_lstm.weight_hh_l0"], to_cell * f
+    return np.stack(found[::-1]) @ arrays[f"encoder.{way}_lstm.weight_ih_l0"]
+
+
+def forward(arrays: dict[str, np.ndarray], ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, list]:
+    """Scores and contributions (n, B) of the words of B texts of one length, ids (n + 2, B), and the steps both ways."""
+    e = arrays["encoder.embedding.weight"][ids]
+    steps = [lstm(arrays, way, e[::step]) for way, step in WAYS]
+    h = [np.stack([first[0] for first in found])[::step] for found, (_, step) in zip(steps, WAYS, strict=True)]
+    h = np.concatenate(h, axis=-1)[1:-1]
+    hidden = np.tanh(h @ arrays["attention.project.weight"].T + arrays["attention.project.bias"])
+    return hidden @ arrays["attention.v.weight"][0], h @ arrays["decoder.weight"][0], steps
+
+
+def traced(arrays: dict[str, np.ndarray], ids: np.ndarray, deleted: bool = True) -> Traces:
+    """`tracing.trace` of the text ids (n + 2,), start and end included; deleted: with leave-one-out."""
+    n = len(ids) - 2
+    score, contribution, steps = forward(arrays, ids[:, None])
+    traces = Traces(np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([0, n]), score[:, 0] - score.max(),
+                    contribution, arrays["decoder.bias"])  # fmt: skip
+    p = traces.p[0]
+    slope = np.outer(np.pad(traces.attention, 1), p * (1 - p) * arrays["decoder.weight"][0])[:, None]
+    found = 0.0
+    for (way, step), part, of_way in zip(WAYS, steps, np.split(slope, 2, axis=-1), strict=True):
+        found = found + slopes(arrays, way, part, of_way[::step])[::step]
+    gradient = (found * arrays["encoder.embedding.weight"][ids[:, None]]).sum((1, 2))[1:-1]
+    traces = replace(traces, gradient=gradient.astype(np.float32))
+    if not deleted:
+        return traces
+    change = np.full(n, np.nan)
+    for rows in np.array_split(np.arange(n), -(-n // ROWS)) if n > 1 else ():
+        score, contribution, _ = forward(arrays, np.stack([np.delete(ids, row + 1) for row in rows], axis=1))
+        weight = np.exp(score - score.max(axis=0))
+        logits = (weight * contribution).sum(axis=0) / weight.sum(axis=0) + arrays["decoder.bias"]
+        change[rows] = sigmoid(logits.astype(float)) - p
+    return with_ties(replace(traces, leave_one_out=change.astype(np.float32)), ids[1:-1])
 
 
 def sentence_traces(text: str) -> tuple[list[str], list[bool], Traces]:
     """Tokens of a sentence, whether the archived model knows each, and the traces of this one document."""
-    from attn_core.tracing import trace
-
-    tokens = clean_sst(text)
+    tokens = clean_typed(text)
     if not tokens:
         raise AttnError("the sentence holds no word; type English words, such as: a quiet and moving film")
     if len(tokens) > MOST_WORDS:
         raise AttnError(f"the text has {len(tokens):,} words, and at most {MOST_WORDS:,} are read; take a part of it")
-    model, told = load()
+    arrays, told = load()
     index = {word: i for i, word in enumerate(told["words"])}
     ids = np.array([START, *(index.get(token, UNKNOWN) for token in tokens), END], dtype=np.int32)
-    document = Documents(ids, np.array([0, len(ids)]), np.zeros(1, np.int64), np.zeros(1, np.int64))
-    deleted = len(tokens) <= MOST_DELETED
-    return tokens, [token in index for token in tokens], trace(model, document, leave_one_out=deleted, progress=False)
+    return tokens, [token in index for token in tokens], traced(arrays, ids, len(tokens) <= MOST_DELETED)
 
 
 def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, dict]:
@@ -144,7 +208,6 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
     """
     from attn_core.experiments.adversarial import exact, expand
     from attn_core.experiments.yardsticks import ceiling
-    from attn_core.traces import positive_probability
 
     tokens, known, traces = sentence_traces(text)
     optimum = exact(traces, epsilon)
@@ -170,15 +233,12 @@ def write_reader(folder: Path) -> Path:
 
     attn.model = {words, split: spaCy's contractions without apostrophe, arrays: name -> [rows, int8, float32 scales]}.
     """
-    from spacy.symbols import ORTH
-
     text = lambda array: base64.b64encode(array.tobytes()).decode()
-    split = {word: [part[ORTH] for part in parts] for word, parts in english().rules.items() if len(parts) > 1}
-    split = {word: parts for word, parts in split.items() if re.fullmatch(r"\w+", word)}
     with np.load(io.BytesIO(sealed(store.archive_folder() / FOLDER, "model.npz"))) as file:
         names = sorted({name.rsplit(":", 1)[0] for name in file.files})
         arrays = {name: [len(file[f"{name}:s"]), text(file[f"{name}:q"]), text(file[f"{name}:s"])] for name in names}
-    model = {"words": description(store.archive_folder() / FOLDER)["words"], "split": split, "arrays": arrays}
+    model = {"words": description(store.archive_folder() / FOLDER)["words"], "arrays": arrays}
+    model["split"] = contractions()
     target = folder / "sst-reader.js"
     target.write_text(f"attn.model = {json.dumps(model)};\n", encoding="utf-8")
     return target
@@ -209,9 +269,8 @@ def make_strips(examples: Path) -> Path:
     """
     from attn_core.compute import FAMILIES
     from attn_core.experiments.adversarial import exact, expand
-    from attn_core.traces import positive_probability
 
-    words = [clean_sst(text) for text in pd.read_csv(examples / "sentences.csv")["text"]]
+    words = [clean_typed(text) for text in pd.read_csv(examples / "sentences.csv")["text"]]
     data = encode("sst")
     ids, offsets = to_ids(words, data.vocabulary)
     none = np.zeros(len(words), np.int64)

@@ -166,6 +166,17 @@ def output_change(traces: Traces, logits: np.ndarray) -> np.ndarray:
     return without - traces.outputs[owner, chosen]
 
 
+def with_ties(traces: Traces, words: np.ndarray) -> Traces:
+    """Deleting either of two equal neighbours among the words (T,) leaves the same text: both get the first's number.
+
+    Computed apart the two differ in their last bits, and Kendall's tau is to see them as the tie they are.
+    """
+    again = np.concatenate([[False], words[1:] == words[:-1]])
+    again[traces.offsets[:-1]] = False  # a text's first word
+    first = np.maximum.accumulate(np.where(again, 0, np.arange(len(words))))
+    return replace(traces, leave_one_out=traces.leave_one_out[first])
+
+
 def positive_probability(logits: np.ndarray) -> np.ndarray:
     """Probability of class 1 from logits (..., K): sigmoid for K = 1, softmax for K = 2, no meaning elsewhere."""
     if logits.shape[-1] > 2:

@@ -27,7 +27,7 @@ from attn_core.fast.tracing import trace as trace_fast
 from attn_core.models.classifier import Classifier, output_slope, real_tokens
 from attn_core.models.hierarchical import Hierarchical, owners, softmax_within, sum_within
 from attn_core.models.paired import Paired
-from attn_core.traces import Traces, output_change
+from attn_core.traces import Traces, output_change, with_ties
 
 ROWS, TEXTS = 256, 64
 """Shortened texts, and whole texts of like length, that are encoded at once."""
@@ -95,17 +95,6 @@ def trace_plainly(
         change = change[:, 0] if isinstance(model, Paired) else output_change(traces, change)
         traces = replace(traces, leave_one_out=change.astype(np.float32))
     return traces
-
-
-def with_ties(traces: Traces, words: np.ndarray) -> Traces:
-    """Deleting either of two equal neighbours among the words (T,) leaves the same text: both get the first's number.
-
-    Computed apart the two differ in their last bits, and Kendall's tau is to see them as the tie they are.
-    """
-    again = np.concatenate([[False], words[1:] == words[:-1]])
-    again[traces.offsets[:-1]] = False  # a text's first word
-    first = np.maximum.accumulate(np.where(again, 0, np.arange(len(words))))
-    return replace(traces, leave_one_out=traces.leave_one_out[first])
 
 
 def check(model: Classifier | Paired, documents: Documents) -> None:

@@ -6,9 +6,11 @@ differently than the version of 2019: the SST vocabulary comes out the same, the
 (see ``catalogue``).
 """
 
+import json
 import re
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -22,6 +24,10 @@ _NON_WORD = re.compile(r"\W+")
 _DIGIT = re.compile(r"\d")
 _DEIDENTIFIED = re.compile(r"\[ ?\* ?\*.*?\* ?\* ?\]")
 _REPEATED = re.compile(r"([^\w\s]|_)(?:\s*\1)+")
+_WORD = re.compile(r"_|[^\W_](?:\w*[^\W_])?")
+_UNIT = re.compile(
+    r"(?<=[0-9])((?:[kdcm]?m[²³]?)|ha|µm|nm|yd|in|ft|k?g|[mµ]g|t|lb|oz|kmh|mph|hPa|Pa|mbar|[mkgt]b|[MKGT]B?)$"
+)
 _KERAS_FILTER = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n', " "))
 
 
@@ -56,6 +62,19 @@ def clean_sst(text: str) -> list[str]:
     """
     text = text.replace("-LRB-", "").replace("-RRB-", " ")
     return [word.lower() for word in split_words(_NON_WORD.sub(" ", text))]
+
+
+@cache
+def contractions() -> dict[str, list[str]]:
+    """Word without an apostrophe -> its tokens in spaCy's English table: dont -> do, nt."""
+    return json.loads(Path(__file__).with_name("contractions.json").read_text(encoding="utf-8"))
+
+
+def clean_typed(text: str) -> list[str]:
+    """The tokens of `clean_sst` where spaCy need not be installed; Cyrillic and Arabic units stay at their digits."""
+    words = _WORD.findall(text.replace("-LRB-", "").replace("-RRB-", " "))
+    parts = (contractions().get(word) or _UNIT.sub(r" \1", word).split(" ") for word in words)
+    return [part.lower() for found in parts for part in found]
 
 
 def clean_plain(text: str) -> list[str]:

@@ -13,7 +13,7 @@ Not in the papers; built on the form of their models.
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
+import scipy  # its parts are loaded when first used
 
 from attn_core.experiments.tables import table
 from attn_core.traces import (
@@ -128,6 +128,6 @@ def median_change(mean: np.ndarray, deviation: np.ndarray, p: np.ndarray) -> np.
         for _ in range(BISECTIONS):
             middle = (low + high) / 2
             ends = [np.log(q) - np.log1p(-q) for q in (np.minimum(p + middle, 1), np.maximum(p - middle, 0))]
-            inside = ndtr((ends[0] - mean) / scale) - ndtr((ends[1] - mean) / scale)
+            inside = scipy.special.ndtr((ends[0] - mean) / scale) - scipy.special.ndtr((ends[1] - mean) / scale)
             low, high = np.where(inside < 0.5, middle, low), np.where(inside < 0.5, high, middle)
     return np.where(deviation > 0, (low + high) / 2, np.abs(sigmoid(mean) - p))

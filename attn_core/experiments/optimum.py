@@ -10,7 +10,7 @@ w = (s_j - B) / (s_j - s_i) on i.
 
 import numpy as np
 import pandas as pd
-from scipy.special import logit, xlogy
+import scipy  # its parts are loaded when first used
 
 from attn_core.errors import AttnError
 from attn_core.experiments.tables import check_epsilon, table
@@ -36,8 +36,8 @@ def slab(traces: Traces, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     low, high = z, z
     if epsilon > 0:
         p = sigmoid(z + bias)
-        low = logit(np.maximum(p - epsilon, 0.0)) - bias  # logit(0) = -inf, logit(1) = inf
-        high = logit(np.minimum(p + epsilon, 1.0)) - bias
+        low = scipy.special.logit(np.maximum(p - epsilon, 0.0)) - bias  # logit(0) = -inf, logit(1) = inf
+        high = scipy.special.logit(np.minimum(p + epsilon, 1.0)) - bias
     return widened(traces, s, z, low, high)
 
 
@@ -154,7 +154,7 @@ def best_pairs(rows, bounds, left_count, left, right_count, right, s, attention)
 
 def share(w: np.ndarray, mass: np.ndarray) -> np.ndarray:
     """What a token with new weight w > 0 and model weight `mass` adds to JSD, beyond the ln(2)/2 all tokens share."""
-    return 0.5 * (w * np.log(2.0 * w / (w + mass)) + xlogy(mass, mass / (w + mass)))
+    return 0.5 * (w * np.log(2.0 * w / (w + mass)) + scipy.special.xlogy(mass, mass / (w + mass)))
 
 
 def expand(traces: Traces, vertices: pd.DataFrame) -> np.ndarray:

@@ -4,7 +4,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr
+import scipy  # its parts are loaded when first used
 
 EXACT_LENGTH = 33
 """Up to this length Kendall p values without ties come from the exact distribution, as in SciPy."""
@@ -37,7 +37,7 @@ def kendall_ragged(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> tuple[n
         tau = np.clip(difference / np.sqrt(pairs - x_tied) / np.sqrt(pairs - y_tied), -1.0, 1.0)
         m = n * (n - 1)
         variance = (m * (2 * n + 5) - x1 - y1) / 18 + 2 * x_tied * y_tied / m + x0 * y0 / (9 * m * (n - 2))
-        p = 2 * ndtr(-np.abs(difference / np.sqrt(variance)))
+        p = 2 * scipy.special.ndtr(-np.abs(difference / np.sqrt(variance)))
     fewer = np.minimum(discordant, pairs - discordant)
     exact = defined & (x_tied == 0) & (y_tied == 0) & ((lengths <= EXACT_LENGTH) | (fewer <= 1))
     p[exact] = exact_p(lengths[exact], fewer[exact].astype(np.int64))

@@ -28,6 +28,7 @@ import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
 
@@ -55,6 +56,9 @@ RECORD = "Replication record"
 
 NOT_TEXT = re.compile(r"(<(style|script|code|pre)\b.*?</\2>|<[^>]*>)|[^<]+", re.DOTALL)
 """Group 1 of a piece of HTML: what is no text to read. Else the piece is text."""
+
+NO_TORCH = "this trains a network, and torch is not installed; make install brings it"
+"""What stands in the place of the outputs of a cell tagged `torch`, and why a page is cut short."""
 
 
 # ---- finding and reading pages ---------------------------------------------------------------------------------------
@@ -185,6 +189,8 @@ def execute(
         raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
     writable(target)
     run = {"page": name, "parameters": defaults | values, **_where(here), **({"stamp": stamp} if stamp else {})}
+    if find_spec("torch") is None and without_torch(notebook):
+        run["shortened"] = NO_TORCH
     with tempfile.TemporaryDirectory(prefix="attn-") as scratch, patch.dict(os.environ, kernel_environment(scratch)):
         source, result = _write(notebook, Path(scratch) / "page.ipynb"), Path(scratch) / "result.ipynb"
         injected = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
@@ -199,7 +205,10 @@ def execute(
             done = done if stamp else readable(mark(done, defaults, values), here, target, here / "_build" / "html")
         except papermill.PapermillExecutionError as error:
             stopped, message = nbformat.read(result, as_version=4), (error.evalue.splitlines() or [""])[0]
-            if not (stamp and error.ename in (AbsentRun.__name__, Damaged.__name__)):
+            gaps = [AbsentRun.__name__, Damaged.__name__]
+            if find_spec("torch") is None and error.ename == ModuleNotFoundError.__name__:
+                message, gaps = f"{message}; {NO_TORCH}", [error.ename]
+            if not (stamp and error.ename in gaps):
                 message = f"page {name} stopped in cell {error.exec_count}: {error.ename}: {message}"
                 if len(error.traceback) != 1:  # AttnErrors render as one line: a refused input, nothing to look into
                     kept = _write(stopped, here / "_build" / "failed" / f"{name}.ipynb")
@@ -222,6 +231,18 @@ def writable(target: Path) -> None:
         raise AttnError(
             f"cannot write {target} ({error.strerror}); name another place (execute: --output), or work in a copy"
         ) from error
+
+
+def without_torch(notebook) -> bool:
+    """Put the cells tagged `torch` as text with a note, not to be run; whether there were any."""
+    from nbformat.v4 import new_markdown_cell
+
+    tagged = False
+    for place, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code" and "torch" in cell.metadata.get("tags", []):
+            text = f"```python\n{cell.source}\n```\n\n{PARTS.gap(NO_TORCH, 'Not run here')}"
+            notebook.cells[place], tagged = new_markdown_cell(text, id=cell.id), True
+    return tagged
 
 
 def kernel_environment(scratch: str) -> dict[str, str]:
