@@ -2,27 +2,37 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# All of it, and what the book needs: that has no torch, spaCy, gensim and Dask.
 STAMP := $(VENV)/.installed
+READ := $(VENV)/.installed-read
 
 .PHONY: install notebooks lab book pdf test test-faults bench clean
 
 install: $(STAMP)
 
-$(STAMP): requirements.lock pyproject.toml
+define installed
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else f"Python 3.11 to 3.13 is needed, {v[0]}.{v[1]} was found; name one: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(1)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	@touch $(STAMP)
+endef
 
-notebooks: install
+$(READ): requirements-read.lock pyproject.toml
+	$(call installed,requirements-read.lock)
+	@touch $@
+
+$(STAMP): requirements.lock pyproject.toml
+	$(call installed,requirements.lock)
+	@touch $(READ) $@
+
+notebooks: $(READ)
 	$(BIN)/python -m attn_core notebooks
 
 lab: notebooks
 	@$(BIN)/python -c 'import jupyterlab' 2> /dev/null || { echo "JupyterLab is not installed; type: $(BIN)/python -m pip install jupyterlab"; exit 1; }
 	$(BIN)/python -m jupyterlab notebooks
 
-book: install
+book: $(READ)
 	$(BIN)/python -m attn_core book
 
 pdf: book

@@ -1,17 +1,23 @@
 """The archived sentence model: rounding, and what it says about sentences that a reader may type."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from spacy.symbols import ORTH
 from typer.testing import CliRunner
 
 from attn_core import reader, store
 from attn_core.__main__ import app
+from attn_core.corpora.documents import Documents
+from attn_core.corpora.text import clean_sst, clean_typed, contractions, english
 from attn_core.errors import AttnError
+from attn_core.models.classifier import from_arrays
+from attn_core.tracing import trace
 
 STORE = store.archive_folder(required=False)
 needs_model = pytest.mark.skipif(
@@ -73,3 +79,31 @@ def test_one_word_as_json_knows_no_nan():
 def test_missing_model_is_named(tmp_path):
     with pytest.raises(AttnError, match="git checkout"):
         reader.load(tmp_path)
+
+
+@needs_model
+@pytest.mark.parametrize("words", [1, 2, 30, 90])
+def test_the_model_reads_as_torch_does(words):
+    """Score, contribution, gradient and leave-one-out, more texts than are read at once and equal neighbours included."""
+    arrays, told = reader.load()
+    ids = np.random.default_rng(words).integers(4, len(told["words"]), words + 2).astype(np.int32)
+    ids[words // 2 + 1] = ids[words // 2]
+    text = Documents(ids, np.array([0, words + 2]), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    mine, theirs = reader.traced(arrays, ids), trace(from_arrays("lstm", "tanh", arrays), text, progress=False)
+    for name in ("p", "score", "contribution", "gradient", "leave_one_out"):
+        np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), atol=1e-5, err_msg=name)
+        assert getattr(mine, name).dtype == getattr(theirs, name).dtype
+    assert reader.traced(arrays, ids, deleted=False).leave_one_out is None
+
+
+PIECES = ["dont", "Its", "cannot", "I", "'ll", "_", "5", "km", "km²", "K", "1am", " ", "-", "t", "-RRB-", "\n", "é", "."]
+
+
+@given(st.lists(st.one_of(st.sampled_from(PIECES), st.characters(exclude_categories=["Lo"])), max_size=12).map("".join))
+def test_typed_text_is_split_as_by_spacy(text):
+    assert clean_typed(text) == clean_sst(text)
+
+
+def test_contractions_are_those_of_spacy():
+    rules = {word: [part[ORTH] for part in parts] for word, parts in english().rules.items() if re.fullmatch(r"\w+", word)}
+    assert contractions() == {word: parts for word, parts in rules.items() if len(parts) > 1}

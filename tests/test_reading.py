@@ -1,0 +1,71 @@
+"""The book without torch, spaCy, gensim and Dask: the list of versions that it needs, its imports, a few whole pages."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attn_book import build, derived
+from attn_core import index, store
+from attn_core.experiments.distance import searched
+from attn_core.experiments.search import search
+
+ROOT = Path(__file__).parents[1]
+ABSENT = ("torch", "spacy", "gensim", "dask", "distributed")
+
+
+def lock(name: str) -> dict[str, str]:
+    """Package -> version."""
+    return dict(line.split("==") for line in (ROOT / name).read_text().split())
+
+
+def test_what_reading_needs_is_a_part_of_the_whole():
+    read, whole = lock("requirements-read.lock"), lock("requirements.lock")
+    assert read.items() <= whole.items() and not set(read) & set(ABSENT) and set(ABSENT) <= set(whole)
+
+
+@pytest.fixture
+def reading(tmp_path, monkeypatch):
+    """This process and those that it starts find none of ABSENT."""
+    for name in ABSENT:
+        (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('No module named {name}')")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "book")]))
+    monkeypatch.setattr(build, "find_spec", lambda name: None)
+    return tmp_path
+
+
+def test_every_import_of_every_page_does_without(reading):
+    lines = {}
+    for name, path in build.pages(ROOT).items():
+        for cell in build.read_source(path).cells:
+            if cell.cell_type == "code" and "torch" not in cell.metadata.get("tags", []):
+                nodes = [node for node in ast.walk(ast.parse(cell.source)) if type(node) in (ast.Import, ast.ImportFrom)]
+                lines |= {ast.unparse(node): name for node in nodes}
+    assert len(lines) > 50
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["one-model", "extending"])
+def test_a_page_executes_without(page, reading):
+    """One with sentences that are read live, and the one that trains: its trainings are code with a note."""
+    path = build.execute(page, output=reading / "page.ipynb", root=ROOT, stamp="0")
+    cells, shortened = build._read(path).cells, build._read(path).metadata.attn.get("shortened")
+    assert shortened == (build.NO_TORCH if page == "extending" else None)
+    tagged = sum("torch" in cell.metadata.get("tags", []) for cell in build.convert(page, ROOT).cells)
+    assert sum("```python" in cell.source for cell in cells) == tagged and any(cell.get("outputs") for cell in cells)
+
+
+@pytest.mark.parametrize("corpus", ["sst", "20news"])
+def test_the_searches_that_pages_show_are_those_of_the_code(corpus, monkeypatch):
+    """Of five texts each: a text's search does not depend on the others."""
+    monkeypatch.setattr(index, "_code", lambda: pytest.fail("not in data/measured"))
+    derived.searched.cache_clear()
+    stored, rows = derived.searched(corpus), derived.classifiers(corpus)
+    few = store.read(store.archive_folder(), rows.set_index("seed")["key"][10]).traces.take(range(0, 100, 20))
+    found = searched(few, search(few, progress=False)).set_index("doc_id")
+    assert found.sub(stored.set_index("doc_id").loc[found.index]).abs().to_numpy().max() < 1e-12
