@@ -4,6 +4,7 @@ python -m benchmarks [--long]      --long adds 500 texts of 186 tokens (several 
 python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 words, stored with a note for the table
 python -m benchmarks --compared sst imdb   stores measures of importance beside each other, of cached runs
 python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
+python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
 """
 
 import sys
@@ -18,6 +19,7 @@ from benchmarks import (
     bench_sweep,
     bench_training,
     cost,
+    sentence_model,
 )
 
 COLUMNS = ("name", "seconds", "plain", "ratio", "floor", "distance")
@@ -36,6 +38,9 @@ def main() -> None:
         row = bench_sweep.wiegreffe("".join(sys.argv[2:3]))
         bench_sweep.keep(row, Path(__file__).parents[1] / "data" / cost.ALL_RUNS)
         print(row.to_string(index=False))
+        return
+    if sys.argv[1:2] == ["--sentences"]:
+        print(sentence_model.export(*sys.argv[2:]))
         return
     long = "--long" in sys.argv[1:]
     print(f"{'':44} {'seconds':>9} {'plain':>9} {'ratio':>8} {'floor':>8} {'x floor':>8}  note")
