@@ -13,7 +13,7 @@ install: $(STAMP)
 define installed
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else f"Python 3.11 to 3.13 is needed, {v[0]}.{v[1]} was found; name one: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(1)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(1)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 endef
 
