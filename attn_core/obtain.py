@@ -26,7 +26,9 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
     if train not in ("never", "auto", "fresh"):
         raise AttnError(f"unknown train mode '{train}'; known: never, auto, fresh")
     kept, other = False, ""
-    for folder in store.stores() if train != "fresh" else ():
+    archive = store.archive_folder(required=False)
+    beside = [archive.parent / "measured" / "runs"] if archive else []  # whole runs that pages ask for
+    for folder in [*store.stores(), *beside] if train != "fresh" else ():
         if store.has(folder, run.key):
             if reason := other_data(run, folder):
                 other = reason

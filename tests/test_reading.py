@@ -33,6 +33,7 @@ def reading(tmp_path, monkeypatch):
     for name in ABSENT:
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('No module named {name}')")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "book")]))
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(build, "find_spec", lambda name: None)
     return tmp_path
 
@@ -50,9 +51,9 @@ def test_every_import_of_every_page_does_without(reading):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["one-model", "extending"])
+@pytest.mark.parametrize("page", ["one-model", "extending", "testing-the-tests"])
 def test_a_page_executes_without(page, reading):
-    """One with sentences that are read live, and the one that trains: its trainings are code with a note."""
+    """Sentences that are read live; trainings, which are code with a note; planted runs. The cache is empty."""
     path = build.execute(page, output=reading / "page.ipynb", root=ROOT, stamp="0")
     cells, shortened = build._read(path).cells, build._read(path).metadata.attn.get("shortened")
     assert shortened == (build.NO_TORCH if page == "extending" else None)
