@@ -22,7 +22,7 @@ def _read(name: str) -> pd.DataFrame:
     paths = {path.name.partition(".")[0]: path.name for path in sorted(reported_folder().glob("*.csv*"))}
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
-    packed = "gzip" if paths[name].endswith(".gz") else None  # the two largest, a twentieth of their size
+    packed = "gzip" if paths[name].endswith(".gz") else None  # the largest, a twentieth of their size
     table = pd.read_csv(io.BytesIO(read_reported(paths[name])), dtype={"class": "string"}, compression=packed)
     if name == "tolerances":  # what names our number is text, empty where nothing is asked
         table = table.fillna(dict.fromkeys(OURS, "")).astype(dict.fromkeys(OURS, str))
