@@ -282,7 +282,7 @@ def documents(record: dict, split: str, label: int | None = None) -> tuple[int, 
 def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
     """A table that takes long to make: from data/measured, else made once and kept in the cache.
 
-    source: a checksum of what it is made from. It is made anew when that, or (in the cache) the code of the experiments,
+    source: a checksum of what it is made from. It is made anew if that, or (in the cache) the code of the experiments,
     changes.
     """
     shipped = store.archive_folder().parent / "measured" / f"{name}-{source[:8]}.parquet"

@@ -103,7 +103,7 @@ def slopes(arrays: dict[str, np.ndarray], way: str, steps: list[tuple[np.ndarray
 
 
 def forward(arrays: dict[str, np.ndarray], ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, list]:
-    """Scores and contributions (n, B) of the words of B texts of one length, ids (n + 2, B), and the steps both ways."""
+    """Scores and contributions (n, B) of the words of B texts of one length, ids (n + 2, B), and both ways' steps."""
     e = arrays["encoder.embedding.weight"][ids]
     steps = [lstm(arrays, way, e[::step]) for way, step in WAYS]
     h = [np.stack([first[0] for first in found])[::step] for found, (_, step) in zip(steps, WAYS, strict=True)]

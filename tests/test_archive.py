@@ -261,7 +261,8 @@ def test_a_run_is_sealed_as_it_is_stored_and_a_forged_one_never(tmp_path):
 def test_runs_stored_at_once_are_all_sealed(tmp_path):
     store.seal(tmp_path)
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda name: store.write(tmp_path, f"toy-{name}", RECORD | {"key": f"toy-{name}"}, {}), range(40)))
+        keys = [f"toy-{name}" for name in range(40)]
+        list(pool.map(lambda key: store.write(tmp_path, key, RECORD | {"key": key}, {}), keys))
     assert store.faults(tmp_path) == []
 
 

@@ -199,7 +199,8 @@ def test_what_is_packed_is_computed_on_the_workers(cluster, tmp_path, monkeypatc
     cluster.start()
     assert sweep_cluster([second], cluster.address, True, no_workers_timeout=PATIENCE, progress=False) == {}
     assert sweep.has_weights(first), "by the worker"
-    assert set(os.listdir(tmp_path / "archive")) == {store.MANIFEST, second.key} and not store.faults(tmp_path / "archive")
+    archive = tmp_path / "archive"
+    assert set(os.listdir(archive)) == {store.MANIFEST, second.key} and not store.faults(archive)
     assert store.read(tmp_path / "archive", second.key).record["against"]["base"] == first.key
     assert store.keys(packing.packed_store()) == []
     # Cached and not packed is the workers' work, too.

@@ -324,11 +324,13 @@ def test_an_executed_page_reads_without_sphinx(tmp_path):
     run = lambda **more: nbformat.read(build.execute("tiny", {"n": 4}, tmp_path / "x.ipynb", tmp_path, **more), 4).cells
     cells = run()
     first, last = cells[0], cells[-1]
-    read = "50% of −3 words, `none`; [4.1](_build/html/a/b.html), x, Serrano & Smith (2019), (van der Berg et al., 2020)"
+    read = "50% of −3 words, `none`; [4.1](_build/html/a/b.html), x, Serrano & Smith (2019), "
+    read += "(van der Berg et al., 2020)"
     assert read in last.source and "(here)=" not in last.source
     assert "**Exercise: Add**\n\nWhat" in last.source and "**Solution**" in last.source and "{" not in last.source
     assert EXERCISE in last.metadata["myst"] and read in last.metadata["myst"], "for `--html`"
-    assert first.source.startswith("# A page\n\n<div") and "<code>n = 4</code>, in the book <code>3</code>" in first.source
+    assert first.source.startswith("# A page\n\n<div")
+    assert "<code>n = 4</code>, in the book <code>3</code>" in first.source
     assert told in run(stamp="of the book")[-1].source, "for which Sphinx does the same"
 
 
@@ -400,7 +402,8 @@ def test_papermill_itself_is_refused_too(tmp_path):
     write_page(tmp_path, "tiny", PARAMETERS, "open('ran', 'w')")
     (written,) = build.convert_all(root=tmp_path)
     with patch.dict(os.environ, build.kernel_environment(str(tmp_path))):
-        for wrong, expected in (({"m": 1}, "has no parameter 'm'"), ({"n": "many"}, "n: Input should be a valid integer")):
+        cases = ({"m": 1}, "has no parameter 'm'"), ({"n": "many"}, "n: Input should be a valid integer")
+        for wrong, expected in cases:
             with pytest.raises(papermill.PapermillExecutionError) as error:
                 papermill.execute_notebook(written, tmp_path / "out.ipynb", wrong, cwd=tmp_path, progress_bar=False)
             assert expected in str(error.value) and "Known: n (int, 3)" in str(error.value)

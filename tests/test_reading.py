@@ -1,4 +1,4 @@
-"""The book without torch, spaCy, gensim and Dask: the list of versions that it needs, its imports, a few whole pages."""
+"""The book without torch, spaCy, gensim and Dask: the list of versions that it needs, imports, a few whole pages."""
 
 import ast
 import os
@@ -43,7 +43,8 @@ def test_every_import_of_every_page_does_without(reading):
     for name, path in build.pages(ROOT).items():
         for cell in build.read_source(path).cells:
             if cell.cell_type == "code" and "torch" not in cell.metadata.get("tags", []):
-                nodes = [node for node in ast.walk(ast.parse(cell.source)) if type(node) in (ast.Import, ast.ImportFrom)]
+                every = ast.walk(ast.parse(cell.source))
+                nodes = [node for node in every if type(node) in (ast.Import, ast.ImportFrom)]
                 lines |= {ast.unparse(node): name for node in nodes}
     assert len(lines) > 50
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=ROOT, capture_output=True, text=True)

@@ -85,7 +85,7 @@ def test_missing_model_is_named(tmp_path):
 @needs_model
 @pytest.mark.parametrize("words", [1, 2, 30, 90])
 def test_the_model_reads_as_torch_does(words):
-    """Score, contribution, gradient and leave-one-out, more texts than are read at once and equal neighbours included."""
+    """Score, contribution, gradient and leave-one-out, more texts than are read at once, equal neighbours too."""
     arrays, told = reader.load()
     ids = np.random.default_rng(words).integers(4, len(told["words"]), words + 2).astype(np.int32)
     ids[words // 2 + 1] = ids[words // 2]
@@ -97,7 +97,8 @@ def test_the_model_reads_as_torch_does(words):
     assert reader.traced(arrays, ids, deleted=False).leave_one_out is None
 
 
-PIECES = ["dont", "Its", "cannot", "I", "'ll", "_", "5", "km", "km²", "K", "1am", " ", "-", "t", "-RRB-", "\n", "é", "."]
+PIECES = ["dont", "Its", "cannot", "I", "'ll", "_", "5", "km", "km²", "K", "1am", " ", "-", "t", "-RRB-", "\n", "é",
+          "."]
 
 
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.characters(exclude_categories=["Lo"])), max_size=12).map("".join))
@@ -106,5 +107,6 @@ def test_typed_text_is_split_as_by_spacy(text):
 
 
 def test_contractions_are_those_of_spacy():
-    rules = {word: [part[ORTH] for part in parts] for word, parts in english().rules.items() if re.fullmatch(r"\w+", word)}
+    every = english().rules.items()
+    rules = {word: [part[ORTH] for part in parts] for word, parts in every if re.fullmatch(r"\w+", word)}
     assert contractions() == {word: parts for word, parts in rules.items() if len(parts) > 1}

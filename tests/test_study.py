@@ -17,7 +17,8 @@ def films(n: int = 200) -> pd.DataFrame:
     rng, label = np.random.default_rng(0), np.arange(n) % 2
     words = (("dull", "weak", "cold"), ("superb", "warm", "funny"))
     told = [f"the {rng.choice(['film', 'play', 'story'])} was {rng.choice(words[l])} with "
-            f"{' '.join(rng.choice(['cast', 'music', 'light', 'end', 'sound', 'plot'], 6))}" for l in label]  # fmt: skip
+            f"{' '.join(rng.choice(['cast', 'music', 'light', 'end', 'sound', 'plot'], 6))}"
+             for l in label]  # fmt: skip
     return pd.DataFrame({"text": told, "label": np.array(["bad", "good"])[label]}).drop_duplicates("text")
 
 
