@@ -27,7 +27,7 @@ ASKED = {
     "erased": "p moved, the most attended word erased (after Serrano & Smith 4)",
     "flat": "of decisions turn under equal weights, not retrained (after Wiegreffe & Pinter 3.2)",
 }
-"""What the three papers would ask of a model of single texts, by the names of `experiments.asked`; of 200 texts."""
+"""What the three papers would ask of a model of single texts, by the names of `experiments.asked`."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -102,10 +102,10 @@ def run(
         known = rows[rows["statistic"] == "mean"].set_index("measure")["value"]
         for name in [name for name in ("echo", "locked") if name in known]:
             print(f"{name:10} {known[name]:.4f}  (of {len(result.traces)} documents)")
-        full = wanted.family == "text" and result.traces.gradient is not None
-        told = asked(result.traces.take(range(min(200, len(result.traces))))) if full else {}
-        for name, meaning in ASKED.items() if told else ():
-            print(f"{name:10} {told[name]:.4f}  {meaning}")
+        if wanted.family == "text" and result.traces.gradient is not None:
+            few = result.traces.take(range(min(200, len(result.traces))))
+            for name, value in asked(few).items():
+                print(f"{name:10} {value:.4f}  {ASKED[name]}; {len(few)} documents")
     seconds = record["seconds"]
     print(f"seconds    train {seconds['train']:.1f}, trace {seconds['trace']:.1f}  ({record['device']})")
 

@@ -12,6 +12,8 @@ from golden import read
 
 from attn_book import build, verdict
 from attn_book.reported import reported
+from attn_core import index, store
+from attn_core.baselines import weak
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "book" / "_static" / "rows.js"
@@ -138,3 +140,9 @@ def test_a_browser_tells_on_hover_focus_and_tap(tmp_path):
             if 'data-found="IMDB,SST,' in run.stdout:
                 break
     assert 'data-found="IMDB,SST,,IMDB,true,0,1,2,1"' in run.stdout, re.findall('data-found="[^"]*"', run.stdout)
+
+
+@pytest.mark.skipif(store.archive_folder(required=False) is None, reason="no archive")
+def test_every_model_of_the_verdict_does_its_task_by_the_one_rule():
+    fails = weak(index.runs(attention="tanh", family=["text", "pair", "hierarchical"])) != ""
+    assert not fails[list(verdict.TRACED)].any() and fails["snli"].all()
