@@ -170,6 +170,7 @@ OWN_CSV = {
     "no head": ("adr", tweets("a pill,1\n"), "no column 'text'"), "empty": ("adr", tweets(""), "it holds nothing"),
     "no tweets": ("adr", tweets("text,label\n"), "holds no tweets"), "Latin-1": ("adr", tweets(
         b"text,label\na caf\xe9,1\n"), "record 1: bytes that are not UTF-8"),
+    "a Latin-1 head": ("adr", tweets(b"text,label,\xe9\nx,1,1\n"), "line 1: bytes that are not UTF-8"),
     "label 2": ("adr", tweets("text,label\nfine,1\nx,2\n"), "record 2: label is neither 0 nor 1"),
     "no label": ("adr", tweets("text,label\nx,\n"), "record 1: label is neither 0 nor 1"),
     "no test part": ("adr", tweets("text,label,exp_split\nx,0,train\n"), "no tweet has exp_split 'test'"),

@@ -79,6 +79,8 @@ def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()
     try:
         with opened(path) as file:
             first = file.readline()
+            if not is_text([first]):
+                raise AttnError(f"{path}, line 1: bytes that are not UTF-8")
             separator = "\t" if "\t" in first else ","
             names = [name.strip().lower() for name in next(csv.reader([first], delimiter=separator), [])]
             if missing := [name for name in columns if name not in names]:

@@ -13,7 +13,7 @@ FROM, TO = "\x02", "\x03"
 
 CHECK = """```python
 from attn_book import check
-check("{}", …)  # {}
+check("{}", ...)  # {}
 ```"""
 """In the place of a solution whose answer `check` knows."""
 
