@@ -127,7 +127,7 @@ def sweep(
     ] = 40.0,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
-    from attn_core.sweep import demanded, read_grid, remains, stored, sweep_cluster, sweep_jobs
+    from attn_core.sweep import demanded, read_grid, remains, stored
     from attn_core.sweep import sweep as work_off
 
     runs, demand = read_grid(grid), demanded(resources)
@@ -141,12 +141,9 @@ def sweep(
     print(remains(runs, pack), flush=True)
     if dry:
         return
-    if scheduler:
-        failures = sweep_cluster(runs, scheduler, pack, demand, no_workers_timeout)
-    elif jobs != 1:
-        failures = sweep_jobs(runs, jobs, pack)
-    else:
-        failures = work_off(runs, pack=pack)
+    failures = work_off(
+        runs, pack, jobs=jobs, scheduler=scheduler, resources=demand, no_workers_timeout=no_workers_timeout
+    )
     print(f"{len(runs)} runs, {len(failures)} failed")
     for key, reason in failures.items():
         print(f"failed  {key}: {reason}")

@@ -11,6 +11,8 @@ import time
 import traceback
 from asyncio import CancelledError
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import product
 from pathlib import Path
 
@@ -33,19 +35,12 @@ CONNECT_SECONDS = 5
 VISIBLE_SECONDS = 60
 """How long a file system may take to show one machine what another has written (attribute caches of NFS)."""
 
-RETRIES = 2
-"""How often a run that raised is tried again on a cluster; lost workers are counted apart, by the scheduler."""
-
 NO_DASK = (
     "a sweep on a cluster or in several processes needs dask, which is not installed; install it here and on the "
     "workers: pip install 'dask[distributed]' (requirements.lock names the version)"
 )
 
 ONE_AT_A_TIME = threading.Lock()
-
-
-class RunFailed(AttnError):
-    """A run failed on a worker; the message is the line that `one_line` makes of the error there."""
 
 
 # ---- which runs ------------------------------------------------------------------------------------------------------
@@ -157,164 +152,174 @@ def make(run: Run, weights: bool, listed: bool = True, packs: bool = False, prog
         prepare(run)
 
 
-def lost_base(run: Run, failures: dict[str, str]) -> None:
-    """AttnError that names the base where one that the run needs has failed."""
-    for base in bases(run):
-        if base.key in failures and not has_weights(base):
-            raise AttnError(f"its base {base.key} failed ({failures[base.key]})")
+# ---- here and on a cluster -------------------------------------------------------------------------------------------
 
 
-# ---- here ------------------------------------------------------------------------------------------------------------
-
-
-def sweep(runs: list[Run], pack: bool = False, progress: bool = True) -> dict[str, str]:
+def sweep(
+    runs: list[Run],
+    pack: bool = False,
+    progress: bool = True,
+    jobs: int = 1,
+    scheduler: str = "",
+    resources: dict[str, float] | None = None,
+    no_workers_timeout: float = 40.0,
+) -> dict[str, str]:
     """Obtain every run, training what is absent; returns key -> error line of those that failed.
 
     Bases that runs need and whose weights are not cached are trained before them. pack: also put each run into
-    data/archive, with the tables at default parameters.
-    """
-    store.sweep_away(store.cache_store())
-    if pack:
-        store.sweep_away(store.archive_folder())
-    failures, listed = {}, set(runs)
-    with tqdm(with_bases(runs, pack).items(), desc="sweep", unit="run", disable=not progress) as bar:
-        for run, weights in bar:
-            bar.set_postfix_str(run.key)
-            try:
-                packed = pack and stored(run, pack)
-                if packed and not weights:
-                    continue
-                lost_base(run, failures)
-                packs = pack and run in listed and not packed
-                make(run, weights, run in listed, packs, progress)
-                if packs:
-                    adopt(run.key)
-            except Exception as error:  # one failed run must not end a night's sweep; it is named at the end
-                note(failures, run, one_line(error))
-    return failures
+    data/archive, with the tables at default parameters; this process alone writes there.
 
+    jobs: processes of this machine. scheduler: address of a Dask cluster, whose cache must be the folder of this
+    process's $ATTN_CACHE. resources: amounts that each run takes of what its workers were started with, such as
+    {"GPU": 1}. no_workers_timeout: seconds without any worker that offers them, after which the sweep is refused or,
+    once begun, what is left fails.
 
-def note(failures: dict[str, str], run: Run, reason: str) -> None:
-    """Keep and print why a run failed."""
-    failures[run.key] = reason
-    tqdm.write(f"{run.key} failed: {failures[run.key]}")
-
-
-# ---- on a cluster ----------------------------------------------------------------------------------------------------
-
-
-def sweep_cluster(
-    runs: list[Run],
-    scheduler: str,
-    pack: bool = False,
-    resources: dict[str, float] | None = None,
-    no_workers_timeout: float = 40.0,
-    progress: bool = True,
-) -> dict[str, str]:
-    """`sweep` on the workers of a Dask cluster, whose cache must be the folder of this process's $ATTN_CACHE.
-
-    A worker stores its run itself, staged and renamed, and packs it beside; this process alone writes the archive, and
-    computes nothing. Each run is a task of its own key, so two sweeps that share a run train it once. In Dask's graph a
-    task depends on those of its bases; a run that shares another's training (the other selection) is handed out when
-    that one is done. At most two tasks per worker are handed out: the scheduler blames the loss of a worker on all
-    tasks assigned to it (allowed-failures), and only one of them runs.
-    resources: amounts that each run takes of what workers were started with, such as {"GPU": 1}. no_workers_timeout:
-    seconds without any worker that offers them, after which the sweep is refused, or, once begun, what is left fails.
     Errors: AttnError for an unreachable or lost scheduler, or one without fitting workers; dask not installed.
-    """
-    cache, listed = store.cache_store(), set(runs)
-    todo = {run: lends for run, lends in with_bases(runs, pack).items() if lends or not stored(run, pack)}
-    if not todo:
-        return {}
-    waiting = {run: weights_key(run) for run in todo}
-    failures: dict[str, str] = {}
-    futures, flying, lost, begun = {}, {}, None, time.monotonic()
-    with connect(scheduler) as client:
-        while waiting and not offering(client, scheduler, resources):
-            if time.monotonic() - begun > no_workers_timeout:
-                raise AttnError(refusal(client, scheduler, resources, no_workers_timeout))
-            time.sleep(0.1)
-        store.staging(cache, "sweep").rmdir()  # a store that cannot be written is better known before
-        for folder in [cache, *([packed_store(), store.archive_folder()] if pack else [])]:
-            store.sweep_away(folder)
-        bar = tqdm(total=len(todo), desc="sweep", unit="run", disable=not progress)
-
-        def finish(run: Run, future) -> None:
-            bar.set_postfix_str(run.key)
-            try:
-                lost_base(run, failures)
-                collect(run, future, scheduler, run in listed, pack and run in listed and not stored(run, pack))
-            except RunFailed as error:
-                note(failures, run, str(error))
-            except Exception as error:  # as in `sweep`
-                note(failures, run, one_line(error))
-            bar.update()
-
-        while waiting or flying:
-            done = [run for run in flying if futures[run].status != "pending"]
-            workers = offering(client, scheduler, resources)  # raises where the scheduler is lost, and all cancelled
-            lost = None if workers else lost or time.monotonic()
-            alone = lost is not None and time.monotonic() - lost > no_workers_timeout
-            for run in done:
-                flying.pop(run)
-                finish(run, futures[run])
-            if alone:
-                reason = refusal(client, scheduler, resources, no_workers_timeout)
-                for run in [*flying, *waiting]:
-                    note(failures, run, one_line(AttnError(reason)))
-                break
-            for run in list(waiting) if len(flying) < 2 * workers else ():
-                if len(flying) >= 2 * workers:
-                    break
-                if waiting[run] in flying.values() or any(base in waiting for base in bases(run)):
-                    continue
-                before = [futures[base] for base in bases(run) if base in futures]
-                packs = pack and run in listed and not stored(run, pack)
-                futures[run] = client.submit(
-                    work, run, named(run), str(cache), todo[run], run in listed, packs, *before,
-                    key=run.key + "-packed" * packs, resources=resources, retries=RETRIES,
-                )  # fmt: skip
-                flying[run] = waiting.pop(run)
-            time.sleep(0.1)
-        bar.close()
-    return failures
-
-
-def sweep_jobs(runs: list[Run], jobs: int, pack: bool = False, progress: bool = True) -> dict[str, str]:
-    """`sweep` on `jobs` processes of this machine with one thread each: a cluster that lasts as long as the sweep.
-
-    Small models gain little from a second thread and lose much where threads wait for each other; two runs side by side
-    keep two cores busy.
     """
     if jobs < 1:
         raise AttnError(f"jobs must be at least 1, got {jobs}")
-    if not any(weights or not stored(run, pack) for run, weights in with_bases(runs, pack).items()):
-        return {}
-    try:
-        from distributed import LocalCluster
-    except ImportError as error:
-        raise AttnError(NO_DASK) from error
-    threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    with LocalCluster(
-        n_workers=jobs, threads_per_worker=1, memory_limit=None, host="127.0.0.1", protocol="tcp://",
-        dashboard_address=None, silence_logs=logging.ERROR, env=threads,
-    ) as cluster:  # fmt: skip
-        return sweep_cluster(runs, cluster.scheduler_address, pack, progress=progress)
+    for folder in [store.cache_store(), *([packed_store(), store.archive_folder()] if pack else [])]:
+        store.sweep_away(folder)
+    failures, listed = {}, set(runs)
+    tasks = {
+        run: {"weights": lends, "listed": run in listed, "packs": pack and run in listed and not stored(run, pack)}
+        for run, lends in with_bases(runs, pack).items()
+        if lends or not stored(run, pack)
+    }
+    with ExitStack() as stack:
+        bar = tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1)  # a refusal stands alone
+        stack.enter_context(bar)
+        if jobs == 1 and not scheduler:
+            done = ((run, work(run, failures, progress=progress, **task)) for run, task in tasks.items())
+        elif tasks:
+            client, scheduler = stack.enter_context(cluster(scheduler, jobs))
+            done = on_cluster(client, scheduler, tasks, resources, no_workers_timeout)
+        else:
+            return {}
+        for run, reason in done:
+            bar.set_postfix_str(run.key)
+            if reason := reason or settle(run, **tasks[run]):
+                failures[run.key] = reason
+                tqdm.write(f"{run.key} failed: {reason}")
+            bar.update()
+    return failures
 
 
-def connect(scheduler: str):
-    """A Dask client; AttnError where there is no dask, or no scheduler at the address."""
+def work(run: Run, before: dict[str, str], expected: tuple[str, str] | None = None, **how: bool) -> str:
+    """`make` a run; returns why it failed, in one line: one failed run must not end a night's sweep. '' if it did not.
+
+    before: key -> the same of runs before it, its bases among them. expected: name and store that the sweep has for
+    the run (`check`), of a worker, whose log has the traceback. How a run failed is returned as text because an error or a
+    traceback that cannot be pickled (too deep, say) would never reach the client, which would wait for ever.
+
+    One at a time in a process, however many threads a worker has: the random state of a training is the process's.
+    """
+    with ONE_AT_A_TIME:
+        try:
+            if expected:
+                check(run, *expected)
+            for base in bases(run):
+                if before.get(base.key) and not has_weights(base):
+                    raise AttnError(f"its base {base.key} failed ({before[base.key]})")
+            make(run, **how)
+        except Exception as error:
+            if expected:
+                traceback.print_exc()
+            return one_line(error)
+    return ""
+
+
+def settle(run: Run, weights: bool, listed: bool, packs: bool) -> str:
+    """Make sure that what was made of a run is at hand, and archive what is packed; returns what hinders, as `work`."""
+    folder, end = store.cache_store(), time.monotonic() + VISIBLE_SECONDS
+    packed = lambda: packs and store.has(packed_store(), run.key)
     try:
-        from distributed import Client
+        while not (packed() or stored(run, packs) if listed else has_weights(run)):
+            if time.monotonic() > end:
+                raise AttnError(f"a worker says it is stored, but {folder} does not show it; repeat the sweep")
+            time.sleep(0.2)
+            list(folder.iterdir())  # makes a network file system look again
+        if packed():
+            adopt(run.key)
+    except Exception as error:
+        return one_line(error)
+    return ""
+
+
+def on_cluster(
+    client, scheduler: str, tasks: dict[Run, dict], resources: dict[str, float] | None, patience: float
+) -> Iterator[tuple[Run, str]]:
+    """Let the workers of a Dask cluster `work`; yields each run that is done and why it failed. Arguments: see `sweep`.
+
+    Each run is a task of its own key, so two sweeps that share a run train it once. In Dask's graph a task depends on
+    those of its bases, and on one that shares its training (the other selection). At most two tasks per worker are
+    handed out: the scheduler blames the loss of a worker on all tasks assigned to it (allowed-failures), and only one
+    of them runs.
+    """
+    folder, training = str(store.cache_store()), {run: weights_key(run) for run in tasks}
+    waiting, flying, futures, lost = list(tasks), [], {}, None
+    while waiting or flying:
+        done = [run for run in flying if futures[run].status != "pending"]
+        workers = offering(client, scheduler, resources)  # raises where the scheduler is lost, and all cancelled
+        for run in done:
+            flying.remove(run)
+            yield run, outcome(futures[run])
+        lost = None if workers else lost or time.monotonic()
+        if lost is not None and time.monotonic() - lost > patience:
+            error = AttnError(refusal(client, scheduler, resources, patience))
+            if not futures:
+                raise error
+            yield from ((run, one_line(error)) for run in [*flying, *waiting])
+            return
+        if workers and not futures:
+            store.staging(store.cache_store(), "sweep").rmdir()  # one that cannot be written is better known before
+        while waiting and len(flying) < 2 * workers:
+            run, needed = waiting[0], bases(waiting[0])
+            before = {other.key: future for other, future in futures.items()
+                      if other in needed or training[other] == training[run]}  # fmt: skip
+            futures[run] = client.submit(
+                work, run, before, expected=(named(run), folder), **tasks[run],
+                key=run.key + "-packed" * tasks[run]["packs"], resources=resources,
+            )  # fmt: skip
+            flying.append(waiting.pop(0))
+        time.sleep(0.1)
+
+
+def outcome(future) -> str:
+    """What `work` returned, or why it came to no end."""
+    if future.status == "cancelled":
+        return "its task was cancelled; repeat the sweep"
+    return one_line(future.exception()) if future.status == "error" else future.result()
+
+
+@contextmanager
+def cluster(scheduler: str, jobs: int):
+    """A client of a Dask scheduler and its address; of none, those of `jobs` processes of this machine, which last as long as the block.
+
+    These have one thread each: small models gain little from a second one and lose much where threads wait for each
+    other. AttnError where there is no dask, or no scheduler at the address.
+    """
+    try:
+        from distributed import Client, LocalCluster
     except ImportError as error:
         raise AttnError(NO_DASK) from error
-    try:
-        return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise AttnError(
-            f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); start one with 'dask scheduler "
-            "--host 127.0.0.1' (other machines: README) and give the address it prints, such as tcp://127.0.0.1:8786"
-        ) from error
+    with ExitStack() as stack:
+        if not scheduler:
+            threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+            own = LocalCluster(
+                n_workers=jobs, threads_per_worker=1, memory_limit=None, host="127.0.0.1", protocol="tcp://",
+                dashboard_address=None, silence_logs=logging.ERROR, env=threads,
+            )  # fmt: skip
+            scheduler = stack.enter_context(own).scheduler_address
+        try:
+            client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise AttnError(
+                f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); start one with 'dask scheduler "
+                "--host 127.0.0.1' (other machines: README) and give the address it prints, such as "
+                "tcp://127.0.0.1:8786"
+            ) from error
+        yield stack.enter_context(client), scheduler
 
 
 def offering(client, scheduler: str, resources: dict[str, float] | None) -> int:
@@ -366,25 +371,6 @@ def demanded(text: str) -> dict[str, float] | None:
     return found or None
 
 
-def work(run: Run, name: str, folder: str, weights: bool = False, listed: bool = True, packs: bool = False, *before):
-    """What a worker does with a run: `make`. before: results of the tasks it waits for.
-
-    One at a time in a process, however many threads the worker has: the random state of a training is the process's.
-    Raises RunFailed alone, outside of the handler: an error or a traceback that cannot be pickled (too deep, say) would
-    never reach the client, which would wait for ever. The worker's log has the traceback.
-    """
-    reason = ""
-    with ONE_AT_A_TIME:
-        try:
-            check(run, name, folder)
-            make(run, weights, listed, packs)
-        except Exception as error:
-            traceback.print_exc()
-            reason = one_line(error)
-    if reason:
-        raise RunFailed(reason)
-
-
 def check(run: Run, name: str, folder: str) -> None:
     """Make sure that this worker and the sweep mean the same store, the same run and the same data."""
     if str(store.cache_store()) != folder:
@@ -403,23 +389,3 @@ def named(run: Run) -> str:
     """A run's key, and a hash of the user's own tables that it is trained on."""
     own = [files.sha256(path) for path in files.own_tables(run.corpus)]
     return f"{run.key} on data {files.digest(own)[:8] if own else 'of the official files'}"
-
-
-def collect(run: Run, future, scheduler: str, listed: bool, pack: bool) -> None:
-    """Raise what a finished task raised, else make sure that its run is stored, and archive what the worker packed.
-
-    listed: False of a base that only lends its weights.
-    """
-    if future.status == "cancelled":
-        raise AttnError(f"its task was cancelled at {scheduler}; repeat the sweep")
-    if future.status == "error":
-        raise future.exception()
-    folder, end = store.cache_store(), time.monotonic() + VISIBLE_SECONDS
-    packed = lambda: pack and store.has(packed_store(), run.key)
-    while not (packed() or stored(run, pack) if listed else has_weights(run)):
-        if time.monotonic() > end:
-            raise AttnError(f"a worker says it is stored, but {folder} does not show it; repeat the sweep")
-        time.sleep(0.2)
-        list(folder.iterdir())  # makes a network file system look again
-    if packed():
-        adopt(run.key)

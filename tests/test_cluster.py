@@ -14,7 +14,7 @@ from attn_core import compute, packing, store, sweep
 from attn_core.errors import AttnError
 from attn_core.obtain import obtain
 from attn_core.run import SEEDS, Run
-from attn_core.sweep import demanded, sweep_cluster
+from attn_core.sweep import demanded
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.faults
@@ -102,8 +102,8 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tm
     found = {}
 
     def work_off():
-        found["failures"] = sweep_cluster(
-            [*runs, failing], cluster.address, True, {"GPU": 1.0}, no_workers_timeout=PATIENCE, progress=False
+        found["failures"] = sweep.sweep(
+            [*runs, failing], True, False, scheduler=cluster.address, resources={"GPU": 1}, no_workers_timeout=PATIENCE
         )
 
     client = threading.Thread(target=work_off, daemon=True)
@@ -125,26 +125,18 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tm
         assert obtain(run).record["n_test"] == 40
     assert set(os.listdir(tmp_path / "archive")) == {store.MANIFEST, *(run.key for run in runs)}
     # Nothing is left to do: no worker is needed, and a demand that none can meet is no obstacle.
-    assert sweep_cluster(runs, cluster.address, True, {"NONE": 1.0}, no_workers_timeout=0, progress=False) == {}
+    assert sweep.sweep(runs, True, False, scheduler=cluster.address, resources={"NONE": 1}, no_workers_timeout=0) == {}
 
 
 def test_an_error_that_no_pickle_can_hold_reaches_the_client(monkeypatch, capsys):
-    """As pickled by a worker: Dask's client waits for ever for an error whose traceback it cannot read."""
-    import pickle
-
-    from distributed.core import clean_exception, error_message
+    """As text: Dask's client waits for ever for an error whose traceback it cannot read."""
 
     def deep(*_, **__):
         return deep()
 
     monkeypatch.setattr(sweep, "make", deep)
-    try:
-        sweep.work(tiny(0), sweep.named(tiny(0)), str(store.cache_store()))
-    except sweep.RunFailed as error:
-        message = error_message(error)
-    kind, error, _ = clean_exception(message["exception"].data, message["traceback"].data)
-    assert kind is sweep.RunFailed and str(error).startswith("RecursionError: maximum recursion depth")
-    assert isinstance(pickle.loads(message["traceback"].data), type(error.__traceback__))
+    found = sweep.work(tiny(0), {}, (sweep.named(tiny(0)), str(store.cache_store())))
+    assert found.startswith("RecursionError: maximum recursion depth")
     assert "in deep" in capsys.readouterr().err, "the worker's log names the place"
 
 
@@ -172,7 +164,7 @@ def test_when_the_last_worker_is_lost_the_rest_fails_by_name(cluster, tmp_path):
     victim, found = cluster.start(hangs="training"), {}
     runs = [tiny(seed) for seed in range(3)]
     client = threading.Thread(
-        target=lambda: found.update(sweep_cluster(runs, cluster.address, no_workers_timeout=2, progress=False)),
+        target=lambda: found.update(sweep.sweep(runs, progress=False, scheduler=cluster.address, no_workers_timeout=2)),
         daemon=True,
     )
     until(lambda: len(cluster.inner.scheduler.workers) == 1, "the worker")
@@ -197,7 +189,7 @@ def test_what_is_packed_is_computed_on_the_workers(cluster, tmp_path, monkeypatc
     for module, name in ((compute, "trained"), (compute, "inputs_of"), (packing, "attended"), (packing, "beside")):
         monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("computed by the client"))
     cluster.start()
-    assert sweep_cluster([second], cluster.address, True, no_workers_timeout=PATIENCE, progress=False) == {}
+    assert sweep.sweep([second], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE) == {}
     assert sweep.has_weights(first), "by the worker"
     archive = tmp_path / "archive"
     assert set(os.listdir(archive)) == {store.MANIFEST, second.key} and not store.faults(archive)
@@ -206,7 +198,7 @@ def test_what_is_packed_is_computed_on_the_workers(cluster, tmp_path, monkeypatc
     # Cached and not packed is the workers' work, too.
     (tmp_path / "archive").rename(tmp_path / "before")
     (tmp_path / "archive").mkdir()
-    assert sweep_cluster([second], cluster.address, True, no_workers_timeout=PATIENCE, progress=False) == {}
+    assert sweep.sweep([second], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE) == {}
     old, new = (sorted((tmp_path / name / second.key).iterdir()) for name in ("before", "archive"))
     assert [path.read_bytes() for path in old] == [path.read_bytes() for path in new]
 
@@ -234,7 +226,7 @@ def test_a_lost_scheduler_ends_the_sweep(tmp_path, cluster):
     def work_off():
         try:
             runs = [tiny(seed) for seed in range(4)]
-            sweep_cluster(runs, cluster.address, no_workers_timeout=PATIENCE, progress=False)
+            sweep.sweep(runs, progress=False, scheduler=cluster.address, no_workers_timeout=PATIENCE)
         except AttnError as error:
             found.append(str(error))
 

@@ -44,8 +44,7 @@ def harmless(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTN_DATA", str(tmp_path))
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(import_module("attn_core.obtain"), "obtain", read_alone)
-    for name in ("sweep", "sweep_jobs", "sweep_cluster"):
-        monkeypatch.setattr(import_module("attn_core.sweep"), name, lambda *_, **__: {})
+    monkeypatch.setattr(import_module("attn_core.sweep"), "sweep", lambda *_, **__: {})
     monkeypatch.setattr(papermill, "execute_notebook", None)
 
 

@@ -102,7 +102,7 @@ def test_jobs_share_a_sweep_and_name_a_base_that_failed(tmp_path, monkeypatch, c
     assert whole_store() == {run.key for run in runs[:3]} and all(sweep.has_weights(run.base) for run in runs[:3])
     assert sweep.sweep(runs[:3], progress=False) == {}
     monkeypatch.setattr("distributed.LocalCluster", None)  # nothing left to do: no process is started
-    assert sweep.sweep_jobs(runs[:3], 2, progress=False) == {}
+    assert sweep.sweep(runs[:3], jobs=2, progress=False) == {}
     words = "sweep", str(path), "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9"
     status, _, errors = called(monkeypatch, capsys, *words)
     assert status == 2 and len(errors) == 1 and "--jobs" in errors[0]
@@ -111,7 +111,7 @@ def test_jobs_share_a_sweep_and_name_a_base_that_failed(tmp_path, monkeypatch, c
 @pytest.mark.slow
 def test_jobs_train_both_selections_of_a_seed_once():
     both = [tiny(10), replace(tiny(10), selection="test")]
-    assert sweep.sweep_jobs(both, 2, progress=False) == {}
+    assert sweep.sweep(both, jobs=2, progress=False) == {}
     first, second = (store.read_record(store.cache_store(), run.key)["seconds"]["train"] for run in both)
     assert first == second, "of one training, not of two side by side"
 
