@@ -32,15 +32,22 @@ ASKED = {
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
+def show(rows, as_json: bool, digits: int = 4) -> None:
+    """Print a table, for people or as JSON for programs."""
+    if as_json:
+        print(rows.to_json(orient="records", indent=1, force_ascii=False))
+    else:
+        print(rows.to_string(index=False, float_format=f"{{:.{digits}f}}".format, na_rep="–", max_colwidth=90))
+
+
 @app.command()
 def corpora(as_json: Json = False) -> None:
     """List all data sets of the three papers: task, where each is looked for, licence, what can be had."""
     from attn_core.corpora.catalogue import CATALOGUE
 
     if as_json:
-        print(
-            json.dumps([{"name": c.name, "task": c.task, "licence": c.licence} for c in CATALOGUE.values()], indent=1)
-        )
+        rows = [{"name": entry.name, "task": entry.task, "licence": entry.licence} for entry in CATALOGUE.values()]
+        print(json.dumps(rows, indent=1))
         return
     for entry in CATALOGUE.values():
         print(f"{entry.name:12} {entry.task:10} {entry.title}")
@@ -82,11 +89,10 @@ def run(
 
     named = {"corpus": corpus, "encoder": encoder, "attention": attention, "seed": seed, "vectors": vectors}
     named |= {"selection": selection, "epochs": epochs, "fraction": fraction}
-    named |= set_fields(other)
-    wanted = from_dict(named)
-    if not (named["vectors"] or fresh) and wanted.vectors == LEARNED:
-        if not any(fits(wanted, folder) for folder in store.stores()):
-            wanted = replace(wanted, vectors=COUNTED)
+    wanted = from_dict(named | set_fields(other))
+    stored = fresh or any(fits(wanted, folder) for folder in store.stores())
+    if not vectors and wanted.vectors == LEARNED and not stored:
+        wanted = replace(wanted, vectors=COUNTED)
     result = obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json, traces=False)
     record = {**result.record, "source": result.source}
     if as_json:
@@ -95,13 +101,13 @@ def run(
     print(f"run        {result.key}  ({result.source})")
     print(f"vectors    {record['run']['vectors']}")
     print(f"documents  train {record['n_train']}, dev {record['n_dev']}, test {record['n_test']}")
-    for name in [name for name in ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc") if name in record]:
-        print(f"{name:10} {record[name]:.4f}")
+    for name in ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc"):
+        if name in record:
+            print(f"{name:10} {record[name]:.4f}")
     if result.traces is not None:
         rows = echoes(result)
-        known = rows[rows["statistic"] == "mean"].set_index("measure")["value"]
-        for name in [name for name in ("echo", "locked") if name in known]:
-            print(f"{name:10} {known[name]:.4f}  (of {len(result.traces)} documents)")
+        for row in rows[rows["measure"].isin(("echo", "locked")) & (rows["statistic"] == "mean")].itertuples():
+            print(f"{row.measure:10} {row.value:.4f}  (of {len(result.traces)} documents)")
         if wanted.family == "text" and result.traces.gradient is not None:
             few = result.traces.take(range(min(200, len(result.traces))))
             for name, value in asked(few).items():
@@ -153,6 +159,8 @@ def sweep(
 @archive_app.command("list")
 def archive_list(as_json: Json = False) -> None:
     """Every archived run with its accuracy, macro F1 and bytes."""
+    import pandas as pd
+
     from attn_core import store
 
     folder = store.archive_folder()
@@ -161,14 +169,9 @@ def archive_list(as_json: Json = False) -> None:
         record = store.read_record(folder, key)
         size = sum(path.stat().st_size for path in (folder / key).iterdir())
         rows.append({"key": key, "accuracy": record["accuracy"], "macro_f1": record["macro_f1"], "bytes": size})
-    if as_json:
-        print(json.dumps(rows, indent=1))
-        return
-    for row in rows:
-        print(
-            f"{row['key']:50} accuracy {row['accuracy']:.3f}  macro F1 {row['macro_f1']:.3f}  {row['bytes']:>9,} bytes"
-        )
-    print(f"{len(rows)} runs, {sum(row['bytes'] for row in rows):,} bytes")
+    show(pd.DataFrame(rows), as_json)
+    if not as_json:
+        print(f"{len(rows)} runs, {sum(row['bytes'] for row in rows):,} bytes")
 
 
 @archive_app.command("verify")
@@ -183,11 +186,8 @@ def archive_verify() -> None:
             store.verify(folder, key)
         except AttnError as error:
             faults.append(str(error))
-    for line in faults:
-        print(line)
-    if faults:
-        raise typer.Exit(1)
-    print(f"{len(store.keys(folder))} runs are whole")
+    print("\n".join(faults) or f"{len(store.keys(folder))} runs are whole")
+    raise typer.Exit(1 if faults else 0)
 
 
 @archive_app.command("seal")
@@ -233,10 +233,7 @@ def numbers(
         else:
             shown = ["corpus", "encoder", "attention", "selection", "variant", "seed", *index.NAMES, "value"]
             rows = rows[[*shown, "data", "n_test", "key"]].merge(means.drop(columns="std"))
-    if as_json:
-        print(rows.to_json(orient="records", indent=1, force_ascii=False))
-        return
-    print(rows.to_string(index=False, float_format="{:.4f}".format, na_rep="–", max_colwidth=90))
+    show(rows, as_json)
 
 
 @app.command()
@@ -244,13 +241,10 @@ def scorecard(as_json: Json = False) -> None:
     """Every reported number beside ours, with interval, tolerance and verdict."""
     from attn_book.scorecard import scorecard as rows_of
 
-    rows = rows_of()
-    if as_json:
-        print(rows.to_json(orient="records", indent=1, force_ascii=False))
-        return
     columns = ["item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
     columns += ["reported", "ours", "low", "high", "n_seeds", "data", "verdict"]
-    print(rows[columns].to_string(index=False, float_format="{:.3f}".format, na_rep="–"))
+    rows = rows_of()
+    show(rows if as_json else rows[columns], as_json, digits=3)
 
 
 @app.command()
@@ -258,7 +252,7 @@ def baselines(corpora: Annotated[list[str], typer.Argument(help="Data sets, such
     """Majority rate and bag-of-words regression of data sets, stored in data/measured/baselines.csv."""
     from attn_core.baselines import measure
 
-    print(measure(corpora).to_string(index=False))
+    show(measure(corpora), as_json=False)
 
 
 @app.command()
@@ -279,7 +273,7 @@ def read(
         print(f"{unknown:,} of {len(table):,} words are unknown to the model, which reads all of them alike.")
     if len(table) > MOST_DELETED:
         print(f"Of more than {MOST_DELETED} words none is left out: that takes the square of their number.")
-    print(table.to_string(index=False, float_format="{:.3f}".format, na_rep="–", max_colwidth=40))
+    show(table, as_json=False, digits=3)
 
 
 @app.command()

@@ -35,11 +35,8 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     store.staging(folder, run.key).rmdir()  # a store that cannot be written is better known before the training
     arrays, training = trained(run, made, progress, fresh)
     start = time.perf_counter()
-    traces = None if fresh else same_checkpoint(run, arrays, inputs, folder)
-    if traces is None:
-        traces = FAMILIES[run.family].read(
-            run, arrays[run.selection], data, device, progress, partial(weights_of, progress=progress)
-        ).rounded()
+    weights = partial(weights_of, progress=progress)
+    traces = FAMILIES[run.family].read(run, arrays[run.selection], data, device, progress, weights).rounded()
     record = {
         "key": run.key,
         "run": as_dict(run),
@@ -55,7 +52,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         **environment(device),
     }
     store.write(folder, run.key, record, {"traces.parquet": traces})
-    return Result(record=record, traces=traces, documents=None, summary=None, source="trained")
+    return Result(record, traces)
 
 
 def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -> tuple[dict, dict]:
@@ -85,21 +82,6 @@ def weights_of(run: Run, progress: bool = True) -> dict[str, np.ndarray]:
     if progress and not store.weights_file(weights_key(run)).is_file():
         print(f"the weights of {run.key} are not cached; training it", file=sys.stderr)
     return trained(run, inputs_of(run), progress)[0][run.selection]
-
-
-def same_checkpoint(run: Run, arrays: dict[str, dict[str, np.ndarray]], inputs: dict, folder: Path) -> Traces | None:
-    """Cached traces of the run that chose the same checkpoint of this training by the other split; None without one.
-
-    Dev and test often agree, and leave-one-out of long texts takes as long as their training.
-    """
-    if run.family not in ("text", "pair"):
-        return None
-    other = replace(run, selection="test" if run.selection == "dev" else "dev")
-    mine, theirs = arrays[run.selection], arrays[other.selection]
-    if not store.has(folder, other.key) or any(not np.array_equal(mine[name], theirs[name]) for name in mine):
-        return None
-    found = store.read(folder, other.key)
-    return found.traces if found.record["fingerprints"] == inputs else None
 
 
 def inputs_of(run: Run):
@@ -135,12 +117,9 @@ def compute_device() -> str:
 
 def environment(device: str) -> dict:
     """Device, threads, versions and commit: what stands in a record beside the numbers, never in the key."""
-
-    root = Path(__file__).parent.parent
+    ask = ["git", "rev-parse", "--short", "HEAD"]
     try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=True
-        ).stdout.strip()
+        commit = subprocess.check_output(ask, cwd=Path(__file__).parent, stderr=subprocess.DEVNULL, text=True).strip()
     except (OSError, subprocess.CalledProcessError):
         commit = "unknown"
     on_gpu = torch.device(device).type == "cuda"

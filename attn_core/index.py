@@ -134,19 +134,15 @@ def results(keys: Iterable[str], summaries: bool = True) -> list[store.Result]:
     summaries False: by record alone. KeyError for a run that is not stored.
     """
     table, values = _everything()
-    codes, names = values["key"].cat.codes.to_numpy(), values["key"].cat.categories
     rows, found = table.set_index("key"), []
     for key in keys:
-        record, source = json.loads(rows.at[key, "record"]), rows.at[key, "source"]
-        if not summaries:
-            found.append(store.Result(record, None, None, None, source))
-            continue
-        part = values[codes == names.get_loc(key)]
-        part = part[~part["measure"].isin([*_scores(record), *BESIDE, *MEASURES])]
-        summary = part.astype(dict.fromkeys(NAMES, object)).reset_index(drop=True)
-        summary = summary.rename(columns={"statistic": "measure", "measure": "statistic"})
-        summary = summary[["statistic", "predicted", "bin", "measure", "value"]] if len(summary) else None
-        found.append(store.Result(record, None, None, summary, source))
+        record, summary = json.loads(rows.at[key, "record"]), None
+        if summaries:
+            part = values[values["key"] == key].astype(dict.fromkeys(NAMES, object))
+            part = part[~part["measure"].isin([*_scores(record), *BESIDE, *MEASURES])].reset_index(drop=True)
+            part = part.rename(columns={"statistic": "measure", "measure": "statistic"})
+            summary = part[["statistic", "predicted", "bin", "measure", "value"]] if len(part) else None
+        found.append(store.Result(record, summary=summary, source=rows.at[key, "source"]))
     return found
 
 
@@ -204,17 +200,8 @@ def same_training(first: store.Result, second: store.Result) -> bool:
     A seed that was trained twice is two models where rounding led them apart; a difference of their numbers is then no
     effect of the field in which they differ.
     """
-    losses = [[epoch["loss"] for epoch in result.record.get("history", ())] for result in (first, second)]
-    return len(losses[0]) == len(losses[1]) and all(
-        abs(one - other) <= LOSSES_ALIKE for one, other in zip(*losses, strict=True)
-    )
-
-
-def difference(run: Run) -> tuple[tuple[str, object], ...]:
-    """The (field, value) pairs in which a run differs from the standard run of its data set, model and seed."""
-    attention = "tanh" if run.attention == "given" else run.attention  # weights are given by a guide alone, see Run
-    plain = Run(run.corpus, run.encoder, attention, run.seed)
-    return tuple((name, getattr(run, name)) for name in FIELDS if getattr(run, name) != getattr(plain, name))
+    one, other = ([epoch["loss"] for epoch in result.record.get("history", ())] for result in (first, second))
+    return len(one) == len(other) and np.allclose(one, other, rtol=0, atol=LOSSES_ALIKE)
 
 
 # ---- what data a run saw ---------------------------------------------------------------------------------------------
@@ -254,23 +241,16 @@ def printed_sizes() -> dict[str, dict[str, float]]:
     rows = pd.read_csv(table, usecols=["corpus", "group", "measure", "reference"])
     rows = rows[rows["measure"].isin(("train_size", "test_size"))]
     last = rows.groupby(["corpus", "measure", "group"], sort=False)["reference"].last()  # corrections stand behind
-    sizes = last.groupby(level=["corpus", "measure"]).sum()
-    return {
-        corpus: {split: float(sizes[corpus, f"{split}_size"]) for split in ("train", "test")}
-        for corpus in rows["corpus"].unique()
-    }
-
-
-def parts_of(record: dict, split: str) -> list[dict]:
-    """Statistics of the splits behind a count of Table 1: the dev split counts with train where it was cut from it."""
-    splits = record["statistics"]["splits"]
-    cut = split == "train" and "dev" in splits and "dev" not in catalogue.CATALOGUE[record["run"]["corpus"]].files
-    return [splits[name] for name in (split, "dev")[: 1 + cut]]
+    sizes = last.groupby(level=["corpus", "measure"]).sum().unstack()
+    return sizes.rename(columns=lambda name: name.removesuffix("_size")).to_dict("index")
 
 
 def documents(record: dict, split: str, label: int | None = None) -> tuple[int, float]:
-    """(documents, mean length in tokens) of a split as Table 1 counts it, of one class or of all."""
-    parts = parts_of(record, split)
+    """(documents, mean length in tokens) of a split as Table 1 counts it, of one class or of all: the dev split counts
+    with train where it was cut from it."""
+    splits = record["statistics"]["splits"]
+    cut = split == "train" and "dev" in splits and "dev" not in catalogue.CATALOGUE[record["run"]["corpus"]].files
+    parts = [splits[name] for name in (split, "dev")[: 1 + cut]]
     counts = [part["documents"] for part in parts]
     mean = float(np.average([part["mean_length"] for part in parts], weights=counts)) if sum(counts) else np.nan
     return sum(counts if label is None else [part["per_class"][label] for part in parts]), mean
@@ -288,19 +268,26 @@ def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFra
     shipped = store.archive_folder().parent / "measured" / f"{name}-{source[:8]}.parquet"
     if shipped.is_file():
         return pd.read_parquet(shipped)
-    path = cache_folder() / "index" / f"{name}-{hashlib.sha256((source + _code()).encode()).hexdigest()[:16]}.parquet"
+    return _cached(name, (source + _code()).encode(), ("table",), lambda: (make(),))[0]
+
+
+def _cached(stem: str, source: bytes, names: tuple[str, ...], make: Callable) -> tuple[pd.DataFrame, ...]:
+    """Tables of the cache that were made from `source`; made and kept where they are not there, or damaged."""
+    folder, digest = cache_folder() / "index", hashlib.sha256(source).hexdigest()[:16]
+    paths = [folder / f"{stem}-{digest}-{name}.parquet" for name in names]
     try:
-        return pd.read_parquet(path)
+        return tuple(map(pd.read_parquet, paths))
     except (OSError, ValueError):
-        table = make()
+        tables = make()
     try:
-        for old in path.parent.glob(f"{name}-*.parquet"):
+        for old in folder.glob(f"{stem}-*.parquet"):
             old.unlink(missing_ok=True)
-        with replacing(path) as file:
-            table.to_parquet(file, compression="zstd", index=False)
+        for path, table in zip(paths, tables, strict=True):
+            with replacing(path) as file:
+                table.to_parquet(file, compression="zstd", index=False)
     except OSError as error:
         say(f"the cache {cache_folder()} cannot be written ({error.strerror}); what was computed is not kept")
-    return table
+    return tables
 
 
 @cache
@@ -336,7 +323,7 @@ def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tupl
         more = more[_of_the_same_data(more, table)]
         theirs = theirs[theirs["key"].isin(more["key"])]
         if len(more):
-            table, values = pd.concat([table, more]), pd.concat([_plain(values), _plain(theirs)])
+            table, values = pd.concat([table, more]), pd.concat([values, theirs])
     return ordered(table, values)
 
 
@@ -361,46 +348,29 @@ def ordered(table: pd.DataFrame, values: pd.DataFrame) -> tuple[pd.DataFrame, pd
     return table.drop(columns="place").reset_index(drop=True), values.astype(dict.fromkeys((*NAMES, "key"), "category"))
 
 
-def _plain(values: pd.DataFrame) -> pd.DataFrame:
-    return values.astype(dict.fromkeys((*NAMES, "key"), object))
-
-
 def _of_store(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two tables of one store, from the cache where it holds those of this very listing, else made.
 
     A damaged run, or one that the archive's manifest does not name, is left out with one line."""
     listing, seal = _listing(folder), sorted((store.manifest(folder) or {}).items())
-    made_from = json.dumps([str(folder), listing, seal, _names()]).encode() + Path(__file__).read_bytes()
-    digest = hashlib.sha256(made_from).hexdigest()
-    tables_in = cache_folder() / "index" / hashlib.sha256(str(folder).encode()).hexdigest()[:10]
-    paths = [tables_in / f"{digest[:16]}-{name}.parquet" for name in ("runs", "numbers")]
-    try:
-        tables = pd.read_parquet(paths[0]), pd.read_parquet(paths[1])
-        for _ in _sound(folder, {key for key, _ in listing} - set(tables[0]["key"])):
-            pass  # those left out are named again
-        return tables
-    except (OSError, ValueError):  # none yet, or damaged: made anew
-        pass
-    tables = tables_of(_sound(folder, [key for key, _ in listing]))
-    try:
-        for old in tables_in.glob("*.parquet"):
-            old.unlink(missing_ok=True)
-        for path, table in zip(paths, tables, strict=True):
-            with replacing(path) as file:
-                table.to_parquet(file, compression="zstd", index=False)
-    except OSError as error:
-        say(f"the cache {cache_folder()} cannot be written ({error.strerror}); the table of numbers is not kept")
+    source = json.dumps([str(folder), listing, seal, _names()]).encode() + Path(__file__).read_bytes()
+    stem = hashlib.sha256(str(folder).encode()).hexdigest()[:10]
+    results = (_sound(folder, key) for key, _ in listing)
+    tables = _cached(stem, source, ("runs", "numbers"), lambda: tables_of(filter(None, results)))
+    for key in sorted({key for key, _ in listing} - set(tables[0]["key"])):
+        _sound(folder, key, told=True)
     return tables
 
 
-def _sound(folder: Path, keys: Iterable[str]) -> Iterable[store.Result]:
-    """The runs of a store that are whole; the others are named."""
+def _sound(folder: Path, key: str, told: bool = False) -> store.Result | None:
+    """A run of a store, None where it is damaged; told: with one line."""
     sampled = folder.name != "runs"  # the cache's traces are whole test sets: too much to read for a table
-    for key in keys:
-        try:
-            yield store.read(folder, key, whole=sampled and (folder / key / "traces.parquet").is_file())
-        except Damaged as error:
+    try:
+        return store.read(folder, key, whole=sampled and (folder / key / "traces.parquet").is_file())
+    except Damaged as error:
+        if told:
             say(f"{error}; left out of all numbers")
+    return None
 
 
 def _listing(folder: Path) -> list[tuple[str, list]]:
@@ -463,8 +433,10 @@ def echoes(result: store.Result) -> pd.DataFrame:
 
 def _row(run: Run, result: store.Result) -> dict:
     """The columns of `tables_of` that follow from the run's fields, and counts of its record."""
-    off, base, record = difference(run), run.base, result.record
-    told = [f"{name}={value.key if isinstance(value, Run) else value}" for name, value in off]
+    attention = "tanh" if run.attention == "given" else run.attention  # weights are given by a guide alone, see Run
+    plain, base, record = Run(run.corpus, run.encoder, attention, run.seed), run.base, result.record
+    off = {name: getattr(run, name) for name in FIELDS if getattr(run, name) != getattr(plain, name)}
+    told = [f"{name}={value.key if isinstance(value, Run) else value}" for name, value in off.items()]
     row = {"key": record["key"], "source": result.source, "family": run.family}
     row |= {name: getattr(run, name) for name in FIELDS} | {"options": json.dumps(run.options)}
     return row | {
@@ -472,7 +444,7 @@ def _row(run: Run, result: store.Result) -> dict:
         "base_seed": -1 if base is None else base.seed,
         "base_divergence": None if base is None else base.divergence,
         "variant": ", ".join(told),
-        "differs": " ".join(name for name, _ in off),
+        "differs": " ".join(off),
         "data": data_kind(record),
         **{name: record[name] for name in ("n_train", "n_dev", "n_test")},
         "epochs_trained": len(record.get("history", ())),

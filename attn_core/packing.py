@@ -1,4 +1,4 @@
-"""What of a run goes into the archive, and how much: budgets by layer, tables from the traces of the whole test set."""
+"""What of a run goes into the archive, and how much: budgets by layer, tables from the whole test set's traces."""
 
 import shutil
 import sys
@@ -22,29 +22,24 @@ from attn_core.run import SEEDS, Run
 from attn_core.traces import Traces
 from attn_core.training.jain import attended
 
-LAYERS = ("main", "first seed", "further", "summary", "second")
-"""How much of a run is kept: the paper's main model, other models' first seeds, their further seeds, all else (seeds
-beyond the fifth, variants), of which no page reads single documents; the standard models of the second generation
-(SECOND), every seed alike."""
-
 SECOND = "ppmi-300"
 """Word vectors of the second generation: whole test sets of every seed, and the check that findings survive other
 vectors."""
 
-TOKENS_KEPT = {
-    "text": (24_000, 6_000, 1_000, 0, 1_000),
-    "question": (2_000, 500, 0, 0, 0),
-    "inference": (1_000, 300, 0, 0, 0),
+KINDS = ("text", "question", "inference", "han", "flan", "documents")
+KEPT = {
+    "main": (24_000, 2_000, 1_000, 6_000, 6_000, 3_000),
+    "first seed": (6_000, 500, 300, 6_000, 6_000, 1_000),
+    "further": (1_000, 0, 0, 500, 0, 0),
+    "summary": (0, 0, 0, 0, 0, 0),
+    "second": (1_000, 0, 0, 0, 0, 3_000),
 }
-"""Tokens of a run's traces by task and layer; those of pairs hold 8 to 128 numbers a token, so that a further seed's
-share would be a single document, of which no page could tell anything."""
+"""How much of a run is kept, by layer: tokens of the traces by task, sentences of HANs, words of FLANs, rows of the
+per-document table.
 
-ITEMS_KEPT = {
-    "han": (6_000, 6_000, 500, 0),
-    "flan": (6_000, 6_000, 0, 0),
-}
-"""The same for models that attend to sentences (HAN) and to words (FLAN), in sentences and words: 500 sentences are
-some hundred documents, 500 words a handful."""
+Layers: the paper's main model, other models' first seeds, their further seeds, all else (seeds beyond the fifth,
+variants), of which no page reads single documents; the standard models of SECOND, every seed alike. Tokens of pairs
+hold 8 to 128 numbers each: a further seed's share would be a single document."""
 
 CLASSES_KEPT = 10
 """Classes up to which a HAN keeps that many sentences; with more, proportionally fewer, since a sentence holds a number
@@ -52,9 +47,6 @@ for each. FLANs, whose words are twenty documents already, keep theirs."""
 
 NOT_PASSED_ON = ("yelp", "yahoo")
 """Data sets of whose documents nothing is archived, by licence: runs keep record and summary."""
-
-DOCUMENTS_KEPT = (3_000, 1_000, 0, 0, 3_000)
-"""Rows of the per-document table by layer."""
 
 COLUMNS_KEPT = (
     "doc_id", "label", "predicted", "n", "p", "max_attention", "tau_attention_gradient", "tau_attention_loo",
@@ -70,50 +62,45 @@ AGAINST_KEPT = 1_000
 record."""
 
 
-def pack_run(run: Run) -> None:
-    """Compute a cached run's tables from the traces of the whole test set and put it into the archive."""
-    prepare(run)
-    adopt(run.key)
-
-
 def prepare(run: Run) -> None:
-    """What `pack_run` computes, into `packed_store`: a worker's part."""
+    """Compute a cached run's tables from the traces of the whole test set, into `packed_store`: a worker's part. The
+    process that writes the archive takes them from there, see `adopt`."""
     folder = store.cache_store()
     if not store.has(folder, run.key):
         raise AttnError(f"run {run.key} is not in the local cache, only its archived sample is; train it: --fresh")
     if run.family == "guided":  # its attention is another run's; what counts are its scores
         if run.base is not None:
             same_as_archived(run.base)
-        return pack(run.key, None, "summary")
+        return pack(run.key)
     traces = store.read(folder, run.key).traces
     layer = layer_of(run)
     against, notes = beside(run, traces)
-    if run.selection == "test":  # read by its scores and the means of the record alone
+    if run.selection == "test" or run.divergence is not None:  # read by the means of the record alone
         against = None
-    if traces.gradient is None or run.attention == "uniform":
-        # Of adversaries and uniform twins only what lies beside the base is of interest; of adversaries, its means.
-        return pack(run.key, None, layer, against=None if run.divergence is not None else against, notes=notes)
+    if traces.gradient is None or run.attention == "uniform":  # what lies beside the base is of interest
+        return pack(run.key, against=against, notes=notes)
+    kept = dict(zip(KINDS, KEPT[layer], strict=True))
     if run.family == "hierarchical":
         from attn_core.experiments.erasure import document_table, summary_table
 
         documents = document_table(traces)
-        tables, kept = (documents, summary_table(documents)), ITEMS_KEPT[run.encoder.split("_")[0]]
-        if run.encoder.startswith("han") and traces.classes > CLASSES_KEPT:
-            kept = tuple(items * CLASSES_KEPT // traces.classes for items in kept)
+        summary, items = summary_table(documents), kept[run.encoder.split("_")[0]]
+        if run.encoder.startswith("han"):
+            items = items * CLASSES_KEPT // max(CLASSES_KEPT, traces.classes)
     else:
         from attn_core.experiments import document_table, summary_table
 
         documents = document_table(traces)
-        tables = documents, summary_table(documents, traces.classes)
-        kept = TOKENS_KEPT[catalogue.corpus(run.corpus).task]
+        summary, items = summary_table(documents, traces.classes), kept[catalogue.corpus(run.corpus).task]
         if run.vectors == SECOND:
             notes |= {"elsewhere": float(elsewhere(traces).mean()), "shuffled": shuffled(run)}
     if is_variant(run):  # no figure of distributions shows a variant
-        summary = tables[1][~tables[1]["measure"].str.startswith("hist:")]
+        summary = summary[~summary["measure"].str.startswith("hist:")]
         if run.vectors == SECOND and layer == "summary":  # the dial, ties and untrained models: one number a run
             summary = summary[(summary["predicted"] == "all") & (summary["bin"] == "all")]
-        tables = documents, summary.reset_index(drop=True)
-    pack(run.key, tables, layer, kept[LAYERS.index(layer)], against, notes)
+    if layer == "second":
+        documents = documents[[name for name in documents if name in (*COLUMNS_KEPT, *MEASURES)]]
+    pack(run.key, documents, summary.reset_index(drop=True), items, kept["documents"], against, notes)
 
 
 def same_data(run: dict, now: str | None) -> None:
@@ -162,23 +149,18 @@ def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
     return table, {"against": {"base": other.key, "jsd": float(table["jsd"].mean()), "tvd": float(table["tvd"].mean())}}
 
 
-def at_hand(run: Run, doc_ids: np.ndarray | None = None) -> Traces:
-    """Attention and outputs of a run on the test set, or on some of its documents: from the local cache, which holds
-    the whole test set; else its weights read it again, with one line on standard error where it is the whole."""
+def at_hand(run: Run) -> Traces:
+    """Attention and outputs of a run on the whole test set: from the local cache; else its weights read it again, with
+    one line on standard error."""
     folder = store.cache_store()
     if fits(run, folder):
-        found = store.read(folder, run.key).traces
-        return found if doc_ids is None else found.take(np.flatnonzero(np.isin(found.doc_id, doc_ids)))
+        return store.read(folder, run.key).traces
+    tqdm.write(
+        f"what is packed is compared with {run.key}, which is not in the local cache; reading its attention again, "
+        "which takes as long as its training where its weights are absent too", file=sys.stderr
+    )  # fmt: skip
     documents = inputs_of(run)[0].splits["test"]
-    if doc_ids is None:
-        line = (
-            f"what is packed is compared with {run.key}, which is not in the local cache; reading its attention again"
-        )
-        tqdm.write(f"{line}, which takes as long as its training where its weights are absent too", file=sys.stderr)
-    else:
-        documents = documents.take(np.flatnonzero(np.isin(documents.doc_ids, doc_ids)))
-    arrays = weights_of(run, progress=False)
-    return attended(run, arrays, documents, compute_device(), progress=doc_ids is None).rounded()
+    return attended(run, weights_of(run, progress=False), documents, compute_device(), progress=True).rounded()
 
 
 def archived(run: Run) -> Traces | None:
@@ -192,13 +174,13 @@ def same_as_archived(base: Run, found: Traces | None = None) -> None:
 
     Seed and settings do not always make the model: sums in another order can carry a training elsewhere (a BiLSTM of
     20 Newsgroups, trained again, was as far from its archived twin as another seed; those of SST and IMDB were not).
-    What builds on it would then stand beside a model that nobody can look up. found: the base's traces here; None reads
-    the archived documents alone. Nothing is said of bases of which the archive keeps no documents.
+    What builds on it would then stand beside a model that nobody can look up. found: the base's traces here, else
+    `at_hand`. Nothing is said of bases of which the archive keeps no documents.
     """
     kept = archived(base)
     if kept is None or catalogue.corpus(base.corpus).generated:
         return
-    found = at_hand(base, kept.doc_id) if found is None else found
+    found = at_hand(base) if found is None else found
     both = np.intersect1d(kept.doc_id, found.doc_id)
     ours, theirs = (part.take(pd.Index(part.doc_id).get_indexer(both)) for part in (found, kept))
     moved = float(jsd_ragged(ours.attention, theirs.attention, theirs.offsets).mean())
@@ -231,7 +213,7 @@ def is_variant(run: Run) -> bool:
 
 
 def layer_of(run: Run) -> str:
-    """How much of a run is archived, one of LAYERS."""
+    """How much of a run is archived, a key of KEPT."""
     standard = Run(run.corpus, run.encoder, run.attention, run.seed, vectors=SECOND)
     if run == standard and run.seed in SEEDS[:HEADLINE_SEEDS] and run.attention != "uniform":
         return "second"
@@ -244,37 +226,33 @@ def layer_of(run: Run) -> str:
 
 def pack(
     key: str,
-    tables: tuple[pd.DataFrame, pd.DataFrame] | None,
-    layer: str,
-    kept_items: int = 0,
+    documents: pd.DataFrame | None = None,
+    summary: pd.DataFrame | None = None,
+    items: int = 0,
+    rows: int = 0,
     against: pd.DataFrame | None = None,
     notes: dict | None = None,
 ) -> None:
-    """Put what is archived of a cached run into `packed_store`: a sample of its traces, its document table (of first
-    seeds), summary.
+    """Put what is archived of a cached run into `packed_store`: its record, what is given of its tables, a sample.
 
-    tables: (document table, summary) computed from the traces of the whole test set; None keeps the record alone.
-    layer: one of LAYERS. kept_items: tokens or sentences of the sample; 0 keeps no traces. against: see
-    `store.Result`. notes: further entries of the record. Of data sets in NOT_PASSED_ON only record and summary are
-    kept.
+    documents, summary: tables over the whole test set. items: tokens or sentences of the sample of traces. rows: of the
+    document table. against: see `store.Result`. notes: further entries of the record. Of data sets in NOT_PASSED_ON
+    only record and summary are kept.
     """
     result = store.read(store.cache_store(), key)
     corpus = result.record["run"]["corpus"]
     record = {name: value for name, value in result.record.items() if name != "files"} | (notes or {})
-    files = {}
-    if tables is not None:
-        documents, summary = tables
-        files["summary.parquet"] = summary
-        if corpus not in NOT_PASSED_ON and kept_items:
+    files = {} if summary is None else {"summary.parquet": summary}
+    if corpus not in NOT_PASSED_ON:
+        if items:
             order = store.sample(result.traces.doc_id, corpus)
-            within = np.cumsum(result.traces.lengths[order]) <= kept_items
+            within = np.cumsum(result.traces.lengths[order]) <= items
             files["traces.parquet"] = result.traces.take(np.sort(order[: max(1, int(within.sum()))]))
-            if rows := DOCUMENTS_KEPT[LAYERS.index(layer)]:
-                chosen = [c for c in documents if layer != "second" or c in (*COLUMNS_KEPT, *MEASURES)]
-                files["documents.parquet"] = documents[chosen].iloc[np.sort(order[:rows])].reset_index(drop=True)
-    if against is not None and corpus not in NOT_PASSED_ON:
-        order = store.sample(against["doc_id"].to_numpy(), corpus)
-        files["against.parquet"] = against.iloc[np.sort(order[:AGAINST_KEPT])]
+            if rows:
+                files["documents.parquet"] = documents.iloc[np.sort(order[:rows])].reset_index(drop=True)
+        if against is not None:
+            order = store.sample(against["doc_id"].to_numpy(), corpus)
+            files["against.parquet"] = against.iloc[np.sort(order[:AGAINST_KEPT])]
     store.write(packed_store(), key, record, files)
 
 

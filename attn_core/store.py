@@ -43,17 +43,16 @@ Arrays = dict[str, np.ndarray]
 class Result:
     """A run as stored: its record, its traces (whole test set or the corpus's sample), and what the archive adds.
 
-    source: 'archive', 'cache' or 'trained'. documents and summary are None outside the archive; documents also for
-    further seeds; traces where `read` was asked for the summary alone and for runs of which the archive keeps record
-    and summary: seeds beyond the fifth, variants, further seeds on pairs (see packing.py).
+    source: 'archive', 'cache' or 'trained'. traces: None where `read` was asked for the summary alone, and where the
+    archive keeps none. documents, summary: None outside the archive; documents also for further seeds (see packing.py).
     against: one row per document, the run beside the one it is compared with (`packing.compared_with`), or None.
     """
 
     record: dict
-    traces: Traces | None
-    documents: pd.DataFrame | None
-    summary: pd.DataFrame | None
-    source: str
+    traces: Traces | None = None
+    documents: pd.DataFrame | None = None
+    summary: pd.DataFrame | None = None
+    source: str = "trained"
     against: pd.DataFrame | None = None
 
     @property
@@ -144,16 +143,14 @@ def read(folder: Path, key: str, whole: bool = True) -> Result:
         if not (whole or name == "summary.parquet"):
             continue
         path = folder / key / name
-        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+        digest = sha256(path) if path.is_file() else "no file"
         if digest != expected:
             raise Damaged(
                 f"{path} does not match its record (expected SHA-256 {expected[:12]}…, found {digest[:12]}…); "
                 "restore the folder (git checkout) or delete it and run again"
             )
         found[path.stem] = read_traces(path) if path.stem == "traces" else pd.read_parquet(path)
-    source = "cache" if folder.name == "runs" else "archive"
-    return Result(record, found.pop("traces", None), found.get("documents"), found.get("summary"), source,
-                  found.get("against"))  # fmt: skip
+    return Result(record, source="cache" if folder.name == "runs" else "archive", **found)
 
 
 def write(folder: Path, key: str, record: dict, files: dict) -> None:
@@ -169,7 +166,7 @@ def write(folder: Path, key: str, record: dict, files: dict) -> None:
                 shutil.copyfile(content, stage / name)
             else:
                 (write_traces if isinstance(content, Traces) else write_table)(stage / name, content)
-        sums = {name: hashlib.sha256((stage / name).read_bytes()).hexdigest() for name in files}
+        sums = {name: sha256(stage / name) for name in files}
         entries = {**record, "files": sums}.items()  # one a line: half the size of one number a line, and read by eye
         lines = (f"{json.dumps(name)}: {json.dumps(value, default=float)}" for name, value in entries)
         (stage / "record.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
@@ -230,27 +227,18 @@ def sweep_away(folder: Path) -> None:
     A run that such a writer had moved aside, without bringing the new one, is put back. Of another machine that shares
     the store nothing is known: what it has left is removed after a week.
     """
+    import psutil
+
     for stage in folder.glob(".*.*"):
         writer, _, machine = stage.name.split(".")[1].partition("@")
         try:
             old = time.time() - stage.stat().st_mtime > 7 * 24 * 3600
         except FileNotFoundError:  # just finished
             continue
-        if writer.isdigit() and (old if machine != MACHINE else not alive(int(writer))):
+        if writer.isdigit() and (old if machine != MACHINE else not psutil.pid_exists(int(writer))):
             if stage.suffix == ".old":
                 put_back(stage, folder / stage.name.split(".", 2)[2].removesuffix(".old"))
             shutil.rmtree(stage, ignore_errors=True)
-
-
-def alive(process: int) -> bool:
-    """Whether a process of this machine is running."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 # ---- the seal --------------------------------------------------------------------------------------------------------
@@ -416,21 +404,15 @@ def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: 
 
     inputs: fingerprints of the data and vectors it was trained on, which the key does not hold.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     path = weights_file(key)
-    partial = path.with_name(f".{key}.{os.getpid()}")
     flat = {f"{selection}/{name}": array for selection, arrays in weights.items() for name, array in arrays.items()}
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save_file(flat, partial, metadata={"training": json.dumps(training), "inputs": json.dumps(inputs)})
-        partial.chmod(0o644)  # safetensors make files private; a cache may be shared
-        os.replace(partial, path)
-    except (OSError, SafetensorError) as error:
+        with replacing(path) as file:
+            file.write(save(flat, {"training": json.dumps(training), "inputs": json.dumps(inputs)}))
+    except OSError as error:
         raise AttnError(f"cannot write to {path.parent} ({error}); make room there or set ATTN_CACHE") from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def read_weights(key: str, inputs: dict[str, str] | None = None) -> tuple[dict[str, Arrays], dict] | None:

@@ -173,7 +173,7 @@ def test_a_run_is_kept_whole_if_its_writer_is_stopped_while_it_replaces_it(tmp_p
         stored(tmp_path, toy_traces(seed=1))
     monkeypatch.undo()
     assert ("toy" in store.keys(tmp_path)) != killed
-    monkeypatch.setattr(store, "alive", lambda process: False)
+    monkeypatch.setattr("psutil.pid_exists", lambda process: False)
     store.sweep_away(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["toy"]
     np.testing.assert_array_equal(store.read(tmp_path, "toy").traces.score, first.score)
@@ -356,9 +356,9 @@ def test_what_no_page_reads_is_not_kept():
 
 def test_the_book_names_the_sizes_that_are_archived():
     text = (Path(__file__).parents[1] / "notebooks" / "data-details.md").read_text()
-    main, first, *none, second = packing.DOCUMENTS_KEPT
+    main, first, *none, second = (kept[-1] for kept in packing.KEPT.values())
     assert f"or {main:,} documents where the test set is larger" in " ".join(text.split())
     assert f"{first:,} documents for the first seed of another model" in " ".join(text.split())
     assert not any(none) and "Further seeds and variants keep no single documents" in " ".join(text.split())
     assert f"keep {second:,} documents of every seed" in text
-    assert packing.TOKENS_KEPT["text"][3] == 0 and "seeds beyond the fifth and variants none" in " ".join(text.split())
+    assert packing.KEPT["summary"][0] == 0 and "seeds beyond the fifth and variants none" in " ".join(text.split())

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from test_extending import ROOT, examples
-from tiny_runs import called
+from tiny_runs import called, pack_run
 
 from attn_book import derived
-from attn_core import index, packing, store
+from attn_core import index, store
 from attn_core import run as run_fields
 from attn_core.corpora import catalogue, encode, encoding, user_code
 from attn_core.errors import AttnError
@@ -269,7 +269,7 @@ def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, mo
     monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
     foreign = [ran("corpus")["report"], ran("encoder")["gated"]]
     for result in foreign:
-        packing.pack_run(from_dict(result.record["run"]))
+        pack_run(from_dict(result.record["run"]))
         assert obtain(from_dict(result.record["run"]), traces=False).source == "archive"
     assert len(index.runs(source="archive", variant="any")) == 3
     del catalogue.CATALOGUE["weather"], encoding.PREPARE["weather"]

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 import torch
-from tiny_runs import TINY
+from tiny_runs import TINY, pack_run
 
 from attn_core import packing, store
 from attn_core.obtain import obtain
@@ -44,10 +44,10 @@ def test_a_training_that_differs_by_rounding_stands_beside_its_archived_twin(mon
     assert traces.gradient is None and traces.leave_one_out is None
     _, live = packing.beside(twin, traces)
     assert 0 < live["against"]["jsd"] < 1e-6  # one epoch of a small model: rounding stays what it is
-    packing.pack_run(base)
+    pack_run(base)
     shutil.rmtree(store.cache_store() / base.key)
     monkeypatch.setattr(packing, "at_hand", lambda run: pytest.fail("the archive has it"))
-    packing.pack_run(twin)
+    pack_run(twin)
     packed = store.read(store.archive_folder(), twin.key)
     assert packed.record["against"]["base"] == base.key and packed.traces is None and packed.summary is None
     assert packed.record["against"]["jsd"] == pytest.approx(packed.against["jsd"].mean(), abs=1e-9)

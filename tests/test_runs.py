@@ -8,14 +8,14 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from tiny_runs import pack_run
 
 from attn_core import compute, packing, store
 from attn_core.errors import AttnError
 from attn_core.obtain import AbsentRun, obtain
 from attn_core.packing import compared_with
-from attn_core.run import SEEDS, Run, as_dict, from_dict, weights_key
+from attn_core.run import SEEDS, Run, as_dict, from_dict
 from attn_core.sweep import read_grid, sweep
-from attn_core.training import jain
 
 TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
 
@@ -106,27 +106,6 @@ def test_one_training_serves_both_selections():
     assert list((store.cache_store().parent / "weights").iterdir()) == kept
 
 
-def test_a_checkpoint_that_both_splits_choose_is_traced_once(monkeypatch):
-    first = obtain(tiny(), progress=False)  # one epoch: both keep it
-    real = jain.read
-    monkeypatch.setattr(jain, "read", lambda *a: pytest.fail("traced again"))
-    again = obtain(tiny(selection="test"), progress=False)
-    np.testing.assert_array_equal(first.traces.leave_one_out, again.traces.leave_one_out)
-    assert again.record["run"]["selection"] == "test" and again.record["auc"] == first.record["auc"]
-    read = []
-    monkeypatch.setattr(jain, "read", lambda *a: read.append(a[0]) or real(*a))
-    folder, key = store.cache_store(), weights_key(tiny(seed=50))
-    obtain(tiny(seed=50), progress=False)
-    path = folder.parent / "weights" / f"{key}.safetensors"
-    kept, training = store.read_weights(key)
-    kept["test"]["decoder.bias"] = kept["test"]["decoder.bias"] + 1  # as if a later epoch had been chosen
-    path.unlink()
-    store.write_weights(key, kept, training, compute.inputs_of(tiny(seed=50))[2])
-    other = obtain(tiny(seed=50, selection="test"), progress=False)
-    assert [run.selection for run in read] == ["dev", "test"]
-    np.testing.assert_allclose(other.traces.bias, obtain(tiny(seed=50)).traces.bias + 1, atol=1e-3)
-
-
 def test_weights_trained_on_other_data_are_not_used(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
     run = tiny()
@@ -166,7 +145,7 @@ KILLED_SWEEPS = """
 import os, random, signal, sys, time
 import torch
 from attn_core import store
-from attn_core.run import SEEDS, Run, as_dict, from_dict, weights_key
+from attn_core.run import SEEDS, Run, as_dict, from_dict
 from attn_core.sweep import sweep
 
 torch.set_num_threads(1)
@@ -237,7 +216,7 @@ def test_a_test_chosen_model_keeps_its_means_beside_the_base_and_no_documents(mo
         first, other = (Run("planted", seed=seed, epochs=1, selection=selection, options=TINY) for seed in (10, 50))
         for run in (first, other):
             obtain(run, progress=False)
-            packing.pack_run(run)
+            pack_run(run)
         packed = store.read(store.archive_folder(), other.key)
         assert packed.record["against"]["base"] == first.key and packed.record["against"]["jsd"] > 0
         assert (packed.against is None) == (selection == "test") and packed.summary is not None

@@ -54,7 +54,7 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     assert sweep.with_bases([swapped, own]) == {further: True, swapped: False, own: False}
     # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
     obtain(base, progress=False)
-    packing.pack(base.key, None, "further")
+    packing.pack(base.key)
     packing.adopt(base.key)
     packed = (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns
     (store.cache_store().parent / "weights" / f"{base.key}.safetensors").unlink()

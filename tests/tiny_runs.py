@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attn_core import store
+from attn_core import packing, store
 from attn_core.__main__ import main
 from attn_core.run import Run
 
@@ -13,6 +13,12 @@ TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
 
 def tiny(seed, **options) -> Run:
     return Run("planted", encoder="average", seed=seed, epochs=1, options=(*TINY, *options.items()))
+
+
+def pack_run(run: Run) -> None:
+    """Put a cached run into the archive."""
+    packing.prepare(run)
+    packing.adopt(run.key)
 
 
 def grid(tmp_path, seeds="[0, 1]"):
