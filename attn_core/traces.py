@@ -59,6 +59,11 @@ class Traces:
         return np.diff(self.offsets)
 
     @cached_property
+    def owner(self) -> np.ndarray:
+        """The document of each token, (T,), as its row."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    @cached_property
     def attention(self) -> np.ndarray:
         """Softmax of the scores within each document, (T,) float64, summing to 1 per document."""
         weight = np.exp(self.score.astype(np.float64))
@@ -134,11 +139,16 @@ class Traces:
             **{name: None if (array := getattr(self, name)) is None else array[rows] for name in PER_DOCUMENT},
         )
 
-    def equal_lengths(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(rows (B,), index (B, n)) for each length n that occurs; index gathers a token array into (B, n)."""
+    def equal_lengths(self, limit: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(rows (B,), index (B, n)) of documents of n tokens; index gathers a token array into (B, n).
+
+        limit: tokens at a time, at most (or one document); bounds memory and changes no number.
+        """
         for n in np.unique(self.lengths):
-            rows = np.flatnonzero(self.lengths == n)
-            yield rows, self.offsets[rows][:, None] + np.arange(n)
+            same, step = np.flatnonzero(self.lengths == n), max(1, limit // int(n))
+            for start in range(0, len(same), step):
+                rows = same[start : start + step]
+                yield rows, self.offsets[rows][:, None] + np.arange(n)
 
     def rounded(self) -> "Traces":
         """The same with 12-bit mantissas, as the archive stores them; every reported number is computed after this."""
@@ -158,9 +168,33 @@ def probabilities(logits: np.ndarray) -> np.ndarray:
     return weight / weight.sum(axis=-1, keepdims=True)
 
 
+def decisions(logits: np.ndarray) -> np.ndarray:
+    """Class of logits (..., K): the first largest; of one logit its sign, 0 being class 0."""
+    return (logits[..., 0] > 0).astype(np.int64) if logits.shape[-1] == 1 else logits.argmax(axis=-1)
+
+
+def apart(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Total variation distance of outputs (..., K), see `probabilities`: |p - q| of one logit, else half the L1."""
+    distance = np.abs(p - q).sum(axis=-1)
+    return distance if p.shape[-1] == 1 else 0.5 * distance
+
+
+def each_alone(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
+    """With all the attention on one token: the decision (T,), and how far the output lies from the model's (T,)."""
+    decision, moved = np.empty(len(traces.score), np.int64), np.empty(len(traces.score))
+    step = max(1, NUMBERS // max(traces.contribution.shape[1], traces.classes))  # bounds memory, changes no number
+    for start in range(0, len(traces.score), step):
+        tokens = slice(start, start + step)
+        document = traces.owner[tokens]
+        logits = traces.decoded(traces.contribution[tokens].astype(np.float64), document)
+        decision[tokens] = decisions(logits)
+        moved[tokens] = apart(probabilities(logits), traces.outputs[document])
+    return decision, moved
+
+
 def output_change(traces: Traces, logits: np.ndarray) -> np.ndarray:
     """p(without t) - p, (T,) float64, from the logits (T, K) without each token; p of class 1 or of the predicted."""
-    owner = np.repeat(np.arange(len(traces)), traces.lengths)
+    owner = traces.owner
     chosen = traces.predicted[owner] if traces.classes > 1 else np.zeros(len(owner), np.int64)
     without = probabilities(logits.astype(np.float64))[np.arange(len(owner)), chosen]
     return without - traces.outputs[owner, chosen]
@@ -240,15 +274,17 @@ def totals(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 # Padded blocks
 
+GROWTH = 1.35
 
-def padded_length(n: np.ndarray, growth: float = 1.35) -> np.ndarray:
-    """Lengths rounded up to a ladder whose steps grow by `growth`, so that similar documents share a padded block.
+
+def padded_length(n: np.ndarray) -> np.ndarray:
+    """Lengths rounded up to a ladder whose steps grow by GROWTH, so that similar documents share a padded block.
 
     It depends on a document's own length alone: a document is padded alike whatever is computed beside it.
     """
     ladder = [1]
     while ladder[-1] < np.max(n, initial=1):
-        ladder.append(math.ceil(ladder[-1] * growth))
+        ladder.append(math.ceil(ladder[-1] * GROWTH))
     return np.asarray(ladder)[np.searchsorted(ladder, n)]
 
 
@@ -266,7 +302,14 @@ def blocks(lengths: np.ndarray, limit: int, multiple: int = 1, least: int = 1) -
 
 def pad(values: np.ndarray, traces: Traces, rows: np.ndarray, length: int, fill: float) -> np.ndarray:
     """Token values (..., T) of some documents as (..., B, length), filled up at the right."""
+    real, tokens = places(traces, rows, length)
+    found = np.full((*values.shape[:-1], *real.shape), fill, values.dtype)
+    found[..., real] = values[..., tokens]
+    return found
+
+
+def places(traces: Traces, rows: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of documents padded to a length: which places (B, length) hold a token, and these tokens (N,), in order."""
     position = np.arange(length)
-    real = position < traces.lengths[rows, None]  # (B, L)
-    index = np.where(real, traces.offsets[rows, None] + position, 0)
-    return np.where(real, values[..., index], fill)
+    real = position < traces.lengths[rows, None]
+    return real, (traces.offsets[rows, None] + position)[real]

@@ -5,7 +5,7 @@ import plain
 from plain import documents, jsd, output
 
 
-def against(base, other, top=5):
+def against(base, other):
     """Rows (doc_id, predicted, max_attention, jsd, tvd, overlap), one document after another."""
     place = {doc_id: row for row, doc_id in enumerate(other.doc_id)}
     found = []
@@ -25,7 +25,7 @@ def against(base, other, top=5):
                 max(attention),
                 jsd(attention, second),
                 0.5 * sum(abs(p - q)),
-                overlap(attention, second, top),
+                overlap(attention, second, 5),
             )
         )
     return found

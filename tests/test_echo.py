@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from attn_core.experiments.echo import MEASURES, decisions, echo, elsewhere, median_change
+from attn_core.experiments.echo import MEASURES, echo, elsewhere, median_change
 from attn_core.experiments.permutation import permutation
-from attn_core.traces import positive_probability
+from attn_core.traces import decisions, positive_probability
 
 
 def document(traces, d):

@@ -17,10 +17,10 @@ from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.erasure import RANKINGS, document_table, summary_table
 from attn_core.experiments.flips import NONE, smallest_by_rival
-from attn_core.experiments.removal import NEVER, curve, descending, first_order, items, labels, removals
+from attn_core.experiments.removal import NEVER, curve, descending, first_order, items, removals
 from attn_core.experiments.single import other_item, single
 from attn_core.measures import jsd
-from attn_core.traces import Traces
+from attn_core.traces import Traces, decisions
 
 LENGTHS = (1, 2, 3, 4, 5, 5, 8, 13, 2, 7, 9)
 CLASSES = (1, 2, 3, 5)
@@ -178,7 +178,7 @@ def test_optimum_bounds_every_ranking(classes, data):
     )
     draws = random.uniforms(0, "removal", traces.doc_id, traces.offsets, 1)
     row = removals(traces, rankings=(*RANKINGS, "ascending"), draws=draws).iloc[0]
-    label_of_bias = labels(traces.bias[None].astype(float))[0]
+    label_of_bias = decisions(traces.bias[None].astype(float))[0]
     # rounding alone may decide where a rival's kept margins cancel to nothing
     part = items(traces, np.array([0]), n)
     close = np.abs(part.margin[0, :, :-1]).max(initial=0) * 1e-13
@@ -187,7 +187,7 @@ def test_optimum_bounds_every_ranking(classes, data):
         assert removed == NEVER or 1 <= removed <= n
         assert (removed == n) <= zero  # fraction 1 comes with the zero vector only
         if removed == NEVER:
-            assert label_of_bias == labels(traces.logits)[0]
+            assert label_of_bias == decisions(traces.logits)[0]
         elif name != "optimum":
             found = row["removed_optimum"]
             exact = found != NEVER and found <= removed
@@ -206,10 +206,10 @@ def test_never_flipping_documents_have_the_label_of_the_bias():
     never = 0
     for traces in every_toy():
         table, bias = removals(traces), traces.bias.astype(float)
-        decided = labels(bias[None])[0]
+        decided = decisions(bias[None])[0]
         for name in RANKINGS:
             gone = (table[f"removed_{name}"] == NEVER).to_numpy()
-            assert (labels(traces.logits)[gone] == decided).all()
+            assert (decisions(traces.logits)[gone] == decided).all()
             never += gone.sum()
             if not np.isinf(traces.score).any():
                 whole = (table[f"removed_{name}"] == table["n"]).to_numpy()

@@ -7,7 +7,8 @@ import pytest
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.erasure import RANKINGS, derived, document_table
-from attn_core.experiments.removal import NEVER, curve, labels, removals
+from attn_core.experiments.removal import NEVER, curve, removals
+from attn_core.traces import decisions
 from attn_core.obtain import obtain
 from attn_core.run import HIERARCHICAL, Run
 
@@ -41,7 +42,7 @@ def test_smallest_flip_set_of_a_trained_model(encoder, cache, monkeypatch):
     for name in RANKINGS[:-1]:
         assert (table[f"regret_{name}"].dropna() >= 0).all()
         never = (table[f"removed_{name}"] == NEVER).to_numpy()
-        assert (labels(traces.logits)[never] == labels(traces.bias[None].astype(float))[0]).all()
+        assert (decisions(traces.logits)[never] == decisions(traces.bias[None].astype(float))[0]).all()
         whole = (table[f"removed_{name}"] == table["n"]).to_numpy()
         assert (table[f"zero_{name}"].to_numpy() == whole).all()
     assert table["fraction_optimum"].notna().sum() > 5
@@ -80,7 +81,7 @@ def test_the_sum_says_what_the_network_says(encoder, cache, monkeypatch):
         for ranking in ("attention", "product", "optimum"):
             steps = curve(traces, row, ranking)
             weight = traces.attention[traces.offsets[row] : traces.offsets[row + 1]].copy()
-            y = int(labels(traces.logits)[row])
+            y = int(decisions(traces.logits)[row])
             for step in steps.itertuples():
                 if step.removed:
                     weight[step.position] = 0.0

@@ -7,7 +7,8 @@ from conftest import toy_pairs, toy_traces
 from attn_core.errors import AttnError
 from attn_core.experiments import known
 from attn_core.experiments.known import BAD, GOOD, KINDS, near_ideal, of_texts, passing
-from attn_core.experiments.single import labels, logits_without, other_item, others_flip
+from attn_core.experiments.single import logits_without, other_item, others_flip
+from attn_core.traces import decisions
 
 LENGTHS = (1, 2, 3, 5, 8, 13) * 4
 
@@ -45,7 +46,7 @@ def test_the_expectation_over_r_is_the_mean_over_every_other_item(classes):
     flips = np.zeros((200, len(traces)))
     for k, uniform in enumerate((np.arange(200) + 0.5) / 200):  # 'described': every other item, about equally often
         r = other_item(top, n, np.full(len(traces), uniform), "described")
-        flips[k] = labels(logits_without(traces, r)) != labels(traces.logits)
+        flips[k] = decisions(logits_without(traces, r)) != decisions(traces.logits)
     assert np.isnan(found[~several]).all() and (found[several] > 0).any()
     assert np.allclose(found[several], flips.mean(axis=0)[several], atol=0.01)
 

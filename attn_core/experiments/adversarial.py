@@ -1,20 +1,20 @@
 """Can attention be quite different at the same output? Jain and Wallace 2019, section 4.2.2, and how different at most.
 
-search.py holds the authors' search, optimum.py the exact optimum of one logit, bracket.py bounds for more outputs,
-yardsticks.py what it must be held against; here is their table.
+search.py holds the authors' search, optimum.py the exact optimum of one logit, bracket.py a lower bound for more
+outputs, yardsticks.py what they must be held against; here is their table.
 """
 
 import numpy as np
 import pandas as pd
 
-from attn_core.experiments.bracket import lower, upper
+from attn_core.experiments.bracket import sparse
 from attn_core.experiments.optimum import exact, expand
 from attn_core.experiments.search import select
 from attn_core.experiments.tables import table
 from attn_core.experiments.yardsticks import controls
 from attn_core.traces import Traces, has_one_logit
 
-__all__ = ["adversarial", "controls", "exact", "expand", "lower", "select", "upper"]
+__all__ = ["adversarial", "controls", "exact", "expand", "select"]
 
 
 def adversarial(traces: Traces, epsilon: float, weights: np.ndarray | None = None, seed: int = 0) -> pd.DataFrame:
@@ -23,8 +23,8 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray | None = Non
     weights (k, T): the result of search.search; without it there are no search columns. Columns:
     jsd_search, tvd_search: epsilon-max JSD of the paper (section 4.2.2), see `select`, and the change of output there.
     One logit (or two): jsd_exact, tvd_exact, n_support: the exact optimum, see `exact`; 1 or 2 tokens carry it.
-    Text pairs, three classes or more: jsd_sparse, jsd_lower, tvd_lower: see `lower`; the optimum lies between jsd_lower
-    and the ceiling, in classifiers also below jsd_upper, see `upper`.
+    Text pairs, three classes or more: jsd_sparse, see `sparse`; jsd_lower, tvd_lower: the better of it and the search.
+    The optimum lies between jsd_lower and the ceiling.
     ceiling, jsd_shuffled, jsd_permutation, ceiling_permutation: see `controls` (seed is theirs).
     ratio_search, ratio_exact or ratio_lower: divided by the ceiling (NaN for one token, where it is 0).
     max_attention: largest weight of the model's own attention.
@@ -43,10 +43,11 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray | None = Non
             "n_support": np.where(optimum["j"] < 0, 1, 2),
         }
     else:
-        bracket = lower(traces, epsilon, weights)
-        best = {name: bracket[name] for name in ("jsd_sparse", "jsd_lower", "tvd_lower")}
-        if traces.readout is None:
-            best["jsd_upper"] = np.minimum(upper(traces, epsilon), held["ceiling"])
+        few = sparse(traces, epsilon)
+        best = {"jsd_sparse": few["jsd"], "jsd_lower": few["jsd"], "tvd_lower": few["tvd"]}
+        if weights is not None:
+            better = chosen["jsd"] > few["jsd"]
+            best |= {f"{name}_lower": chosen[name].where(better, few[name]) for name in ("jsd", "tvd")}
     jsd = searched | best
     ratios = {
         name.replace("jsd", "ratio"): jsd[name] / ceiling

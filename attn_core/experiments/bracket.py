@@ -1,19 +1,16 @@
-"""Bounds of the largest JSD within epsilon where no exact optimum is known: text pairs, and three classes or more.
+"""A lower bound of the largest JSD within epsilon where no exact optimum is known: text pairs, three classes or more.
 
-Lower end: the best attention found that keeps the output, of the authors' search, all attentions on one token and
-mixtures of two. Upper end: the ceiling of yardsticks.py; for affine decoders also `upper`. None of this is in Jain and
-Wallace 2019.
+The best attention that keeps the output, of all on one token and of mixtures of two. Not in Jain and Wallace 2019.
 """
 
 import numpy as np
 import pandas as pd
 
-from attn_core.errors import AttnError
-from attn_core.experiments.optimum import largest, share, widened
-from attn_core.experiments.search import ROUNDING, select
+from attn_core.experiments.optimum import share
+from attn_core.experiments.search import ROUNDING
 from attn_core.experiments.tables import check_epsilon, table
-from attn_core.measures import LN2, jsd_point, slabs, tvd
-from attn_core.traces import Traces, probabilities, totals
+from attn_core.measures import LN2, jsd_point
+from attn_core.traces import NUMBERS, Traces, apart, each_alone, probabilities
 
 GRID = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 """Weights of the first of two tokens."""
@@ -21,9 +18,6 @@ GRID = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 PAIRS, FEWEST = 2048, 4
 """In a document of n tokens one of the two is among the max(FEWEST, PAIRS // n) tokens that change the output least
 when they carry all weight: up to 45 tokens every pair, from 512 on every pair with one of four tokens."""
-
-NUMBERS = 1 << 21
-"""Hidden numbers computed at once; bounds memory."""
 
 
 def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
@@ -36,7 +30,7 @@ def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
     mixture of theirs. So this is a lower bound of the maximum; any number of outputs.
     """
     check_epsilon(epsilon)
-    alone = single_tokens(traces)
+    _, alone = each_alone(traces)
     best, change = np.zeros((2, len(traces)))
     found = np.full((2, len(traces)), -1)
     weight = np.ones(len(traces))
@@ -54,18 +48,6 @@ def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
             at, moved = pair
             best[row], change[row], found[:, row], weight[row] = value[at], moved, (i[at], j[at]), w[at]
     return table(traces, jsd=best, tvd=change, i=found[0], j=found[1], weight=weight)
-
-
-def single_tokens(traces: Traces) -> np.ndarray:
-    """TVD between the output with all weight on a token and the model's, (T,) float64."""
-    distance = np.empty(len(traces.score))
-    owner = np.repeat(np.arange(len(traces)), traces.lengths)
-    width = max(traces.contribution.shape[1], traces.classes)
-    for first, last in slabs(traces.offsets, max(1, NUMBERS // width)):
-        tokens = slice(traces.offsets[first], traces.offsets[last])
-        logits = traces.decoded(traces.contribution[tokens].astype(np.float64), owner[tokens])
-        distance[tokens] = tvd(probabilities(logits), traces.outputs[owner[tokens]], axis=-1)
-    return distance
 
 
 def mixtures(own: np.ndarray, single: np.ndarray, above: float) -> tuple[np.ndarray, ...]:
@@ -95,55 +77,9 @@ def first_within(traces: Traces, row: int, i, j, w, epsilon: float) -> tuple[int
         part = slice(start, start + size)
         share_i = w[part, None]
         context = share_i * traces.contribution[i[part]] + (1 - share_i) * traces.contribution[j[part]]  # (C, M)
-        change = tvd(probabilities(traces.decoded(context, np.full(1, row))), traces.outputs[row], axis=-1)
+        change = apart(probabilities(traces.decoded(context, np.full(1, row))), traces.outputs[row])
         within = change <= epsilon + ROUNDING
         if within.any():
             return start + int(within.argmax()), float(change[within.argmax()])
         start, size = start + size, min(4 * size, most)
     return None
-
-
-def lower(traces: Traces, epsilon: float, weights: np.ndarray | None = None) -> pd.DataFrame:
-    """The bracket's lower end: the better of `sparse` and, where given, the search's weights (k, T).
-
-    Columns jsd_sparse; jsd_lower, tvd_lower; source: 'sparse', 'search' or 'own' (nothing else was within epsilon).
-    """
-    few = sparse(traces, epsilon)
-    jsd, change = few["jsd"].to_numpy(), few["tvd"].to_numpy()
-    source = np.where(jsd > 0, "sparse", "own")
-    if weights is not None:
-        chosen = select(traces, weights, epsilon)
-        better = chosen["jsd"].to_numpy() > jsd
-        source = np.where(better, "search", source)
-        jsd, change = np.where(better, chosen["jsd"], jsd), np.where(better, chosen["tvd"], change)
-    return table(traces, jsd_sparse=few["jsd"], jsd_lower=jsd, tvd_lower=change, source=source)
-
-
-def upper(traces: Traces, epsilon: float) -> np.ndarray:
-    """An upper bound of the largest JSD within epsilon of a classifier of K > 2 classes, (D,).
-
-    TVD <= epsilon moves no class probability by more than epsilon, so the log-odds of the predicted class y against
-    a rival k stay within [ln((p_y - epsilon) / (p_k + epsilon)), ln((p_y + epsilon) / (p_k - epsilon))], infinite where
-    an argument is not positive. They are affine in the weights: `optimum.largest` gives the maximum under each rival's
-    condition alone, and the smallest of the K - 1 maxima bounds the maximum under all.
-    """
-    check_epsilon(epsilon)
-    if traces.readout is not None:
-        raise AttnError("the upper bound takes affine decoders, these are of text pairs; their bound is the ceiling")
-    bound = np.full(len(traces), np.inf)
-    p, owner, rows = traces.outputs, np.repeat(np.arange(len(traces)), traces.lengths), np.arange(len(traces))
-    contribution, bias = traces.contribution.astype(np.float64), traces.bias.astype(np.float64)
-    for step in range(1, traces.classes):
-        rival = (traces.predicted + step) % traces.classes
-        s = np.take_along_axis(contribution, traces.predicted[owner, None], axis=1)[:, 0]
-        s = s - np.take_along_axis(contribution, rival[owner, None], axis=1)[:, 0]
-        shift = bias[traces.predicted] - bias[rival]
-        z = totals(traces.attention * s, traces.offsets)
-        low, high = z, z
-        if epsilon > 0:
-            p_y, p_k = p[rows, traces.predicted], p[rows, rival]
-            with np.errstate(divide="ignore"):
-                low = np.log(np.maximum(p_y - epsilon, 0) / (p_k + epsilon)) - shift
-                high = np.log((p_y + epsilon) / np.maximum(p_k - epsilon, 0)) - shift
-        bound = np.minimum(bound, largest(traces, s, *widened(traces, s, z, low, high))[0])
-    return np.maximum(bound, 0.0)

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from attn_core.errors import AttnError
+from attn_core.experiments.compared import included
 from attn_core.experiments.search import select
-from attn_core.measures import jsd_ragged, tvd
-from attn_core.traces import Traces, one_logit, sigmoid, totals
+from attn_core.measures import jsd_ragged
+from attn_core.traces import Traces, apart, one_logit, sigmoid, totals
 
 TOP = 5
 """Tokens with the largest weights whose overlap is taken."""
@@ -21,7 +22,7 @@ HALVED = 0.5
 """The authors' code multiplies |p' - p| by this."""
 
 
-def against(base: Traces, other: Traces, top: int = TOP) -> pd.DataFrame:
+def against(base: Traces, other: Traces) -> pd.DataFrame:
     """One row per document of both, in the base's order: how far the other's attention and output lie from the base's.
 
     Columns: doc_id; predicted (of the base, as the paper groups documents); max_attention (of the base); jsd of the two
@@ -37,14 +38,13 @@ def against(base: Traces, other: Traces, top: int = TOP) -> pd.DataFrame:
             f"document {base.doc_id[bad]} has {base.lengths[bad]} tokens in the base and {other.lengths[bad]} in the "
             "other model; compare runs of the same data"
         )
-    one = base.classes == 1
     return pd.DataFrame({
         "doc_id": base.doc_id,
         "predicted": base.predicted,
         "max_attention": base.max_attention,
         "jsd": jsd_ragged(base.attention, other.attention, base.offsets),
-        "tvd": tvd(base.p, other.p) if one else tvd(base.outputs, other.outputs, axis=-1),
-        "overlap": top_overlap(base.attention, other.attention, base.offsets, top),
+        "tvd": apart(base.outputs, other.outputs),
+        "overlap": top_overlap(base.attention, other.attention, base.offsets),
     })  # fmt: skip
 
 
@@ -60,26 +60,14 @@ def aligned(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return first[order], second[order]
 
 
-def top_overlap(a: np.ndarray, b: np.ndarray, offsets: np.ndarray, top: int = TOP) -> np.ndarray:
-    """Share of the `top` most attended tokens that two attentions (T,) have in common, (D,), from 0 to 1.
+def top_overlap(a: np.ndarray, b: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Share of the TOP most attended tokens that two attentions (T,) have in common, (D,), from 0 to 1.
 
-    Texts of fewer tokens are compared over all of them, so that it is 1. Where weights tie at the last place each of
-    the tied tokens belongs to the set with the same share: under uniform weights every token belongs to it by top / n.
+    Texts of fewer tokens are compared over all of them, so that it is 1. Of weights that tie at the last place each
+    belongs by the same share, see `included`: under uniform weights every token by TOP / n.
     """
-    if top < 1:
-        raise AttnError(f"top must be at least 1, got {top}")
-    size = np.minimum(top, np.diff(offsets))
-    return totals(np.minimum(membership(a, offsets, size), membership(b, offsets, size)), offsets) / size
-
-
-def membership(weights: np.ndarray, offsets: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Share (T,) with which each token is among the size (D,) largest of its document; a document sums to size."""
-    lengths = np.diff(offsets)
-    falling = np.lexsort((-weights, np.repeat(np.arange(len(lengths)), lengths)))  # within documents, largest first
-    last = np.repeat(weights[falling][offsets[:-1] + size - 1], lengths)  # (T,) the smallest weight that belongs
-    inside, tied = weights > last, weights == last
-    left = size - totals(inside.astype(np.float64), offsets)
-    return inside + tied * np.repeat(left / totals(tied.astype(np.float64), offsets), lengths)
+    both = np.minimum(included(a, offsets, TOP), included(b, offsets, TOP))
+    return totals(both, offsets) / np.minimum(TOP, np.diff(offsets))
 
 
 def per_instance(tables: list[pd.DataFrame], column: str = "jsd") -> pd.DataFrame:

@@ -17,9 +17,11 @@ import scipy  # its parts are loaded when first used
 
 from attn_core.experiments.tables import table
 from attn_core.traces import (
-    NUMBERS,
     Traces,
+    apart,
     attending_only,
+    decisions,
+    each_alone,
     has_one_logit,
     one_logit,
     probabilities,
@@ -45,16 +47,10 @@ def echo(traces: Traces) -> pd.DataFrame:
     output alone lies within NEAR of the text's. top_erased: how far the output moves (0 to 1) when the state with the
     largest weight is left out and the others' weights are scaled up; NaN for one token.
     """
-    document = np.repeat(np.arange(len(traces)), traces.lengths)  # (T,)
-    alone, moved = np.empty(len(document), np.int64), np.empty(len(document))  # (T,)
-    widest = max(traces.contribution.shape[1], traces.classes)
-    for start in range(0, len(document), step := max(1, NUMBERS // widest)):  # bounds memory, changes no number
-        tokens = slice(start, start + step)
-        logits = traces.decoded(traces.contribution[tokens].astype(np.float64), document[tokens])
-        alone[tokens] = decisions(logits)
-        moved[tokens] = apart(logits, traces.logits[document[tokens]])
-    same = alone == decisions(traces.logits)[document]
-    flat = decisions(traces.logits_under(1 / traces.lengths[document])) != decisions(traces.logits)
+    alone, moved = each_alone(traces)
+    own = decisions(traces.logits)
+    same = alone == own[traces.owner]
+    flat = decisions(traces.logits_under(1 / traces.lengths[traces.owner])) != own
     share = totals(same.astype(np.float64), traces.offsets) / traces.lengths
     near = totals((moved <= NEAR).astype(np.float64), traces.offsets) / traces.lengths
     locked = np.where(share == 1, 1.0, 0.0) if traces.readout is None else np.full(len(traces), np.nan)
@@ -71,17 +67,10 @@ def elsewhere(traces: Traces) -> np.ndarray:
     near 1 for one that always answers alike. Single texts, two documents or more.
     """
     classes = max(traces.classes, 2)
-    document = np.repeat(np.arange(len(traces)), traces.lengths)
     alone = decisions(traces.contribution + traces.bias)  # (T,)
-    counts = np.bincount(document * classes + alone, minlength=len(traces) * classes).reshape(-1, classes)  # (D, K)
+    counts = np.bincount(traces.owner * classes + alone, minlength=len(traces) * classes).reshape(-1, classes)  # (D, K)
     others = counts.sum(axis=0) - counts
     return others[np.arange(len(traces)), decisions(traces.logits)] / others.sum(axis=1)
-
-
-def apart(logits: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Total variation distance of the outputs of two sets of logits (N, K): (N,), 0 to 1."""
-    distance = np.abs(probabilities(logits) - probabilities(others)).sum(-1)
-    return distance if logits.shape[-1] == 1 else distance / 2
 
 
 def top_erased(traces: Traces) -> np.ndarray:
@@ -89,12 +78,8 @@ def top_erased(traces: Traces) -> np.ndarray:
     weight, kept = traces.attention, np.ones(len(traces.attention), bool)
     kept[[i + weight[i:j].argmax() for i, j in zip(traces.offsets, traces.offsets[1:], strict=False)]] = False
     rest = attending_only(traces, kept)
-    return np.where(totals(rest, traces.offsets) > 0, apart(traces.logits_under(rest), traces.logits), np.nan)
-
-
-def decisions(logits: np.ndarray) -> np.ndarray:
-    """Class of each row of logits (..., K): the larger, for one logit whether it is above 0."""
-    return (logits[..., 0] > 0).astype(np.int64) if logits.shape[-1] == 1 else logits.argmax(axis=-1)
+    moved = apart(probabilities(traces.logits_under(rest)), traces.outputs)
+    return np.where(totals(rest, traces.offsets) > 0, moved, np.nan)
 
 
 def permutation_expected(traces: Traces) -> np.ndarray:
@@ -111,7 +96,7 @@ def permutation_expected(traces: Traces) -> np.ndarray:
     if not has_one_logit(traces):
         return np.full(len(traces), np.nan)
     s, bias = one_logit(traces)
-    n, document = traces.lengths.astype(np.float64), np.repeat(np.arange(len(traces)), traces.lengths)
+    n, document = traces.lengths.astype(np.float64), traces.owner
     total = lambda values: totals(values, traces.offsets)
     mean = total(s) / n
     spread = total((traces.attention - 1 / n[document]) ** 2) * total((s - mean[document]) ** 2)

@@ -38,11 +38,6 @@ def slab(traces: Traces, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
         p = sigmoid(z + bias)
         low = scipy.special.logit(np.maximum(p - epsilon, 0.0)) - bias  # logit(0) = -inf, logit(1) = inf
         high = scipy.special.logit(np.minimum(p + epsilon, 1.0)) - bias
-    return widened(traces, s, z, low, high)
-
-
-def widened(traces: Traces, s: np.ndarray, z: np.ndarray, low: np.ndarray, high: np.ndarray):
-    """Bounds (D,) that hold z (D,), the model's own sum of s (T,), with room for rounding."""
     slack = ROUNDING * (1.0 + np.maximum.reduceat(np.abs(s), traces.offsets[:-1]))
     return np.minimum(low, z) - slack, np.maximum(high, z) + slack
 
@@ -82,7 +77,7 @@ def largest(traces: Traces, s: np.ndarray, low: np.ndarray, high: np.ndarray) ->
     first, second = np.zeros(len(traces), np.int64), np.full(len(traces), -1)
     weight = np.ones(len(traces))
     problems = [], []  # of the low and of the high bound
-    for rows, index in chunks(traces):
+    for rows, index in traces.equal_lengths(GROUP):
         by_s = np.argsort(s[index], axis=1, kind="stable")
         tokens = np.take_along_axis(index, by_s, axis=1)  # (B, n) by rising s
         value, mass = s[tokens], attention[tokens]
@@ -109,14 +104,6 @@ def largest(traces: Traces, s: np.ndarray, low: np.ndarray, high: np.ndarray) ->
         broken = traces.doc_id[~np.isfinite(best)][0]
         raise AttnError(f"document {broken} has scores or contributions that are not finite; trace its run again")
     return best, first, second, weight
-
-
-def chunks(traces: Traces):
-    """(rows (B,), index (B, n)) as Traces.equal_lengths, in pieces of at most about a million tokens."""
-    for rows, index in traces.equal_lengths():
-        step = max(1, GROUP // index.shape[1])
-        for start in range(0, len(rows), step):
-            yield rows[start : start + step], index[start : start + step]
 
 
 def records(mass: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import pandas as pd
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
-from attn_core.traces import Traces, probabilities, sigmoid
+from attn_core.traces import Traces, apart, probabilities
 
 CHUNK = 1 << 15
 """Permuted weights worked on at once: 256 KB per array stay in the processor's cache."""
@@ -33,27 +33,17 @@ def permutation(
     if count < 1:
         raise AttnError(f"count must be at least 1 permutation, got {count}")
     median = np.empty(len(traces))
-    for rows, index in traces.equal_lengths():
-        n = index.shape[1]
-        step = max(1, chunk // (n * count))
-        for start in range(0, len(rows), step):
-            part, tokens = rows[start : start + step], index[start : start + step]  # (B,), (B, n)
-            if draws is None:
-                order = random.permutations(seed, "permutation", traces.doc_id[part], n, count)  # (B, count, n)
-            else:
-                order = draws[:, tokens].swapaxes(0, 1).astype(np.int64)
-                if (np.sort(order) != np.arange(n)).any():
-                    raise AttnError("draws must hold, for each document, permutations of the positions 0..n-1")
-            order += (np.arange(len(part)) * n)[:, None, None]
-            permuted = traces.attention[tokens].ravel()[order]
-            context = np.matmul(permuted, traces.contribution[tokens].astype(np.float64))  # (B, count, K or M)
-            logits = traces.decoded(context, part[:, None])
-            median[part] = np.median(change(logits, traces.logits[part][:, None]), axis=1)
+    for rows, tokens in traces.equal_lengths(chunk // count):  # (B,), (B, n)
+        n = tokens.shape[1]
+        if draws is None:
+            order = random.permutations(seed, "permutation", traces.doc_id[rows], n, count)  # (B, count, n)
+        else:
+            order = draws[:, tokens].swapaxes(0, 1).astype(np.int64)
+            if (np.sort(order) != np.arange(n)).any():
+                raise AttnError("draws must hold, for each document, permutations of the positions 0..n-1")
+        order += (np.arange(len(rows)) * n)[:, None, None]
+        permuted = traces.attention[tokens].ravel()[order]
+        context = np.matmul(permuted, traces.contribution[tokens].astype(np.float64))  # (B, count, K or M)
+        outputs = probabilities(traces.decoded(context, rows[:, None]))
+        median[rows] = np.median(apart(outputs, traces.outputs[rows, None]), axis=1)
     return table(traces, median_change=median, max_attention=traces.max_attention)
-
-
-def change(logits: np.ndarray, original: np.ndarray) -> np.ndarray:
-    """TVD between the outputs of logits (..., K) and of original (..., K): sigmoid for K = 1, softmax otherwise."""
-    if logits.shape[-1] == 1:
-        return np.abs(sigmoid(logits[..., 0]) - sigmoid(original[..., 0]))
-    return 0.5 * np.abs(probabilities(logits) - probabilities(original)).sum(axis=-1)

@@ -15,7 +15,7 @@ from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.flips import best_order, least
 from attn_core.experiments.tables import table
-from attn_core.traces import Traces, probabilities
+from attn_core.traces import Traces, decisions, pad, probabilities
 
 RANKINGS = ("random", "attention", "gradient", "product", "first_order", "optimum")
 """Orders of removal; 'product' is gradient times attention, 'optimum' the exact smallest flip set."""
@@ -58,11 +58,6 @@ def as_classes(traces: Traces) -> tuple[int, np.ndarray]:
     return (2, np.array([0.0, bias[0]])) if traces.classes == 1 else (traces.classes, bias)
 
 
-def labels(logits: np.ndarray) -> np.ndarray:
-    """Decision of logits (..., K): the first largest; of one logit its sign, 0 being class 0."""
-    return (logits[..., 0] > 0).astype(np.int64) if logits.shape[-1] == 1 else logits.argmax(axis=-1)
-
-
 def items(traces: Traces, rows: np.ndarray, length: int) -> Items:
     """The documents `rows`, padded to `length` items, in double precision."""
     classes, bias = as_classes(traces)
@@ -74,7 +69,7 @@ def items(traces: Traces, rows: np.ndarray, length: int) -> Items:
     if traces.classes == 1:
         value = np.concatenate([np.zeros_like(value), value], axis=2)
         outputs = np.concatenate([1.0 - outputs, outputs], axis=1)
-    y = labels(traces.logits[rows])
+    y = decisions(traces.logits[rows])
     own = np.take_along_axis(value, y[:, None, None], axis=2)  # (B, L, 1)
     p_own = np.take_along_axis(outputs, y[:, None], axis=1)
     gradient = p_own * (own - value @ outputs[:, :, None])[..., 0]
@@ -195,9 +190,9 @@ def removals(
         name: (np.empty(len(traces), np.int32), np.empty(len(traces)), np.empty(len(traces), bool)) for name, _ in named
     }
     for rows, part in blocks_of(traces):
-        index = np.where(part.real, traces.offsets[rows, None] + np.arange(part.real.shape[1]), 0)
+        drawn = pad(draws, traces, rows, part.real.shape[1], 0.0)  # (orders, B, L)
         for name, i in named:
-            order = order_of(name.split("_")[0] if name.startswith("random") else name, part, draws[i][index])
+            order = order_of(name.split("_")[0] if name.startswith("random") else name, part, drawn[i])
             for column, values in zip(found[name], first_flip(part, order), strict=True):
                 column[rows] = values
     kinds = ("removed", "mass", "zero")
@@ -229,6 +224,6 @@ def curve(traces: Traces, row: int, ranking: str, draws: np.ndarray | None = Non
             "removed": np.arange(n + 1),
             "mass": np.concatenate([[0.0], weight.cumsum()]),
             "label": logits.argmax(axis=1),
-            "p": probabilities(logits)[:, int(labels(one.logits)[0])],
+            "p": probabilities(logits)[:, int(decisions(one.logits)[0])],
         }
     )

@@ -7,11 +7,11 @@ import pandas as pd
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
-from attn_core.experiments.removal import as_classes, blocks_of, labels
+from attn_core.experiments.removal import as_classes, blocks_of
 from attn_core.experiments.tables import table
 from attn_core.experiments.yardsticks import shuffles
 from attn_core.measures import jsd
-from attn_core.traces import Traces, attending_only, probabilities
+from attn_core.traces import Traces, attending_only, decisions, probabilities
 
 CHOICES = ("attention", "gradient", "product")
 """Whose top item is erased: the largest attention, gradient, or gradient times attention."""
@@ -72,15 +72,15 @@ def single(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd
     elif np.shape(draws) != (len(CHOICES), len(traces)):
         raise AttnError(f"draws must be {(len(CHOICES), len(traces))} uniform numbers; got {np.shape(draws)}")
     n, start, several = traces.lengths, traces.offsets[:-1], traces.lengths > 1
-    p, y = distributions(traces.logits), labels(traces.logits)
+    p, y = distributions(traces.logits), decisions(traces.logits)
     columns = {}
     for (choice, top), uniform in zip(top_items(traces).items(), draws, strict=True):
         without = logits_without(traces, top)
-        columns[f"flips_{choice}"] = (labels(without) != y) & several
+        columns[f"flips_{choice}"] = (decisions(without) != y) & several
         for rule in RULES:
             r = other_item(top, n, uniform, rule)
             other = logits_without(traces, r)
-            columns[f"flips_r_{choice}@{rule}"] = (labels(other) != y) & several
+            columns[f"flips_r_{choice}@{rule}"] = (decisions(other) != y) & several
             if choice == "attention":
                 gap = jsd(p, distributions(without)) - jsd(p, distributions(other))
                 alpha = traces.attention[start + top] - traces.attention[start + r]
@@ -122,6 +122,6 @@ def others_flip(traces: Traces) -> np.ndarray:
     context = np.repeat(traces.logits - bias, traces.lengths, axis=0) - weight * traces.contribution  # (T, K)
     left = 1.0 - weight
     without = bias + np.where(left > 0, context / np.where(left > 0, left, 1.0), 0.0)
-    flips = labels(without) != np.repeat(labels(traces.logits), traces.lengths)
+    flips = decisions(without) != np.repeat(decisions(traces.logits), traces.lengths)
     others = np.add.reduceat(flips.astype(np.float64), traces.offsets[:-1]) - flips[top]
     return np.where(traces.lengths > 1, others / np.maximum(traces.lengths - 1, 1), np.nan)

@@ -15,8 +15,8 @@ from attn_core.experiments.bracket import sparse
 from attn_core.experiments.optimum import exact, slab
 from attn_core.experiments.search import ROUNDING, select
 from attn_core.experiments.tables import table
-from attn_core.measures import jsd, jsd_point, jsd_ragged, tvd
-from attn_core.traces import Traces, blocks, has_one_logit, one_logit, pad, probabilities
+from attn_core.measures import jsd, jsd_point, jsd_ragged
+from attn_core.traces import Traces, apart, blocks, has_one_logit, one_logit, pad, places, probabilities
 
 ALL_PAIRS = 67
 SAMPLED_PAIRS = 512
@@ -37,15 +37,6 @@ BLOCK = 20_000
 ORDERS = 100
 """Random permutations tried per document."""
 
-PROPOSALS = 12
-FEW_STEPS = 60
-LONG_PATIENCE = 8
-"""Swaps proposed per step; a climb ends after LONG_PATIENCE steps without a gain of SMALLEST_GAIN nats, at the latest
-after FEW_STEPS."""
-
-PRICE = 3.0
-"""Nats for each unit of TVD beyond epsilon."""
-
 NUMBERS = 1 << 21
 """Hidden numbers computed at once; bounds memory."""
 
@@ -59,8 +50,8 @@ def controls(traces: Traces, epsilon: float, seed: int = 0, draws: np.ndarray | 
     the set of contributions stay, which token has which contribution changes, hence the output too, and the
     constraint is around that new output. jsd_permutation, tvd_permutation = the best permutation of the model's own
     weights found within epsilon of the model's output, so the shape of attention is kept; see `best_permutation`.
-    Text pairs and three classes or more have no exact optimum: their jsd_shuffled is that of `bracket.sparse` (hold it
-    against jsd_sparse), their jsd_permutation that of `swapped`.
+    Text pairs and three classes or more have no exact optimum: their jsd_shuffled is that of `bracket.sparse`: hold
+    it against jsd_sparse.
 
     draws (T,): position within its document of the contribution token t gets in the shuffle; by default from
     (seed, doc_id).
@@ -70,19 +61,15 @@ def controls(traces: Traces, epsilon: float, seed: int = 0, draws: np.ndarray | 
     else:
         order = global_positions(traces, draws)
     shuffled = replace(traces, contribution=traces.contribution[order])
-    if has_one_logit(traces):
-        far, change = best_permutation(traces, epsilon, seed)
-        held = exact(shuffled, epsilon)["jsd_exact"]
-    else:
-        far, change = swapped(traces, epsilon, seed)
-        held = sparse(shuffled, epsilon)["jsd"]
+    held = exact(shuffled, epsilon)["jsd_exact"] if has_one_logit(traces) else sparse(shuffled, epsilon)["jsd"]
+    far = best_permutation(traces, epsilon, seed)
     return table(
         traces,
         ceiling=ceiling(traces),
         ceiling_permutation=jsd_ragged(mirrored(traces), traces.attention, traces.offsets),
         jsd_shuffled=held.to_numpy(),
-        jsd_permutation=far,
-        tvd_permutation=change,
+        jsd_permutation=far["jsd"].to_numpy(),
+        tvd_permutation=far["tvd"].to_numpy(),
     )
 
 
@@ -91,8 +78,7 @@ def global_positions(traces: Traces, draws: np.ndarray) -> np.ndarray:
     start = np.repeat(traces.offsets[:-1], traces.lengths)
     if np.shape(draws) == start.shape:
         order = start + np.asarray(draws)
-        document = np.repeat(np.arange(len(traces)), traces.lengths)
-        if (np.sort(order) == np.arange(len(order))).all() and (document[order] == document).all():
+        if (np.sort(order) == np.arange(len(order))).all() and (traces.owner[order] == traces.owner).all():
             return order
     raise AttnError("draws must hold, for each document, one permutation of the positions 0..n-1, end to end")
 
@@ -108,7 +94,7 @@ def mirrored(traces: Traces) -> np.ndarray:
     No permutation has a larger JSD to the weights: its mixed second derivative -1 / (2 (a + b)) is negative, so of two
     weights the larger always gains by going to the less attended token.
     """
-    by_size = np.lexsort((traces.attention, np.repeat(np.arange(len(traces)), traces.lengths)))  # rising, per document
+    by_size = np.lexsort((traces.attention, traces.owner))  # rising, per document
     opposite = np.repeat(traces.offsets[:-1] + traces.offsets[1:] - 1, traces.lengths) - np.arange(len(by_size))
     weights = np.empty_like(traces.attention)
     weights[by_size] = traces.attention[by_size[opposite]]
@@ -118,19 +104,21 @@ def mirrored(traces: Traces) -> np.ndarray:
 def shuffles(seed: int, purpose: str, traces: Traces) -> np.ndarray:
     """A random permutation of the tokens within each document as token indices, (T,)."""
     uniform = random.uniforms(seed, purpose, traces.doc_id, traces.offsets)[0]
-    return np.lexsort((uniform, np.repeat(np.arange(len(traces)), traces.lengths)))
+    return np.lexsort((uniform, traces.owner))
 
 
-def best_permutation(traces: Traces, epsilon: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Largest JSD found between attention and a permutation of it whose output lies within epsilon: (jsd, tvd), (D,).
+def best_permutation(traces: Traces, epsilon: float, seed: int = 0) -> pd.DataFrame:
+    """The permutation of attention of the largest JSD to it found within epsilon of the model's output, as `select`.
 
-    A lower bound of the maximum, which is an assignment problem with a side condition. Pairs of weights are swapped,
-    steepest first, as long as that raises JSD minus a price for leaving the slab; the price rises from climb to climb,
-    and weights once inside stay inside. Starts: the `mirrored` weights, which are the maximum where the output does not
-    matter; and, in documents of up to 67 tokens, where that is not enough, the model's own order, which is always
-    allowed, and a random order. The best result within epsilon counts, the model's own weights (JSD 0) where there is
-    no other.
+    A lower bound of the maximum, which is an assignment problem with a side condition. The `mirrored` weights are the
+    maximum where the output does not matter; the model's own order (JSD 0) is always allowed. Of one logit, pairs of
+    weights are swapped, steepest first, as long as that raises JSD minus a price for leaving the slab; the price rises
+    from climb to climb, and weights once inside stay inside. Starts: the mirrored weights; and, in documents of up to
+    67 tokens, where that is not enough, the model's own order and a random order. Several outputs: the mirrored weights
+    and ORDERS random orders as they are.
     """
+    if not has_one_logit(traces):
+        return select(traces, np.stack([mirrored(traces), best_random(traces, epsilon, seed)]), epsilon)
     s, _ = one_logit(traces)
     low, high = slab(traces, epsilon)
     attention, lengths = traces.attention, traces.lengths
@@ -144,11 +132,9 @@ def best_permutation(traces: Traces, epsilon: float, seed: int = 0) -> tuple[np.
         sizes, lows, highs = (np.tile(x[rows], starts) for x in (lengths, low, high))
         for penalty in PENALTIES:
             climb(weights, own, value, sizes, lows, highs, penalty)
-        real = np.arange(length) < lengths[rows, None]
-        tokens = (traces.offsets[rows, None] + np.arange(length))[real]
+        real, tokens = places(traces, rows, length)
         found[:starts, tokens] = weights.reshape(starts, len(rows), length)[:, real]
-    chosen = select(traces, found, epsilon)
-    return chosen["jsd"].to_numpy(), chosen["tvd"].to_numpy()
+    return select(traces, found, epsilon)
 
 
 def climb(weights, own, value, sizes, low, high, penalty) -> None:
@@ -208,104 +194,18 @@ def times_log(x: np.ndarray) -> np.ndarray:
     return x * np.log(np.maximum(x, 1e-300))
 
 
-# Several outputs: every swap of two weights is put to the decoder, so few are tried.
-
-
-def swapped(traces: Traces, epsilon: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Largest JSD found between attention and a permutation of it whose output lies within epsilon: (jsd, tvd), (D,).
-
-    A lower bound of the maximum. Tried: the `mirrored` weights, which are the maximum where the output does not matter;
-    ORDERS random permutations; and climbs by swaps of two weights from the mirror, the best random permutation within
-    epsilon and the model's own order. The model's own weights (JSD 0) count where there is no other.
-    """
-    found = np.stack([mirrored(traces), best_random(traces, epsilon, seed), traces.attention])  # (3, T)
-    width = max(traces.contribution.shape[1], traces.classes)
-    for rows, length in blocks(traces.lengths, NUMBERS // (3 * PROPOSALS * width) * 16, 16):
-        real = np.arange(length) < traces.lengths[rows, None]
-        tokens = (traces.offsets[rows, None] + np.arange(length))[real]
-        weights = pad(found, traces, rows, length, 0.0)  # (3, B, L)
-        climb_outputs(traces, weights.reshape(-1, length), np.tile(rows, 3), epsilon)
-        found[:, tokens] = weights[:, real]
-    chosen = select(traces, found, epsilon)
-    return chosen["jsd"].to_numpy(), chosen["tvd"].to_numpy()
-
-
 def best_random(traces: Traces, epsilon: float, seed: int) -> np.ndarray:
     """Of ORDERS random permutations of each document's weights the one of largest JSD within epsilon, else its own."""
     found = traces.attention.copy()
     width = max(traces.contribution.shape[1], traces.classes)
-    for rows, index in traces.equal_lengths():
-        n = index.shape[1]
-        step = max(1, NUMBERS // (ORDERS * max(n, width)))
-        for start in range(0, len(rows), step):
-            part, tokens = rows[start : start + step], index[start : start + step]  # (B,), (B, n)
-            order = random.permutations(seed, "orders", traces.doc_id[part], n, ORDERS)  # (B, ORDERS, n)
-            own = traces.attention[tokens]
-            weights = np.take_along_axis(own[:, None], order, axis=2)
-            context = np.matmul(weights, traces.contribution[tokens].astype(np.float64))  # (B, ORDERS, K or M)
-            change = tvd(probabilities(traces.decoded(context, part[:, None])), traces.outputs[part, None], axis=-1)
-            value = np.where(change <= epsilon + ROUNDING, jsd(weights, own[:, None]), -1.0)
-            best = value.argmax(axis=1)
-            better = value.max(axis=1) > 0
-            found[tokens[better]] = weights[np.arange(len(part)), best][better]
+    for rows, tokens in traces.equal_lengths(NUMBERS // (ORDERS * width)):  # (B,), (B, n)
+        order = random.permutations(seed, "orders", traces.doc_id[rows], tokens.shape[1], ORDERS)  # (B, ORDERS, n)
+        own = traces.attention[tokens]
+        weights = np.take_along_axis(own[:, None], order, axis=2)
+        context = np.matmul(weights, traces.contribution[tokens].astype(np.float64))  # (B, ORDERS, K or M)
+        change = apart(probabilities(traces.decoded(context, rows[:, None])), traces.outputs[rows, None])
+        value = np.where(change <= epsilon + ROUNDING, jsd(weights, own[:, None]), -1.0)
+        best = value.argmax(axis=1)
+        better = value.max(axis=1) > 0
+        found[tokens[better]] = weights[np.arange(len(rows)), best][better]
     return found
-
-
-def climb_outputs(traces: Traces, weights: np.ndarray, rows: np.ndarray, epsilon: float) -> None:
-    """Swaps weights (C, L) of documents rows (C,) in place, one swap per chain and step.
-
-    A swap must raise JSD minus PRICE times what TVD exceeds epsilon by; weights once within epsilon stay within. JSD of
-    permuted weights a' to a is a constant minus sum (a'_t + a_t) ln(a'_t + a_t) / 2.
-    """
-    length = weights.shape[1]
-    own = pad(traces.attention, traces, rows, length, 0.0)
-    by_size = np.argsort(-own, axis=1, kind="stable")  # padding, of weight 0, comes last
-    context = np.zeros((len(rows), traces.contribution.shape[1]))
-    for chain, row in enumerate(rows):
-        part = slice(traces.offsets[row], traces.offsets[row + 1])
-        context[chain] = weights[chain, : traces.lengths[row]] @ traces.contribution[part].astype(np.float64)
-    excess = beyond(traces, context, rows, epsilon)
-    live, idle = np.flatnonzero(traces.lengths[rows] > 1), np.zeros(len(rows), np.int64)
-    for step in range(FEW_STEPS):
-        if not len(live):
-            break
-        t, u = proposals(traces.lengths[rows[live]], by_size[live], step)  # (C, P)
-        a, x = weights[live], own[live]
-        a_t, a_u, x_t, x_u = (np.take_along_axis(*pair, axis=1) for pair in ((a, t), (a, u), (x, t), (x, u)))
-        gain = 0.5 * (times_log(a_t + x_t) + times_log(a_u + x_u) - times_log(a_u + x_t) - times_log(a_t + x_u))
-        before = np.broadcast_to(excess[live, None], gain.shape)
-        tried = (gain + PRICE * before > SMALLEST_GAIN) & (a_t != a_u)
-        chain, place = np.nonzero(tried)
-        documents = rows[live[chain]]
-        first, second = (traces.contribution[traces.offsets[documents] + token[tried]] for token in (t, u))
-        moved = context[live[chain]] + (a_u - a_t)[tried][:, None] * (first.astype(np.float64) - second)  # (N, K or M)
-        after = beyond(traces, moved, documents, epsilon)
-        worth = gain[tried] - PRICE * (after - before[tried])
-        worth[(before[tried] == 0) & (after > 0)] = -np.inf
-        value, source = np.full(gain.shape, -np.inf), np.zeros(gain.shape, np.int64)
-        value[tried], source[tried] = worth, np.arange(len(chain))
-        best, better = value.argmax(axis=1), value.max(axis=1) > SMALLEST_GAIN
-        at = np.flatnonzero(better), best[better]
-        swapping, i, j = live[better], t[at], u[at]
-        weights[swapping, i], weights[swapping, j] = weights[swapping, j], weights[swapping, i]
-        context[swapping], excess[swapping] = moved[source[at]], after[source[at]]
-        idle[live] = np.where(better, 0, idle[live] + 1)
-        live = live[idle[live] < LONG_PATIENCE]
-
-
-def beyond(traces: Traces, context: np.ndarray, rows: np.ndarray, epsilon: float) -> np.ndarray:
-    """By how much TVD to the model's output exceeds epsilon at contexts (N, K or M) of documents rows (N,)."""
-    change = tvd(probabilities(traces.decoded(context, rows)), traces.outputs[rows], axis=-1)
-    return np.maximum(change - epsilon, 0.0)
-
-
-def proposals(sizes: np.ndarray, by_size: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of different positions (C, P) of documents of these sizes; they depend on size, own order and step alone.
-
-    by_size (C, L): positions from the most attended on; the first of every other pair is drawn near its start, for the
-    most attended tokens hold most of JSD.
-    """
-    uniform = np.random.default_rng(step).random((2, PROPOSALS))
-    uniform[0, ::2] **= 4
-    t = np.take_along_axis(by_size, (uniform[0] * sizes[:, None]).astype(np.int64), axis=1)
-    return t, (t + 1 + (uniform[1] * (sizes[:, None] - 1)).astype(np.int64)) % sizes[:, None]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from attn_core.traces import Traces, blocks, has_one_logit, one_logit, pad, sigmoid, totals
+from attn_core.traces import Traces, blocks, has_one_logit, one_logit, pad, places, sigmoid, totals
 
 BLOCK = 1 << 17
 """Padded tokens searched at once; bounds memory (about 30 floats a token at k = 5)."""
@@ -61,8 +61,7 @@ def search(
                 rows = np.pad(documents, (0, -len(documents) % lanes), mode="edge")  # (B,)
                 held = Buffers(mixing, traces, starts, rows, length, 2 if several else 1)
                 put_gradient = (several_outputs if several else one_output)(traces, rows, length, held, penalty, margin)
-                real = np.arange(length) < traces.lengths[documents, None]  # (documents, L)
-                tokens = (traces.offsets[documents, None] + np.arange(length))[real]
+                real, tokens = places(traces, documents, length)
                 optimiser = torch.optim.Adam([held.log_weights], lr=lr, amsgrad=True, fused=True)
                 for _ in range(steps):
                     held.put_slopes(mixing)
@@ -196,16 +195,14 @@ class Decoder:
     bias: Tensor
     own: Tensor
 
-    def outputs(self, weights):
-        """(outputs (B, k, K), hidden (B, k, M) or None) under weights (B, k, L)."""
-        if self.readout is None:
-            return torch.softmax(torch.bmm(weights, self.value).add_(self.bias), -1), None
-        hidden = torch.baddbmm(self.query, weights, self.value).sigmoid_()
-        return torch.softmax(torch.matmul(hidden, self.readout).add_(self.bias), -1), hidden
-
     def pull(self, weights, penalty: float, margin: float):
         """Gradient (B, k, L) with respect to weights of penalty * max(0, sum_c |output_c - own_c| - margin)."""
-        output, hidden = self.outputs(weights)
+        if self.readout is None:
+            hidden, logits = None, torch.bmm(weights, self.value)
+        else:
+            hidden = torch.baddbmm(self.query, weights, self.value).sigmoid_()
+            logits = torch.matmul(hidden, self.readout)
+        output = torch.softmax(logits.add_(self.bias), -1)
         difference = output - self.own
         outside = (difference.abs().sum(-1, keepdim=True) > margin).to(output.dtype).mul_(penalty)  # (B, k, 1)
         sign = difference.sign_()
@@ -230,8 +227,7 @@ def decoder(traces: Traces, rows: np.ndarray, length: int) -> Decoder:
         bias = bias + traces.readout.astype(np.float64).sum(axis=1)
         if traces.allowed is not None:
             bias = np.where(traces.allowed[rows, None], bias, -np.inf)
-    real = np.arange(length) < traces.lengths[rows, None]  # (B, L)
-    tokens = (traces.offsets[rows, None] + np.arange(length))[real]
+    real, tokens = places(traces, rows, length)
     value = np.zeros((*real.shape, traces.contribution.shape[1]), np.float32)
     value[real] = traces.contribution[tokens] * np.float32(-2.0 if paired else 1.0)
     return Decoder(

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attn_core.errors import AttnError
 from attn_core.models.attention import Additive, PairedAdditive, PairedDot, ScaledDot, Uniform
 from attn_core.models.classifier import Classifier
 from attn_core.models.encoders import CNN, Average, BiLSTM, NoEncoder
@@ -146,9 +145,6 @@ def has_fast_form(model: Classifier | Paired) -> bool:
 
 def prepare(model: Classifier | Paired, distinct: np.ndarray) -> Network:
     """Everything that does not depend on word order: products of the distinct words (U,) and rearranged weights."""
-    if not has_fast_form(model):
-        found = f"{type(model.encoder).__name__} with {type(model.attention).__name__}"
-        raise AttnError(f"tracing knows lstm, cnn, average and none with tanh, dot and uniform, not {found}")
     embedding = model.encoder.embedding.weight
     e = embedding[torch.from_numpy(distinct).to(embedding.device)]  # (U, 300)
     e[0] = 0.0
