@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 READ := $(VENV)/.installed-read
 
-.PHONY: install notebooks lab book pdf test test-faults bench clean
+.PHONY: install notebooks lab book pdf zip test test-faults bench clean
 
 install: $(STAMP)
 
@@ -37,6 +37,9 @@ book: $(READ)
 
 pdf: book
 	$(BIN)/python -m attn_core pdf
+
+zip: book
+	cd _build && ../$(BIN)/python -m zipfile -c is-attention-explanation.zip html
 
 test: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal

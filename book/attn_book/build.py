@@ -37,6 +37,7 @@ import yaml
 
 import attn_core
 from attn_book.editions import write_student
+from attn_book.kit import write_kit
 from attn_book.page import PARTS, TEMPLATES, check, declared, minus, nearest
 from attn_book.plain import MARKUP, mark, named, readable, values_of
 from attn_core import reader, store
@@ -475,11 +476,12 @@ def write_status(root: Path) -> None:
 
 
 def run_sphinx(root: Path) -> list[str]:
-    """jupyter-book on all of book/ (unchanged pages repeat no warning) and `redirect`; returns what went wrong."""
+    """jupyter-book on all of book/ (unchanged pages repeat no warning), `redirect`, slides; returns what went wrong."""
     start = time.perf_counter()
     problems = sphinx(root)
     print(f"Sphinx: {time.perf_counter() - start:.0f} s, log in {root / '_build' / 'sphinx.log'}", flush=True)
     redirect(root)
+    write_kit(root)
     return problems
 
 

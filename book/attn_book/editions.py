@@ -45,6 +45,9 @@ def write_student(root: Path) -> Path:
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(root / "book", place / "book", ignore=shutil.ignore_patterns("attn_book", "answers.yml"))
     shutil.copy(root / "_config.yml", place)
+    for path in (place / "book").rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(re.sub("|".join(GONE[1:]), "", text, flags=re.MULTILINE | re.DOTALL), encoding="utf-8")
     for path in (place / "book").rglob("*.ipynb"):
         nbformat.write(student(nbformat.read(path, as_version=4), answers), path)
     return place

@@ -1,0 +1,77 @@
+"""Slides of the five sessions, and handouts to print: cut from the built pages by the plans of the page on teaching."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+from attn_book.page import TEMPLATES
+
+PLAN, COURSE, FOLDER = "teaching", "course", "teach"
+MOST_FIGURES = 3
+"""A row of a plan shows at most so many figures of its page."""
+
+
+def write_kit(root: Path) -> list[Path]:
+    """Write _build/html/teach/session-1.html to -5.html, and handouts.html, from what Sphinx has built.
+
+    Each row of a session's table is a slide with its minutes; a guess it names, and the figures of the page it names,
+    follow, their titles folded. Rows of one page share its figures in their order. Handouts: the verdict's grid
+    without entries, the ten statements, a triangle, and every session's figures without title and caption.
+    """
+    built = root / "_build" / "html"
+    target = built / FOLDER
+    if not all((built / f"{page}.html").is_file() for page in (PLAN, COURSE, "verdict")):
+        return []
+    target.mkdir(exist_ok=True)
+    article.cache_clear()
+    plan = article(built, PLAN)
+    guesses = {row.td.text.strip(): row.find_all("td")[1] for row in plan.select("#the-five-guesses tbody tr")}
+    sessions = [session(built, head.parent, guesses) for head in plan.select("h2") if re.match(r"\d · ", head.text)]
+    written = []
+    for number, (title, slides) in enumerate(sessions, 1):
+        written.append(target / f"session-{number}.html")
+        text = TEMPLATES.get_template("slides.html").render(number=number, title=title, slides=slides)
+        written[-1].write_text(text, encoding="utf-8")
+    grid = article(built, "verdict").select_one(".attn-grid table")
+    for cell in grid.select("tbody td"):
+        cell.clear()
+    figures = {str(figure.svg or ""): None for _, slides in sessions for slide in slides for figure in slide["figures"]}
+    written.append(target / "handouts.html")
+    text = TEMPLATES.get_template("handouts.html").render(
+        grid=grid, statements=article(built, COURSE).select_one("#ten-statements ol"), figures=[*filter(None, figures)]
+    )
+    written[-1].write_text(text, encoding="utf-8")
+    return written
+
+
+@cache
+def article(built: Path, page: str):
+    """What a built page says, as a tree of HTML without the marks of links to headings."""
+    from bs4 import BeautifulSoup
+
+    soup = BeautifulSoup((built / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
+    found = soup.find("article", class_="bd-article")
+    for mark in found.select(".headerlink"):
+        mark.decompose()
+    return found
+
+
+def session(built: Path, part, guesses: dict) -> tuple[str, list[dict]]:
+    """Title and slides (minutes, what, guess, page, question, lead, figures) of one plan, a section of PLAN."""
+    rows = [row.find_all("td") for row in part.select("tbody tr")]
+    links = [row[2].a["href"].partition("#")[0].removesuffix(".html") if row[2].a else "" for row in rows]
+    slides = []
+    for at, ((minutes, what, _), page) in enumerate(zip(rows, links, strict=True)):
+        slide = {"minutes": minutes.text, "what": what.text, "guess": None, "page": page, "figures": []}
+        if found := re.search(r"Guess (\d)", what.text):
+            slide["guess"] = guesses[found[1]].decode_contents()
+        if page:
+            whole = article(built, page)
+            lead = whole.select_one(".attn-lead")
+            slide |= {"question": whole.h1.text, "lead": lead.text if lead else ""}
+            shown = [one for one in whole.select("figure.attn-fig") if not one.find_parent("details")]
+            turn, turns = links[:at].count(page), links.count(page)
+            slide["figures"] = shown[turn * len(shown) // turns : (turn + 1) * len(shown) // turns][:MOST_FIGURES]
+            slide["last"] = page not in links[at + 1 :]
+        slides.append(slide)
+    return part.h2.text.partition(" · ")[2], slides

@@ -1,0 +1,70 @@
+"""Slides and handouts, cut from the built book by the plans of the page on teaching."""
+
+import re
+from pathlib import Path
+
+import devtools
+import pytest
+from bs4 import BeautifulSoup
+from chromium import CHROMIUM
+
+from attn_book import editions, kit
+
+ROOT = Path(__file__).parents[1]
+TEACH = ROOT / "_build" / "html" / kit.FOLDER
+built = pytest.mark.skipif(not TEACH.is_dir(), reason="no built book; `make book` writes it")
+
+
+def soup(name):
+    return BeautifulSoup((TEACH / name).read_text(encoding="utf-8"), "html.parser")
+
+
+@built
+@pytest.mark.parametrize("number", range(1, 6))
+def test_a_session_fills_ninety_minutes_and_shows_its_pages_figures(number):
+    page = soup(f"session-{number}.html")
+    assert sum(int(one.text.split()[0]) for one in page.select("ol .min")) == 90
+    ids = [figure.svg["aria-label"] for figure in page.select("figure") if figure.svg]
+    assert ids and len(ids) == len(set(ids)), "each figure once"
+    assert not [one for one in page.select("figure") if one.select(".attn-fig-title")], "titles are folded"
+    assert all(one.summary and len(one.text) > 40 for one in page.select("details"))
+    assert not re.search(r"{glue|{doc|attn-instructor", str(page))
+    links = {one["href"] for one in page.select("a")}
+    assert links and all((TEACH / link).resolve().is_file() for link in links)
+
+
+@built
+def test_the_handouts_grid_is_the_verdicts_without_its_entries():
+    grid, own = (text.select_one(".wide table, .attn-grid table") for text in (
+        soup("handouts.html"), BeautifulSoup((TEACH.parent / "verdict.html").read_text(encoding="utf-8"), "html.parser")
+    ))  # fmt: skip
+    assert [one.text for one in grid.select("th")] == [one.text for one in own.select("th")]
+    assert len(grid.select("tbody td")) == len(own.select("tbody td")) and not "".join(
+        one.text for one in grid.select("tbody td")
+    )
+    assert len(soup("handouts.html").select("ol > li")) == 10
+
+
+def test_the_key_to_the_statements_is_for_teachers(tmp_path):
+    for name in ("book", "_build"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "_config.yml").touch()
+    for name in ("course.md", "answers.yml"):
+        (tmp_path / "book" / name).write_bytes((ROOT / "book" / name).read_bytes())
+    found = (editions.write_student(tmp_path) / "book" / "course.md").read_text(encoding="utf-8")
+    source = (ROOT / "book" / "course.md").read_text(encoding="utf-8")
+    key = re.search(r"^:::.*?^:::$", source, re.M | re.S)[0]
+    assert "attn-instructor" in key and found == source.replace(key, "")
+
+
+@built
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium installed")
+def test_arrows_turn_the_slides_and_a_phone_holds_them():
+    with devtools.browser() as page:
+        page.open(TEACH / "session-2.html", 390)
+        assert page.js("document.documentElement.scrollWidth") <= 390
+        top = "Math.round(document.querySelectorAll('section')[1].getBoundingClientRect().top)"
+        press = "dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))"
+        assert page.js(top) > 100
+        page.js(f"document.body.{press}")
+        assert abs(page.js(top)) <= 1
