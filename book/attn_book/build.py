@@ -15,19 +15,18 @@ An executed page carries a hash of all that its outputs depend on, its stamp; it
 import hashlib
 import html
 import json
-import multiprocessing
+import logging
 import os
 import platform
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import suppress
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
@@ -168,6 +167,7 @@ def execute(
     root: str | Path | None = None,
     stamp: str | None = None,
     force: bool = False,
+    scratch: Path | None = None,
 ) -> Path:
     """Run a page with other parameters; returns the executed notebook.
 
@@ -176,6 +176,7 @@ def execute(
     `_build/failed/`.
     stamp: of the book's build; with it, a page that stops for want of a run is written `shortened`.
     force: replace whatever stands at `output`, not only what was written here and not edited since.
+    scratch: of `kernel_folder`, where several threads share one.
     AttnError, one line, for a refused parameter or place, before anything runs, and for a failing cell.
     """
     import nbformat
@@ -192,15 +193,16 @@ def execute(
     run = {"page": name, "parameters": defaults | values, **_where(here), **({"stamp": stamp} if stamp else {})}
     if find_spec("torch") is None and without_torch(notebook):
         run["shortened"] = NO_TORCH
-    with tempfile.TemporaryDirectory(prefix="attn-") as scratch, patch.dict(os.environ, kernel_environment(scratch)):
-        source, result = _write(notebook, Path(scratch) / "page.ipynb"), Path(scratch) / "result.ipynb"
+    with nullcontext(scratch) if scratch else kernel_folder() as folder, tempfile.TemporaryDirectory(dir=folder) as own:
+        source, result = _write(notebook, Path(own) / "page.ipynb"), Path(own) / "result.ipynb"
         injected = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
         # Two kernels that start at once may pick the same port, but no socket; its name has at most 104 bytes.
-        sockets = {"transport": "ipc", "ip": f"{scratch}/kernel"} if os.name == "posix" and len(scratch) < 90 else {}
+        sockets = {"transport": "ipc", "ip": f"{own}/kernel"} if os.name == "posix" and len(own) < 90 else {}
         try:
             papermill.execute_notebook(
-                source, result, injected, cwd=here, progress_bar=sys.stderr.isatty(), execution_timeout=CELL_SECONDS,
+                source, result, injected, progress_bar=sys.stderr.isatty(), execution_timeout=CELL_SECONDS,
                 config=Config({"KernelManager": sockets}), extra_arguments=["--log-level=50"],
+                resources={"metadata": {"path": str(here)}},  # `cwd` would move every thread
             )  # fmt: skip
             done = tidy(nbformat.read(result, as_version=4))
             done = done if stamp else readable(mark(done, defaults, values), here, target, here / "_build" / "html")
@@ -244,6 +246,16 @@ def without_torch(notebook) -> bool:
             text = f"```python\n{cell.source}\n```\n\n{PARTS.gap(NO_TORCH, 'Not run here')}"
             notebook.cells[place], tagged = new_markdown_cell(text, id=cell.id), True
     return tagged
+
+
+@contextmanager
+def kernel_folder() -> Iterator[Path]:
+    """A folder for what kernels write beside the pages, and the environment in which they start."""
+    with (
+        tempfile.TemporaryDirectory(prefix="attn-", ignore_cleanup_errors=True) as scratch,
+        patch.dict(os.environ, kernel_environment(scratch)),
+    ):
+        yield Path(scratch)
 
 
 def kernel_environment(scratch: str) -> dict[str, str]:
@@ -321,7 +333,9 @@ def build(root: str | Path | None = None, html: bool = True, edition: str = "tea
     built = root / "_build" / "html"
     if html and not problems:
         place = write_student(root) if edition == "student" else root
-        problems = run_sphinx(place)
+        problems = sphinx(place)
+        redirect(place)
+        write_kit(place)
         archive = store.archive_folder(required=False)
         if not problems and archive and (archive / reader.FOLDER).is_dir():
             reader.write_reader(place / "_build" / "html" / "_static")
@@ -353,17 +367,13 @@ def execute_pages(root: Path) -> list[str]:
             todo[name], seconds[name] = stamp, before.get("seconds", 0.0)
     print(f"{len(known)} pages, {len(todo)} to run, {len(known) - len(todo)} unchanged", flush=True)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    order, spawned = sorted(todo, key=seconds.get, reverse=True), multiprocessing.get_context("spawn")
-    with (
-        tempfile.TemporaryDirectory(prefix="attn-", ignore_cleanup_errors=True) as scratch,
-        patch.dict(os.environ, TMPDIR=scratch),  # where the workers' own scratch lies: killed, they leave it
-        # Processes, for papermill's working folder is not safe between threads; spawned, for no state to be inherited.
-        ProcessPoolExecutor(cores, mp_context=spawned, initializer=follow) as pool,
-    ):
+    order, running = sorted(todo, key=seconds.get, reverse=True), {}
+    with kernel_folder() as scratch, ThreadPoolExecutor(cores) as pool:
         try:
-            mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: Ctrl-C is the parent's
-            running = {pool.submit(execute, name, None, executed(root, name), root, todo[name]): name for name in order}
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            for name in order:
+                place = executed(root, name)
+                work = pool.submit(execute, name, None, place, root, stamp=todo[name], scratch=scratch)
+                running[work] = name
             for done, future in enumerate(as_completed(running), 1):
                 name, error = running[future], future.exception()
                 if error:
@@ -373,29 +383,15 @@ def execute_pages(root: Path) -> list[str]:
                 result = "FAILED" if error else f"{_read(future.result()).metadata.attn.seconds:6.1f} s"
                 print(f"[{done:>2}/{len(todo)}] {name:40} {result}", flush=True)
         except KeyboardInterrupt:
-            for worker in multiprocessing.active_children():
-                end(worker.pid)
+            logging.disable()  # that kernels die is no news
+            pool.shutdown(wait=False, cancel_futures=True)
+            while not all(future.done() for future in running):  # one may be about to start
+                for kernel in psutil.Process().children():
+                    with suppress(psutil.NoSuchProcess):
+                        kernel.kill()
+                time.sleep(0.1)
             raise
     return failures
-
-
-def follow() -> None:
-    """In a worker: end with its parent, however that ends; nobody else would end a worker and its kernel."""
-
-    def wait() -> None:
-        multiprocessing.parent_process().join()
-        end(os.getpid())
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
-def end(pid: int) -> None:
-    """Kill a process and its descendants."""
-    with suppress(psutil.NoSuchProcess):
-        process = psutil.Process(pid)
-        for one in [*process.children(recursive=True), process]:
-            with suppress(psutil.NoSuchProcess):
-                one.kill()
 
 
 def executed(root: Path, name: str) -> Path:
@@ -475,18 +471,10 @@ def write_status(root: Path) -> None:
 # ---- Sphinx ----------------------------------------------------------------------------------------------------------
 
 
-def run_sphinx(root: Path) -> list[str]:
-    """jupyter-book on all of book/ (unchanged pages repeat no warning), `redirect`, slides; returns what went wrong."""
-    start = time.perf_counter()
-    problems = sphinx(root)
-    print(f"Sphinx: {time.perf_counter() - start:.0f} s, log in {root / '_build' / 'sphinx.log'}", flush=True)
-    redirect(root)
-    write_kit(root)
-    return problems
-
-
 def sphinx(root: Path) -> list[str]:
-    """jupyter-book on root/book with root/_config.yml into root/_build/html; returns what went wrong."""
+    """jupyter-book on root/book with root/_config.yml into root/_build/html; returns what went wrong.
+
+    All of it, since unchanged pages repeat no warning; _build/sphinx.log has its words."""
     log = root / "_build" / "sphinx.log"
     shutil.rmtree(root / "_build" / "html", ignore_errors=True)
     log.parent.mkdir(exist_ok=True)
