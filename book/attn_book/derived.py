@@ -35,9 +35,9 @@ SCORES = ("accuracy", "macro_f1", "f1_1")
 COUNTED = ("vocabulary_size", "average_length_tokens", "train_size", "test_size")
 """Measures of Table 1 that describe the data and depend on no seed."""
 
-NOTES = ["mean", "low", "high", "n_seeds", "absent", "documents", "weak", "asked", "guides"]
+NOTES = ["mean", "low", "high", "n_seeds", "absent", "documents", "asked", "guides"]
 """What may be said of a rule besides its numbers: mean, low, high, n_seeds (an interval that is not over seeds), absent
-(why there is no number), documents, weak, asked (seeds below which a claim has no verdict), guides (models behind the
+(why there is no number), documents, asked (seeds below which a claim has no verdict), guides (models behind the
 seeds)."""
 
 Stored = tuple[pd.DataFrame, pd.DataFrame]
@@ -67,20 +67,9 @@ def of_jain(rules: pd.DataFrame) -> Stored:
     known = rows[~rows["measure_ours"].isin(SCORES)][models].drop_duplicates()
     known = known.set_axis(["corpus", "encoder", "attention"], axis=1).assign(absent="no document")
     notes = rules.merge(known, how="left").set_index("id")[["absent"]]
-    notes["weak"] = unable(rules)
     counts = counted(rules, set(rows["corpus"]))
     notes = notes.join(pd.DataFrame({"mean": counts, "low": np.nan, "high": np.nan, "n_seeds": 1.0}))
     return rows, notes
-
-
-def unable(rules: pd.DataFrame) -> list[bool]:
-    """Of each rule whether a model it compares did not do its task; scores are compared all the same."""
-    parts = index.runs(family=["text", "pair"]).groupby("attention")
-    bad = {(*model, name) for name, part in parts for model, why in weak(part).items() if why}
-    other = rules["minus"].str.removeprefix("encoder_ours=")
-    models = zip(rules["corpus"], rules["encoder_ours"], other, rules["attention"], rules["measure_ours"], strict=True)
-    return [measure not in SCORES and not bad.isdisjoint({(corpus, one, how), (corpus, two, how)})
-            for corpus, one, two, how, measure in models]  # fmt: skip
 
 
 def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
@@ -113,14 +102,9 @@ BOXES = ("random", "attention", "gradient", "product")
 
 
 def of_serrano(rules: pd.DataFrame) -> Stored:
-    """Numbers of the standard runs and the statements made of them; models that do not do their task are weak."""
+    """Numbers of the standard runs and the statements made of them."""
     plain = rules[~rules["measure_ours"].str.startswith("statement_")]
-    rows = pd.concat([of_runs(plain, family="hierarchical"), statements()], ignore_index=True)
-    chosen = index.runs(family="hierarchical")
-    bad = weak(chosen)
-    pairs = [(rule.id, (rule.corpus, name)) for rule in rules.itertuples() for name in rule.encoder.split("-")]
-    none = {rule for rule, model in pairs if bad.get(model)}
-    return rows, pd.DataFrame({"weak": True}, index=pd.Index(sorted(none), name="id"))
+    return pd.concat([of_runs(plain, family="hierarchical"), statements()], ignore_index=True), pd.DataFrame()
 
 
 def statements_of(run: Mapping) -> dict[str, float]:

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from attn_book import derived
-from attn_book.derived import NOTES, PLACE, Stored
+from attn_book.derived import NOTES, PLACE, SCORES, Stored
 from attn_book.reported import OURS, reported
+from attn_core.baselines import weak
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS, over_seeds, runs, side
 
@@ -81,13 +82,13 @@ def judged(rules: pd.DataFrame, stored: Callable[[pd.DataFrame], Stored], family
     ours = notes[names].astype(float).where(notes["n_seeds"].notna(), ours.reindex(rules["id"])[names])
     table = rules.set_index("id").join(ours.rename(columns={"mean": "ours"})).join(data, on="corpus")
     known = table["data"].notna()
-    there, weak = table["ours"].notna() & known, notes["weak"].eq(True)
+    there = table["ours"].notna() & known
     absent = notes["absent"].astype(object).fillna("no run")
     documents = fewest_documents(asked, found.query("statistic_ours == 'n'")).fillna(notes["documents"].astype(float))
     seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
     fewest = notes["asked"].fillna(HEADLINE_SEEDS)
     why = [(~known, "no run"), (~there, absent), (documents < FEWEST_IN_BIN, "few documents"),
-           (weak & there, "weak model"), ((table["kind"] == "number") & table["tolerance"].isna(), "by its gap"),
+           (unable(rules, family) & there, "weak model"), ((table["kind"] == "number") & table["tolerance"].isna(), "by its gap"),
            ((table["kind"] == "claim") & (seeds < fewest), "few seeds")]  # fmt: skip
     unjudged = np.select([mask for mask, _ in why], [np.broadcast_to(reason, len(table)) for _, reason in why], "")
     table = table.assign(unjudged=unjudged, reported=table["reference"])
@@ -96,6 +97,16 @@ def judged(rules: pd.DataFrame, stored: Callable[[pd.DataFrame], Stored], family
     table["n_seeds"], table["data"] = table["n_seeds"].where(there, 0).astype(int), table["data"].where(there, "absent")
     table["verdict"] = np.where(unjudged != "", "not rerun", np.where(holds(table), "reproduced", "differs"))
     return table.reset_index().astype({"n_train": "Int64"})
+
+
+def unable(rules: pd.DataFrame, family: str | list[str]) -> np.ndarray:
+    """Of each rule whether a model it compares did not do its task; scores are compared all the same."""
+    parts = runs(family=family).groupby("attention")
+    bad = {(*model, name) for name, part in parts for model, why in weak(part).items() if why}
+    other = rules["minus"].str.removeprefix("encoder_ours=")
+    models = zip(rules["corpus"], rules["encoder_ours"], other, rules["attention"], rules["measure_ours"], strict=True)
+    return np.array([measure not in SCORES and not bad.isdisjoint({(corpus, one, how), (corpus, two, how)})
+                     for corpus, one, two, how, measure in models])  # fmt: skip
 
 
 def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:

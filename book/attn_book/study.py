@@ -1,13 +1,10 @@
-"""A reader's own texts as a data set of the book, and the page of all tests on them: notebooks/_study.md."""
+"""A reader's own texts, refused where the tests of notebooks/_study.md cannot be put to them."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from attn_core.corpora import catalogue, encoding
-from attn_core.corpora.prepare import Prepared, Texts
-from attn_core.corpora.text import clean_plain
 from attn_core.errors import AttnError
 
 READERS = {
@@ -54,17 +51,3 @@ def load(file: str | Path, text: str = "text", label: str = "label", seed: int =
         same = shared.index[shared["text"] == shared["text"].iloc[0]][:2] + 1
         raise AttnError(f"{file}: rows {same[0]} and {same[1]} hold the same text in two splits; leave one of them out")
     return rows
-
-
-def enter(rows: pd.DataFrame, name: str = "own") -> Prepared:
-    """Put the rows of `load` into the catalogue, in this process, under `name`; returns the prepared texts."""
-    classes = sorted(rows["label"].unique())
-    splits = {}
-    for split, part in rows.groupby("split"):
-        lists = [clean_plain(text) for text in part["text"]]
-        splits[split] = Texts(lists, part["label"].map(classes.index).to_numpy(), part.index.to_numpy())
-    prepared = Prepared(splits, classes)
-    catalogue.CATALOGUE[name] = catalogue.Corpus(
-        name, "Your own texts", "text", tuple(classes), "", "yours", "", files=(), filtered=False, vectors="random")
-    encoding.PREPARE[name] = lambda: prepared
-    return prepared
