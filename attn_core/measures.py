@@ -85,19 +85,16 @@ def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
     labels, p = np.asarray(labels), np.asarray(p)
     if p.ndim == 2 and p.shape[1] <= 2:
         p = p[:, -1]
-    if p.ndim == 2:
-        predicted, classes = p.argmax(axis=1), p.shape[1]
-        scores = {"accuracy": accuracy_score(labels, predicted)}
-        if classes <= CLASS_SCORES:
-            f1 = f1_score(labels, predicted, labels=np.arange(classes), average=None, zero_division=0.0)
-            scores |= {f"f1_{k}": value for k, value in enumerate(f1)}
-        scores["macro_f1"] = f1_score(labels, predicted, average="macro", zero_division=0.0)
-    else:
-        predicted = np.round(p).astype(np.int64)
-        f1 = f1_score(labels, predicted, labels=[0, 1], average=None, zero_division=0.0)
-        scores = {"accuracy": accuracy_score(labels, predicted), "f1_0": f1[0], "f1_1": f1[1], "macro_f1": f1.mean()}
-        if len(np.unique(labels)) == 2:
-            scores["auc"] = roc_auc_score(labels, p)
+    two = p.ndim == 1
+    predicted, classes = (np.round(p).astype(np.int64), 2) if two else (p.argmax(axis=1), p.shape[1])
+    scores = {"accuracy": accuracy_score(labels, predicted)}
+    if classes <= CLASS_SCORES:
+        f1 = f1_score(labels, predicted, labels=np.arange(classes), average=None, zero_division=0.0)
+        scores |= {f"f1_{k}": value for k, value in enumerate(f1)}
+    among = [0, 1] if two else None  # None: the classes that occur
+    scores["macro_f1"] = f1_score(labels, predicted, labels=among, average="macro", zero_division=0.0)
+    if two and len(np.unique(labels)) == 2:
+        scores["auc"] = roc_auc_score(labels, p)
     return {name: float(value) for name, value in scores.items()}
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from attn_core.errors import AttnError
-from attn_core.measures import slabs
+from attn_core.measures import slabs, tvd
 
 MANTISSA_BITS = 12
 
@@ -175,8 +175,7 @@ def decisions(logits: np.ndarray) -> np.ndarray:
 
 def apart(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Total variation distance of outputs (..., K), see `probabilities`: |p - q| of one logit, else half the L1."""
-    distance = np.abs(p - q).sum(axis=-1)
-    return distance if p.shape[-1] == 1 else 0.5 * distance
+    return tvd(p[..., 0], q[..., 0]) if p.shape[-1] == 1 else tvd(p, q, axis=-1)
 
 
 def each_alone(traces: Traces) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,6 @@
 """Adversarial attention: the exact optimum against grids, random points and a solver; its yardsticks."""
 
 import itertools
-import math
 import tracemalloc
 from dataclasses import replace
 
@@ -291,10 +290,8 @@ def test_table_holds_them_together_and_rows_stand_alone():
     assert (table["jsd_search"] <= table["jsd_exact"] + 1e-6).all()
     assert (table["jsd_exact"] <= table["ceiling"] + 1e-12).all()
     assert (table[["tvd_search", "tvd_exact"]] <= 0.05 + 1e-6).all(axis=None)
-    assert math.isnan(table["ratio_exact"][0]) and table["ratio_exact"][1:].between(0, 1 + 1e-12).all()
     assert table["n_support"].isin([1, 2]).all()
     rows = np.array([6, 0, 3, 7])
     some = traces.take(rows)
     alone = adversarial(some, 0.05, search(some, steps=60))
     pd.testing.assert_frame_equal(alone, table.iloc[rows].reset_index(drop=True), check_exact=True)
-    assert "jsd_search" not in adversarial(some, 0.05)

@@ -76,7 +76,6 @@ def test_bracket_holds(kind):
         assert (table["jsd_lower"] <= table["ceiling"] + 1e-12).all()
         assert (table["jsd_permutation"] <= table["ceiling_permutation"] + 1e-12).all()
         assert (table[["tvd_search", "tvd_lower"]] <= epsilon + 1e-6).all(axis=None)
-        assert table["ratio_lower"][1:].between(0, 1 + 1e-12).all() and np.isnan(table["ratio_lower"][0])
         assert table["jsd_lower"].mean() > 0.03
 
 

@@ -47,8 +47,7 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
     weights = search(traces, seed=seed)
     parts = [correlation(traces, seed), permutation(traces, seed=seed)[["median_change"]]]
     for epsilon in epsilons:
-        found = adversarial(traces, epsilon, weights, seed)
-        found = found.drop(columns=[*identity(traces), *found.filter(like="ratio_")])
+        found = adversarial(traces, epsilon, weights, seed).drop(columns=[*identity(traces)])
         if epsilon == epsilons[0]:
             parts.append(found[list(ONCE)])
         parts.append(found.drop(columns=list(ONCE)).add_suffix(f"@{epsilon:g}"))

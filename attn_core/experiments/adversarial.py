@@ -17,24 +17,19 @@ from attn_core.traces import Traces, has_one_logit
 __all__ = ["adversarial", "controls", "exact", "expand", "select"]
 
 
-def adversarial(traces: Traces, epsilon: float, weights: np.ndarray | None = None, seed: int = 0) -> pd.DataFrame:
+def adversarial(traces: Traces, epsilon: float, weights: np.ndarray, seed: int = 0) -> pd.DataFrame:
     """The adversarial attention of each document at one epsilon, beside what it must be held against.
 
-    weights (k, T): the result of search.search; without it there are no search columns. Columns:
+    weights (k, T): the result of search.search. Columns:
     jsd_search, tvd_search: epsilon-max JSD of the paper (section 4.2.2), see `select`, and the change of output there.
     One logit (or two): jsd_exact, tvd_exact, n_support: the exact optimum, see `exact`; 1 or 2 tokens carry it.
     Text pairs, three classes or more: jsd_sparse, see `sparse`; jsd_lower, tvd_lower: the better of it and the search.
     The optimum lies between jsd_lower and the ceiling.
     ceiling, jsd_shuffled, jsd_permutation, ceiling_permutation: see `controls` (seed is theirs).
-    ratio_search, ratio_exact or ratio_lower: divided by the ceiling (NaN for one token, where it is 0).
     max_attention: largest weight of the model's own attention.
     """
     held = controls(traces, epsilon, seed)
-    ceiling = np.where(held["ceiling"] > 0, held["ceiling"], np.nan)
-    searched = {}
-    if weights is not None:
-        chosen = select(traces, weights, epsilon)
-        searched = {"jsd_search": chosen["jsd"], "tvd_search": chosen["tvd"]}
+    chosen = select(traces, weights, epsilon)
     if has_one_logit(traces):
         optimum = exact(traces, epsilon)
         best = {
@@ -44,21 +39,15 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray | None = Non
         }
     else:
         few = sparse(traces, epsilon)
-        best = {"jsd_sparse": few["jsd"], "jsd_lower": few["jsd"], "tvd_lower": few["tvd"]}
-        if weights is not None:
-            better = chosen["jsd"] > few["jsd"]
-            best |= {f"{name}_lower": chosen[name].where(better, few[name]) for name in ("jsd", "tvd")}
-    jsd = searched | best
-    ratios = {
-        name.replace("jsd", "ratio"): jsd[name] / ceiling
-        for name in ("jsd_search", "jsd_exact", "jsd_lower")
-        if name in jsd
-    }
+        better = chosen["jsd"] > few["jsd"]
+        best = {"jsd_sparse": few["jsd"]}
+        best |= {f"{name}_lower": chosen[name].where(better, few[name]) for name in ("jsd", "tvd")}
     return table(
         traces,
-        **jsd,
+        jsd_search=chosen["jsd"],
+        tvd_search=chosen["tvd"],
+        **best,
         ceiling=held["ceiling"],
-        **ratios,
         jsd_shuffled=held["jsd_shuffled"],
         jsd_permutation=held["jsd_permutation"],
         ceiling_permutation=held["ceiling_permutation"],

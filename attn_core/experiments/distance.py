@@ -11,9 +11,9 @@ import pandas as pd
 
 from attn_core.errors import AttnError
 from attn_core.experiments.compared import included
-from attn_core.experiments.search import select
+from attn_core.experiments.search import changes, select
 from attn_core.measures import jsd_ragged
-from attn_core.traces import Traces, apart, one_logit, sigmoid, totals
+from attn_core.traces import Traces, apart, totals
 
 TOP = 5
 """Tokens with the largest weights whose overlap is taken."""
@@ -90,17 +90,13 @@ def searched(traces: Traces, weights: np.ndarray, epsilons: tuple[float, ...] = 
 
     One row per document; weights (k, T) of search.search. Columns doc_id, predicted, max_attention; jsd, tvd: means
     over the k adversaries, whatever their output; two, five: median JSD of the first two and of all (the authors' code
-    takes two); and for each epsilon best@e: the largest JSD within it, as Jain & Wallace choose. One logit, or two as
-    their difference.
+    takes two); and for each epsilon best@e: the largest JSD within it, as Jain & Wallace choose.
     """
-    s, bias = one_logit(traces)
-    p = sigmoid(totals(traces.attention * s, traces.offsets) + bias)
-    change = np.abs(sigmoid(totals(weights * s, traces.offsets) + bias) - p)  # (k, D)
     jsd = jsd_ragged(weights, traces.attention, traces.offsets)
     best = {f"best@{epsilon:g}": select(traces, weights, epsilon)["jsd"].to_numpy() for epsilon in epsilons}
     return pd.DataFrame({
         "doc_id": traces.doc_id, "predicted": traces.predicted, "max_attention": traces.max_attention,
-        "jsd": jsd.mean(axis=0), "tvd": change.mean(axis=0),
+        "jsd": jsd.mean(axis=0), "tvd": changes(traces, weights).mean(axis=0),
         "two": np.median(jsd[:2], axis=0), "five": np.median(jsd, axis=0), **best,
     })  # fmt: skip
 

@@ -101,8 +101,7 @@ def permutation_expected(traces: Traces) -> np.ndarray:
     mean = total(s) / n
     spread = total((traces.attention - 1 / n[document]) ** 2) * total((s - mean[document]) ** 2)
     deviation = np.sqrt(spread / np.maximum(n - 1, 1))
-    p = sigmoid(bias + total(traces.attention * s))
-    return median_change(bias + mean, deviation, p)
+    return median_change(bias + mean, deviation, traces.p)
 
 
 def median_change(mean: np.ndarray, deviation: np.ndarray, p: np.ndarray) -> np.ndarray:

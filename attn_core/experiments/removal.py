@@ -15,7 +15,7 @@ from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.flips import best_order, least
 from attn_core.experiments.tables import table
-from attn_core.traces import Traces, decisions, pad, probabilities
+from attn_core.traces import Traces, attending_only, decisions, pad, probabilities
 
 RANKINGS = ("random", "attention", "gradient", "product", "first_order", "optimum")
 """Orders of removal; 'product' is gradient times attention, 'optimum' the exact smallest flip set."""
@@ -58,6 +58,12 @@ def as_classes(traces: Traces) -> tuple[int, np.ndarray]:
     return (2, np.array([0.0, bias[0]])) if traces.classes == 1 else (traces.classes, bias)
 
 
+def distributions(logits: np.ndarray) -> np.ndarray:
+    """Output distributions (D, K), of one logit (D, 2)."""
+    p = probabilities(logits)
+    return np.concatenate([1.0 - p, p], axis=1) if p.shape[1] == 1 else p
+
+
 def items(traces: Traces, rows: np.ndarray, length: int) -> Items:
     """The documents `rows`, padded to `length` items, in double precision."""
     classes, bias = as_classes(traces)
@@ -65,10 +71,9 @@ def items(traces: Traces, rows: np.ndarray, length: int) -> Items:
     index = np.where(real, traces.offsets[rows, None] + np.arange(length), 0)
     attention = np.where(real, traces.attention[index], 0.0)
     value = traces.contribution[index].astype(np.float64)  # (B, L, K)
-    outputs = traces.outputs[rows]
+    outputs = distributions(traces.logits[rows])
     if traces.classes == 1:
         value = np.concatenate([np.zeros_like(value), value], axis=2)
-        outputs = np.concatenate([1.0 - outputs, outputs], axis=1)
     y = decisions(traces.logits[rows])
     own = np.take_along_axis(value, y[:, None, None], axis=2)  # (B, L, 1)
     p_own = np.take_along_axis(outputs, y[:, None], axis=1)
@@ -206,24 +211,14 @@ def curve(traces: Traces, row: int, ranking: str, draws: np.ndarray | None = Non
     seed 0. The last row is the zero vector.
     """
     one = traces.take([row])
-    n, (classes, bias) = int(one.lengths[0]), as_classes(one)
-    part = items(one, np.array([0]), n)
+    n = int(one.lengths[0])
     if draws is None:
         draws = random.uniforms(0, "removal", one.doc_id, one.offsets)[0]
-    order = order_of(ranking, part, np.asarray(draws)[None])[0]
-    value = one.contribution.astype(np.float64)
-    value = np.pad(value, ((0, 0), (1, 0))) if traces.classes == 1 else value
-    weight = part.attention[0, order]
-    left = weight[::-1].cumsum()[::-1]
-    kept = (weight[:, None] * value[order])[::-1].cumsum(axis=0)[::-1]
-    context = np.where(left[:, None] > 0, kept / np.where(left > 0, left, 1.0)[:, None], 0.0)
-    logits = bias + np.concatenate([context, np.zeros((1, classes))])  # (n + 1, K)
-    return pd.DataFrame(
-        {
-            "position": np.concatenate([[-1], order]),
-            "removed": np.arange(n + 1),
-            "mass": np.concatenate([[0.0], weight.cumsum()]),
-            "label": logits.argmax(axis=1),
-            "p": probabilities(logits)[:, int(decisions(one.logits)[0])],
-        }
-    )
+    order = order_of(ranking, items(one, np.array([0]), n), np.asarray(draws)[None])[0]
+    removed = np.arange(n + 1)
+    left = np.stack([attending_only(one, np.argsort(order) >= step) for step in removed])  # (n + 1, n) weights
+    logits = np.concatenate([one.logits_under(weights) for weights in left])  # (n + 1, K)
+    return pd.DataFrame({
+        "position": np.append(-1, order), "removed": removed, "mass": np.append(0.0, one.attention[order].cumsum()),
+        "label": decisions(logits), "p": distributions(logits)[:, int(decisions(one.logits)[0])],
+    })  # fmt: skip

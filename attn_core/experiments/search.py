@@ -15,8 +15,7 @@ from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import check_epsilon, table
 from attn_core.measures import jsd_ragged
-from attn_core.measures import tvd as distance
-from attn_core.traces import Traces, has_one_logit, one_logit, probabilities, sigmoid, totals
+from attn_core.traces import Traces, apart, has_one_logit, one_logit, probabilities
 
 ROUNDING = 1e-12
 """By this much TVD may exceed epsilon: permutations that change nothing still move a sum in its last bits."""
@@ -124,6 +123,11 @@ def differentiable(traces: Traces) -> Callable:
     return outputs
 
 
+def changes(traces: Traces, weights: np.ndarray) -> np.ndarray:
+    """Change of output (TVD) under weights (k, T), (k, D)."""
+    return np.stack([apart(probabilities(traces.logits_under(row)), traces.outputs) for row in weights])
+
+
 def select(traces: Traces, weights: np.ndarray, epsilon: float) -> pd.DataFrame:
     """The adversary the paper keeps: of the k found ones and the model's own attention, the largest JSD within epsilon.
 
@@ -135,12 +139,7 @@ def select(traces: Traces, weights: np.ndarray, epsilon: float) -> pd.DataFrame:
     weights = np.atleast_2d(np.asarray(weights, np.float64))
     if weights.shape[1] != len(traces.score):
         raise AttnError(f"weights must be (k, {len(traces.score)}) for these traces, got {weights.shape}")
-    if has_one_logit(traces):
-        s, bias = one_logit(traces)
-        p = sigmoid(totals(traces.attention * s, traces.offsets) + bias)
-        tvd = np.abs(sigmoid(totals(weights * s, traces.offsets) + bias) - p)  # (k, D)
-    else:
-        tvd = np.stack([distance(probabilities(traces.logits_under(row)), traces.outputs, axis=-1) for row in weights])
+    tvd = changes(traces, weights)
     jsd = np.where(tvd <= epsilon + ROUNDING, jsd_ragged(weights, traces.attention, traces.offsets), 0.0)
     chosen, documents = jsd.argmax(axis=0), np.arange(len(traces))
     jsd, tvd = jsd[chosen, documents], tvd[chosen, documents]

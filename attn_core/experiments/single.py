@@ -7,11 +7,11 @@ import pandas as pd
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
-from attn_core.experiments.removal import as_classes, blocks_of
+from attn_core.experiments.removal import as_classes, blocks_of, distributions
 from attn_core.experiments.tables import table
 from attn_core.experiments.yardsticks import shuffles
 from attn_core.measures import jsd
-from attn_core.traces import Traces, attending_only, decisions, probabilities
+from attn_core.traces import Traces, attending_only, decisions
 
 CHOICES = ("attention", "gradient", "product")
 """Whose top item is erased: the largest attention, gradient, or gradient times attention."""
@@ -48,12 +48,6 @@ def logits_without(traces: Traces, position: np.ndarray) -> np.ndarray:
     kept = np.ones(len(traces.attention), bool)
     kept[traces.offsets[:-1] + position] = False
     return traces.logits_under(attending_only(traces, kept))
-
-
-def distributions(logits: np.ndarray) -> np.ndarray:
-    """Output distributions (D, K), of one logit (D, 2)."""
-    p = probabilities(logits)
-    return np.concatenate([1.0 - p, p], axis=1) if p.shape[1] == 1 else p
 
 
 def single(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
