@@ -1,21 +1,37 @@
-"""What other people's machines start from: Binder and conda, a devcontainer, Codespaces."""
+"""Links to Binder and Codespaces come from the clone's own address, and from nowhere else."""
 
-import json
-from pathlib import Path
+import subprocess
+from types import SimpleNamespace
 
-import yaml
+import pytest
 
-ROOT = Path(__file__).parents[1]
-
-
-def test_an_environment_installs_the_lock_the_package_and_jupyterlab():
-    (pip,) = [part["pip"] for part in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
-              if isinstance(part, dict)]  # fmt: skip
-    assert {"-r requirements.lock", "-e .", "jupyterlab"} <= set(pip)
+from attn_book import launch
 
 
-def test_a_devcontainer_installs_as_make_does():
-    told = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
-    command = told["postCreateCommand"]
-    assert command.startswith("make install") and "jupyterlab" in command
-    assert told["customizations"]["vscode"]["settings"]["python.defaultInterpreterPath"].endswith(".venv/bin/python")
+@pytest.mark.parametrize(("remote", "found"), [
+    ("https://github.com/a-b/c.d.git", "a-b/c.d"), ("git@github.com:a/b.git", "a/b"), ("https://github.com/a/b/", "a/b"),
+    ("https://example.org/a/b.git", None), ("/srv/clone", None), ("https://github.com/a", None),
+    ('https://github.com/a/"><script>', None), ("", None),
+])  # fmt: skip
+def test_the_remotes_address(tmp_path, monkeypatch, remote, found):
+    monkeypatch.delenv("ATTN_REPOSITORY", raising=False)
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    if remote:
+        subprocess.run(["git", "-C", tmp_path, "remote", "add", "origin", remote], check=True)
+    assert launch.address(tmp_path) == found
+    monkeypatch.setenv("ATTN_REPOSITORY", "own/book")
+    assert launch.address(tmp_path) == "own/book"
+
+
+@pytest.mark.parametrize("known", ["own/book", None])
+def test_pages_have_links_where_there_is_an_address_alone(tmp_path, monkeypatch, known):
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "one.md").touch()
+    monkeypatch.setattr(launch, "address", lambda _: known)
+    handlers = []
+    launch.setup(SimpleNamespace(srcdir=tmp_path / "book", connect=lambda _, function: handlers.append(function)))
+    for page, told in (("one", bool(known)), ("prose", False)):
+        context = {"body": '<p class="attn-kicker">Start · 3 minutes</p><p>x</p>'}
+        handlers[0](None, page, "", context, None)
+        assert ("mybinder.org/v2/gh/own/book/HEAD?urlpath=lab/tree/notebooks/one.ipynb" in context["body"]) == told
+        assert context["body"].count("attn-launch") == 2 * told
