@@ -31,7 +31,7 @@ def test_pages_have_links_where_there_is_an_address_alone(tmp_path, monkeypatch,
     handlers = []
     launch.setup(SimpleNamespace(srcdir=tmp_path / "book", connect=lambda _, function: handlers.append(function)))
     for page, told in (("one", bool(known)), ("prose", False)):
-        context = {"body": '<p class="attn-kicker">Start · 3 minutes</p><p>x</p>'}
+        context = {"body": '<p class="attn-kicker jain">Start · 3 minutes</p><p>x</p>'}
         handlers[0](None, page, "", context, None)
         assert ("mybinder.org/v2/gh/own/book/HEAD?urlpath=lab/tree/notebooks/one.ipynb" in context["body"]) == told
         assert context["body"].count("attn-launch") == 2 * told

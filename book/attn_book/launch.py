@@ -12,7 +12,7 @@ from pathlib import Path
 
 BINDER = "https://mybinder.org/v2/gh/{address}/HEAD?urlpath=lab/tree/notebooks/{page}.ipynb"
 CODESPACE = "https://codespaces.new/{address}"
-KICKER = re.compile(r'(<p class="attn-kicker">.*?)(</p>)', re.DOTALL)
+KICKER = re.compile(r'(<p class="attn-kicker[ "].*?)(</p>)', re.DOTALL)
 
 
 def address(root: Path) -> str | None:
