@@ -1,30 +1,26 @@
-"""The official archives of the data sets: downloaded with checksum, read each in its own layout.
+"""The official archives of the data sets: downloaded with checksum, unpacked while they are read, each in its layout.
 
-Every reader returns split -> table in the form of the Parquet files under $ATTN_DATA, so the rest never sees a
-difference.
+Every reader takes the folder with the unpacked files and returns split -> table in the form of the Parquet files under
+$ATTN_DATA, so the rest never sees a difference.
 """
 
 import csv
-import io
-import json
 import re
-import tarfile
-import zipfile
+import shutil
 import zlib
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas
+import pyarrow.json
 
 from attn_core.corpora.catalogue import SOURCES, Source
 from attn_core.errors import AttnError, one_line
 
 AG_NEWS_FIRST_ROWS = 10_429  # rows of the official train.csv that the sample under $ATTN_DATA holds in order
-UNREADABLE = (
-    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, csv.Error, EOFError, OSError),
-    *(LookupError, TypeError, ValueError),
-)
+UNREADABLE = (OSError, EOFError, zlib.error, csv.Error, LookupError, TypeError, ValueError)
 BABI_FILES = {1: "qa1_single-supporting-fact", 2: "qa2_two-supporting-facts", 3: "qa3_three-supporting-facts"}
 
 
@@ -55,7 +51,13 @@ def read(folder: str, sources: tuple[str, ...], downloads: Path) -> dict[str, pa
     there. AttnError in one line for a damaged archive or one of another layout."""
     files = [fetch(SOURCES[name], downloads) for name in sources]
     try:
-        tables = READERS[folder](*files)
+        with TemporaryDirectory(dir=downloads) as place:
+            for file in files:
+                if file.suffix == ".csv":
+                    shutil.copy(file, place)
+                else:
+                    shutil.unpack_archive(file, place, filter=None if file.suffix == ".zip" else "data")
+            tables = READERS[folder](Path(place))
     except UNREADABLE as error:
         raise AttnError(
             f"{', '.join(str(file) for file in files)} cannot be read as the official archive of '{folder}': "
@@ -70,75 +72,66 @@ def _table(rows, *columns: str) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=list(columns))
 
 
-def _sst(archive: Path) -> dict:
+def _sst(place: Path) -> dict:
     """``trees/{train,dev,test}.txt``, one bracketed tree a line -> text, label, label5, tree_index; neutral roots
     left out."""
     tables = {}
-    with zipfile.ZipFile(archive) as members:
-        for split in ("train", "dev", "test"):
-            rows = []
-            for index, line in enumerate(members.read(f"trees/{split}.txt").decode().split("\n")):
-                root = int(line.strip()[1]) if line.strip() else 2
-                if root != 2:
-                    rows.append((" ".join(re.findall(r"\(\d ([^()\s]+)\)", line)), int(root > 2), root, index))
-            tables[split] = _table(rows, "text", "label", "label5", "tree_index")
+    for split in ("train", "dev", "test"):
+        rows = []
+        for index, line in enumerate((place / f"trees/{split}.txt").read_text(encoding="utf-8").split("\n")):
+            root = int(line.strip()[1]) if line.strip() else 2
+            if root != 2:
+                rows.append((" ".join(re.findall(r"\(\d ([^()\s]+)\)", line)), int(root > 2), root, index))
+        tables[split] = _table(rows, "text", "label", "label5", "tree_index")
     return tables
 
 
-def _newsgroups(archive: Path) -> dict:
-    """``20news-bydate-{train,test}/<group>/<number>``, Latin-1 -> text, label, group, doc_id, sorted by group and
-    file name."""
-    posts = {"train": [], "test": []}
-    with tarfile.open(archive, "r:gz") as members:
-        for member in members:
-            found = re.fullmatch(r"(?:\./)?20news-bydate-(train|test)/([^/]+)/([^/]+)", member.name)
-            if found and member.isfile():
-                posts[found[1]].append((found[2], found[3], members.extractfile(member).read().decode("latin-1")))
-    groups = sorted({group for rows in posts.values() for group, _, _ in rows})
-    return {
-        split: _table(
-            [(text, groups.index(group), group, doc_id) for group, doc_id, text in sorted(rows)],
-            "text", "label", "group", "doc_id",
-        )
-        for split, rows in posts.items()
-    }  # fmt: skip
+def _folders(place: Path, encoding: str, classes: list[str] | None = None) -> pandas.DataFrame:
+    """A folder for each class, a file for each text -> text, label, group (name of the class), doc_id (name of the
+    file), sorted by group and name."""
+    from sklearn.datasets import load_files
+
+    found = load_files(place, encoding=encoding, shuffle=False, categories=classes)
+    names = [Path(name).stem for name in found.filenames]
+    groups = [found.target_names[label] for label in found.target]
+    return _table(list(zip(found.data, found.target, groups, names, strict=True)), "text", "label", "group", "doc_id")
 
 
-def _imdb(archive: Path) -> dict:
-    """``aclImdb/{train,test}/{neg,pos}/<id>_<stars>.txt`` -> text, label, stars, doc_id ('pos/0_9'), sorted by
-    doc_id."""
-    reviews = {"train": [], "test": []}
-    with tarfile.open(archive, "r:gz") as members:
-        for member in members:
-            found = re.fullmatch(r"(?:\./)?aclImdb/(train|test)/((neg|pos)/\d+_(\d+))\.txt", member.name)
-            if found:
-                split, doc_id, side, stars = found.groups()
-                text = members.extractfile(member).read().decode()
-                reviews[split].append((text, int(side == "pos"), int(stars), doc_id))
-    return {
-        split: _table(sorted(rows, key=lambda row: row[-1]), "text", "label", "stars", "doc_id")
-        for split, rows in reviews.items()
-    }
+def _newsgroups(place: Path) -> dict:
+    """``20news-bydate-{train,test}/<group>/<number>``, Latin-1 -> text, label, group, doc_id."""
+    return {split: _folders(place / f"20news-bydate-{split}", "latin-1") for split in ("train", "test")}
 
 
-def _labelled(file, classes: int, columns: int) -> list[tuple]:
-    """The rows of a CSV file without header, opened in binary: (label from 0, column, …), with ``columns`` columns of
-    text. ValueError or csv.Error for the first line that is none."""
-    rows, lines = [], csv.reader(io.TextIOWrapper(file, encoding="utf-8", newline=""), strict=True)
+def _imdb(place: Path) -> dict:
+    """``aclImdb/{train,test}/{neg,pos}/<id>_<stars>.txt`` -> text, label, stars, doc_id ('pos/0_9')."""
+    tables = {}
+    for split in ("train", "test"):
+        found = _folders(place / "aclImdb" / split, "utf-8", ["neg", "pos"])
+        stars = found["doc_id"].str.split("_").str[1].astype(int)
+        found = found.assign(stars=stars, doc_id=found["group"] + "/" + found["doc_id"])
+        tables[split] = found[["text", "label", "stars", "doc_id"]]
+    return tables
+
+
+def _labelled(path: Path, classes: int, columns: int) -> list[tuple]:
+    """The rows of a CSV file without header: (label from 0, column, …), with ``columns`` columns of text. ValueError or
+    csv.Error for the first line that is none."""
     label = {str(number): number - 1 for number in range(1, classes + 1)}
-    for row in lines:
-        if len(row) != columns + 1 or row[0] not in label:
-            raise ValueError(f"line {lines.line_num}: expected a class from 1 to {classes} and {columns} columns")
-        rows.append((label[row[0]], *row[1:]))
+    rows = []
+    with open(path, encoding="utf-8", newline="") as file:
+        lines = csv.reader(file, strict=True)
+        for row in lines:
+            if len(row) != columns + 1 or row[0] not in label:
+                raise ValueError(f"line {lines.line_num}: expected a class from 1 to {classes} and {columns} columns")
+            rows.append((label[row[0]], *row[1:]))
     return rows
 
 
-def _ag_news(train: Path, test: Path) -> dict:
+def _ag_news(place: Path) -> dict:
     """CSV without header: class 1-4, title, description -> text, label 0-3, title, description, part."""
     tables = {}
-    for split, path in (("train", train), ("test", test)):
-        with open(path, "rb") as file:
-            found = _table(_labelled(file, 4, 2), "label", "title", "description")
+    for split in ("train", "test"):
+        found = _table(_labelled(place / f"ag_news_{split}.csv", 4, 2), "label", "title", "description")
         found.insert(0, "text", found["title"] + " " + found["description"])
         found["part"] = "official" if split == "test" else "rest"
         tables[split] = found
@@ -146,78 +139,69 @@ def _ag_news(train: Path, test: Path) -> dict:
     return tables
 
 
-def _zhang(folder: str, classes: int, columns: int, archive: Path) -> dict:
+def _zhang(folder: str, classes: int, columns: int, place: Path) -> dict:
     """``<folder>/{train,test}.csv`` of Zhang et al. (2015), without header: class from 1, then text columns, which are
     joined by blanks -> text, label from 0. The files' own escapes are kept, as in the Parquet files."""
-    tables = {}
-    with tarfile.open(archive, "r:gz") as members:
-        for split in ("train", "test"):
-            rows = _labelled(members.extractfile(f"{folder}/{split}.csv"), classes, columns)
-            tables[split] = _table([(" ".join(parts), label) for label, *parts in rows], "text", "label")
-    return tables
+    rows = {split: _labelled(place / folder / f"{split}.csv", classes, columns) for split in ("train", "test")}
+    return {split: _table([(" ".join(parts), label) for label, *parts in rows[split]], "text", "label") for split in rows}
 
 
-def _babi(task: int, archive: Path) -> dict:
+def _babi(task: int, place: Path) -> dict:
     """``tasks_1-20_v1-2/en-10k/qa<task>_…_{train,test}.txt`` -> passage, question, answer, support, story, source.
 
     A line number 1 starts a new story. passage: the statements so far, one a line. support: 0-based lines of the
     passage, in the order of the original.
     """
     tables = {}
-    with tarfile.open(archive, "r:gz") as members:
-        for split in ("train", "test"):
-            rows, story, statements, place = [], -1, [], {}
-            member = members.extractfile(f"tasks_1-20_v1-2/en-10k/{BABI_FILES[task]}_{split}.txt")
-            for line in io.TextIOWrapper(member, encoding="utf-8"):
-                number, _, text = line.rstrip("\n").partition(" ")
-                if number == "1":
-                    story, statements, place = story + 1, [], {}
-                if "\t" in text:
-                    question, answer, facts = text.split("\t")
-                    support = ",".join(str(place[fact]) for fact in facts.split())
-                    rows.append(("\n".join(statements), question.strip(), answer, support, story, "en-10k"))
-                elif text:
-                    place[number] = len(statements)
-                    statements.append(text.strip())
-            tables[split] = _table(rows, "passage", "question", "answer", "support", "story", "source")
+    for split in ("train", "test"):
+        rows, story, statements, lines = [], -1, [], {}
+        path = place / f"tasks_1-20_v1-2/en-10k/{BABI_FILES[task]}_{split}.txt"
+        for line in path.read_text(encoding="utf-8").splitlines():
+            number, _, text = line.partition(" ")
+            if number == "1":
+                story, statements, lines = story + 1, [], {}
+            if "\t" in text:
+                question, answer, facts = text.split("\t")
+                support = ",".join(str(lines[fact]) for fact in facts.split())
+                rows.append(("\n".join(statements), question.strip(), answer, support, story, "en-10k"))
+            elif text:
+                lines[number] = len(statements)
+                statements.append(text.strip())
+        tables[split] = _table(rows, "passage", "question", "answer", "support", "story", "source")
     return tables
 
 
-def _snli(archive: Path) -> dict:
+def _snli(place: Path) -> dict:
     """``snli_1.0/snli_1.0_{train,dev,test}.jsonl``, one object a line with sentence1, sentence2, gold_label ->
     premise, hypothesis, label; pairs without a gold label ('-') left out."""
+    keys = {"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"}
+    schema = pyarrow.schema([(key, pyarrow.string()) for key in keys])
+    options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     tables = {}
-    with zipfile.ZipFile(archive) as members:
-        for split in ("train", "dev", "test"):
-            with members.open(f"snli_1.0/snli_1.0_{split}.jsonl") as lines:
-                rows = [_pair(line, number) for number, line in enumerate(lines, 1)]
-            tables[split] = _table([row for row in rows if row[2] != "-"], "premise", "hypothesis", "label")
+    for split in ("train", "dev", "test"):
+        path = place / f"snli_1.0/snli_1.0_{split}.jsonl"
+        found = pyarrow.json.read_json(path, parse_options=options).to_pandas()
+        if (lacking := found.isna().any(axis=1)).any():
+            raise ValueError(f"line {lacking.idxmax() + 1} of {path.name}: no object with {', '.join(keys)}")
+        tables[split] = found[found["gold_label"] != "-"].rename(columns=keys).reset_index(drop=True)
     return tables
 
 
-def _pair(line: bytes, number: int) -> tuple[str, str, str]:
-    try:
-        pair = json.loads(line)
-        return pair["sentence1"], pair["sentence2"], pair["gold_label"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"line {number}: no object with sentence1, sentence2 and gold_label") from error
-
-
-def _cnn(archive: Path) -> dict:
+def _cnn(place: Path) -> dict:
     """``cnn/{train,dev,test}.txt``, blocks between empty lines: question, answer, passage, then one entity a line ->
     passage, question, answer. The form that Danqi Chen made and J&W took; it has no checksum, so a block that is
     none is refused by its number."""
     tables = {}
-    with tarfile.open(archive, "r:gz") as members:
-        for split in ("train", "dev", "test"):
-            member, rows = io.TextIOWrapper(members.extractfile(f"cnn/{split}.txt"), encoding="utf-8"), []
-            for written, block in groupby(map(str.strip, member), key=bool):
+    for split in ("train", "dev", "test"):
+        rows = []
+        with open(place / f"cnn/{split}.txt", encoding="utf-8") as file:
+            for written, block in groupby(map(str.strip, file), key=bool):
                 lines = list(block)
                 if written and (len(lines) < 3 or not re.fullmatch(r"@entity\S*", lines[1])):
                     raise ValueError(f"cnn/{split}.txt, block {len(rows) + 1}: not question, @entity and passage")
                 if written:
                     rows.append((lines[2], lines[0], lines[1]))
-            tables[split] = _table(rows, "passage", "question", "answer")
+        tables[split] = _table(rows, "passage", "question", "answer")
     return tables
 
 
