@@ -95,8 +95,8 @@ def new_encoder(kind: type[nn.Module], vectors: np.ndarray, hidden: int | None) 
 
 
 def to_arrays(model: nn.Module) -> dict[str, np.ndarray]:
-    """The model as named arrays, e.g. `encoder.embedding.weight` (V, E), `attention.v.weight` (1, H/2)."""
-    return {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
+    """A copy of the model as named arrays, e.g. `encoder.embedding.weight` (V, E), `attention.v.weight` (1, H/2)."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in model.state_dict().items()}
 
 
 def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray]) -> Classifier:

@@ -11,14 +11,18 @@ weights_of(run): the trained weights of another run, a base, as named arrays.
 """
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import nn
+from tqdm import tqdm
 
 from attn_core.corpora.documents import Encoded
+from attn_core.errors import AttnError
+from attn_core.fast.tracing import cut
 from attn_core.run import Run
 
 
@@ -35,6 +39,39 @@ def outputs_of(run: Run, data: Encoded) -> int:
     """Logits of a run's model: one for two classes of single texts, else one a class."""
     classes = len(data.statistics["classes"])
     return 1 if classes == 2 and run.family not in ("pair", "hierarchical") else classes
+
+
+def trained(
+    model: nn.Module, epochs: int, documents: int, batches: Callable, step: Callable, progress: bool
+) -> Iterator[tuple[int, float | np.ndarray]]:
+    """Train epoch by epoch: after each its number and the mean loss of a document; the model is then ready to be
+    evaluated. batches() gives one epoch's rows, batch by batch; step(rows) makes one step and returns a batch's sum of
+    losses, or an array of such sums. AttnError where a mean is not finite."""
+    keep_memory()
+    with tqdm(total=epochs * documents, desc="training", unit="text", disable=not progress) as bar:
+        for epoch in range(epochs):
+            model.train()
+            total = 0.0
+            for rows in batches():
+                total += step(rows)
+                bar.update(len(rows))
+            model.eval()
+            mean = total / documents
+            if not np.isfinite(mean).all():
+                advice = "lower learning_rate, or the divergence of an adversary"
+                raise AttnError(f"the training diverged: loss {mean} in epoch {epoch}; {advice}")
+            bar.set_postfix_str(f"loss {np.ravel(mean)[0]:.3f}")
+            yield epoch, mean
+
+
+def accuracy(model: nn.Module, labels: np.ndarray, lengths: np.ndarray, inputs: Callable) -> float:
+    """Share of documents whose largest logit is their label's, by plain forward passes over texts of like length.
+    inputs(rows): the model's arguments for these."""
+    right = 0
+    with torch.inference_mode():
+        for rows in cut(lengths, texts=512, tokens=16_384):
+            right += int((model(**inputs(rows)).argmax(1).cpu().numpy() == labels[rows]).sum())
+    return right / len(labels)
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from attn_core.corpora.documents import Documents, Encoded, batches
 from attn_core.errors import AttnError
@@ -22,7 +21,7 @@ from attn_core.models.classifier import Classifier, real_tokens, to_arrays
 from attn_core.run import Run
 from attn_core.traces import Traces
 from attn_core.tracing import trace
-from attn_core.training import Trained, keep_memory, outputs_of, without_denormals
+from attn_core.training import Trained, outputs_of, trained, without_denormals
 from attn_core.training.jain import adam, attended, inputs, placed, positive_weight
 
 PATIENCE = 10
@@ -45,7 +44,6 @@ def fit(
     with torch.random.fork_rng(devices=[]):  # this training starts from its own seed alone
         guide = weights_of(run.base)
         base = {name: attended(run.base, guide, part, device, progress) for name, part in data.splits.items()}
-    keep_memory()
     model = classifier.build(run.encoder, run.attention, matrix, 1, run.hidden).to(device)
     training = data.splits["train"]
     targets = base["train"].p.astype(np.float32), log_attention(base["train"])
@@ -55,28 +53,17 @@ def fit(
     rng = np.random.default_rng(run.seed)
     history, kept, best, worse = [], to_arrays(model), np.inf, 0
     start = time.perf_counter()
-    steps = -(-len(training) // run.batch)
-    with (
-        without_denormals(),
-        tqdm(total=run.epochs * steps, desc="imitating", unit="batch", disable=not progress) as bar,
-    ):
-        for epoch in range(run.epochs):
-            model.train()
-            sums = np.zeros(4)
-            for rows in batches(training, run.batch, rng):
-                sums += step(model, training, rows, *targets, factor[rows].sum(), run.divergence, optimiser)
-                bar.update()
-            if not np.isfinite(sums).all():
-                raise AttnError(f"{run.key}: loss is not finite in epoch {epoch}; lower learning_rate or divergence")
-            model.eval()
-            row = dict(zip(("loss", "tvd", "kl", "jsd"), (sums / len(training)).tolist(), strict=True))
+    rows = lambda: batches(training, run.batch, rng)
+    summed = lambda rows: step(model, training, rows, *targets, factor[rows].sum(), run.divergence, optimiser)
+    with without_denormals():
+        for epoch, means in trained(model, run.epochs, len(training), rows, summed, progress):
+            row = dict(zip(("loss", "tvd", "kl", "jsd"), means.tolist(), strict=True))
             for split in ("dev", "test"):
                 row |= distances(model, data.splits[split], base[split], split)
             history.append({"epoch": epoch, **row})
-            bar.set_postfix(loss=f"{row['loss']:.4g}", jsd=f"{row['jsd']:.3f}")
             worse = 0 if row["loss"] < best else worse + 1
             if worse == 0:
-                best, kept = row["loss"], {name: array.copy() for name, array in to_arrays(model).items()}
+                best, kept = row["loss"], to_arrays(model)
             if worse == PATIENCE:
                 break
     return Trained({"dev": kept, "test": kept}, history, time.perf_counter() - start)

@@ -3,18 +3,15 @@
 Their final code (specification, section 3.5). What of it is Wiegreffe & Pinter's is the `given` attention.
 """
 
-import math
 import time
 
 import numpy as np
 import torch
 from torch import nn
-from tqdm import tqdm
 
+from attn_core import training
 from attn_core.corpora import catalogue
 from attn_core.corpora.documents import Documents, Encoded, batches, pad, take_ragged
-from attn_core.errors import AttnError
-from attn_core.fast.tracing import cut
 from attn_core.models import classifier, paired
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays
 from attn_core.models.encoders import WordTie
@@ -22,7 +19,7 @@ from attn_core.models.paired import Paired
 from attn_core.run import Run
 from attn_core.traces import Traces, positive_probability
 from attn_core.tracing import probabilities, trace
-from attn_core.training import Trained, keep_memory, outputs_of
+from attn_core.training import Trained, outputs_of
 
 LONGEST_DELETED = 500
 """Words of a generated document up to which leave-one-out is traced: of one of 2,000 words it takes half a minute."""
@@ -132,12 +129,11 @@ def train(
     'dev' is the authors' final code, 'test' what they did for the paper's Table 2. The fused optimiser and the two
     unidirectional LSTM kernels change speed, not arithmetic.
     """
-    keep_memory()
     device = next(model.parameters()).device
-    training = data.splits["train"]
+    documents = data.splits["train"]
     single = model.outputs == 1
     if single:
-        weight = positive_weight(training) if class_weights else 1.0
+        weight = positive_weight(documents) if class_weights else 1.0
         loss_of = nn.BCEWithLogitsLoss(reduction="sum", pos_weight=torch.tensor([weight], device=device))
     else:
         loss_of = nn.CrossEntropyLoss()
@@ -146,32 +142,23 @@ def train(
     fixed = {split: {"given": weights} for split, weights in (given or {}).items()}
     measure, name = (roc_auc, "auc") if single else (accuracy, "accuracy")
     rng = np.random.default_rng(seed)
-    best = {selection: 0.0 for selection in ("dev", "test")}
-    weights = {}
-    history = []
+    best, weights, history = {"dev": 0.0, "test": 0.0}, {}, []
     start = time.perf_counter()
-    with tqdm(total=epochs * -(-len(training) // batch), desc="training", unit="batch", disable=not progress) as bar:
-        for epoch in range(epochs):
-            model.train()
-            total = 0.0
-            for rows in batches(training, batch, rng):
-                more = {"penalty": penalty, "tie": tie, **fixed.get("train", {})}
-                loss = step(model, training, rows, loss_of, optimiser, device, **more)
-                total += loss if single else loss * len(rows)
-                bar.update()
-            model.eval()
-            found = {name: measure(model, data.splits[name], **fixed.get(name, {})) for name in best}
-            mean = total / len(training)
-            if not math.isfinite(mean):
-                raise AttnError(f"the training diverged: loss {mean} in epoch {epoch}; lower learning_rate")
-            history.append({"epoch": epoch, "loss": mean, **{f"{k}_{name}": v for k, v in found.items()}})
-            bar.set_postfix(loss=f"{mean:.3f}", **{f"dev_{name}": f"{found['dev']:.3f}"})
-            for selection, value in found.items():
-                if (epoch > 0 and value > best[selection]) or epochs == 1:
-                    best[selection] = value
-                    weights[selection] = {key: array.copy() for key, array in to_arrays(model).items()}
-            if min(best.values()) >= 1.0:
-                break
+
+    def summed(rows: np.ndarray) -> float:
+        more = {"penalty": penalty, "tie": tie, **fixed.get("train", {})}
+        loss = step(model, documents, rows, loss_of, optimiser, device, **more)
+        return loss if single else loss * len(rows)
+
+    rows = lambda: batches(documents, batch, rng)
+    for epoch, loss in training.trained(model, epochs, len(documents), rows, summed, progress):
+        found = {split: measure(model, data.splits[split], **fixed.get(split, {})) for split in best}
+        history.append({"epoch": epoch, "loss": loss, **{f"{split}_{name}": value for split, value in found.items()}})
+        for selection, value in found.items():
+            if (epoch > 0 and value > best[selection]) or epochs == 1:
+                best[selection], weights[selection] = value, to_arrays(model)
+        if min(best.values()) >= 1.0:
+            break
     for selection in best:  # no later epoch was above 0 or had a defined AUC (a split of one class): the last stands
         weights.setdefault(selection, to_arrays(model))
     return Trained(weights, history, time.perf_counter() - start)
@@ -193,10 +180,10 @@ def adam(
     return torch.optim.Adam(groups, lr=learning_rate, amsgrad=True, fused=True)
 
 
-def positive_weight(training: Documents) -> float:
+def positive_weight(documents: Documents) -> float:
     """N_neg / N_pos, what a positive document counts in the loss."""
-    positives = int(training.labels.sum())
-    return (len(training) - positives) / max(positives, 1)
+    positives = int(documents.labels.sum())
+    return (len(documents) - positives) / max(positives, 1)
 
 
 def step(
@@ -262,11 +249,7 @@ def roc_auc(model: Classifier, documents: Documents, given: np.ndarray | None = 
 
 
 def accuracy(model: Classifier | Paired, documents: Documents, given: np.ndarray | None = None) -> float:
-    """Share of documents whose largest logit is their label's, by plain forward passes over texts of like length."""
+    """Share of documents whose largest logit is their label's. given (T,): see `train`."""
     device = next(model.parameters()).device
-    right = 0
-    with torch.inference_mode():
-        for rows in cut(documents.lengths, texts=512, tokens=16_384):
-            predicted = model(**inputs(documents, rows, device, model.outputs, given)).argmax(1).cpu().numpy()
-            right += int((predicted == documents.labels[rows]).sum())
-    return right / len(documents)
+    arguments = lambda rows: inputs(documents, rows, device, model.outputs, given)
+    return training.accuracy(model, documents.labels, documents.lengths, arguments)

@@ -5,26 +5,21 @@ import time
 import numpy as np
 import torch
 from torch import nn
-from tqdm import tqdm
 
 from attn_core.corpora.catalogue import schedule
 from attn_core.corpora.documents import Encoded
 from attn_core.corpora.flat import Flat, flat
 from attn_core.fast.hierarchical import quick
-from attn_core.fast.tracing import cut
 from attn_core.models.classifier import to_arrays
 from attn_core.models.hierarchical import Hierarchical, build, from_arrays
 from attn_core.run import Run
 from attn_core.store import sample
 from attn_core.traces import Traces
 from attn_core.tracing import trace_items
-from attn_core.training import Trained, keep_memory, outputs_of
+from attn_core.training import Trained, accuracy, outputs_of, trained
 
 DELETED = 300
 """Test documents, the first of the corpus's fixed sample, whose items are left out one by one."""
-
-WORDS = 16_384
-"""Words of one forward pass when accuracy is measured."""
 
 
 def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool, weights_of=None) -> Trained:
@@ -68,34 +63,26 @@ def train(
     halved. Training stops after `patience` epochs without a strictly better dev accuracy, at the latest after
     `epochs`. clip: ('norm', limit of the whole gradient) or ('value', limit of each number). cap: see `batches`.
     """
-    keep_memory()
     device = model.decoder.weight.device
     loss_of = nn.CrossEntropyLoss()
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate, weight_decay=decay, fused=True)
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
         optimiser, mode="max", factor=0.5, patience=0, threshold=1e-4, threshold_mode="rel"
     )
-    training = splits["train"]
-    rng = np.random.default_rng(seed)
+    texts, dev, rng = splits["train"], splits["dev"], np.random.default_rng(seed)
     best, best_epoch, weights, history = -1.0, 0, {}, []
     start = time.perf_counter()
-    with tqdm(total=epochs * len(training), desc="training", unit="text", disable=not progress) as bar:
-        for epoch in range(epochs):
-            model.train()
-            total, rate = 0.0, optimiser.param_groups[0]["lr"]
-            for rows in batches(training, batch, cap, rng):
-                total += step(model, training, rows, loss_of, optimiser, clip, device) * len(rows)
-                bar.update(len(rows))
-            model.eval()
-            found, mean = accuracy(model, splits["dev"]), total / len(training)
-            history.append({"epoch": epoch, "loss": mean, "dev_accuracy": found, "learning_rate": rate})
-            bar.set_postfix(loss=f"{mean:.3f}", dev_accuracy=f"{found:.3f}")
-            if found > best:
-                best, best_epoch = found, epoch
-                weights = {key: array.copy() for key, array in to_arrays(model).items()}
-            plateau.step(found)
-            if epoch - best_epoch >= patience:
-                break
+    rows = lambda: batches(texts, batch, cap, rng)
+    summed = lambda rows: step(model, texts, rows, loss_of, optimiser, clip, device) * len(rows)
+    for epoch, loss in trained(model, epochs, len(texts), rows, summed, progress):
+        found = accuracy(model, dev.labels, dev.lengths, lambda rows: dev.inputs(rows, device))
+        rate = optimiser.param_groups[0]["lr"]
+        history.append({"epoch": epoch, "loss": loss, "dev_accuracy": found, "learning_rate": rate})
+        if found > best:
+            best, best_epoch, weights = found, epoch, to_arrays(model)
+        plateau.step(found)
+        if epoch - best_epoch >= patience:
+            break
     return Trained({"dev": weights}, history, time.perf_counter() - start)
 
 
@@ -130,14 +117,3 @@ def batches(texts: Flat, size: int, cap: int, rng: np.random.Generator, noise: f
         pieces = -(-int(longest[group].max()) * len(group) // cap)
         parts += np.array_split(group, min(pieces, len(group)))
     return [parts[i] for i in rng.permutation(len(parts))]
-
-
-def accuracy(model: Hierarchical, texts: Flat) -> float:
-    """Share of documents whose largest logit is their label's; the model must be in evaluation mode."""
-    device = model.decoder.weight.device
-    right = 0
-    with torch.inference_mode():
-        for rows in cut(texts.lengths, texts=512, tokens=WORDS):
-            predicted = model(**texts.inputs(rows, device)).argmax(1).cpu().numpy()
-            right += int((predicted == texts.labels[rows]).sum())
-    return right / len(texts)
