@@ -13,7 +13,7 @@ from attn_core.corpora import catalogue, encode, files
 from attn_core.corpora import vectors as module
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.corpora.text import END, PAD, SPECIALS, START
-from attn_core.corpora.vectors import PARAMETERS, vectors
+from attn_core.corpora.vectors import SHARED, vectors
 from attn_core.errors import AttnError
 from attn_core.run import Run, vectors_identity
 
@@ -80,7 +80,7 @@ def test_random_rows_depend_on_their_number_alone():
 
 
 TEXTS = [["good", "fine", "film"], ["bad", "poor", "film"], ["good", "film", "once"]] * 40 + [["rare"]]
-QUICK = {**PARAMETERS, "epochs": 2, "bucket": 500, "sample": 0}
+QUICK = {**SHARED["indomain-300"], "epochs": 2, "bucket": 500, "sample": 0}
 
 
 def test_training_repeats_bit_by_bit_and_its_fingerprint_sees_texts_and_parameters(capsys):
@@ -103,7 +103,8 @@ def trained(monkeypatch):
     """'indomain-300' on three short texts instead of 53,000; counts how often it is trained."""
     calls = []
     plain = module.train
-    monkeypatch.setattr(module, "train", lambda: calls.append(1) or plain(TEXTS, QUICK))
+    monkeypatch.setattr(module, "training_texts", lambda: TEXTS)
+    monkeypatch.setattr(module, "train", lambda *_: calls.append(1) or plain(TEXTS, QUICK))
     return calls
 
 
@@ -286,7 +287,7 @@ def test_vectors_by_counting_span_the_plain_table():
     """With as many numbers as words have signs to share, the rows' products are the table's own; scale and all."""
     rng = np.random.default_rng(1)
     texts = [list(rng.choice(list("abcdefghijkl"), 30)) for _ in range(20)]
-    parameters = module.COUNTED | {"vector_size": 11, "min_count": 3, "passes": 7}
+    parameters = SHARED["ppmi-300"] | {"vector_size": 11, "min_count": 3, "passes": 7}
     words, rows, fingerprint = module.count(texts, parameters)
     known, information = counted_plainly(texts, 5, 3, 0.75)
     assert sorted(words) == sorted(known) and rows.dtype == np.float32
@@ -305,4 +306,4 @@ def test_vectors_by_counting_span_the_plain_table():
 
 def test_too_few_words_for_counting_are_one_error():
     with pytest.raises(AttnError, match="need more than 300 words seen 2 times, these 1 texts have 0"):
-        module.count([["a", "b"]])
+        module.count([["a", "b"]], SHARED["ppmi-300"])

@@ -27,7 +27,6 @@ RANDOM = {"random": 300, "random-50": 50}
 RANDOM_SEED = 0
 SHARED = {name: recipe for name, recipe in catalogue.VECTORS.items() if name.endswith(("-300", "-small"))}
 """Recipe -> parameters, over the fixed list of training texts."""
-PARAMETERS, COUNTED = SHARED["indomain-300"], SHARED["ppmi-300"]
 OWN = {f"{name}-200": name for name, entry in catalogue.CATALOGUE.items() if entry.cut}
 """Recipe -> the data set whose texts it is trained on."""
 
@@ -107,9 +106,8 @@ def _is_number(column: bytes) -> bool:
 def _trained(recipe: str) -> tuple[list[str], np.ndarray, str]:
     """Words, (W, width) float32 and fingerprint of a recipe that is trained or counted, once."""
     if recipe in SHARED:
-        parameters = SHARED[recipe]
-        make = train if recipe == "indomain-300" else lambda: count(parameters=parameters)
-        return _kept(recipe, parameters, make, files.own_tables("sst", "imdb", "agnews", "20news"))
+        parameters, make = SHARED[recipe], train if recipe == "indomain-300" else count
+        return _kept(recipe, parameters, lambda: make(training_texts(), parameters), files.own_tables("sst", "imdb", "agnews", "20news"))
     data = encode(OWN[recipe])
     parameters = own_parameters(data)
     return _kept(recipe, parameters, lambda: train_own(data, parameters))
@@ -171,14 +169,9 @@ def training_texts() -> list[list[str]]:
     return sorted(filter(None, lists), key=lambda tokens: hashlib.sha256(" ".join(tokens).encode()).digest())
 
 
-def train(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str]:
-    """fastText vectors with subwords: (words, (W, 300) float32, fingerprint), one thread, fixed seed.
-
-    texts: token lists, by default ``training_texts``. The fingerprint covers texts, parameters and gensim's
-    version. Deviation from the papers: they use vectors trained on the Simple English Wikipedia.
-    """
-    texts = training_texts() if texts is None else texts
-    parameters = PARAMETERS if parameters is None else parameters
+def train(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarray, str]:
+    """fastText vectors of token lists, with subwords: (words, (W, 300) float32, fingerprint of texts, parameters and
+    gensim's version), one thread, fixed seed. The papers use vectors trained on the Simple English Wikipedia."""
     words, rows, version = _by_gensim("FastText", lambda: texts, len(texts), parameters, sg=1)
     return words, rows, files.digest([_digest_of(texts), parameters, version])
 
@@ -252,7 +245,7 @@ def train_own(data: Encoded, parameters: dict) -> tuple[list[str], np.ndarray, s
     return known, rows.astype(np.float32), files.digest([parameters, version])
 
 
-def count(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str]:
+def count(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarray, str]:
     """Word vectors by counting: (words, (W, 300) float32, fingerprint), the same form as ``train``.
 
     How often words stand within `window` of each other, nearer counting more (5/5 to 1/5), contexts to the power
@@ -265,35 +258,33 @@ def count(texts=None, parameters=None) -> tuple[list[str], np.ndarray, str]:
     import sklearn
     from sklearn.utils.extmath import randomized_svd
 
-    texts = training_texts() if texts is None else texts
-    own = COUNTED if parameters is None else parameters
     seen = Counter(word for tokens in texts for word in tokens)
-    words = [word for word, times in seen.most_common() if times >= own["min_count"]]
-    if len(words) <= own["vector_size"]:
+    words = [word for word, times in seen.most_common() if times >= parameters["min_count"]]
+    if len(words) <= parameters["vector_size"]:
         raise AttnError(
-            f"vectors by counting need more than {own['vector_size']} words seen {own['min_count']} times, "
+            f"vectors by counting need more than {parameters['vector_size']} words seen {parameters['min_count']} times, "
             f"these {len(texts)} texts have {len(words)}; take 'random', or more texts"
         )
     place = {word: i for i, word in enumerate(words)}
     ids = np.fromiter((place.get(word, -1) for tokens in texts for word in tokens), np.int32)
     text_of = np.repeat(np.arange(len(texts)), [len(tokens) for tokens in texts])
     together = scipy.sparse.csr_matrix((len(words), len(words)), dtype=np.float32)
-    for apart in range(1, own["window"] + 1):
+    for apart in range(1, parameters["window"] + 1):
         first, second = ids[:-apart], ids[apart:]
         pairs = (text_of[:-apart] == text_of[apart:]) & (first >= 0) & (second >= 0)
-        weight = np.full(pairs.sum(), (own["window"] + 1 - apart) / own["window"], np.float32)
+        weight = np.full(pairs.sum(), (parameters["window"] + 1 - apart) / parameters["window"], np.float32)
         together += scipy.sparse.coo_matrix((weight, (first[pairs], second[pairs])), together.shape).tocsr()
     pairs = (together + together.T).tocoo()
     times = np.bincount(pairs.row, pairs.data, len(words))
-    context = times ** own["smoothing"]
+    context = times ** parameters["smoothing"]
     information = np.log(pairs.data.astype(np.float64) * context.sum() / (times[pairs.row] * context[pairs.col]))
     positive = information > 0
     held = (information[positive].astype(np.float32), (pairs.row[positive], pairs.col[positive]))
     left, size, _ = randomized_svd(
-        scipy.sparse.csr_matrix(held, together.shape), own["vector_size"], n_iter=own["passes"],
-        random_state=own["seed"],
+        scipy.sparse.csr_matrix(held, together.shape), parameters["vector_size"], n_iter=parameters["passes"],
+        random_state=parameters["seed"],
     )  # fmt: skip
-    rows = left * size ** own["singular_power"]
-    rows *= own["rms"] / np.sqrt(np.mean(np.square(rows)))
-    fingerprint = files.digest([_digest_of(texts), own, sklearn.__version__])
+    rows = left * size ** parameters["singular_power"]
+    rows *= parameters["rms"] / np.sqrt(np.mean(np.square(rows)))
+    fingerprint = files.digest([_digest_of(texts), parameters, sklearn.__version__])
     return words, rows.astype(np.float32), fingerprint

@@ -70,28 +70,31 @@ def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int = 1, h
 
     vectors (V, E) float32 are copied into the embedding; row 0 is the pad row and stays zero.
     """
-    check(encoder, attention, vectors)
+    check(encoder, attention)
     encoder_module = new_encoder(ENCODERS[encoder], vectors, hidden)
     return Classifier(encoder_module, ATTENTIONS[attention](encoder_module.width), outputs)
 
 
-def check(encoder: str, attention: str, vectors: np.ndarray) -> None:
-    """AttnError unless the names are known and the vectors finite."""
+def check(encoder: str, attention: str) -> None:
+    """AttnError unless the names are known."""
     if encoder not in ENCODERS:
         raise AttnError(f"unknown encoder '{encoder}'; known: {', '.join(ENCODERS)}")
     if attention not in ATTENTIONS:
         raise AttnError(f"unknown attention '{attention}'; known: {', '.join(ATTENTIONS)}")
-    if not np.isfinite(vectors).all():
-        row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
+
+
+def table_of(vectors: np.ndarray) -> nn.Embedding:
+    """Word vectors to be trained, a copy of these (V, E); AttnError where one is not finite."""
+    if len(odd := np.flatnonzero(~np.isfinite(vectors).all(axis=1))):
         raise AttnError(
-            f"word vectors hold NaN or infinity in row {row}; every vector must be finite, check the vector file"
+            f"word vectors hold NaN or infinity in row {odd[0]}; every vector must be finite, check the vector file"
         )
+    return nn.Embedding.from_pretrained(torch.tensor(vectors, dtype=torch.float32), freeze=False, padding_idx=0)
 
 
 def new_encoder(kind: type[nn.Module], vectors: np.ndarray, hidden: int | None) -> nn.Module:
     """A fresh encoder with its own copy of the vectors."""
-    embedding = nn.Embedding.from_pretrained(torch.tensor(vectors), freeze=False, padding_idx=0)
-    return kind(embedding, **({} if hidden is None else {"hidden": hidden}))
+    return kind(table_of(vectors), **({} if hidden is None else {"hidden": hidden}))
 
 
 def to_arrays(model: nn.Module) -> dict[str, np.ndarray]:

@@ -17,13 +17,17 @@ def reverse_within(values: Tensor, lengths: Tensor) -> Tensor:
     return nn.functional.embedding(index, values.flatten(0, 1))  # its two passes are quicker than those of a gather
 
 
-def mean_within(h: Tensor, lengths: Tensor) -> Tensor:
-    """Mean of h (B, L, H) over each row's own positions, start and end included, pads not: (B, H).
+class Averaging(nn.Module):
+    """An encoder whose summary of a text is the mean of its states."""
 
-    Deviation: the authors' mean runs over the padded batch, so their summary of a text depends on its neighbours.
-    """
-    inside = torch.arange(h.shape[1], device=h.device) < lengths[:, None]
-    return (h * inside[..., None]).sum(1) / lengths[:, None]
+    def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        """Mean over each text's own positions, start and end included, pads not: (B, width).
+
+        Deviation: the authors' mean runs over the padded batch, so their summary of a text depends on its neighbours.
+        """
+        h = self(ids, lengths, mask)
+        inside = torch.arange(h.shape[1], device=h.device) < lengths[:, None]
+        return (h * inside[..., None]).sum(1) / lengths[:, None]
 
 
 class BiLSTM(nn.Module):
@@ -108,7 +112,7 @@ class CNN(nn.Module):
         return self(ids, lengths, mask).max(1).values  # (B, 4 hidden)
 
 
-class Average(nn.Module):
+class Average(Averaging):
     """Each token projected alone, Linear(300 -> 128) and tanh (final code; the paper: 256, ReLU, unverified).
 
     The projection is made once per distinct word of the batch.
@@ -132,10 +136,6 @@ class Average(nn.Module):
         mean = (own * mask[..., None]).sum(1, keepdim=True) / mask.sum(1)[:, None, None].clamp(min=1)
         return ((1 - self.context) * own + self.context * mean).tanh()
 
-    def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
-        """Mean over positions, see `mean_within`."""
-        return mean_within(self(ids, lengths, mask), lengths)
-
 
 def distinct(ids: Tensor, embedding: nn.Embedding) -> tuple[Tensor, Tensor]:
     """Words (U,) among which all ids lie, and each id's place among them; the whole vocabulary where it is small."""
@@ -144,7 +144,7 @@ def distinct(ids: Tensor, embedding: nn.Embedding) -> tuple[Tensor, Tensor]:
     return torch.unique(ids, return_inverse=True)
 
 
-class NoEncoder(nn.Module):
+class NoEncoder(Averaging):
     """The embedding itself: attention over word vectors without any context."""
 
     def __init__(self, embedding: nn.Embedding, hidden: int = 0) -> None:
@@ -155,12 +155,8 @@ class NoEncoder(nn.Module):
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         return self.embedding(ids)
 
-    def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
-        """Mean over positions, see `mean_within`."""
-        return mean_within(self(ids, lengths, mask), lengths)
 
-
-class Transformer(nn.Module):
+class Transformer(Averaging):
     """Mixing without recurrence: two self-attention layers, trained from scratch (Vaswani et al. 2017).
 
     Not in the papers: a fourth encoder under the same attention pooling and affine decoder. Word vectors are projected
@@ -183,10 +179,6 @@ class Transformer(nn.Module):
         beyond = torch.arange(ids.shape[1], device=ids.device) >= lengths[:, None]  # (B, L)
         h = self.drop(self.project(self.embedding(ids)) + waves(ids.shape[1], self.width, ids.device))
         return self.layers(h, src_key_padding_mask=beyond)
-
-    def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
-        """Mean over positions, see `mean_within`."""
-        return mean_within(self(ids, lengths, mask), lengths)
 
 
 def waves(length: int, width: int, device: torch.device) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, pad_sequence, unpack_sequence
 
 from attn_core.errors import AttnError
-from attn_core.models.classifier import loaded, size_of, table_of_words
+from attn_core.models.classifier import loaded, size_of, table_of, table_of_words
 
 OWN_DROPOUT = 0.3
 """Of the convolutional encoder, on its input, on top of all others."""
@@ -196,10 +196,7 @@ def build(
     if shape not in ("han", "flan") or kind not in ENCODERS:
         known = ", ".join(f"{shape}_{kind}" for shape in ("han", "flan") for kind in ENCODERS)
         raise AttnError(f"unknown model '{encoder}'; known: {known}")
-    if not np.isfinite(vectors).all():
-        row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
-        raise AttnError(f"word vectors hold NaN or infinity in row {row}; every vector must be finite")
-    embedding = nn.Embedding.from_pretrained(torch.tensor(vectors, dtype=torch.float32), freeze=False, padding_idx=0)
+    embedding = table_of(vectors)
     sentence = Layer(ENCODERS[kind](embedding.embedding_dim, hidden)) if shape == "han" else None
     inputs = embedding.embedding_dim if sentence is None else sentence.encoder.width
     return Hierarchical(embedding, sentence, Layer(ENCODERS[kind](inputs, hidden)), outputs, rates)

@@ -78,7 +78,7 @@ def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int, hidde
     vectors (V, E) float32, row 0 the pad row. Deviation: where the authors start from random vectors (bAbI), their two
     tables are drawn apart; here they are two copies of one draw.
     """
-    check(encoder, attention, vectors)
+    check(encoder, attention)
     encoders = [new_encoder(ENCODERS[encoder], vectors, hidden) for _ in range(2)]
     return Paired(*encoders, PAIRED_ATTENTIONS[attention](encoders[0].width), outputs)
 
