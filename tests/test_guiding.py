@@ -102,7 +102,7 @@ def test_uniform_weights_given_train_the_uniform_network(data, matrix):
     for weights_given in (None, even):
         torch.manual_seed(3)
         model = build("average", "uniform", matrix)
-        trained.append(train(model, data, seed=3, epochs=2, given=weights_given, progress=False))
+        trained.append(train(model, data, Run("planted", seed=3, epochs=2), False, given=weights_given))
     for name, array in trained[0].weights["dev"].items():
         np.testing.assert_allclose(array, trained[1].weights["dev"][name], atol=2e-4, err_msg=name)
     for one, other in zip(trained[0].history, trained[1].history, strict=True):

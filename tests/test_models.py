@@ -227,6 +227,7 @@ def test_logits_under_another_attention_are_those_of_the_trace():
 
 def test_training_ends_once_nothing_can_be_better(monkeypatch):
     from attn_core.corpora import encode
+    from attn_core.run import Run
     from attn_core.training import jain
 
     def run(values):
@@ -234,7 +235,7 @@ def test_training_ends_once_nothing_can_be_better(monkeypatch):
         monkeypatch.setattr(jain, "roc_auc", lambda model, documents: next(left))
         data = encode("planted", n_train=64, n_dev=8, n_test=8)
         model = build("average", "tanh", np.zeros((len(data.vocabulary), 4), np.float32))
-        return jain.train(model, data, seed=0, epochs=5, progress=False)
+        return jain.train(model, data, Run("planted", seed=0, epochs=5), False)
 
     dev_and_test = [1.0, 1.0, 0.5, 1.0, 1.0, 0.5]  # the first epoch does not count; both at 1 after the third
     assert len(run(dev_and_test).history) == 3

@@ -47,7 +47,7 @@ def fresh(encoder="cnn", attention="dot") -> paired.Paired:
 @pytest.mark.parametrize("attention", ["tanh", "dot"])
 def test_training_learns_what_only_the_query_tells(attention):
     model, data = fresh(attention=attention), encoded()
-    trained = train(model, data, seed=1, epochs=20, batch=50, learning_rate=3e-3, progress=False)
+    trained = train(model, data, Run("planted", seed=1, epochs=20, batch=50, learning_rate=3e-3), False)
     best = paired.from_arrays("cnn", attention, trained.weights["dev"])
     traces = trace(best, data.splits["test"], progress=False)
     assert (traces.predicted == traces.label).mean() == accuracy(best, data.splits["test"]) > 0.95
@@ -63,7 +63,7 @@ def test_training_is_one_adam_on_mean_cross_entropy():
     data = encoded()
     data = replace(data, splits={name: part.take(np.arange(40)) for name, part in data.splits.items()})
     model, twin = fresh("lstm", "tanh"), fresh("lstm", "tanh")
-    trained = train(model, data, seed=0, epochs=1, batch=40, decay=0.1, progress=False)
+    trained = train(model, data, Run("planted", seed=0, epochs=1, batch=40, decay=0.1), False)
     optimiser = torch.optim.Adam(twin.parameters(), lr=1e-3, amsgrad=True, weight_decay=0.1, foreach=False)
     logits = twin(**inputs(data.splits["train"], np.arange(40), torch.device("cpu"), 4))
     loss = nn.functional.cross_entropy(logits, torch.as_tensor(data.splits["train"].labels))
@@ -78,7 +78,7 @@ def test_training_is_one_adam_on_mean_cross_entropy():
 
 def test_checkpoints_follow_accuracy_and_never_the_first_epoch():
     data = encoded()
-    trained = train(fresh(), data, seed=1, epochs=6, batch=50, learning_rate=3e-3, progress=False)
+    trained = train(fresh(), data, Run("planted", seed=1, epochs=6, batch=50, learning_rate=3e-3), False)
     for selection in ("dev", "test"):
         values = [row[f"{selection}_accuracy"] for row in trained.history]
         model = paired.from_arrays("cnn", "dot", trained.weights[selection])
@@ -88,8 +88,8 @@ def test_checkpoints_follow_accuracy_and_never_the_first_epoch():
 
 def test_same_seed_same_weights():
     data = encoded()
-    first, second = (train(fresh(), data, seed=1, epochs=2, batch=50, progress=False).weights["dev"] for _ in range(2))
-    other = train(fresh(), data, seed=2, epochs=2, batch=50, progress=False).weights["dev"]
+    runs = [Run("planted", seed=seed, epochs=2, batch=50) for seed in (1, 1, 2)]
+    first, second, other = (train(fresh(), data, run, False).weights["dev"] for run in runs)
     assert all(np.array_equal(first[name], second[name]) for name in first)
     assert not np.array_equal(first["decoder.output.weight"], other["decoder.output.weight"])
 
@@ -115,5 +115,5 @@ def test_a_run_of_pairs_is_trained_traced_and_stored(corpus, encoder, monkeypatc
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_training_on_a_gpu_stays_finite():
-    trained = train(fresh().cuda(), encoded(), seed=1, epochs=2, batch=50, progress=False)
+    trained = train(fresh().cuda(), encoded(), Run("planted", seed=1, epochs=2, batch=50), False)
     assert np.isfinite(trained.history[-1]["loss"])

@@ -64,8 +64,9 @@ def fitted(monkeypatch, dev, epochs=9, patience=2):
 
     monkeypatch.setattr(serrano, "step", step)
     return serrano.train(
-        model, dict.fromkeys(("train", "dev"), texts), seed=0, epochs=epochs, batch=64, learning_rate=0.8,
-        decay=0.0, cap=10_000, patience=patience, clip=("norm", 10.0), progress=False,
+        model, dict.fromkeys(("train", "dev"), texts),
+        Run("planted", "flan_none", seed=0, epochs=epochs, batch=64, learning_rate=0.8), 10_000, patience,
+        ("norm", 10.0), False,
     )  # fmt: skip
 
 
@@ -159,8 +160,8 @@ def trained(request, cued):
         torch.manual_seed(0)
         model = build(name, vectors, 3, 8, (0.1, 0.1, 0.1))
         done = serrano.train(
-            model, splits, seed=0, epochs=12, batch=16, learning_rate=0.01, decay=0.0, cap=9000, patience=4,
-            clip=("norm", 10.0), progress=False,
+            model, splits, Run("planted", name, seed=0, epochs=12, batch=16, learning_rate=0.01), 9000, 4,
+            ("norm", 10.0), False,
         )  # fmt: skip
     model = from_arrays(name, done.weights["dev"])
     traces = trace(model, cued.splits["test"], np.arange(5), progress=False)

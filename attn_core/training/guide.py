@@ -53,11 +53,7 @@ def fit(
     model = classifier.build("average", "uniform", matrix, outputs_of(run, data), run.hidden).to(device)
     model.encoder.embedding.weight.requires_grad_(run.words == "text")
     with without_denormals():
-        return jain.train(
-            model, replace(data, splits=splits), seed=run.seed, epochs=run.epochs, batch=run.batch,
-            learning_rate=run.learning_rate, decay=run.decay, class_weights=run.class_weights, given=attention,
-            progress=progress,
-        )  # fmt: skip
+        return jain.train(model, replace(data, splits=splits), run, progress, given=attention)
 
 
 def read(

@@ -31,10 +31,7 @@ LONGEST_SLOW = 100
 def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool, weights_of=None) -> Trained:
     """One training, both checkpoints; see `train`."""
     model = fresh(run, data, matrix).to(device)
-    return train(
-        model, data, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
-        decay=run.decay, class_weights=run.class_weights, tie=run.tie, progress=progress,
-    )  # fmt: skip
+    return train(model, data, run, progress)
 
 
 def fresh(run: Run, data: Encoded, matrix: np.ndarray) -> nn.Module:
@@ -99,24 +96,13 @@ def nudge(model: nn.Module, draw: int) -> None:
 
 
 def train(
-    model: Classifier | Paired,
-    data: Encoded,
-    *,
-    seed: int,
-    epochs: int = 8,
-    batch: int = 32,
-    learning_rate: float = 1e-3,
-    decay: float = 1e-5,
-    class_weights: bool = True,
-    tie: float = 0.0,
-    given: dict[str, np.ndarray] | None = None,
-    progress: bool = True,
+    model: Classifier | Paired, data: Encoded, run: Run, progress: bool, given: dict[str, np.ndarray] | None = None
 ) -> Trained:
-    """Train a model and keep the dev-chosen and the test-chosen checkpoint of the same training.
+    """Train a model as the run's fields say and keep the dev-chosen and the test-chosen checkpoint of the same training.
 
     Adam with amsgrad and coupled L2 decay. One logit (text classification): decay on encoder (embedding included) and
-    decoder, none on attention; binary cross-entropy, positives weighted by N_neg / N_pos of the training set, summed
-    over the batch; checkpoints by ROC AUC. Several logits (questions, inference): decay on everything, cross-entropy,
+    decoder, none on attention; binary cross-entropy, positives weighted by N_neg / N_pos of the training set
+    (`class_weights`), summed over the batch; checkpoints by ROC AUC. Several logits (questions, inference): decay on everything, cross-entropy,
     mean over the batch, no class weights; checkpoints by accuracy. A checkpoint is kept when its value is strictly
     above the best so far, never from the first epoch; all epochs are run, unless both are at 1, which nothing exceeds
     (the authors go on; what is kept is the same).
@@ -124,7 +110,7 @@ def train(
     given: split -> attention weights (T,) over its documents' words (start and end not counted), which take the place
     of the model's own in training and in the choice of checkpoints (Wiegreffe & Pinter 2019, section 3.4).
 
-    tie: strength of `encoders.WordTie`, added to the mean loss of a document; its map is not part of the result.
+    `tie`: strength of `encoders.WordTie`, added to the mean loss of a document; its map is not part of the result.
 
     'dev' is the authors' final code, 'test' what they did for the paper's Table 2. The fused optimiser and the two
     unidirectional LSTM kernels change speed, not arithmetic.
@@ -133,29 +119,29 @@ def train(
     documents = data.splits["train"]
     single = model.outputs == 1
     if single:
-        weight = positive_weight(documents) if class_weights else 1.0
+        weight = positive_weight(documents) if run.class_weights else 1.0
         loss_of = nn.BCEWithLogitsLoss(reduction="sum", pos_weight=torch.tensor([weight], device=device))
     else:
         loss_of = nn.CrossEntropyLoss()
-    penalty = WordTie(model.encoder.embedding, model.encoder.width).to(device) if tie else None
-    optimiser = adam(model, learning_rate, decay, penalty)
+    penalty = WordTie(model.encoder.embedding, model.encoder.width).to(device) if run.tie else None
+    optimiser = adam(model, run.learning_rate, run.decay, penalty)
     fixed = {split: {"given": weights} for split, weights in (given or {}).items()}
     measure, name = (roc_auc, "auc") if single else (accuracy, "accuracy")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(run.seed)
     best, weights, history = {"dev": 0.0, "test": 0.0}, {}, []
     start = time.perf_counter()
 
     def summed(rows: np.ndarray) -> float:
-        more = {"penalty": penalty, "tie": tie, **fixed.get("train", {})}
+        more = {"penalty": penalty, "tie": run.tie, **fixed.get("train", {})}
         loss = step(model, documents, rows, loss_of, optimiser, device, **more)
         return loss if single else loss * len(rows)
 
-    rows = lambda: batches(documents, batch, rng)
-    for epoch, loss in training.trained(model, epochs, len(documents), rows, summed, progress):
+    rows = lambda: batches(documents, run.batch, rng)
+    for epoch, loss in training.trained(model, run.epochs, len(documents), rows, summed, progress):
         found = {split: measure(model, data.splits[split], **fixed.get(split, {})) for split in best}
         history.append({"epoch": epoch, "loss": loss, **{f"{split}_{name}": value for split, value in found.items()}})
         for selection, value in found.items():
-            if (epoch > 0 and value > best[selection]) or epochs == 1:
+            if (epoch > 0 and value > best[selection]) or run.epochs == 1:
                 best[selection], weights[selection] = value, to_arrays(model)
         if min(best.values()) >= 1.0:
             break

@@ -27,10 +27,7 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
     plan, (shape, kind) = schedule(run.corpus), run.encoder.split("_")
     splits = {name: flat(part, shape == "han", f"{data.name} {name}") for name, part in data.splits.items()}
     model = build(run.encoder, matrix, outputs_of(run, data), run.hidden or 50, plan.dropout(run.encoder)).to(device)
-    return train(
-        quick(model), splits, seed=run.seed, epochs=run.epochs, batch=run.batch, learning_rate=run.learning_rate,
-        decay=run.decay, cap=plan.cap[shape], patience=plan.patience[kind], clip=plan.clip[kind], progress=progress,
-    )  # fmt: skip
+    return train(quick(model), splits, run, plan.cap[shape], plan.patience[kind], plan.clip[kind], progress)
 
 
 def read(
@@ -43,20 +40,10 @@ def read(
 
 
 def train(
-    model: Hierarchical,
-    splits: dict[str, Flat],
-    *,
-    seed: int,
-    epochs: int,
-    batch: int,
-    learning_rate: float,
-    decay: float,
-    cap: int,
-    patience: int,
-    clip: tuple[str, float],
-    progress: bool = True,
-) -> Trained:
-    """Train a model on splits 'train' and 'dev'; keep the checkpoint of the best dev accuracy.
+    model: Hierarchical, splits: dict[str, Flat], run: Run, cap: int, patience: int, clip: tuple[str, float],
+    progress: bool,
+) -> Trained:  # fmt: skip
+    """Train a model on splits 'train' and 'dev' as the run's fields say; keep the checkpoint of the best dev accuracy.
 
     Cross-entropy, mean over the batch; Adam at torch's defaults but for the rate (fused, which changes no arithmetic)
     and `decay`, 0 in the paper. After an epoch whose dev accuracy is not above 1.0001 times the best so far the rate is
@@ -65,16 +52,16 @@ def train(
     """
     device = model.decoder.weight.device
     loss_of = nn.CrossEntropyLoss()
-    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate, weight_decay=decay, fused=True)
+    optimiser = torch.optim.Adam(model.parameters(), lr=run.learning_rate, weight_decay=run.decay, fused=True)
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
         optimiser, mode="max", factor=0.5, patience=0, threshold=1e-4, threshold_mode="rel"
     )
-    texts, dev, rng = splits["train"], splits["dev"], np.random.default_rng(seed)
+    texts, dev, rng = splits["train"], splits["dev"], np.random.default_rng(run.seed)
     best, best_epoch, weights, history = -1.0, 0, {}, []
     start = time.perf_counter()
-    rows = lambda: batches(texts, batch, cap, rng)
+    rows = lambda: batches(texts, run.batch, cap, rng)
     summed = lambda rows: step(model, texts, rows, loss_of, optimiser, clip, device) * len(rows)
-    for epoch, loss in trained(model, epochs, len(texts), rows, summed, progress):
+    for epoch, loss in trained(model, run.epochs, len(texts), rows, summed, progress):
         found = accuracy(model, dev.labels, dev.lengths, lambda rows: dev.inputs(rows, device))
         rate = optimiser.param_groups[0]["lr"]
         history.append({"epoch": epoch, "loss": loss, "dev_accuracy": found, "learning_rate": rate})
