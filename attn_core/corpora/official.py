@@ -142,8 +142,11 @@ def _ag_news(place: Path) -> dict:
 def _zhang(folder: str, classes: int, columns: int, place: Path) -> dict:
     """``<folder>/{train,test}.csv`` of Zhang et al. (2015), without header: class from 1, then text columns, which are
     joined by blanks -> text, label from 0. The files' own escapes are kept, as in the Parquet files."""
-    rows = {split: _labelled(place / folder / f"{split}.csv", classes, columns) for split in ("train", "test")}
-    return {split: _table([(" ".join(parts), label) for label, *parts in rows[split]], "text", "label") for split in rows}
+    tables = {}
+    for split in ("train", "test"):
+        rows = _labelled(place / folder / f"{split}.csv", classes, columns)
+        tables[split] = _table([(" ".join(parts), label) for label, *parts in rows], "text", "label")
+    return tables
 
 
 def _babi(task: int, place: Path) -> dict:

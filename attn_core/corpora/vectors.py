@@ -107,7 +107,8 @@ def _trained(recipe: str) -> tuple[list[str], np.ndarray, str]:
     """Words, (W, width) float32 and fingerprint of a recipe that is trained or counted, once."""
     if recipe in SHARED:
         parameters, make = SHARED[recipe], train if recipe == "indomain-300" else count
-        return _kept(recipe, parameters, lambda: make(training_texts(), parameters), files.own_tables("sst", "imdb", "agnews", "20news"))
+        tables = files.own_tables("sst", "imdb", "agnews", "20news")
+        return _kept(recipe, parameters, lambda: make(training_texts(), parameters), tables)
     data = encode(OWN[recipe])
     parameters = own_parameters(data)
     return _kept(recipe, parameters, lambda: train_own(data, parameters))
@@ -260,9 +261,9 @@ def count(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarr
 
     seen = Counter(word for tokens in texts for word in tokens)
     words = [word for word, times in seen.most_common() if times >= parameters["min_count"]]
-    if len(words) <= parameters["vector_size"]:
+    if len(words) <= (width := parameters["vector_size"]):
         raise AttnError(
-            f"vectors by counting need more than {parameters['vector_size']} words seen {parameters['min_count']} times, "
+            f"vectors by counting need more than {width} words seen {parameters['min_count']} times, "
             f"these {len(texts)} texts have {len(words)}; take 'random', or more texts"
         )
     place = {word: i for i, word in enumerate(words)}
@@ -281,7 +282,7 @@ def count(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarr
     positive = information > 0
     held = (information[positive].astype(np.float32), (pairs.row[positive], pairs.col[positive]))
     left, size, _ = randomized_svd(
-        scipy.sparse.csr_matrix(held, together.shape), parameters["vector_size"], n_iter=parameters["passes"],
+        scipy.sparse.csr_matrix(held, together.shape), width, n_iter=parameters["passes"],
         random_state=parameters["seed"],
     )  # fmt: skip
     rows = left * size ** parameters["singular_power"]

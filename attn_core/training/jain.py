@@ -98,14 +98,14 @@ def nudge(model: nn.Module, draw: int) -> None:
 def train(
     model: Classifier | Paired, data: Encoded, run: Run, progress: bool, given: dict[str, np.ndarray] | None = None
 ) -> Trained:
-    """Train a model as the run's fields say and keep the dev-chosen and the test-chosen checkpoint of the same training.
+    """Train a model as the run says and keep the dev-chosen and the test-chosen checkpoint of the same training.
 
     Adam with amsgrad and coupled L2 decay. One logit (text classification): decay on encoder (embedding included) and
     decoder, none on attention; binary cross-entropy, positives weighted by N_neg / N_pos of the training set
-    (`class_weights`), summed over the batch; checkpoints by ROC AUC. Several logits (questions, inference): decay on everything, cross-entropy,
-    mean over the batch, no class weights; checkpoints by accuracy. A checkpoint is kept when its value is strictly
-    above the best so far, never from the first epoch; all epochs are run, unless both are at 1, which nothing exceeds
-    (the authors go on; what is kept is the same).
+    (`class_weights`), summed over the batch; checkpoints by ROC AUC. Several logits (questions, inference): decay on
+    everything, cross-entropy, mean over the batch, no class weights; checkpoints by accuracy. A checkpoint is kept when
+    its value is strictly above the best so far, never from the first epoch; all epochs are run, unless both are at 1,
+    which nothing exceeds (the authors go on; what is kept is the same).
 
     given: split -> attention weights (T,) over its documents' words (start and end not counted), which take the place
     of the model's own in training and in the choice of checkpoints (Wiegreffe & Pinter 2019, section 3.4).
