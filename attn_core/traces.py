@@ -299,6 +299,18 @@ def blocks(lengths: np.ndarray, limit: int, multiple: int = 1, least: int = 1) -
             yield rows[start : start + step], int(length)
 
 
+def cut(lengths: np.ndarray, texts: int, tokens: int) -> list[np.ndarray]:
+    """Documents from long to short, cut into chunks of at most `texts` texts and `tokens` tokens (or one long text)."""
+    order = np.argsort(-lengths, kind="stable")
+    parts = []
+    start = 0
+    while start < len(order):
+        size = min(texts, max(1, tokens // int(lengths[order[start]])))
+        parts.append(order[start : start + size])
+        start += size
+    return parts
+
+
 def pad(values: np.ndarray, traces: Traces, rows: np.ndarray, length: int, fill: float) -> np.ndarray:
     """Token values (..., T) of some documents as (..., B, length), filled up at the right."""
     real, tokens = places(traces, rows, length)

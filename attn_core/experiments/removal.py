@@ -15,7 +15,7 @@ from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.flips import best_order, least
 from attn_core.experiments.tables import table
-from attn_core.traces import Traces, attending_only, decisions, pad, probabilities
+from attn_core.traces import Traces, attending_only, cut, decisions, pad, probabilities
 
 RANKINGS = ("random", "attention", "gradient", "product", "first_order", "optimum")
 """Orders of removal; 'product' is gradient times attention, 'optimum' the exact smallest flip set."""
@@ -85,16 +85,10 @@ def items(traces: Traces, rows: np.ndarray, length: int) -> Items:
 
 
 def blocks_of(traces: Traces) -> Iterator[tuple[np.ndarray, Items]]:
-    """(rows (B,), their items) until all documents are seen."""
+    """(rows (B,), their items, padded to the longest) until all documents are seen."""
     classes, _ = as_classes(traces)
-    by_length, start = np.argsort(traces.lengths, kind="stable"), 0
-    sizes = traces.lengths[by_length]
-    while start < len(sizes):
-        # a block is padded to its longest document; margins of 0 change no sum, so neighbours change no number
-        fits = sizes[start:] * np.arange(1, len(sizes) - start + 1) <= NUMBERS // classes
-        stop = start + max(1, len(fits) if fits.all() else int(fits.argmin()))
-        yield by_length[start:stop], items(traces, by_length[start:stop], int(sizes[stop - 1]))
-        start = stop
+    for rows in cut(traces.lengths, len(traces), NUMBERS // classes):
+        yield rows, items(traces, rows, int(traces.lengths[rows[0]]))  # margins of 0 at padding change no sum
 
 
 def first_order(attention: np.ndarray, gradient: np.ndarray) -> np.ndarray:

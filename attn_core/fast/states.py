@@ -119,10 +119,8 @@ States = tuple[Pass, Pass] | Tensor | None
 
 def distinct_words(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct words (U,) with the pad row first, and for each token its row among them (T,)."""
-    seen = np.zeros(int(ids.max(initial=0)) + 1, dtype=bool)
-    seen[ids] = True
-    seen[0] = True
-    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[ids]
+    words, slots = np.unique(np.append(0, ids), return_inverse=True)
+    return words, slots[1:]
 
 
 def chunk(slots: np.ndarray, offsets: np.ndarray, device: torch.device, rows: np.ndarray) -> Chunk:

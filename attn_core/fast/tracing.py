@@ -21,7 +21,7 @@ from attn_core.fast.gradient import importance
 from attn_core.fast.states import Chunk, chunk, distinct_words, encode, prepare, read, with_queries
 from attn_core.models.classifier import Classifier, output_slope
 from attn_core.models.paired import Paired
-from attn_core.traces import Traces, output_change
+from attn_core.traces import Traces, cut, output_change
 
 
 @dataclass(frozen=True)
@@ -173,18 +173,6 @@ def over_chunks(
                 results[name][tokens] = values
             bar.update(costs[rows].sum())
     return results
-
-
-def cut(lengths: np.ndarray, texts: int, tokens: int) -> list[np.ndarray]:
-    """Documents from long to short, cut into chunks of at most `texts` texts and `tokens` tokens (or one long text)."""
-    order = np.argsort(-lengths, kind="stable")
-    parts = []
-    start = 0
-    while start < len(order):
-        size = min(texts, max(1, tokens // int(lengths[order[start]])))
-        parts.append(order[start : start + size])
-        start += size
-    return parts
 
 
 def in_threads(work: Callable, parts: list, device: str) -> Iterator:
