@@ -278,7 +278,7 @@ def read(
 
 @app.command()
 def strips() -> None:
-    """Read the book's sentences in every trained SST model of the cache, into data/examples/strips.json."""
+    """Read the book's sentences in SST models of several kinds, into data/examples/strips.json."""
     from attn_core import store
     from attn_core.reader import make_strips
 

@@ -8,6 +8,7 @@ import base64
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,34 +39,34 @@ def dequantise(values: np.ndarray, scale: np.ndarray) -> np.ndarray:
     return (rows.astype(np.float32) * scale).reshape(values.shape)
 
 
+def part(folder: Path, name: str, parse: Callable):
+    """What `parse` makes of the bytes of a file of the archived model; AttnError where it is missing or damaged."""
+    try:
+        return parse(store.sealed(folder.parent, f"{folder.name}/{name}"))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise AttnError(
+            f"the sentence model in {folder} is missing or damaged ({type(error).__name__}); restore it with git "
+            "checkout"
+        ) from error
+
+
 def description(folder: Path) -> dict:
     """What the archived model is: its training, its words, test metrics before and after rounding."""
-    try:
-        return json.loads(sealed(folder, "model.json"))
-    except (OSError, ValueError) as error:
-        raise damaged(folder, error) from error
+    return part(folder, "model.json", json.loads)
 
 
-def sealed(folder: Path, name: str) -> bytes:
-    return store.sealed(folder.parent, f"{folder.name}/{name}")
-
-
-def damaged(folder: Path, error: Exception) -> AttnError:
-    return AttnError(
-        f"the sentence model in {folder} is missing or damaged ({type(error).__name__}); restore it with git checkout"
-    )
+def quantised(data: bytes) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Name -> int8 values and scales, see `dequantise`, of the bytes of model.npz."""
+    with np.load(io.BytesIO(data)) as file:
+        names = sorted(name.removesuffix(":q") for name in file.files if name.endswith(":q"))
+        return {name: (file[f"{name}:q"], file[f"{name}:s"]) for name in names}
 
 
 def load(folder: Path | None = None) -> tuple[dict[str, np.ndarray], dict]:
     """(arrays as in `classifier.to_arrays`, description) of the archived model."""
     folder = folder or store.archive_folder() / FOLDER
     told = description(folder)
-    try:
-        with np.load(io.BytesIO(sealed(folder, "model.npz"))) as file:
-            names = sorted({name.rsplit(":", 1)[0] for name in file.files})
-            return {name: dequantise(file[f"{name}:q"], file[f"{name}:s"]) for name in names}, told
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise damaged(folder, error) from error
+    return {name: dequantise(*pair) for name, pair in part(folder, "model.npz", quantised).items()}, told
 
 
 WAYS = (("forward", 1), ("backward", -1))
@@ -184,12 +185,10 @@ def write_reader(folder: Path) -> Path:
 
     attn.model = {words, split: spaCy's contractions without apostrophe, arrays: name -> [rows, int8, float32 scales]}.
     """
-    text = lambda array: base64.b64encode(array.tobytes()).decode()
-    with np.load(io.BytesIO(sealed(store.archive_folder() / FOLDER, "model.npz"))) as file:
-        names = sorted({name.rsplit(":", 1)[0] for name in file.files})
-        arrays = {name: [len(file[f"{name}:s"]), text(file[f"{name}:q"]), text(file[f"{name}:s"])] for name in names}
-    model = {"words": description(store.archive_folder() / FOLDER)["words"], "arrays": arrays}
-    model["split"] = contractions()
+    archived, text = store.archive_folder() / FOLDER, lambda array: base64.b64encode(array.tobytes()).decode()
+    pairs = part(archived, "model.npz", quantised)
+    arrays = {name: [len(scales), text(values), text(scales)] for name, (values, scales) in pairs.items()}
+    model = {"words": description(archived)["words"], "arrays": arrays, "split": contractions()}
     target = folder / "sst-reader.js"
     target.write_text(f"attn.model = {json.dumps(model)};\n", encoding="utf-8")
     return target
@@ -213,12 +212,12 @@ def wanted() -> list[tuple[str, Run]]:
 
 
 def make_strips(examples: Path) -> Path:
-    """Write strips.json beside sentences.csv: words, and of each cached model weights (thousandths) and p a sentence.
+    """Write strips.json beside sentences.csv: words, and of each model weights (thousandths) and p a sentence.
 
     For each BiLSTM with learned attention also 'farthest': the exact attention farthest from its own with p within
-    EPSILON. Models that are not cached are left out; AttnError where the first is.
+    EPSILON. Models whose weights are not cached are trained.
     """
-    from attn_core.compute import FAMILIES
+    from attn_core.compute import FAMILIES, weights_of
     from attn_core.experiments.adversarial import exact, expand
 
     words = [clean_typed(text) for text in pd.read_csv(examples / "sentences.csv")["text"]]
@@ -228,12 +227,7 @@ def make_strips(examples: Path) -> Path:
     data = replace(data, splits={"test": Documents(ids, offsets, none, none)})
     models = []
     for kind, run in wanted():
-        stored = store.read_weights(run.key)
-        if stored is None:
-            if not models:
-                raise AttnError(f"no weights of {run.key} in the cache; train them: data/README.md says how")
-            continue
-        traces = FAMILIES[run.family].read(run, stored[0]["dev"], data, "cpu", False)
+        traces = FAMILIES[run.family].read(run, weights_of(run), data, "cpu", False)
         shown = [(kind, traces.attention, traces.p)]
         if kind == "learned" and run.encoder == "lstm":
             far = expand(traces, exact(traces, EPSILON))

@@ -90,7 +90,7 @@ class Run:
         for name, own in defaults(entry, self.encoder).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, own)
-        for name in ("divergence", "fraction", "learning_rate", "decay", "context", "tie"):  # 0 and 0.0 are one run
+        for name in HIGHEST:  # 0 and 0.0 are one run
             if isinstance(getattr(self, name), int):
                 object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "options", tuple(sorted((str(k), v) for k, v in self.options)))

@@ -63,33 +63,29 @@ class Result:
 # ---- where things lie ------------------------------------------------------------------------------------------------
 
 
-def data_folder() -> Path | None:
-    """The repository's data folder: beside $ATTN_ARCHIVE, else the first with an archive found upward from the working
-    folder, else beside this package; None where there is none."""
+def archive_folder(required: bool = True) -> Path | None:
+    """The folder that $ATTN_ARCHIVE names, else the first data/archive found upward from the working folder, else that
+    beside this package. None, or an AttnError where required, if there is none."""
     if named := os.environ.get("ATTN_ARCHIVE"):
         if not Path(named).is_dir():
             raise AttnError(
                 f"ATTN_ARCHIVE names {named}, which is no folder; point it at the repository's data/archive"
             )
-        return Path(named).resolve().parent
+        return Path(named)
     here = Path.cwd()
-    places = (place / "data" for place in (here, *here.parents, Path(__file__).parents[1]))
-    return next((place for place in places if (place / "archive").is_dir()), None)
-
-
-def archive_folder(required: bool = True) -> Path | None:
-    """data/archive, or the folder that $ATTN_ARCHIVE names; None, or an AttnError where required, if there is none."""
-    folder = data_folder()
+    places = (place / "data" / "archive" for place in (here, *here.parents, Path(__file__).parents[1]))
+    folder = next(filter(Path.is_dir, places), None)
     if folder is None and required:
         raise AttnError(
             "no data/archive found here or above; run inside the repository or set ATTN_ARCHIVE to that folder"
         )
-    return folder and Path(os.environ.get("ATTN_ARCHIVE") or folder / "archive")
+    return folder
 
 
 def reported_folder() -> Path:
     """data/reported: beside the archive, else beside that of the package."""
-    for folder in (data_folder(), Path(__file__).parents[1] / "data"):
+    archive = archive_folder(required=False)
+    for folder in (archive and archive.resolve().parent, Path(__file__).parents[1] / "data"):
         if folder and (folder / "reported" / "tolerances.csv").is_file():
             return folder / "reported"
     raise AttnError(

@@ -3,12 +3,9 @@
 import json
 
 import numpy as np
-import pytest
 
 from attn_book import sentence
-from attn_core import reader, store
-from attn_core.corpora import encode
-from attn_core.errors import AttnError
+from attn_core import reader
 
 STORED = sentence.stored_strips()
 
@@ -34,11 +31,3 @@ def test_the_farthest_keeps_the_output():
 
 def test_the_file_is_small():
     assert len(json.dumps(STORED)) < 60_000
-
-
-def test_without_models_it_says_so(monkeypatch, tmp_path):
-    (tmp_path / "sentences.csv").write_text("id,text\na,A red hill.\n")
-    monkeypatch.setattr(reader, "encode", lambda _: encode("planted"))
-    monkeypatch.setattr(store, "read_weights", lambda *_: None)
-    with pytest.raises(AttnError, match="no weights of sst-lstm-tanh-10"):
-        reader.make_strips(tmp_path)
