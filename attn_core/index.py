@@ -44,9 +44,6 @@ FIELDS = tuple(field.name for field in fields(Run))
 ALONG = {"guide": ("base", "attention"), "divergence": ("base", "epochs"), "words": ("attention",)}
 """Fields that a guided network or an adversary has besides the one that is named."""
 
-BESIDE = ("jsd_beside", "tvd_beside")
-"""Measures of a record that stand beside those of the summary: means beside the run it is compared with."""
-
 GROUP = ("corpus", "encoder", "attention", "selection", "variant", "measure", "statistic", "predicted", "bin")
 """What may tell the rows of one seed apart."""
 
@@ -128,22 +125,10 @@ def has(name: str) -> set[str]:
     return set(_everything()[1][name].cat.categories)
 
 
-def results(keys: Iterable[str], summaries: bool = True) -> list[store.Result]:
-    """Stored runs by record and summary alone, in the order of the keys, from the tables: no folder is read again.
-
-    summaries False: by record alone. KeyError for a run that is not stored.
-    """
-    table, values = _everything()
-    rows, found = table.set_index("key"), []
-    for key in keys:
-        record, summary = json.loads(rows.at[key, "record"]), None
-        if summaries:
-            part = values[values["key"] == key].astype(dict.fromkeys(NAMES, object))
-            part = part[~part["measure"].isin([*_scores(record), *BESIDE, *MEASURES])].reset_index(drop=True)
-            part = part.rename(columns={"statistic": "measure", "measure": "statistic"})
-            summary = part[["statistic", "predicted", "bin", "measure", "value"]] if len(part) else None
-        found.append(store.Result(record, summary=summary, source=rows.at[key, "source"]))
-    return found
+def records(keys: Iterable[str]) -> list[dict]:
+    """The records of stored runs, in the order of the keys, from the tables: no folder is read again. KeyError for a
+    run that is not stored."""
+    return [json.loads(record) for record in _everything()[0].set_index("key")["record"].loc[list(keys)]]
 
 
 def measures() -> pd.DataFrame:
@@ -194,13 +179,13 @@ LOSSES_ALIKE = 0.001
 """Two trainings of a seed count as one while their losses lie this close: rounding differs from version to version."""
 
 
-def same_training(first: store.Result, second: store.Result) -> bool:
-    """Whether two results hold checkpoints of one training: their losses are `LOSSES_ALIKE` after every epoch.
+def same_training(first: dict, second: dict) -> bool:
+    """Whether two records are of checkpoints of one training: their losses are `LOSSES_ALIKE` after every epoch.
 
     A seed that was trained twice is two models where rounding led them apart; a difference of their numbers is then no
     effect of the field in which they differ.
     """
-    one, other = ([epoch["loss"] for epoch in result.record.get("history", ())] for result in (first, second))
+    one, other = ([epoch["loss"] for epoch in record.get("history", ())] for record in (first, second))
     return len(one) == len(other) and np.allclose(one, other, rtol=0, atol=LOSSES_ALIKE)
 
 

@@ -79,7 +79,7 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
     words of the three tasks (our answers) with four special ids.
     """
     first, found = index.runs(family=["text", "pair"]).drop_duplicates("corpus"), {}
-    records = {result.record["run"]["corpus"]: result.record for result in index.results(first["key"], summaries=False)}
+    records = {record["run"]["corpus"]: record for record in index.records(first["key"])}
     for rule in rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)].itertuples():
         record = records[rule.corpus]
         statistics = record["statistics"]
@@ -241,7 +241,7 @@ def adversaries(corpora: str | Iterable[str], every: bool = False, **where: obje
     rows = index.runs(corpus=corpora, encoder="lstm", attention="tanh", divergence="any", source="archive", **where)
     bases = {Run(corpus, seed=seed, **where).key for corpus in set(rows["corpus"]) for seed in SEEDS}
     rows = rows[rows["divergence"].notna() & rows["base"].isin(bases)]
-    histories = [result.record.get("history", ()) for result in index.results(rows["key"], summaries=False)]
+    histories = [record.get("history", ()) for record in index.records(rows["key"])]
     tails = [[epoch.get("test_jsd", np.nan) for epoch in history[-LAST - 1 :]] for history in histories]
     moved = np.array([np.ptp(tail) if tail else np.nan for tail in tails], float)
     rows = rows.assign(settled=moved <= MOVED)
@@ -296,10 +296,10 @@ def searched(corpus: str) -> pd.DataFrame | None:
 
     Made once and kept in the cache; not to be changed in place.
     """
-    for result in index.results(classifiers(corpus).query("seed == @SEEDS[0]")["key"], summaries=False):
-        if source := result.record["files"].get("traces.parquet"):
-            traces = store.read(store.archive_folder(), result.record["key"]).traces
-            name = f"searched-{result.record['key']}"
+    for record in index.records(classifiers(corpus).query("seed == @SEEDS[0]")["key"]):
+        if source := record["files"].get("traces.parquet"):
+            traces = store.read(store.archive_folder(), record["key"]).traces
+            name = f"searched-{record['key']}"
             return index.kept(name, source, lambda: distance.searched(traces, search(traces)))
     return None
 
