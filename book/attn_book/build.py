@@ -14,7 +14,6 @@ An executed page carries a hash of all that its outputs depend on, its stamp; it
 
 import hashlib
 import html
-import json
 import logging
 import os
 import platform
@@ -40,7 +39,7 @@ from attn_book.kit import write_kit
 from attn_book.page import PARTS, TEMPLATES, check, declared, minus, nearest
 from attn_book.plain import MARKUP, mark, named, readable, values_of
 from attn_core import reader, store
-from attn_core.corpora.files import say, sha256
+from attn_core.corpora.files import digest, replacing, say, sha256
 from attn_core.errors import AttnError, Damaged
 from attn_core.obtain import AbsentRun
 
@@ -154,7 +153,7 @@ def edited(path: Path) -> bool:
 
 def _cells(notebook) -> str:
     """SHA-256 of what a notebook's cells hold, outputs apart."""
-    return hashlib.sha256(json.dumps([[cell.cell_type, cell.source] for cell in notebook.cells]).encode()).hexdigest()
+    return digest([[cell.cell_type, cell.source] for cell in notebook.cells])
 
 
 # ---- running ---------------------------------------------------------------------------------------------------------
@@ -281,10 +280,8 @@ def _write(notebook, target: Path) -> Path:
 
     notebook.metadata["attn"] = {**notebook.metadata.get("attn", {}), "cells": _cells(notebook)}
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(f".{target.name}.part")
-        nbformat.write(notebook, part)
-        os.replace(part, target)
+        with replacing(target) as file:
+            file.write(nbformat.writes(notebook).encode())
     except OSError as error:
         raise AttnError(f"cannot write {target} ({error.strerror}); make room or name another place") from error
     return target
@@ -404,11 +401,11 @@ def common_stamp(root: Path) -> str:
     data = root / "data"
     groups = [*(package.rglob("*.py") for package in PACKAGES), root.glob("requirements.lock")]
     groups += [(data / name).rglob("*") for name in ("archive", "reported", "measured", "examples")]
-    digest = hashlib.sha256(repr(sys.version_info[:2]).encode())
-    for path in sorted(path for group in groups for path in group if path.is_file()):
+    files, parts = sorted(path for group in groups for path in group if path.is_file()), [sys.version_info[:2]]
+    for path in files:
         base = next((package.parent for package in PACKAGES if path.is_relative_to(package)), root)
-        digest.update(path.relative_to(base).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+        parts.append([path.relative_to(base).as_posix(), sha256(path)])
+    return digest(parts)
 
 
 def _read(path: Path):
