@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
-from attn_book import derived
 from attn_book.page import PARTS
 from attn_book.tables import PART
 from attn_book.words import ENCODERS, SETS, number
@@ -120,16 +119,17 @@ def rates() -> pd.DataFrame:
     return found.dropna().reset_index()
 
 
-def cells() -> pd.DataFrame:
+def cells(whole: pd.DataFrame) -> pd.DataFrame:
     """Every cell: test, corpus, encoder, data, mean, low, high, n_seeds; dealt, ideal: the number under such weights;
     hit, false, power (see `rates`; of planted texts where a set itself has none).
 
-    Of the models of TRACED, which do their task and read what they attend to. dealt and ideal are the first seed's,
-    which keeps most documents.
+    whole: numbers of whole test sets, by test, corpus, encoder, control ('' or 'dealt anew', trained so) and seed; for
+    the other tests those of `tested` stand. Of the models of TRACED, which do their task and read what they attend to.
+    dealt and ideal are the first seed's, which keeps most documents.
     """
     place, by = ["test", "corpus"], ["test", "corpus", "encoder", "control"]
     own = tested().query("kind == ''").rename(columns={"number": "value"}).assign(control="")
-    found = pd.concat([over_seeds(asked(), *by), over_seeds(own, *by)], ignore_index=True).drop_duplicates(by)
+    found = pd.concat([over_seeds(whole, *by), over_seeds(own, *by)], ignore_index=True).drop_duplicates(by)
     first = tested()[(tested()["seed"] == SEEDS[0]) | (tested()["test"] == "stable")]
     beside = found.rename(columns={"control": "kind", "mean": "number"})
     beside = pd.concat([beside, first]).pivot_table(index=place, columns="kind", values="number")
@@ -141,22 +141,6 @@ def cells() -> pd.DataFrame:
     beside = beside.reindex(at)[["dealt anew", GOOD]].set_axis(["dealt", "ideal"], axis=1)
     found = pd.concat([found, beside.reset_index(drop=True), able], axis=1)
     return found.assign(data=found["corpus"].map(kinds), power=found["power"].eq(True))
-
-
-def asked() -> pd.DataFrame:
-    """test, corpus, encoder, control, seed, value: numbers of whole test sets, every seed, and of trained controls."""
-    corpora = [corpus for corpus, encoder in TRACED if encoder == "lstm"]
-    shuffled = index.numbers("median_change", "share_below_0.1", corpus=corpora, encoder="lstm", attention="tanh",
-                             source="archive")  # fmt: skip
-    scores = derived.of_classifiers(corpora).query("selection == 'dev'")
-    scores = scores.assign(test=scores["measure"].map({"f1_gap": "necessary", "jsd_seeds": "stable"}))
-    rows = [shuffled.assign(test="permutation"), scores]
-    led = derived.guided_scores(corpora).pivot(index=["corpus", "seed"], columns="source", values="f1")
-    for source, control in (("own", ""), ("permuted", "dealt anew")):
-        gain = (led[source] - led["uniform"]).rename("value").reset_index()
-        rows.append(gain.assign(test="guide", control=control))
-    found = pd.concat(rows)[["test", "corpus", "control", "seed", "value"]]
-    return found.assign(encoder="lstm", control=found["control"].fillna("")).dropna(subset=["test", "value"])
 
 
 def matrix(found: pd.DataFrame) -> HTML:
