@@ -61,10 +61,10 @@ def slabs(offsets: np.ndarray, tokens: int) -> list[tuple[int, int]]:
     return found
 
 
-def share_significant(p: np.ndarray, level: float = 0.05) -> float:
-    """Share of p values at most `level`; NaN counts as not significant (the papers' "Sig. Frac."). NaN if empty."""
+def share_significant(p: np.ndarray) -> float:
+    """Share of p values at most LEVEL; NaN counts as not significant (the papers' "Sig. Frac."). NaN if empty."""
     p = np.asarray(p, np.float64)
-    return float(np.mean(p <= level)) if p.size else math.nan
+    return float(np.mean(p <= LEVEL)) if p.size else math.nan
 
 
 CLASS_SCORES = 20
@@ -100,15 +100,11 @@ def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
 
 # Intervals
 
+RESAMPLES = 2_000
 
-def bootstrap_interval(
-    values: np.ndarray,
-    statistic: Callable = np.mean,
-    confidence: float = 0.95,
-    resamples: int = 2_000,
-    seed: int = 0,
-) -> tuple[float, float]:
-    """Percentile bootstrap interval of a statistic over documents: (low, high).
+
+def bootstrap_interval(values: np.ndarray, statistic: Callable = np.mean) -> tuple[float, float]:
+    """Percentile bootstrap interval of a statistic over documents, RESAMPLES times drawn: (low, high), 95 %.
 
     values (D,): NaN entries are dropped first, so the documents resampled are those where the value is defined.
     statistic takes (array, axis). Fewer than two values: (NaN, NaN). It measures the spread over documents of one
@@ -118,10 +114,10 @@ def bootstrap_interval(
     values = values[~np.isnan(values)]
     if len(values) < 2:
         return math.nan, math.nan
-    rng, batch = np.random.default_rng(seed), max(1, 2_000_000 // len(values))  # SciPy's own takes a second to import
-    sizes = [(min(batch, resamples - done), len(values)) for done in range(0, resamples, batch)]
+    rng, batch = np.random.default_rng(0), max(1, 2_000_000 // len(values))  # SciPy's own takes a second to import
+    sizes = [(min(batch, RESAMPLES - done), len(values)) for done in range(0, RESAMPLES, batch)]
     found = np.concatenate([statistic(values[rng.integers(len(values), size=size)], axis=-1) for size in sizes])
-    low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(found, [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
 
 
@@ -132,18 +128,18 @@ INTERVAL_SEEDS = 3
 """Fewer seeds have no interval: of two, Student's t makes 12.7 standard errors to either side."""
 
 
-def seed_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
-    """Student t interval of the mean of one number per trained seed: (low, high); NaN below INTERVAL_SEEDS seeds."""
+def seed_interval(values: np.ndarray) -> tuple[float, float]:
+    """95 % Student t interval of the mean of one number per trained seed: (low, high); NaN below INTERVAL_SEEDS."""
     values = np.asarray(values, np.float64)
     values = values[~np.isnan(values)]
     if len(values) < INTERVAL_SEEDS:
         return math.nan, math.nan
-    half = scipy.special.stdtrit(len(values) - 1, 0.5 + confidence / 2) * values.std(ddof=1) / math.sqrt(len(values))
+    half = scipy.special.stdtrit(len(values) - 1, 1 - LEVEL / 2) * values.std(ddof=1) / math.sqrt(len(values))
     return float(values.mean() - half), float(values.mean() + half)
 
 
-def crossed_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
-    """Interval of a mean over another training and other documents at once: (low, high).
+def crossed_interval(values: np.ndarray) -> tuple[float, float]:
+    """95 % interval of a mean over another training and other documents at once: (low, high).
 
     values (S, D): one number for each of S seeds and D documents; a document without a number under some seed is left
     out. Random effects of both (two-way, one observation a cell), Student t with Satterthwaite's degrees of freedom:
@@ -162,7 +158,7 @@ def crossed_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[floa
     both = max(squares[0] + squares[1] - squares[2], squares[0])  # no less than over seeds alone
     if both == 0:
         return float(mean), float(mean)
-    t = scipy.special.stdtrit(max(both**2 / (squares**2 / free).sum(), seeds - 1), 0.5 + confidence / 2)
+    t = scipy.special.stdtrit(max(both**2 / (squares**2 / free).sum(), seeds - 1), 1 - LEVEL / 2)
     half = t * math.sqrt(both / values.size)
     return float(mean - half), float(mean + half)
 

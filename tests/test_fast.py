@@ -7,7 +7,7 @@ from attn_core import fast
 from attn_core.experiments import document_table, summary_table
 from attn_core.experiments.erasure import document_table as erasure_table
 from attn_core.fast.gru import Steps
-from attn_core.fast.hierarchical import Windows
+from attn_core.fast.hierarchical import QuickConvolutional
 from attn_core.obtain import obtain
 from attn_core.run import Run
 
@@ -53,9 +53,9 @@ def test_networks_of_items_are_trained_alike(encoder, tmp_path, monkeypatch):
     """Dropout meets the same elements in both forms, so whole trainings agree; each form is really the one used."""
     cut = (("longest_sentence", 9), *SMALL, ("shortest_sentence", 4))
     run, found, calls = Run("planted", encoder, epochs=2, options=tuple(sorted(cut))), {}, []
-    for kind in (Steps, Windows):
-        once = kind.apply
-        monkeypatch.setattr(kind, "apply", lambda *args, once=once: calls.append(1) or once(*args))
+    for kind, name in ((Steps, "apply"), (QuickConvolutional, "products")):
+        once = getattr(kind, name)
+        monkeypatch.setattr(kind, name, lambda *args, once=once: calls.append(1) or once(*args))
     for form in ("fast", "plain"):
         monkeypatch.setenv("ATTN_CACHE", str(tmp_path / form))
         monkeypatch.setenv("ATTN_FAST", "0" if form == "plain" else "1")

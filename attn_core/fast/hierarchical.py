@@ -65,38 +65,12 @@ class QuickConvolutional(Convolutional):
         return nn.functional.linear(x, weight).view(len(x), len(self.taps), -1)
 
     def forward(self, products: Tensor, counts: Tensor) -> Tensor:
-        bias = torch.cat([c.bias for c in self.convolutions])
-        return (Windows.apply(products, owners(counts), self.taps) + bias).relu()
-
-
-class Windows(torch.autograd.Function):
-    """Sums over windows, (N, sets * F), of products (N, taps, F); text (N,) says to which text an item belongs."""
-
-    @staticmethod
-    def forward(ctx, products: Tensor, text: Tensor, taps: list[tuple[int, int]]) -> Tensor:
-        ctx.save_for_backward(text)
-        ctx.taps = taps
-        n, _, filters = products.shape
-        h = products.new_zeros(n, 1 + max(k for k, _ in taps), filters)
-        for tap, (k, offset) in enumerate(taps):
-            centre, item = meeting(n, offset)
-            h[centre, k].addcmul_(products[item, tap], (text[centre] == text[item])[:, None].to(h.dtype))
-        return h.flatten(1)
-
-    @staticmethod
-    def backward(ctx, slope: Tensor):
-        (text,), taps = ctx.saved_tensors, ctx.taps
-        slope = slope.view(len(text), 1 + max(k for k, _ in taps), -1)
-        found = slope.new_zeros(len(text), len(taps), slope.shape[-1])
-        for tap, (k, offset) in enumerate(taps):
-            centre, item = meeting(len(text), offset)
-            torch.mul(slope[centre, k], (text[centre] == text[item])[:, None], out=found[item, tap])
-        return found, None, None
-
-
-def meeting(n: int, offset: int) -> tuple[slice, slice]:
-    """(window centres, items at this offset from them) among n positions."""
-    return slice(max(0, -offset), n - max(0, offset)), slice(max(0, offset), n - max(0, -offset))
+        bias, text = torch.cat([c.bias for c in self.convolutions]), owners(counts)
+        place, sums = torch.arange(len(text), device=text.device), [0.0, 0.0]
+        for product, (k, offset) in zip(products.unbind(1), self.taps, strict=True):
+            inside = (place + offset >= 0) & (place + offset < len(text)) & (text.roll(-offset) == text)
+            sums[k] = sums[k] + product.roll(-offset, 0) * inside[:, None]
+        return (torch.cat(sums, 1) + bias).relu()
 
 
 class QuickUnmixed(Unmixed):
