@@ -32,12 +32,10 @@ def bags(documents: Documents, vocabulary: int):
     """Counts of the vocabulary's words in each document, (D, V) sparse; special tokens have no column."""
     from scipy.sparse import csr_array
 
-    rows = np.repeat(np.arange(len(documents)), documents.lengths)
-    word = documents.ids >= len(SPECIALS)
-    ones = np.ones(int(word.sum()))
-    return csr_array(
-        (ones, (rows[word], documents.ids[word] - len(SPECIALS))), (len(documents), vocabulary - len(SPECIALS))
-    )
+    ones = np.ones(len(documents.ids))
+    counts = csr_array((ones, documents.ids, documents.offsets), (len(documents), vocabulary), copy=True)
+    counts.sum_duplicates()
+    return counts[:, len(SPECIALS) :]
 
 
 def bag_of_words(data: Encoded) -> dict:

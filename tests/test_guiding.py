@@ -58,7 +58,7 @@ def scores_of(run: Run, data, split: str) -> np.ndarray:
 
 
 def split_up(values, documents):
-    return np.split(values, guide.word_offsets(documents)[1:-1])
+    return np.split(values, documents.word_offsets[1:-1])
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=7), st.data())
@@ -81,7 +81,7 @@ def test_the_given_attention_is_the_one_used_from_first_batch_to_traces(data):
     documents = data.splits["test"]
     scores = own_scores(base(), data, "test")
     np.testing.assert_array_equal(scores, scores_of(guided(), data, "test"))
-    held = attention(scores, guide.word_offsets(documents))
+    held = attention(scores, documents.word_offsets)
     for mine, theirs in zip(np.split(result.traces.attention, result.traces.offsets[1:-1]), held, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-3)  # the store's 12-bit mantissas
     arrays = store.read_weights(guided().key)[0]["dev"]
@@ -190,7 +190,7 @@ def test_untrained_is_what_the_base_started_from(data, matrix, monkeypatch):
 def test_searched_weights_move_far_and_leave_the_output(data):
     documents = data.splits["dev"].take(np.arange(12))
     few = replace(data, splits={"dev": documents})
-    found = guide.softmax(scores_of(guided("searched"), few, "dev"), guide.word_offsets(documents))
+    found = guide.softmax(scores_of(guided("searched"), few, "dev"), documents.word_offsets)
     traces = attended(base(), weights_of(base()), documents, "cpu", False)
     logits = traces.logits_under(found)[:, 0]
     change = np.abs(1 / (1 + np.exp(-logits)) - traces.p)
@@ -208,7 +208,7 @@ def test_searched_weights_move_far_and_leave_the_output(data):
 def test_words_taken_away_leave_places_and_ranks(data):
     documents = data.splits["train"].take(np.arange(20))
     rng = np.random.default_rng(0)
-    scores = rng.integers(-3, 1, guide.word_offsets(documents)[-1]).astype(np.float32)  # with ties
+    scores = rng.integers(-3, 1, documents.word_offsets[-1]).astype(np.float32)  # with ties
     last = guide.longest(data) - 1
     by_place = words(guide.seen(guided(words="position"), documents, scores, data))
     by_rank = words(guide.seen(guided(words="rank"), documents, scores, data))

@@ -137,13 +137,13 @@ def test_context_leaves_no_single_telling_cue():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"evidence": 0}, "evidence must be at least 1"),
+        ({"evidence": 0}, "evidence is 0, expected a whole number from 1"),
         ({"evidence": 2, "distractors": 2}, "distractors must be fewer than evidence"),
-        ({"context": 1.5}, "context must lie between 0 and 1"),
-        ({"cues": 13}, "cues must lie between 1 and 12"),
+        ({"context": 1.5}, "context is 1.5, expected a number from 0 to 1"),
+        ({"cues": 13}, "cues is 13, expected a whole number from 1 to 12"),
         ({"shortest": 3, "evidence": 2, "context": 0.5}, "shortest must leave room for all cues"),
         ({"shortest": 9, "longest": 8}, "shortest must not exceed longest"),
-        ({"n_test": 0}, "n_train, n_dev and n_test must be at least 1"),
+        ({"n_test": 0}, "n_test is 0, expected a whole number from 1 to"),
         ({"n_train": 10.5}, "n_train is 10.5, expected a whole number"),
         ({"positive": "half"}, "positive is 'half', expected a number"),
         ({"seed": True}, "seed is True, expected a whole number"),
@@ -162,7 +162,7 @@ def test_silent_documents_of_class_0_hold_no_cue():
         per_document = np.add.reduceat(data.evidence[split].astype(int), documents.offsets[:-1])
         assert (per_document == np.where(documents.labels == 1, 3, 0)).all()
     assert encode("planted").fingerprint == encode("planted", silent=0).fingerprint
-    with pytest.raises(AttnError, match="silent must be 0 or 1"):
+    with pytest.raises(AttnError, match="silent is 2, expected a whole number from 0 to 1"):
         encode("planted", silent=2)
 
 

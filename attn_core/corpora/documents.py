@@ -40,6 +40,11 @@ class Documents:
         return np.diff(self.offsets)
 
     @property
+    def word_offsets(self) -> np.ndarray:
+        """(D + 1,): text d owns words word_offsets[d]:word_offsets[d + 1], START and END not counted."""
+        return self.offsets - 2 * np.arange(len(self.offsets))
+
+    @property
     def inner(self) -> np.ndarray:
         """(T,) bool: which ids are words, START and END of each text left out."""
         words = np.ones(len(self.ids), dtype=bool)

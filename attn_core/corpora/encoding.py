@@ -1,11 +1,10 @@
 """From tables to arrays of token ids: one function per data set, one cache for all.
 
-Arrays are made once and kept under ``cache_folder()/corpora`` as ``<name>.npz`` (ids, offsets, labels, row numbers)
-with ``<name>.json`` (vocabulary, statistics, checksums), so a machine that only trains needs neither the text nor a
-tokenizer; of the user's own tables, other data than the archive's, as ``<name>-<hash of the tables>``, taken while
-$ATTN_DATA names these and never after. A damaged cache file is made anew with one warning line. If the cache cannot be
-written but the data is at hand, work goes on without it, with one warning line. What a function makes without tables
-that the catalogue names is never kept: nothing would tell that it has changed.
+Arrays are made once and kept under ``cache_folder()/corpora`` as ``<name>.npz`` with ``<name>.json`` (vocabulary,
+statistics, checksums), so a machine that only trains needs neither the text nor a tokenizer; of the user's own tables
+as ``<name>-<hash of the tables>``, taken while $ATTN_DATA names these and never after. A damaged file is made anew, a
+cache that cannot be written is done without, each with one warning line. What a function makes without tables that the
+catalogue names is never kept: nothing would tell that it has changed.
 """
 
 import inspect
@@ -119,11 +118,10 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
 
     Vocabulary (J&W): words in at least ``entry.min_df`` texts of train, the texts of a pair counted as two. Of cut sets
     (Serrano & Smith, specification 2.2): words met at least ``entry.min_count`` times in train and dev together.
-    Length filter: of J&W on the first text, see ``text.length_filter``; of cut sets only in ``entry.bounded`` (train),
-    by sentences and by the longest sentence. Documents without tokens are always dropped and counted, and so are pairs
-    whose answer is none of their possible answers, and sentences without tokens; documents of one token are kept if
-    the filter of the set keeps them, and counted. statistics['train_share']: documents read for training over those of
-    the official files, where a copy may hold fewer.
+    Length filter: of J&W on the first text, see ``text.length_filter``; of cut sets only in ``entry.bounded``, by
+    sentences and by the longest sentence. Dropped and counted: documents and sentences without tokens, and pairs whose
+    answer is none of their possible answers. statistics['train_share']: documents read for training over those of the
+    official files, where a copy may hold fewer.
 
     Errors: AttnError for a label that is none of 0 to K - 1, a split that keeps nothing, or one class where two are
     needed. A warning line where most of dev or test stand in train.

@@ -64,7 +64,7 @@ def flat(documents: Documents, sentences: bool, name: str) -> Flat:
     lengths = documents.lengths - 2
     if len(empty := np.flatnonzero(lengths < 1)):
         raise AttnError(f"{name}: document {documents.doc_ids[empty[0]]} has no words; leave empty documents out")
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    offsets = documents.word_offsets
     whole = Flat(documents.ids[documents.inner].astype(np.int64), offsets, documents.labels)
     if not sentences:
         return whole

@@ -13,6 +13,12 @@ NEGATOR = "not"
 _SYLLABLES = tuple(c + v for c in "bdfgklmnprstvz" for v in "aeiou")
 SPLIT_ROWS = 1_000_000  # doc_ids of dev and test start here and at twice as much, so they do not depend on n_train
 MOST_FILLERS = len(_SYLLABLES) ** 2
+LIMITS = {
+    **dict.fromkeys(("n_train", "n_dev", "n_test"), (1, SPLIT_ROWS)),
+    **dict.fromkeys(("context", "positive", "silent"), (0, 1)),
+    **{"evidence": (1, np.inf), "cues": (1, len(POSITIVE)), "fillers": (1, MOST_FILLERS)},
+}
+"""Knob -> least and most; of the others 0 and no bound."""
 
 
 def planted(
@@ -91,30 +97,23 @@ def _document(rng, label, knobs, words, weight) -> tuple[list[str], list[bool]]:
 
 
 def _check(knobs: dict) -> None:
-    """AttnError for a knob of the wrong type or a combination that cannot be met."""
+    """AttnError for a knob of the wrong type or size, or a combination that cannot be met."""
     for name, value in knobs.items():
         kind, wanted = (Real, "a number") if name in ("context", "positive") else (Integral, "a whole number")
-        if isinstance(value, bool) or not isinstance(value, kind):
-            raise AttnError(f"planted: {name} is {value!r}, expected {wanted}")
+        low, high = LIMITS.get(name, (0, np.inf))
+        if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
+            raise AttnError(f"planted: {name} is {value!r}, expected {wanted} from {low} to {high}")
     k = knobs
+    cut = k["shortest_sentence"], k["longest_sentence"]
     rules = (
-        (min(k["n_train"], k["n_dev"], k["n_test"]) >= 1, "n_train, n_dev and n_test must be at least 1"),
-        (max(k["n_train"], k["n_dev"], k["n_test"]) <= SPLIT_ROWS, f"a split holds at most {SPLIT_ROWS:,} documents"),
-        (k["evidence"] >= 1, "evidence must be at least 1"),
-        (0 <= k["distractors"] < k["evidence"], "distractors must be fewer than evidence"),
-        (0 <= k["context"] <= 1, "context must lie between 0 and 1"),
-        (0 <= k["positive"] <= 1, "positive must lie between 0 and 1"),
-        (1 <= k["cues"] <= len(POSITIVE), f"cues must lie between 1 and {len(POSITIVE)}"),
-        (1 <= k["fillers"] <= MOST_FILLERS, f"fillers must lie between 1 and {MOST_FILLERS}"),
-        (k["seed"] >= 0, "seed must not be negative"),
-        (k["silent"] in (0, 1), "silent must be 0 or 1"),
+        (k["distractors"] < k["evidence"], "distractors must be fewer than evidence"),
         (k["shortest"] <= k["longest"], "shortest must not exceed longest"),
         (
             k["shortest"] >= (k["evidence"] + k["distractors"]) * (2 if k["context"] > 0 else 1),
             "shortest must leave room for all cues (two tokens each where context is above 0)",
         ),
         (
-            0 < k["shortest_sentence"] <= k["longest_sentence"] or k["shortest_sentence"] == k["longest_sentence"] == 0,
+            0 < cut[0] <= cut[1] or cut == (0, 0),
             "shortest_sentence must be at least 1 and not exceed longest_sentence (both 0: not cut)",
         ),
     )

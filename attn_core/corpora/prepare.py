@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -133,11 +133,10 @@ def _20news() -> Prepared:
 def _imdb() -> Prepared:
     """Reviews below 400 tokens by Keras' token rule; the authors' own selection where the table names it.
 
-    Words of test reviews that no training review holds are dropped before counting, because the files that the
-    authors took hold word numbers made on the training part. Column ``jw_split`` (train, dev, test, empty = unused) is
-    the authors' selection. Without it (official download) the same rule draws other documents, because the order of
-    the authors' files is not that of the archive: a fifth of train for dev and a fifth of test, random_state 1378.
-    doc_ids: row in the table of the training part for train and dev, of the test part for test.
+    Words of test reviews that no training review holds are dropped before counting, as in the files that the authors
+    took. Column ``jw_split`` (train, dev, test, empty = unused) is the authors' selection; without it the same rule
+    draws other documents, because their files have another order: a fifth of train for dev and a fifth of test,
+    random_state 1378. doc_ids: row in the training table for train and dev, in the test table for test.
     """
     tables = {part: files.read("imdb", part) for part in ("train", "test")}
     lists = {part: [text.clean_keras(t) for t in table["text"]] for part, table in tables.items()}
@@ -218,22 +217,19 @@ def _snli(premise: str = "own") -> Prepared:
     if premise not in PREMISES:
         raise AttnError(f"snli premise is '{premise}'; known: {', '.join(PREMISES)}")
     classes = catalogue.corpus("snli").classes
-    cleaned: dict[str, list[str]] = {}  # a premise stands in about three pairs
+    clean = cache(text.clean_plain)  # a premise stands in about three pairs
     splits = {}
     for split in ("train", "dev", "test"):
         table = files.read("snli", split)
-        for written in (*table["premise"], *table["hypothesis"]):
-            if written not in cleaned:
-                cleaned[written] = text.clean_plain(written)
         order = np.arange(len(table))
         if premise == "shuffled":
             draw = np.random.default_rng(0).permutation(len(table))
             order[draw] = np.roll(draw, 1)  # one cycle: no pair keeps its premise
         splits[split] = Texts(
-            [cleaned[t] for t in table["premise"].to_numpy()[order]],
+            [clean(t) for t in table["premise"].to_numpy()[order]],
             class_ids("snli", split, table["label"], classes),
             np.arange(len(table)),
-            [cleaned[t] for t in table["hypothesis"]],
+            [clean(t) for t in table["hypothesis"]],
         )
     return Prepared(splits)
 
@@ -271,11 +267,6 @@ def unescaped(raw: str) -> str:
     undone = _ESCAPES.sub(lambda found: json.loads(f'"{found.group()}"'), raw)
     # Two escapes may be the halves of one character; a half without its other half becomes U+FFFD.
     return undone.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def without_breaks(raw: str) -> str:
-    """The HTML line breaks of IMDB's texts as line ends; spaCy would take them as parts of words."""
-    return raw.replace("<br />", "\n")
 
 
 def tenth(labels: np.ndarray, stratified: bool = False) -> np.ndarray:
@@ -316,7 +307,8 @@ PREPARE = {
     **{f"babi_{task}": partial(_babi, task) for task in (1, 2, 3)},
     "snli": _snli,
     "cnn": _cnn,
-    "imdb_stars": partial(_rated, "imdb_stars", without_breaks, "stars", False),
+    # spaCy would take HTML's line breaks as parts of words
+    "imdb_stars": partial(_rated, "imdb_stars", lambda raw: raw.replace("<br />", "\n"), "stars", False),
     **{name: partial(_rated, name, unescaped, "label", False) for name in ("amazon", "yelp", "yahoo")},
     "20news_all": partial(_rated, "20news_all", text.strip_post, "label", True),
     "agnews_all": partial(_rated, "agnews_all", str, "label", False),

@@ -47,7 +47,7 @@ def fit(
     splits, attention = {}, {}
     for split, documents in data.splits.items():
         scores = guide_scores(run, data, split, device, progress, weights_of)
-        splits[split], attention[split] = seen(run, documents, scores, data), softmax(scores, word_offsets(documents))
+        splits[split], attention[split] = seen(run, documents, scores, data), softmax(scores, documents.word_offsets)
     if run.words != "text":
         matrix = place_vectors(longest(data), matrix.shape[1])
     model = classifier.build("average", "uniform", matrix, outputs_of(run, data), run.hidden).to(device)
@@ -76,7 +76,7 @@ def guide_scores(
     """
     documents = data.splits[split]
     if not run.guide:
-        return np.zeros(word_offsets(documents)[-1], np.float32)
+        return np.zeros(documents.word_offsets[-1], np.float32)
     base = other_seed(run.base) if run.guide == "swapped" and split == "test" else run.base
     with torch.random.fork_rng(devices=[]):  # what trains next starts from its own seed alone
         arrays = initial(base, data) if run.guide == "untrained" else weights_of(base)
@@ -96,7 +96,7 @@ def initial(base: Run, data: Encoded) -> Arrays:
 def permuted(traces: Traces) -> np.ndarray:
     """The scores, shuffled within each document; the order depends on the doc_id alone, not on the run's seed."""
     order = np.empty(len(traces.score), np.int64)
-    for rows, index in traces.equal_lengths():
+    for rows, index in traces.equal_lengths(len(traces.score)):
         n = index.shape[1]
         shuffled = draws.permutations(0, "guide", traces.doc_id[rows], n, 1)[:, 0]  # (B, n)
         order[index] = traces.offsets[rows][:, None] + shuffled
@@ -119,11 +119,6 @@ def softmax(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return weight / np.repeat(np.add.reduceat(weight, offsets[:-1]), np.diff(offsets))
 
 
-def word_offsets(documents: Documents) -> np.ndarray:
-    """(D + 1,): document d owns words offsets[d]:offsets[d + 1], start and end not counted."""
-    return documents.offsets - 2 * np.arange(len(documents.offsets))
-
-
 def seen(run: Run, documents: Documents, scores: np.ndarray, data: Encoded) -> Documents:
     """The documents as the network reads them: their words, or ids of each word's place or of its weight's rank.
 
@@ -132,7 +127,7 @@ def seen(run: Run, documents: Documents, scores: np.ndarray, data: Encoded) -> D
     """
     if run.words == "text":
         return documents
-    offsets = word_offsets(documents)
+    offsets = documents.word_offsets
     lengths = np.diff(offsets)
     place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
     if run.words == "rank":

@@ -216,7 +216,7 @@ def placed(values: np.ndarray, documents: Documents, rows: np.ndarray) -> np.nda
     position = np.arange(lengths.max(initial=0))
     real = (position > 0) & (position < lengths[:, None] - 1)  # (B, L), as models.classifier.real_tokens
     array = np.zeros(real.shape, np.float32)
-    array[real] = take_ragged(values, documents.offsets - 2 * np.arange(len(documents.offsets)), rows)[0]
+    array[real] = take_ragged(values, documents.word_offsets, rows)[0]
     return array
 
 
