@@ -36,8 +36,8 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
 
     recipe: 'random' (every row but <pad> standard normal; row i depends on i alone, never on the run's seed),
     'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see ``train``), 'ppmi-300' (see
-    ``count``; '-small': a control), 'imdb_stars-200' and the like for each set cut into sentences (see ``train_own``) or
-    the path of a text file (see ``read_text``). Trained vectors are made once, then cached. fingerprint: of the
+    ``count``; '-small': a control), 'imdb_stars-200' and the like for each set cut into sentences (see ``train_own``)
+    or the path of a text file (see ``read_text``). Trained vectors are made once, then cached. fingerprint: of the
     recipe's texts and parameters, or the SHA-256 of the file. Errors: AttnError.
     """
     vocabulary = tuple(vocabulary)
@@ -151,8 +151,8 @@ def training_texts() -> list[list[str]]:
 
     SST train; IMDB train, line breaks removed; the first 10,429 rows of AG News train, title and description; 20
     Newsgroups by-date train without baseball and hockey, headers, footers and quotes removed; the training split of
-    corpus '20news'. Tokens: ``text.simple_tokens``. No test text is in it; development texts of 'imdb' and 'agnews' are,
-    so that their words always have a vector and these scores flatter a little.
+    corpus '20news'. Tokens: ``text.simple_tokens``. No test text is in it; development texts of 'imdb' and 'agnews'
+    are, so that their words always have a vector and these scores flatter a little.
     """
     sst = [t.replace("-LRB-", "").replace("-RRB-", " ") for t in files.read("sst", "train")["text"]]
     imdb = [t.replace("<br />", " ") for t in files.read("imdb", "train")["text"]]
