@@ -251,16 +251,14 @@ def adversaries(corpora: str | Iterable[str], every: bool = False, **where: obje
     return rows.sort_values(["corpus", "seed", "divergence"], kind="stable").reset_index(drop=True)
 
 
-def guided_scores(corpora: Iterable[str], selection: str = "dev") -> pd.DataFrame:
+def guided_scores(corpora: Iterable[str]) -> pd.DataFrame:
     """The table that `experiments.guides` takes: corpus, source, seed, base_seed (of the model whose weights guide, -1
     for none), base (its key), divergence (of an adversary that guides), f1 (of class 1), auc.
 
     Of several adversaries that guide, the one with the best F1 among those of a mean JSD of at least BEST_FROM counts,
     a choice on the test set, as in the paper; where none is so far, the one with the largest divergence.
     """
-    rows = index.runs(
-        corpus=list(corpora), encoder="average", guide="any", words="any", selection=selection, source="archive"
-    )
+    rows = index.runs(corpus=list(corpora), encoder="average", guide="any", words="any", source="archive")
     learned = rows["attention"].map({"uniform": "uniform", "tanh": "trained"})
     source = rows["guide"].where(rows["guide"] != "", learned)
     source = source.mask(rows["base_divergence"].notna(), rows["guide"].map({"own": "adversary"}))
@@ -405,8 +403,7 @@ def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
     known = {"seeds": distance.per_instance(tables) if tables else None, "search": searched(corpus)}
     for rule in rules.itertuples():
         of, whole = rule.measure_ours.rpartition("_")[2], rule.item == "Figure 5"
-        rows = known[of]
-        if rows is None:
+        if (rows := known[of]) is None:
             continue
         rows = rows if rule.predicted == "all" else rows[rows["predicted"] == int(rule.predicted)]
         rows = rows if rule.bin == "all" else rows[attention_bin(rows["max_attention"]) == rule.bin]
