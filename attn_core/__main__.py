@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from attn_core import foreign
 from attn_core.errors import AttnError, one_line
 
 app = typer.Typer(
@@ -420,6 +421,7 @@ def main() -> None:
     words = join_pairs(sys.argv[1:])
     debug = "--debug" in words or os.environ.get("ATTN_DEBUG", "0") not in ("", "0")
     try:
+        foreign.load_plugins()
         app(args=[word for word in words if word != "--debug"], prog_name="python -m attn_core")
     except Exception as error:
         if debug:

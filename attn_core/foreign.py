@@ -1,13 +1,16 @@
-"""What is the user's: corpora and classes under the names of a run, and weights that were trained elsewhere."""
+"""What is the user's: corpora and classes under the names of a run, files that hold such, weights trained elsewhere."""
 
+import os
 import re
 import sys
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
 
 from attn_core.corpora import catalogue, encoding, user_code
-from attn_core.errors import AttnError
+from attn_core.errors import AttnError, one_line
 
 CLASSES = (
     ("encoder", "attn_core.models.encoders", "ENCODERS"),
@@ -126,3 +129,36 @@ def renamed(arrays: dict[str, np.ndarray], names: dict[str, str | None]) -> dict
             raise AttnError(f"two weights are called {ours} after renaming, the second is {theirs}; name them apart")
         found[ours] = array
     return found
+
+
+# ---- a user's own files --------------------------------------------------------------------------------------------
+
+PLUGINS = "ATTN_PLUGINS"
+"""Names Python files that register a user's own corpora, encoders and attentions, as the page *Extend* does."""
+
+
+def load_plugins() -> None:
+    """Load the files of $ATTN_PLUGINS (several: as in PATH), each once in a process; AttnError for one that fails."""
+    for path in plugin_files():
+        _plugin(path)
+
+
+def plugin_files() -> list[Path]:
+    """What $ATTN_PLUGINS names."""
+    return [Path(name).absolute() for name in os.environ.get(PLUGINS, "").split(os.pathsep) if name]
+
+
+@cache
+def _plugin(path: Path) -> None:
+    name = f"attn_plugin_{path.stem}"
+    if name in sys.modules:  # being loaded: it makes runs itself
+        return
+    if path.suffix != ".py" or not path.is_file():
+        raise AttnError(f"{PLUGINS} names {path}, which is no Python file; name a file that ends in .py, or unset it")
+    spec = spec_from_file_location(name, path)
+    sys.modules[name] = module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise AttnError(f"{PLUGINS}: {path} could not be loaded: {one_line(error)}") from error

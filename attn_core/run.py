@@ -79,6 +79,7 @@ class Run:
     tie: float = 0.0
 
     def __post_init__(self) -> None:
+        foreign.load_plugins()
         for name in ("corpus", "encoder", "attention", "vectors", "selection", "guide", "words"):
             if not isinstance(getattr(self, name), str):
                 raise AttnError(f"{name} must be text, got {getattr(self, name)!r}")

@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 from tqdm import tqdm
 
-from attn_core import compute, store
+from attn_core import compute, foreign, store
 from attn_core.corpora import encoding, files
 from attn_core.errors import AttnError, one_line
 from attn_core.obtain import fits, obtain, other_data
@@ -216,6 +216,7 @@ def work(run: Run, before: dict[str, str], expected: tuple[str, str] | None = No
     """
     with ONE_AT_A_TIME:
         try:
+            foreign.load_plugins()  # a run that was sent here was not made here
             if expected:
                 check(run, *expected)
             for base in bases(run):

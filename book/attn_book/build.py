@@ -38,7 +38,7 @@ from attn_book.editions import write_student
 from attn_book.kit import write_kit
 from attn_book.page import PARTS, TEMPLATES, check, declared, minus, nearest
 from attn_book.plain import MARKUP, mark, named, readable, values_of
-from attn_core import reader, store
+from attn_core import foreign, reader, store
 from attn_core.corpora.files import digest, replacing, say, sha256
 from attn_core.errors import AttnError, Damaged
 from attn_core.obtain import AbsentRun
@@ -263,6 +263,7 @@ def kernel_environment(scratch: str) -> dict[str, str]:
     return dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1") | {
         "PYTHONPATH": os.pathsep.join([*packages, *filter(None, [os.environ.get("PYTHONPATH")])]),
         **{name: os.path.abspath(os.environ[name]) for name in FOLDERS if os.environ.get(name)},
+        **({foreign.PLUGINS: os.pathsep.join(map(str, foreign.plugin_files()))} if foreign.plugin_files() else {}),
         "IPYTHONDIR": scratch, "JUPYTER_RUNTIME_DIR": scratch, "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }  # fmt: skip
 

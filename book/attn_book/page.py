@@ -17,6 +17,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from attn_core import foreign
 from attn_core.errors import AttnError
 
 SIGN = re.compile(r"(?<![\w-])-(?=\d)")
@@ -149,6 +150,7 @@ def _read(value: object, default: object) -> object:
 
 def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: object) -> None:
     """Check a running notebook's globals() against their defaults, and write them back in the declared type."""
+    foreign.load_plugins()
     values = {name: names[name] for name in defaults if name in names}
     for cell in names.get("In", []):
         if cell.startswith("# Parameters\n"):  # papermill's
