@@ -23,8 +23,7 @@ when they carry all weight: up to 45 tokens every pair, from 512 on every pair w
 def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
     """The largest JSD to the model's attention found within epsilon among attentions on one or two tokens.
 
-    Columns: jsd, tvd; i, j = positions within the document of the tokens (j = -1: one carries all; i = j = -1: none was
-    within epsilon, jsd = tvd = 0 for the model's own attention); weight = the weight on i. All single tokens are
+    Columns: jsd, tvd; both 0, those of the model's own attention, where none was within epsilon. All single tokens are
     tried, and of the pairs of PAIRS with the weights of GRID those that can win, from the largest JSD down to the
     first within epsilon: a mixture's JSD follows from the model's weights on its two tokens, and is at most the
     mixture of theirs. So this is a lower bound of the maximum; any number of outputs.
@@ -32,22 +31,20 @@ def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
     check_epsilon(epsilon)
     _, alone = each_alone(traces)
     best, change = np.zeros((2, len(traces)))
-    found = np.full((2, len(traces)), -1)
-    weight = np.ones(len(traces))
     for row, (start, stop) in enumerate(zip(traces.offsets[:-1], traces.offsets[1:], strict=True)):
         own, single = traces.attention[start:stop], alone[start:stop]
         fits = np.flatnonzero(single <= epsilon + ROUNDING)
         if len(fits):
             i = fits[own[fits].argmin()]
-            best[row], change[row], found[0, row] = jsd_point(own[i]), single[i], i
-        if own.min() >= (own[found[0, row]] if len(fits) else np.inf) or len(own) == 1:
-            continue  # no pair is above the better of its tokens, and none of these is better
+            best[row], change[row] = jsd_point(own[i]), single[i]
+            if own[i] == own.min():
+                continue  # no pair is above the better of its tokens, and none of these is better
         value, i, j, w = mixtures(own, single, best[row])
         pair = first_within(traces, row, start + i, start + j, w, epsilon)
         if pair is not None:
-            at, moved = pair
-            best[row], change[row], found[:, row], weight[row] = value[at], moved, (i[at], j[at]), w[at]
-    return table(traces, jsd=best, tvd=change, i=found[0], j=found[1], weight=weight)
+            at, change[row] = pair
+            best[row] = value[at]
+    return table(traces, jsd=best, tvd=change)
 
 
 def mixtures(own: np.ndarray, single: np.ndarray, above: float) -> tuple[np.ndarray, ...]:

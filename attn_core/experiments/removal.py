@@ -210,8 +210,8 @@ def curve(traces: Traces, row: int, ranking: str, draws: np.ndarray | None = Non
         draws = random.uniforms(0, "removal", one.doc_id, one.offsets)[0]
     order = order_of(ranking, items(one, np.array([0]), n), np.asarray(draws)[None])[0]
     removed = np.arange(n + 1)
-    left = np.stack([attending_only(one, np.argsort(order) >= step) for step in removed])  # (n + 1, n) weights
-    logits = np.concatenate([one.logits_under(weights) for weights in left])  # (n + 1, K)
+    kept = [attending_only(one, np.argsort(order) >= step) for step in removed]
+    logits = np.concatenate([one.logits_under(weights) for weights in kept])  # (n + 1, K)
     return pd.DataFrame({
         "position": np.append(-1, order), "removed": removed, "mass": np.append(0.0, one.attention[order].cumsum()),
         "label": decisions(logits), "p": distributions(logits)[:, int(decisions(one.logits)[0])],
