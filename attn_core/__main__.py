@@ -91,15 +91,15 @@ def run(
     named = {"corpus": corpus, "encoder": encoder, "attention": attention, "seed": seed, "vectors": vectors}
     named |= {"selection": selection, "epochs": epochs, "fraction": fraction}
     wanted = from_dict(named | set_fields(other))
-    stored = fresh or any(fits(wanted, folder) for folder in store.stores())
-    if not vectors and wanted.vectors == LEARNED and not stored:
+    learns = wanted.vectors == LEARNED and not (vectors or fresh)
+    if learns and not any(fits(wanted, folder) for folder in store.stores()):
         wanted = replace(wanted, vectors=COUNTED)
     result = obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json, traces=False)
     record = {**result.record, "source": result.source}
     if as_json:
         print(json.dumps(record, indent=1))
         return
-    print(f"run        {result.key}  ({result.source})")
+    print(f"run        {record['key']}  ({result.source})")
     print(f"vectors    {record['run']['vectors']}")
     print(f"documents  train {record['n_train']}, dev {record['n_dev']}, test {record['n_test']}")
     for name in ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc"):

@@ -20,7 +20,7 @@ from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents
 from attn_core.corpora.text import END, START, UNKNOWN, clean_typed, contractions, to_ids
 from attn_core.errors import AttnError
-from attn_core.run import SEEDS, Run
+from attn_core.run import COUNTED, SEEDS, Run
 from attn_core.traces import Traces, positive_probability, sigmoid, with_ties
 
 FOLDER = "sst-reader"
@@ -196,19 +196,16 @@ def write_reader(folder: Path) -> Path:
 
 # ---- the book's sentences in many models: its strips of heat maps ----------------------------------------------------
 
-STRIP_VECTORS = "ppmi-300"
-STRIP_ADVERSARY = {"divergence": 2e-3, "epochs": 40}
-"""One of the values of data/sweeps/wiegreffe-adversaries.yml."""
-
 
 def wanted() -> list[tuple[str, Run]]:
     """(kind, run) of every model shown, the one that the others are compared with first."""
-    of = lambda encoder, attention, seed: Run("sst", encoder, attention, seed, vectors=STRIP_VECTORS)
+    of = lambda encoder, attention, seed: Run("sst", encoder, attention, seed, vectors=COUNTED)
     encoders = ("lstm", "cnn", "average", "transformer")
     found = [("learned", of(encoder, "tanh", seed)) for encoder in encoders for seed in SEEDS[:5]]
     found += [("uniform", of(encoder, "uniform", seed)) for encoder in encoders for seed in SEEDS[:5]]
     first = found[0][1]
-    return [*found, ("adversary", replace(first, base=first, **STRIP_ADVERSARY))]
+    strength = {"divergence": 2e-3, "epochs": 40}  # one of data/sweeps/wiegreffe-adversaries.yml
+    return [*found, ("adversary", replace(first, base=first, **strength))]
 
 
 def make_strips(examples: Path) -> Path:

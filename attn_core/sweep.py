@@ -35,11 +35,6 @@ CONNECT_SECONDS = 5
 VISIBLE_SECONDS = 60
 """How long a file system may take to show one machine what another has written (attribute caches of NFS)."""
 
-NO_DASK = (
-    "a sweep on a cluster or in several processes needs dask, which is not installed; install it here and on the "
-    "workers: pip install 'dask[distributed]' (requirements.lock names the version)"
-)
-
 ONE_AT_A_TIME = threading.Lock()
 
 
@@ -186,16 +181,16 @@ def sweep(
         for run, lends in with_bases(runs, pack).items()
         if lends or not stored(run, pack)
     }
+    if not tasks:
+        return {}
     with ExitStack() as stack:
         bar = tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1)  # a refusal stands alone
         stack.enter_context(bar)
         if jobs == 1 and not scheduler:
             done = ((run, work(run, failures, progress=progress, **task)) for run, task in tasks.items())
-        elif tasks:
+        else:
             client, scheduler = stack.enter_context(cluster(scheduler, jobs))
             done = on_cluster(client, scheduler, tasks, resources, no_workers_timeout)
-        else:
-            return {}
         for run, reason in done:
             bar.set_postfix_str(run.key)
             if reason := reason or settle(run, **tasks[run]):
@@ -303,7 +298,10 @@ def cluster(scheduler: str, jobs: int):
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise AttnError(NO_DASK) from error
+        raise AttnError(
+            "a sweep on a cluster or in several processes needs dask, which is not installed; install it here and on "
+            "the workers: pip install 'dask[distributed]' (requirements.lock names the version)"
+        ) from error
     with ExitStack() as stack:
         if not scheduler:
             threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
