@@ -259,12 +259,16 @@ def baselines(corpora: Annotated[list[str], typer.Argument(help="Data sets, such
 @app.command()
 def read(
     text: Annotated[str, typer.Argument(help="A sentence of your own, in English.")],
+    epsilon: Annotated[float, typer.Option(help="How far the other attention may move p, above 0 and below 1.")] = 0.05,
+    corpus: Annotated[str, typer.Option(help="Read by a model of this data set that was trained here.")] = "",
+    key: Annotated[str, typer.Option("--run", help="Read by the run of this key that was trained here.")] = "",
     as_json: Json = False,
 ) -> None:
     """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
-    from attn_core.reader import MOST_DELETED, read_sentence
+    from attn_core.reader import MOST_DELETED, read_sentence, trained_here
 
-    table, summary = read_sentence(unescaped(text))
+    run = trained_here(key, corpus) if key or corpus else None
+    table, summary = read_sentence(unescaped(text), epsilon, run)
     if as_json:
         rows = table.astype(object).where(table.notna(), None).to_dict("records")  # JSON knows no NaN
         print(json.dumps({**summary, "tokens": rows}, indent=1, allow_nan=False))

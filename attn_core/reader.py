@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 from attn_core import store
-from attn_core.corpora import encode
+from attn_core.corpora import catalogue, encode
 from attn_core.corpora.documents import Documents
-from attn_core.corpora.text import END, START, UNKNOWN, clean_typed, contractions, to_ids
+from attn_core.corpora.text import END, START, UNKNOWN, clean_typed, contractions, mask_digits, to_ids
 from attn_core.errors import AttnError
-from attn_core.run import COUNTED, SEEDS, Run
-from attn_core.traces import Traces, positive_probability, sigmoid, with_ties
+from attn_core.run import COUNTED, SEEDS, Run, from_dict, weights_key
+from attn_core.traces import Traces, one_logit, positive_probability, sigmoid, with_ties
 
 FOLDER = "sst-reader"
 EPSILON = 0.05
@@ -137,21 +137,53 @@ def traced(arrays: dict[str, np.ndarray], ids: np.ndarray, deleted: bool = True)
     return with_ties(replace(traces, leave_one_out=change.astype(np.float32)), ids[1:-1])
 
 
-def sentence_traces(text: str) -> tuple[list[str], list[bool], Traces]:
-    """Tokens of a sentence, whether the archived model knows each, and the traces of this one document."""
+def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[bool], Traces]:
+    """Tokens of a sentence, whether the model knows each, and the traces of this one document.
+
+    run: a model of single texts in place of the archived one; its weights come from the cache, or it is trained.
+    """
     tokens = clean_typed(text)
     if not tokens:
         raise AttnError("the sentence holds no word; type English words, such as: a quiet and moving film")
     if len(tokens) > MOST_WORDS:
         raise AttnError(f"the text has {len(tokens):,} words, and at most {MOST_WORDS:,} are read; take a part of it")
+    if run is not None:
+        return traces_by(run, mask_digits(tokens))
     arrays, told = load()
     index = {word: i for i, word in enumerate(told["words"])}
     ids = np.array([START, *(index.get(token, UNKNOWN) for token in tokens), END], dtype=np.int32)
     return tokens, [token in index for token in tokens], traced(arrays, ids, len(tokens) <= MOST_DELETED)
 
 
-def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, dict]:
-    """What the archived model does with a sentence.
+def traces_by(run: Run, tokens: list[str]) -> tuple[list[str], list[bool], Traces]:
+    """`sentence_traces` of a model that was trained here."""
+    from attn_core.compute import FAMILIES, weights_of
+
+    if run.family not in ("text", "adversary"):
+        raise AttnError(f"{run.key} is no model that reads single texts with an attention of its own; name another run")
+    data, none = encode(run.corpus, **dict(run.options)), np.zeros(1, np.int64)
+    data = replace(data, splits={"test": Documents(*to_ids([tokens], data.vocabulary), none, none)})
+    known = set(data.vocabulary)
+    return tokens, [word in known for word in tokens], FAMILIES[run.family].read(run, weights_of(run), data, "cpu", False)
+
+
+def trained_here(key: str = "", corpus: str = "") -> Run:
+    """The cached run of that key, or the first of a data set whose weights are cached; AttnError where there is none."""
+    folder = store.cache_store()
+    for name in [key] if key else store.keys(folder):
+        fields = store.read_record(folder, name)["run"] if store.has(folder, name) else {"corpus": None}
+        if fields["corpus"] == corpus or (key and fields["corpus"]):
+            run = from_dict(fields)
+            if key or (run.family == "text" and store.weights_file(weights_key(run)).is_file()):
+                return run
+    if key:
+        raise AttnError(f"run {key} is not in the cache; `python -m attn_core run …` trains one and prints its key")
+    catalogue.corpus(corpus)
+    raise AttnError(f"no trained model of '{corpus}' is in the cache: python -m attn_core run --corpus {corpus}")
+
+
+def read_sentence(text: str, epsilon: float = EPSILON, run: Run | None = None) -> tuple[pd.DataFrame, dict]:
+    """What the archived model, or the model of a run (`sentence_traces`), does with a sentence.
 
     Returns one row per token (token, known, attention, contribution, alone: p with all the attention on it, gradient,
     leave_one_out: NaN for a text of one word or more than MOST_DELETED, adversary: the exact epsilon-max-JSD attention)
@@ -161,22 +193,23 @@ def read_sentence(text: str, epsilon: float = EPSILON) -> tuple[pd.DataFrame, di
     from attn_core.experiments.adversarial import exact, expand
     from attn_core.experiments.yardsticks import ceiling
 
-    tokens, known, traces = sentence_traces(text)
+    tokens, known, traces = sentence_traces(text, run)
     optimum = exact(traces, epsilon)
-    alone = positive_probability(traces.contribution.astype(float) + traces.bias)
+    (contribution, _), alone = one_logit(traces), positive_probability(traces.contribution.astype(float) + traces.bias)
     table = pd.DataFrame({"token": tokens, "known": known, "attention": traces.attention})
     left_out = np.nan if traces.leave_one_out is None else traces.leave_one_out
-    table = table.assign(contribution=traces.contribution[:, 0], alone=alone, gradient=traces.gradient,
+    table = table.assign(contribution=contribution, alone=alone, gradient=traces.gradient,
                          leave_one_out=left_out, adversary=expand(traces, optimum))  # fmt: skip
     adverse = positive_probability(traces.logits_under(table["adversary"].to_numpy()))
-    told = {"p": traces.p[0], "p_adversary": adverse[0], "bias": np.ravel(traces.bias)[0],
+    told = {"p": traces.p[0], "p_adversary": adverse[0], "bias": one_logit(traces)[1],
             "jsd_exact": optimum["jsd_exact"].iloc[0], "ceiling": ceiling(traces)[0],
             "echo": np.mean((alone > 0.5) == (traces.p[0] > 0.5))}  # fmt: skip
+    name = catalogue.corpus(run.corpus if run else "sst").classes[1]
     line = (
-        "p(positive) = {p:.3f}. Another attention, as far from the model's as JSD {jsd_exact:.3f} (ceiling "
+        "p({name}) = {p:.3f}. Another attention, as far from the model's as JSD {jsd_exact:.3f} (ceiling "
         "{ceiling:.3f}), moves it to {p_adversary:.3f} (by at most {epsilon}).\n{echo:.0%} of the words alone give the "
         "decision; any attention gives {low:.3f} to {high:.3f}."
-    ).format(**told, epsilon=epsilon, low=alone.min(), high=alone.max())
+    ).format(**told, epsilon=epsilon, name=name, low=alone.min(), high=alone.max())
     return table, {name: float(value) for name, value in told.items()} | {"line": line}
 
 

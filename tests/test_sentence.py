@@ -13,10 +13,13 @@ from typer.testing import CliRunner
 
 from attn_core import reader, store
 from attn_core.__main__ import app
+from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents
 from attn_core.corpora.text import clean_sst, clean_typed, contractions, english
 from attn_core.errors import AttnError
 from attn_core.models.classifier import from_arrays
+from attn_core.obtain import obtain
+from attn_core.run import Run
 from attn_core.tracing import trace
 from benchmarks.sentence_model import quantise
 
@@ -110,3 +113,21 @@ def test_contractions_are_those_of_spacy():
     every = english().rules.items()
     rules = {word: [part[ORTH] for part in parts] for word, parts in every if re.fullmatch(r"\w+", word)}
     assert contractions() == {word: parts for word, parts in rules.items() if len(parts) > 1}
+
+
+def test_a_model_trained_here_reads_it_as_it_read_its_test_texts(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
+    with pytest.raises(AttnError, match="no trained model of 'planted'"):
+        reader.trained_here(corpus="planted")
+    run = Run("planted", "average", epochs=1, options=(("n_train", 100), ("n_test", 20)))
+    stored = obtain(run, train="fresh", progress=False).traces
+    assert reader.trained_here(corpus="planted") == reader.trained_here(run.key) == run
+    data = encode("planted", **dict(run.options))
+    first = data.splits["test"].take([0])
+    words = [data.vocabulary[i] for i in first.ids[1:-1]]
+    table, told = reader.read_sentence(" ".join(words), run=run)
+    assert table.token.tolist() == words and table.known.all()
+    assert told["p"] == pytest.approx(stored.p[0], abs=2e-3)  # the store keeps twelve bits
+    assert table.attention.to_numpy() == pytest.approx(stored.attention[: len(words)], abs=1e-3)
+    with pytest.raises(AttnError, match="is not in the cache"):
+        reader.trained_here("planted-none")
