@@ -258,12 +258,6 @@ def test_passes_are_the_authors_and_part_of_the_parameters(reviews):
     assert all(CATALOGUE[name].vectors == f"{name}-200" for name in cut) and set(module.OWN.values()) == cut
 
 
-def test_without_gensim_the_message_says_what_to_do(reviews, monkeypatch):
-    monkeypatch.setitem(sys.modules, "gensim", None)
-    with pytest.raises(AttnError, match="gensim is needed to train vectors .word2vec CBOW"):
-        vectors("yelp-200", SPECIALS)
-
-
 def counted_plainly(texts, window, min_count, smoothing):
     """Positive PMI by loops: words, (W, W). Nearer neighbours count more, contexts are smoothed."""
     seen = {}

@@ -147,9 +147,11 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
         possible = [not asked or texts.labels[d] in texts.answers[d] for d in range(len(lengths))]
         answerable = np.array(possible, dtype=bool)
         if not (keep & answerable).any():
+            limits = ("longer_than", "shorter_than") if entry.filtered else ("most_sentences", "longest_sentence")
+            bounds = ", ".join(f"{at} {getattr(entry, at)}" for at in limits if getattr(entry, at)) or "any words"
             raise AttnError(
                 f"corpus '{entry.name}': none of the {len(lengths)} documents of split '{split}' passes "
-                f"the length filter ({_bounds(entry)}); the longest has {lengths.max(initial=0)} tokens"
+                f"the length filter ({bounds}); the longest has {lengths.max(initial=0)} tokens"
             )
         texts = texts.take(np.flatnonzero(keep & answerable))
         made[split] = _documents(texts, words)
@@ -233,15 +235,6 @@ def _passes(entry: catalogue.Corpus, split: str, texts: prepare.Texts, lengths: 
         most, longest = entry.most_sentences or np.inf, entry.longest_sentence or np.inf
         keep &= [len(found) - found.count(0) <= most and max(found, default=0) <= longest for found in texts.sentences]
     return keep
-
-
-def _bounds(entry: catalogue.Corpus) -> str:
-    if entry.filtered:
-        low = "shortest" if entry.longer_than is None else entry.longer_than
-        high = "longest" if entry.shorter_than is None else entry.shorter_than
-        return f"{low} < n < {high}"
-    bounds = entry.most_sentences or "any number of", entry.longest_sentence or "any number of"
-    return "at least one token" + ("; {} sentences of {} tokens at most".format(*bounds) if entry.cut else "")
 
 
 def _documents(texts: prepare.Texts, words) -> Documents:

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from attn_core.errors import AttnError
-
 PAD, UNKNOWN, START, END = range(4)
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 
@@ -33,14 +31,9 @@ _KERAS_FILTER = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\
 
 @cache
 def english():
-    """spaCy's English tokenizer; AttnError where spaCy is not installed."""
-    try:
-        import spacy
-    except ImportError as error:
-        raise AttnError(
-            "spaCy is needed to tokenize raw text and is not installed; install it, or copy the folder "
-            "'corpora' of another machine's cache, whose arrays need no tokenizer"
-        ) from error
+    """spaCy's English tokenizer."""
+    import spacy
+
     return spacy.blank("en").tokenizer
 
 

@@ -187,15 +187,9 @@ def _by_gensim(
 ) -> tuple[list[str], np.ndarray, str]:
     """Words, (W, width) float32 and gensim's version of a model on n texts, asked for at each pass.
 
-    Progress with the time that remains goes to stderr. AttnError where gensim is not installed or no word is left.
+    Progress with the time that remains goes to stderr. AttnError where no word is left.
     """
-    try:
-        import gensim
-    except ImportError as error:
-        raise AttnError(
-            f"gensim is needed to train vectors ({parameters['algorithm']}) and is not installed; install it, copy the "
-            "folder 'vectors' of another machine's cache, or name a file"
-        ) from error
+    import gensim
     from tqdm import tqdm
 
     options = {name: value for name, value in parameters.items() if name not in ("algorithm", "data")}
