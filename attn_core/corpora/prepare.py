@@ -45,8 +45,14 @@ class Texts(NamedTuple):
         """The texts of these rows, in the order given."""
         rows = np.asarray(rows, dtype=np.int64)
         pick = lambda values: None if values is None else [values[i] for i in rows]
-        numbers = {"labels": np.asarray(self.labels)[rows], "doc_ids": np.asarray(self.doc_ids)[rows]}
-        return Texts(**{name: pick(values) for name, values in self._asdict().items()} | numbers)
+        return Texts(
+            pick(self.lists),
+            np.asarray(self.labels)[rows],
+            np.asarray(self.doc_ids)[rows],
+            pick(self.queries),
+            pick(self.answers),
+            pick(self.sentences),
+        )
 
 
 @dataclass(frozen=True)
