@@ -164,11 +164,12 @@ def traces_by(run: Run, tokens: list[str]) -> tuple[list[str], list[bool], Trace
     data, none = encode(run.corpus, **dict(run.options)), np.zeros(1, np.int64)
     data = replace(data, splits={"test": Documents(*to_ids([tokens], data.vocabulary), none, none)})
     known = set(data.vocabulary)
-    return tokens, [word in known for word in tokens], FAMILIES[run.family].read(run, weights_of(run), data, "cpu", False)
+    traces = FAMILIES[run.family].read(run, weights_of(run), data, "cpu", False)
+    return tokens, [word in known for word in tokens], traces
 
 
 def trained_here(key: str = "", corpus: str = "") -> Run:
-    """The cached run of that key, or the first of a data set whose weights are cached; AttnError where there is none."""
+    """The cached run of that key, or the first of a data set whose weights are cached. AttnError for none."""
     folder = store.cache_store()
     for name in [key] if key else store.keys(folder):
         fields = store.read_record(folder, name)["run"] if store.has(folder, name) else {"corpus": None}

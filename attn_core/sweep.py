@@ -184,7 +184,7 @@ def sweep(
     if not tasks:
         return {}
     with ExitStack() as stack:
-        bar = tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1)  # a refusal stands alone
+        bar = tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1)  # refusals alone
         stack.enter_context(bar)
         if jobs == 1 and not scheduler:
             done = ((run, work(run, failures, progress=progress, **task)) for run, task in tasks.items())
@@ -204,8 +204,8 @@ def work(run: Run, before: dict[str, str], expected: tuple[str, str] | None = No
     """`make` a run; returns why it failed, in one line: one failed run must not end a night's sweep. '' if it did not.
 
     before: key -> the same of runs before it, its bases among them. expected: name and store that the sweep has for
-    the run (`check`), of a worker, whose log has the traceback. How a run failed is returned as text because an error or a
-    traceback that cannot be pickled (too deep, say) would never reach the client, which would wait for ever.
+    the run (`check`), of a worker, whose log has the traceback. How a run failed is returned as text because an error
+    or a traceback that cannot be pickled (too deep, say) would never reach the client, which would wait for ever.
 
     One at a time in a process, however many threads a worker has: the random state of a training is the process's.
     """
@@ -290,7 +290,7 @@ def outcome(future) -> str:
 
 @contextmanager
 def cluster(scheduler: str, jobs: int):
-    """A client of a Dask scheduler and its address; of none, those of `jobs` processes of this machine, which last as long as the block.
+    """A client of a Dask scheduler and its address; of none, those of `jobs` processes here, which last as the block.
 
     These have one thread each: small models gain little from a second one and lose much where threads wait for each
     other. AttnError where there is no dask, or no scheduler at the address.

@@ -9,7 +9,8 @@ from attn_book import launch
 
 
 @pytest.mark.parametrize(("remote", "found"), [
-    ("https://github.com/a-b/c.d.git", "a-b/c.d"), ("git@github.com:a/b.git", "a/b"), ("https://github.com/a/b/", "a/b"),
+    ("https://github.com/a-b/c.d.git", "a-b/c.d"), ("git@github.com:a/b.git", "a/b"),
+    ("https://github.com/a/b/", "a/b"),
     ("https://example.org/a/b.git", None), ("/srv/clone", None), ("https://github.com/a", None),
     ('https://github.com/a/"><script>', None), ("", None),
 ])  # fmt: skip

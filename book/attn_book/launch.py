@@ -37,8 +37,8 @@ def setup(app) -> dict:
     def add(app, page: str, template: str, context: dict, doctree) -> None:
         if at and (root / "notebooks" / f"{page}.md").is_file():
             links = {"Binder": BINDER, "Codespace": CODESPACE}
-            told = " · ".join(f'<a class="attn-launch" href="{html.escape(form.format(address=at, page=page))}">{name}</a>'
-                              for name, form in links.items())  # fmt: skip
+            links = {name: html.escape(form.format(address=at, page=page)) for name, form in links.items()}
+            told = " · ".join(f'<a class="attn-launch" href="{link}">{name}</a>' for name, link in links.items())
             context["body"] = KICKER.sub(rf"\1 · {told}\2", context["body"], count=1)
 
     app.connect("html-page-context", add)
