@@ -88,7 +88,8 @@ def judged(rules: pd.DataFrame, stored: Callable[[pd.DataFrame], Stored], family
     seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
     fewest = notes["asked"].fillna(HEADLINE_SEEDS)
     why = [(~known, "no run"), (~there, absent), (documents < FEWEST_IN_BIN, "few documents"),
-           (unable(rules, family) & there, "weak model"), ((table["kind"] == "number") & table["tolerance"].isna(), "by its gap"),
+           (unable(rules, family) & there, "weak model"),
+           ((table["kind"] == "number") & table["tolerance"].isna(), "by its gap"),
            ((table["kind"] == "claim") & (seeds < fewest), "few seeds")]  # fmt: skip
     unjudged = np.select([mask for mask, _ in why], [np.broadcast_to(reason, len(table)) for _, reason in why], "")
     table = table.assign(unjudged=unjudged, reported=table["reference"])
