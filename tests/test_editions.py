@@ -1,6 +1,7 @@
 """The students' edition holds no solution, and `check` tells students what kind of mistake theirs is."""
 
 import ast
+import doctest
 import re
 from pathlib import Path
 
@@ -116,3 +117,18 @@ def test_every_answer_is_asserted_by_its_solution():
     asserted = {label for path in PAGES.values() for label, text in solutions(path.read_text(encoding="utf-8")).items()
                 if re.search(rf'assert .*check\("{label}"', text)}  # fmt: skip
     assert asserted == set(ANSWERS) - {"any"}
+
+
+def test_otters_tests_accept_the_answers_and_name_the_mistake_in_others(tmp_path):
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "answers.yml").write_bytes((ROOT / "book" / "answers.yml").read_bytes())
+    files = sorted(editions.write_otter(tmp_path).glob("*.py"))
+    assert [path.stem for path in files] == sorted(label.replace("-", "_") for label in ANSWERS if label != "any")
+    for path in files:
+        names = {}
+        exec(path.read_text(encoding="utf-8"), names)
+        code = names["test"]["suites"][0]["cases"][0]["code"]
+        label = next(label for label in ANSWERS if label.replace("-", "_") == path.stem)
+        for answer, fails in ((ANSWERS[label]["is"], 0), ("no answer", 1)):
+            test = doctest.DocTestParser().get_doctest(code, {path.stem: answer}, path.stem, None, 0)
+            assert doctest.DocTestRunner(verbose=False).run(test, out=lambda _: None).failed == fails, path.stem

@@ -4,7 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
-from attn_book.answers import known
+from attn_book.answers import known, variable, write_otter
 from attn_book.plain import glued, values_of
 
 GONE = (r"^```\{solution\} ([\w-]+)\n.*?^```$", r"^(:{3,})\{admonition\}[^\n]*\n:class: [^\n]*attn-instructor.*?^\1$")
@@ -13,7 +13,8 @@ FROM, TO = "\x02", "\x03"
 
 CHECK = """```python
 from attn_book import check
-check("{}", ...)  # {}
+{name} = ...  # {give}
+check("{label}", {name})
 ```"""
 """In the place of a solution whose answer `check` knows."""
 
@@ -21,7 +22,8 @@ check("{}", ...)  # {}
 def student(notebook, answers: dict):
     """An executed page without its solutions; its numbers are put in first, since solutions may have made some."""
     values, kept, inside, flags = values_of(notebook), [], False, re.MULTILINE | re.DOTALL
-    told = lambda found: CHECK.format(found[1], answers[found[1]]["give"]) if found[1] in answers else ""
+    ask = lambda label: CHECK.format(label=label, name=variable(label), give=answers[label]["give"])
+    told = lambda found: ask(found[1]) if found[1] in answers else ""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             text = f"{FROM}\n" * inside + glued(cell.source, values)
@@ -50,4 +52,5 @@ def write_student(root: Path) -> Path:
         path.write_text(re.sub("|".join(GONE[1:]), "", text, flags=re.MULTILINE | re.DOTALL), encoding="utf-8")
     for path in (place / "book").rglob("*.ipynb"):
         nbformat.write(student(nbformat.read(path, as_version=4), answers), path)
+    write_otter(root)
     return place
