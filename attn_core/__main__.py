@@ -282,15 +282,6 @@ def read(
 
 
 @app.command()
-def strips() -> None:
-    """Read the book's sentences in SST models of several kinds, into data/examples/strips.json."""
-    from attn_core import store
-    from attn_core.reader import make_strips
-
-    print(make_strips(store.archive_folder().parent / "examples"))
-
-
-@app.command()
 def execute(
     page: Annotated[str, typer.Argument(help="Page, such as jain/04-1-correlation.")],
     parameter: Annotated[

@@ -1,4 +1,4 @@
-"""Sentences in trained models: the one that the archive keeps with its weights, and strips of many models.
+"""Sentences in trained models: the one that the archive keeps with its weights, or any that was trained here.
 
 The archived one: SST, BiLSTM with additive attention, seed 10, rounded to int8. It is read in NumPy, so that reading
 needs no torch; its numbers are those of `tracing.trace`, to rounding.
@@ -20,7 +20,7 @@ from attn_core.corpora import catalogue, encode
 from attn_core.corpora.documents import Documents
 from attn_core.corpora.text import END, START, UNKNOWN, clean_typed, contractions, mask_digits, to_ids
 from attn_core.errors import AttnError
-from attn_core.run import COUNTED, SEEDS, Run, from_dict, weights_key
+from attn_core.run import Run, from_dict, weights_key
 from attn_core.traces import Traces, one_logit, positive_probability, sigmoid, with_ties
 
 FOLDER = "sst-reader"
@@ -225,49 +225,4 @@ def write_reader(folder: Path) -> Path:
     model = {"words": description(archived)["words"], "arrays": arrays, "split": contractions()}
     target = folder / "sst-reader.js"
     target.write_text(f"attn.model = {json.dumps(model)};\n", encoding="utf-8")
-    return target
-
-
-# ---- the book's sentences in many models: its strips of heat maps ----------------------------------------------------
-
-
-def wanted() -> list[tuple[str, Run]]:
-    """(kind, run) of every model shown, the one that the others are compared with first."""
-    of = lambda encoder, attention, seed: Run("sst", encoder, attention, seed, vectors=COUNTED)
-    encoders = ("lstm", "cnn", "average", "transformer")
-    found = [("learned", of(encoder, "tanh", seed)) for encoder in encoders for seed in SEEDS[:5]]
-    found += [("uniform", of(encoder, "uniform", seed)) for encoder in encoders for seed in SEEDS[:5]]
-    first = found[0][1]
-    strength = {"divergence": 2e-3, "epochs": 40}  # one of data/sweeps/wiegreffe-adversaries.yml
-    return [*found, ("adversary", replace(first, base=first, **strength))]
-
-
-def make_strips(examples: Path) -> Path:
-    """Write strips.json beside sentences.csv: words, and of each model weights (thousandths) and p a sentence.
-
-    For each BiLSTM with learned attention also 'farthest': the exact attention farthest from its own with p within
-    EPSILON. Models whose weights are not cached are trained.
-    """
-    from attn_core.compute import FAMILIES, weights_of
-    from attn_core.experiments.adversarial import exact, expand
-
-    words = [clean_typed(text) for text in pd.read_csv(examples / "sentences.csv")["text"]]
-    data = encode("sst")
-    ids, offsets = to_ids(words, data.vocabulary)
-    none = np.zeros(len(words), np.int64)
-    data = replace(data, splits={"test": Documents(ids, offsets, none, none)})
-    models = []
-    for kind, run in wanted():
-        traces = FAMILIES[run.family].read(run, weights_of(run), data, "cpu", False)
-        shown = [(kind, traces.attention, traces.p)]
-        if kind == "learned" and run.encoder == "lstm":
-            far = expand(traces, exact(traces, EPSILON))
-            shown.append(("farthest", far, positive_probability(traces.logits_under(far))))
-        for name, attention, p in shown:
-            shares = [np.rint(1000 * part).astype(int).tolist() for part in np.split(attention, traces.offsets[1:-1])]
-            about = {"encoder": run.encoder, "kind": name, "seed": run.seed, "key": run.key}
-            models.append({**about, "p": np.round(p, 3).tolist(), "a": shares})
-    target = examples / "strips.json"
-    lines = ",\n".join(json.dumps(model, separators=(",", ":")) for model in models)
-    target.write_text(f'{{"sentences": {json.dumps(words)},\n"models": [\n{lines}\n]}}\n', encoding="utf-8")
     return target

@@ -5,6 +5,7 @@ python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 wor
 python -m benchmarks --compared sst imdb   stores measures of importance beside each other, of cached runs
 python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
 python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
+python -m benchmarks --strips              reads the book's sentences in SST models of several kinds, into data/examples
 """
 
 import sys
@@ -20,6 +21,7 @@ from benchmarks import (
     bench_training,
     cost,
     sentence_model,
+    strips,
 )
 
 COLUMNS = ("name", "seconds", "plain", "ratio", "floor", "distance")
@@ -41,6 +43,9 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["--sentences"]:
         print(sentence_model.export(*sys.argv[2:]))
+        return
+    if sys.argv[1:2] == ["--strips"]:
+        print(strips.make_strips(Path(__file__).parents[1] / "data" / "examples"))
         return
     long = "--long" in sys.argv[1:]
     print(f"{'':44} {'seconds':>9} {'plain':>9} {'ratio':>8} {'floor':>8} {'x floor':>8}  note")

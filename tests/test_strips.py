@@ -6,13 +6,14 @@ import numpy as np
 
 from attn_book import sentence
 from attn_core import reader
+from benchmarks import strips
 
 STORED = sentence.stored_strips()
 
 
 def test_what_is_stored():
     keys = {(run.encoder, "adversary" if run.family == "adversary" else run.attention, run.seed): run.key
-            for _, run in reader.wanted()}  # fmt: skip
+            for _, run in strips.wanted()}  # fmt: skip
     for model in STORED["models"]:
         attention = {"learned": "tanh", "farthest": "tanh"}.get(model["kind"], model["kind"])
         assert model["key"] == keys[model["encoder"], attention, model["seed"]]

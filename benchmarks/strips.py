@@ -1,0 +1,56 @@
+"""The book's sentences in many models: the strips of heat maps in data/examples."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attn_core.compute import FAMILIES, weights_of
+from attn_core.corpora import encode
+from attn_core.corpora.documents import Documents
+from attn_core.corpora.text import clean_typed, to_ids
+from attn_core.experiments.adversarial import exact, expand
+from attn_core.reader import EPSILON
+from attn_core.run import COUNTED, SEEDS, Run
+from attn_core.traces import positive_probability
+
+
+def wanted() -> list[tuple[str, Run]]:
+    """(kind, run) of every model shown, the one that the others are compared with first."""
+    of = lambda encoder, attention, seed: Run("sst", encoder, attention, seed, vectors=COUNTED)
+    encoders = ("lstm", "cnn", "average", "transformer")
+    found = [("learned", of(encoder, "tanh", seed)) for encoder in encoders for seed in SEEDS[:5]]
+    found += [("uniform", of(encoder, "uniform", seed)) for encoder in encoders for seed in SEEDS[:5]]
+    first = found[0][1]
+    strength = {"divergence": 2e-3, "epochs": 40}  # one of data/sweeps/wiegreffe-adversaries.yml
+    return [*found, ("adversary", replace(first, base=first, **strength))]
+
+
+def make_strips(examples: Path) -> Path:
+    """Write strips.json beside sentences.csv: words, and of each model weights (thousandths) and p a sentence.
+
+    For each BiLSTM with learned attention also 'farthest': the exact attention farthest from its own with p within
+    EPSILON. Models whose weights are not cached are trained.
+    """
+    words = [clean_typed(text) for text in pd.read_csv(examples / "sentences.csv")["text"]]
+    data = encode("sst")
+    ids, offsets = to_ids(words, data.vocabulary)
+    none = np.zeros(len(words), np.int64)
+    data = replace(data, splits={"test": Documents(ids, offsets, none, none)})
+    models = []
+    for kind, run in wanted():
+        traces = FAMILIES[run.family].read(run, weights_of(run), data, "cpu", False)
+        shown = [(kind, traces.attention, traces.p)]
+        if kind == "learned" and run.encoder == "lstm":
+            far = expand(traces, exact(traces, EPSILON))
+            shown.append(("farthest", far, positive_probability(traces.logits_under(far))))
+        for name, attention, p in shown:
+            shares = [np.rint(1000 * part).astype(int).tolist() for part in np.split(attention, traces.offsets[1:-1])]
+            about = {"encoder": run.encoder, "kind": name, "seed": run.seed, "key": run.key}
+            models.append({**about, "p": np.round(p, 3).tolist(), "a": shares})
+    target = examples / "strips.json"
+    lines = ",\n".join(json.dumps(model, separators=(",", ":")) for model in models)
+    target.write_text(f'{{"sentences": {json.dumps(words)},\n"models": [\n{lines}\n]}}\n', encoding="utf-8")
+    return target
