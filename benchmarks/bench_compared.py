@@ -15,7 +15,7 @@ from attn_core.compute import inputs_of, weights_of
 from attn_core.corpora.documents import Documents
 from attn_core.experiments import draws as random
 from attn_core.experiments.compared import SHARES, chosen, compared, importances
-from attn_core.run import Run
+from attn_core.run import Run, from_dict
 from attn_core.tracing import probabilities, trace
 from attn_core.traces import Traces
 from attn_core.training.jain import loaded
@@ -51,32 +51,43 @@ def erased(model, documents: Documents, traces: Traces, seed: int = 0) -> pd.Dat
 
 
 def of_run(run: Run) -> pd.DataFrame:
-    """All rows of a cached run, with its corpus, encoder, seed and vectors."""
+    """All rows of a cached run, with its corpus, encoder ('adversary' of an adversary's), seed and vectors."""
     traces, (data, _, _) = store.read(store.cache_store(), run.key).traces, inputs_of(run)
     order = store.sample(traces.doc_id, run.corpus)
     order = order[(traces.lengths[order] > 1) & (np.cumsum(traces.lengths[order]) <= WORDS)]
     few = np.flatnonzero(np.cumsum(traces.lengths[order]) <= FEW_WORDS)[:TEXTS]
-    order = order[few] if traces.leave_one_out is None else order
+    adverse, long = run.family == "adversary", traces.leave_one_out is None
+    order = order[few] if long and not adverse else order
     traces, documents = traces.take(order), data.splits["test"].take(order)
     model = loaded(run, weights_of(run), "cpu")
-    if traces.leave_one_out is None:  # long texts in a transformer, of which training's traces leave it out
+    if adverse:  # of which training keeps attention and output alone
+        traces = trace(model, documents).rounded()
+    elif long:  # long texts in a transformer, of which training's traces leave it out
         deleted = trace(model, documents, gradient=False).leave_one_out
         traces = replace(traces, leave_one_out=deleted).rounded()
     words = erased(model, documents.take(few), traces.take(few))
     found = pd.concat([compared(traces).assign(level="state", texts=len(order)), words.assign(texts=len(few))])
-    return found.assign(corpus=run.corpus, encoder=run.encoder, vectors=run.vectors, seed=run.seed)
+    return found.assign(corpus=run.corpus, encoder=named(run), vectors=run.vectors, seed=run.seed)
+
+
+def named(run: Run) -> str:
+    return "adversary" if run.family == "adversary" else run.encoder
 
 
 def write(path: Path, corpora: list[str], vectors: str = "ppmi-300") -> pd.DataFrame:
-    """Rows of the cached runs of some data sets, in place of theirs in the stored table; returns the whole table."""
+    """Rows of the cached runs of some data sets, in place of theirs in the stored table; returns the whole table.
+
+    The runs: standard models, and adversaries of BiLSTMs, one strength and seed each.
+    """
     kept = pd.read_csv(path, keep_default_na=False) if path.is_file() else pd.DataFrame()
-    for row in index.runs(corpus=corpora, attention="tanh", vectors=vectors).itertuples():
-        run = Run(row.corpus, row.encoder, seed=row.seed, vectors=vectors)
-        if not store.has(store.cache_store(), run.key):
+    asked = {"corpus": corpora, "attention": "tanh", "vectors": vectors}
+    for key in pd.concat([index.runs(**asked), index.runs(**asked, divergence="any")])["key"].unique():
+        if not store.has(store.cache_store(), key):
             continue
+        run = from_dict(store.read_record(store.cache_store(), key)["run"])
         found = of_run(run)
         if len(kept):
-            kept = kept[~(kept[["corpus", "encoder", "seed"]] == [run.corpus, run.encoder, run.seed]).all(axis=1)]
+            kept = kept[~(kept[["corpus", "encoder", "seed"]] == [run.corpus, named(run), run.seed]).all(axis=1)]
         kept = pd.concat([kept, found], ignore_index=True)
         kept.to_csv(path, index=False, float_format="%.4g", compression={"method": "gzip", "mtime": 1})
         print(run.key, flush=True)

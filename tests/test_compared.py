@@ -138,7 +138,7 @@ def test_without_context_a_state_is_its_word():
 def test_the_stored_table_fits_the_archive():
     """Whole test sets against the few texts that the archive keeps of the same runs: within chance."""
     table = pd.read_csv(TABLE, keep_default_na=False).query("level == 'state' and statistic == 'top1'")
-    table = table[(table.measure == "attention") & (table.other == "gradient")]
+    table = table[(table.measure == "attention") & (table.other == "gradient") & (table.encoder != "adversary")]
     away = []
     for row in table.itertuples():
         run = Run(row.corpus, row.encoder, seed=row.seed, vectors=row.vectors)
