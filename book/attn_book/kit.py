@@ -35,10 +35,10 @@ def write_kit(root: Path) -> list[Path]:
     grid = article(built, "verdict").select_one(".attn-grid table")
     for cell in grid.select("tbody td"):
         cell.clear()
-    figures = {str(figure.svg or ""): None for _, slides in sessions for slide in slides for figure in slide["figures"]}
+    figures = {str(figure.svg): None for _, slides in sessions for slide in slides for figure in slide["figures"]}
     written.append(target / "handouts.html")
     text = TEMPLATES.get_template("handouts.html").render(
-        grid=grid, statements=article(built, COURSE).select_one("#ten-statements ol"), figures=[*filter(None, figures)]
+        grid=grid, statements=article(built, COURSE).select_one("#ten-statements ol"), figures=[*figures]
     )
     written[-1].write_text(text, encoding="utf-8")
     return written
@@ -69,7 +69,8 @@ def session(built: Path, part, guesses: dict) -> tuple[str, list[dict]]:
             whole = article(built, page)
             lead = whole.select_one(".attn-lead")
             slide |= {"question": whole.h1.text, "lead": lead.text if lead else ""}
-            shown = [one for one in whole.select("figure.attn-fig") if not one.find_parent("details")]
+            shown = [one for one in whole.select("figure.attn-fig:has(svg):not(:has(.attn-play))")
+                     if not one.find_parent("details")]  # what is to be played with needs its page
             turn, turns = links[:at].count(page), links.count(page)
             slide["figures"] = shown[turn * len(shown) // turns : (turn + 1) * len(shown) // turns][:MOST_FIGURES]
             slide["last"] = page not in links[at + 1 :]
