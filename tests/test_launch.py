@@ -1,11 +1,32 @@
-"""Links to Binder and Codespaces come from the clone's own address, and from nowhere else."""
+"""What other people's machines start from: Binder and conda, a devcontainer, Codespaces, and the links to them.
 
+The links come from the clone's own address, and from nowhere else.
+"""
+
+import json
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from attn_book import launch
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_an_environment_installs_the_lock_the_package_and_jupyterlab():
+    (pip,) = [part["pip"] for part in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+              if isinstance(part, dict)]  # fmt: skip
+    assert {"-r requirements.lock", "-e .", "jupyterlab"} <= set(pip)
+
+
+def test_a_devcontainer_installs_as_make_does():
+    told = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    command = told["postCreateCommand"]
+    assert command.startswith("make install") and "jupyterlab" in command
+    assert told["customizations"]["vscode"]["settings"]["python.defaultInterpreterPath"].endswith(".venv/bin/python")
 
 
 @pytest.mark.parametrize(("remote", "found"), [
