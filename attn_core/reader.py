@@ -171,15 +171,15 @@ def traces_by(run: Run, tokens: list[str]) -> tuple[list[str], list[bool], Trace
 def trained_here(key: str = "", corpus: str = "") -> Run:
     """The cached run of that key, or the first of a data set whose weights are cached. AttnError for none."""
     folder = store.cache_store()
-    for name in [key] if key else store.keys(folder):
-        fields = store.read_record(folder, name)["run"] if store.has(folder, name) else {"corpus": None}
-        if fields["corpus"] == corpus or (key and fields["corpus"]):
-            run = from_dict(fields)
-            if key or (run.family == "text" and store.weights_file(weights_key(run)).is_file()):
-                return run
+    if key and store.has(folder, key):
+        return from_dict(store.read_record(folder, key)["run"])
     if key:
         raise AttnError(f"run {key} is not in the cache; `python -m attn_core run …` trains one and prints its key")
     catalogue.corpus(corpus)
+    stored = (store.read_record(folder, name)["run"] for name in store.keys(folder))
+    for run in (from_dict(fields) for fields in stored if fields["corpus"] == corpus):
+        if run.family == "text" and store.weights_file(weights_key(run)).is_file():
+            return run
     raise AttnError(f"no trained model of '{corpus}' is in the cache: python -m attn_core run --corpus {corpus}")
 
 

@@ -35,10 +35,11 @@ def write_kit(root: Path) -> list[Path]:
     grid = article(built, "verdict").select_one(".attn-grid table")
     for cell in grid.select("tbody td"):
         cell.clear()
-    figures = {str(figure.svg): None for _, slides in sessions for slide in slides for figure in slide["figures"]}
+    figures = {str(figure.svg): slide["question"] for _, slides in sessions for slide in slides
+               for figure in slide["figures"]}  # fmt: skip
     written.append(target / "handouts.html")
     text = TEMPLATES.get_template("handouts.html").render(
-        grid=grid, statements=article(built, COURSE).select_one("#ten-statements ol"), figures=[*figures]
+        grid=grid, statements=article(built, COURSE).select_one("#ten-statements ol"), figures=figures
     )
     written[-1].write_text(text, encoding="utf-8")
     return written
