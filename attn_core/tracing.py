@@ -20,7 +20,6 @@ from attn_core import fast
 from attn_core.corpora.documents import Documents, pad
 from attn_core.corpora.flat import Flat, flat
 from attn_core.errors import AttnError
-from attn_core.fast.hierarchical import quick
 from attn_core.fast.states import has_fast_form
 from attn_core.fast.tracing import cut, over_chunks
 from attn_core.fast.tracing import trace as trace_fast
@@ -65,7 +64,7 @@ def trace(
     """
     if isinstance(model, Hierarchical):
         every = np.arange(len(documents) if leave_one_out else 0)
-        return trace_items(quick(model) if fast.enabled() else model, documents, every, progress=progress)
+        return trace_items(model, documents, every, progress=progress)
     check(model, documents)
     if fast.enabled() and has_fast_form(model):
         traces = trace_fast(model, documents, gradient, leave_one_out, progress)

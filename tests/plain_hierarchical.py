@@ -5,7 +5,6 @@ import numpy as np
 import torch
 
 from attn_core.corpora.documents import Documents, Encoded
-from attn_core.fast.hierarchical import quick
 from attn_core.models.hierarchical import build
 
 SIX = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "flan_none")
@@ -52,7 +51,7 @@ def cued(sizes=(600, 100, 120), seed=0, vocabulary=40) -> Encoded:
 
 
 def random_model(name, vocabulary=30, width=6, outputs=3, hidden=4, seed=0, dropout=(0.0, 0.0, 0.0)):
-    """A model with weights large enough to matter, in evaluation mode; fast unless ATTN_FAST=0."""
+    """A model with weights large enough to matter, in evaluation mode."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         vectors = torch.randn(vocabulary, width).numpy()
@@ -62,7 +61,7 @@ def random_model(name, vocabulary=30, width=6, outputs=3, hidden=4, seed=0, drop
             for parameter in model.parameters():
                 if parameter is not model.embedding.weight:
                     parameter.normal_(std=0.7)
-    return quick(model)
+    return model
 
 
 def items(model, made, row):

@@ -6,8 +6,6 @@ import pytest
 from attn_core import fast
 from attn_core.experiments import document_table, summary_table
 from attn_core.experiments.erasure import document_table as erasure_table
-from attn_core.fast.gru import Steps
-from attn_core.fast.hierarchical import QuickConvolutional
 from attn_core.obtain import obtain
 from attn_core.run import Run
 
@@ -46,23 +44,3 @@ def test_a_planted_run_stores_the_same_tables(encoder, tmp_path, monkeypatch):
     first, second = (found[form][2] for form in ("fast", "plain"))
     means = (part[(part["measure"] == "mean") & (part["bin"] == "all")]["value"].to_numpy() for part in (first, second))
     np.testing.assert_allclose(*means, atol=2e-3)
-
-
-@pytest.mark.parametrize("encoder", ["han_rnn", "flan_conv"])
-def test_networks_of_items_are_trained_alike(encoder, tmp_path, monkeypatch):
-    """Dropout meets the same elements in both forms, so whole trainings agree; each form is really the one used."""
-    cut = (("longest_sentence", 9), *SMALL, ("shortest_sentence", 4))
-    run, found, calls = Run("planted", encoder, epochs=2, options=tuple(sorted(cut))), {}, []
-    for kind, name in ((Steps, "apply"), (QuickConvolutional, "products")):
-        once = getattr(kind, name)
-        monkeypatch.setattr(kind, name, lambda *args, once=once: calls.append(1) or once(*args))
-    for form in ("fast", "plain"):
-        monkeypatch.setenv("ATTN_CACHE", str(tmp_path / form))
-        monkeypatch.setenv("ATTN_FAST", "0" if form == "plain" else "1")
-        before = len(calls)
-        traces = obtain(run, "fresh", progress=False).traces
-        assert (len(calls) > before) == (form == "fast")
-        found[form] = traces, erasure_table(traces)
-    np.testing.assert_allclose(found["fast"][0].contribution, found["plain"][0].contribution, atol=1e-3)
-    for name, difference in apart(found["fast"][1], found["plain"][1]).items():
-        assert difference <= 1e-3, (name, difference)

@@ -1,4 +1,4 @@
-"""The six models of Serrano & Smith, plain and fast, against torch's own kernels and one document at a time."""
+"""The six models of Serrano & Smith against torch's own kernels, one document at a time."""
 
 import math
 from dataclasses import replace
@@ -10,20 +10,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_hierarchical import SIX
-from torch import nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attn_core import tracing
 from attn_core.corpora.flat import flat
 from attn_core.errors import AttnError
-from attn_core.fast.gru import packing, step_before
-from attn_core.fast.hierarchical import QuickConvolutional, QuickRecurrent, quick
 from attn_core.models.classifier import to_arrays
 from attn_core.models.hierarchical import build, drop, from_arrays, owners, softmax_within, sum_within
 from attn_core.tracing import trace_items as trace
 
 LENGTHS = [[3, 1, 4], [2], [1], [5, 9, 2, 6, 5], [1, 1], [8, 7, 3, 2], [20], [4, 4]]
-forms = pytest.mark.usefixtures("form")
 TOKENS = ("score", "contribution", "gradient", "leave_one_out")
 
 
@@ -35,55 +30,6 @@ def run_model(model, documents, rows=None):
     texts = flat(documents, model.sentence is not None, "these")
     with torch.no_grad():
         return model(**texts.inputs(np.arange(len(texts)) if rows is None else rows, torch.device("cpu")))
-
-
-# The encoders
-
-
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=7))
-def test_gru_is_torchs_packed_bidirectional_gru(lengths):
-    """Values and every gradient; texts in any order, of any lengths."""
-    torch.manual_seed(len(lengths))
-    encoder, counts = QuickRecurrent(3, 4), torch.tensor(lengths)
-    nn.init.normal_(encoder.gru.bias_hh_l0)
-    x = torch.randn(sum(lengths), 3, requires_grad=True)
-    weight = torch.randn(sum(lengths), 8)
-    found = encoder(encoder.products(x), counts)
-    slopes = torch.autograd.grad((found * weight).sum(), [x, *encoder.parameters()])
-    padded = nn.utils.rnn.pad_sequence(x.split(lengths), batch_first=True)
-    packed = pack_padded_sequence(padded, counts, batch_first=True, enforce_sorted=False)
-    h, _ = pad_packed_sequence(encoder.gru(packed)[0], batch_first=True)
-    expected = torch.cat([row[:length] for row, length in zip(h, lengths, strict=True)])
-    torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-5)
-    theirs = torch.autograd.grad((expected * weight).sum(), [x, *encoder.parameters()])
-    for own, other in zip(slopes, theirs, strict=True):
-        torch.testing.assert_close(own, other, atol=2e-6, rtol=1e-4)
-
-
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=7))
-def test_packing_visits_every_position_once_and_step_before_is_its_neighbour(lengths):
-    packed = packing(torch.tensor(lengths))
-    assert sorted(packed.ahead.tolist()) == sorted(packed.back.tolist()) == list(range(sum(lengths)))
-    assert len(packed.sizes) == max(lengths) and packed.sizes == sorted(packed.sizes, reverse=True)
-    before = step_before(packed.sizes, torch.device("cpu"))
-    later = torch.arange(packed.sizes[0], sum(lengths))
-    assert torch.equal(packed.ahead[before], packed.ahead[later] - 1)
-    assert torch.equal(packed.back[before], packed.back[later] + 1)
-
-
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=7))
-def test_windows_are_torchs_convolutions_of_each_text_alone(lengths):
-    torch.manual_seed(len(lengths))
-    encoder = QuickConvolutional(3, 2).eval()
-    x = torch.randn(sum(lengths), 3, requires_grad=True)
-    weight = torch.randn(sum(lengths), 4)
-    found = encoder(encoder.products(x), torch.tensor(lengths))
-    alone = [torch.cat([c(part.T[None])[0] for c in encoder.convolutions]).relu().T for part in x.split(lengths)]
-    torch.testing.assert_close(found, torch.cat(alone), atol=1e-6, rtol=1e-5)
-    inputs = [x, *encoder.parameters()]
-    theirs = torch.autograd.grad((torch.cat(alone) * weight).sum(), inputs)
-    for own, other in zip(torch.autograd.grad((found * weight).sum(), inputs), theirs, strict=True):
-        torch.testing.assert_close(own, other, atol=2e-6, rtol=1e-4)
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=6))
@@ -140,7 +86,6 @@ def test_dropout_drops_its_share_everywhere_and_keeps_the_mean(rate):
     assert drop(x, rate, training=False) is x and drop(x, 0.0, training=True) is x
 
 
-@forms
 def test_dropout_falls_on_words_sentence_vectors_and_logits():
     documents = plain.documents(LENGTHS)
     rows = np.arange(len(documents))
@@ -169,7 +114,6 @@ def test_dropout_falls_on_words_sentence_vectors_and_logits():
 # The whole models
 
 
-@forms
 @pytest.mark.parametrize("name", SIX)
 def test_logits_are_the_plain_models_whatever_stands_beside(name):
     documents, model = plain.documents(LENGTHS), plain.random_model(name)
@@ -182,7 +126,6 @@ def test_logits_are_the_plain_models_whatever_stands_beside(name):
     assert expected.std() > 0.1
 
 
-@forms
 @pytest.mark.parametrize("name", SIX)
 def test_start_and_end_are_never_read(name):
     documents, model = plain.documents(LENGTHS), plain.random_model(name)
@@ -192,19 +135,6 @@ def test_start_and_end_are_never_read(name):
     assert torch.equal(run_model(model, replace(documents, ids=other)), run_model(model, documents))
 
 
-@forms
-@pytest.mark.parametrize("name", SIX)
-def test_training_without_dropout_and_evaluation_compute_the_same(name):
-    """Evaluation multiplies each distinct word once; training every occurrence."""
-    documents, model = plain.documents(LENGTHS, vocabulary=500), plain.random_model(name, vocabulary=500)
-    before = run_model(model, documents)
-    model.train()
-    for layer in filter(None, (model.sentence, model.document)):
-        layer.encoder.eval()
-    torch.testing.assert_close(run_model(model, documents), before, atol=1e-5, rtol=1e-5)
-
-
-@forms
 @pytest.mark.parametrize("name", SIX)
 def test_trace_equals_its_plain_twin(name):
     documents, model = plain.documents(LENGTHS), plain.random_model(name)
@@ -227,7 +157,6 @@ def test_trace_equals_its_plain_twin(name):
     assert (np.maximum.reduceat(traces.score, traces.offsets[:-1]) == 0).all()
 
 
-@forms
 @pytest.mark.parametrize("name", SIX)
 def test_traces_do_not_depend_on_order_chunks_or_threads(name, monkeypatch):
     documents, model = plain.documents(LENGTHS), plain.random_model(name)
@@ -260,7 +189,6 @@ def test_gpu_equals_cpu(name):
         np.testing.assert_allclose(getattr(found, field), getattr(expected, field), atol=1e-4, err_msg=field)
 
 
-@forms
 def test_tracing_leaves_the_model_as_it_was():
     model = plain.random_model("han_rnn")
     before = {name: array.copy() for name, array in to_arrays(model).items()}
@@ -271,12 +199,11 @@ def test_tracing_leaves_the_model_as_it_was():
     model.train()(torch.tensor([4, 5]), torch.tensor([1]), torch.tensor([2])).sum().backward()
 
 
-@forms
 @pytest.mark.parametrize("name", SIX)
 def test_arrays_round_trip(name):
     documents, model = plain.documents(LENGTHS), plain.random_model(name)
     arrays = to_arrays(model)
-    assert torch.equal(run_model(quick(from_arrays(name, arrays)), documents), run_model(model, documents))
+    assert torch.equal(run_model(from_arrays(name, arrays), documents), run_model(model, documents))
     with pytest.raises(AttnError, match=f"{name} model.*decoder.bias"):
         from_arrays(name, {key: value for key, value in arrays.items() if key != "decoder.bias"})
     with pytest.raises(AttnError, match="no embedding.weight"):

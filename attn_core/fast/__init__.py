@@ -1,10 +1,9 @@
-"""Fast forms of what `tracing`, `models.hierarchical` and `experiments` define; skip them at first reading.
+"""Fast forms of what `tracing` and `experiments` define; skip them at first reading.
 
 Each gives the numbers of its plain form to rounding, as the tests show by comparing the two, and is left out where
 ATTN_FAST=0 stands in the environment.
 
     states, gradient, deletion, tracing   scores, gradients and leave-one-out of many texts at once, without autograd
-    gru, hierarchical                     recurrent and convolutional encoders of texts laid end to end
     search                                Jain & Wallace's search with its gradient written out
     kendall                               rank correlation of all documents at once
 """

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_sequence, pad_sequence, unpack_sequence
+from torch.nn.utils.rnn import PackedSequence
 
 from attn_core.errors import AttnError
 from attn_core.models.classifier import loaded, size_of, table_of, table_of_words
@@ -56,8 +56,12 @@ class Recurrent(nn.Module):
 
     def forward(self, x: Tensor, counts: Tensor) -> Tensor:
         """States (N, 2H)."""
-        packed = pack_sequence(x.split(counts.tolist()), enforce_sorted=False)
-        return torch.cat(unpack_sequence(self.gru(packed)[0]))
+        lasting, order = torch.sort(counts, descending=True, stable=True)
+        step = torch.arange(int(lasting[0]), device=x.device)[:, None]  # (L, 1)
+        reached = step < lasting  # (L, B)
+        place = ((counts.cumsum(0) - counts)[order] + step)[reached]  # (N,) the first item of every text, and so on
+        h = self.gru(PackedSequence(x[place], reached.sum(1).cpu()))[0].data
+        return torch.empty_like(h).index_copy(0, place, h)
 
 
 class Convolutional(nn.Module):
@@ -71,9 +75,10 @@ class Convolutional(nn.Module):
     def forward(self, x: Tensor, counts: Tensor) -> Tensor:
         """States (N, 2 filters)."""
         x = drop(x, OWN_DROPOUT, self.training)
-        rows = pad_sequence(x.split(counts.tolist()), batch_first=True).transpose(1, 2)  # (B, E, L), zeros beyond
-        h = torch.cat([convolution(rows) for convolution in self.convolutions], 1).relu().transpose(1, 2)
-        return h[torch.arange(h.shape[1], device=x.device) < counts[:, None]]
+        inside = torch.arange(int(counts.max()), device=x.device) < counts[:, None]  # (B, L)
+        rows = x.new_zeros(*inside.shape, x.shape[1]).masked_scatter(inside[..., None], x).transpose(1, 2)  # (B, E, L)
+        h = torch.cat([convolution(rows) for convolution in self.convolutions], 1).relu()
+        return h.transpose(1, 2)[inside]
 
 
 class Unmixed(nn.Module):

@@ -9,7 +9,6 @@ from torch import nn
 from attn_core.corpora.catalogue import schedule
 from attn_core.corpora.documents import Encoded
 from attn_core.corpora.flat import Flat, flat
-from attn_core.fast.hierarchical import quick
 from attn_core.models.classifier import to_arrays
 from attn_core.models.hierarchical import Hierarchical, build, from_arrays
 from attn_core.run import Run
@@ -27,14 +26,14 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool
     plan, (shape, kind) = schedule(run.corpus), run.encoder.split("_")
     splits = {name: flat(part, shape == "han", f"{data.name} {name}") for name, part in data.splits.items()}
     model = build(run.encoder, matrix, outputs_of(run, data), run.hidden or 50, plan.dropout(run.encoder)).to(device)
-    return train(quick(model), splits, run, plan.cap[shape], plan.patience[kind], plan.clip[kind], progress)
+    return train(model, splits, run, plan.cap[shape], plan.patience[kind], plan.clip[kind], progress)
 
 
 def read(
     run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool, weights_of=None
 ) -> Traces:
     """Traces of the test set; leave-one-out of its first DELETED documents in the corpus's fixed order, else NaN."""
-    model = quick(from_arrays(run.encoder, arrays)).requires_grad_(False).to(device)
+    model = from_arrays(run.encoder, arrays).requires_grad_(False).to(device)
     documents = data.splits["test"]
     return trace_items(model, documents, sample(documents.doc_ids, data.name)[:DELETED], data.name, progress)
 
