@@ -98,7 +98,8 @@ def test_every_cell_tells_and_leads_to_its_page():
     assert set(verdict.TESTS[test].page for test in verdict.TESTS) <= set(build.pages(ROOT))
     assert "dealt anew 90%; near-ideal 10%" in links["jain/04-2-1-permutation"]
     assert "80% of good weights pass" in links["jain/04-2-1-permutation"]
-    share = verdict.told(next(pd.DataFrame([cell(low=0.9, high=1.1)]).itertuples()))
+    wide = next(pd.DataFrame([cell(low=0.9, high=1.1)]).itertuples())
+    share = verdict.told(wide, verdict.TESTS["permutation"])
     assert "90% to 100%" in share, "an interval of a share ends at one"
     sst, imdb = (cell.split("</a>")[0] for cell in text.split("<td><a ")[1:3])
     ends = {name: [int(at) for at in re.findall(pattern, sst)] for name, pattern in (

@@ -17,6 +17,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from attn_book.words import ENCODERS, SETS, number
 from attn_core import foreign
 from attn_core.errors import AttnError
 
@@ -28,6 +29,8 @@ STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape(),
                         trim_blocks=True)  # fmt: skip
+TEMPLATES.filters["number"] = number
+TEMPLATES.globals |= {"ENCODERS": ENCODERS, "SETS": SETS}
 PARTS = TEMPLATES.get_template("parts.html").module
 """The macros of parts.html."""
 

@@ -5,15 +5,16 @@ near-ideal weights get. A test that does not tell these two apart on a data set 
 """
 
 from functools import cache
-from typing import NamedTuple
+from pathlib import Path
+from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
+import yaml
 from IPython.display import HTML
 
 from attn_book.page import PARTS
 from attn_book.tables import PART
-from attn_book.words import ENCODERS, SETS, number
+from attn_book.words import SETS
 from attn_core import Run, index, obtain
 from attn_core.experiments import known
 from attn_core.experiments.distance import against
@@ -24,43 +25,12 @@ from attn_core.run import SEEDS
 
 PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
 
+TESTS = {name: SimpleNamespace(**told) for name, told in yaml.safe_load(
+    Path(__file__).with_name("verdict.yml").read_text(encoding="utf-8")).items()}  # fmt: skip
+"""The papers' tests: verdict.yml, whose head says what it holds."""
 
-class Test(NamedTuple):
-    """What attention is asked, as a question's end and as a number; the line, and its side on which attention does."""
-
-    paper: str
-    asks: str
-    number: str
-    line: float
-    good: str
-    page: str
-    form: str = ".2f"
-
-
-TESTS = {
-    "gradients": Test("jain", "rank words like gradients", "mean τ with gradients", 0.5, "above",
-                      "jain/04-1-correlation"),
-    "permutation": Test("jain", "matter to the output", "share of texts that shuffling moves by less than 0.1", 0.5,
-                        "below", "jain/04-2-1-permutation", ".0%"),
-    "adversaries": Test("jain", "have no far twin", "share of texts with a twin at a JSD over 0.4",
-                        0.7, "below", "jain/04-2-2-adversarial", ".0%"),
-    "top item": Test("serrano", "put first what flips the decision",
-                     "share flipped by the top item only minus by a random one only", 0.0, "above",
-                     "serrano/04-2-decision-flips", "+.2f"),
-    "order": Test("serrano", "flip with fewer items than gradients",
-                  "share of items removed by attention minus by gradient", 0.0, "below", "serrano/05-sets-of-weights",
-                  "+.2f"),
-    "necessary": Test("wiegreffe", "improve the score", "F1 minus F1 with equal weights", 0.01, "above",
-                      "wiegreffe/03-2-uniform", "+.3f"),
-    "stable": Test("wiegreffe", "return with another seed", "mean JSD of further seeds to the first", 0.11,
-                   "below", "wiegreffe/03-3-variance"),
-    "hard to move": Test("wiegreffe", "cost predictions to be led elsewhere",
-                         "farthest JSD of a trained adversary that changes outputs no more than another seed", 0.4,
-                         "below", "wiegreffe/04-adversaries"),
-    "guide": Test("wiegreffe", "help a network of single words", "F1 with its weights minus with equal ones",
-                  0.01, "above", "wiegreffe/03-4-guides", "+.3f"),
-}  # fmt: skip
-"""The papers' tests; lines as in data/reported/tolerances.csv, where they have one for the test."""
+told = PARTS.told
+"""A cell of `cells` in words: its data set, number, interval, seeds, the number under known weights, its rates."""
 
 TRACED = (("sst", "lstm"), ("imdb", "lstm"), ("20news", "lstm"), ("agnews", "lstm"), ("imdb_stars", "han_rnn"),
           ("amazon", "han_rnn"))  # fmt: skip
@@ -150,40 +120,13 @@ def matrix(found: pd.DataFrame) -> HTML:
     found: of `cells`. book/_static/rows.js shows the titles under the table, on hover, focus and tap.
     """
     found = found[found["power"]]
-    data, at = found.groupby("corpus")["data"].first(), {(row.test, row.corpus): row for row in found.itertuples()}
-    here = {encoder: set(found["corpus"][found["encoder"] == encoder]) for encoder in ("lstm", "han_rnn")}
-    names = [name for part in here.values() for name in SETS if name in part]
-    heads = [(ENCODERS[encoder], [(SETS[name], PART.get(data[name], "")) for name in names if name in part])
-             for encoder, part in here.items() if part]  # fmt: skip
-    lines = {}
-    for key, test in ((key, test) for key, test in TESTS.items() if key in set(found["test"])):
-        numbers = found.loc[found["test"] == key, ["low", "high", "dealt", "ideal"]].to_numpy(float)
-        ends = np.nanmin(numbers), np.nanmax(numbers)
-        row = [drawn(at[key, name], *ends) if (key, name) in at else None for name in names]
-        lines.setdefault(test.paper, []).append((test.asks, row))
-    return HTML(PARTS.matrix(heads, [(paper, PAPERS[paper], tests) for paper, tests in lines.items()]))
-
-
-def drawn(row, least: float, most: float) -> dict:
-    """One cell of `matrix`, places in % of its width; least, most: ends of the scale of its line of cells."""
-    test = TESTS[row.test]
-    share = lambda value: (value - least if test.good == "above" else most - value) / (most - least)
-    place = lambda value: f"{4 + 92 * share(value):.0f}"
-    a, b = map(place, sorted((row.low, row.high), key=share))
-    marks = [(name, place(getattr(row, name))) for name in ("dealt", "ideal") if np.isfinite(getattr(row, name))]
-    return {"page": test.page, "told": told(row), "mean": number(row.mean, test.form), "a": a, "b": b,
-            "marks": marks}  # fmt: skip
-
-
-def told(row) -> str:
-    """A cell's data set, number, interval, seeds, the number under known weights, how many of these pass."""
-    form = TESTS[row.test].form
-    ends = (0, 1) if form == ".0%" else (-np.inf, np.inf)
-    low, high = (number(np.clip(end, *ends), form) for end in (row.low, row.high))
-    parts = [f"{SETS[row.corpus]}, {TESTS[row.test].number}: {number(row.mean, form)} ({low} to {high})",
-             f"{row.n_seeds} seeds"]  # fmt: skip
-    beside = (("dealt anew", row.dealt), ("near-ideal", row.ideal))
-    parts += [f"{name} {number(value, form)}" for name, value in beside if np.isfinite(value)]
-    where = " on planted texts" * (row.test in ("necessary", "guide"))
-    parts += [f"{row.hit:.0%} of good weights pass{where}, {row.false:.0%} of bad ones"] * bool(np.isfinite(row.hit))
-    return "; ".join([*parts, *["no power"] * (not row.power)])
+    at = found[["low", "high", "dealt", "ideal"]].astype(float)
+    least, most = (getattr(at, end)(axis=1).groupby(found["test"]).transform(end) for end in ("min", "max"))
+    at = at.sub(least, axis=0).div(most - least, axis=0)
+    at = 4 + 92 * at.where(found["test"].map(lambda name: TESTS[name].good == "above"), 1 - at)  # % of a cell's width
+    found = found.assign(a=at[["low", "high"]].min(axis=1), b=at[["low", "high"]].max(axis=1),
+                         dealt_at=at["dealt"], ideal_at=at["ideal"])  # fmt: skip
+    heads = [(encoder, [name for name in SETS if name in set(found["corpus"][found["encoder"] == encoder])])
+             for encoder in ("lstm", "han_rnn")]  # fmt: skip
+    rows = {(row.test, row.corpus): row for row in found.itertuples()}
+    return HTML(PARTS.matrix(heads, rows, TESTS, PAPERS, PART))
