@@ -9,7 +9,6 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
 
 from attn_core import index, obtain, store
 from attn_core.baselines import weak
@@ -19,7 +18,7 @@ from attn_core.experiments.guides import SOURCES, guides_of
 from attn_core.experiments.search import search
 from attn_core.experiments.single import weights_dealt_anew
 from attn_core.index import HEADLINE_SEEDS, documents, numbers, over_seeds
-from attn_core.measures import LEVEL, bootstrap_interval
+from attn_core.measures import bootstrap_interval
 from attn_core.run import SEEDS, Run
 from attn_core.traces import Traces
 
@@ -153,10 +152,6 @@ def statements() -> pd.DataFrame:
 # rest, so the heaviest moves them most whether or not attention knows anything. A statement is about attention as far
 # as its number lies beyond that of weights dealt anew within each document (a control of ours).
 
-GROUPS = 20
-"""Groups of documents that are left out in turn for an interval."""
-
-
 def statements_in(documents: pd.DataFrame, numbers: Iterable[str]) -> list[float]:
     """Numbers of `statements_of` of a document table; r as coded, several items; NaN where none is defined."""
     documents = documents[documents["n"] > 1]
@@ -188,29 +183,17 @@ def beside_dealt(test: Callable[[Traces], float], deals: int = 5, **where: objec
     return over_seeds(table, "corpus", "encoder").join(found, on=["corpus", "encoder"])
 
 
-def of_dealt(models: Mapping[str, Traces], numbers: Iterable[str], deals: int = 10) -> pd.DataFrame:
+def of_dealt(models: Mapping[str, Traces], numbers: list[str], deals: int = 10) -> pd.DataFrame:
     """Statements' numbers by attention and by weights dealt anew over each document's items, of models by label.
 
-    Columns number (of `statements_of`), attention, dealt (mean over `deals` deals), difference, low, high: 95 %
-    interval of the difference over documents, leaving out each of GROUPS groups of documents in turn (jackknife,
-    Student t), label and documents (of more than one item). Deals are fixed, so the interval is for these. NaN where a
-    number is not defined; no interval of fewer documents than groups.
+    Columns label, number (of `statements_of`), attention, dealt (mean over `deals` deals); NaN where one is not defined.
     """
-    wanted, parts = list(numbers), []
+    rows = []
     for label, traces in models.items():
-        both = [traces, *(weights_dealt_anew(traces, deal) for deal in range(deals))]
-        tables = [erasure.document_table(one) for one in both]
-        group = np.random.default_rng(0).permutation(len(traces)) % GROUPS
-        parted = [np.ones(len(traces), bool), *(group != k for k in range(GROUPS) if len(traces) >= GROUPS)]
-        found = np.array([[statements_in(table[chosen], wanted) for table in tables] for chosen in parted])
-        own, dealt = found[:, 0], found[:, 1:].mean(axis=1)  # all documents, then without each group
-        difference, *without = own - dealt
-        error = np.sqrt((GROUPS - 1) * np.var(without, axis=0)) if without else np.nan
-        reach = student.ppf(1 - LEVEL / 2, GROUPS - 1) * error
-        found = {"number": wanted, "attention": own[0], "dealt": dealt[0], "difference": difference,
-                 "low": difference - reach, "high": difference + reach}  # fmt: skip
-        parts.append(pd.DataFrame(found).assign(label=label, documents=(traces.lengths > 1).sum()))
-    return pd.concat(parts, ignore_index=True)
+        each = [traces, *(weights_dealt_anew(traces, deal) for deal in range(deals))]
+        own, *dealt = (statements_in(erasure.document_table(one), numbers) for one in each)
+        rows += zip([label] * len(numbers), numbers, own, np.mean(dealt, axis=0), strict=True)
+    return pd.DataFrame(rows, columns=["label", "number", "attention", "dealt"])
 
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------
