@@ -35,7 +35,7 @@ def parts(run) -> dict[str, object]:
         name = getattr(run, field)
         known = getattr(sys.modules.get(module), table, {})  # a module not imported holds the package's own alone
         kind = known.get(name, known.get(name.partition("_")[2]))  # han_rnn: the encoder is rnn
-        if kind is not None and not user_code.is_ours(kind):
+        if kind is not None and kind.__module__.partition(".")[0] != "attn_core":
             found[f"{module}.{table}"] = user_code.digest(kind)
     return found
 

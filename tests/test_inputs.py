@@ -160,33 +160,33 @@ OWN_SST = {  # what is wrong with the user's own files -> the damage, and what t
     "one token each": (instead(text=["good", "bad"], label=[1, 0]), "passes the length filter"),
     "no rows": (instead(text=[], label=[]), "holds no rows"),
     "foreign columns": (instead(sentence=["x"], label=[0]), "lacks the column 'text'"),
-    "truncated": (sst_bytes(lambda data: data[:-40]), "train.parquet is damaged or no Parquet file"),
-    "tampered": (sst_bytes(lambda data: data[:-8] + b"\0" * 8), "train.parquet is damaged or no Parquet file"),
-    "a CSV": (sst_bytes(lambda data: b"text,label\nfine,1\n"), "train.parquet is damaged or no Parquet file"),
+    "truncated": (sst_bytes(lambda data: data[:-40]), "train.parquet cannot be read ("),
+    "tampered": (sst_bytes(lambda data: data[:-8] + b"\0" * 8), "train.parquet cannot be read ("),
+    "a CSV": (sst_bytes(lambda data: b"text,label\nfine,1\n"), "train.parquet cannot be read ("),
 }  # fmt: skip
 
 OWN_CSV = {
     "one tweet": ("adr", tweets("text,label\na pill a day helps me,1\n"), "'adr': 1 documents are too few to be split"),
-    "no head": ("adr", tweets("a pill,1\n"), "no column 'text'"), "empty": ("adr", tweets(""), "it holds nothing"),
-    "no tweets": ("adr", tweets("text,label\n"), "holds no tweets"), "Latin-1": ("adr", tweets(
-        b"text,label\na caf\xe9,1\n"), "record 1: bytes that are not UTF-8"),
-    "a Latin-1 head": ("adr", tweets(b"text,label,\xe9\nx,1,1\n"), "line 1: bytes that are not UTF-8"),
+    "no head": ("adr", tweets("a pill,1\n"), "lacks the column 'text'"), "empty": ("adr", tweets(""), "Empty CSV file"),
+    "no tweets": ("adr", tweets("text,label\n"), "holds no records"), "Latin-1": ("adr", tweets(
+        b"text,label\na caf\xe9,1\n"), "Row #2: CSV conversion error to string: invalid UTF8"),
+    "a Latin-1 head": ("adr", tweets(b"text,label,\xe9\nx,1,1\n"), "codec can't decode byte 0xe9"),
     "label 2": ("adr", tweets("text,label\nfine,1\nx,2\n"), "record 2: label is neither 0 nor 1"),
     "no label": ("adr", tweets("text,label\nx,\n"), "record 1: label is neither 0 nor 1"),
     "no test part": ("adr", tweets("text,label,exp_split\nx,0,train\n"), "no tweet has exp_split 'test'"),
-    "a comma too many": ("adr", tweets("text,label\na,b,1\n"), "record 1: not 2 columns"),
-    "an open quote": ("adr", tweets('text,label\na,1\n"a,1\n'), "is malformed behind record 1: unexpected end"),
+    "a comma too many": ("adr", tweets("text,label\na,b,1\n"), "Row #2: Expected 2 columns, got 3"),
+    "an open quote": ("adr", tweets('text,label\na,1\n"a,1\n'), "Row #3: Expected 2 columns, got 1"),
     "part 'tset'": ("adr", tweets("text,label,exp_split\nx,1,tset\n"), "exp_split is none of train, dev, test"),
     "HADM_ID 100.0": ("anemia", mimic("100.0,2851\n" * 9999, ""), "record 1: HADM_ID is no whole number (9999 such"),
     "a note's 100.0": ("anemia", mimic("100,2851\n", "100.0,2101-01-01,Discharge summary,Report,,x\n"),
                        "HADM_ID is no whole number"),
     "no HADM_ID": ("anemia", mimic("1,2851\n", NOTE.replace("1,", ",", 1)), "HADM_ID is no whole number (1 such"),
-    "a note cut short": ("anemia", mimic("1,2851\n", NOTE + "1,2101"), "record 2: not 6 columns"),
+    "a note cut short": ("anemia", mimic("1,2851\n", NOTE + "1,2101"), "Row #3: Expected 6 columns, got 2"),
     "ISERROR maybe": ("anemia", mimic("1,2851\n", NOTE.replace(",,", ",maybe,")), "ISERROR is neither empty nor 1"),
-    "a note in Latin-1": ("anemia", mimic("1,2851\n", NOTE + NOTE.replace("x", "\udce9")), "record 2: bytes that are"),
+    "a note in Latin-1": ("anemia", mimic("1,2851\n", NOTE + NOTE.replace("x", "\udce9")), "Row #3: CSV conversion"),
     "no date": ("anemia", mimic("100,2851\n", "100,soon,Discharge summary,Report,,x\n"), "CHARTDATE is no date"),
-    "no summary": ("anemia", mimic("100,2851\n", ""), "holds no discharge summary"),
-    "no admission lists": ("diabetes", mimic("", ""), "train_50_hadm_ids.csv is not there"),
+    "no summary": ("anemia", mimic("100,2851\n", NOTE), "holds no discharge summary"),
+    "no admission lists": ("diabetes", mimic("1,2851\n", NOTE), "train_50_hadm_ids.csv is not there"),
 }  # fmt: skip
 
 OTHERS = {

@@ -51,7 +51,7 @@ def broken(rows: pd.DataFrame, name: str) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("column", "no column 'text', only review, label; name --text"), ("class", "has 1 classes"),
+        ("column", "lacks the column 'text'; it holds review, label"), ("class", "has 1 classes"),
         ("empty", "row 4 has no text"), ("few", "holds 40 texts; at least 50"), ("same", "the same text in two splits"),
         ("split", "must hold train, dev and test; found train"),
     ],

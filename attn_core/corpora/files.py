@@ -5,18 +5,21 @@ one clear error.
 """
 
 import hashlib
+import io
 import json
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pandas
 import pyarrow
+from pyarrow import csv
 
 from attn_core.corpora import catalogue, official
-from attn_core.errors import AttnError
+from attn_core.errors import AttnError, one_line
 
 
 def cache_folder() -> Path:
@@ -104,18 +107,30 @@ TEXTS = {"text", "passage", "question", "answer", "premise", "hypothesis"}
 """Columns whose every row must be a text."""
 
 
-def locate(entry: catalogue.Corpus, split: str) -> Path | None:
-    """The Parquet file of a split under $ATTN_DATA (the whole set before its sample) or in the local cache; None if
-    neither has it. AttnError where $ATTN_DATA has the set's folder and the file is not in it."""
+def locate(entry: catalogue.Corpus, part: str) -> Path | None:
+    """The Parquet file of a split under $ATTN_DATA (the whole set before its sample) or in the local cache; of a set of
+    the user's own files one of these, plain or with .gz. None if there is none; AttnError where $ATTN_DATA has the
+    set's folder and a split is not in it."""
     own = data_folder()
+    if entry.own:
+        names = (f"{entry.folder}/{part}", f"{entry.folder}/{part}.gz") if own else ()
+        return next((own / name for name in names if (own / name).is_file()), None)
     for name in filter(None, (entry.folder, entry.sample)):
         if own is not None and (own / name).is_dir():
-            if (path := own / name / f"{split}.parquet").is_file():
+            if (path := own / name / f"{part}.parquet").is_file():
                 return path
             needed = ", ".join(f"{wanted}.parquet" for wanted in entry.files)
             raise AttnError(f"{path} is missing: corpus '{entry.name}' needs {needed} there; add it, or remove {name}")
-    path = cache_folder() / "tables" / str(entry.folder) / f"{split}.parquet"
+    path = cache_folder() / "tables" / str(entry.folder) / f"{part}.parquet"
     return path if path.is_file() else None
+
+
+def stamps(entry: catalogue.Corpus) -> dict[str, str] | None:
+    """File of a set -> its place, size and time of change; None if one is missing."""
+    paths = {part: locate(entry, part) for part in entry.own or entry.files}
+    if None in paths.values():
+        return None
+    return {part: f"{at}, {at.stat().st_size} bytes, {at.stat().st_mtime_ns}" for part, at in paths.items()}
 
 
 def own_tables(*corpora: str) -> list[Path]:
@@ -125,14 +140,54 @@ def own_tables(*corpora: str) -> list[Path]:
     return [path for path in paths if path and own in path.parents]
 
 
-def read_table(path: Path, columns) -> pandas.DataFrame:
-    """A Parquet file as a table, checked for the columns it must hold and for rows without text; a damaged or foreign
-    file is an AttnError."""
+@contextmanager
+def reading(path: Path):
+    """What libraries raise of a file that is damaged or of another form, as one AttnError."""
     try:
-        table = pandas.read_parquet(path)
+        yield
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0][:120]
-        raise AttnError(f"{path} is damaged or no Parquet file ({reason}); copy it again") from error
+        reason = one_line(error)[:100]  # not more of a private text than shows the place
+        raise AttnError(f"{path} cannot be read ({reason}); copy it again, text as UTF-8") from error
+
+
+def opened(path: Path):
+    """The file's bytes, unpacked if its name ends in .gz."""
+    return pyarrow.input_stream(str(path))
+
+
+def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> Iterator[pandas.DataFrame]:
+    """A CSV file in parts, every value a text without blanks around it, names of columns without regard to case.
+
+    Separator: a tab if the first line holds one, else a comma. The index counts records from 1. Errors: AttnError for
+    a missing column, a record of another number of columns, bytes that are not UTF-8, or a damaged file.
+    """
+    with reading(path):
+        with opened(path) as file:
+            head = io.BytesIO(file.read(10_000).partition(b"\n")[0] + b"\n")
+        form = csv.ParseOptions(delimiter="\t" if b"\t" in head.getvalue() else ",", newlines_in_values=True)
+        given = {name.strip().lower(): name for name in csv.open_csv(head, parse_options=form).schema.names}
+    if missing := [name for name in columns if name.lower() not in given]:
+        raise AttnError(f"{path} lacks the column '{missing[0]}'; it holds {', '.join(given.values())}")
+    names = [*columns, *(name for name in optional if name in given)]
+    wanted = {given[name.lower()]: pyarrow.string() for name in names}
+    once = csv.ReadOptions(block_size=1 << 24, use_threads=False)  # longer than any record; errors then count rows
+    only = csv.ConvertOptions(column_types=wanted, include_columns=list(wanted))
+    done = 1
+    with reading(path):
+        for batch in csv.open_csv(opened(path), once, form, only):
+            part = batch.to_pandas().set_axis(names, axis=1).apply(lambda column: column.str.strip())
+            yield part.set_index(pandas.RangeIndex(done, done := done + len(part)))
+    if done == 1:
+        raise AttnError(f"{path} holds no records")
+
+
+def read_table(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> pandas.DataFrame:
+    """A Parquet, JSONL, CSV or TSV file as a table, checked for the columns it must hold and for rows without text; a
+    damaged or foreign file is an AttnError. optional: columns that a CSV file may hold besides."""
+    if path.suffix in (".csv", ".tsv"):
+        return pandas.concat(records(path, columns, optional), ignore_index=True)
+    with reading(path):
+        table = pandas.read_json(path, lines=True) if path.suffix == ".jsonl" else pandas.read_parquet(path)
     missing = [column for column in columns if column not in table.columns]
     if missing:
         raise AttnError(f"{path} lacks the column '{missing[0]}'; it holds {', '.join(map(str, table.columns))}")

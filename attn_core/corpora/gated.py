@@ -5,36 +5,20 @@ both with .gz), and for Diabetes the authors' admission lists {train,dev,test}_5
 holds adr_dataset.csv. Nothing of them is stored but arrays in the user's cache.
 """
 
-import csv
-import gzip
-import zlib
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pandas
 
 from attn_core.corpora import catalogue, files, text
-from attn_core.corpora.prepare import Prepared, Texts, drawn, with_dev
+from attn_core.corpora.prepare import Prepared, Texts, drawn, in_three, with_dev
 from attn_core.errors import AttnError
-
-AT_ONCE = 20_000  # records held in memory; the notes are gigabytes
-
-
-def locate(entry: catalogue.Corpus, file: str) -> Path | None:
-    """The user's file, plain or with .gz; None where it is absent."""
-    folder = files.data_folder()
-    if folder is None:
-        return None
-    plain = folder / entry.folder / file
-    return next((path for path in (plain, plain.with_name(file + ".gz")) if path.is_file()), None)
 
 
 def needed(corpus: str, file: str) -> Path:
-    """As ``locate``; where the file is absent, one AttnError that says what to put where."""
+    """The user's file, plain or with .gz; where it is absent, one AttnError that says what to put where."""
     entry = catalogue.corpus(corpus)
-    path = locate(entry, file)
+    path = files.locate(entry, file)
     if path is None:
         folder = files.data_folder()
         place = folder / entry.folder if folder else f"the folder {entry.folder} under $ATTN_DATA (not set)"
@@ -43,65 +27,6 @@ def needed(corpus: str, file: str) -> Path:
             f"(or with .gz) into {place}; they come from {entry.origin}"
         )
     return path
-
-
-def stamps(entry: catalogue.Corpus) -> dict[str, str] | None:
-    """File -> size and time of change (the notes are too large for a checksum at each start); None if one is
-    missing."""
-    paths = {file: locate(entry, file) for file in entry.own}
-    if None in paths.values():
-        return None
-    return {file: f"{path.stat().st_size} bytes, {path.stat().st_mtime_ns}" for file, path in paths.items()}
-
-
-def opened(path: Path):
-    """The file as text, unpacked if its name ends in .gz; bytes that are not UTF-8 become surrogates, see `is_text`."""
-    form = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
-    return (gzip.open if path.suffix == ".gz" else open)(path, "rt", **form)
-
-
-def is_text(record: list[str]) -> bool:
-    try:
-        "".join(record).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> Iterator[pandas.DataFrame]:
-    """A CSV file in parts of AT_ONCE records, every value a text, names of columns without regard to case.
-
-    Separator: a tab if the first line holds one, else a comma. The index counts records from 1. Errors: AttnError for
-    a missing column, a record of another number of columns, quotes that do not fit, bytes that are not UTF-8, or a
-    damaged .gz.
-    """
-    done, part = 0, []
-    try:
-        with opened(path) as file:
-            first = file.readline()
-            if not is_text([first]):
-                raise AttnError(f"{path}, line 1: bytes that are not UTF-8")
-            separator = "\t" if "\t" in first else ","
-            names = [name.strip().lower() for name in next(csv.reader([first], delimiter=separator), [])]
-            if missing := [name for name in columns if name not in names]:
-                raise AttnError(f"{path}: no column '{missing[0]}'; it holds {', '.join(names) or 'nothing'}")
-            lines = filter(None, csv.reader(file, delimiter=separator, strict=True))
-            while True:
-                part = []
-                part.extend(islice(lines, AT_ONCE))  # what was read before a fault stays, so that the fault has a place
-                if not part:
-                    break
-                if odd := [i for i, record in enumerate(part, done + 1) if not is_text(record)]:
-                    raise AttnError(f"{path}, record {odd[0]}: bytes that are not UTF-8")
-                if odd := [i for i, record in enumerate(part, done + 1) if len(record) != len(names)]:
-                    raise AttnError(f"{path}, record {odd[0]}: not {len(names)} columns")
-                table = pandas.DataFrame(part, columns=names, index=range(done + 1, done + len(part) + 1))
-                yield table[[*columns, *(name for name in optional if name in names)]]
-                done += len(part)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise AttnError(f"{path} is damaged ({type(error).__name__}: {error}); copy it again") from error
-    except csv.Error as error:
-        raise AttnError(f"{path} is malformed behind record {done + len(part)}: {error}") from error
 
 
 def refuse(path: Path, wrong: pandas.Series, fault: str) -> None:
@@ -114,11 +39,11 @@ def admission_codes(path: Path) -> dict[int, set[str]]:
     """DIAGNOSES_ICD.csv -> HADM_ID -> ICD-9 codes without dots. Rows without a code (the official file has some) are
     left out."""
     codes = {}
-    for part in records(path, ("hadm_id", "icd9_code")):
-        refuse(path, ~part["hadm_id"].str.strip().str.isdecimal(), "HADM_ID is no whole number")
-        for admission, code in zip(part["hadm_id"].astype(int), part["icd9_code"].str.strip(), strict=True):
-            if code:
-                codes.setdefault(admission, set()).add(code.replace(".", "").upper())
+    for part in files.records(path, ("hadm_id", "icd9_code")):
+        refuse(path, ~part["hadm_id"].str.isdecimal(), "HADM_ID is no whole number")
+        part = part[part["icd9_code"] != ""]
+        for admission, code in zip(part["hadm_id"].astype(int), part["icd9_code"], strict=True):
+            codes.setdefault(admission, set()).add(code.replace(".", "").upper())
     return codes
 
 
@@ -129,32 +54,25 @@ def summaries(path: Path, wanted) -> dict[int, str]:
     blank (J&W); notes of one day stay in the order of the file.
     """
     notes = []
-    for part in records(path, ("hadm_id", "chartdate", "category", "description", "iserror", "text")):
-        trimmed = part.drop(columns="text").apply(lambda column: column.str.strip())
-        own = trimmed[trimmed["category"].str.lower() == "discharge summary"].assign(text=part["text"])
+    for part in files.records(path, ("hadm_id", "chartdate", "category", "description", "iserror", "text")):
+        own = part[part["category"].str.lower() == "discharge summary"]
         refuse(path, ~own["hadm_id"].str.isdecimal(), "HADM_ID is no whole number")
         refuse(path, ~own["chartdate"].str.match(r"\d{4}-\d\d-\d\d"), "CHARTDATE is no date")
         refuse(path, ~own["iserror"].isin(["", "0", "1"]), "ISERROR is neither empty nor 1")
         own = own.assign(hadm_id=own["hadm_id"].astype(int), addendum=own["description"].str.lower() == "addendum")
         notes.append(own[own["hadm_id"].isin(wanted) & (own["iserror"] != "1")])
-    if not notes:
-        return {}
     kept = pandas.concat(notes).sort_values(["addendum", "chartdate"], kind="stable")
     return kept.groupby("hadm_id")["text"].agg(" ".join).to_dict()
 
 
 def admission_list(path: Path) -> list[int]:
     """One HADM_ID a line; a first line without digits is a heading."""
-    with opened(path) as file:
-        found = [line.strip() for line in file]
-    if not is_text(found):
-        raise AttnError(f"{path}: bytes that are not UTF-8")
-    lines = pandas.Series(found, dtype=str)
-    lines = lines[lines != ""]
-    if len(lines) and not any(sign.isdigit() for sign in lines.iloc[0]):
-        lines = lines.iloc[1:]
+    with files.reading(path), files.opened(path) as file:
+        lines = pandas.Series(file.read().decode("utf-8-sig").split(), dtype=str)
+    if len(lines) and not any(sign.isdigit() for sign in lines[0]):
+        lines = lines[1:]
     lines.index += 1
-    refuse(path, ~lines.str.isdecimal(), "no whole number in this line")
+    refuse(path, ~lines.str.isdecimal(), "no whole number")
     return lines.astype(int).tolist()
 
 
@@ -180,9 +98,7 @@ def _anemia() -> Prepared:
         if acute != chronic:
             labels[admission] = int(acute)
     texts, _, notes = _texts("anemia", labels)
-    rest, test = drawn("anemia", np.arange(len(texts.lists)), 12939, texts.labels, test_size=0.2)
-    train, dev = drawn("anemia", rest, 13448, texts.labels[rest], test_size=0.15)
-    return Prepared({"train": texts.take(train), "dev": texts.take(dev), "test": texts.take(test)}, notes=notes)
+    return Prepared(in_three("anemia", texts, (12939, 0.2), (13448, 0.15)), notes=notes)
 
 
 def _texts(corpus: str, labels: dict[int, int]) -> tuple[Texts, dict[int, int], dict]:
@@ -202,16 +118,12 @@ def _adr() -> Prepared:
     """The authors' file adr_dataset.csv: text, label (1 = a reaction is mentioned) and, where it is there, exp_split
     (train, dev, test); without it stratified 80/20 (random_state 13020). dev: 15 % of train."""
     path = needed("adr", "adr_dataset.csv")
-    parts = list(records(path, ("text", "label"), optional=("exp_split",)))
-    if not parts:
-        raise AttnError(f"{path} holds no tweets")
-    table = pandas.concat(parts)
-    labels = table["label"].str.strip()
-    refuse(path, ~labels.isin(["0", "1"]), "label is neither 0 nor 1")
+    table = pandas.concat(files.records(path, ("text", "label"), optional=("exp_split",)))
+    refuse(path, ~table["label"].isin(["0", "1"]), "label is neither 0 nor 1")
     rows = np.arange(len(table))
-    texts = Texts([text.clean_lower(tweet) for tweet in table["text"]], labels.astype(int).to_numpy(), rows)
+    texts = Texts([text.clean_lower(tweet) for tweet in table["text"]], table["label"].astype(int).to_numpy(), rows)
     if "exp_split" in table:
-        parts = table["exp_split"].str.strip()
+        parts = table["exp_split"]
         refuse(path, ~parts.isin(["train", "dev", "test"]), "exp_split is none of train, dev, test")
         splits = {part: texts.take(rows[parts == part]) for part in parts.unique()}
     else:

@@ -92,6 +92,14 @@ def drawn(corpus: str, rows: np.ndarray, seed: int, stratify=None, **sizes) -> l
         raise AttnError(f"corpus '{corpus}': {len(rows)} documents are too few to be split: {error}") from error
 
 
+def in_three(corpus: str, texts: Texts, for_test: tuple[int, float], for_dev: tuple[int, float]) -> dict[str, Texts]:
+    """train, dev and test by two stratified draws, each by a seed and a share: test of all, dev of the rest."""
+    labels = np.asarray(texts.labels)
+    rest, test = drawn(corpus, np.arange(len(labels)), for_test[0], labels, test_size=for_test[1])
+    train, dev = drawn(corpus, rest, for_dev[0], labels[rest], test_size=for_dev[1])
+    return {"train": texts.take(train), "dev": texts.take(dev), "test": texts.take(test)}
+
+
 def with_dev(corpus: str, splits: dict[str, Texts]) -> dict[str, Texts]:
     """15 % of train at random become dev (random_state 16377, not stratified), as in the authors' final run."""
     train, dev = drawn(corpus, np.arange(len(splits["train"].lists)), 16377, test_size=0.15)
@@ -124,10 +132,7 @@ def _20news() -> Prepared:
     posts = posts[posts["text"].str.strip() != ""]  # J&W drop empty texts before splitting
     lists = [text.clean_news(t) for t in posts["text"]]
     labels = (posts["group"] == "rec.sport.hockey").to_numpy().astype(np.int64)
-    rest, test = drawn("20news", np.arange(len(lists)), 13478, labels, test_size=0.2)
-    train, dev = drawn("20news", rest, 13478, labels[rest], test_size=0.2)
-    everything = Texts(lists, labels, posts["row"].to_numpy())
-    return Prepared({"train": everything.take(train), "dev": everything.take(dev), "test": everything.take(test)})
+    return Prepared(in_three("20news", Texts(lists, labels, posts["row"].to_numpy()), (13478, 0.2), (13478, 0.2)))
 
 
 def _imdb() -> Prepared:

@@ -5,12 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from attn_core.corpora import files
 from attn_core.errors import AttnError
 
-READERS = {
-    ".csv": pd.read_csv, ".tsv": lambda path: pd.read_csv(path, sep="\t"), ".parquet": pd.read_parquet,
-    ".jsonl": lambda path: pd.read_json(path, lines=True),
-}  # fmt: skip
+FORMS = (".csv", ".tsv", ".parquet", ".jsonl")
 FEWEST, SPLITS = 50, ("train", "dev", "test")
 
 
@@ -20,17 +18,12 @@ def load(file: str | Path, text: str = "text", label: str = "label", seed: int =
     AttnError, one line, for a file, column, text or class that will not do, and for a text that two splits share.
     """
     path = Path(file)
-    if path.suffix not in READERS or not path.is_file():
-        raise AttnError(f"{file}: no such file, or not one of {', '.join(READERS)}")
-    try:
-        rows = READERS[path.suffix](path)
-    except (ValueError, OSError) as error:
-        raise AttnError(f"{file} cannot be read as {path.suffix}: {str(error).splitlines()[0]}") from None
-    if absent := [name for name in (text, label) if name not in rows]:
-        there = ", ".join(map(str, rows))
-        raise AttnError(f"{file} has no column {absent[0]!r}, only {there}; name --text and --label")
+    if path.suffix not in FORMS or not path.is_file():
+        raise AttnError(f"{file}: no such file, or not one of {', '.join(FORMS)}")
+    rows = files.read_table(path, (text, label), optional=("split",))
     rows = pd.DataFrame({"text": rows[text], "label": rows[label], "split": rows.get("split")})
-    empty = np.flatnonzero(rows["text"].isna() | (rows["text"].astype(str).str.strip() == "") | rows["label"].isna())
+    rows = rows.replace(r"^\s*$", np.nan, regex=True)
+    empty = np.flatnonzero(rows[["text", "label"]].isna().any(axis=1))
     if len(empty):
         raise AttnError(f"{file}: row {empty[0] + 1} has no text or no label; leave such rows out")
     rows = rows.astype({"text": str, "label": str})
