@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from conftest import toy_traces
 
-from attn_core import fast
 from attn_core.errors import AttnError
 from attn_core.experiments.correlation import correlation, kendall_ragged
 from attn_core.traces import Traces
@@ -36,19 +35,14 @@ def test_by_hand():
     assert row["tau_attention_random"] == 1
 
 
-def test_equals_the_loop_over_scipy():
+def test_columns_are_taus_of_sizes():
     traces = toy_traces(LENGTHS).rounded()
     table = correlation(traces, seed=3)
-    gradient, deletion = np.abs(traces.gradient), np.abs(traces.leave_one_out)
-    for name, x, y in (
-        ("attention_gradient", traces.attention, gradient),
-        ("attention_loo", traces.attention, deletion),
-        ("gradient_loo", gradient, deletion),
-    ):
-        with fast.off():
-            tau, p = kendall_ragged(x, y, traces.offsets)
-        np.testing.assert_array_equal(table["tau_" + name], tau)
-        np.testing.assert_allclose(table["p_" + name], p, rtol=1e-12)
+    tau, p = kendall_ragged(np.abs(traces.gradient), np.abs(traces.leave_one_out), traces.offsets)
+    np.testing.assert_array_equal(table["tau_gradient_loo"], tau)
+    np.testing.assert_array_equal(table["p_gradient_loo"], p)
+    tau, _ = kendall_ragged(traces.attention, np.abs(traces.leave_one_out), traces.offsets)
+    np.testing.assert_array_equal(table["tau_attention_loo"], tau)
     assert table.filter(like="tau_").iloc[0].isna().all()  # one token has no ranking
 
 

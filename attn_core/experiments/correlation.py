@@ -1,13 +1,15 @@
 """Does attention rank tokens as gradients and deletion do? Jain and Wallace 2019, section 4.1, Algorithm 1."""
 
+import math
+from functools import cache
+
 import numpy as np
 import pandas as pd
+import scipy  # its parts are loaded when first used
 
-from attn_core import fast
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
-from attn_core.fast.kendall import kendall_ragged as quick
 from attn_core.traces import Traces
 
 PAIRS = (
@@ -17,6 +19,12 @@ PAIRS = (
     ("attention", "random"),
 )
 """The pairs of rankings compared; columns are tau_<a>_<b> and p_<a>_<b>."""
+
+EXACT_LENGTH = 33
+"""Up to this length p values without ties come from the exact distribution, as in SciPy."""
+
+AT_ONCE = 1 << 21
+"""Pairs of tokens compared at once; bounds memory and changes no number."""
 
 
 def correlation(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
@@ -54,12 +62,49 @@ def kendall_ragged(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> tuple[n
     has ties and n <= 33 or at most one pair is discordant (or concordant), otherwise the normal approximation with tie
     correction; NaN where a vector is constant, has fewer than two entries or a NaN.
     """
-    if fast.enabled():
-        return quick(x, y, offsets)
-    from scipy.stats import kendalltau
-
-    tau, p = np.full((2, len(offsets) - 1), np.nan)
-    for row, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
-        if np.ptp(x[start:stop]) > 0 and np.ptp(y[start:stop]) > 0:  # no constant and no NaN
-            tau[row], p[row] = kendalltau(x[start:stop], y[start:stop])
+    lengths = np.diff(offsets)
+    tau, p = np.full((2, len(lengths)), np.nan)
+    for n in np.unique(lengths[lengths > 1]):
+        same = np.flatnonzero(lengths == n)
+        for rows in np.array_split(same, -(-len(same) * int(n) ** 2 // AT_ONCE)):
+            tokens = offsets[rows, None] + np.arange(n)
+            tau[rows], p[rows] = kendall(x[tokens], y[tokens])
     return tau, p
+
+
+def kendall(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same of B documents of n > 1 tokens each: x, y (B, n) -> (B,), (B,)."""
+    n = x.shape[1]
+    pairs, m = n * (n - 1) / 2, n * (n - 1)
+    above = [values[:, :, None] > values[:, None] for values in (x, y)]  # (B, n, n)
+    concordant, discordant = (
+        np.count_nonzero(above[0] & other, axis=(1, 2)) for other in (above[1], above[1].swapaxes(1, 2))
+    )
+    difference = concordant - discordant
+    others = [n - one.sum(1) - one.sum(2) - 1 for one in above]  # (B, n) how many more are as large
+    x_tied, y_tied = (t.sum(1) / 2 for t in others)
+    x0, y0 = ((t * (t - 1)).sum(1) for t in others)
+    x1, y1 = ((t * (2 * t + 7)).sum(1) for t in others)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau = np.clip(difference / np.sqrt(pairs - x_tied) / np.sqrt(pairs - y_tied), -1.0, 1.0)
+        variance = (m * (2 * n + 5) - x1 - y1) / 18 + 2 * x_tied * y_tied / m + x0 * y0 / (9 * m * (n - 2))
+        p = 2 * scipy.special.ndtr(-np.abs(difference / np.sqrt(variance)))
+    fewer = np.minimum(concordant, discordant)
+    for row in np.flatnonzero((x_tied + y_tied == 0) & ((n <= EXACT_LENGTH) | (fewer <= 1))):
+        p[row] = exact_p(n, int(fewer[row]))
+    undefined = (x_tied == pairs) | (y_tied == pairs) | np.isnan(x + y).any(axis=1)
+    return np.where(undefined, np.nan, tau), np.where(undefined, np.nan, p)
+
+
+@cache
+def exact_p(n: int, fewer: int) -> float:
+    """Exact two-sided p of vectors without ties; `fewer` = min(discordant, concordant), at most 1 beyond EXACT_LENGTH.
+
+    The number of discordant pairs of a random order of n is a sum of independent uniforms on 0..k-1, k = 1..n.
+    """
+    if n > EXACT_LENGTH:
+        return 2.0 / math.factorial(n - fewer) if n - fewer < 171 else 0.0  # 2 / n! of all have none, 2 n / n! up to 1
+    mass = np.ones(1)
+    for k in range(2, n + 1):
+        mass = np.convolve(mass, np.full(k, 1.0 / k))
+    return min(2 * mass[: fewer + 1].sum(), 1.0)

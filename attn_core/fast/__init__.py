@@ -5,7 +5,6 @@ ATTN_FAST=0 stands in the environment.
 
     states, gradient, deletion, tracing   scores, gradients and leave-one-out of many texts at once, without autograd
     search                                Jain & Wallace's search with its gradient written out
-    kendall                               rank correlation of all documents at once
 """
 
 import os
