@@ -249,14 +249,6 @@ def scorecard(as_json: Json = False) -> None:
 
 
 @app.command()
-def baselines(corpora: Annotated[list[str], typer.Argument(help="Data sets, such as imdb_stars.")]) -> None:
-    """Majority rate and bag-of-words regression of data sets, stored in data/measured/baselines.csv."""
-    from attn_core.baselines import measure
-
-    show(measure(corpora), as_json=False)
-
-
-@app.command()
 def read(
     text: Annotated[str, typer.Argument(help="A sentence of your own, in English.")],
     epsilon: Annotated[float, typer.Option(help="How far the other attention may move p, above 0 and below 1.")] = 0.05,

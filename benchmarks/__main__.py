@@ -5,6 +5,7 @@ python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 wor
 python -m benchmarks --compared sst imdb   stores measures of importance beside each other, of cached runs
 python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
 python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
+python -m benchmarks --baselines yelp      stores majority rate and bag-of-words regression of data sets
 python -m benchmarks --strips              reads the book's sentences in SST models of several kinds, into data/examples
 """
 
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import (
+    baselines,
     bench_compared,
     bench_erasure,
     bench_experiments,
@@ -40,6 +42,10 @@ def main() -> None:
         row = bench_sweep.wiegreffe("".join(sys.argv[2:3]))
         bench_sweep.keep(row, Path(__file__).parents[1] / "data" / cost.ALL_RUNS)
         print(row.to_string(index=False))
+        return
+    if sys.argv[1:2] == ["--baselines"]:
+        path = Path(__file__).parents[1] / "data" / "measured" / "baselines.csv"
+        baselines.measure(sys.argv[2:]).to_csv(path, index=False, float_format="%.6g")
         return
     if sys.argv[1:2] == ["--sentences"]:
         print(sentence_model.export(*sys.argv[2:]))

@@ -1,0 +1,61 @@
+"""What a model's accuracy is held against, measured: the most frequent class, and a regression on bags of words."""
+
+import numpy as np
+import pandas as pd
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from attn_core.baselines import stored
+from attn_core.corpora.documents import Documents, Encoded
+from attn_core.corpora.text import SPECIALS
+
+STRENGTHS = (1.0, 4.0, 16.0)
+"""Inverse penalties C that are tried; the development set chooses."""
+
+COLUMNS = ("corpus", "majority", "regression", "strength", "words", "n_train", "n_dev", "n_test", "data")
+
+
+def texts(documents: Documents) -> list[np.ndarray]:
+    """The ids of each document."""
+    return np.split(documents.ids, documents.offsets[1:-1])
+
+
+def bag_of_words(data: Encoded) -> dict:
+    """Test accuracy of the most frequent training class and of the regression, trained on the same documents and words.
+
+    Bags are tf-idf with logarithmic counts, rows of length 1, without special tokens; the penalty with the best
+    accuracy on dev is kept (the strongest of equals). Of pairs the bags hold the question or hypothesis alone, so that
+    the regression never reads the text that attention is over. Keys COLUMNS; data: fingerprint of the corpus.
+    """
+    words = range(len(SPECIALS), len(data.vocabulary))
+    weigh = TfidfVectorizer(analyzer=lambda ids: ids, vocabulary={word: word - len(SPECIALS) for word in words},
+                            lowercase=False, sublinear_tf=True)  # fmt: skip
+    splits = data.splits
+    if splits["train"].query_ids is not None:
+        splits = {name: part.queries for name, part in splits.items()}
+    train = weigh.fit_transform(texts(splits["train"]))
+    dev, test = (weigh.transform(texts(splits[name])) for name in ("dev", "test"))
+    best = (-1.0, None, None)
+    for strength in STRENGTHS:
+        model = LogisticRegression(C=strength, max_iter=300).fit(train, splits["train"].labels)
+        best = max(best, (float(model.score(dev, splits["dev"].labels)), -strength, model), key=lambda found: found[:2])
+    labels = splits["test"].labels
+    return {
+        "corpus": data.name,
+        "majority": float((labels == np.bincount(splits["train"].labels).argmax()).mean()),
+        "regression": float(best[2].score(test, labels)),
+        "strength": -best[1],
+        "words": train.shape[1],
+        **{f"n_{name}": len(splits[name]) for name in ("train", "dev", "test")},
+        "data": data.fingerprint[:12],
+    }
+
+
+def measure(corpora: list[str]) -> pd.DataFrame:
+    """The stored table with the baselines of some data sets, measured anew."""
+    from attn_core.corpora import encode
+
+    kept = stored()
+    for name in corpora:
+        kept = pd.concat([kept[kept["corpus"] != name], pd.DataFrame([bag_of_words(encode(name))])], ignore_index=True)
+    return kept.sort_values("corpus")[list(COLUMNS)]
