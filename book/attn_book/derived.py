@@ -186,7 +186,7 @@ def beside_dealt(test: Callable[[Traces], float], deals: int = 5, **where: objec
 def of_dealt(models: Mapping[str, Traces], numbers: list[str], deals: int = 10) -> pd.DataFrame:
     """Statements' numbers by attention and by weights dealt anew over each document's items, of models by label.
 
-    Columns label, number (of `statements_of`), attention, dealt (mean over `deals` deals); NaN where one is not defined.
+    Columns label, number (of `statements_of`), attention, dealt (mean over `deals` deals); NaN where none is defined.
     """
     rows = []
     for label, traces in models.items():

@@ -17,7 +17,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from attn_book.words import ENCODERS, SETS, number
+from attn_book.words import ENCODERS, SETS, in_words, number
 from attn_core import foreign
 from attn_core.errors import AttnError
 
@@ -29,7 +29,7 @@ STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape(),
                         trim_blocks=True)  # fmt: skip
-TEMPLATES.filters["number"] = number
+TEMPLATES.filters |= {"number": number, "in_words": in_words}
 TEMPLATES.globals |= {"ENCODERS": ENCODERS, "SETS": SETS}
 PARTS = TEMPLATES.get_template("parts.html").module
 """The macros of parts.html."""

@@ -1,6 +1,5 @@
 """Tables that several pages show: ours beside the paper's, every number in a fold, the record of a page."""
 
-import html
 import json
 from collections.abc import Iterable
 
@@ -8,9 +7,8 @@ import pandas as pd
 from IPython.display import HTML
 
 from attn_book.page import PARTS, minus
-from attn_book.words import ENCODERS, SETS, in_words, number
+from attn_book.words import ENCODERS, SETS, number
 from attn_core import index
-from attn_core.measures import LEVEL
 
 DATA = {"same": "same texts, other vectors", "subset": "a part of the paper's texts",
         "generated": "made anew by a generator", "other classes": "other classes than the paper's",
@@ -36,21 +34,17 @@ def beside(
         title, parts = SETS[name] + "*" * (classes and bool(small)), [(small, mine)]
         if classes:
             parts = [("" if group == "all" else group, part) for group, part in mine.groupby("group", sort=False)]
-        lines += [_beside_line(part, f"{title} <small>{html.escape(word)}</small>" if word else title, columns, by)
-                  for word, part in parts]  # fmt: skip
+        for word, part in parts:
+            met, cells = part["verdict"] == "reproduced", []
+            for each in (part[part[by] == value] for value in columns):
+                off = each[each["verdict"] == "differs"]
+                sign = "" if off.empty else " ▲" if (off["ours"] > off["reported"]).all() else " ▼"
+                theirs, ours = (number(each[column].mean(), ".2f") for column in ("reported", "ours"))
+                cells += [theirs, ours + sign] if len(each) else ["–", "–"]
+            side, told = ("yes", "as printed") if met.all() else ("no", "differs") if not met.any() else (
+                "part", f"{met.sum()} of {len(met)} as printed")  # fmt: skip
+            lines.append((PARTS.titled(title, word), cells, side, told))
     return coloured({ENCODERS.get(name, name): ("paper", "here") for name in columns}, lines)
-
-
-def _beside_line(rows: pd.DataFrame, name: str, columns: list[str], by: str) -> tuple[str, list[str], str, str]:
-    cells, met = [], (rows["verdict"] == "reproduced")
-    for mine in (rows[rows[by] == value] for value in columns):
-        off = mine[mine["verdict"] == "differs"]
-        sign = "" if off.empty else " ▲" if (off["ours"] > off["reported"]).all() else " ▼"
-        theirs, ours = (number(mine[column].mean(), ".2f") for column in ("reported", "ours"))
-        cells += [theirs, ours + sign] if len(mine) else ["–", "–"]
-    side, word = ("yes", "as printed") if met.all() else ("no", "differs") if not met.any() else (
-        "part", f"{met.sum()} of {len(met)} as printed")  # fmt: skip
-    return name, cells, side, word
 
 
 def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
@@ -58,27 +52,22 @@ def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
 
     dealt: of `derived.of_dealt`, label: data set.
     """
-    judged = rows[rows["verdict"] != "not rerun"]
+    judged, lines = rows[rows["verdict"] != "not rerun"], []
     sets, controls = list(judged["corpus"].unique()), list(dealt["label"].unique())
-    lines = [_claim_line(part, item, dealt, sets, controls) for item, part in judged.groupby("item", sort=False)]
+    for item, part in judged.groupby("item", sort=False):
+        name, _, asks = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
+        first, held = part.iloc[0], part["verdict"] == "reproduced"
+        control = dealt[dealt["number"] == name].set_index("label")["dealt"]
+        beyond = control > first.reported if first.side == "above" else control < first.reported
+        opened = int(((part["low"] <= first.reported) & (first.reported <= part["high"])).sum())
+        too = bool(held.any() and len(beyond) and beyond.all())
+        undecided = not held.any() and opened == len(part)
+        colour = "yes" if held.all() and not too else "part" if held.any() else "quiet" if undecided else "no"
+        numbers = [*part.set_index("corpus")["ours"].reindex(sets), *control.reindex(controls)]
+        cells = ["–" if pd.isna(value) else number(value, ".2f") for value in numbers]
+        lines.append((PARTS.claim(asks, first, int(held.sum()), len(part), opened, too), cells, colour, ""))
     here, anew = ([SETS[name].removesuffix(" (10 stars)") for name in names] for names in (sets, controls))
     return coloured({"here": here, "dealt anew": anew}, lines)
-
-
-def _claim_line(rows: pd.DataFrame, item: str, dealt: pd.DataFrame, sets: list[str], controls: list[str]) -> tuple:
-    name, _, words = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
-    first, held = rows.iloc[0], rows["verdict"] == "reproduced"
-    control = dealt[dealt["number"] == name].set_index("label")["dealt"]
-    beyond = control > first.reported if first.side == "above" else control < first.reported
-    open_ = ((rows["low"] <= first.reported) & (first.reported <= rows["high"])).sum()
-    where = "holds" if held.all() else f"{held.sum()} of {len(held)} hold" if held.any() else (
-        "undecided" if open_ == len(rows) else f"fails; {open_} open")  # fmt: skip
-    too = held.any() and len(beyond) and beyond.all()
-    colour = "yes" if held.all() and not too else "part" if held.any() else "quiet" if where == "undecided" else "no"
-    numbers = [*rows.set_index("corpus")["ours"].reindex(sets), *control.reindex(controls)]
-    told = html.escape(f"{words[:1].upper()}{words[1:]} ({first.side} {first.reported:g}):")
-    cells = ["–" if pd.isna(value) else number(value, ".2f") for value in numbers]
-    return f"{told} <b>{where}{', dealt too' * bool(too)}</b>", cells, colour, ""
 
 
 def fold(title: str, body: str) -> HTML:
@@ -96,17 +85,7 @@ def picker(parts: dict[str, str], names: dict[str, dict[str, str]]) -> HTML:
 
 def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
     """Rows of the scorecard in a fold."""
-    there = rows[rows["ours"].notna()]
-    heads = ("item", "data set", "class", "encoder", "number", "paper", "here", "95 % interval", "±", "seeds",
-             "verdict")  # fmt: skip
-    lines = [
-        (row.item, SETS[row.corpus], "" if row.group == "all" else row.group, ENCODERS.get(row.encoder_ours, ""),
-         f"{in_words(row.measure)}, {in_words(row.statistic)}", number(row.reported, ".2f"), number(row.ours, ".2f"),
-         "" if pd.isna(row.low) else f"{number(row.low, '.2f')} to {number(row.high, '.2f')}",
-         "" if pd.isna(row.tolerance) else f"{row.tolerance:g}", row.n_seeds, row.unjudged or row.verdict)
-        for row in there.itertuples()
-    ]  # fmt: skip
-    return fold(title, table(heads, lines))
+    return fold(title, PARTS.every_number(list(rows[rows["ours"].notna()].itertuples())))
 
 
 def table(heads: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
@@ -126,28 +105,22 @@ def record(rows: pd.DataFrame | list[tuple[str, str]], evidence: Iterable[str], 
     rows: of the scorecard, all that the page is judged by, or what to say of a page that judges nothing. evidence:
     numbers of the statements it rests on.
     """
-    body = table((), rows if isinstance(rows, list) else _record_lines(rows))
-    links = " ".join(f'<a href="{here}sources-and-limits.html#evidence-{name}">{name}</a>' for name in evidence)
-    return fold("Record of this page", f"{body}<p>Evidence: {links}</p>")
+    facts = None if isinstance(rows, list) else _facts(rows)
+    return fold("Record of this page", PARTS.record([] if facts else rows, facts, evidence, here))
 
 
-def _record_lines(rows: pd.DataFrame) -> list[tuple[str, str]]:
+def _facts(rows: pd.DataFrame) -> dict:
     there = rows[rows["ours"].notna()]
-    corpora = list(dict.fromkeys(there["corpus"]))
-    runs = index.runs(corpus=corpora, selection="any", variant="any", family=["text", "pair", "hierarchical"])
-    plain = runs[runs["variant"] == ""]
-    lines = [("Data", f"{DATA[kind]}: {', '.join(SETS[name] for name in part)}")
-             for kind, part in there.groupby("data", sort=False)["corpus"].unique().items()]  # fmt: skip
-    seeds = plain.groupby(["corpus", "encoder", "attention"])["seed"].nunique()
-    return lines + [
-        ("Vectors", ", ".join(sorted(set(plain["vectors"]))) + ": ours, in place of the papers'"),
-        ("Seeds", f"{seeds.min()} to {seeds.max()} of a model" if len(seeds) else "none"),
-        ("Rules", f"{len(rows)}, dated {', '.join(sorted(set(rows['date'])))}; {(rows['late'] == 'yes').sum()} of them "
-                  "added when runs of their model were stored"),
-        ("Holds", f"{(there['verdict'] == 'reproduced').sum()} of {(there['verdict'] != 'not rerun').sum()} judged; "
-                  f"a claim by its {1 - LEVEL:.0%} interval, a number by its tolerance"),
-        ("Also trained", f"{(runs['variant'] != '').sum()} runs that vary something: see robustness, in the record"),
-    ]  # fmt: skip
+    runs = index.runs(corpus=list(there["corpus"].unique()), selection="any", variant="any",
+                      family=["text", "pair", "hierarchical"])  # fmt: skip
+    plain, judged = runs[runs["variant"] == ""], there[there["verdict"] != "not rerun"]
+    return {
+        "kinds": {DATA[kind]: list(part) for kind, part in there.groupby("data", sort=False)["corpus"].unique().items()},
+        "seeds": list(plain.groupby(["corpus", "encoder", "attention"])["seed"].nunique()),
+        "vectors": sorted(set(plain["vectors"])), "others": len(runs) - len(plain), "rules": len(rows),
+        "dates": sorted(set(rows["date"])), "late": int((rows["late"] == "yes").sum()), "judged": len(judged),
+        "held": int((judged["verdict"] == "reproduced").sum()),
+    }  # fmt: skip
 
 
 def coloured(groups: dict[str, Iterable[str]], lines: Iterable[tuple]) -> HTML:
