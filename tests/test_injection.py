@@ -44,7 +44,7 @@ def pieces(text: str) -> list[str]:
     plt.close("all")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A title")])
     box = plain.mark(notebook, {"sentence": ""}, {"sentence": text}).cells[0].source.partition("\n\n")[2]
-    return [*shown, box, sentence.strip(text, [text], [1.0], 0.5), page.PARTS.bars([(text, 1.0)], text),
+    return [*shown, box, sentence.strip(text, [text], [1.0], 0.5), page.PARTS.bars([text], [1.0], True, 0.5, 1),
             tables.table([text], [[text]]),
             tables.fold(text, "").data, tables.rows({text: True}, [[text]]).data, row[["token"]].to_html(),
             tables.picker({}, {text: {text: text}}).data.partition("</script>")[2]]  # fmt: skip

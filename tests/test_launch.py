@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from attn_book import launch
+from attn_book import build
 
 ROOT = Path(__file__).parents[1]
 
@@ -40,20 +40,22 @@ def test_the_remotes_address(tmp_path, monkeypatch, remote, found):
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     if remote:
         subprocess.run(["git", "-C", tmp_path, "remote", "add", "origin", remote], check=True)
-    assert launch.address(tmp_path) == found
+    assert build.address(tmp_path) == found
     monkeypatch.setenv("ATTN_REPOSITORY", "own/book")
-    assert launch.address(tmp_path) == "own/book"
+    assert build.address(tmp_path) == "own/book"
 
 
 @pytest.mark.parametrize("known", ["own/book", None])
 def test_pages_have_links_where_there_is_an_address_alone(tmp_path, monkeypatch, known):
-    (tmp_path / "notebooks").mkdir()
+    for folder in ("notebooks", "book"):
+        (tmp_path / folder).mkdir()
     (tmp_path / "notebooks" / "one.md").touch()
-    monkeypatch.setattr(launch, "address", lambda _: known)
+    (tmp_path / "book" / "_toc.yml").write_text("format: jb-book\nroot: one\n")
+    monkeypatch.setattr(build, "address", lambda _: known)
     handlers = []
-    launch.setup(SimpleNamespace(srcdir=tmp_path / "book", connect=lambda _, function: handlers.append(function)))
+    build.setup(SimpleNamespace(srcdir=tmp_path / "book", connect=lambda _, function: handlers.append(function)))
     for page, told in (("one", bool(known)), ("prose", False)):
         context = {"body": '<p class="attn-kicker jain">Start · 3 minutes</p><p>x</p>'}
-        handlers[0](None, page, "", context, None)
+        handlers[0](SimpleNamespace(env=SimpleNamespace(collect_relations=dict)), page, "", context, None)
         assert ("mybinder.org/v2/gh/own/book/HEAD?urlpath=lab/tree/notebooks/one.ipynb" in context["body"]) == told
         assert context["body"].count("attn-launch") == 2 * told

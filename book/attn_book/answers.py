@@ -32,28 +32,6 @@ def check(label: str, *answer: object) -> bool:
     return not told
 
 
-def variable(label: str) -> str:
-    """What a student calls the answer to an exercise, several numbers as a tuple."""
-    return label.replace("-", "_")
-
-
-def write_otter(root: Path) -> Path:
-    """Write a test for each answer in the form of otter-grader into _build/autograde/tests; returns that folder.
-
-    Each reads the answer's `variable`. For teachers: `otter check NOTEBOOK -t FOLDER`, in an environment with the book.
-    """
-    folder = root / "_build" / "autograde" / "tests"
-    folder.mkdir(parents=True, exist_ok=True)
-    for label in sorted(known(root).keys() - {"any"}):
-        name = variable(label)
-        code = f">>> from attn_book import check\n>>> check({label!r}, {name})\nRight.\nTrue"
-        case = {"code": code, "hidden": False, "locked": False}
-        suite = {"cases": [case], "scored": True, "setup": "", "teardown": "", "type": "doctest"}
-        test = {"name": name, "points": 1, "suites": [suite]}
-        (folder / f"{name}.py").write_text(f"OK_FORMAT = True\n\ntest = {test!r}\n", encoding="utf-8")
-    return folder
-
-
 def parts(answer: object) -> list:
     """Numbers and words of an answer; case does not count."""
     flat = np.ravel(sorted(answer) if isinstance(answer, set) else answer).tolist()

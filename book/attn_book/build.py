@@ -270,9 +270,15 @@ def kernel_environment(scratch: str) -> dict[str, str]:
 
 def _where(folder: Path) -> dict:
     """Machine and commit of an execution."""
-    git = ["git", "-C", str(folder), "describe", "--always", "--dirty=+", "--exclude=*", "--abbrev=9"]
-    told = subprocess.run(git, capture_output=True, text=True, timeout=20).stdout.strip() if shutil.which("git") else ""
-    return {"device": f"CPU, {platform.machine()}", "commit": told or "unknown"}
+    commit = git(folder, "describe", "--always", "--dirty=+", "--exclude=*", "--abbrev=9")
+    return {"device": f"CPU, {platform.machine()}", "commit": commit or "unknown"}
+
+
+def git(folder: Path, *words: str) -> str:
+    """What git says of a folder, '' where it says nothing."""
+    with suppress(OSError):
+        return subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, timeout=20).stdout.strip()
+    return ""
 
 
 def _write(notebook, target: Path) -> Path:
@@ -400,10 +406,10 @@ def executed(root: Path, name: str) -> Path:
 def common_stamp(root: Path) -> str:
     """Hash of what every page may depend on: the packages, the archive, the data of the book, the locked versions."""
     data = root / "data"
-    groups = [*(package.rglob("*.py") for package in PACKAGES), root.glob("requirements.lock")]
+    groups = [*(package.rglob("*.*") for package in PACKAGES), root.glob("requirements.lock")]
     groups += [(data / name).rglob("*") for name in ("archive", "reported", "measured", "examples")]
     files, parts = sorted(path for group in groups for path in group if path.is_file()), [sys.version_info[:2]]
-    for path in files:
+    for path in (path for path in files if path.suffix != ".pyc"):
         base = next((package.parent for package in PACKAGES if path.is_relative_to(package)), root)
         parts.append([path.relative_to(base).as_posix(), sha256(path)])
     return digest(parts)
@@ -497,15 +503,32 @@ def redirect(root: Path) -> None:
         target.write_text(PARTS.moved(os.path.relpath(f"{new}.html", Path(old).parent)), encoding="utf-8")
 
 
-def setup(app) -> dict:
-    """As an extension of Sphinx: the chain of previous and next pages ends before the record."""
-    chain = toc_pages(Path(app.srcdir).parent, record=False)
+BINDER = "https://mybinder.org/v2/gh/{address}/HEAD?urlpath=lab/tree/notebooks/{page}.ipynb"
+KICKER = re.compile(r'(<p class="attn-kicker[ "].*?)(</p>)', re.DOTALL)
 
-    def cut(app, page: str, template: str, context: dict, doctree) -> None:
+
+def address(root: Path) -> str | None:
+    """OWNER/NAME of the clone on GitHub, from the setting ATTN_REPOSITORY, else from git's remote `origin`; or None."""
+    own = os.environ.get("ATTN_REPOSITORY")
+    found = f"github.com/{own}" if own else git(root, "remote", "get-url", "origin")
+    whole = re.search(r"github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", found)
+    return whole[1] if whole else None
+
+
+def setup(app) -> dict:
+    """As an extension of Sphinx: the chain of previous and next pages ends before the record, and under the title of a
+    page links open it on Binder or in a Codespace, where the clone has an address."""
+    root = Path(app.srcdir).parent
+    chain, at = toc_pages(root, record=False), address(root)
+
+    def change(app, page: str, template: str, context: dict, doctree) -> None:
         _, *others = app.env.collect_relations().get(page) or (None, None, None)
         for way, other in zip(("prev", "next"), others, strict=True):
             if other and (page in chain) != (other in chain):
                 context[way] = None
+        if at and (root / "notebooks" / f"{page}.md").is_file():
+            links = PARTS.launch(BINDER.format(address=at, page=page), f"https://codespaces.new/{at}")
+            context["body"] = KICKER.sub(rf"\1{links}\2", context["body"], count=1)
 
-    app.connect("html-page-context", cut)
+    app.connect("html-page-context", change)
     return {"parallel_read_safe": True}

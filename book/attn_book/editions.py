@@ -4,26 +4,20 @@ import re
 import shutil
 from pathlib import Path
 
-from attn_book.answers import known, variable, write_otter
+from attn_book.answers import known
+from attn_book.page import TEMPLATES
 from attn_book.plain import glued, values_of
 
 GONE = (r"^```\{solution\} ([\w-]+)\n.*?^```$", r"^(:{3,})\{admonition\}[^\n]*\n:class: [^\n]*attn-instructor.*?^\1$")
 START, END = r"^```\{solution-start\} ([\w-]+)\n.*?^```$", r"^```\{solution-end\}\n```$"
 FROM, TO = "\x02", "\x03"
 
-CHECK = """```python
-from attn_book import check
-{name} = ...  # {give}
-check("{label}", {name})
-```"""
-"""In the place of a solution whose answer `check` knows."""
-
 
 def student(notebook, answers: dict):
     """An executed page without its solutions; its numbers are put in first, since solutions may have made some."""
     values, kept, inside, flags = values_of(notebook), [], False, re.MULTILINE | re.DOTALL
-    ask = lambda label: CHECK.format(label=label, name=variable(label), give=answers[label]["give"])
-    told = lambda found: ask(found[1]) if found[1] in answers else ""
+    ask = TEMPLATES.get_template("check.jinja").render  # in the place of a solution whose answer `check` knows
+    told = lambda found: ask(label=found[1], give=answers[found[1]]["give"]) if found[1] in answers else ""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             text = f"{FROM}\n" * inside + glued(cell.source, values)
@@ -54,3 +48,16 @@ def write_student(root: Path) -> Path:
         nbformat.write(student(nbformat.read(path, as_version=4), answers), path)
     write_otter(root)
     return place
+
+
+def write_otter(root: Path) -> None:
+    """Write a test for each answer in the form of otter-grader into _build/autograde/tests.
+
+    Each reads the student's variable of the exercise's name. For teachers: `otter check NOTEBOOK -t FOLDER`, in an
+    environment with the book.
+    """
+    folder = root / "_build" / "autograde" / "tests"
+    folder.mkdir(parents=True, exist_ok=True)
+    for label in known(root).keys() - {"any"}:
+        text = TEMPLATES.get_template("otter.jinja").render(label=label)
+        (folder / f"{label.replace('-', '_')}.py").write_text(text, encoding="utf-8")

@@ -4,12 +4,10 @@ book/_static/core.js brings it to life.
 """
 
 import json
-from collections.abc import Iterable
 
 import numpy as np
 
 from attn_book.page import PARTS
-from attn_book.words import ENCODERS
 from attn_core import store
 from attn_core.reader import read_sentence, sentence_traces
 
@@ -34,15 +32,11 @@ def stored_strips() -> dict:
 def strips(sentence: int = 2) -> None:
     """Sentences of ours in every model of `stored_strips`; on paper, one of them in the models of the first seed."""
     told = stored_strips()
-    lines = [strip(f"{ENCODERS[model['encoder']]}, {model['kind']}", told["sentences"][sentence],
-                   np.array(model["a"][sentence]) / 1000, model["p"][sentence])
-             for model in told["models"] if model["seed"] == told["models"][0]["seed"]]  # fmt: skip
-    widget("strips", [], "".join(lines), models=told)
+    widget("strips", [], PARTS.strips(told["sentences"], told["models"], sentence), models=told)
 
 
-def strip(name: str, words: Iterable[str], shares: Iterable[float], p: float) -> str:
-    """Words shaded by their weights, which stand under them, below a name and the output p; words are escaped."""
-    return PARTS.strip(name, list(zip(words, shares, strict=True)), p)
+strip = PARTS.strip
+"""HTML of a name, words, their weights and the output p: words shaded by their weights, which stand under them."""
 
 
 def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> None:
@@ -62,8 +56,7 @@ def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> 
     options |= {"sentences": sentences} if texts else {}
     if paper is None:
         first, c = sentences[0], np.array(sentences[0]["c"]) + sentences[0]["b"]
-        z, answers = float(np.dot(first["a"], c)), ("negative", "positive")
-        told = f"{answers[z > 0]} {1 / (1 + np.exp(-z)):.2f}; alone, {sum((c > 0) == (z > 0))} of {len(c)}"
-        paper = PARTS.bars(list(zip(first["w"], first["a"], strict=True)), told)
+        z = float(np.dot(first["a"], c))
+        paper = PARTS.bars(first["w"], first["a"], z > 0, 1 / (1 + np.exp(-z)), sum((c > 0) == (z > 0)))
     data = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
     display(HTML(PARTS.play(kind, data, paper)))

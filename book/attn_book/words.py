@@ -1,24 +1,14 @@
-"""Names and numbers as pages write them: models, intervals, seeds, lists."""
+"""Names and numbers as pages write them: models, data sets, measures (words.yml), and signs."""
+
+from pathlib import Path
+
+import yaml
 
 from attn_core.corpora import catalogue
 
-ENCODERS = {
-    "lstm": "BiLSTM", "cnn": "CNN", "average": "no context", "transformer": "transformer", "none": "no encoder",
-    "han_rnn": "HAN with GRU", "han_conv": "HAN with convolutions", "han_none": "HAN without encoder",
-    "flan_rnn": "FLAN with GRU", "flan_conv": "FLAN with convolutions", "flan_none": "FLAN without encoder",
-}  # fmt: skip
-"""The encoders as people call them."""
-
-SETS = {
-    "sst": "SST", "imdb": "IMDB", "agnews": "AG News", "20news": "20 News", "babi_1": "bAbI 1", "babi_2": "bAbI 2",
-    "babi_3": "bAbI 3", "snli": "SNLI", "cnn": "CNN-QA", "diabetes": "Diabetes", "anemia": "Anemia",
-    "adr": "ADR tweets",
-    "imdb_stars": "IMDB (10 stars)", "amazon": "Amazon", "yelp": "Yelp", "yahoo": "Yahoo", "planted": "planted texts",
-    "agnews_all": "AG News (4 classes)", "20news_all": "20 News (20 classes)",
-}  # fmt: skip
-"""The data sets as people call them."""
-
-ATTENTION_NAMES = {"tanh": "additive", "dot": "scaled dot", "uniform": "uniform", "given": "given"}
+NAMES = yaml.safe_load(Path(__file__).with_name("words.yml").read_text(encoding="utf-8"))
+ENCODERS, SETS, ATTENTION_NAMES = NAMES["encoders"], NAMES["sets"], NAMES["attentions"]
+"""Encoders, data sets and attentions as people call them."""
 
 
 def number(value: float, form: str) -> str:
@@ -33,19 +23,6 @@ def class_names(corpus: str) -> dict[str, str]:
     return {"all": "all questions"} if entry.task == "question" else dict(zip("0123", entry.classes, strict=False))
 
 
-WORDS = {
-    "tau_gradient": "τ of attention and gradient", "tau_loo": "τ of attention and leave-one-out",
-    "sig_frac": "share significant",
-    "tau(gradient,LOO)-tau(attention,LOO)": "τ of gradient and leave-one-out minus τ of attention and leave-one-out",
-    "tau(gradient,LOO)-tau(attention,gradient)": "τ of gradient and leave-one-out minus τ of attention and gradient",
-    "tau(attention,LOO): average minus lstm": "τ of attention and leave-one-out, no context minus BiLSTM",
-    "tau(attention,gradient): average minus lstm": "τ of attention and gradient, no context minus BiLSTM",
-    "eps_max_jsd": "ε-max JSD", "mean_binned": "mean", "std": "standard deviation",
-    "q25": "lower quartile", "q75": "upper quartile",
-}  # fmt: skip
-"""Measures and statistics of the rules in words, where underscores to spaces do not do."""
-
-
 def in_words(name: str) -> str:
     """A measure or statistic of the rules in words."""
-    return WORDS.get(name, name.replace("_", " "))
+    return NAMES["measures"].get(name, name.replace("_", " "))
