@@ -17,8 +17,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from attn_core import fast
-from attn_core.corpora.documents import Documents, pad
-from attn_core.corpora.flat import Flat, flat
+from attn_core.corpora.documents import Documents, Flat, flat, pad
 from attn_core.errors import AttnError
 from attn_core.fast.states import has_fast_form
 from attn_core.fast.tracing import cut, over_chunks

@@ -65,7 +65,7 @@ def test_the_sum_says_what_the_network_says(encoder, cache, monkeypatch):
 
     from attn_core import store
     from attn_core.corpora import encode
-    from attn_core.corpora.flat import flat
+    from attn_core.corpora.documents import flat
     from attn_core.models.hierarchical import from_arrays
     from attn_core.run import weights_key
     from attn_core.tracing import trace_items

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plain_hierarchical import SIX
 
 from attn_core import tracing
-from attn_core.corpora.flat import flat
+from attn_core.corpora.documents import flat
 from attn_core.errors import AttnError
 from attn_core.models.classifier import to_arrays
 from attn_core.models.hierarchical import build, drop, from_arrays, owners, softmax_within, sum_within

@@ -2,11 +2,13 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.corpora.text import PAD, UNKNOWN
+from attn_core.errors import AttnError
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,84 @@ def take_ragged(values: np.ndarray | None, offsets: np.ndarray | None, rows: np.
     # Token position within the new array minus its text's new start, plus the text's old start.
     source = np.arange(taken[-1]) + np.repeat(offsets[rows] - taken[:-1], lengths)
     return values[source], taken
+
+
+@dataclass(frozen=True)
+class Flat:
+    """Documents as the models of Serrano & Smith read them, words end to end without START and END: words (W,) int64,
+    word_offsets (D + 1,), labels (D,).
+
+    Cut into sentences (for a HAN): sentence_lengths (S,) words of each, sentence_offsets (D + 1,); else None.
+    """
+
+    words: np.ndarray
+    word_offsets: np.ndarray
+    labels: np.ndarray
+    sentence_lengths: np.ndarray | None = None
+    sentence_offsets: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(D,) words per document."""
+        return np.diff(self.word_offsets)
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """(D + 1,) of the items attended to: sentences where there are any, else words."""
+        return self.word_offsets if self.sentence_offsets is None else self.sentence_offsets
+
+    @property
+    def longest(self) -> np.ndarray:
+        """(D,) words of each document's longest sentence, of the whole document where it is not cut."""
+        if self.sentence_lengths is None:
+            return self.lengths
+        return np.maximum.reduceat(self.sentence_lengths, self.sentence_offsets[:-1])
+
+    def inputs(self, rows: np.ndarray, device) -> dict:
+        """The model's arguments for the documents in `rows`, tensors on the device."""
+        import torch
+
+        words, offsets = take_ragged(self.words, self.word_offsets, rows)
+        arrays = {"words": words, "counts": np.diff(offsets)}
+        if self.sentence_lengths is not None:
+            lengths, offsets = take_ragged(self.sentence_lengths, self.sentence_offsets, rows)
+            arrays |= {"counts": np.diff(offsets), "sentence_lengths": lengths}
+        return {name: torch.as_tensor(array, device=device) for name, array in arrays.items()}
+
+
+def flat(documents: Documents, sentences: bool, name: str) -> Flat:
+    """The documents without START and END; with their sentences for a HAN, as whole texts for a FLAN.
+
+    AttnError for documents without words and, for a HAN, for documents that are not cut into sentences, or whose
+    sentences are empty or do not add up to them. name: of the corpus and split, for the message.
+    """
+    if len(documents) == 0:
+        raise AttnError(f"{name} holds no documents; at least one is needed")
+    lengths = documents.lengths - 2
+    if len(empty := np.flatnonzero(lengths < 1)):
+        raise AttnError(f"{name}: document {documents.doc_ids[empty[0]]} has no words; leave empty documents out")
+    whole = Flat(documents.ids[documents.inner].astype(np.int64), documents.word_offsets, documents.labels)
+    if not sentences:
+        return whole
+    if documents.sentence_lengths is None:
+        cut = ", ".join(entry.name for entry in CATALOGUE.values() if entry.cut)
+        raise AttnError(
+            f"{name} is not cut into sentences, which a HAN attends to; take a FLAN, a corpus that is cut ({cut}), or "
+            "planted with the options shortest_sentence=4 and longest_sentence=9"
+        )
+    sizes, bounds = documents.sentence_lengths.astype(np.int64), documents.sentence_offsets.astype(np.int64)
+    total = lambda values: np.diff(np.concatenate([[0], np.cumsum(values)])[bounds])  # (D,)
+    if len(wrong := np.flatnonzero((total(sizes) != lengths) | (total(sizes < 1) > 0))):
+        row = wrong[0]
+        found = sizes[bounds[row] : bounds[row + 1]].tolist()
+        raise AttnError(
+            f"{name}: sentences of {found} words do not make up document {documents.doc_ids[row]} of {lengths[row]}; "
+            "sentence_lengths must count every word but START and END, and none may be empty"
+        )
+    return replace(whole, sentence_lengths=sizes, sentence_offsets=bounds)
 
 
 @dataclass(frozen=True)

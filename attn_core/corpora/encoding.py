@@ -127,7 +127,7 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
     if set(prepared.splits) != {"train", "dev", "test"}:
         found = ", ".join(prepared.splits)
         raise AttnError(f"corpus '{entry.name}' has the splits {found}; train, dev and test are needed")
-    splits = {split: _checked(entry.name, split, texts, len(classes)) for split, texts in prepared.splits.items()}
+    splits = {split: _checked(entry.name, split, texts, classes) for split, texts in prepared.splits.items()}
 
     def vocabulary(names) -> tuple[str, ...]:
         lists = [tokens for name in names for tokens in (*splits[name].lists, *(splits[name].queries or ()))]
@@ -160,7 +160,14 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
             counts[split]["dropped_answer"] = int((keep & ~answerable).sum())
         if entry.cut:
             counts[split]["dropped_sentences"] = sum(sentences.count(0) for sentences in texts.sentences)
-    _check_classes(entry, made, classes)
+    # Nothing can be learned of one class; of single texts of two classes, dev's ROC AUC chooses the checkpoint.
+    for split in ("train", "dev") if entry.task == "text" and not entry.cut and len(classes) == 2 else ("train",):
+        found = np.unique(made[split].labels)
+        if len(found) < 2:
+            raise AttnError(
+                f"corpus '{entry.name}': all {len(made[split])} documents of split '{split}' that are left are of one "
+                f"class ({classes[found[0]]}); at least two are needed"
+            )
     _warn_of_repeats(entry.name, splits)
     rules = ("min_count", "most_sentences", "longest_sentence") if entry.cut else ("min_df",)
     statistics = {
@@ -178,7 +185,7 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
     return Encoded(entry.name, made, words, fingerprint(made, words), statistics, prepared.evidence)
 
 
-def _checked(name: str, split: str, texts: prepare.Texts, classes: int) -> prepare.Texts:
+def _checked(name: str, split: str, texts: prepare.Texts, classes: list[str]) -> prepare.Texts:
     """The texts with int64 labels; AttnError for parts of unequal length, labels that are no class, and texts that are
     no list of words. Where only some answers are possible, -1 stands for one that none of the classes is."""
     where = f"corpus '{name}', split '{split}'"
@@ -189,37 +196,22 @@ def _checked(name: str, split: str, texts: prepare.Texts, classes: int) -> prepa
             raise AttnError(f"{where}: the text of row {row} is no list of words")
     if texts.answers is not None:
         return texts
-    return texts._replace(labels=prepare.class_ids(name, split, texts.labels, range(classes), texts.doc_ids))
-
-
-def _check_classes(entry: catalogue.Corpus, made: dict[str, Documents], classes: list[str]) -> None:
-    """AttnError where the training documents are of one class, and so nothing can be learned; or the dev documents of
-    a set of which their ROC AUC chooses the checkpoint: single texts of two classes."""
-    by_auc = entry.task == "text" and not entry.cut and len(classes) == 2
-    for split in ("train", "dev") if by_auc else ("train",):
-        found = np.unique(made[split].labels)
-        if len(found) < 2:
-            raise AttnError(
-                f"corpus '{entry.name}': all {len(made[split])} documents of split '{split}' that are left are of one "
-                f"class ({classes[found[0]]}); at least two are needed"
-            )
+    known = classes if any(isinstance(label, str) for label in texts.labels) else range(len(classes))
+    return texts._replace(labels=prepare.class_ids(name, split, texts.labels, known, texts.doc_ids))
 
 
 def _warn_of_repeats(name: str, splits: dict[str, prepare.Texts]) -> None:
     """One line for each of dev and test of which more than REPEATED stand in train, word for word."""
-
-    def different(split: str) -> set[int]:
-        texts = splits[split]
-        pairs = zip(texts.lists, texts.queries or texts.lists, strict=True)
-        return {hash((*first, None, *second)) for first, second in pairs}
-
-    trained = different("train")
+    different = {
+        split: {hash((*first, None, *second)) for first, second in zip(t.lists, t.queries or t.lists, strict=True)}
+        for split, t in splits.items()
+    }
     for split in ("dev", "test"):
-        own = different(split)
-        if len(met := own & trained) > REPEATED * len(own):
+        met, own = len(different[split] & different["train"]), len(different[split])
+        if met > REPEATED * own:
             files.say(
-                f"corpus '{name}': {len(met)} of {len(own)} different documents of split '{split}' stand word for word "
-                "in train; scores on them tell little"
+                f"corpus '{name}': {met} of {own} different documents of split '{split}' stand word for word in train; "
+                "scores on them tell little"
             )
 
 

@@ -9,13 +9,12 @@ from attn_core.errors import AttnError
 
 POSITIVE = tuple("good great fine lovely superb bright sweet brilliant charming perfect warm witty".split())
 NEGATIVE = tuple("bad awful poor dull dreadful bleak sour stupid boring broken cold clumsy".split())
-NEGATOR = "not"
 _SYLLABLES = tuple(c + v for c in "bdfgklmnprstvz" for v in "aeiou")
 SPLIT_ROWS = 1_000_000  # doc_ids of dev and test start here and at twice as much, so they do not depend on n_train
 MOST_FILLERS = len(_SYLLABLES) ** 2
 LIMITS = {
     **dict.fromkeys(("n_train", "n_dev", "n_test"), (1, SPLIT_ROWS)),
-    **dict.fromkeys(("context", "positive", "silent"), (0, 1)),
+    **dict.fromkeys(("positive", "silent"), (0, 1)),
     **{"evidence": (1, np.inf), "cues": (1, len(POSITIVE)), "fillers": (1, MOST_FILLERS)},
 }
 """Knob -> least and most; of the others 0 and no bound."""
@@ -29,7 +28,6 @@ def planted(
     longest: int = 30,
     evidence: int = 2,
     distractors: int = 0,
-    context: float = 0.0,
     positive: float = 0.5,
     cues: int = 12,
     fillers: int = 200,
@@ -42,12 +40,9 @@ def planted(
     the label.
 
     evidence: cues that speak for the label (more than one = redundant, any of them suffices). distractors: cues
-    that speak against it, fewer than ``evidence``. context: probability that a cue is written as its opposite with
-    'not' in front ('not bad' speaks for positive), so that no token alone decides. positive: share of label 1, met
-    exactly up to rounding. cues: different cue words per class (at most 12). fillers: different filler words; the
+    that speak against it, fewer than ``evidence``. positive: share of label 1, met exactly up to rounding. cues: different cue words per class (at most 12). fillers: different filler words; the
     r-th is drawn with probability proportional to 1 / r. shortest, longest: tokens per document, uniform. The
-    result's ``evidence`` marks, per split, the cues that speak for the label and the 'not' in front of them: (T,)
-    bool aligned with ids. Each split has its own random stream, so a larger n_train leaves dev and test as they
+    result's ``evidence`` marks, per split, the cues that speak for the label: (T,) bool aligned with ids. Each split has its own random stream, so a larger n_train leaves dev and test as they
     are. shortest_sentence, longest_sentence: the same documents cut into sentences of so many tokens, uniform; a
     document's last sentence may be shorter; 0 = not cut. silent: 1 leaves documents of class 0 without any cue, so that
     only class 1 has decisive tokens. Errors: AttnError for impossible knobs.
@@ -86,39 +81,29 @@ def _document(rng, label, knobs, words, weight) -> tuple[list[str], list[bool]]:
     units = []
     for i in range(0 if knobs["silent"] and label == 0 else knobs["evidence"] + knobs["distractors"]):
         speaks_for_label = i < knobs["evidence"]
+        rng.random()  # of a knob that is no more; without it all documents would be others
         side = label if speaks_for_label else 1 - label
-        negated = rng.random() < knobs["context"]
-        word = (NEGATIVE, POSITIVE)[1 - side if negated else side][rng.integers(knobs["cues"])]
-        units.append(([NEGATOR, word] if negated else [word], speaks_for_label))
-    room = length - sum(len(tokens) for tokens, _ in units)
-    units += [([words[i]], False) for i in rng.choice(len(words), size=room, p=weight)]
+        units.append(((NEGATIVE, POSITIVE)[side][rng.integers(knobs["cues"])], speaks_for_label))
+    units += [(words[i], False) for i in rng.choice(len(words), size=length - len(units), p=weight)]
     units = [units[i] for i in rng.permutation(len(units))]
-    return [t for tokens, _ in units for t in tokens], [mark for tokens, mark in units for _ in tokens]
+    return [token for token, _ in units], [mark for _, mark in units]
 
 
-def _check(knobs: dict) -> None:
+def _check(k: dict) -> None:
     """AttnError for a knob of the wrong type or size, or a combination that cannot be met."""
-    for name, value in knobs.items():
-        kind, wanted = (Real, "a number") if name in ("context", "positive") else (Integral, "a whole number")
+    for name, value in k.items():
+        kind, wanted = (Real, "a number") if name == "positive" else (Integral, "a whole number")
         low, high = LIMITS.get(name, (0, np.inf))
         if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
             raise AttnError(f"planted: {name} is {value!r}, expected {wanted} from {low} to {high}")
-    k = knobs
     cut = k["shortest_sentence"], k["longest_sentence"]
-    rules = (
-        (k["distractors"] < k["evidence"], "distractors must be fewer than evidence"),
-        (k["shortest"] <= k["longest"], "shortest must not exceed longest"),
-        (
-            k["shortest"] >= (k["evidence"] + k["distractors"]) * (2 if k["context"] > 0 else 1),
-            "shortest must leave room for all cues (two tokens each where context is above 0)",
-        ),
-        (
+    rules = {
+        "distractors must be fewer than evidence": k["distractors"] < k["evidence"],
+        "shortest must not exceed longest": k["shortest"] <= k["longest"],
+        "shortest must leave room for all cues": k["shortest"] >= k["evidence"] + k["distractors"],
+        "shortest_sentence must be at least 1 and not exceed longest_sentence (both 0: not cut)":
             0 < cut[0] <= cut[1] or cut == (0, 0),
-            "shortest_sentence must be at least 1 and not exceed longest_sentence (both 0: not cut)",
-        ),
-    )
-    for met, rule in rules:
+    }  # fmt: skip
+    for rule, met in rules.items():
         if not met:
             raise AttnError(f"planted: {rule}")
-
-

@@ -20,15 +20,13 @@ from attn_core.corpora import catalogue, files, stories, text
 from attn_core.errors import AttnError
 
 IMDB_SHORTER_THAN = 400  # tokens; longer reviews were never taken
-SOURCES = ("", "files", "generated train", "generated")
 PREMISES = ("own", "shuffled")
 DEV_SEED = 0
-STARS = (1, 2, 3, 4, 7, 8, 9, 10)  # of 10; the IMDB set of Maas et al. (2011) has no reviews of 5 and 6 stars
 _ESCAPES = re.compile(r'(?:\\(?:[nr"\\]|u[0-9a-fA-F]{4}))+')
 
 
 class Texts(NamedTuple):
-    """D texts of one split. lists: token lists. labels (D,): index of the class. doc_ids (D,): row in the source.
+    """D texts of one split. lists: token lists. labels (D,): index or name of the class. doc_ids (D,): row in the source.
 
     For pairs, queries: token lists of the second texts. Where only some answers are possible, answers: one array of
     class indices per text. Of texts cut into sentences, sentences: per text the tokens of each, 0 for one of blanks.
@@ -44,15 +42,8 @@ class Texts(NamedTuple):
     def take(self, rows) -> "Texts":
         """The texts of these rows, in the order given."""
         rows = np.asarray(rows, dtype=np.int64)
-        pick = lambda values: None if values is None else [values[i] for i in rows]
-        return Texts(
-            pick(self.lists),
-            np.asarray(self.labels)[rows],
-            np.asarray(self.doc_ids)[rows],
-            pick(self.queries),
-            pick(self.answers),
-            pick(self.sentences),
-        )
+        pick = lambda part: [part[i] for i in rows] if isinstance(part, list) else np.asarray(part)[rows]
+        return Texts(*(None if part is None else pick(part) for part in self))
 
 
 @dataclass(frozen=True)
@@ -175,14 +166,13 @@ def _babi(task: int, source: str = "") -> Prepared:
     """bAbI task 1, 2 or 3 (J&W): story = all statements so far, question, one word as answer, the 36 words of the three
     tasks as possible answers.
 
-    source: 'files' takes the tables as they are; 'generated train' trains on 10,000 questions of our own generator and
-    tests on the official ones; 'generated' makes both, and needs no file. '' is 'files', except where the training
-    table at hand is the 1,000-question version (column source 'en'), which is then replaced by 'generated train'. dev:
-    15 % of train. What was taken is in the statistics: train_source and test_source are 'en-10k', 'en' or 'generated'.
-    Errors: AttnError for an unknown source, no data, or an answer outside the 36 words.
+    source: '' takes the tables, but where the training table is the 1,000-question version (column source 'en'), trains
+    on 10,000 questions of our own generator; 'generated' makes both parts, and needs no file. dev: 15 % of train. What
+    was taken is in the statistics: train_source and test_source are 'en-10k' or 'generated'. Errors: AttnError for an
+    unknown source, no data, or an answer outside the 36 words.
     """
-    if source not in SOURCES:
-        raise AttnError(f"bAbI source is '{source}'; known: '', {', '.join(SOURCES[1:])}")
+    if source not in ("", "generated"):
+        raise AttnError(f"bAbI source is '{source}'; known: '', generated")
     name = f"babi_{task}"
     if source == "generated":
         tables = stories.babi(task)
@@ -191,20 +181,18 @@ def _babi(task: int, source: str = "") -> Prepared:
             tables = {split: files.read(name, split) for split in ("train", "test")}
         except AttnError as error:
             raise AttnError(f"{error}; or encode it with source='generated'") from error
-        short = set(tables["train"].get("source", ())) == {"en"}
-        if source == "generated train" or (source == "" and short):
+        if set(tables["train"].get("source", ())) == {"en"}:
             tables["train"] = stories.babi(task, n_test=1)["train"]
-    splits = with_dev(name, {split: _stories(name, split, table) for split, table in tables.items()})
+    splits = with_dev(name, {split: _stories(table) for split, table in tables.items()})
     told = {split: sorted(set(table.get("source", ["files"]))) for split, table in tables.items()}
     notes = {f"{split}_source": ", ".join(names) for split, names in told.items()}
     return Prepared(splits, classes=stories.WORDS, notes=notes)
 
 
-def _stories(name: str, split: str, table: pandas.DataFrame) -> Texts:
+def _stories(table: pandas.DataFrame) -> Texts:
     lists = [story_tokens(passage) for passage in table["passage"]]
     queries = [question.replace("?", " ").split() for question in table["question"]]
-    labels = class_ids(name, split, table["answer"], stories.WORDS)
-    return Texts(lists, labels, np.arange(len(table)), queries)
+    return Texts(lists, table["answer"], np.arange(len(table)), queries)
 
 
 def story_tokens(passage: str) -> list[str]:
@@ -221,7 +209,6 @@ def _snli(premise: str = "own") -> Prepared:
     """
     if premise not in PREMISES:
         raise AttnError(f"snli premise is '{premise}'; known: {', '.join(PREMISES)}")
-    classes = catalogue.corpus("snli").classes
     clean = cache(text.clean_plain)  # a premise stands in about three pairs
     splits = {}
     for split in ("train", "dev", "test"):
@@ -232,7 +219,7 @@ def _snli(premise: str = "own") -> Prepared:
             order[draw] = np.roll(draw, 1)  # one cycle: no pair keeps its premise
         splits[split] = Texts(
             [clean(t) for t in table["premise"].to_numpy()[order]],
-            class_ids("snli", split, table["label"], classes),
+            table["label"],
             np.arange(len(table)),
             [clean(t) for t in table["hypothesis"]],
         )
@@ -286,19 +273,18 @@ def tenth(labels: np.ndarray, stratified: bool = False) -> np.ndarray:
     return dev
 
 
-def _rated(name: str, clean: Callable, column: str, stratified: bool) -> Prepared:
-    """Official train and test -> cut train, dev, test; column: of the labels."""
-    classes = range(len(catalogue.corpus(name).classes)) if column == "label" else STARS
-    parts = {}
+def _rated(name: str, clean: Callable, stratified: bool) -> Prepared:
+    """Official train and test -> cut train, dev, test; the label is the class, or the stars of ten that name it."""
+    column, parts = catalogue.corpus(name).columns[1], {}
     for split in ("train", "test"):
         table = files.read(name, split)
-        labels = class_ids(name, split, table[column], classes)
+        labels = table["label"] if column == "label" else [f"{stars} of 10" for stars in table[column]]
         lists, sentences = [], []
         for raw in table["text"]:
             cut = text.cut(clean(raw))
             lists.append([token for sentence in cut for token in sentence])
             sentences.append([len(sentence) for sentence in cut])
-        parts[split] = Texts(lists, labels, np.arange(len(table)), sentences=sentences)
+        parts[split] = Texts(lists, np.array(labels), np.arange(len(table)), sentences=sentences)
     dev = tenth(parts["train"].labels, stratified)
     splits = {"train": parts["train"].take(np.flatnonzero(~dev)), "dev": parts["train"].take(np.flatnonzero(dev))}
     return Prepared({**splits, "test": parts["test"]})
@@ -313,9 +299,9 @@ PREPARE = {
     "snli": _snli,
     "cnn": _cnn,
     # spaCy would take HTML's line breaks as parts of words
-    "imdb_stars": partial(_rated, "imdb_stars", lambda raw: raw.replace("<br />", "\n"), "stars", False),
-    **{name: partial(_rated, name, unescaped, "label", False) for name in ("amazon", "yelp", "yahoo")},
-    "20news_all": partial(_rated, "20news_all", text.strip_post, "label", True),
-    "agnews_all": partial(_rated, "agnews_all", str, "label", False),
+    "imdb_stars": partial(_rated, "imdb_stars", lambda raw: raw.replace("<br />", "\n"), False),
+    **{name: partial(_rated, name, unescaped, False) for name in ("amazon", "yelp", "yahoo")},
+    "20news_all": partial(_rated, "20news_all", text.strip_post, True),
+    "agnews_all": partial(_rated, "agnews_all", str, False),
 }
 """Corpus -> its function, whose arguments are the corpus's options; ``encoding.build`` does the rest."""

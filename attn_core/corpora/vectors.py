@@ -9,6 +9,7 @@ training and dev texts (Serrano & Smith, specification 2.2). The recipes' parame
 
 import hashlib
 import io
+import re
 import sys
 import time
 from collections import Counter
@@ -79,14 +80,14 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
         if not heads:
             file.seek(0)
         for number, line in enumerate(file, start=1 + heads):
-            columns = line.split()
-            extra = columns[1:-width]  # further parts of a word with blanks
-            if len(columns) < width + 1 or (extra and all(map(_is_number, extra))):
-                raise AttnError(f"{path}, line {number}: {max(len(columns) - 1, 0)} numbers, expected {width}")
+            word, *numbers = line.rsplit(maxsplit=width) or [b""]
+            if len(numbers) < width or re.search(rb" [-+]?[\d.]*\d$", word):
+                found = max(len(line.split()) - 1, 0)
+                raise AttnError(f"{path}, line {number}: {found} numbers, expected {width}")
             try:
-                row = index.pop(b" ".join(columns[:-width]).decode(), None)
+                row = index.pop(word.decode(), None)
                 if row is not None:
-                    rows[row] = np.array(columns[-width:], dtype=np.float64)
+                    rows[row] = np.array(numbers, dtype=np.float64)
             except ValueError as error:  # bytes that are not UTF-8 among them
                 raise AttnError(f"{path}, line {number}: no word with {width} numbers: {error}") from error
             if row is not None and not np.isfinite(rows[row]).all():
@@ -94,35 +95,20 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
     return rows
 
 
-def _is_number(column: bytes) -> bool:
-    try:
-        float(column)
-    except ValueError:
-        return False
-    return True
-
-
 def _trained(recipe: str) -> tuple[list[str], np.ndarray, str]:
-    """Words, (W, width) float32 and fingerprint of a recipe that is trained or counted, once."""
+    """Words, (W, width) float32 and fingerprint of a recipe, from the cache; trained or counted first where that has
+    none, damaged ones or some of other parameters. Vectors of the user's own tables lie apart, as arrays do
+    (encoding.py)."""
+    own, stem = [], files.cache_folder() / "vectors" / recipe
     if recipe in SHARED:
-        parameters, make = SHARED[recipe], train if recipe == "indomain-300" else count
-        tables = files.own_tables("sst", "imdb", "agnews", "20news")
-        return _kept(recipe, parameters, lambda: make(training_texts(), parameters), tables)
-    data = encode(OWN[recipe])
-    parameters = own_parameters(data)
-    return _kept(recipe, parameters, lambda: train_own(data, parameters))
-
-
-def _kept(
-    name: str, parameters: dict, make: Callable, tables: Iterable[Path] = ()
-) -> tuple[list[str], np.ndarray, str]:
-    """Words, rows and fingerprint from the cache, made first if they are not there, damaged or of other parameters.
-
-    tables: the user's own among those it is made from. Vectors of these lie apart, as arrays do (encoding.py).
-    """
-    own = [files.sha256(path) for path in tables]
-    stem = files.cache_folder() / "vectors" / name
-    place = stem.with_name(f"{name}-{files.digest(own)[:12]}") if own else stem
+        parameters = SHARED[recipe]
+        make = lambda: (train if recipe == "indomain-300" else count)(training_texts(), parameters)
+        own = [files.sha256(path) for path in files.own_tables("sst", "imdb", "agnews", "20news")]
+    else:
+        data = encode(OWN[recipe])
+        parameters = own_parameters(data)
+        make = lambda: train_own(data, parameters)
+    place = stem.with_name(f"{recipe}-{files.digest(own)[:12]}") if own else stem
     for at in dict.fromkeys((place, stem)):
         about = files.kept(at, ".npy")
         if about is not None and about["parameters"] == parameters:

@@ -7,8 +7,7 @@ import torch
 from torch import nn
 
 from attn_core.corpora.catalogue import schedule
-from attn_core.corpora.documents import Encoded
-from attn_core.corpora.flat import Flat, flat
+from attn_core.corpora.documents import Encoded, Flat, flat
 from attn_core.models.classifier import to_arrays
 from attn_core.models.hierarchical import Hierarchical, build, from_arrays
 from attn_core.run import Run
