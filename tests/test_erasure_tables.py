@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from test_erasure import CLASSES, LENGTHS, every_toy
 
 from attn_core.experiments import draws as random
-from attn_core.experiments.erasure import RANKINGS, derived, dispersion, document_table, slope, summary_table
+from attn_core.experiments.erasure import RANKINGS, derived, dispersion, document_table, summary_table
 from attn_core.experiments.removal import NEVER, removals
 from attn_core.experiments.single import (
     CHOICES,
@@ -144,11 +144,6 @@ def test_dispersion_by_loop_and_its_invariances(classes):
     np.testing.assert_allclose(dispersion(alike)["dispersion"].dropna(), 0, atol=1e-12)
 
 
-def test_slope():
-    x, y = np.array([0, 1, 2, np.nan, 3]), np.array([1, 3, 5, 2, 7])
-    assert slope(x, y) == pytest.approx(2) and np.isnan(slope(np.ones(5), y)) and np.isnan(slope(x[:2], y[:2]))
-
-
 @pytest.fixture(scope="module")
 def table():
     return document_table(toy_traces((1, 1, *range(2, 40)), classes=3, seed=2))
@@ -181,8 +176,7 @@ def documents_by_hand() -> pd.DataFrame:
 def test_derived_by_hand():
     found, kept = derived(documents_by_hand()), derived(documents_by_hand(), item_left=True)
     np.testing.assert_array_equal(found["fraction_attention"], [np.nan, 0.75, 0.5, 1, np.nan])
-    np.testing.assert_array_equal(found["regret_attention"], [np.nan, 1, 1, 0, np.nan])
-    np.testing.assert_array_equal(found["gap"], [np.nan, 0.25, 0.25, 0, np.nan])
+    np.testing.assert_array_equal(found["regret_fraction_attention"], [np.nan, 0.25, 0.25, 0, np.nan])
     np.testing.assert_array_equal(found["equals_gradient"], [np.nan, 1, 0, 1, np.nan])
     np.testing.assert_array_equal(found["gradient_first"], [np.nan, 1, 0, 0, 0])
     assert found["common"].tolist() == [False, True, False, True, False]
@@ -202,18 +196,10 @@ def test_summary_says_what_the_documents_say(table):
         known = assigned[f"fraction_{name}"].dropna()
         assert value[f"fraction_{name}", "all", "n_flipped"] == len(known)
         assert value[f"fraction_{name}", "all", "median"] == known.median()
-        assert value[f"fraction_{name}", "all"].filter(like="hist:").sum() == len(known)
-        assert value[f"fraction_{name}", "all", "share_above_0.5"] == (known > 0.5).mean()
         common = assigned.loc[assigned["common"], f"fraction_{name}"]
         assert value[f"fraction_{name}", "common", "mean"] == pytest.approx(common.mean())
     assert value["gradient_first", "all", "mean"] == assigned["gradient_first"].mean()
     assert value["delta_js@coded", "all", "share_negative"] == (several["delta_js@coded"] < 0).mean()
-    assert value["delta_js@coded", "all"].filter(like="hist:").sum() == (several["delta_js@coded"] < 0).sum()
-    bins = [name for name in set(rows["bin"]) if name.startswith("[")]
-    counts = sum(
-        value["delta_js@described", name, "n"] for name in bins if ("delta_js@described", name, "n") in value.index
-    )
-    assert counts == len(several)
 
 
 def test_whiskers_reach_the_last_value_within_one_and_a_half_boxes():
@@ -221,4 +207,4 @@ def test_whiskers_reach_the_last_value_within_one_and_a_half_boxes():
 
     found = box(np.array([0.0, 4, 5, 6, 7, 8, 20]))
     assert (found["q25"], found["median"], found["q75"]) == (4.5, 6, 7.5)
-    assert (found["whisker_low"], found["whisker_high"], found["n_outside"]) == (0, 8, 1)
+    assert (found["whisker_low"], found["whisker_high"]) == (0, 8)

@@ -11,7 +11,6 @@ from attn_core.experiments.echo import MEASURES, echo
 from attn_core.experiments.removal import NEVER, ORDERS, RANKINGS, as_classes, curve, removals
 from attn_core.experiments.single import CHOICES, RULES, single, two_by_two
 from attn_core.experiments.tables import identity, table
-from attn_core.measures import slabs
 from attn_core.traces import Traces, totals
 
 __all__ = [
@@ -21,22 +20,8 @@ __all__ = [
 
 QUARTILES = {"q25": 0.25, "median": 0.5, "q75": 0.75}
 
-SHARES = (0.25, 0.5, 0.75)
-"""Fractions removed above which documents are counted, as the authors' script prints."""
-
-ALPHA_BINS = np.linspace(0, 1, 21)
-"""Weight gaps by which delta_js is summarised; the last bin includes 1."""
-
-NEGATIVE_BINS = np.linspace(0, 1, 51)
-"""Weight gaps by which documents of negative delta_js are counted (the authors: at most 50 bins)."""
-
-FRACTION_BINS = np.linspace(0, 1, 41)
-
 NEAR, SMALL_GAP = 0.05, 0.4
 """A JS difference called near 0 (7 % of ln 2), and the weight gap up to which the paper is reported to find most so."""
-
-NUMBERS = 1 << 21
-"""Contributions held at once; bounds memory."""
 
 
 def dispersion(traces: Traces) -> pd.DataFrame:
@@ -46,35 +31,21 @@ def dispersion(traces: Traces) -> pd.DataFrame:
     -alpha_t (c_t - s_t), s_t the weighted mean of the others' contributions: where an encoder makes all contributions
     alike, even a large weight does nothing.
 
-    Columns dispersion_weighted = sum_t a_t |c_t - m|^2 / sum_t a_t |c_t|^2 with a = attention and m = sum_t a_t c_t;
-    dispersion = the same with a = 1/n. Contributions are centred over the classes first, since a constant added to all
+    Columns dispersion_weighted = sum_t a_t |c_t - m|^2 / sum_t a_t |c_t|^2 = 1 - |m|^2 / sum_t a_t |c_t|^2 with
+    a = attention and m = sum_t a_t c_t; dispersion = the same with a = 1/n. Contributions are centred over the classes first, since a constant added to all
     logits changes no output; the scale of the decoder cancels. NaN where n = 1 or all contributions are 0.
     """
     as_classes(traces)
-    found = np.full((2, len(traces)), np.nan)
-    for start, stop in slabs(traces.offsets, max(1, NUMBERS // traces.classes)):
-        tokens = slice(traces.offsets[start], traces.offsets[stop])
-        offsets, lengths = traces.offsets[start : stop + 1] - traces.offsets[start], traces.lengths[start:stop]
-        value = traces.contribution[tokens].astype(np.float64)
-        if traces.classes > 1:
-            value -= value.mean(axis=1, keepdims=True)
-        for row, weight in enumerate((traces.attention[tokens], np.repeat(1.0 / lengths, lengths))):
-            mean = np.add.reduceat(weight[:, None] * value, offsets[:-1], axis=0)  # (D, K)
-            size = totals(weight * (value**2).sum(axis=1), offsets)
-            apart = totals(weight * ((value - np.repeat(mean, lengths, axis=0)) ** 2).sum(axis=1), offsets)
-            defined = (lengths > 1) & (size > 0)
-            found[row, start:stop] = np.where(defined, apart / np.where(size > 0, size, 1.0), np.nan)
-    return table(traces, dispersion_weighted=found[0], dispersion=found[1])
-
-
-def slope(x: np.ndarray, y: np.ndarray) -> float:
-    """Least-squares slope of y on x over the pairs where both are known; NaN for fewer than three or constant x."""
-    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    known = ~(np.isnan(x) | np.isnan(y))
-    if known.sum() < 3 or np.ptp(x[known]) == 0:
-        return np.nan
-    x, y = x[known] - x[known].mean(), y[known] - y[known].mean()
-    return float((x * y).sum() / (x * x).sum())
+    value, columns = traces.contribution.astype(np.float64), {}
+    if traces.classes > 1:
+        value -= value.mean(axis=1, keepdims=True)
+    squares = (value**2).sum(axis=1)
+    for name, weight in (("dispersion_weighted", traces.attention), ("dispersion", 1 / traces.lengths[traces.owner])):
+        mean = totals(weight * value.T, traces.offsets)  # (K, D)
+        size = totals(weight * squares, traces.offsets)
+        defined = (traces.lengths > 1) & (size > 0)
+        columns[name] = np.where(defined, 1 - (mean**2).sum(axis=0) / np.where(defined, size, 1.0), np.nan)
+    return table(traces, **columns)
 
 
 def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
@@ -99,10 +70,9 @@ def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
 def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
     """A document table with what follows from its columns, for each ranking r; NaN for documents of one item.
 
-    fraction_<r> = removed / n, NaN where the decision never flips. regret_<r> = items removed beyond the smallest flip
-    set, NaN where r never flips; regret_fraction_<r> = the same / n; equals_<r> = 1 where r removes as few, 0 where it
-    removes more or never flips, NaN where no set flips. gap = regret_fraction_attention. common = whether every ranking
-    flips. gradient_first = the gradient order flips with strictly fewer removals than the attention order (the side
+    fraction_<r> = removed / n, NaN where the decision never flips. regret_fraction_<r> = items removed beyond the
+    smallest flip set / n, NaN where r never flips; equals_<r> = 1 where r removes as few, 0 where it removes more or
+    never flips, NaN where no set flips. common = whether every ranking flips. gradient_first = the gradient order flips with strictly fewer removals than the attention order (the side
     that never flips loses).
     item_left: whether flips that come with the zero vector count as none (the paper counts them, as fraction 1).
     """
@@ -118,10 +88,8 @@ def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
         columns[f"fraction_{name}"] = removed / n
         columns[f"mass_{name}"] = np.where(np.isnan(removed), np.nan, documents[f"mass_{name}"])
         if name != "optimum":
-            columns[f"regret_{name}"] = removed - gone["optimum"]
             columns[f"regret_fraction_{name}"] = (removed - gone["optimum"]) / n
             columns[f"equals_{name}"] = np.where(np.isnan(gone["optimum"]), np.nan, removed == gone["optimum"])
-    columns["gap"] = columns["regret_fraction_attention"]
     columns["common"] = ~np.isnan(list(gone.values())).any(axis=0)
     first, second = (np.where(np.isnan(gone[name]), np.inf, gone[name]) for name in ("gradient", "attention"))
     columns["gradient_first"] = np.where(several, first < second, np.nan)
@@ -131,21 +99,15 @@ def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
 def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     """A document table in numbers, tidy and small enough to keep for every seed: what tables and figures need of a run.
 
-    Columns as `experiments.summary_table`: statistic, predicted (always 'all'), bin, measure, value. All but
+    Columns as `experiments.summary_table`: statistic, predicted and bin ('all' unless said), measure, value. All but
     `single_item` (n: documents of one item) is over documents of more than one item. Statistics and measures:
     fraction_<r>, mass_<r>, with the suffix @left where flips with the zero vector count as none: n; n_flipped; of those
-    mean, q25, median, q75, whisker_low, whisker_high (most extreme value within 1.5 interquartile ranges of the box),
-    n_outside; fraction also share_above_0.25, _0.5, _0.75, and without suffix hist:<k> (FRACTION_BINS) and, of flips,
-    share_zero (with the zero vector). bin 'common': the documents that flip under every ranking.
-    regret_<r>, regret_fraction_<r>, equals_<r>, gap, gradient_first, likewise with and without @left:
-    n, mean, quartiles.
-    delta_js@<rule>: n, mean, q25, median, q75, share_negative, share_same (r is i*); the same by bins of ALPHA_BINS,
-    named '[0.00,0.05)' and so on, of documents with a gap of at least 0; hist:<k>: negative ones by NEGATIVE_BINS.
-    Also the measures of `nearness`. delta_alpha@<rule>: n, mean, quartiles.
+    mean, q25, median, q75, whisker_low, whisker_high (most extreme value within 1.5 interquartile ranges of the box).
+    bin 'common': the documents that flip under every ranking.
+    regret_fraction_<r>, equals_<r>, gradient_first, likewise with and without @left: n, mean, quartiles.
+    delta_js@<rule>: n, mean, quartiles, share_negative and the measures of `nearness`.
     flips_<choice>@<rule>: both, only_top, only_random, neither, percentages as `two_by_two`; n.
-    dispersion, dispersion_weighted, echo, locked, flat_flips, permutation_expected: n, mean, quartiles.
-    slope_gap, slope_gap_unweighted: value, the least-squares slope over documents of gap on dispersion_weighted, on
-    dispersion.
+    dispersion, dispersion_weighted and the measures of `echo`: n, mean, quartiles.
     """
     rows: list[tuple] = [("single_item", "all", "n", float((documents["n"] == 1).sum()))]
     documents = documents[documents["n"] > 1]
@@ -155,9 +117,6 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
         rows += single_rows(documents, rule)
     for name in ("dispersion", "dispersion_weighted", *MEASURES):
         rows += [(name, "all", *pair) for pair in described(documents[name])]
-    gap = derived(documents)["gap"]
-    rows.append(("slope_gap", "all", "value", slope(documents["dispersion_weighted"], gap)))
-    rows.append(("slope_gap_unweighted", "all", "value", slope(documents["dispersion"], gap)))
     found = pd.DataFrame(rows, columns=["statistic", "bin", "measure", "value"])
     found.insert(1, "predicted", "all")
     return found
@@ -174,13 +133,12 @@ def described(values: pd.Series | np.ndarray) -> list[tuple[str, float]]:
 
 
 def box(values: np.ndarray) -> dict[str, float]:
-    """q25, median, q75, whisker_low, whisker_high, n_outside of known values, as Figures 5 and 6 draw them."""
+    """q25, median, q75, whisker_low, whisker_high of known values, as Figures 5 and 6 draw them."""
     low, middle, high = np.quantile(values, list(QUARTILES.values()))
     reach = 1.5 * (high - low)
     inside = values[(values >= low - reach) & (values <= high + reach)]
     ends = {"whisker_low": min(inside.min(), low), "whisker_high": max(inside.max(), high)}
-    counts = {"n_outside": float(len(values) - len(inside))}
-    return {"q25": low, "median": middle, "q75": high} | ends | counts
+    return {"q25": low, "median": middle, "q75": high} | ends
 
 
 def removal_rows(table: pd.DataFrame, suffix: str) -> list[tuple]:
@@ -193,37 +151,20 @@ def removal_rows(table: pd.DataFrame, suffix: str) -> list[tuple]:
                 found = {"n": float(len(part)), "n_flipped": float(len(values))}
                 if len(values):
                     found |= {"mean": values.mean()} | box(values)
-                    if kind == "fraction":
-                        found |= {f"share_above_{limit:g}": (values > limit).mean() for limit in SHARES}
-                        if not suffix:
-                            found["share_zero"] = part.loc[part[f"fraction_{name}"].notna(), f"zero_{name}"].mean()
-                if len(values) and kind == "fraction" and group == "all" and not suffix:
-                    count = np.histogram(values, FRACTION_BINS)[0]
-                    found |= {f"hist:{k}": float(count[k]) for k in np.flatnonzero(count)}
                 rows += [(f"{kind}_{name}{suffix}", group, *pair) for pair in found.items()]
-    further = [f"{kind}_{name}" for name in RANKINGS[:-1] for kind in ("regret", "regret_fraction", "equals")]
-    for name in (*further, "gap", "gradient_first"):
+    further = [f"{kind}_{name}" for name in RANKINGS[:-1] for kind in ("regret_fraction", "equals")]
+    for name in (*further, "gradient_first"):
         rows += [(name + suffix, "all", *pair) for pair in described(table[name])]
     return rows
 
 
 def single_rows(documents: pd.DataFrame, rule: str) -> list[tuple]:
     """(statistic, bin, measure, value) of the single-weight tests under one rule for r; documents of several items."""
-    rows = []
     js, alpha = (documents[f"delta_{name}@{rule}"].to_numpy() for name in ("js", "alpha"))
-    place = np.clip(np.digitize(alpha, ALPHA_BINS) - 1, -1, len(ALPHA_BINS) - 2)
-    groups = {"all": np.ones(len(js), bool)} | {alpha_bin(k): place == k for k in range(len(ALPHA_BINS) - 1)}
-    for group, chosen in groups.items():
-        if group == "all" or chosen.any():
-            rows += [(f"delta_js@{rule}", group, *pair) for pair in described(js[chosen])]
-        if chosen.any():
-            rows.append((f"delta_js@{rule}", group, "share_negative", float((js[chosen] < 0).mean())))
+    found = described(js)
     if len(js):
-        rows.append((f"delta_js@{rule}", "all", "share_same", float(documents[f"same@{rule}"].mean())))
-        rows += [(f"delta_js@{rule}", "all", *pair) for pair in nearness(js, alpha).items()]
-    count = np.histogram(np.clip(alpha[js < 0], 0, 1), NEGATIVE_BINS)[0]
-    rows += [(f"delta_js@{rule}", "all", f"hist:{k}", float(count[k])) for k in np.flatnonzero(count)]
-    rows += [(f"delta_alpha@{rule}", "all", *pair) for pair in described(alpha)]
+        found += [("share_negative", float((js < 0).mean())), *nearness(js, alpha).items()]
+    rows = [(f"delta_js@{rule}", "all", *pair) for pair in found]
     for choice in CHOICES:
         cells = two_by_two(documents, choice, rule)
         rows += [(f"flips_{choice}@{rule}", "all", name, float(value)) for name, value in cells.items()]
@@ -244,8 +185,3 @@ def nearness(js: np.ndarray, alpha: np.ndarray) -> dict[str, float]:
     if np.ptp(js) > 0 and np.ptp(alpha) > 0:
         measures["spearman"] = float(np.corrcoef(rankdata(js), rankdata(alpha))[0, 1])
     return measures
-
-
-def alpha_bin(k: int) -> str:
-    """The name of the k-th bin of ALPHA_BINS."""
-    return f"[{ALPHA_BINS[k]:.2f},{ALPHA_BINS[k + 1]:.2f}{']' if k == len(ALPHA_BINS) - 2 else ')'}"

@@ -7,7 +7,8 @@ scorecard.json.xz   the rows of `python -m attn_core scorecard --json`
 tables.json.xz      document and summary tables of twelve runs, made anew from their stored traces
 runs.json           twenty runs and their keys
 archive.json.xz     every stored key and a digest of its record, which holds the checksums of its files
-dropped.csv         page, name, reason: what was let go; name may hold * and ?, tables are called 'table 1', …
+dropped.csv         page, name, reason: what was let go; name may hold * and ?, tables are called 'table 1', …; 'summary' is no page
+                    but the summary tables, by statistic, bin and measure
 
 Written once, at commit 9c2ff02; the files go when the second edition stands.
 """
@@ -17,6 +18,7 @@ import fnmatch
 import hashlib
 import json
 import lzma
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -134,6 +136,7 @@ def write(name: str, content: object) -> None:
     path.write_bytes(lzma.compress(text.encode(), preset=9)) if path.suffix == ".xz" else path.write_text(text + "\n")
 
 
+@cache
 def dropped() -> list[tuple[str, str, str]]:
     """(page, name, reason) of what was let go."""
     found = []
@@ -146,6 +149,13 @@ def dropped() -> list[tuple[str, str, str]]:
 def is_dropped(page: str, name: str) -> bool:
     """Whether a value or table of a page stands among those let go."""
     return any(fnmatch.fnmatchcase(page, of) and fnmatch.fnmatchcase(name, what) for of, what, _ in dropped())
+
+
+def without_dropped(summary: dict[str, list]) -> dict[str, list]:
+    """A golden summary table without the rows let go; their name: statistic, bin and measure."""
+    rows = zip(summary["statistic"], summary["bin"], summary["measure"], strict=True)
+    kept = [not is_dropped("summary", " ".join(row)) for row in rows]
+    return {name: [v for v, keep in zip(values, kept, strict=True) if keep] for name, values in summary.items()}
 
 
 def alike(first: object, second: object) -> bool:
