@@ -264,6 +264,7 @@ def packed_store() -> Path:
 def adopt(key: str) -> None:
     """Move a packed run into the archive; AttnError as `same_data`."""
     packed, folder = packed_store(), store.archive_folder()
+    list(packed.iterdir())  # makes a network file system look again for what a worker has written
     record = store.read(packed, key).record
     same_data(record["run"], record["fingerprints"]["data"])
     if not store.keys(folder):  # the first run of an archive

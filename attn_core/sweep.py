@@ -32,9 +32,6 @@ MOST_RUNS = 100_000
 CONNECT_SECONDS = 5
 """How long an unreachable scheduler is tried."""
 
-VISIBLE_SECONDS = 60
-"""How long a file system may take to show one machine what another has written (attribute caches of NFS)."""
-
 ONE_AT_A_TIME = threading.Lock()
 
 
@@ -111,37 +108,39 @@ def has_weights(run: Run) -> bool:
     return store.weights_file(weights_key(run)).is_file()
 
 
-def with_bases(runs: list[Run], pack: bool = False) -> dict[Run, bool]:
-    """The runs in their order, each after the bases it needs -> whether another run waits for its weights.
+def plan(runs: list[Run], pack: bool = False) -> dict[Run, dict[str, bool]]:
+    """What is left to do, the arguments of `make` by run: in the runs' order, each after the bases it needs.
 
     Only weights that are not cached are waited for; bases that lack them are added where the list has them not.
     """
-    found: dict[Run, bool] = {}
+    found: dict[Run, dict[str, bool]] = {}
+    todo = {run for run in runs if not stored(run, pack)}
 
     def add(run: Run, weights: bool) -> None:
-        if weights or not (stored(run, pack) or fits(run, store.cache_store())):
+        if weights or not fits(run, store.cache_store()):
             for base in bases(run):
-                if not has_weights(base) and not found.get(base):
-                    add(base, True)
+                if not has_weights(base) and not (base in found and found[base]["weights"]):
+                    add(base, weights=True)
         if weights:
             found.pop(run, None)  # its place is behind its own bases
-        found.setdefault(run, weights)
+        found.setdefault(run, {"weights": weights, "result": run in todo, "packs": pack and run in todo})
 
     for run in runs:
-        add(run, False)
+        if run in todo:
+            add(run, weights=False)
     return found
 
 
-def make(run: Run, weights: bool, listed: bool = True, packs: bool = False, progress: bool = False) -> None:
-    """Store a run that is absent; of one that others wait for the weights, alone where the sweep does not list it.
+def make(run: Run, weights: bool, result: bool, packs: bool = False, progress: bool = False) -> None:
+    """What is absent of a run: its weights, for those who wait for them; its result; also what `packing.adopt` takes.
 
-    packs: also what `packing.adopt` takes; AttnError, before it is trained, where the archive's are of other data.
+    AttnError, before it is trained, where the archive's are of other data.
     """
     if packs:
         same_data(as_dict(run), encoding.identity(run.corpus, run.options))
     if weights and not has_weights(run):
         compute.trained(run, compute.inputs_of(run), progress)
-    if listed:
+    if result:
         obtain(run, train="auto", progress=progress, traces=False)
     if packs:
         prepare(run)
@@ -175,45 +174,48 @@ def sweep(
         raise AttnError(f"jobs must be at least 1, got {jobs}")
     for folder in [store.cache_store(), *([packed_store(), store.archive_folder()] if pack else [])]:
         store.sweep_away(folder)
-    failures, listed = {}, set(runs)
-    tasks = {
-        run: {"weights": lends, "listed": run in listed, "packs": pack and run in listed and not stored(run, pack)}
-        for run, lends in with_bases(runs, pack).items()
-        if lends or not stored(run, pack)
-    }
+    tasks, failures = plan(runs, pack), {}
     if not tasks:
         return {}
     with ExitStack() as stack:
-        bar = tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1)  # refusals alone
-        stack.enter_context(bar)
+        bar = stack.enter_context(tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1))
         if jobs == 1 and not scheduler:
             done = ((run, work(run, failures, progress=progress, **task)) for run, task in tasks.items())
         else:
-            client, scheduler = stack.enter_context(cluster(scheduler, jobs))
-            done = on_cluster(client, scheduler, tasks, resources, no_workers_timeout)
+            client = stack.enter_context(cluster(scheduler, jobs))
+            done = on_cluster(client, tasks, resources or {}, no_workers_timeout)
         for run, reason in done:
             bar.set_postfix_str(run.key)
-            if reason := reason or settle(run, **tasks[run]):
+            if tasks[run]["packs"] and not reason:
+                try:
+                    adopt(run.key)
+                except Exception as error:
+                    reason = one_line(error)
+            if reason:
                 failures[run.key] = reason
                 tqdm.write(f"{run.key} failed: {reason}")
             bar.update()
     return failures
 
 
-def work(run: Run, before: dict[str, str], expected: tuple[str, str] | None = None, **how: bool) -> str:
+def work(run: Run, before: dict[str, str], expected: str = "", **how: bool) -> str:
     """`make` a run; returns why it failed, in one line: one failed run must not end a night's sweep. '' if it did not.
 
-    before: key -> the same of runs before it, its bases among them. expected: name and store that the sweep has for
-    the run (`check`), of a worker, whose log has the traceback. How a run failed is returned as text because an error
-    or a traceback that cannot be pickled (too deep, say) would never reach the client, which would wait for ever.
+    before: key -> the same of runs before it, its bases among them. expected: what the sweep takes the run for, see
+    `named`, of a worker, whose log has the traceback. How a run failed is returned as text because an error or a
+    traceback that cannot be pickled (too deep, say) would never reach the client, which would wait for ever.
 
     One at a time in a process, however many threads a worker has: the random state of a training is the process's.
     """
     with ONE_AT_A_TIME:
         try:
             foreign.load_plugins()  # a run that was sent here was not made here
-            if expected:
-                check(run, *expected)
+            if expected and named(run) != expected:
+                raise AttnError(
+                    f"the worker on {platform.node()} takes this run for {named(run)}, the sweep for {expected}; "
+                    "install the same version and the same word vectors on both, set ATTN_DATA to one shared folder "
+                    "or nowhere, and set ATTN_CACHE to one shared folder for both"
+                )
             for base in bases(run):
                 if before.get(base.key) and not has_weights(base):
                     raise AttnError(f"its base {base.key} failed ({before[base.key]})")
@@ -225,25 +227,14 @@ def work(run: Run, before: dict[str, str], expected: tuple[str, str] | None = No
     return ""
 
 
-def settle(run: Run, weights: bool, listed: bool, packs: bool) -> str:
-    """Make sure that what was made of a run is at hand, and archive what is packed; returns what hinders, as `work`."""
-    folder, end = store.cache_store(), time.monotonic() + VISIBLE_SECONDS
-    packed = lambda: packs and store.has(packed_store(), run.key)
-    try:
-        while not (packed() or stored(run, packs) if listed else has_weights(run)):
-            if time.monotonic() > end:
-                raise AttnError(f"a worker says it is stored, but {folder} does not show it; repeat the sweep")
-            time.sleep(0.2)
-            list(folder.iterdir())  # makes a network file system look again
-        if packed():
-            adopt(run.key)
-    except Exception as error:
-        return one_line(error)
-    return ""
+def named(run: Run) -> str:
+    """A run's key, a hash of the user's own tables that it is trained on, and where it is stored."""
+    own = [files.sha256(path) for path in files.own_tables(run.corpus)]
+    return f"{run.key} on data {files.digest(own)[:8] if own else 'of the official files'} in {store.cache_store()}"
 
 
 def on_cluster(
-    client, scheduler: str, tasks: dict[Run, dict], resources: dict[str, float] | None, patience: float
+    client, tasks: dict[Run, dict[str, bool]], resources: dict[str, float], patience: float
 ) -> Iterator[tuple[Run, str]]:
     """Let the workers of a Dask cluster `work`; yields each run that is done and why it failed. Arguments: see `sweep`.
 
@@ -252,29 +243,30 @@ def on_cluster(
     handed out: the scheduler blames the loss of a worker on all tasks assigned to it (allowed-failures), and only one
     of them runs.
     """
-    folder, training = str(store.cache_store()), {run: weights_key(run) for run in tasks}
+    address, training = client.scheduler.address, {run: weights_key(run) for run in tasks}
     waiting, flying, futures, lost = list(tasks), [], {}, None
     while waiting or flying:
         done = [run for run in flying if futures[run].status != "pending"]
-        workers = offering(client, scheduler, resources)  # raises where the scheduler is lost, and all cancelled
+        there = offers(client, address)  # raises where the scheduler is lost, and all cancelled
         for run in done:
             flying.remove(run)
             yield run, outcome(futures[run])
-        lost = None if workers else lost or time.monotonic()
+        able = sum(all(offer.get(name, 0) >= amount for name, amount in resources.items()) for offer in there)
+        lost = None if able else lost or time.monotonic()
         if lost is not None and time.monotonic() - lost > patience:
-            error = AttnError(refusal(client, scheduler, resources, patience))
+            error = refusal(address, there, resources, patience)
             if not futures:
                 raise error
             yield from ((run, one_line(error)) for run in [*flying, *waiting])
             return
-        if workers and not futures:
+        if able and not futures:
             store.staging(store.cache_store(), "sweep").rmdir()  # one that cannot be written is better known before
-        while waiting and len(flying) < 2 * workers:
+        while waiting and len(flying) < 2 * able:
             run, needed = waiting[0], bases(waiting[0])
             before = {other.key: future for other, future in futures.items()
                       if other in needed or training[other] == training[run]}  # fmt: skip
             futures[run] = client.submit(
-                work, run, before, expected=(named(run), folder), **tasks[run],
+                work, run, before, expected=named(run), **tasks[run],
                 key=run.key + "-packed" * tasks[run]["packs"], resources=resources,
             )  # fmt: skip
             flying.append(waiting.pop(0))
@@ -282,82 +274,68 @@ def on_cluster(
 
 
 def outcome(future) -> str:
-    """What `work` returned, or why it came to no end."""
-    if future.status == "cancelled":
-        return "its task was cancelled; repeat the sweep"
-    return one_line(future.exception()) if future.status == "error" else future.result()
+    """What `work` returned, or why it came to no end: a worker lost too often, a task that was cancelled."""
+    try:
+        return future.result()
+    except (Exception, CancelledError) as error:
+        return one_line(error)
 
 
 @contextmanager
 def cluster(scheduler: str, jobs: int):
-    """A client of a Dask scheduler and its address; of none, those of `jobs` processes here, which last as the block.
+    """A client of the Dask scheduler at an address; of none, one of `jobs` processes here, which last as the block.
 
     These have one thread each: small models gain little from a second one and lose much where threads wait for each
     other. AttnError where there is no dask, or no scheduler at the address.
     """
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError as error:
         raise AttnError(
             "a sweep on a cluster or in several processes needs dask, which is not installed; install it here and on "
             "the workers: pip install 'dask[distributed]' (requirements.lock names the version)"
         ) from error
-    with ExitStack() as stack:
-        if not scheduler:
-            threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-            own = LocalCluster(
-                n_workers=jobs, threads_per_worker=1, memory_limit=None, host="127.0.0.1", protocol="tcp://",
-                dashboard_address=None, silence_logs=logging.ERROR, env=threads,
-            )  # fmt: skip
-            scheduler = stack.enter_context(own).scheduler_address
-        try:
-            client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise AttnError(
-                f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); start one with 'dask scheduler "
-                "--host 127.0.0.1' (other machines: README) and give the address it prints, such as "
-                "tcp://127.0.0.1:8786"
-            ) from error
-        yield stack.enter_context(client), scheduler
+    own = {
+        "n_workers": jobs, "threads_per_worker": 1, "memory_limit": None, "host": "127.0.0.1", "protocol": "tcp://",
+        "dashboard_address": None, "silence_logs": logging.ERROR,
+        "env": dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    }  # fmt: skip
+    try:
+        client = Client(scheduler or None, timeout=CONNECT_SECONDS, set_as_default=False, **({} if scheduler else own))
+    except (OSError, ValueError) as error:
+        raise AttnError(
+            f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); start one with 'dask scheduler "
+            "--host 127.0.0.1' (other machines: README) and give the address it prints, such as tcp://127.0.0.1:8786"
+        ) from error
+    with client:
+        yield client
 
 
-def offering(client, scheduler: str, resources: dict[str, float] | None) -> int:
-    """How many workers of the cluster have what one run demands."""
-    return sum(
-        all(worker["resources"].get(name, 0) >= amount for name, amount in (resources or {}).items())
-        for worker in workers_of(client, scheduler)
-    )
-
-
-def workers_of(client, scheduler: str) -> list[dict]:
-    """What the scheduler knows of each worker; AttnError where it no longer answers."""
+def offers(client, address: str) -> list[dict[str, float]]:
+    """The resources of each worker; AttnError where the scheduler no longer answers."""
     try:
         if client.status in ("closing", "closed"):
             raise ConnectionError("lost")
-        return list(client.scheduler_info(n_workers=-1)["workers"].values())
+        return [worker["resources"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
     except (Exception, CancelledError) as error:  # as the client's state is; a closed client's answer is empty
         raise AttnError(
-            f"the Dask scheduler at {scheduler} no longer answers ({type(error).__name__}); "
-            "start it again and repeat the sweep, which goes on with what is not stored"
+            f"the Dask scheduler at {address} no longer answers ({type(error).__name__}); start it again and repeat "
+            "the sweep, which goes on with what is not stored"
         ) from error
 
 
-def refusal(client, scheduler: str, resources: dict[str, float] | None, seconds: float) -> str:
+def refusal(address: str, there: list[dict], resources: dict[str, float], seconds: float) -> AttnError:
     """What was demanded, what there is, and what to do."""
-    there = Counter(words(worker["resources"]) or "no resources" for worker in workers_of(client, scheduler))
+    words = lambda offer: " ".join(f"{name}={amount:g}" for name, amount in offer.items())  # as `dask worker` takes it
+    kinds = Counter(words(offer) or "no resources" for offer in there)
     demand = f"no worker that offers {words(resources)}" if resources else "no worker"
-    found = ", ".join(f"{count} with {offer}" for offer, count in there.items()) or "none"
-    start = f"dask worker {scheduler}" + (f" --resources '{words(resources)}'" if resources else "")
-    return f"{demand} for {seconds:g} s at {scheduler} (workers there: {found}); start one with: {start}"
+    found = ", ".join(f"{count} with {offer}" for offer, count in kinds.items()) or "none"
+    start = f"dask worker {address}" + (f" --resources '{words(resources)}'" if resources else "")
+    return AttnError(f"{demand} for {seconds:g} s at {address} (workers there: {found}); start one with: {start}")
 
 
-def words(resources: dict[str, float]) -> str:
-    """Resources as `dask worker --resources` takes them."""
-    return " ".join(f"{name}={amount:g}" for name, amount in resources.items())
-
-
-def demanded(text: str) -> dict[str, float] | None:
-    """The resources of 'GPU=1' or 'GPU=1 MEMORY=8'; None for none."""
+def demanded(text: str) -> dict[str, float]:
+    """The resources of 'GPU=1' or 'GPU=1 MEMORY=8'."""
     found = {}
     for item in text.replace(",", " ").split():
         name, _, amount = item.partition("=")
@@ -367,24 +345,4 @@ def demanded(text: str) -> dict[str, float] | None:
             found[name] = 0.0
         if not name or not 0 < found[name] < float("inf"):
             raise AttnError(f"resources must be NAME=AMOUNT with an amount above 0, such as GPU=1, got {item!r}")
-    return found or None
-
-
-def check(run: Run, name: str, folder: str) -> None:
-    """Make sure that this worker and the sweep mean the same store, the same run and the same data."""
-    if str(store.cache_store()) != folder:
-        raise AttnError(
-            f"the worker on {platform.node()} stores runs in {store.cache_store()}, the sweep in {folder}; "
-            "set ATTN_CACHE to one shared folder for both"
-        )
-    if named(run) != name:
-        raise AttnError(
-            f"the worker on {platform.node()} takes this run for {named(run)}, the sweep for {name}; install the same "
-            "version and the same word vectors on both, and set ATTN_DATA to one shared folder or nowhere"
-        )
-
-
-def named(run: Run) -> str:
-    """A run's key, and a hash of the user's own tables that it is trained on."""
-    own = [files.sha256(path) for path in files.own_tables(run.corpus)]
-    return f"{run.key} on data {files.digest(own)[:8] if own else 'of the official files'}"
+    return found

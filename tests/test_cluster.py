@@ -135,7 +135,7 @@ def test_an_error_that_no_pickle_can_hold_reaches_the_client(monkeypatch, capsys
         return deep()
 
     monkeypatch.setattr(sweep, "make", deep)
-    found = sweep.work(tiny(0), {}, (sweep.named(tiny(0)), str(store.cache_store())))
+    found = sweep.work(tiny(0), {}, sweep.named(tiny(0)))
     assert found.startswith("RecursionError: maximum recursion depth")
     assert "in deep" in capsys.readouterr().err, "the worker's log names the place"
 
@@ -214,9 +214,10 @@ def test_a_worker_with_other_data_is_refused(tmp_path, monkeypatch):
     here = sweep.named(run)
     (tmp_path / "data" / "sst" / "dev.parquet").write_text("changed")
     for other in (there, here):
-        with pytest.raises(AttnError, match=f"the sweep for {other}; .* set ATTN_DATA to one shared folder"):
-            sweep.check(run, other, str(store.cache_store()))
-    sweep.check(run, sweep.named(run), str(store.cache_store()))
+        told = sweep.work(run, {}, other)
+        assert f"the sweep for {other}; " in told and "set ATTN_DATA to one shared folder" in told
+    monkeypatch.setattr(sweep, "make", lambda run: None)
+    assert sweep.work(run, {}, sweep.named(run)) == ""
 
 
 def test_a_lost_scheduler_ends_the_sweep(tmp_path, cluster):
@@ -246,7 +247,7 @@ def test_without_dask_it_says_what_to_install(tmp_path, monkeypatch, capsys):
 
 
 def test_resources_are_those_of_dask_worker(tmp_path, monkeypatch, capsys):
-    assert demanded("") is None
+    assert demanded("") == {}
     assert demanded("GPU=1") == {"GPU": 1.0}
     assert demanded("GPU=1 MEMORY=8e9,DISK=.5") == {"GPU": 1.0, "MEMORY": 8e9, "DISK": 0.5}
     for wrong in ("GPU", "GPU=0", "GPU=-1", "=1", "GPU=many", "GPU=inf", "GPU=nan"):

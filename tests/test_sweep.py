@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -37,6 +36,11 @@ def guided(seed=10, **fields) -> Run:
     return Run("planted", "average", "given", seed=seed, epochs=1, options=TINY, guide="own", **fields)
 
 
+def planned(*runs: Run, **how) -> dict[Run, str]:
+    """The runs of a plan and what is to be made of each."""
+    return {run: " ".join(name for name in task if task[name]) for run, task in sweep.plan(runs, **how).items()}
+
+
 def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, monkeypatch):
     (tmp_path / "archive").mkdir()
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
@@ -44,14 +48,14 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     adversary = Run("planted", encoder="average", epochs=1, options=TINY, base=base, divergence=1e-3)
     own, swapped = guided(base=base), Run(**{**vars(guided(base=base)), "guide": "swapped"})
     untrained = Run(**{**vars(guided(base=base)), "guide": "untrained"})
-    assert sweep.with_bases([own]) == {base: True, own: False}
-    assert sweep.with_bases([untrained]) == {untrained: False}
-    assert list(sweep.with_bases([swapped, base])) == [base, further, swapped]
-    assert sweep.with_bases([guided(base=adversary)]) == {base: True, adversary: True, guided(base=adversary): False}
+    assert planned(own) == {base: "weights", own: "result"}
+    assert planned(untrained) == {untrained: "result"}
+    assert list(planned(swapped, base)) == [base, further, swapped]
+    assert planned(guided(base=adversary)) == {base: "weights", adversary: "weights", guided(base=adversary): "result"}
     assert sweep.sweep([guided(base=adversary), own], progress=False) == {}
     assert set(store.keys(store.cache_store())) == {guided(base=adversary).key, own.key}, "bases lend their weights"
     assert sweep.has_weights(base) and sweep.has_weights(adversary)
-    assert sweep.with_bases([swapped, own]) == {further: True, swapped: False, own: False}
+    assert planned(swapped, own) == {further: "weights", swapped: "result"}, "the other is stored"
     # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
     obtain(base, progress=False)
     packing.pack(base.key)
@@ -59,7 +63,7 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     packed = (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns
     (store.cache_store().parent / "weights" / f"{base.key}.safetensors").unlink()
     again = Run(**{**vars(own), "words": "rank"})
-    assert sweep.with_bases([base, again], pack=True) == {base: True, again: False}
+    assert planned(base, again, pack=True) == {base: "weights", again: "result packs"}
     assert sweep.sweep([base, again], pack=True, progress=False) == {} and sweep.has_weights(base)
     assert (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns == packed
     assert set(os.listdir(tmp_path / "archive")) == {store.MANIFEST, base.key, again.key}
@@ -83,37 +87,31 @@ def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
 
 
 @pytest.mark.slow
-def test_jobs_share_a_sweep_and_name_a_base_that_failed(tmp_path, monkeypatch, capsys):
+def test_jobs_share_a_sweep_train_both_selections_once_and_name_a_base_that_failed(tmp_path, monkeypatch, capsys):
     path = tmp_path / "grid.yml"
     options = json.dumps([list(pair) for pair in TINY])
     wrong = json.dumps([["shortest", 0]])
-    block = "- corpus: planted\n  encoder: average\n  epochs: 1\n  attention: given\n  guide: own\n"
+    plain = "- corpus: planted\n  encoder: average\n  epochs: 1\n"
+    block = f"{plain}  attention: given\n  guide: own\n  base: {{encoder: average, epochs: 1}}\n"
     path.write_text(
-        f"{block}  base: {{encoder: average, epochs: 1}}\n  seed: 3 seeds\n  options: [{options}]\n"
-        f"{block}  base: {{encoder: average, epochs: 1}}\n  seed: 10\n  options: [{wrong}]\n"
+        f"{block}  seed: 3 seeds\n  options: [{options}]\n"
+        f"{plain}  seed: 2\n  selection: [dev, test]\n  options: [{options}]\n"
+        f"{block}  seed: 10\n  options: [{wrong}]\n"
     )
-    runs = sweep.read_grid(path)
-    assert [run.base.seed for run in runs] == [10, 50, 257, 10]
+    *runs, bad = sweep.read_grid(path)
+    assert [run.base and run.base.seed for run in runs] == [10, 50, 257, None, None]
     status, out, _ = called(monkeypatch, capsys, "sweep", str(path), "--jobs", "2")
-    assert status == 1 and "4 runs, 2 failed" in out, "the base and the run that needed it"
-    bad = runs[-1]
+    assert status == 1 and "6 runs, 2 failed" in out, "the base and the run that needed it"
     assert f"failed  {bad.base.key}: AttnError: " in out
     assert f"failed  {bad.key}: AttnError: its base {bad.base.key} failed (AttnError: " in out
-    assert whole_store() == {run.key for run in runs[:3]} and all(sweep.has_weights(run.base) for run in runs[:3])
-    assert sweep.sweep(runs[:3], progress=False) == {}
-    monkeypatch.setattr("distributed.LocalCluster", None)  # nothing left to do: no process is started
-    assert sweep.sweep(runs[:3], jobs=2, progress=False) == {}
+    assert whole_store() == {run.key for run in runs} and all(sweep.has_weights(run.base) for run in runs[:3])
+    first, second = (store.read_record(store.cache_store(), run.key)["seconds"]["train"] for run in runs[3:])
+    assert first == second, "both selections are of one training, not of two side by side"
+    monkeypatch.setattr("distributed.Client", None)  # nothing left to do: no process is started
+    assert sweep.sweep(runs, jobs=2, progress=False) == {}
     words = "sweep", str(path), "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9"
     status, _, errors = called(monkeypatch, capsys, *words)
     assert status == 2 and len(errors) == 1 and "--jobs" in errors[0]
-
-
-@pytest.mark.slow
-def test_jobs_train_both_selections_of_a_seed_once():
-    both = [tiny(10), replace(tiny(10), selection="test")]
-    assert sweep.sweep(both, jobs=2, progress=False) == {}
-    first, second = (store.read_record(store.cache_store(), run.key)["seconds"]["train"] for run in both)
-    assert first == second, "of one training, not of two side by side"
 
 
 OWN = "--corpus sst --encoder average --vectors random --epochs 1 --seed 3".split()
