@@ -5,6 +5,8 @@ import platform
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +23,7 @@ from attn_core.measures import classification
 from attn_core.run import RECIPE, Run, as_dict, weights_key
 from attn_core.store import Result
 from attn_core.traces import Traces
-from attn_core.training import guide, imitate, jain, serrano
+from attn_core.training import guide, imitate, jain, seeds, serrano
 
 FAMILIES = {"text": jain, "pair": jain, "hierarchical": serrano, "guided": guide, "adversary": imitate}
 """Run.family -> recipe: see `attn_core.training`."""
@@ -62,19 +64,36 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -
     training.
     """
     data, matrix, inputs = made
-    device = compute_device()
-    on_gpu = torch.device(device).type == "cuda"
-    if on_gpu:  # TF32 would choose checkpoints in another arithmetic than they are traced in
-        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     cached = None if fresh else store.read_weights(weights_key(run), inputs)
     if cached is None:
-        with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if on_gpu else []):
+        with own_randomness() as device:
             torch.manual_seed(run.seed)
             recipe = FAMILIES[run.family]
             found = recipe.fit(run, data, matrix, device, progress, partial(weights_of, progress=progress))
         cached = found.weights, {"history": found.history, "seconds": found.seconds}
         store.write_weights(weights_key(run), *cached, inputs)
     return cached
+
+
+def train_together(runs: list[Run], progress: bool = True) -> None:
+    """Train runs that `seeds.fellows` holds to be of one training, at once, and cache the weights of each."""
+    data, matrix, inputs = inputs_of(runs[0])
+    with own_randomness() as device:
+        found = seeds.fit(runs, data, matrix, device, progress)
+    for run, result in zip(runs, found, strict=True):
+        training = {"history": result.history, "seconds": result.seconds / len(runs)}
+        store.write_weights(weights_key(run), result.weights, training, inputs)
+
+
+@contextmanager
+def own_randomness() -> Iterator[str]:
+    """The device to train on; torch's generators are afterwards as they were before."""
+    device = compute_device()
+    on_gpu = torch.device(device).type == "cuda"
+    if on_gpu:  # TF32 would choose checkpoints in another arithmetic than they are traced in
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if on_gpu else []):
+        yield device
 
 
 def weights_of(run: Run, progress: bool = True) -> dict[str, np.ndarray]:

@@ -1,6 +1,7 @@
 """How models are trained and read: one recipe a file.
 
     jain      single texts and pairs: the loop and its two checkpoints      Jain & Wallace 2019
+    seeds     the same, many seeds of one BiLSTM at once
     serrano   HAN and FLAN: rate halved on a plateau, stopped early         Serrano & Smith 2019
     guide     networks under the attention weights of another model         Wiegreffe & Pinter 2019, section 3.4
     imitate   adversaries that imitate a model and leave its attention      Wiegreffe & Pinter 2019, section 4
@@ -43,10 +44,11 @@ def outputs_of(run: Run, data: Encoded) -> int:
 
 def trained(
     model: nn.Module, epochs: int, documents: int, batches: Callable, step: Callable, progress: bool
-) -> Iterator[tuple[int, float | np.ndarray]]:
+) -> Iterator[tuple[int, np.ndarray]]:
     """Train epoch by epoch: after each its number and the mean loss of a document; the model is then ready to be
     evaluated. batches() gives one epoch's rows, batch by batch; step(rows) makes one step and returns a batch's sum of
-    losses, or an array of such sums. AttnError where a mean is not finite."""
+    losses, or several such sums, on the model's device: only an epoch waits for it. AttnError where a mean is not
+    finite."""
     keep_memory()
     with tqdm(total=epochs * documents, desc="training", unit="text", disable=not progress) as bar:
         for epoch in range(epochs):
@@ -56,7 +58,7 @@ def trained(
                 total += step(rows)
                 bar.update(len(rows))
             model.eval()
-            mean = total / documents
+            mean = (total / documents).cpu().numpy()
             if not np.isfinite(mean).all():
                 advice = "lower learning_rate, or the divergence of an adversary"
                 raise AttnError(f"the training diverged: loss {mean} in epoch {epoch}; {advice}")

@@ -49,7 +49,7 @@ def fit(
     targets = base["train"].p.astype(np.float32), log_attention(base["train"])
     weight = positive_weight(training) if run.class_weights else 1.0
     factor = np.where(training.labels == 1, weight, 1.0)
-    optimiser = adam(model, run.learning_rate, run.decay)
+    optimiser = adam(dict(model.named_parameters()), True, run)
     rng = np.random.default_rng(run.seed)
     history, kept, best, worse = [], to_arrays(model), np.inf, 0
     start = time.perf_counter()
@@ -92,7 +92,7 @@ def step(
     factor: float,
     divergence: float,
     optimiser: torch.optim.Optimizer,
-) -> np.ndarray:
+) -> Tensor:
     """One optimiser step on the documents in `rows`; the batch's sums of loss, |p - p_base|, KL and JSD, (4,).
 
     p (D,), logs (T,): the base's outputs and log-attention of all documents. factor: the batch's class weights, summed.
@@ -107,7 +107,7 @@ def step(
     optimiser.step()
     with torch.no_grad():
         jsd = divergence_between(own, theirs, mask)
-    return np.array([value.item(), change.sum().item(), kl.sum().item(), jsd.sum().item()])
+    return torch.stack([value, change.sum(), kl.sum(), jsd.sum()]).detach().double()
 
 
 def attend(model: Classifier, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:

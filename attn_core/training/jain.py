@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from attn_core import training
 from attn_core.corpora import catalogue
@@ -124,46 +124,63 @@ def train(
     else:
         loss_of = nn.CrossEntropyLoss()
     penalty = WordTie(model.encoder.embedding, model.encoder.width).to(device) if run.tie else None
-    optimiser = adam(model, run.learning_rate, run.decay, penalty)
-    fixed = {split: {"given": weights} for split, weights in (given or {}).items()}
-    measure, name = (roc_auc, "auc") if single else (accuracy, "accuracy")
+    optimiser = adam(dict(model.named_parameters()), single, run, penalty)
+    kept = Checkpoints(model, data, run, given)
     rng = np.random.default_rng(run.seed)
-    best, weights, history = {"dev": 0.0, "test": 0.0}, {}, []
-    start = time.perf_counter()
 
-    def summed(rows: np.ndarray) -> float:
-        more = {"penalty": penalty, "tie": run.tie, **fixed.get("train", {})}
+    def summed(rows: np.ndarray) -> Tensor:
+        more = {"penalty": penalty, "tie": run.tie, "given": (given or {}).get("train")}
         loss = step(model, documents, rows, loss_of, optimiser, device, **more)
         return loss if single else loss * len(rows)
 
     rows = lambda: batches(documents, run.batch, rng)
     for epoch, loss in training.trained(model, run.epochs, len(documents), rows, summed, progress):
-        found = {split: measure(model, data.splits[split], **fixed.get(split, {})) for split in best}
-        history.append({"epoch": epoch, "loss": loss, **{f"{split}_{name}": value for split, value in found.items()}})
-        for selection, value in found.items():
-            if (epoch > 0 and value > best[selection]) or run.epochs == 1:
-                best[selection], weights[selection] = value, to_arrays(model)
-        if min(best.values()) >= 1.0:
+        if kept.see(epoch, float(loss)):
             break
-    for selection in best:  # no later epoch was above 0 or had a defined AUC (a split of one class): the last stands
-        weights.setdefault(selection, to_arrays(model))
-    return Trained(weights, history, time.perf_counter() - start)
+    return kept.trained()
+
+
+class Checkpoints:
+    """The dev-chosen and the test-chosen checkpoint of a training and its history; `train` says how they are chosen."""
+
+    def __init__(
+        self, model: Classifier | Paired, data: Encoded, run: Run, given: dict[str, np.ndarray] | None = None
+    ) -> None:
+        self.model, self.data, self.run, self.given = model, data, run, given or {}
+        self.measure, self.name = (roc_auc, "auc") if model.outputs == 1 else (accuracy, "accuracy")
+        self.best, self.weights, self.history = {"dev": 0.0, "test": 0.0}, {}, []
+        self.start = time.perf_counter()
+
+    def see(self, epoch: int, loss: float) -> bool:
+        """Look at the model after an epoch; whether no later one can be kept."""
+        data, run = self.data.splits, self.run
+        found = {split: self.measure(self.model, data[split], self.given.get(split)) for split in self.best}
+        scores = {f"{split}_{self.name}": value for split, value in found.items()}
+        self.history.append({"epoch": epoch, "loss": loss, **scores})
+        for selection, value in found.items():
+            if (epoch > 0 and value > self.best[selection]) or run.epochs == 1:
+                self.best[selection], self.weights[selection] = value, to_arrays(self.model)
+        return min(self.best.values()) >= 1.0
+
+    def trained(self) -> Trained:
+        """What the training leaves. Where no later epoch was above 0 or had a defined AUC, its last weights stand."""
+        for selection in self.best:
+            self.weights.setdefault(selection, to_arrays(self.model))
+        return Trained(self.weights, self.history, time.perf_counter() - self.start)
 
 
 def adam(
-    model: Classifier | Paired, learning_rate: float, decay: float, penalty: WordTie | None = None
+    parameters: dict[str, Tensor], single: bool, run: Run, penalty: WordTie | None = None
 ) -> torch.optim.Adam:
     """Adam with amsgrad and coupled L2 decay; with one logit none on the attention layer, and none on a penalty's."""
-    if model.outputs == 1:
-        groups = [
-            {"params": [*model.encoder.parameters(), *model.decoder.parameters()], "weight_decay": decay},
-            {"params": list(model.attention.parameters()), "weight_decay": 0.0},
-        ]
-    else:
-        groups = [{"params": list(model.parameters()), "weight_decay": decay}]
+    free = [name for name in parameters if single and name.startswith("attention.")]
+    groups = [
+        {"params": [value for name, value in parameters.items() if name not in free], "weight_decay": run.decay},
+        {"params": [parameters[name] for name in free], "weight_decay": 0.0},
+    ]
     if penalty is not None:
         groups.append({"params": list(penalty.parameters()), "weight_decay": 0.0})
-    return torch.optim.Adam(groups, lr=learning_rate, amsgrad=True, fused=True)
+    return torch.optim.Adam(groups, lr=run.learning_rate, amsgrad=True, fused=True)
 
 
 def positive_weight(documents: Documents) -> float:
@@ -175,7 +192,7 @@ def positive_weight(documents: Documents) -> float:
 def step(
     model: Classifier | Paired, documents: Documents, rows: np.ndarray, loss_of, optimiser, device, given=None,
     penalty: WordTie | None = None, tie: float = 0.0,
-) -> float:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """One optimiser step on the documents in `rows`; returns the batch's loss, the penalty's share left out.
 
     given (T,), tie: see `train`.
@@ -193,7 +210,7 @@ def step(
     optimiser.zero_grad(set_to_none=True)
     (loss + apart).backward()
     optimiser.step()
-    return loss.item()
+    return loss.detach().double()
 
 
 def inputs(

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from attn_core.corpora.catalogue import schedule
 from attn_core.corpora.documents import Encoded, Flat, flat
@@ -62,7 +62,7 @@ def train(
     for epoch, loss in trained(model, run.epochs, len(texts), rows, summed, progress):
         found = accuracy(model, dev.labels, dev.lengths, lambda rows: dev.inputs(rows, device))
         rate = optimiser.param_groups[0]["lr"]
-        history.append({"epoch": epoch, "loss": loss, "dev_accuracy": found, "learning_rate": rate})
+        history.append({"epoch": epoch, "loss": float(loss), "dev_accuracy": found, "learning_rate": rate})
         if found > best:
             best, best_epoch, weights = found, epoch, to_arrays(model)
         plateau.step(found)
@@ -71,7 +71,7 @@ def train(
     return Trained({"dev": weights}, history, time.perf_counter() - start)
 
 
-def step(model: Hierarchical, texts: Flat, rows: np.ndarray, loss_of, optimiser, clip, device) -> float:
+def step(model: Hierarchical, texts: Flat, rows: np.ndarray, loss_of, optimiser, clip, device) -> Tensor:
     """One optimiser step on the documents in `rows`; returns the batch's mean loss."""
     labels = torch.as_tensor(texts.labels[rows], device=device)
     loss = loss_of(model(**texts.inputs(rows, device)), labels)
@@ -83,7 +83,7 @@ def step(model: Hierarchical, texts: Flat, rows: np.ndarray, loss_of, optimiser,
     elif (norm := nn.utils.get_total_norm([p.grad for p in model.parameters()])) > limit:  # a rare case
         nn.utils.clip_grads_with_norm_(model.parameters(), limit, norm)
     optimiser.step()
-    return loss.item()
+    return loss.detach().double()
 
 
 def batches(texts: Flat, size: int, cap: int, rng: np.random.Generator, noise: float = 0.1) -> list[np.ndarray]:
