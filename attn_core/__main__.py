@@ -132,6 +132,9 @@ def sweep(
     no_workers_timeout: Annotated[
         float, typer.Option("--no-workers-timeout", help="Seconds to wait for a worker that can do the runs.")
     ] = 40.0,
+    batch_seeds: Annotated[
+        int, typer.Option("--batch-seeds", help="BiLSTMs of different seeds trained at once, to fill a GPU.")
+    ] = 1,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
     from attn_core.sweep import demanded, read_grid, remains, stored
@@ -149,8 +152,9 @@ def sweep(
     if dry:
         return
     failures = work_off(
-        runs, pack, jobs=jobs, scheduler=scheduler, resources=demand, no_workers_timeout=no_workers_timeout
-    )
+        runs, pack, jobs=jobs, scheduler=scheduler, resources=demand, no_workers_timeout=no_workers_timeout,
+        batch_seeds=batch_seeds,
+    )  # fmt: skip
     print(f"{len(runs)} runs, {len(failures)} failed")
     for key, reason in failures.items():
         print(f"failed  {key}: {reason}")

@@ -80,8 +80,9 @@ def train_together(runs: list[Run], progress: bool = True) -> None:
     data, matrix, inputs = inputs_of(runs[0])
     with own_randomness() as device:
         found = seeds.fit(runs, data, matrix, device, progress)
+    share = max(result.seconds for result in found) / len(runs)
     for run, result in zip(runs, found, strict=True):
-        training = {"history": result.history, "seconds": result.seconds / len(runs)}
+        training = {"history": result.history, "seconds": share}
         store.write_weights(weights_key(run), result.weights, training, inputs)
 
 

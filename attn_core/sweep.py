@@ -11,7 +11,7 @@ import time
 import traceback
 from asyncio import CancelledError
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import product
 from pathlib import Path
@@ -25,6 +25,7 @@ from attn_core.errors import AttnError, one_line
 from attn_core.obtain import fits, obtain, other_data
 from attn_core.packing import adopt, packed_store, prepare, same_data
 from attn_core.run import SEEDS, Run, as_dict, bases, from_dict, weights_key
+from attn_core.training import seeds
 
 MOST_RUNS = 100_000
 """Of one block of a grid."""
@@ -131,13 +132,41 @@ def plan(runs: list[Run], pack: bool = False) -> dict[Run, dict[str, bool]]:
     return found
 
 
+<<<<<<< HEAD
 def make(run: Run, weights: bool, result: bool, packs: bool = False, progress: bool = False) -> None:
     """What is absent of a run: its weights, for those who wait for them; its result; also what `packing.adopt` takes.
 
     AttnError, before it is trained, where the archive's are of other data.
+=======
+def groups(runs: Iterable[Run], size: int) -> dict[Run, tuple[Run, ...]]:
+    """Run -> the runs, at most `size`, that `compute.train_together` trains with it, the first of them leading.
+
+    One for each training that is not cached and can be joined by another."""
+    alike: dict[Run, dict[str, Run]] = {}
+    for run in runs:
+        if (kind := seeds.fellows(run)) and not has_weights(run):
+            alike.setdefault(kind, {}).setdefault(weights_key(run), run)
+    found = {}
+    for several in alike.values():
+        for start in range(0, len(several), size):
+            group = tuple(several.values())[start : start + size]
+            found |= dict.fromkeys(group, group) if len(group) > 1 else {}
+    return found
+
+
+def make(
+    run: Run, weights: bool, listed: bool = True, packs: bool = False, progress: bool = False,
+    together: tuple[Run, ...] = (),
+) -> None:  # fmt: skip
+    """Store a run that is absent; of one that others wait for the weights, alone where the sweep does not list it.
+
+    together: runs to be trained with it at once. packs: also what `packing.adopt` takes; AttnError, before it is trained, where the archive's are of other data.
+>>>>>>> a5e50c4c (sweep --batch-seeds: BiLSTMs that differ in their seed alone, trained as one; no step of a training waits for its loss)
     """
     if packs:
         same_data(as_dict(run), encoding.identity(run.corpus, run.options))
+    if together and not has_weights(run):
+        compute.train_together([other for other in together if not has_weights(other)], progress)
     if weights and not has_weights(run):
         compute.trained(run, compute.inputs_of(run), progress)
     if result:
@@ -157,6 +186,7 @@ def sweep(
     scheduler: str = "",
     resources: dict[str, float] | None = None,
     no_workers_timeout: float = 40.0,
+    batch_seeds: int = 1,
 ) -> dict[str, str]:
     """Obtain every run, training what is absent; returns key -> error line of those that failed.
 
@@ -166,17 +196,24 @@ def sweep(
     jobs: processes of this machine. scheduler: address of a Dask cluster, whose cache must be the folder of this
     process's $ATTN_CACHE. resources: amounts that each run takes of what its workers were started with, such as
     {"GPU": 1}. no_workers_timeout: seconds without any worker that offers them, after which the sweep is refused or,
-    once begun, what is left fails.
+    once begun, what is left fails. batch_seeds: at most so many BiLSTMs that differ in their seed alone are trained at
+    once, see `training.seeds`.
 
     Errors: AttnError for an unreachable or lost scheduler, or one without fitting workers; dask not installed.
     """
     if jobs < 1:
         raise AttnError(f"jobs must be at least 1, got {jobs}")
+    if batch_seeds < 1:
+        raise AttnError(f"batch_seeds must be at least 1, got {batch_seeds}")
     for folder in [store.cache_store(), *([packed_store(), store.archive_folder()] if pack else [])]:
         store.sweep_away(folder)
     tasks, failures = plan(runs, pack), {}
     if not tasks:
         return {}
+    for run, group in groups(tasks, batch_seeds).items():
+        tasks[run]["together"] = group
+    leads = lambda run: tasks[run].get("together", [None])[0] == run
+    tasks = {run: tasks[run] for run in sorted(tasks, key=leads, reverse=True)}  # they have no bases to wait for
     with ExitStack() as stack:
         bar = stack.enter_context(tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1))
         if jobs == 1 and not scheduler:
@@ -186,12 +223,16 @@ def sweep(
             done = on_cluster(client, tasks, resources or {}, no_workers_timeout)
         for run, reason in done:
             bar.set_postfix_str(run.key)
+<<<<<<< HEAD
             if tasks[run]["packs"] and not reason:
                 try:
                     adopt(run.key)
                 except Exception as error:
                     reason = one_line(error)
             if reason:
+=======
+            if reason := reason or settle(run, tasks[run]):
+>>>>>>> a5e50c4c (sweep --batch-seeds: BiLSTMs that differ in their seed alone, trained as one; no step of a training waits for its loss)
                 failures[run.key] = reason
                 tqdm.write(f"{run.key} failed: {reason}")
             bar.update()
@@ -227,10 +268,28 @@ def work(run: Run, before: dict[str, str], expected: str = "", **how: bool) -> s
     return ""
 
 
+<<<<<<< HEAD
 def named(run: Run) -> str:
     """A run's key, a hash of the user's own tables that it is trained on, and where it is stored."""
     own = [files.sha256(path) for path in files.own_tables(run.corpus)]
     return f"{run.key} on data {files.digest(own)[:8] if own else 'of the official files'} in {store.cache_store()}"
+=======
+def settle(run: Run, task: dict) -> str:
+    """Make sure that what was made of a run is at hand, and archive what is packed; returns what hinders, as `work`."""
+    folder, end = store.cache_store(), time.monotonic() + VISIBLE_SECONDS
+    packed = lambda: task["packs"] and store.has(packed_store(), run.key)
+    try:
+        while not (packed() or stored(run, task["packs"]) if task["listed"] else has_weights(run)):
+            if time.monotonic() > end:
+                raise AttnError(f"a worker says it is stored, but {folder} does not show it; repeat the sweep")
+            time.sleep(0.2)
+            list(folder.iterdir())  # makes a network file system look again
+        if packed():
+            adopt(run.key)
+    except Exception as error:
+        return one_line(error)
+    return ""
+>>>>>>> a5e50c4c (sweep --batch-seeds: BiLSTMs that differ in their seed alone, trained as one; no step of a training waits for its loss)
 
 
 def on_cluster(
@@ -239,7 +298,7 @@ def on_cluster(
     """Let the workers of a Dask cluster `work`; yields each run that is done and why it failed. Arguments: see `sweep`.
 
     Each run is a task of its own key, so two sweeps that share a run train it once. In Dask's graph a task depends on
-    those of its bases, and on one that shares its training (the other selection). At most two tasks per worker are
+    those of its bases, and on one that shares its training (the other selection, or a group's first). At most two tasks per worker are
     handed out: the scheduler blames the loss of a worker on all tasks assigned to it (allowed-failures), and only one
     of them runs.
     """
@@ -261,8 +320,13 @@ def on_cluster(
             return
         if able and not futures:
             store.staging(store.cache_store(), "sweep").rmdir()  # one that cannot be written is better known before
+<<<<<<< HEAD
         while waiting and len(flying) < 2 * able:
             run, needed = waiting[0], bases(waiting[0])
+=======
+        while waiting and len(flying) < 2 * workers:
+            run, needed = waiting[0], [*bases(waiting[0]), *tasks[waiting[0]].get("together", [])[:1]]
+>>>>>>> a5e50c4c (sweep --batch-seeds: BiLSTMs that differ in their seed alone, trained as one; no step of a training waits for its loss)
             before = {other.key: future for other, future in futures.items()
                       if other in needed or training[other] == training[run]}  # fmt: skip
             futures[run] = client.submit(
