@@ -58,7 +58,7 @@ def trained(
                 total += step(rows)
                 bar.update(len(rows))
             model.eval()
-            mean = (total / documents).cpu().numpy()
+            mean = torch.as_tensor(total).cpu().numpy() / documents
             if not np.isfinite(mean).all():
                 advice = "lower learning_rate, or the divergence of an adversary"
                 raise AttnError(f"the training diverged: loss {mean} in epoch {epoch}; {advice}")
