@@ -66,7 +66,7 @@ def place(tmp_path_factory):
         sentence.widget("move", SENTENCES, own=True)
         figures.show(figures.sheet()[0], "three", "A title", "A caption.", "A picture.")
         sentence.widget("triangle", [THREE], "", figure="fig-three", epsilon=0.05)
-        sentence.erase(ERASED)
+        sentence.widget("erase", ERASED)
         sentence.strips()
         sentence.widget("dial", [], "", dial=DIAL)
     (folder / "page.html").write_text(HEAD + "\n".join(shown), encoding="utf-8")

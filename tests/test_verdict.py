@@ -10,7 +10,7 @@ import pytest
 from chromium import CHROMIUM, FLAGS, NO_NETWORK, served
 from golden import read
 
-from attn_book import build, verdict
+from attn_book import build, figures, page, tables, verdict
 from attn_book.reported import reported
 from attn_core import index, store
 from attn_core.baselines import weak
@@ -39,20 +39,23 @@ def test_lines_are_those_of_the_rules():
         assert set(rules[rules["item"] == item]["reference"]) == {verdict.TESTS[test].line}, test
 
 
+CODE = [cell.source for cell in build.read_source(build.locate("verdict", ROOT)[1]).cells if cell.cell_type == "code"]
+
+
 @pytest.fixture(scope="module")
-def page() -> dict:
+def made() -> dict:
     """What the page's code has made when it shows its cells."""
     names = {}
-    for cell in build.read_source(build.locate("verdict", ROOT)[1]).cells:
-        if cell.cell_type == "code" and "cells" not in names:
-            exec(cell.source, names)
+    for source in CODE:
+        if "cells" not in names:
+            exec(source, names)
     return names
 
 
 @pytest.mark.slow
-def test_numbers_are_the_scorecards(page):
+def test_numbers_are_the_scorecards(made):
     golden = pd.DataFrame(read("scorecard.json.xz"))
-    found = page["whole"]
+    found = made["whole"]
     compared = 0
     for test in ("permutation", "necessary", "stable"):
         item = CLAIMS[test]
@@ -88,7 +91,9 @@ def table() -> str:
     cells = [cell(), cell(corpus="imdb", low=0.6, high=0.7),
              cell("stable", "amazon", "han_rnn", 0.1, 0.2, data="subset", dealt=np.nan, ideal=np.nan),
              cell("gradients", power=False), cell("permutation", "20news", power=False)]  # fmt: skip
-    return verdict.matrix(pd.DataFrame(cells)).data
+    names = {"figures": figures, "page": page, "tables": tables, "verdict": verdict}
+    exec(next(code for code in CODE if "def matrix(" in code).removesuffix("matrix(cells)"), names)
+    return names["matrix"](pd.DataFrame(cells)).data
 
 
 def test_every_cell_tells_and_leads_to_its_page():
@@ -99,7 +104,7 @@ def test_every_cell_tells_and_leads_to_its_page():
     assert "dealt anew 90%; near-ideal 10%" in links["jain/04-2-1-permutation"]
     assert "80% of good weights pass" in links["jain/04-2-1-permutation"]
     wide = next(pd.DataFrame([cell(low=0.9, high=1.1)]).itertuples())
-    share = verdict.told(wide, verdict.TESTS["permutation"])
+    share = page.PARTS.told(wide, verdict.TESTS["permutation"])
     assert "90% to 100%" in share, "an interval of a share ends at one"
     sst, imdb = (cell.split("</a>")[0] for cell in text.split("<td><a ")[1:3])
     ends = {name: [int(at) for at in re.findall(pattern, sst)] for name, pattern in (
@@ -111,8 +116,8 @@ def test_every_cell_tells_and_leads_to_its_page():
 
 
 @pytest.mark.slow
-def test_no_cell_of_snli_and_none_of_a_test_without_power(page):
-    cells = page["cells"]
+def test_no_cell_of_snli_and_none_of_a_test_without_power(made):
+    cells = made["cells"]
     assert not set(cells["corpus"]) & {"snli", "yelp", "planted"} and cells["n_seeds"].min() >= 4
     able = verdict.rates().query("power")
     able = set(zip(able["test"], able["corpus"], strict=True))
@@ -141,9 +146,9 @@ document.body.dataset.found = told.join();
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_a_browser_tells_on_hover_focus_and_tap(tmp_path):
     """The first tap tells, the second follows the link; a click of a mouse follows it at once; arrows move."""
-    page = f"<!doctype html><body>{table()}<script>{SCRIPT.read_text()}</script>"
-    page += f"<script>onload = () => {{{ACT}}}</script>"
-    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    text = f"<!doctype html><body>{table()}<script>{SCRIPT.read_text()}</script>"
+    text += f"<script>onload = () => {{{ACT}}}</script>"
+    (tmp_path / "page.html").write_text(text, encoding="utf-8")
     with served(tmp_path) as address:
         command = [CHROMIUM, *FLAGS, NO_NETWORK, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
         for _ in range(4):  # on a busy machine a headless window may come up without focus and get no events of it

@@ -9,19 +9,7 @@ import numpy as np
 
 from attn_book.page import PARTS
 from attn_core import store
-from attn_core.reader import read_sentence, sentence_traces
-
-
-def erase(texts: list[str]) -> None:
-    """Sentences whose words a reader erases until the decision flips; on paper, how many words each order takes."""
-    from attn_book.tables import table
-    from attn_core.experiments.removal import removals
-
-    orders = {"attention": "attention", "gradient": "gradient", "product": "gradient × attention"}
-    orders["optimum"] = "the fewest"
-    gone = [removals(sentence_traces(text)[2]).iloc[0] for text in texts]
-    lines = [(text, *(int(row[f"removed_{name}"]) for name in orders)) for text, row in zip(texts, gone, strict=True)]
-    widget("erase", texts, table(["words erased", *orders.values()], lines))
+from attn_core.reader import read_sentence, sentence_traces  # noqa: F401  (for pages)
 
 
 def stored_strips() -> dict:

@@ -1,7 +1,6 @@
-"""The verdict: the tests of the three papers that can tell good attention from bad, put to the recurrent models.
+"""The tests of the three papers, put to attention of known quality in recurrent models: which tell good from bad.
 
-A cell is a number with its 95 % interval over seeds, between what weights dealt anew among a text's items get and what
-near-ideal weights get. A test that does not tell these two apart on a data set has no cell there.
+The page *Who is right?* shows what they say where they do.
 """
 
 from functools import cache
@@ -10,12 +9,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 import yaml
-from IPython.display import HTML
 
-from attn_book.page import PARTS
-from attn_book.tables import PART
-from attn_book.words import SETS
-from attn_core import Run, index, obtain
+from attn_core import Run, obtain
 from attn_core.experiments import known
 from attn_core.experiments.distance import against
 from attn_core.experiments.known import BAD, GOOD, KINDS
@@ -28,9 +23,6 @@ PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "
 TESTS = {name: SimpleNamespace(**told) for name, told in yaml.safe_load(
     Path(__file__).with_name("verdict.yml").read_text(encoding="utf-8")).items()}  # fmt: skip
 """The papers' tests: verdict.yml, whose head says what it holds."""
-
-told = PARTS.told
-"""A cell of `cells` in words: its data set, number, interval, seeds, the number under known weights, its rates."""
 
 TRACED = (("sst", "lstm"), ("imdb", "lstm"), ("20news", "lstm"), ("agnews", "lstm"), ("imdb_stars", "han_rnn"),
           ("amazon", "han_rnn"))  # fmt: skip
@@ -87,46 +79,3 @@ def rates() -> pd.DataFrame:
     hit, false, apart = wide["mean", GOOD], wide["mean", BAD], wide["low", GOOD] > wide["high", BAD]
     found = pd.DataFrame({"hit": hit, "false": false, "power": apart & (hit > 0.5) & (false < 0.5)})
     return found.dropna().reset_index()
-
-
-def cells(whole: pd.DataFrame) -> pd.DataFrame:
-    """Every cell: test, corpus, encoder, data, mean, low, high, n_seeds; dealt, ideal: the number under such weights;
-    hit, false, power (see `rates`; of planted texts where a set itself has none).
-
-    whole: numbers of whole test sets, by test, corpus, encoder, control ('' or 'dealt anew', trained so) and seed; for
-    the other tests those of `tested` stand. Of the models of TRACED, which do their task and read what they attend to.
-    dealt and ideal are the first seed's, which keeps most documents.
-    """
-    place, by = ["test", "corpus"], ["test", "corpus", "encoder", "control"]
-    own = tested().query("kind == ''").rename(columns={"number": "value"}).assign(control="")
-    found = pd.concat([over_seeds(whole, *by), over_seeds(own, *by)], ignore_index=True).drop_duplicates(by)
-    first = tested()[(tested()["seed"] == SEEDS[0]) | (tested()["test"] == "stable")]
-    beside = found.rename(columns={"control": "kind", "mean": "number"})
-    beside = pd.concat([beside, first]).pivot_table(index=place, columns="kind", values="number")
-    found = found[found["control"] == ""].drop(columns="control").reset_index(drop=True)
-    at, able = pd.MultiIndex.from_frame(found[place]), rates().set_index(place).drop(columns="encoder")
-    grown = pd.MultiIndex.from_arrays([found["test"], ["planted"] * len(found)])
-    able = able.reindex(at).reset_index(drop=True).fillna(able.reindex(grown).reset_index(drop=True))
-    kinds = index.runs(corpus=[name for name, _ in TRACED], source="archive").groupby("corpus")["data"].first()
-    beside = beside.reindex(at)[["dealt anew", GOOD]].set_axis(["dealt", "ideal"], axis=1)
-    found = pd.concat([found, beside.reset_index(drop=True), able], axis=1)
-    return found.assign(data=found["corpus"].map(kinds), power=found["power"].eq(True))
-
-
-def matrix(found: pd.DataFrame) -> HTML:
-    """Cells of tests with power as a table: each a number over the bar of its interval, which moves to the right
-    towards what one would ask; a ring marks weights dealt anew, a dot near-ideal ones. A cell leads to its test's page.
-
-    found: of `cells`. book/_static/rows.js shows the titles under the table, on hover, focus and tap.
-    """
-    found = found[found["power"]]
-    at = found[["low", "high", "dealt", "ideal"]].astype(float)
-    least, most = (getattr(at, end)(axis=1).groupby(found["test"]).transform(end) for end in ("min", "max"))
-    at = at.sub(least, axis=0).div(most - least, axis=0)
-    at = 4 + 92 * at.where(found["test"].map(lambda name: TESTS[name].good == "above"), 1 - at)  # % of a cell's width
-    found = found.assign(a=at[["low", "high"]].min(axis=1), b=at[["low", "high"]].max(axis=1),
-                         dealt_at=at["dealt"], ideal_at=at["ideal"])  # fmt: skip
-    heads = [(encoder, [name for name in SETS if name in set(found["corpus"][found["encoder"] == encoder])])
-             for encoder in ("lstm", "han_rnn")]  # fmt: skip
-    rows = {(row.test, row.corpus): row for row in found.itertuples()}
-    return HTML(PARTS.matrix(heads, rows, TESTS, PAPERS, PART))
