@@ -39,7 +39,8 @@ body { background: var(--pst-color-background); margin: 0; padding: 16px; font-s
 
 SHARES = "[...document.querySelectorAll('{}')].map(e => +e.style.getPropertyValue('--w'))"
 WORDS = "[...document.querySelectorAll('[data-play=move] .attn-word button')].map(e => e.textContent)"
-SMALL = "[...document.querySelectorAll('.attn-play button')].filter(e => e.getBoundingClientRect().height < 24).length"
+SMALL = """[...document.querySelectorAll('.attn-play button')]
+    .filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 24).length"""
 CONTRAST = """(() => {
     const element = document.querySelector('.attn-play');
     const linear = v => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
@@ -227,7 +228,7 @@ def test_a_phone_the_dark_reduced_motion_and_paper(page, place):
     page.call("Emulation.setEmulatedMedia", media="print")
     seen = lambda selector: page.js(f"document.querySelector('{selector}').checkVisibility()")
     assert seen("#fig-three > svg") and seen(".attn-word .slot i")
-    assert seen("[data-play=erase] td") and seen(".attn-still .attn-strip")
+    assert seen("[data-play=erase] .attn-word") and seen(".attn-still .attn-strip")
     assert not seen(".attn-triangle") and not seen(".attn-keys") and not seen(".attn-strips")
 
 
@@ -237,7 +238,7 @@ def test_without_a_script_every_element_has_its_picture(page, place):
         page.open(place)
         seen = lambda selector: page.js(f"document.querySelector('{selector}').checkVisibility()")
         assert seen("[data-play=move] .attn-word") and seen("#fig-three > svg")
-        assert seen("[data-play=erase] td") and seen("[data-play=strips] .attn-strip")
+        assert seen("[data-play=erase] .attn-word") and seen("[data-play=strips] .attn-strip")
         assert not seen("[data-play=triangle]")
     finally:
         page.call("Emulation.setScriptExecutionDisabled", value=False)
