@@ -3,7 +3,6 @@
 import os
 import re
 import sys
-from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -40,7 +39,7 @@ def parts(run) -> dict[str, object]:
     return found
 
 
-ENCODER_SIGNS = {
+ENCODERS = {
     "lstm": "encoder.forward_lstm.weight_ih_l0",
     "cnn": "encoder.convolutions.0.weight",
     "transformer": "encoder.layers.norm.weight",
@@ -66,20 +65,15 @@ def load_weights(
     from attn_core.models import classifier, hierarchical, paired
 
     arrays = renamed(read_arrays(source), names or {})
+    told = lambda signs, otherwise: next((kind for kind, sign in signs.items() if sign in arrays), otherwise)
     if "embedding.weight" in arrays:
         shape = "han" if any(name.startswith("sentence.") for name in arrays) else "flan"
         kinds = {"rnn": "document.encoder.gru.weight_ih_l0", "conv": "document.encoder.convolutions.0.weight"}
-        return hierarchical.from_arrays(encoder or f"{shape}_{told_by(arrays, kinds, 'none')}", arrays)
-    encoder = encoder or told_by(arrays, ENCODER_SIGNS, "none")
+        return hierarchical.from_arrays(encoder or f"{shape}_{told(kinds, 'none')}", arrays)
+    pairs = "decoder.context.weight" in arrays
     kinds = {"tanh": "attention.project.weight", "dot": "attention.w.weight"}
-    if "decoder.context.weight" in arrays:
-        return paired.from_arrays(encoder, attention or told_by(arrays, kinds, "dot"), arrays)
-    return classifier.from_arrays(encoder, attention or told_by(arrays, kinds, "uniform"), arrays)
-
-
-def told_by(arrays: dict[str, np.ndarray], signs: dict[str, str], otherwise: str) -> str:
-    """The first kind of which the arrays have the sign."""
-    return next((kind for kind, sign in signs.items() if sign in arrays), otherwise)
+    attention = attention or told(kinds, "dot" if pairs else "uniform")
+    return (paired if pairs else classifier).from_arrays(encoder or told(ENCODERS, "none"), attention, arrays)
 
 
 def read_arrays(source: str | Path | dict) -> dict[str, np.ndarray]:
@@ -91,8 +85,7 @@ def read_arrays(source: str | Path | dict) -> dict[str, np.ndarray]:
         try:
             source = read_file(path)
         except Exception as error:  # each library has its own kinds
-            reason = " ".join(str(error).split())[:120]
-            raise AttnError(f"cannot read weights from {path} ({reason}); save them as .safetensors or .npz") from error
+            raise AttnError(f"cannot read weights from {path} ({one_line(error)}); save them as .safetensors") from error
     if not isinstance(source, dict):
         raise AttnError(f"{type(source).__name__} in the file, where name -> array is needed; save model.state_dict()")
     tensors = {name: value.detach().cpu() if hasattr(value, "detach") else value for name, value in source.items()}
@@ -105,8 +98,7 @@ def read_arrays(source: str | Path | dict) -> dict[str, np.ndarray]:
 def read_file(path: Path) -> dict:
     """name -> array or tensor of a file of weights, by its ending."""
     if path.suffix == ".npz":
-        with np.load(path) as file:
-            return dict(file)
+        return dict(np.load(path))
     if path.suffix == ".safetensors":
         from safetensors.numpy import load_file
 
@@ -131,34 +123,26 @@ def renamed(arrays: dict[str, np.ndarray], names: dict[str, str | None]) -> dict
     return found
 
 
-# ---- a user's own files --------------------------------------------------------------------------------------------
-
 PLUGINS = "ATTN_PLUGINS"
 """Names Python files that register a user's own corpora, encoders and attentions, as the page *Extend* does."""
 
 
-def load_plugins() -> None:
-    """Load the files of $ATTN_PLUGINS (several: as in PATH), each once in a process; AttnError for one that fails."""
-    for path in plugin_files():
-        _plugin(path)
-
-
 def plugin_files() -> list[Path]:
-    """What $ATTN_PLUGINS names."""
+    """What $ATTN_PLUGINS names, several as in PATH."""
     return [Path(name).absolute() for name in os.environ.get(PLUGINS, "").split(os.pathsep) if name]
 
 
-@cache
-def _plugin(path: Path) -> None:
-    name = f"attn_plugin_{path.stem}"
-    if name in sys.modules:  # being loaded: it makes runs itself
-        return
-    if path.suffix != ".py" or not path.is_file():
-        raise AttnError(f"{PLUGINS} names {path}, which is no Python file; name a file that ends in .py, or unset it")
-    spec = spec_from_file_location(name, path)
-    sys.modules[name] = module = module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise AttnError(f"{PLUGINS}: {path} could not be loaded: {one_line(error)}") from error
+def load_plugins() -> None:
+    """Load the files of $ATTN_PLUGINS, each once in a process; AttnError for one that fails."""
+    for path in plugin_files():
+        if str(path) in sys.modules:  # perhaps being loaded: it makes runs itself
+            continue
+        if path.suffix != ".py" or not path.is_file():
+            raise AttnError(f"{PLUGINS} names {path}, no Python file; name a file that ends in .py, or unset it")
+        spec = spec_from_file_location(str(path), path)
+        sys.modules[str(path)] = module = module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            del sys.modules[str(path)]
+            raise AttnError(f"{PLUGINS}: {path} could not be loaded: {one_line(error)}") from error

@@ -58,7 +58,7 @@ def test_a_page_knows_them(environment, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "text", "told"), [
-    ("gone.py", None, "which is no Python file"), ("notes.txt", "x", "which is no Python file"),
+    ("gone.py", None, "no Python file"), ("notes.txt", "x", "no Python file"),
     ("wrong.py", "1 +", "could not be loaded: SyntaxError"),
     ("wrong.py", "import attn_core.nothing", "could not be loaded: ModuleNotFoundError"),
 ])  # fmt: skip

@@ -53,7 +53,7 @@ def told(value: object, seen: dict) -> object:
     if isinstance(value, (list, dict)):
         return [told(part, seen) for part in (value.items() if isinstance(value, dict) else value)]
     if isinstance(value, (FunctionType, type, ModuleType)):
-        return [name_of(value), *(told(part, seen) for part in content(value))]
+        return [told(part, seen) for part in content(value)]
     if hasattr(value, "untyped_storage"):  # a tensor: packed, it holds an address
         value = [str(value.dtype), value.detach().cpu().double().numpy()]
     try:
@@ -64,16 +64,18 @@ def told(value: object, seen: dict) -> object:
 
 
 def content(thing: FunctionType | type | ModuleType) -> list:
-    """What a function encloses and its defaults; of the user's also its code with the globals that this reads, the
-    bases and the body of a class, the names of a module."""
+    """Of the user's the code of a function with the globals that this reads, the bases and the body of a class, the
+    names of a module; of all others the name. Of any function also what it encloses and its defaults."""
     own = is_users(thing.__name__ if isinstance(thing, ModuleType) else thing.__module__)
     if isinstance(thing, FunctionType):
         cells = [cell.cell_contents for cell in thing.__closure__ or () if cell != CellType()]
-        known = thing.__globals__
-        read = [(name, known[name]) for name in global_names(thing.__code__) if own and name in known]
-        return [cells, thing.__defaults__, thing.__kwdefaults__, own and thing.__code__, read]
+        inside, known = [cells, thing.__defaults__, thing.__kwdefaults__], thing.__globals__
+        if own:
+            read = [(name, known[name]) for name in global_names(thing.__code__) if name in known]
+            return [*inside, thing.__code__, read]
+        return [*inside, name_of(thing)]
     if not own or thing is object:
-        return []
+        return [name_of(thing)]
     body = [(k, v) for k, v in sorted(vars(thing).items()) if not k.startswith("__") or callable(v)]  # no line numbers
     return [body, getattr(thing, "__bases__", ())]
 
@@ -86,4 +88,4 @@ def global_names(code: CodeType) -> list[str]:
 
 
 def name_of(thing: object) -> str:
-    return f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', '')}"
+    return f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', None) or thing.__name__}"
