@@ -6,7 +6,7 @@ from plain import documents, jsd, output
 
 
 def against(base, other):
-    """Rows (doc_id, predicted, max_attention, jsd, tvd, overlap), one document after another."""
+    """Rows (doc_id, predicted, max_attention, jsd, tvd), one document after another."""
     place = {doc_id: row for row, doc_id in enumerate(other.doc_id)}
     found = []
     theirs = {row: (attention, contribution) for row, _, attention, contribution in documents(other)}
@@ -18,42 +18,18 @@ def against(base, other):
         p = output(attention @ contribution + base.bias.astype(np.float64))
         q = output(second @ weights + other.bias.astype(np.float64))
         predicted = int(round(p[1])) if len(base.bias) == 1 else int(np.argmax(p))
-        found.append(
-            (
-                doc_id,
-                predicted,
-                max(attention),
-                jsd(attention, second),
-                0.5 * sum(abs(p - q)),
-                overlap(attention, second, 5),
-            )
-        )
+        found.append((doc_id, predicted, max(attention), jsd(attention, second), 0.5 * sum(abs(p - q))))
     return found
 
 
-def overlap(a, b, top):
-    """Common share of the largest weights; tied tokens share the last places."""
-    size = min(top, len(a))
-    first, second = belongs(a, size), belongs(b, size)
-    return sum(min(x, y) for x, y in zip(first, second, strict=True)) / size
-
-
-def belongs(weights, size):
-    """With which share each weight is among the `size` largest."""
-    last = sorted(weights, reverse=True)[size - 1]
-    above = sum(1 for w in weights if w > last)
-    tied = sum(1 for w in weights if w == last)
-    return [1.0 if w > last else (size - above) / tied if w == last else 0.0 for w in weights]
-
-
 def searched(traces, weights):
-    """Rows (jsd, tvd, two, five), one document after another; one logit."""
+    """Rows (jsd, tvd, two), one document after another; one logit."""
     found = []
     for row, tokens, attention, _ in plain.documents(traces):
         p = plain.output_under(traces, row, attention)[1]
         jsd = [plain.jsd(w[tokens], attention) for w in weights]
         tvd = [abs(plain.output_under(traces, row, w[tokens])[1] - p) for w in weights]
-        found.append((np.mean(jsd), np.mean(tvd), np.median(jsd[:2]), np.median(jsd)))
+        found.append((np.mean(jsd), np.mean(tvd), np.median(jsd[:2])))
     return found
 
 

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from attn_core.errors import AttnError
 from attn_core.experiments import distance
-from attn_core.experiments.optimum import exact
 from attn_core.experiments.search import search
 from attn_core.measures import LN2
 
-COLUMNS = ["doc_id", "predicted", "max_attention", "jsd", "tvd", "overlap"]
+COLUMNS = ["doc_id", "predicted", "max_attention", "jsd", "tvd"]
 lengths = st.lists(st.integers(1, 12), min_size=1, max_size=6)
 
 
@@ -24,9 +23,6 @@ lengths = st.lists(st.integers(1, 12), min_size=1, max_size=6)
 def test_equals_the_loop(classes):
     base = toy_traces((1, 2, 3, 5, 5, 8, 21), seed=1, classes=classes)
     other = toy_traces((1, 2, 3, 5, 5, 8, 21), seed=2, classes=classes)
-    ties = base.score.copy()
-    ties[8:13] = 0.0
-    base = replace(base, score=ties)
     table = distance.against(base, other)
     expected = pd.DataFrame(plain_distance.against(base, other), columns=COLUMNS)
     assert list(table.columns) == COLUMNS
@@ -38,14 +34,14 @@ def test_bounds_and_order(sizes, seed):
     base, other = toy_traces(sizes, seed), toy_traces(sizes, seed + 100)
     table = distance.against(base, other)
     assert table["jsd"].between(0, LN2 + 1e-12).all() and table["tvd"].between(0, 1).all()
-    assert table["overlap"].between(0, 1 + 1e-12).all() and list(table["doc_id"]) == list(base.doc_id)
+    assert list(table["doc_id"]) == list(base.doc_id)
     order = np.random.default_rng(seed).permutation(len(sizes))
     shuffled = distance.against(base, other.take(order))  # the other's order does not matter, the base's is kept
     pd.testing.assert_frame_equal(table, shuffled)
     again = distance.against(base.take(order), other).set_index("doc_id").loc[base.doc_id].reset_index()
     np.testing.assert_allclose(again.to_numpy(float), table.to_numpy(float), atol=1e-12)
     turned = distance.against(other, base)
-    np.testing.assert_allclose(turned[["jsd", "tvd", "overlap"]], table[["jsd", "tvd", "overlap"]], atol=1e-12)
+    np.testing.assert_allclose(turned[["jsd", "tvd"]], table[["jsd", "tvd"]], atol=1e-12)
 
 
 @given(lengths, st.integers(0, 99))
@@ -53,12 +49,11 @@ def test_nothing_lies_away_from_itself(sizes, seed):
     base = toy_traces(sizes, seed)
     table = distance.against(base, base)
     assert (table["jsd"] < 1e-12).all() and (table["tvd"] == 0).all()
-    np.testing.assert_allclose(table["overlap"], 1.0)
 
 
 @given(st.integers(5, 9), st.integers(1, 9), st.integers(0, 99))
 def test_tokens_without_weight_change_nothing(n, extra, seed):
-    """Padding has weight 0: JSD, TVD and the overlap of the real tokens' sets stay what they are."""
+    """Padding has weight 0: JSD and TVD stay what they are."""
     base, other = toy_traces((n,), seed), toy_traces((n,), seed + 7)
 
     def padded(traces):
@@ -70,12 +65,6 @@ def test_tokens_without_weight_change_nothing(n, extra, seed):
 
     plain, filled = distance.against(base, other), distance.against(padded(base), padded(other))
     np.testing.assert_allclose(plain.to_numpy(float), filled.to_numpy(float), atol=1e-12)
-
-
-def test_uniform_weights_overlap_by_chance():
-    base, other = toy_traces((10,), 3), toy_traces((10,), 4)
-    uniform = replace(other, score=np.zeros(10, np.float32))
-    assert distance.against(base, uniform)["overlap"].iloc[0] == pytest.approx(0.5)
 
 
 def test_only_documents_of_both():
@@ -95,30 +84,27 @@ def test_bad_input_is_named():
         distance.per_instance([])
 
 
-def test_median_mean_and_maximum_over_seeds():
+def test_median_and_maximum_over_seeds():
     base = toy_traces((3, 4, 5, 6), 1)
     tables = [distance.against(base, toy_traces((3, 4, 5, 6), seed)) for seed in (2, 3, 4)]
     tables[1] = tables[1].iloc[[3, 0, 1]]  # one lacks a document and has another order
     found = distance.per_instance(tables).set_index("doc_id")
-    assert sorted(found.index) == [0, 1, 3] and (found["n_tables"] == 3).all()
+    assert sorted(found.index) == [0, 1, 3]
     for doc_id in found.index:
         values = [table.set_index("doc_id").loc[doc_id, "jsd"] for table in tables]
-        expected = [np.median(values), np.mean(values), max(values)]
-        np.testing.assert_allclose(found.loc[doc_id, ["median", "mean", "max"]].astype(float), expected)
+        np.testing.assert_allclose(found.loc[doc_id, ["median", "max"]].astype(float), [np.median(values), max(values)])
         assert found.loc[doc_id, "max_attention"] == pytest.approx(base.max_attention[doc_id])
 
 
 # The search's point and curves read off
 
 
-def test_searched_equals_the_loop_and_stays_below_the_optimum():
+def test_searched_equals_the_loop():
     traces = toy_traces((2, 3, 5, 5, 8), 2)
     weights = search(traces, steps=60)
     found = distance.searched(traces, weights)
     expected = np.array(plain_distance.searched(traces, weights))
-    np.testing.assert_allclose(found[["jsd", "tvd", "two", "five"]].to_numpy(), expected, atol=1e-12)
-    best = exact(traces, 0.05)["jsd_exact"]
-    assert (found["best@0.05"] <= best + 1e-9).all() and (found["best@0.01"] <= found["best@0.05"]).all()
+    np.testing.assert_allclose(found[["jsd", "tvd", "two"]].to_numpy(), expected, atol=1e-12)
 
 
 def test_reading_off_a_curve():

@@ -35,7 +35,7 @@ def beside_table(jsd: float, n: int = 200, seed: int = 0) -> pd.DataFrame:
     index = np.arange(n)
     return pd.DataFrame({
         "doc_id": index, "predicted": index % 2, "max_attention": (index // 2 % 4) / 4 + 0.1,
-        "jsd": jsd, "tvd": 0.05, "overlap": 0.5,
+        "jsd": jsd, "tvd": 0.05,
     })  # fmt: skip
 
 

@@ -10,13 +10,9 @@ import numpy as np
 import pandas as pd
 
 from attn_core.errors import AttnError
-from attn_core.experiments.compared import included
-from attn_core.experiments.search import changes, select
+from attn_core.experiments.search import changes
 from attn_core.measures import jsd_ragged
-from attn_core.traces import Traces, apart, totals
-
-TOP = 5
-"""Tokens with the largest weights whose overlap is taken."""
+from attn_core.traces import Traces, apart
 
 HALVED = 0.5
 """The authors' code multiplies |p' - p| by this."""
@@ -27,8 +23,7 @@ def against(base: Traces, other: Traces) -> pd.DataFrame:
 
     Columns: doc_id; predicted (of the base, as the paper groups documents); max_attention (of the base); jsd of the two
     attentions in nats, 0 to ln 2; tvd of the two outputs, |p - p'| for one logit (the authors' code halves this, see
-    HALVED); overlap, see `top_overlap`. AttnError where a document has other tokens in the other model, or
-    where the two share none.
+    HALVED). AttnError where a document has other tokens in the other model, or where the two share none.
     """
     mine, theirs = aligned(base.doc_id, other.doc_id)
     base, other = base.take(mine), other.take(theirs)
@@ -44,7 +39,6 @@ def against(base: Traces, other: Traces) -> pd.DataFrame:
         "max_attention": base.max_attention,
         "jsd": jsd_ragged(base.attention, other.attention, base.offsets),
         "tvd": apart(base.outputs, other.outputs),
-        "overlap": top_overlap(base.attention, other.attention, base.offsets),
     })  # fmt: skip
 
 
@@ -60,44 +54,29 @@ def aligned(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return first[order], second[order]
 
 
-def top_overlap(a: np.ndarray, b: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Share of the TOP most attended tokens that two attentions (T,) have in common, (D,), from 0 to 1.
-
-    Texts of fewer tokens are compared over all of them, so that it is 1. Of weights that tie at the last place each
-    belongs by the same share, see `included`: under uniform weights every token by TOP / n.
-    """
-    both = np.minimum(included(a, offsets, TOP), included(b, offsets, TOP))
-    return totals(both, offsets) / np.minimum(TOP, np.diff(offsets))
-
-
-def per_instance(tables: list[pd.DataFrame], column: str = "jsd") -> pd.DataFrame:
+def per_instance(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Several comparisons with one base as one row per document that all of them have.
 
-    tables: of `against`. Columns doc_id, predicted, max_attention; median, mean, max of `column` over the tables (the
-    authors' code takes the median; the maximum is Jain & Wallace's way with their adversaries), n_tables.
+    tables: of `against`. Columns doc_id, predicted, max_attention; median and max of the JSD over the tables (the
+    authors' code takes the median; the maximum is Jain & Wallace's way with their adversaries).
     """
     if not tables:
         raise AttnError("nothing to compare: no other seed's table; `python -m attn_core archive list` shows the runs")
-    wide = pd.concat([table.set_index("doc_id")[column] for table in tables], axis=1, join="inner")  # (D, S)
+    wide = pd.concat([table.set_index("doc_id")["jsd"] for table in tables], axis=1, join="inner")  # (D, S)
     first = tables[0].set_index("doc_id").loc[wide.index, ["predicted", "max_attention"]]
-    values = wide.to_numpy(np.float64)
-    columns = {"median": np.median(values, axis=1), "mean": values.mean(axis=1), "max": values.max(axis=1)}
-    return first.assign(**columns, n_tables=len(tables)).reset_index()
+    return first.assign(median=wide.median(axis=1), max=wide.max(axis=1)).reset_index()
 
 
-def searched(traces: Traces, weights: np.ndarray, epsilons: tuple[float, ...] = (0.01, 0.05)) -> pd.DataFrame:
+def searched(traces: Traces, weights: np.ndarray) -> pd.DataFrame:
     """The per-document search's adversaries as Wiegreffe & Pinter read them (Figure 3 e, f, the plus of Figure 5).
 
     One row per document; weights (k, T) of search.search. Columns doc_id, predicted, max_attention; jsd, tvd: means
-    over the k adversaries, whatever their output; two, five: median JSD of the first two and of all (the authors' code
-    takes two); and for each epsilon best@e: the largest JSD within it, as Jain & Wallace choose.
+    over the k adversaries, whatever their output; two: median JSD of the first two, which the authors' code takes.
     """
     jsd = jsd_ragged(weights, traces.attention, traces.offsets)
-    best = {f"best@{epsilon:g}": select(traces, weights, epsilon)["jsd"].to_numpy() for epsilon in epsilons}
     return pd.DataFrame({
         "doc_id": traces.doc_id, "predicted": traces.predicted, "max_attention": traces.max_attention,
-        "jsd": jsd.mean(axis=0), "tvd": changes(traces, weights).mean(axis=0),
-        "two": np.median(jsd[:2], axis=0), "five": np.median(jsd, axis=0), **best,
+        "jsd": jsd.mean(axis=0), "tvd": changes(traces, weights).mean(axis=0), "two": np.median(jsd[:2], axis=0),
     })  # fmt: skip
 
 
