@@ -189,16 +189,6 @@ def test_pruning_survives_its_hardest_case():
         assert exact(traces, 0.01)["jsd_exact"][0] == pytest.approx(plain.exact(traces, 0.01)[0], abs=1e-12)
 
 
-def test_blocks_of_pairs_change_nothing(monkeypatch):
-    from attn_core.experiments import optimum
-
-    traces = toy_traces((4, 9, 17, 17, 30), seed=6)
-    whole = exact(traces, 0.01)
-    monkeypatch.setattr(optimum, "PAIRS", 3)
-    monkeypatch.setattr(optimum, "GROUP", 20)
-    pd.testing.assert_frame_equal(exact(traces, 0.01), whole)
-
-
 def test_long_documents_stay_small_in_memory():
     traces = toy_traces([2000] * 20)
     assert traces.attention.shape == (40_000,)

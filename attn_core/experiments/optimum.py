@@ -20,10 +20,6 @@ from attn_core.traces import Traces, one_logit, sigmoid, totals
 ROUNDING = 1e-12
 """The slab is widened by this times (1 + max |s|), else rounding leaves no vertex where all attention is alike."""
 
-GROUP = 1 << 20
-PAIRS = 1 << 19
-"""Tokens and candidate pairs worked on at once; they bound memory and change no number."""
-
 
 def slab(traces: Traces, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """Bounds (low, high), each (D,), on sum_t a'_t s_t that keep the output within epsilon; infinite where none binds.
@@ -73,70 +69,39 @@ def largest(traces: Traces, s: np.ndarray, low: np.ndarray, high: np.ndarray) ->
     with no larger weight than i's. What stays are tokens with a record low weight, seen from either end of their side.
     """
     attention = traces.attention
+    if len(broken := np.flatnonzero(~np.isfinite(totals(attention * s, traces.offsets)))):
+        name = traces.doc_id[broken[0]]
+        raise AttnError(f"document {name} has scores or contributions that are not finite; trace its run again")
     best = np.full(len(traces), -np.inf)
     first, second = np.zeros(len(traces), np.int64), np.full(len(traces), -1)
     weight = np.ones(len(traces))
-    problems = [], []  # of the low and of the high bound
-    for rows, index in traces.equal_lengths(GROUP):
-        by_s = np.argsort(s[index], axis=1, kind="stable")
-        tokens = np.take_along_axis(index, by_s, axis=1)  # (B, n) by rising s
+    for row, (start, stop) in enumerate(zip(traces.offsets[:-1], traces.offsets[1:], strict=True)):
+        tokens = start + np.argsort(s[start:stop], kind="stable")
         value, mass = s[tokens], attention[tokens]
-        fits = (value >= low[rows, None]) & (value <= high[rows, None])
-        alone = np.where(fits, mass, np.inf)
-        place, lightest = alone.argmin(axis=1), alone.min(axis=1)
-        found = np.isfinite(lightest)
-        best[rows[found]] = jsd_point(lightest[found])
-        first[rows] = tokens[np.arange(len(rows)), place]
-        for bound, problem in zip((low[rows], high[rows]), problems, strict=True):
-            left = np.where(value < bound[:, None], mass, np.inf)
-            right = np.where(value > bound[:, None], mass, np.inf)
+        begin, end = np.searchsorted(value, low[row]), np.searchsorted(value, high[row], side="right")
+        lightest = np.inf
+        if begin < end:
+            t = begin + mass[begin:end].argmin()
+            lightest, first[row], best[row] = mass[t], tokens[t], jsd_point(mass[t])
+        for bound in (low[row], high[row]):
+            left, right = np.searchsorted(value, bound), np.searchsorted(value, bound, side="right")
             # a pair is never above the better of its tokens alone, so one of them must beat the best single token
-            hopeless = np.minimum(left.min(axis=1), right.min(axis=1)) >= lightest
-            left[hopeless] = right[hopeless] = np.inf
-            left, right = records(left), records(right)
-            problem.append((rows, bound, left.sum(axis=1), tokens[left], right.sum(axis=1), tokens[right]))
-    for problem in problems:
-        for row, i, j, w, jsd in best_pairs(*map(np.concatenate, zip(*problem, strict=True)), s, attention):
-            better = jsd > best[row]
-            row = row[better]
-            best[row], first[row], second[row], weight[row] = jsd[better], i[better], j[better], w[better]
-    if not np.isfinite(best).all():
-        broken = traces.doc_id[~np.isfinite(best)][0]
-        raise AttnError(f"document {broken} has scores or contributions that are not finite; trace its run again")
+            if left == 0 or right == len(value) or min(mass[:left].min(), mass[right:].min()) >= lightest:
+                continue
+            i, j = tokens[records(mass[:left])][:, None], tokens[right + records(mass[right:])]
+            w, rest = (s[j] - bound) / (s[j] - s[i]), (bound - s[i]) / (s[j] - s[i])
+            jsd = 0.5 * LN2 + share(w, attention[i]) + share(rest, attention[j])
+            top = np.unravel_index(jsd.argmax(), jsd.shape)
+            if jsd[top] > best[row]:
+                best[row], weight[row], first[row], second[row] = jsd[top], w[top], i[top[0], 0], j[top[1]]
     return best, first, second, weight
 
 
 def records(mass: np.ndarray) -> np.ndarray:
-    """Where mass (B, n) is below all before it in its row, or below all after it; never where it is infinite."""
-    edge = np.full((len(mass), 1), np.inf)
-    before = np.concatenate([edge, np.minimum.accumulate(mass, axis=1)[:, :-1]], axis=1)
-    after = np.concatenate([np.minimum.accumulate(mass[:, ::-1], axis=1)[:, ::-1][:, 1:], edge], axis=1)
-    return (mass < before) | (mass < after)
-
-
-def best_pairs(rows, bounds, left_count, left, right_count, right, s, attention):
-    """The best pair of each document for one bound: yields (row, i, j, w, jsd) arrays, a block of pairs at a time.
-
-    left (of the bound) and right hold the candidate tokens of all documents end to end. A document with many pairs may
-    come in several blocks.
-    """
-    size = left_count * right_count  # pairs per document
-    end = np.cumsum(size)
-    left_start, right_start = np.cumsum(left_count) - left_count, np.cumsum(right_count) - right_count
-    for start in range(0, int(end[-1]), PAIRS):
-        pair = np.arange(start, min(start + PAIRS, int(end[-1])))
-        owner = np.searchsorted(end, pair, side="right")
-        place = pair - (end - size)[owner]
-        i = left[left_start[owner] + place // right_count[owner]]
-        j = right[right_start[owner] + place % right_count[owner]]
-        gap, bound = s[j] - s[i], bounds[owner]
-        w, rest = (s[j] - bound) / gap, (bound - s[i]) / gap
-        jsd = 0.5 * LN2 + share(w, attention[i]) + share(rest, attention[j])
-        edge = np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
-        highest = np.repeat(np.maximum.reduceat(jsd, edge), np.diff(np.append(edge, len(pair))))
-        ties = np.flatnonzero(jsd == highest)
-        top = ties[np.concatenate([[True], owner[ties][1:] != owner[ties][:-1]])]  # the first of equals
-        yield rows[owner[top]], i[top], j[top], w[top], jsd[top]
+    """Places in mass (n,) that lie below all before them, or below all after them."""
+    before = np.minimum.accumulate(np.append(np.inf, mass[:-1]))
+    after = np.minimum.accumulate(np.append(np.inf, mass[:0:-1]))[::-1]
+    return np.flatnonzero((mass < before) | (mass < after))
 
 
 def share(w: np.ndarray, mass: np.ndarray) -> np.ndarray:
