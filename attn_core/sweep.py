@@ -132,12 +132,6 @@ def plan(runs: list[Run], pack: bool = False) -> dict[Run, dict[str, bool]]:
     return found
 
 
-<<<<<<< HEAD
-def make(run: Run, weights: bool, result: bool, packs: bool = False, progress: bool = False) -> None:
-    """What is absent of a run: its weights, for those who wait for them; its result; also what `packing.adopt` takes.
-
-    AttnError, before it is trained, where the archive's are of other data.
-=======
 def groups(runs: Iterable[Run], size: int) -> dict[Run, tuple[Run, ...]]:
     """Run -> the runs, at most `size`, that `compute.train_together` trains with it, the first of them leading.
 
@@ -155,13 +149,11 @@ def groups(runs: Iterable[Run], size: int) -> dict[Run, tuple[Run, ...]]:
 
 
 def make(
-    run: Run, weights: bool, listed: bool = True, packs: bool = False, progress: bool = False,
-    together: tuple[Run, ...] = (),
-) -> None:  # fmt: skip
-    """Store a run that is absent; of one that others wait for the weights, alone where the sweep does not list it.
+    run: Run, weights: bool, result: bool, packs: bool = False, progress: bool = False, together: tuple[Run, ...] = ()
+) -> None:
+    """What is absent of a run: its weights, for those who wait for them; its result; also what `packing.adopt` takes.
 
-    together: runs to be trained with it at once. packs: also what `packing.adopt` takes; AttnError, before it is trained, where the archive's are of other data.
->>>>>>> a5e50c4c (sweep --batch-seeds: BiLSTMs that differ in their seed alone, trained as one; no step of a training waits for its loss)
+    together: runs to be trained with it at once. AttnError, before it is trained, where the archive's are of other data.
     """
     if packs:
         same_data(as_dict(run), encoding.identity(run.corpus, run.options))
@@ -223,16 +215,12 @@ def sweep(
             done = on_cluster(client, tasks, resources or {}, no_workers_timeout)
         for run, reason in done:
             bar.set_postfix_str(run.key)
-<<<<<<< HEAD
             if tasks[run]["packs"] and not reason:
                 try:
                     adopt(run.key)
                 except Exception as error:
                     reason = one_line(error)
             if reason:
-=======
-            if reason := reason or settle(run, tasks[run]):
->>>>>>> a5e50c4c (sweep --batch-seeds: BiLSTMs that differ in their seed alone, trained as one; no step of a training waits for its loss)
                 failures[run.key] = reason
                 tqdm.write(f"{run.key} failed: {reason}")
             bar.update()
@@ -268,28 +256,10 @@ def work(run: Run, before: dict[str, str], expected: str = "", **how: bool) -> s
     return ""
 
 
-<<<<<<< HEAD
 def named(run: Run) -> str:
     """A run's key, a hash of the user's own tables that it is trained on, and where it is stored."""
     own = [files.sha256(path) for path in files.own_tables(run.corpus)]
     return f"{run.key} on data {files.digest(own)[:8] if own else 'of the official files'} in {store.cache_store()}"
-=======
-def settle(run: Run, task: dict) -> str:
-    """Make sure that what was made of a run is at hand, and archive what is packed; returns what hinders, as `work`."""
-    folder, end = store.cache_store(), time.monotonic() + VISIBLE_SECONDS
-    packed = lambda: task["packs"] and store.has(packed_store(), run.key)
-    try:
-        while not (packed() or stored(run, task["packs"]) if task["listed"] else has_weights(run)):
-            if time.monotonic() > end:
-                raise AttnError(f"a worker says it is stored, but {folder} does not show it; repeat the sweep")
-            time.sleep(0.2)
-            list(folder.iterdir())  # makes a network file system look again
-        if packed():
-            adopt(run.key)
-    except Exception as error:
-        return one_line(error)
-    return ""
->>>>>>> a5e50c4c (sweep --batch-seeds: BiLSTMs that differ in their seed alone, trained as one; no step of a training waits for its loss)
 
 
 def on_cluster(
@@ -298,9 +268,9 @@ def on_cluster(
     """Let the workers of a Dask cluster `work`; yields each run that is done and why it failed. Arguments: see `sweep`.
 
     Each run is a task of its own key, so two sweeps that share a run train it once. In Dask's graph a task depends on
-    those of its bases, and on one that shares its training (the other selection, or a group's first). At most two tasks per worker are
-    handed out: the scheduler blames the loss of a worker on all tasks assigned to it (allowed-failures), and only one
-    of them runs.
+    those of its bases, and on one that shares its training (the other selection, or a group's first). At most two tasks
+    per worker are handed out: the scheduler blames the loss of a worker on all tasks assigned to it (allowed-failures),
+    and only one of them runs.
     """
     address, training = client.scheduler.address, {run: weights_key(run) for run in tasks}
     waiting, flying, futures, lost = list(tasks), [], {}, None
@@ -320,13 +290,8 @@ def on_cluster(
             return
         if able and not futures:
             store.staging(store.cache_store(), "sweep").rmdir()  # one that cannot be written is better known before
-<<<<<<< HEAD
         while waiting and len(flying) < 2 * able:
-            run, needed = waiting[0], bases(waiting[0])
-=======
-        while waiting and len(flying) < 2 * workers:
             run, needed = waiting[0], [*bases(waiting[0]), *tasks[waiting[0]].get("together", [])[:1]]
->>>>>>> a5e50c4c (sweep --batch-seeds: BiLSTMs that differ in their seed alone, trained as one; no step of a training waits for its loss)
             before = {other.key: future for other, future in futures.items()
                       if other in needed or training[other] == training[run]}  # fmt: skip
             futures[run] = client.submit(
