@@ -183,23 +183,21 @@ def erased(ax: Axes, toy: pd.DataFrame, told: dict, decision: bool = False) -> n
     return without
 
 
-def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> list[str]:
+def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> None:
     """One line a HAN of `derived.beside_dealt`, largest difference first: its number, that of weights dealt anew, and
-    the difference. Returns the names."""
-    rows = rows.sort_values("mean", ascending=False)
-    names = [ENCODERS[name].removeprefix("HAN with ").replace("HAN without", "no") for name in rows["encoder"]]
-    both = rows[["own", "dealt"]].to_numpy()
-    beyond = both.max() + 0.12 * np.ptp(both)
+    the difference."""
+    rows = rows.sort_values("mean", ascending=False, ignore_index=True)
+    kinds = rows["encoder"].map(ENCODERS).str.removeprefix("HAN with ").str.replace("HAN without", "no")
+    beyond = rows[["own", "dealt"]].to_numpy().max() + 0.12 * np.ptp(rows[["own", "dealt"]].to_numpy())
+    ax.hlines(rows.index, rows["dealt"], rows["own"], RULE, linewidth=5, zorder=1)
+    for x, colours in ((rows["dealt"], QUIET), (rows["own"], rows["encoder"].map(HANS).map(COLOURS))):
+        ax.scatter(x, rows.index, s=72, c=colours, edgecolors=SHEET, zorder=4)
     for y, row in enumerate(rows.itertuples()):
-        ax.plot([row.dealt, row.own], [y, y], color=RULE, linewidth=5, zorder=1)
-        for x, colour in ((row.dealt, QUIET), (row.own, COLOURS[HANS[row.encoder]])):
-            ax.plot(x, y, "o", color=colour, markersize=8.5, zorder=4, markeredgecolor=SHEET)
-        text = f"{row.mean:+{unit}} ({row.low:{unit}} to {row.high:{unit}})".replace("-", "−")
+        text = f"{number(row.mean, '+' + unit)} ({number(row.low, unit)} to {number(row.high, unit)})"
         ax.text(beyond, y, text, va="center_baseline", **({"weight": "bold"} if row.low > 0 else {"color": QUIET}))
-    _lines(ax, [f"{SETS[c]}\n{n}" for c, n in zip(rows["corpus"], names, strict=True)], -1.0)
-    first = rows.iloc[0]
-    left = first.dealt < first.own
-    ax.text(first.dealt, -0.5, "dealt anew", color=QUIET, ha="right" if left else "left")
-    ax.text(first.own, -0.5, "attention", color=INK, weight="bold", ha="left" if left else "right")
+    _lines(ax, [f"{SETS[c]}\n{kind}" for c, kind in zip(rows["corpus"], kinds, strict=True)], -1.0)
+    first, sides = rows.iloc[0], ["right", "left"]
+    left = first["dealt"] < first["own"]
+    ax.text(first["dealt"], -0.5, "dealt anew", color=QUIET, ha=sides[not left])
+    ax.text(first["own"], -0.5, "attention", color=INK, weight="bold", ha=sides[left])
     ax.text(beyond, -0.5, "difference", color=QUIET)
-    return [f"{c} {n}" for c, n in zip(rows["corpus"], rows["encoder"], strict=True)]

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from attn_book.build import repository, toc_pages
+from attn_book.page import TEMPLATES
 from attn_core.errors import AttnError
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
@@ -14,9 +15,6 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 NAME = "is-attention-explanation.pdf"
 LINK = f'<p class="attn-note attn-pdf"><a href="{NAME}">The whole book as one PDF</a>, to read or print.</p>'
-
-SHEET = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8">
-<title>Is attention explanation?</title></head><body></body></html>"""
 
 
 def write_pdf(root: str | Path | None = None) -> Path | None:
@@ -48,36 +46,26 @@ def one_sheet(root: Path) -> str:
 
     built, chain = root / "_build" / "html", toc_pages(root, record=False)
     own = {path.name for path in (root / "book" / "_static").glob("*.*js")}
-    sheet, heads = BeautifulSoup(SHEET, "html.parser"), {}
+    place = lambda page, anchor="": f"{page.replace('/', '-')}--{anchor}"
+    heads, sections = {}, []
     for page in chain:
         soup = BeautifulSoup((built / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
-        for tag in soup.find_all(src=True) + soup.find_all(["a", "link"], href=True):
+        for tag in soup.select("[src], a[href], link[href]"):
             key = "src" if tag.get("src") else "href"
             tag[key] = urljoin(f"{page}.html", tag[key])  # as seen from the folder of the book
-        for tag in soup.head.find_all(["link", "script"]):
-            file = Path(urlsplit(tag.get("src", "")).path).name
-            if "stylesheet" in tag.get("rel", []) or "window.MathJax" in tag.text or file in own:
-                heads.setdefault(str(tag), tag)
+        scripts = [tag for tag in soup.head.find_all("script")
+                   if "window.MathJax" in tag.text or Path(urlsplit(tag.get("src", "")).path).name in own]  # fmt: skip
+        heads |= dict.fromkeys(map(str, soup.head.select("link[rel=stylesheet]") + scripts))
         article = soup.find("article", class_="bd-article")
+        for tag in article.select(".headerlink, details, .admonition.dropdown"):
+            tag.decompose()
         for tag in article.select("[id]:not(svg, input, svg *, .attn-play *)"):
-            tag["id"] = _place(page, tag["id"])
+            tag["id"] = place(page, tag["id"])
         for tag in article.find_all("a", href=True):
             file, _, anchor = tag["href"].partition("#")
-            name = file.removesuffix(".html")
-            if "headerlink" in tag.get("class", []):
-                tag.decompose()
-            elif name in chain:
-                tag["href"] = f"#{_place(name, anchor)}"
+            if file.removesuffix(".html") in chain:
+                tag["href"] = f"#{place(file.removesuffix('.html'), anchor)}"
             elif ":" not in file:
                 tag.unwrap()
-        for fold in article.select("details, .admonition.dropdown"):
-            fold.decompose()
-        section = sheet.new_tag("section", attrs={"class": "attn-sheet bd-content", "id": _place(page)})
-        section.append(article)
-        sheet.body.append(section)
-    sheet.head.extend(heads.values())
-    return str(sheet)
-
-
-def _place(page: str, place: str = "") -> str:
-    return f"{page.replace('/', '-')}--{place}"
+        sections.append((place(page), str(article)))
+    return TEMPLATES.get_template("sheet.html").render(heads=heads, sections=sections)

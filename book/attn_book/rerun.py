@@ -3,11 +3,13 @@
 import re
 import shutil
 import tempfile
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import yaml
 
 from attn_book.build import execute, locate, repository, sphinx
+from attn_book.page import PARTS
 from attn_book.plain import named
 from attn_core.errors import AttnError
 
@@ -44,30 +46,25 @@ def rendered(notebook: Path, root: Path, page: str) -> Path:
     return target
 
 
+BLOCKS = "article section > :not(section, .cell), article section > .cell > *"
+"""What of a page is set beside its like in another run of it."""
+
+
 def side_by_side(left: Path, right: Path, names: tuple[str, str], target: Path) -> Path:
     """Two HTML forms of one page as one: what is the same once, what differs in two columns, under `names`."""
-    from bs4 import BeautifulSoup, Tag
+    from bs4 import BeautifulSoup
 
     first, second = (BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in (left, right))
-
-    def pair(one: Tag, other: Tag) -> None:
-        parts, others = ([child for child in tag.children if str(child).strip()] for tag in (one, other))
-        alike = [part.name if isinstance(part, Tag) else None for part in parts]
-        holds = one.name in ("article", "section") or {"cell", "cell_output"} & set(one.get("class", []))
-        if holds and alike == [getattr(part, "name", None) for part in others]:
-            for part, its in zip(parts, others, strict=True):
-                if str(part) != str(its):
-                    pair(part, its)
-            return
-        twin = first.new_tag("div", attrs={"class": "attn-twin"})
-        one.replace_with(twin)
-        own = re.sub(r'(\bid="|\bfor="|url\(#|href="#)', r"\1other-", str(other))  # no name twice on a page
-        for name, part in zip(names, (one, BeautifulSoup(own, "html.parser")), strict=True):
-            column = first.new_tag("div", attrs={"data-run": name})
-            column.append(part)
-            twin.append(column)
-
-    pair(first.find("article"), second.find("article"))
+    ours, others = first.select(BLOCKS), second.select(BLOCKS)
+    parts = SequenceMatcher(None, [*map(str, ours)], [*map(str, others)], autojunk=False).get_opcodes()
+    for way, start, end, its_start, its_end in parts:
+        if way != "equal":
+            one, other = ("".join(map(str, part)) for part in (ours[start:end], others[its_start:its_end]))
+            other = re.sub(r'(\bid="|\bfor="|url\(#|href="#)', r"\1other-", other)  # no name twice on a page
+            twin = BeautifulSoup(PARTS.twin(zip(names, (one, other), strict=True)), "html.parser")
+            ours[min(start, len(ours) - 1)].insert_before(twin)
+            for part in ours[start:end]:
+                part.extract()
     target.write_text(str(first), encoding="utf-8")
     return target
 
