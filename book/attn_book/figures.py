@@ -196,8 +196,8 @@ def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> None:
         text = f"{number(row.mean, '+' + unit)} ({number(row.low, unit)} to {number(row.high, unit)})"
         ax.text(beyond, y, text, va="center_baseline", **({"weight": "bold"} if row.low > 0 else {"color": QUIET}))
     _lines(ax, [f"{SETS[c]}\n{kind}" for c, kind in zip(rows["corpus"], kinds, strict=True)], -1.0)
-    first, sides = rows.iloc[0], ["right", "left"]
-    left = first["dealt"] < first["own"]
-    ax.text(first["dealt"], -0.5, "dealt anew", color=QUIET, ha=sides[not left])
-    ax.text(first["own"], -0.5, "attention", color=INK, weight="bold", ha=sides[left])
+    first = rows.iloc[0]
+    sides = ("right", "left") if first["dealt"] < first["own"] else ("left", "right")
+    ax.text(first["dealt"], -0.5, "dealt anew", color=QUIET, ha=sides[0])
+    ax.text(first["own"], -0.5, "attention", color=INK, weight="bold", ha=sides[1])
     ax.text(beyond, -0.5, "difference", color=QUIET)
