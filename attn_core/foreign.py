@@ -84,8 +84,8 @@ def read_arrays(source: str | Path | dict) -> dict[str, np.ndarray]:
             raise AttnError(f"{path} is no file; weights are a .safetensors, .npz or torch.save file, or a dict")
         try:
             source = read_file(path)
-        except Exception as error:  # each library has its own kinds
-            raise AttnError(f"cannot read weights from {path} ({one_line(error)}); save them as .safetensors") from error
+        except Exception as error:  # each library has its own
+            raise AttnError(f"cannot read weights from {path}: {one_line(error)}; save them as .safetensors") from error
     if not isinstance(source, dict):
         raise AttnError(f"{type(source).__name__} in the file, where name -> array is needed; save model.state_dict()")
     tensors = {name: value.detach().cpu() if hasattr(value, "detach") else value for name, value in source.items()}

@@ -40,12 +40,13 @@ def planted(
     the label.
 
     evidence: cues that speak for the label (more than one = redundant, any of them suffices). distractors: cues
-    that speak against it, fewer than ``evidence``. positive: share of label 1, met exactly up to rounding. cues: different cue words per class (at most 12). fillers: different filler words; the
-    r-th is drawn with probability proportional to 1 / r. shortest, longest: tokens per document, uniform. The
-    result's ``evidence`` marks, per split, the cues that speak for the label: (T,) bool aligned with ids. Each split has its own random stream, so a larger n_train leaves dev and test as they
-    are. shortest_sentence, longest_sentence: the same documents cut into sentences of so many tokens, uniform; a
-    document's last sentence may be shorter; 0 = not cut. silent: 1 leaves documents of class 0 without any cue, so that
-    only class 1 has decisive tokens. Errors: AttnError for impossible knobs.
+    that speak against it, fewer than ``evidence``. positive: share of label 1, met exactly up to rounding. cues:
+    different cue words per class (at most 12). fillers: different filler words; the r-th is drawn with probability
+    proportional to 1 / r. shortest, longest: tokens per document, uniform. The result's ``evidence`` marks, per split,
+    the cues that speak for the label: (T,) bool aligned with ids. Each split has its own random stream, so a larger
+    n_train leaves dev and test as they are. shortest_sentence, longest_sentence: the same documents cut into sentences
+    of so many tokens, uniform; a document's last sentence may be shorter; 0 = not cut. silent: 1 leaves documents of
+    class 0 without any cue, so that only class 1 has decisive tokens. Errors: AttnError for impossible knobs.
     """
     knobs = dict(locals())
     _check(knobs)
