@@ -43,15 +43,13 @@ def show(rows, as_json: bool, digits: int = 4) -> None:
 
 @app.command()
 def corpora(as_json: Json = False) -> None:
-    """List all data sets of the three papers: task, where each is looked for, licence, what can be had."""
+    """List all data sets of the three papers: name, task, title, licence."""
+    import pandas as pd
+
     from attn_core.corpora.catalogue import CATALOGUE
 
-    if as_json:
-        rows = [{"name": entry.name, "task": entry.task, "licence": entry.licence} for entry in CATALOGUE.values()]
-        print(json.dumps(rows, indent=1))
-        return
-    for entry in CATALOGUE.values():
-        print(f"{entry.name:12} {entry.task:10} {entry.title}")
+    rows = [(entry.name, entry.task, entry.title, entry.licence) for entry in CATALOGUE.values()]
+    show(pd.DataFrame(rows, columns=["name", "task", "title", "licence"]), as_json)
 
 
 @app.command()
@@ -163,20 +161,16 @@ def sweep(
 
 @archive_app.command("list")
 def archive_list(as_json: Json = False) -> None:
-    """Every archived run with its accuracy, macro F1 and bytes."""
+    """Every archived run with its accuracy and macro F1."""
     import pandas as pd
 
     from attn_core import store
 
     folder = store.archive_folder()
-    rows = []
-    for key in store.keys(folder):
-        record = store.read_record(folder, key)
-        size = sum(path.stat().st_size for path in (folder / key).iterdir())
-        rows.append({"key": key, "accuracy": record["accuracy"], "macro_f1": record["macro_f1"], "bytes": size})
-    show(pd.DataFrame(rows), as_json)
+    rows = [store.read_record(folder, key) for key in store.keys(folder)]
+    show(pd.DataFrame(rows, columns=["key", "accuracy", "macro_f1"]), as_json)
     if not as_json:
-        print(f"{len(rows)} runs, {sum(row['bytes'] for row in rows):,} bytes")
+        print(f"{len(rows)} runs")
 
 
 @archive_app.command("verify")

@@ -12,7 +12,7 @@ class AttnError(Exception):
 def one_line(error: BaseException) -> str:
     """An error of any kind in one line, its kind first; a long message is cut."""
     told = " ".join(str(error).split())
-    return f"{type(error).__name__}: {told if len(told) < 600 else told[:600] + ' …'}"
+    return f"{type(error).__name__}: {told if len(told) < 500 else told[:500] + ' …'}"
 
 
 class Damaged(AttnError):

@@ -18,13 +18,9 @@ from attn_core.experiments.echo import MEASURES, echo, elsewhere
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import classification, jsd_ragged
 from attn_core.obtain import fits
-from attn_core.run import SEEDS, Run
+from attn_core.run import COUNTED, SEEDS, Run
 from attn_core.traces import Traces
 from attn_core.training.jain import attended
-
-SECOND = "ppmi-300"
-"""Word vectors of the second generation: whole test sets of every seed, and the check that findings survive other
-vectors."""
 
 KINDS = ("text", "question", "inference", "han", "flan", "documents")
 KEPT = {
@@ -38,8 +34,9 @@ KEPT = {
 per-document table.
 
 Layers: the paper's main model, other models' first seeds, their further seeds, all else (seeds beyond the fifth,
-variants), of which no page reads single documents; the standard models of SECOND, every seed alike. Tokens of pairs
-hold 8 to 128 numbers each: a further seed's share would be a single document."""
+variants), of which no page reads single documents; the standard models of COUNTED word vectors, every seed alike, the
+check that findings survive other vectors. Tokens of pairs hold 8 to 128 numbers each: a further seed's share would be a
+single document."""
 
 CLASSES_KEPT = 10
 """Classes up to which a HAN keeps that many sentences; with more, proportionally fewer, since a sentence holds a number
@@ -63,44 +60,61 @@ record."""
 
 
 def prepare(run: Run) -> None:
-    """Compute a cached run's tables from the traces of the whole test set, into `packed_store`: a worker's part. The
-    process that writes the archive takes them from there, see `adopt`."""
+    """Compute what is archived of a cached run, from the traces of the whole test set, into `packed_store`: a worker's
+    part. The process that writes the archive takes it from there, see `adopt`. AttnError as `same_as_archived`.
+
+    Its record; a sample of its traces, the document table and the summary as KEPT says; the table beside another run.
+    Of data sets in NOT_PASSED_ON record and summary alone.
+    """
     folder = store.cache_store()
     if not store.has(folder, run.key):
         raise AttnError(f"run {run.key} is not in the local cache, only its archived sample is; train it: --fresh")
-    if run.family == "guided":  # its attention is another run's; what counts are its scores
-        if run.base is not None:
-            same_as_archived(run.base)
-        return pack(run.key)
-    traces = store.read(folder, run.key).traces
-    layer = layer_of(run)
-    against, notes = beside(run, traces)
-    if run.selection == "test" or run.divergence is not None:  # read by the means of the record alone
-        against = None
-    if traces.gradient is None or run.attention == "uniform":  # what lies beside the base is of interest
-        return pack(run.key, against=against, notes=notes)
-    kept = dict(zip(KINDS, KEPT[layer], strict=True))
+    result, files, against = store.read(folder, run.key), {}, None
+    record, traces = {name: value for name, value in result.record.items() if name != "files"}, result.traces
+    order = store.sample(traces.doc_id, run.corpus)
+    if run.family != "guided":
+        against, notes = beside(run, traces)
+        record |= notes
+    elif run.base is not None:  # its attention is another run's; what counts are its scores
+        same_as_archived(run.base)
+    if traces.gradient is not None and run.attention != "uniform":  # else only what lies beside the base is of interest
+        layer = layer_of(run)
+        documents, summary, kind = tables(run, traces)
+        kept = dict(zip(KINDS, KEPT[layer], strict=True))
+        if run.family != "hierarchical" and run.vectors == COUNTED:
+            record |= {"elsewhere": float(elsewhere(traces).mean()), "shuffled": shuffled(run)}
+        if is_variant(run):  # no figure of distributions shows a variant
+            summary = summary[~summary["measure"].str.startswith("hist:")]
+            if run.vectors == COUNTED and layer == "summary":  # the dial, ties and untrained models: one number a run
+                summary = summary[(summary["predicted"] == "all") & (summary["bin"] == "all")]
+        if layer == "second":
+            documents = documents[[name for name in documents if name in (*COLUMNS_KEPT, *MEASURES)]]
+        files["summary.parquet"] = summary.reset_index(drop=True)
+        items = kept[kind] * CLASSES_KEPT // max(CLASSES_KEPT, traces.classes) if kind == "han" else kept[kind]
+        if items and run.corpus not in NOT_PASSED_ON:
+            within = int((np.cumsum(traces.lengths[order]) <= items).sum())
+            files["traces.parquet"] = traces.take(np.sort(order[: max(1, within)]))
+            if kept["documents"]:
+                rows = np.sort(order[: kept["documents"]])
+                files["documents.parquet"] = documents.iloc[rows].reset_index(drop=True)
+    read = run.selection != "test" and run.divergence is None  # of the others by the means of the record alone
+    if against is not None and read and run.corpus not in NOT_PASSED_ON:
+        rows = np.sort(store.sample(against["doc_id"].to_numpy(), run.corpus)[:AGAINST_KEPT])
+        files["against.parquet"] = against.iloc[rows]
+    store.write(packed_store(), run.key, record, files)
+
+
+def tables(run: Run, traces: Traces) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+    """The document table and the summary of a whole test set, and which of KINDS the run is."""
     if run.family == "hierarchical":
         from attn_core.experiments.erasure import document_table, summary_table
 
         documents = document_table(traces)
-        summary, items = summary_table(documents), kept[run.encoder.split("_")[0]]
-        if run.encoder.startswith("han"):
-            items = items * CLASSES_KEPT // max(CLASSES_KEPT, traces.classes)
-    else:
-        from attn_core.experiments import document_table, summary_table
+        return documents, summary_table(documents), run.encoder.split("_")[0]
+    from attn_core.experiments import document_table, summary_table
 
-        documents = document_table(traces)
-        summary, items = summary_table(documents, traces.classes), kept[catalogue.corpus(run.corpus).task]
-        if run.vectors == SECOND:
-            notes |= {"elsewhere": float(elsewhere(traces).mean()), "shuffled": shuffled(run)}
-    if is_variant(run):  # no figure of distributions shows a variant
-        summary = summary[~summary["measure"].str.startswith("hist:")]
-        if run.vectors == SECOND and layer == "summary":  # the dial, ties and untrained models: one number a run
-            summary = summary[(summary["predicted"] == "all") & (summary["bin"] == "all")]
-    if layer == "second":
-        documents = documents[[name for name in documents if name in (*COLUMNS_KEPT, *MEASURES)]]
-    pack(run.key, documents, summary.reset_index(drop=True), items, kept["documents"], against, notes)
+    documents = document_table(traces)
+    return documents, summary_table(documents, traces.classes), catalogue.corpus(run.corpus).task
 
 
 def same_data(run: dict, now: str | None) -> None:
@@ -214,7 +228,7 @@ def is_variant(run: Run) -> bool:
 
 def layer_of(run: Run) -> str:
     """How much of a run is archived, a key of KEPT."""
-    standard = Run(run.corpus, run.encoder, run.attention, run.seed, vectors=SECOND)
+    standard = Run(run.corpus, run.encoder, run.attention, run.seed, vectors=COUNTED)
     if run == standard and run.seed in SEEDS[:HEADLINE_SEEDS] and run.attention != "uniform":
         return "second"
     if is_variant(run) or run.seed not in SEEDS[:HEADLINE_SEEDS]:
@@ -222,38 +236,6 @@ def layer_of(run: Run) -> str:
     if run.seed != SEEDS[0]:
         return "further"
     return "main" if run.encoder == "lstm" and run.attention == "tanh" else "first seed"
-
-
-def pack(
-    key: str,
-    documents: pd.DataFrame | None = None,
-    summary: pd.DataFrame | None = None,
-    items: int = 0,
-    rows: int = 0,
-    against: pd.DataFrame | None = None,
-    notes: dict | None = None,
-) -> None:
-    """Put what is archived of a cached run into `packed_store`: its record, what is given of its tables, a sample.
-
-    documents, summary: tables over the whole test set. items: tokens or sentences of the sample of traces. rows: of the
-    document table. against: see `store.Result`. notes: further entries of the record. Of data sets in NOT_PASSED_ON
-    only record and summary are kept.
-    """
-    result = store.read(store.cache_store(), key)
-    corpus = result.record["run"]["corpus"]
-    record = {name: value for name, value in result.record.items() if name != "files"} | (notes or {})
-    files = {} if summary is None else {"summary.parquet": summary}
-    if corpus not in NOT_PASSED_ON:
-        if items:
-            order = store.sample(result.traces.doc_id, corpus)
-            within = np.cumsum(result.traces.lengths[order]) <= items
-            files["traces.parquet"] = result.traces.take(np.sort(order[: max(1, int(within.sum()))]))
-            if rows:
-                files["documents.parquet"] = documents.iloc[np.sort(order[:rows])].reset_index(drop=True)
-        if against is not None:
-            order = store.sample(against["doc_id"].to_numpy(), corpus)
-            files["against.parquet"] = against.iloc[np.sort(order[:AGAINST_KEPT])]
-    store.write(packed_store(), key, record, files)
 
 
 def packed_store() -> Path:

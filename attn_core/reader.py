@@ -8,7 +8,6 @@ import base64
 import io
 import json
 import zipfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,10 +38,15 @@ def dequantise(values: np.ndarray, scale: np.ndarray) -> np.ndarray:
     return (rows.astype(np.float32) * scale).reshape(values.shape)
 
 
-def part(folder: Path, name: str, parse: Callable):
-    """What `parse` makes of the bytes of a file of the archived model; AttnError where it is missing or damaged."""
+def archived(folder: Path | None = None) -> tuple[dict[str, tuple[np.ndarray, np.ndarray]], dict]:
+    """The archived model: name -> int8 values and scales, see `dequantise`; and what it is: its training, its words,
+    test metrics before and after rounding. AttnError where it is missing or damaged."""
+    folder = folder or store.archive_folder() / FOLDER
+    data = lambda name: store.sealed(folder.parent, f"{folder.name}/{name}")
     try:
-        return parse(store.sealed(folder.parent, f"{folder.name}/{name}"))
+        with np.load(io.BytesIO(data("model.npz"))) as file:
+            names = sorted(name.removesuffix(":q") for name in file.files if name.endswith(":q"))
+            return {name: (file[f"{name}:q"], file[f"{name}:s"]) for name in names}, json.loads(data("model.json"))
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise AttnError(
             f"the sentence model in {folder} is missing or damaged ({type(error).__name__}); restore it with git "
@@ -50,23 +54,10 @@ def part(folder: Path, name: str, parse: Callable):
         ) from error
 
 
-def description(folder: Path) -> dict:
-    """What the archived model is: its training, its words, test metrics before and after rounding."""
-    return part(folder, "model.json", json.loads)
-
-
-def quantised(data: bytes) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Name -> int8 values and scales, see `dequantise`, of the bytes of model.npz."""
-    with np.load(io.BytesIO(data)) as file:
-        names = sorted(name.removesuffix(":q") for name in file.files if name.endswith(":q"))
-        return {name: (file[f"{name}:q"], file[f"{name}:s"]) for name in names}
-
-
 def load(folder: Path | None = None) -> tuple[dict[str, np.ndarray], dict]:
-    """(arrays as in `classifier.to_arrays`, description) of the archived model."""
-    folder = folder or store.archive_folder() / FOLDER
-    told = description(folder)
-    return {name: dequantise(*pair) for name, pair in part(folder, "model.npz", quantised).items()}, told
+    """(arrays as in `classifier.to_arrays`, what it is) of the archived model, see `archived`."""
+    pairs, told = archived(folder)
+    return {name: dequantise(*pair) for name, pair in pairs.items()}, told
 
 
 WAYS = (("forward", 1), ("backward", -1))
@@ -219,10 +210,9 @@ def write_reader(folder: Path) -> Path:
 
     attn.model = {words, split: spaCy's contractions without apostrophe, arrays: name -> [rows, int8, float32 scales]}.
     """
-    archived, text = store.archive_folder() / FOLDER, lambda array: base64.b64encode(array.tobytes()).decode()
-    pairs = part(archived, "model.npz", quantised)
+    (pairs, told), text = archived(), lambda array: base64.b64encode(array.tobytes()).decode()
     arrays = {name: [len(scales), text(values), text(scales)] for name, (values, scales) in pairs.items()}
-    model = {"words": description(archived)["words"], "arrays": arrays, "split": contractions()}
+    model = {"words": told["words"], "arrays": arrays, "split": contractions()}
     target = folder / "sst-reader.js"
     target.write_text(f"attn.model = {json.dumps(model)};\n", encoding="utf-8")
     return target

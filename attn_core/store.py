@@ -271,10 +271,7 @@ def sealed(folder: Path, name: str) -> bytes:
 
 def read_reported(name: str) -> bytes:
     """A file of data/reported, checked against the manifest of the archive beside it."""
-    folder, archive = reported_folder(), archive_folder(required=False)
-    if archive is None or archive.resolve().parent != folder.resolve().parent:
-        archive = folder.parent / "archive"
-    return sealed(archive, f"../reported/{name}")
+    return sealed(reported_folder().parent / "archive", f"../reported/{name}")
 
 
 def digests(folder: Path) -> dict[str, str]:

@@ -242,8 +242,8 @@ def work(run: Run, before: dict[str, str], expected: str = "", **how: bool) -> s
             if expected and named(run) != expected:
                 raise AttnError(
                     f"the worker on {platform.node()} takes this run for {named(run)}, the sweep for {expected}; "
-                    "install the same version and the same word vectors on both, set ATTN_DATA to one shared folder "
-                    "or nowhere, and set ATTN_CACHE to one shared folder for both"
+                    "set ATTN_CACHE to one shared folder for both, set ATTN_DATA to one shared folder or nowhere, and "
+                    "install the same version and word vectors"
                 )
             for base in bases(run):
                 if before.get(base.key) and not has_weights(base):

@@ -17,7 +17,7 @@ from tiny_runs import called
 
 from attn_core import index, packing, reader, store
 from attn_core.errors import AttnError, Damaged
-from attn_core.run import SEEDS, Run, as_dict, from_dict
+from attn_core.run import COUNTED, SEEDS, Run, as_dict, from_dict
 from attn_core.traces import round_mantissa
 
 RECORD = {"key": "toy", "run": {"corpus": "toy", "seed": 10}, "n_test": 6, "accuracy": 0.5}
@@ -306,7 +306,7 @@ def share_of(key: str) -> str:
         return "Serrano & Smith"
     if run.corpus == "planted":
         return "planted texts"
-    if run.vectors.startswith(packing.SECOND):
+    if run.vectors.startswith(COUNTED):
         return "one cause"
     for_variance = run.seed in SEEDS[5:] or run.rounding
     return (

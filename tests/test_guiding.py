@@ -276,7 +276,7 @@ def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, tmp_
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
     before = own_scores(base(), data, "test")
     obtain(base(), progress=False)
-    packing.pack(base().key)
+    packing.prepare(base())
     packing.adopt(base().key)
     (store.cache_store().parent / "weights" / f"{base().key}.safetensors").unlink()
     assert obtain(base(), traces=False).source == "archive"

@@ -58,7 +58,7 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     assert planned(swapped, own) == {further: "weights", swapped: "result"}, "the other is stored"
     # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
     obtain(base, progress=False)
-    packing.pack(base.key)
+    packing.prepare(base)
     packing.adopt(base.key)
     packed = (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns
     (store.cache_store().parent / "weights" / f"{base.key}.safetensors").unlink()
