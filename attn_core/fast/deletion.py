@@ -123,13 +123,13 @@ def staircase(
     return reference + total.log(), mean.div_(total.clamp(min=torch.finfo(total.dtype).tiny)[..., None])
 
 
-def unrecurrent(network: Network, chunk: Chunk, score: Tensor, contribution: Tensor) -> Tensor:
+def unrecurrent(network: Convolutional, chunk: Chunk, score: Tensor, contribution: Tensor) -> Tensor:
     """CNN, average, none: the unchanged scores in a matrix (B, j, u), those next to the gap overwritten."""
     size = len(score) - 1  # n + 1
     score, contribution = score.double(), contribution.double()
     matrix = score[:size].t()[:, None].repeat(1, size, 1)
     matrix.diagonal(0, 1, 2).fill_(-torch.inf)
-    changed = list(near_the_gap(network, chunk, size)) if isinstance(network, Convolutional) else []
+    changed = list(near_the_gap(network, chunk, size))
     for place, new_score, _ in changed:
         matrix.diagonal(place, 1, 2).copy_(new_score)
     top = matrix.amax(-1, keepdim=True)

@@ -18,9 +18,7 @@ def importance(network: Network, chunk: Chunk, states: States, attention: Tensor
         (ahead, back), (pass_ahead, pass_back) = network.directions, states
         result = through_time(ahead, pass_ahead, attention, slope @ ahead.value.t())
         return result + chunk.mirrored(through_time(back, pass_back, chunk.mirrored(attention), slope @ back.value.t()))
-    if isinstance(network, Convolutional):
-        return convolutional(network, chunk, states, attention, slope)
-    return attention * (network.slope[chunk.words] * slope).sum(-1)  # a word acts through itself alone
+    return convolutional(network, chunk, states, attention, slope)
 
 
 def through_time(side: Direction, done: Pass, attention: Tensor, direction: Tensor) -> Tensor:
@@ -58,9 +56,11 @@ def through_time(side: Direction, done: Pass, attention: Tensor, direction: Tens
 
 
 def convolutional(network: Convolutional, chunk: Chunk, h: Tensor, attention: Tensor, slope: Tensor) -> Tensor:
-    """CNN; a word acts through every window that holds it. h (L, B, H), after the ReLU."""
+    """Others; a word acts through every window that holds it. h (L, B, H), after the activation."""
     steps, texts, _ = h.shape
-    delta = (h > 0) * attention[..., None] * (slope @ network.value.t())  # (L, B, H), at the convolutions' outputs
+    delta = attention[..., None] * (slope @ network.value.t())  # (L, B, H), at the states, then before the activation
+    if network.activation != "none":
+        delta = delta * ((h > 0) if network.activation == "relu" else 1 - h * h)
     delta = delta.view(steps, texts, -1, network.table.shape[-1])
     result = torch.zeros_like(attention)
     for table, (index, offset) in zip(network.table, network.taps, strict=True):

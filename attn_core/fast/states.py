@@ -78,27 +78,21 @@ class Recurrent:
 
 @dataclass(frozen=True)
 class Convolutional:
-    """A CNN model. table[tap] is what a word at the tap's offset from a window's centre adds to the window."""
+    """A CNN model, or one without context (average, none), whose windows are single words.
+
+    table[tap] is what a word at the tap's offset from a window's centre adds to the window.
+    """
 
     table: Tensor  # (taps, U, F)
     taps: tuple[tuple[int, int], ...]  # (filter set, offset of the word from the centre)
     reach: int  # largest offset
+    activation: str  # of a window: relu, tanh or none
     window_bias: Tensor  # (sets * F,)
     scorer: Scorer
     value: Tensor  # (sets * F, K)
 
 
-@dataclass(frozen=True)
-class Tokenwise:
-    """A model without context (average, none): scores, or what a query is to meet, are properties of the word."""
-
-    keys: Tensor  # (U,) scores; of pairs (U, A) projections (additive) or (U, H) states (dot)
-    scorer: Scorer
-    contribution: Tensor  # (U, K)
-    slope: Tensor  # (U, K) <e, d contribution / d e>
-
-
-Network = Recurrent | Convolutional | Tokenwise
+Network = Recurrent | Convolutional
 
 
 @dataclass(frozen=True)
@@ -113,8 +107,8 @@ class Pass:
     value: Tensor  # (L, B, K) this half's share in the contribution
 
 
-States = tuple[Pass, Pass] | Tensor | None
-"""Of a chunk: forward and backward pass of a BiLSTM; (L, B, H) of a CNN; nothing for an encoder without context."""
+States = tuple[Pass, Pass] | Tensor
+"""Of a chunk: forward and backward pass of a BiLSTM; (L, B, H) of others."""
 
 
 def distinct_words(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -155,7 +149,11 @@ def prepare(model: Classifier | Paired, distinct: np.ndarray) -> Network:
         return Recurrent(tuple(_direction(lstm, e, *halves) for lstm, *halves in sides), scorer)
     if isinstance(encoder, CNN):
         return _convolutional(encoder, e, scorer, value)
-    return _tokenwise(encoder, e, scorer, value, paired)
+    one_word = {"taps": ((0, 0),), "reach": 0, "scorer": scorer, "value": value}
+    if isinstance(encoder, Average):
+        table, bias = e @ encoder.project.weight.t(), encoder.project.bias
+        return Convolutional(table=table[None], activation="tanh", window_bias=bias, **one_word)
+    return Convolutional(table=e[None], activation="none", window_bias=torch.zeros_like(e[0]), **one_word)
 
 
 def with_queries(network: Network, attention: nn.Module, q: Tensor) -> Network:
@@ -180,22 +178,16 @@ def encode(network: Network, chunk: Chunk, keep_gates: bool = False) -> States:
     if isinstance(network, Recurrent):
         ahead, back = network.directions
         return run(ahead, chunk.words, keep_gates), run(back, chunk.mirrored(chunk.words), keep_gates)
-    return windows(network, chunk) if isinstance(network, Convolutional) else None
+    return windows(network, chunk)
 
 
 def read(network: Network, chunk: Chunk, states: States) -> tuple[Tensor, Tensor]:
     """Scores (L, B), up to a constant per text, and contributions (L, B, K)."""
-    scorer = network.scorer
     if isinstance(network, Recurrent):
         ahead, back = states
-        projected = ahead.projected + chunk.mirrored(back.projected) + scorer.bias
-        return scorer.read(projected), ahead.value + chunk.mirrored(back.value)
-    if isinstance(network, Convolutional):
-        return read_states(network, states)
-    keys, contribution = network.keys[chunk.words], network.contribution[chunk.words]
-    if keys.dim() == 3:
-        keys = scorer.read((keys if scorer.weight.dim() == 2 else project(keys, scorer.weight)) + scorer.bias)
-    return keys, contribution
+        projected = ahead.projected + chunk.mirrored(back.projected) + network.scorer.bias
+        return network.scorer.read(projected), ahead.value + chunk.mirrored(back.value)
+    return read_states(network, states)
 
 
 def read_states(network: Convolutional, h: Tensor) -> tuple[Tensor, Tensor]:
@@ -238,7 +230,7 @@ def cell(gates: Tensor, before: Tensor | None, c: Tensor, tau: Tensor, h: Tensor
 
 
 def windows(network: Convolutional, chunk: Chunk, moved=lambda offset: offset) -> Tensor:
-    """CNN states (L, B, H), of use on words alone; the word at an offset from a centre is taken from moved(offset).
+    """States (L, B, H) of others than the BiLSTM, of use on words alone; the word at an offset from a centre is taken from moved(offset).
 
     A move goes at most one word further than the widest window.
     """
@@ -249,7 +241,9 @@ def windows(network: Convolutional, chunk: Chunk, moved=lambda offset: offset) -
     for table, (index, offset) in zip(network.table, network.taps, strict=True):
         start = around + moved(offset)
         h[:, index] += table.index_select(0, padded[start : start + steps].reshape(-1))
-    return h.relu_().view(steps, texts, -1)
+    if network.activation != "none":
+        h = h.relu_() if network.activation == "relu" else h.tanh_()
+    return h.view(steps, texts, -1)
 
 
 def _scorer(attention: nn.Module, width: int, like: Tensor) -> Scorer:
@@ -278,18 +272,5 @@ def _convolutional(encoder: CNN, e: Tensor, scorer: Scorer, value: Tensor) -> Co
             taps.append((index, offset))
             weights.append(convolution.weight[:, :, offset + reach].t())  # (300, F)
     bias = torch.cat([convolution.bias for convolution in encoder.convolutions])
-    return Convolutional(e @ torch.stack(weights), tuple(taps), max(offset for _, offset in taps), bias, scorer, value)
-
-
-def _tokenwise(encoder: Average | NoEncoder, e: Tensor, scorer: Scorer, value: Tensor, paired: bool) -> Tokenwise:
-    if isinstance(encoder, Average):
-        product = e @ encoder.project.weight.t()
-        h = (product + encoder.project.bias).tanh()
-        slope = (product * (1 - h * h)) @ value
-    else:
-        h, slope = e, e @ value
-    if not paired:
-        keys = scorer.read(h @ scorer.weight + scorer.bias)
-    else:
-        keys = h if scorer.v is None and len(scorer.bias) else h @ scorer.weight  # dot; additive, uniform
-    return Tokenwise(keys, scorer, h @ value, slope)
+    reach = max(offset for _, offset in taps)
+    return Convolutional(e @ torch.stack(weights), tuple(taps), reach, "relu", bias, scorer, value)

@@ -52,12 +52,9 @@ class BiLSTM(nn.Module):
         return torch.cat([ahead, reverse_within(back, lengths)], dim=-1)  # (B, L, 2 hidden)
 
     def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
-        """Last forward and last backward state; in its own time each direction's last is at lengths - 1."""
-        e = self.embedding(ids)
-        ahead, _ = self.forward_lstm(e)
-        back, _ = self.backward_lstm(reverse_within(e, lengths))
-        row = torch.arange(len(ids), device=ids.device)
-        return torch.cat([ahead[row, lengths - 1], back[row, lengths - 1]], dim=-1)  # (B, 2 hidden)
+        """Last forward and last backward state: the latter stands at the text's first position."""
+        ahead, back = self(ids, lengths, mask).chunk(2, dim=-1)
+        return torch.cat([ahead[torch.arange(len(ids), device=ids.device), lengths - 1], back[:, 0]], dim=-1)
 
 
 class WordTie(nn.Module):
