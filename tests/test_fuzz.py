@@ -16,9 +16,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from attn_core import index, store
 from attn_core.__main__ import main
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
+from attn_core.run import Run
 
 pytestmark = pytest.mark.faults
 EXAMPLES = 2_000 if os.environ.get("ATTN_FAULTS") else 80
@@ -31,8 +33,14 @@ def examples(share):
     return settings(max_examples=int(share * EXAMPLES), suppress_health_check=list(HealthCheck))
 
 
+@pytest.fixture(scope="module")
+def numbers():
+    """Those of one archived run: all of them take 10 seconds to gather."""
+    return index.ordered(*index.tables_of([store.read(store.archive_folder(), Run("sst").key)]))
+
+
 @pytest.fixture(autouse=True)
-def harmless(tmp_path, monkeypatch):
+def harmless(tmp_path, monkeypatch, numbers):
     """Nothing is downloaded, trained, swept or executed: each command goes as far as that and no further."""
 
     def read_alone(run, **_):
@@ -45,6 +53,7 @@ def harmless(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(import_module("attn_core.obtain"), "obtain", read_alone)
     monkeypatch.setattr(import_module("attn_core.sweep"), "sweep", lambda *_, **__: {})
+    monkeypatch.setattr(index, "_everything", lambda: numbers)
     monkeypatch.setattr(papermill, "execute_notebook", None)
 
 
