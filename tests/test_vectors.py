@@ -243,13 +243,6 @@ def test_own_vectors_are_read_from_the_cache_and_trained_anew_on_other_texts(rev
     assert vectors("yelp-200", encode("yelp").vocabulary)[1] != fingerprint and len(trained) == 2
 
 
-def test_training_sentences_are_the_words_without_their_frame(reviews):
-    data = encode("yelp")
-    found = [[data.vocabulary[i] for i in ids] for ids in module.sentences(data.splits["test"])]
-    assert found[:3] == ["good food here .".split(), "very good".split(), "bad food !".split()]
-    assert found[-2:] == [["<unk>", "."], ["food"]]
-
-
 def test_passes_are_the_authors_and_part_of_the_parameters(reviews):
     data = encode("yelp")
     assert module.own_parameters(data)["epochs"] == 30 and module.own_parameters(data)["data"] == data.fingerprint

@@ -233,7 +233,7 @@ def _from_official(entry: catalogue.Corpus) -> dict[str, pandas.DataFrame]:
     if not entry.sources:  # registered by the user
         raise AttnError(f"no data for corpus '{entry.name}': set ATTN_DATA to a folder with {place}{searched}")
     try:
-        tables = official.read(entry.folder, entry.sources, downloads)
+        tables = official.read(entry, downloads)
     except AttnError as error:
         given = ", ".join(catalogue.SOURCES[source].file for source in entry.sources)
         raise AttnError(

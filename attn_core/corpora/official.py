@@ -1,7 +1,7 @@
 """The official archives of the data sets: downloaded with checksum, unpacked while they are read, each in its layout.
 
-Every reader takes the folder with the unpacked files and returns split -> table in the form of the Parquet files under
-$ATTN_DATA, so the rest never sees a difference.
+Every reader takes the folder with the unpacked files and a split and returns the table in the form of the Parquet files
+under $ATTN_DATA, so the rest never sees a difference.
 """
 
 import csv
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import pandas
 import pyarrow.json
 
-from attn_core.corpora.catalogue import SOURCES, Source
+from attn_core.corpora.catalogue import SOURCES, Corpus, Source
 from attn_core.errors import AttnError, one_line
 
 AG_NEWS_FIRST_ROWS = 10_429  # rows of the official train.csv that the sample under $ATTN_DATA holds in order
@@ -46,10 +46,10 @@ def fetch(source: Source, folder: Path) -> Path:
         raise AttnError(f"{source.file} cannot be downloaded from {source.url}: {one_line(error)}") from error
 
 
-def read(folder: str, sources: tuple[str, ...], downloads: Path) -> dict[str, pandas.DataFrame]:
+def read(entry: Corpus, downloads: Path) -> dict[str, pandas.DataFrame]:
     """split -> table of a data set from its official files, which are downloaded into ``downloads`` if they are not
     there. AttnError in one line for a damaged archive or one of another layout."""
-    files = [fetch(SOURCES[name], downloads) for name in sources]
+    files = [fetch(SOURCES[name], downloads) for name in entry.sources]
     try:
         with TemporaryDirectory(dir=downloads) as place:
             for file in files:
@@ -57,14 +57,14 @@ def read(folder: str, sources: tuple[str, ...], downloads: Path) -> dict[str, pa
                     shutil.copy(file, place)
                 else:
                     shutil.unpack_archive(file, place, filter=None if file.suffix == ".zip" else "data")
-            tables = READERS[folder](Path(place))
+            tables = {split: READERS[entry.folder](Path(place), split) for split in entry.files}
     except UNREADABLE as error:
         raise AttnError(
-            f"{', '.join(str(file) for file in files)} cannot be read as the official archive of '{folder}': "
+            f"{', '.join(str(file) for file in files)} cannot be read as the official archive of '{entry.folder}': "
             f"{one_line(error)}; delete it to download it again"
         ) from error
     if any(len(table) == 0 for table in tables.values()):
-        raise AttnError(f"{files[0]} holds no documents of '{folder}' in the official layout")
+        raise AttnError(f"{files[0]} holds no documents of '{entry.folder}' in the official layout")
     return tables
 
 
@@ -72,18 +72,15 @@ def _table(rows, *columns: str) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=list(columns))
 
 
-def _sst(place: Path) -> dict:
+def _sst(place: Path, split: str) -> pandas.DataFrame:
     """``trees/{train,dev,test}.txt``, one bracketed tree a line -> text, label, label5, tree_index; neutral roots
     left out."""
-    tables = {}
-    for split in ("train", "dev", "test"):
-        rows = []
-        for index, line in enumerate((place / f"trees/{split}.txt").read_text(encoding="utf-8").split("\n")):
-            root = int(line.strip()[1]) if line.strip() else 2
-            if root != 2:
-                rows.append((" ".join(re.findall(r"\(\d ([^()\s]+)\)", line)), int(root > 2), root, index))
-        tables[split] = _table(rows, "text", "label", "label5", "tree_index")
-    return tables
+    rows = []
+    for index, line in enumerate((place / f"trees/{split}.txt").read_text(encoding="utf-8").split("\n")):
+        root = int(line.strip()[1]) if line.strip() else 2
+        if root != 2:
+            rows.append((" ".join(re.findall(r"\(\d ([^()\s]+)\)", line)), int(root > 2), root, index))
+    return _table(rows, "text", "label", "label5", "tree_index")
 
 
 def _folders(place: Path, encoding: str, classes: list[str] | None = None) -> pandas.DataFrame:
@@ -97,20 +94,16 @@ def _folders(place: Path, encoding: str, classes: list[str] | None = None) -> pa
     return _table(list(zip(found.data, found.target, groups, names, strict=True)), "text", "label", "group", "doc_id")
 
 
-def _newsgroups(place: Path) -> dict:
+def _newsgroups(place: Path, split: str) -> pandas.DataFrame:
     """``20news-bydate-{train,test}/<group>/<number>``, Latin-1 -> text, label, group, doc_id."""
-    return {split: _folders(place / f"20news-bydate-{split}", "latin-1") for split in ("train", "test")}
+    return _folders(place / f"20news-bydate-{split}", "latin-1")
 
 
-def _imdb(place: Path) -> dict:
+def _imdb(place: Path, split: str) -> pandas.DataFrame:
     """``aclImdb/{train,test}/{neg,pos}/<id>_<stars>.txt`` -> text, label, stars, doc_id ('pos/0_9')."""
-    tables = {}
-    for split in ("train", "test"):
-        found = _folders(place / "aclImdb" / split, "utf-8", ["neg", "pos"])
-        stars = found["doc_id"].str.split("_").str[1].astype(int)
-        found = found.assign(stars=stars, doc_id=found["group"] + "/" + found["doc_id"])
-        tables[split] = found[["text", "label", "stars", "doc_id"]]
-    return tables
+    found = _folders(place / "aclImdb" / split, "utf-8", ["neg", "pos"])
+    stars = found["doc_id"].str.split("_").str[1].astype(int)
+    return found.assign(stars=stars, doc_id=found["group"] + "/" + found["doc_id"])[["text", "label", "stars", "doc_id"]]
 
 
 def _labelled(path: Path, classes: int, columns: int) -> list[tuple]:
@@ -127,85 +120,71 @@ def _labelled(path: Path, classes: int, columns: int) -> list[tuple]:
     return rows
 
 
-def _ag_news(place: Path) -> dict:
+def _ag_news(place: Path, split: str) -> pandas.DataFrame:
     """CSV without header: class 1-4, title, description -> text, label 0-3, title, description, part."""
-    tables = {}
-    for split in ("train", "test"):
-        found = _table(_labelled(place / f"ag_news_{split}.csv", 4, 2), "label", "title", "description")
-        found.insert(0, "text", found["title"] + " " + found["description"])
-        found["part"] = "official" if split == "test" else "rest"
-        tables[split] = found
-    tables["train"].loc[: AG_NEWS_FIRST_ROWS - 1, "part"] = "first_rows"
-    return tables
+    found = _table(_labelled(place / f"ag_news_{split}.csv", 4, 2), "label", "title", "description")
+    found.insert(0, "text", found["title"] + " " + found["description"])
+    found["part"] = "official" if split == "test" else "rest"
+    if split == "train":
+        found.loc[: AG_NEWS_FIRST_ROWS - 1, "part"] = "first_rows"
+    return found
 
 
-def _zhang(folder: str, classes: int, columns: int, place: Path) -> dict:
+def _zhang(folder: str, classes: int, columns: int, place: Path, split: str) -> pandas.DataFrame:
     """``<folder>/{train,test}.csv`` of Zhang et al. (2015), without header: class from 1, then text columns, which are
     joined by blanks -> text, label from 0. The files' own escapes are kept, as in the Parquet files."""
-    tables = {}
-    for split in ("train", "test"):
-        rows = _labelled(place / folder / f"{split}.csv", classes, columns)
-        tables[split] = _table([(" ".join(parts), label) for label, *parts in rows], "text", "label")
-    return tables
+    rows = _labelled(place / folder / f"{split}.csv", classes, columns)
+    return _table([(" ".join(parts), label) for label, *parts in rows], "text", "label")
 
 
-def _babi(task: int, place: Path) -> dict:
+def _babi(task: int, place: Path, split: str) -> pandas.DataFrame:
     """``tasks_1-20_v1-2/en-10k/qa<task>_…_{train,test}.txt`` -> passage, question, answer, support, story, source.
 
     A line number 1 starts a new story. passage: the statements so far, one a line. support: 0-based lines of the
     passage, in the order of the original.
     """
-    tables = {}
-    for split in ("train", "test"):
-        rows, story, statements, lines = [], -1, [], {}
-        path = place / f"tasks_1-20_v1-2/en-10k/{BABI_FILES[task]}_{split}.txt"
-        for line in path.read_text(encoding="utf-8").splitlines():
-            number, _, text = line.partition(" ")
-            if number == "1":
-                story, statements, lines = story + 1, [], {}
-            if "\t" in text:
-                question, answer, facts = text.split("\t")
-                support = ",".join(str(lines[fact]) for fact in facts.split())
-                rows.append(("\n".join(statements), question.strip(), answer, support, story, "en-10k"))
-            elif text:
-                lines[number] = len(statements)
-                statements.append(text.strip())
-        tables[split] = _table(rows, "passage", "question", "answer", "support", "story", "source")
-    return tables
+    rows, story, statements, lines = [], -1, [], {}
+    path = place / f"tasks_1-20_v1-2/en-10k/{BABI_FILES[task]}_{split}.txt"
+    for line in path.read_text(encoding="utf-8").splitlines():
+        number, _, text = line.partition(" ")
+        if number == "1":
+            story, statements, lines = story + 1, [], {}
+        if "\t" in text:
+            question, answer, facts = text.split("\t")
+            support = ",".join(str(lines[fact]) for fact in facts.split())
+            rows.append(("\n".join(statements), question.strip(), answer, support, story, "en-10k"))
+        elif text:
+            lines[number] = len(statements)
+            statements.append(text.strip())
+    return _table(rows, "passage", "question", "answer", "support", "story", "source")
 
 
-def _snli(place: Path) -> dict:
+def _snli(place: Path, split: str) -> pandas.DataFrame:
     """``snli_1.0/snli_1.0_{train,dev,test}.jsonl``, one object a line with sentence1, sentence2, gold_label ->
     premise, hypothesis, label; pairs without a gold label ('-') left out."""
     keys = {"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"}
     schema = pyarrow.schema([(key, pyarrow.string()) for key in keys])
     options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    tables = {}
-    for split in ("train", "dev", "test"):
-        path = place / f"snli_1.0/snli_1.0_{split}.jsonl"
-        found = pyarrow.json.read_json(path, parse_options=options).to_pandas()
-        if (lacking := found.isna().any(axis=1)).any():
-            raise ValueError(f"line {lacking.idxmax() + 1} of {path.name}: no object with {', '.join(keys)}")
-        tables[split] = found[found["gold_label"] != "-"].rename(columns=keys).reset_index(drop=True)
-    return tables
+    path = place / f"snli_1.0/snli_1.0_{split}.jsonl"
+    found = pyarrow.json.read_json(path, parse_options=options).to_pandas()
+    if (lacking := found.isna().any(axis=1)).any():
+        raise ValueError(f"line {lacking.idxmax() + 1} of {path.name}: no object with {', '.join(keys)}")
+    return found[found["gold_label"] != "-"].rename(columns=keys).reset_index(drop=True)
 
 
-def _cnn(place: Path) -> dict:
+def _cnn(place: Path, split: str) -> pandas.DataFrame:
     """``cnn/{train,dev,test}.txt``, blocks between empty lines: question, answer, passage, then one entity a line ->
     passage, question, answer. The form that Danqi Chen made and J&W took; it has no checksum, so a block that is
     none is refused by its number."""
-    tables = {}
-    for split in ("train", "dev", "test"):
-        rows = []
-        with open(place / f"cnn/{split}.txt", encoding="utf-8") as file:
-            for written, block in groupby(map(str.strip, file), key=bool):
-                lines = list(block)
-                if written and (len(lines) < 3 or not re.fullmatch(r"@entity\S*", lines[1])):
-                    raise ValueError(f"cnn/{split}.txt, block {len(rows) + 1}: not question, @entity and passage")
-                if written:
-                    rows.append((lines[2], lines[0], lines[1]))
-        tables[split] = _table(rows, "passage", "question", "answer")
-    return tables
+    rows = []
+    with open(place / f"cnn/{split}.txt", encoding="utf-8") as file:
+        for written, block in groupby(map(str.strip, file), key=bool):
+            lines = list(block)
+            if written and (len(lines) < 3 or not re.fullmatch(r"@entity\S*", lines[1])):
+                raise ValueError(f"cnn/{split}.txt, block {len(rows) + 1}: not question, @entity and passage")
+            if written:
+                rows.append((lines[2], lines[0], lines[1]))
+    return _table(rows, "passage", "question", "answer")
 
 
 READERS = {

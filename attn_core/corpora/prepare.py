@@ -97,11 +97,15 @@ def with_dev(corpus: str, splits: dict[str, Texts]) -> dict[str, Texts]:
     return {"train": splits["train"].take(train), "dev": splits["train"].take(dev), "test": splits["test"]}
 
 
+def tables(corpus: str) -> dict[str, pandas.DataFrame]:
+    """split -> raw table, see ``files.read``."""
+    return {split: files.read(corpus, split) for split in catalogue.corpus(corpus).files}
+
+
 def _sst() -> Prepared:
-    tables = {split: files.read("sst", split) for split in ("train", "dev", "test")}
     return Prepared({
         split: Texts([text.clean_sst(t) for t in table["text"]], table["label"], np.arange(len(table)))
-        for split, table in tables.items()
+        for split, table in tables("sst").items()
     })  # fmt: skip
 
 
@@ -111,12 +115,9 @@ def _20news() -> Prepared:
     That order: training posts, then test posts, each sorted by group and file name and shuffled with seed 0, then
     all 18,846 shuffled with seed 42. doc_ids: row in the training table, or 11,314 + row in the test table.
     """
-    tables = [files.read("20news", split) for split in ("train", "test")]
-    rows = pandas.concat(tables, ignore_index=True)
-    rows["row"] = np.arange(len(rows))
-    first = len(tables[0])
+    rows = pandas.concat(tables("20news"), names=["part", None]).assign(row=lambda table: np.arange(len(table)))
     shuffled = lambda table, seed: table.iloc[np.random.RandomState(seed).permutation(len(table))]
-    parts = [part.sort_values(["group", "doc_id"], kind="stable") for part in (rows.iloc[:first], rows.iloc[first:])]
+    parts = [rows.loc[[part]].sort_values(["group", "doc_id"], kind="stable") for part in ("train", "test")]
     posts = shuffled(pandas.concat([shuffled(part, 0) for part in parts]), 42)
     posts = pandas.concat([posts[posts["group"] == f"rec.sport.{sport}"] for sport in ("baseball", "hockey")])
     posts = posts.assign(text=posts["text"].map(text.strip_post))
@@ -134,27 +135,26 @@ def _imdb() -> Prepared:
     draws other documents, because their files have another order: a fifth of train for dev and a fifth of test,
     random_state 1378. doc_ids: row in the training table for train and dev, in the test table for test.
     """
-    tables = {part: files.read("imdb", part) for part in ("train", "test")}
-    lists = {part: [text.clean_keras(t) for t in table["text"]] for part, table in tables.items()}
+    found = tables("imdb")
+    lists = {part: [text.clean_keras(t) for t in table["text"]] for part, table in found.items()}
     known = {word for tokens in lists["train"] for word in tokens}
     lists["test"] = [[word for word in tokens if word in known] for tokens in lists["test"]]
     short = {part: np.array([len(t) for t in made]) < IMDB_SHORTER_THAN for part, made in lists.items()}
     rows = {}
-    if all("jw_split" in table.columns for table in tables.values()):
+    if all("jw_split" in table.columns for table in found.values()):
         for split, part in (("train", "train"), ("dev", "train"), ("test", "test")):
-            rows[split] = np.flatnonzero(short[part] & (tables[part]["jw_split"] == split).to_numpy())
+            rows[split] = np.flatnonzero(short[part] & (found[part]["jw_split"] == split).to_numpy())
     else:
         rows["train"], rows["dev"] = drawn("imdb", np.flatnonzero(short["train"]), 1378, test_size=0.2)
         rows["test"], _ = drawn("imdb", np.flatnonzero(short["test"]), 1378, train_size=0.2)
-    texts = {part: Texts(lists[part], table["label"], np.arange(len(table))) for part, table in tables.items()}
+    texts = {part: Texts(lists[part], table["label"], np.arange(len(table))) for part, table in found.items()}
     return Prepared({split: texts["test" if split == "test" else "train"].take(at) for split, at in rows.items()})
 
 
 def _agnews() -> Prepared:
     """World (0) against Business (1) by the description alone; rows whose description is not known apart are unused."""
     documents = {}
-    for split in ("train", "test"):
-        table = files.read("agnews", split)
+    for split, table in tables("agnews").items():
         labels = class_ids("agnews", split, table["label"], range(4))
         rows = np.flatnonzero(np.isin(labels, (0, 2)) & [isinstance(t, str) for t in table["description"]])
         lists = [text.clean_plain(t) for t in table["description"].iloc[rows]]
@@ -175,16 +175,16 @@ def _babi(task: int, source: str = "") -> Prepared:
         raise AttnError(f"bAbI source is '{source}'; known: '', generated")
     name = f"babi_{task}"
     if source == "generated":
-        tables = stories.babi(task)
+        found = stories.babi(task)
     else:
         try:
-            tables = {split: files.read(name, split) for split in ("train", "test")}
+            found = tables(name)
         except AttnError as error:
             raise AttnError(f"{error}; or encode it with source='generated'") from error
-        if set(tables["train"].get("source", ())) == {"en"}:
-            tables["train"] = stories.babi(task, n_test=1)["train"]
-    splits = with_dev(name, {split: _stories(table) for split, table in tables.items()})
-    told = {split: sorted(set(table.get("source", ["files"]))) for split, table in tables.items()}
+        if set(found["train"].get("source", ())) == {"en"}:
+            found["train"] = stories.babi(task, n_test=1)["train"]
+    splits = with_dev(name, {split: _stories(table) for split, table in found.items()})
+    told = {split: sorted(set(table.get("source", ["files"]))) for split, table in found.items()}
     notes = {f"{split}_source": ", ".join(names) for split, names in told.items()}
     return Prepared(splits, classes=stories.WORDS, notes=notes)
 
@@ -211,8 +211,7 @@ def _snli(premise: str = "own") -> Prepared:
         raise AttnError(f"snli premise is '{premise}'; known: {', '.join(PREMISES)}")
     clean = cache(text.clean_plain)  # a premise stands in about three pairs
     splits = {}
-    for split in ("train", "dev", "test"):
-        table = files.read("snli", split)
+    for split, table in tables("snli").items():
         order = np.arange(len(table))
         if premise == "shuffled":
             draw = np.random.default_rng(0).permutation(len(table))
@@ -235,8 +234,8 @@ def _cnn() -> Prepared:
     """
     # Equal words share one string, or the lists of so large a set would not fit into memory.
     words = lambda written: [sys.intern(word) for word in written.split()]
-    tables = {split: files.read("cnn", split) for split in ("train", "dev", "test")}
-    lists = {split: [words(passage) for passage in table["passage"]] for split, table in tables.items()}
+    found = tables("cnn")
+    lists = {split: [words(passage) for passage in table["passage"]] for split, table in found.items()}
     entities = sorted({word for tokens in lists["train"] for word in tokens if word.startswith("@entity")})
     index = {entity: i for i, entity in enumerate(entities)}
     splits = {
@@ -247,7 +246,7 @@ def _cnn() -> Prepared:
             [words(question) for question in table["question"]],
             [np.array(sorted({index[w] for w in tokens if w in index}), dtype=np.int64) for tokens in lists[split]],
         )
-        for split, table in tables.items()
+        for split, table in found.items()
     }
     return Prepared(splits, classes=entities, entities=entities)
 
@@ -276,8 +275,7 @@ def tenth(labels: np.ndarray, stratified: bool = False) -> np.ndarray:
 def _rated(name: str, clean: Callable, stratified: bool) -> Prepared:
     """Official train and test -> cut train, dev, test; the label is the class, or the stars of ten that name it."""
     column, parts = catalogue.corpus(name).columns[1], {}
-    for split in ("train", "test"):
-        table = files.read(name, split)
+    for split, table in tables(name).items():
         labels = table["label"] if column == "label" else [f"{stars} of 10" for stars in table[column]]
         lists, sentences = [], []
         for raw in table["text"]:

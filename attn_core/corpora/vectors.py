@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from attn_core.corpora import catalogue, files, text
-from attn_core.corpora.documents import Documents, Encoded
+from attn_core.corpora.documents import Encoded
 from attn_core.corpora.encoding import encode
 from attn_core.errors import AttnError
 
@@ -201,11 +201,6 @@ def own_parameters(data: Encoded) -> dict:
     return catalogue.VECTORS.get(recipe, catalogue.VECTORS["own-200"]) | {"data": data.fingerprint}
 
 
-def sentences(documents: Documents) -> list[np.ndarray]:
-    """The sentences of a split one by one, (n,) ids, START and END left out."""
-    return np.split(documents.ids[documents.inner], np.cumsum(documents.sentence_lengths)[:-1])
-
-
 def train_own(data: Encoded, parameters: dict) -> tuple[list[str], np.ndarray, str]:
     """word2vec vectors of a data set cut into sentences: (words, (W, 200) float32 of length one, fingerprint).
 
@@ -216,7 +211,8 @@ def train_own(data: Encoded, parameters: dict) -> tuple[list[str], np.ndarray, s
     """
     words = np.array(data.vocabulary, dtype=object)
     parts = [data.splits[split] for split in ("train", "dev")]
-    texts = lambda: (words[ids].tolist() for part in parts for ids in sentences(part))
+    cut = lambda part: np.split(part.ids[part.inner], np.cumsum(part.sentence_lengths)[:-1])
+    texts = lambda: (words[ids].tolist() for part in parts for ids in cut(part))
     n = sum(len(part.sentence_lengths) for part in parts)
     known, rows, version = _by_gensim("Word2Vec", texts, n, parameters, sg=0)
     rows = rows.astype(np.float64)
