@@ -69,7 +69,7 @@ def run(
     ] = None,
     fraction: Annotated[float, typer.Option(help="Share of the training documents to use.")] = 1.0,
     other: Annotated[
-        list[str], typer.Option("--set", help="Any other field: hidden=64, learning_rate=0.01, options.source=generated.")
+        list[str], typer.Option("--set", help="Any other field: hidden=64, learning_rate=0.01, options.cues=6.")
     ] = [],
     fresh: Annotated[bool, typer.Option("--fresh", help="Train anew, whatever is stored.")] = False,
     as_json: Json = False,

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import shlex
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
@@ -34,8 +33,12 @@ training and another seed's in the test, those of an untrained model, those of t
 MOST = 2**32 - 1
 """The largest seed that NumPy takes, and beyond any number of epochs or units."""
 
-HIGHEST = {"fraction": 1, "learning_rate": 10, "decay": 10, "divergence": 1e6, "context": 1, "tie": 1e6}
-"""The largest that these fields may be; none is negative, and fraction and learning_rate are not 0."""
+BOUNDS = {
+    "seed": (0, MOST), "rounding": (0, MOST), "epochs": (0, MOST), "batch": (1, MOST), "hidden": (1, MOST),
+    "fraction": (1e-9, 1.0), "learning_rate": (1e-12, 10.0), "decay": (0.0, 10.0), "divergence": (0.0, 1e6),
+    "context": (0.0, 1.0), "tie": (0.0, 1e6),
+}  # fmt: skip
+"""The least and the largest that these fields may be, of their own type."""
 
 WORDS = ("text", "position", "rank")
 """What the average encoder reads at each token: its word, its place, or its weight's rank (weights alone)."""
@@ -91,37 +94,25 @@ class Run:
         for name, own in defaults(entry, self.encoder).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, own)
-        for name in HIGHEST:  # 0 and 0.0 are one run
-            if isinstance(getattr(self, name), int):
+        for name, (least, _) in BOUNDS.items():
+            if isinstance(least, float) and isinstance(getattr(self, name), int):  # 0 and 0.0 are one run
                 object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "options", tuple(sorted((str(k), v) for k, v in self.options)))
         known_names = {"encoder": ENCODERS + HIERARCHICAL, "attention": ATTENTIONS, "selection": SELECTIONS}
         for name, known in (known_names | {"guide": GUIDES, "words": WORDS}).items():
             if getattr(self, name) not in known:
                 raise AttnError(f"unknown {name} '{getattr(self, name)}'; known: {', '.join(filter(None, known))}")
-        self._check_numbers()
-        self._check_base()
-
-    def _check_numbers(self) -> None:
-        """AttnError where a number is none, or lies where it must not."""
-        for name in ("seed", "rounding", "epochs", "batch", "hidden"):
-            value = getattr(self, name)
-            least = 0 if name in ("seed", "rounding", "epochs") else 1
-            if name == "hidden" and value is None:
+        for name, (least, most) in BOUNDS.items():
+            value, kind = getattr(self, name), type(least)
+            if value is None and name in ("hidden", "divergence"):
                 continue
-            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
-                raise AttnError(f"{name} must be a whole number from {least} to {MOST:,}, got {value!r}")
-        for name, highest in HIGHEST.items():
-            value = getattr(self, name)
-            if name == "divergence" and value is None:
-                continue
-            if not isinstance(value, float) or not math.isfinite(value):
-                raise AttnError(f"{name} must be a number, got {value!r} (in YAML 1e-3 is text; write 0.001 or 1.0e-3)")
-            least = "above 0" if name in ("fraction", "learning_rate") else "at least 0"
-            if not 0 <= value <= highest or (value == 0 and least == "above 0"):
-                raise AttnError(f"{name} must be {least} and at most {highest:g}, got {value!r}")
+            if not isinstance(value, kind) or isinstance(value, bool) or not least <= value <= most:
+                what = "a whole number" if kind is int else "a number"
+                hint = " (in YAML 1e-3 is text; write 0.001 or 1.0e-3)" if isinstance(value, str) else ""
+                raise AttnError(f"{name} must be {what} from {least:,} to {most:,}, got {value!r}{hint}")
         if not isinstance(self.class_weights, bool):
             raise AttnError(f"class_weights must be true or false, got {self.class_weights!r}")
+        self._check_base()
 
     def _check_base(self) -> None:
         """AttnError where base, guide, words and divergence do not go together."""

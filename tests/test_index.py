@@ -62,10 +62,9 @@ def test_sides_of_a_threshold(row, lies):
     assert side(next(rows.itertuples()), 0.5) == lies and side(rows.iloc[0], 0.5) == lies, "or one row"
 
 
-def test_intervals_that_are_not_over_seeds_ask_for_none():
-    assert side(interval(0.6, 0.7, 1), 0.5, fewest=0).tolist() == ["above"]
-    assert side(interval(0.6, 0.7, 3), 0.5, fewest=3).tolist() == ["above"]
-    assert side(interval(0.6, 0.7, 2), 0.5, fewest=3).tolist() == ["few"]
+@pytest.mark.parametrize(("n_seeds", "fewest", "lies"), [(1, 0, "above"), (3, 3, "above"), (2, 3, "few")])
+def test_intervals_that_are_not_over_seeds_ask_for_none(n_seeds, fewest, lies):
+    assert side(interval(0.6, 0.7, n_seeds), 0.5, fewest).tolist() == [lies]
 
 
 numbers = st.floats(-1, 1).map(lambda x: round(x, 4))
@@ -284,23 +283,19 @@ def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
 
 # ---- on the command line ---------------------------------------------------------------------------------------------
 
-SST = ["--where", "corpus=sst", "--where", "encoder=lstm", "--where", "attention=tanh"]
-
-
 @pytest.fixture
 def asked(monkeypatch, capsys):
     return lambda *words: called(monkeypatch, capsys, "numbers", *words)
 
 
-@pytest.mark.skipif(store.archive_folder(required=False) is None, reason="no archive")
-def test_the_archives_numbers_on_the_command_line(asked):
-    status, out, _ = asked(TAU, "mean", *SST, "--where", "selection=dev", "--json")
+def test_numbers_on_the_command_line(few, asked):
+    sst = ("--where", "corpus=sst", "--where", "encoder=lstm")
+    status, out, _ = asked(TAU, "mean", *sst, "--json")
     rows = pd.DataFrame(json.loads(out))
-    assert status == 0 and rows["seed"].tolist() == list(SEEDS)
-    assert round(rows["value"].mean(), 2) == 0.43 and rows["mean"].round(2).unique().tolist() == [0.43]
-    _, out, _ = asked(TAU, "mean", *SST, "--by", "corpus", "--json")
-    (row,) = json.loads(out)
-    assert (row["n_seeds"], round(row["mean"], 2)) == (9, 0.43) and row["low"] < row["mean"] < row["high"]
+    assert status == 0 and rows["seed"].tolist() == list(SEEDS[:3]) and set(rows["selection"]) == {"dev"}
+    assert rows["value"].tolist() == pytest.approx([0.49, 0.5, 0.51]) and rows["mean"].round(9).eq(0.5).all()
+    (row,) = json.loads(asked(TAU, "mean", *sst, "--by", "corpus", "--json")[1])
+    assert (row["n_seeds"], row["mean"]) == (3, pytest.approx(0.5)) and row["low"] < row["mean"] < row["high"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_runs import pack_run
+from tiny_runs import TINY, pack_run
 
 from attn_core import compute, packing, store
 from attn_core.errors import AttnError
@@ -16,9 +16,6 @@ from attn_core.obtain import AbsentRun, obtain
 from attn_core.packing import compared_with
 from attn_core.run import SEEDS, Run, as_dict, from_dict
 from attn_core.sweep import read_grid, sweep
-
-TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
-
 
 def tiny(seed=10, **fields) -> Run:
     return Run("planted", encoder="average", seed=seed, epochs=1, options=TINY, **fields)

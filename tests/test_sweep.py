@@ -12,7 +12,7 @@ from attn_core import index, packing, store, sweep
 from attn_core.__main__ import main
 from attn_core.errors import AttnError
 from attn_core.obtain import AbsentRun, obtain
-from attn_core.run import SEEDS, Run
+from attn_core.run import Run
 
 
 def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, capsys):
@@ -205,21 +205,3 @@ def test_the_books_grids_of_wiegreffe_and_pinter_use_bases_of_the_books_grids():
     pairs = [run for run in grids["guides"] if run.base is not None and run.base.family == "text"]
     assert pairs and all(run.base.seed == run.seed for run in pairs)
     assert {run.base for run in grids["adversaries"]} == {Run(corpus) for corpus in ("sst", "20news", "agnews", "imdb")}
-
-
-def test_the_sweep_files_plan_every_test():
-    from pathlib import Path
-
-    from attn_book.derived import WHOLE
-
-    paths = (Path(__file__).parents[1] / "data" / "sweeps").glob("wiegreffe-*.yml")
-    planned = {run for path in paths for run in sweep.read_grid(path)}
-    kinds = {(run.corpus, run.encoder, run.attention, run.guide, run.words, run.divergence is not None)
-             for run in planned}  # fmt: skip
-    for corpus in ("sst", "imdb", "agnews", "20news"):
-        assert {(corpus, "lstm", "tanh", "", "text", False), (corpus, "lstm", "uniform", "", "text", False),
-                (corpus, "lstm", "tanh", "", "text", True), (corpus, "average", "given", "own", "text", False),
-                (corpus, "average", "given", "own", "rank", False)} <= kinds  # fmt: skip
-        flat = [run for run in planned if (run.corpus, run.encoder, run.attention) == (corpus, "lstm", "uniform")]
-        assert len({run.seed for run in flat} & set(SEEDS)) == 9
-        assert WHOLE <= {run.divergence for run in planned if run.corpus == corpus}
