@@ -13,17 +13,16 @@ SMALL = dict(n_train=60, n_dev=20, n_test=20)
 
 
 def texts(encoded, split):
-    """(tokens, evidence marks, label) of every document, specials removed."""
-    documents, marks = encoded.splits[split], encoded.evidence[split]
+    """(tokens, label) of every document, specials removed."""
+    documents = encoded.splits[split]
     for d, label in enumerate(documents.labels):
         own = slice(documents.offsets[d] + 1, documents.offsets[d + 1] - 1)
-        yield [encoded.vocabulary[i] for i in documents.ids[own]], marks[own], int(label)
+        yield [encoded.vocabulary[i] for i in documents.ids[own]], int(label)
 
 
-def cues(tokens) -> dict[int, int]:
-    """Position of each cue and the class it speaks for."""
-    both = planted.NEGATIVE + planted.POSITIVE
-    return {i: int(word in planted.POSITIVE) for i, word in enumerate(tokens) if word in both}
+def cues(tokens) -> list[int]:
+    """The classes that its cues speak for."""
+    return [int(word in planted.POSITIVE) for word in tokens if word in planted.NEGATIVE + planted.POSITIVE]
 
 
 knobs = st.fixed_dictionaries({
@@ -34,20 +33,16 @@ knobs = st.fixed_dictionaries({
 
 @settings(max_examples=25, deadline=None)
 @given(knobs)
-def test_the_majority_of_the_cues_is_the_label_and_the_marks_are_its_evidence(options):
+def test_the_majority_of_the_cues_is_the_label(options):
     encoded = encode("planted", **SMALL, **options)
     labels = np.concatenate([encoded.splits[s].labels for s in ("train", "dev", "test")])
     assert labels.sum() == sum(round(options["positive"] * n) for n in SMALL.values())
     for split in ("train", "dev", "test"):
-        assert encoded.evidence[split].shape == encoded.splits[split].ids.shape
-        assert encoded.evidence[split].sum() == len(encoded.splits[split]) * options["evidence"]
-        for tokens, marks, label in texts(encoded, split):
+        for tokens, label in texts(encoded, split):
             assert 10 <= len(tokens) <= 30
-            if "<unk>" in tokens:  # a cue of the test split that training never showed
-                continue
-            sides = cues(tokens)
-            assert list(sides.values()).count(1 - label) == options["distractors"]
-            assert np.flatnonzero(marks).tolist() == [i for i, side in sides.items() if side == label]
+            if "<unk>" not in tokens:  # a cue of the test split that training never showed
+                told = cues(tokens)
+                assert (told.count(label), told.count(1 - label)) == (options["evidence"], options["distractors"])
 
 
 def test_the_same_seed_gives_the_same_arrays_and_more_training_leaves_the_test_set():
@@ -55,10 +50,9 @@ def test_the_same_seed_gives_the_same_arrays_and_more_training_leaves_the_test_s
     assert one.fingerprint == same.fingerprint != other.fingerprint
     more = encode("planted", **{**SMALL, "n_train": 90})
     assert np.array_equal(one.splits["test"].doc_ids, more.splits["test"].doc_ids)
-    for (tokens, *rest), (others, *same) in zip(texts(one, "dev"), texts(more, "dev"), strict=True):
+    for (tokens, label), (others, same) in zip(texts(one, "dev"), texts(more, "dev"), strict=True):
         # Words that only one of the two training sets shows are <unk> in the other.
-        assert all(a == b or "<unk>" in (a, b) for a, b in zip(tokens, others, strict=True))
-        assert all(map(np.array_equal, rest, same))
+        assert label == same and all(a == b or "<unk>" in (a, b) for a, b in zip(tokens, others, strict=True))
     rows = np.concatenate([d.doc_ids for d in one.splits.values()])
     assert len(set(rows.tolist())) == sum(SMALL.values())
 
@@ -79,7 +73,6 @@ def test_sentences_cut_the_same_documents(shortest, more, seed):
     assert cut.fingerprint != whole.fingerprint and cut.vocabulary == whole.vocabulary
     for split, documents in cut.splits.items():
         assert np.array_equal(documents.ids, whole.splits[split].ids)
-        assert np.array_equal(cut.evidence[split], whole.evidence[split])
         for d, words in enumerate(documents.lengths - 2):
             own = documents.sentence_lengths[documents.sentence_offsets[d] : documents.sentence_offsets[d + 1]]
             assert own.sum() == words and own.min() >= 1 and own.max() <= longest
@@ -113,9 +106,7 @@ def test_impossible_knobs_are_refused(options, message):
 
 def test_silent_documents_of_class_0_hold_no_cue():
     data = encode("planted", silent=1, evidence=3, n_train=50, n_dev=10, n_test=20, shortest=20, longest=40)
-    for split, documents in data.splits.items():
-        per_document = np.add.reduceat(data.evidence[split].astype(int), documents.offsets[:-1])
-        assert (per_document == np.where(documents.labels == 1, 3, 0)).all()
+    assert all(len(cues(tokens)) == (3 if label else 0) for split in data.splits for tokens, label in texts(data, split))
     assert encode("planted").fingerprint == encode("planted", silent=0).fingerprint
     with pytest.raises(AttnError, match="silent is 2, expected a whole number from 0 to 1"):
         encode("planted", silent=2)

@@ -38,7 +38,7 @@ def folder(tmp_path, monkeypatch):
 def questions(n: int, source: str = "en-10k") -> list[dict]:
     story = {"passage": "Mary went to the office.\nJohn took the milk there.", "question": "Where is Mary?"}
     answers = "office", "garden"
-    return [{**story, "answer": answers[i % 2], "support": "0", "story": i, "source": source} for i in range(n)]
+    return [{**story, "answer": answers[i % 2], "story": i, "source": source} for i in range(n)]
 
 
 def test_story_tokens_by_hand():

@@ -197,8 +197,7 @@ class Encoded:
 
     splits: 'train', 'dev', 'test' -> Documents. vocabulary: index -> word; 0 <pad>, 1 <unk>, 2 <s>, 3 </s>, words
     from 4 in sorted order. fingerprint: SHA-256 over all arrays and the vocabulary. statistics: counts shown on the
-    data page. evidence: only for generated sets, split -> (T,) bool, True at the tokens that decide the label; else
-    None.
+    data page.
     """
 
     name: str
@@ -206,7 +205,6 @@ class Encoded:
     vocabulary: tuple[str, ...]
     fingerprint: str
     statistics: dict
-    evidence: dict[str, np.ndarray] | None = None
 
 
 FIELDS = tuple(field.name for field in fields(Documents))

@@ -182,7 +182,7 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
     if entry.whole_train and statistics.get("train_source") != "generated":
         carved = ("train",) if "dev" in entry.files else ("train", "dev")
         statistics["train_share"] = sum(len(splits[s].lists) for s in carved) / entry.whole_train
-    return Encoded(entry.name, made, words, fingerprint(made, words), statistics, prepared.evidence)
+    return Encoded(entry.name, made, words, fingerprint(made, words), statistics)
 
 
 def _checked(name: str, split: str, texts: prepare.Texts, classes: list[str]) -> prepare.Texts:

@@ -138,25 +138,22 @@ def _zhang(folder: str, classes: int, columns: int, place: Path, split: str) -> 
 
 
 def _babi(task: int, place: Path, split: str) -> pandas.DataFrame:
-    """``tasks_1-20_v1-2/en-10k/qa<task>_…_{train,test}.txt`` -> passage, question, answer, support, story, source.
+    """``tasks_1-20_v1-2/en-10k/qa<task>_…_{train,test}.txt`` -> passage, question, answer, story, source.
 
-    A line number 1 starts a new story. passage: the statements so far, one a line. support: 0-based lines of the
-    passage, in the order of the original.
+    A line number 1 starts a new story. passage: the statements so far, one a line.
     """
-    rows, story, statements, lines = [], -1, [], {}
+    rows, story, statements = [], -1, []
     path = place / f"tasks_1-20_v1-2/en-10k/{BABI_FILES[task]}_{split}.txt"
     for line in path.read_text(encoding="utf-8").splitlines():
         number, _, text = line.partition(" ")
         if number == "1":
-            story, statements, lines = story + 1, [], {}
+            story, statements = story + 1, []
         if "\t" in text:
-            question, answer, facts = text.split("\t")
-            support = ",".join(str(lines[fact]) for fact in facts.split())
-            rows.append(("\n".join(statements), question.strip(), answer, support, story, "en-10k"))
+            question, answer, _ = text.split("\t")
+            rows.append(("\n".join(statements), question.strip(), answer, story, "en-10k"))
         elif text:
-            lines[number] = len(statements)
             statements.append(text.strip())
-    return _table(rows, "passage", "question", "answer", "support", "story", "source")
+    return _table(rows, "passage", "question", "answer", "story", "source")
 
 
 def _snli(place: Path, split: str) -> pandas.DataFrame:

@@ -42,11 +42,11 @@ def planted(
     evidence: cues that speak for the label (more than one = redundant, any of them suffices). distractors: cues
     that speak against it, fewer than ``evidence``. positive: share of label 1, met exactly up to rounding. cues:
     different cue words per class (at most 12). fillers: different filler words; the r-th is drawn with probability
-    proportional to 1 / r. shortest, longest: tokens per document, uniform. The result's ``evidence`` marks, per split,
-    the cues that speak for the label: (T,) bool aligned with ids. Each split has its own random stream, so a larger
-    n_train leaves dev and test as they are. shortest_sentence, longest_sentence: the same documents cut into sentences
-    of so many tokens, uniform; a document's last sentence may be shorter; 0 = not cut. silent: 1 leaves documents of
-    class 0 without any cue, so that only class 1 has decisive tokens. Errors: AttnError for impossible knobs.
+    proportional to 1 / r. shortest, longest: tokens per document, uniform. Each split has its own random stream, so a
+    larger n_train leaves dev and test as they are. shortest_sentence, longest_sentence: the same documents cut into
+    sentences of so many tokens, uniform; a document's last sentence may be shorter; 0 = not cut. silent: 1 leaves
+    documents of class 0 without any cue, so that only class 1 has decisive tokens. Errors: AttnError for impossible
+    knobs.
     """
     knobs = dict(locals())
     _check(knobs)
@@ -54,20 +54,17 @@ def planted(
     # The same filler words for every seed.
     words = [words[i] for i in np.random.default_rng(0).permutation(MOST_FILLERS)[:fillers]]
     weight = 1 / np.arange(1, fillers + 1)
-    documents, marks = {}, {}
+    documents = {}
     for stream, (split, n) in enumerate((("train", n_train), ("dev", n_dev), ("test", n_test))):
         rng = np.random.default_rng([seed, stream])
         labels = rng.permutation(np.arange(n) < round(positive * n)).astype(np.int64)
-        made = [_document(rng, label, knobs, words, weight / weight.sum()) for label in labels]
-        lists = [tokens for tokens, _ in made]
+        lists = [_document(rng, label, knobs, words, weight / weight.sum()) for label in labels]
         sentences = None
         if longest_sentence:
             rng = np.random.default_rng([seed, stream, 1])
             sentences = [_cut(rng, len(tokens), shortest_sentence, longest_sentence) for tokens in lists]
         documents[split] = Texts(lists, labels, SPLIT_ROWS * stream + np.arange(n), sentences=sentences)
-        # Two specials per text are no evidence.
-        marks[split] = np.concatenate([[False, *marked, False] for _, marked in made]).astype(bool)
-    return Prepared(documents, notes={"knobs": knobs}, evidence=marks)
+    return Prepared(documents, notes={"knobs": knobs})
 
 
 def _cut(rng, words: int, shortest: int, longest: int) -> list[int]:
@@ -76,18 +73,16 @@ def _cut(rng, words: int, shortest: int, longest: int) -> list[int]:
     return np.diff(ends[: np.searchsorted(ends, words) + 1], prepend=0).tolist()
 
 
-def _document(rng, label, knobs, words, weight) -> tuple[list[str], list[bool]]:
-    """Tokens of one document and which of them are evidence."""
+def _document(rng, label, knobs, words, weight) -> list[str]:
+    """Tokens of one document."""
     length = int(rng.integers(knobs["shortest"], knobs["longest"] + 1))
-    units = []
+    tokens = []
     for i in range(0 if knobs["silent"] and label == 0 else knobs["evidence"] + knobs["distractors"]):
-        speaks_for_label = i < knobs["evidence"]
         rng.random()  # of a knob that is no more; without it all documents would be others
-        side = label if speaks_for_label else 1 - label
-        units.append(((NEGATIVE, POSITIVE)[side][rng.integers(knobs["cues"])], speaks_for_label))
-    units += [(words[i], False) for i in rng.choice(len(words), size=length - len(units), p=weight)]
-    units = [units[i] for i in rng.permutation(len(units))]
-    return [token for token, _ in units], [mark for _, mark in units]
+        side = label if i < knobs["evidence"] else 1 - label
+        tokens.append((NEGATIVE, POSITIVE)[side][rng.integers(knobs["cues"])])
+    tokens += [words[i] for i in rng.choice(len(words), size=length - len(tokens), p=weight)]
+    return [tokens[i] for i in rng.permutation(len(tokens))]
 
 
 def _check(k: dict) -> None:

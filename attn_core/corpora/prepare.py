@@ -49,14 +49,12 @@ class Texts(NamedTuple):
 @dataclass(frozen=True)
 class Prepared:
     """splits: 'train', 'dev', 'test' -> Texts. classes: names of the labels, empty = the catalogue's. entities: words
-    that stand in the vocabulary whatever their document frequency. notes: more entries of ``Encoded.statistics``.
-    evidence: of a generated set, see ``Encoded``."""
+    that stand in the vocabulary whatever their document frequency. notes: more entries of ``Encoded.statistics``."""
 
     splits: dict[str, Texts]
     classes: Sequence[str] = ()
     entities: Sequence[str] = ()
     notes: dict = field(default_factory=dict)
-    evidence: dict[str, np.ndarray] | None = None
 
 
 def class_ids(corpus: str, split: str, found: Iterable, known: Sequence, rows: Sequence | None = None) -> np.ndarray:

@@ -33,12 +33,12 @@ def babi(task: int, n_train: int = 10_000, n_test: int = 1_000, seed: int = 0) -
     """Stories of bAbI tasks 1-3 (Weston et al. 2015) by a grammar of our own: split -> table with the columns of
     the original's files.
 
-    Columns: passage (statements so far, one a line), question, answer, support (0-based lines that prove the
-    answer), story, source ('generated'). Task 1: where a person is. Task 2: where an object is. Task 3: where an
-    object was before it came to a place (its last stay there counts). Every answer follows from the passage alone.
-    Words, and so vocabulary sizes, are the original's (24, 38 and 39 with the four special ids, 40 together).
-    When and of what is asked (``World.questions``) is the original's rule, which all 24,000 questions at hand follow.
-    Deviation: the people's steps are drawn by simple rules, so lengths resemble the original's and are not equal.
+    Columns: passage (statements so far, one a line), question, answer, story, source ('generated'). Task 1: where a
+    person is. Task 2: where an object is. Task 3: where an object was before it came to a place (its last stay there
+    counts). Every answer follows from the passage alone. Words, and so vocabulary sizes, are the original's (24, 38 and
+    39 with the four special ids, 40 together). When and of what is asked (``World.questions``) is the original's rule,
+    which all 24,000 questions at hand follow. Deviation: the people's steps are drawn by simple rules, so lengths
+    resemble the original's and are not equal.
     """
     tables = {}
     for stream, (split, n) in enumerate((("train", n_train), ("test", n_test))):
@@ -47,21 +47,20 @@ def babi(task: int, n_train: int = 10_000, n_test: int = 1_000, seed: int = 0) -
         while len(rows) < n:
             rows += [(*row, story, "generated") for row in _story(rng, task)]
             story += 1
-        columns = ["passage", "question", "answer", "support", "story", "source"]
+        columns = ["passage", "question", "answer", "story", "source"]
         tables[split] = pandas.DataFrame(rows[:n], columns=columns)
     return tables
 
 
-def _story(rng, task: int) -> list[tuple[str, str, str, str]]:
-    """(passage, question, answer, support) of one story's questions: after every second statement, if one can be."""
+def _story(rng, task: int) -> list[tuple[str, str, str]]:
+    """(passage, question, answer) of one story's questions: after every second statement, if one can be."""
     world, rows = World(rng, _STYLE[task]), []
     while len(rows) < QUESTIONS_PER_STORY:
         world.step()
         world.step()
         if known := world.questions(task):
             of_one = known[rng.integers(len(known))]
-            question, answer, support = of_one[rng.integers(len(of_one))]
-            rows.append(("\n".join(world.statements), question, answer, ",".join(map(str, support))))
+            rows.append(("\n".join(world.statements), *of_one[rng.integers(len(of_one))]))
     return rows
 
 
@@ -70,8 +69,8 @@ class World:
 
     at: the place where a person or object really is. moved: person -> line of the last move, absent before it (the
     reader then does not know the place). held: object -> person who carries it. Of each object's last carrying:
-    handled, the line where it was taken or, later, dropped; began, the known place where it was taken and the line that
-    proves it, if any; stays, the same of the places it was carried to.
+    handled, the line where it was taken or, later, dropped; began, the place where it was taken, if known; stays, the
+    places it was carried to.
     """
 
     def __init__(self, rng, style):
@@ -94,7 +93,7 @@ class World:
         self.statements.append(f"{actor} {MOVES[rng.integers(len(MOVES))]} {self.at[actor]}.")
         for thing, holder in self.held.items():
             if holder == actor:
-                self.stays[thing].append((self.at[actor], self.moved[actor]))
+                self.stays[thing].append(self.at[actor])
 
     def _can(self, actor, thing) -> bool:
         return self.held[thing] == actor if thing in self.held else self.at[thing] == self.at[actor]
@@ -109,31 +108,27 @@ class World:
             self.at[thing] = self.at[actor]
         else:
             self.held[thing], self.stays[thing] = actor, []
-            self.began[thing] = [(self.at[actor], self.moved[actor])] if actor in self.moved else []
+            self.began[thing] = [self.at[actor]] if actor in self.moved else []
 
-    def questions(self, task: int) -> list[list[tuple[str, str, tuple[int, ...]]]]:
-        """All (question, answer, support) that may be asked now, together those of one person or object.
+    def questions(self, task: int) -> list[list[tuple[str, str]]]:
+        """All (question, answer) that may be asked now, together those of one person or object.
 
         Task 1: of a person who moved within RECENT statements. Tasks 2 and 3: of an object handled within RECENT.
         Task 2: if it is held, only once it was carried somewhere. Task 3: of two places it was carried to one after the
         other in its last carrying.
         """
-        now = len(self.statements)
+        recent = lambda lines: [name for name, line in lines.items() if len(self.statements) - line <= RECENT]
         if task == 1:
-            recent = [(actor, line) for actor, line in self.moved.items() if now - line <= RECENT]
-            return [[(f"Where is {actor}?", self.at[actor], (line,))] for actor, line in recent]
+            return [[(f"Where is {actor}?", self.at[actor])] for actor in recent(self.moved)]
         asked = []
-        for thing, handled in self.handled.items():
+        for thing in recent(self.handled):
             stays = self.stays[thing]
-            if now - handled > RECENT:
-                continue
             if task == 2:
                 known = stays or ([] if thing in self.held else self.began[thing])
-                asked.append([(f"Where is the {thing}?", place, (handled, line)) for place, line in known[-1:]])
+                asked.append([(f"Where is the {thing}?", place) for place in known[-1:]])
             else:
                 asked.append([
-                    (f"Where was the {thing} before the {place}?", before, (handled, line, earlier))
-                    for i, ((before, earlier), (place, line)) in enumerate(pairwise(stays), 2)
-                    if all(later != place for later, _ in stays[i:])
+                    (f"Where was the {thing} before the {place}?", before)
+                    for i, (before, place) in enumerate(pairwise(stays), 2) if place not in stays[i:]
                 ])  # fmt: skip
         return [questions for questions in asked if questions]
