@@ -10,8 +10,6 @@ from attn_core.index import printed_sizes
 from attn_core.run import SEEDS, Run, as_dict
 from attn_core.store import Result
 
-PUBLIC = ("sst", "imdb", "agnews", "20news", "babi_1", "babi_2", "babi_3", "snli")
-
 RULES = reported("tolerances", paper="jain")
 MEASURES = sorted(set(RULES["measure_ours"]) - {*COUNTED, "accuracy", "macro_f1"})
 STATISTICS = (

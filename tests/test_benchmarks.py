@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from attn_core.sweep import expand, read_grid
@@ -22,18 +21,6 @@ def test_cost_by_length_counts_and_times(tmp_path):
     path = tmp_path / "new" / "table.csv"
     written = bench_lengths.write(path, "beside others", lengths=(3, 5), repeats=1, words=10)
     assert len(path.read_text().splitlines()) == 1 + len(written) == 3 and (written["note"] == "beside others").all()
-
-
-def test_operations_of_the_floor_by_hand():
-    """Three words: one pass over five tokens, and pairs.
-
-    Pairs: 3 x 2 of new states (2 x 128 x 1024 operations) and of half an attention layer.
-    """
-    row = operations([3]).iloc[0]
-    token = 2 * 300 * 1024 + 2 * 128 * 1024 + 2 * 256 * 128
-    assert row["forward"] == 5 * token
-    assert row["shared"] == 5 * token + 6 * (2 * 128 * 1024 + 2 * 256 * 128) / 2
-    assert row["naive"] == 3 * 4 * token
 
 
 def test_removal_orders_against_one_forward_per_removal():
@@ -68,15 +55,6 @@ def test_the_benchmark_of_a_sweep_times_both_ways():
     assert row["name"].startswith("sweep, planted, 2 seeds")
     with pytest.raises(RuntimeError, match="failed"):
         bench_sweep.seconds([{**block, "options": [[["shortest", 0]]]}], [], 1)
-
-
-def test_minutes_of_all_runs_are_stored(tmp_path):
-    """A data set measured again replaces its own row alone."""
-    path = tmp_path / "minutes.csv"
-    row = pd.DataFrame([{"corpus": "sst", "runs": 142, "minutes": 80.4}])
-    for corpus, minutes in (("sst", 80.4), ("imdb", 300.0), ("sst", 66.6)):
-        bench_sweep.keep(row.assign(corpus=corpus, minutes=minutes), path)
-    assert pd.read_csv(path)["minutes"].tolist() == [300.0, 66.6]
 
 
 def test_the_minutes_are_of_every_run_of_the_data_set(monkeypatch):

@@ -7,13 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import store_run
 
 from attn_book import build, tables
-from attn_core.experiments import edges
 from attn_core.index import runs
-from attn_core.measures import seed_interval
-from attn_core.run import Run
 
 ROOT = Path(__file__).parents[1]
 LSTM = ("sst", "lstm", "tanh")
@@ -30,21 +26,6 @@ def executed(corpora: list[str]) -> dict:
     for source in cells[1:3]:
         exec(source, names)
     return names
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """An archive with three seeds of SST's BiLSTM and one of its average encoder; (page, document tables by seed)."""
-    folder = tmp_path_factory.mktemp("data") / "archive"
-    folder.mkdir()
-    (folder.parent / "reported").symlink_to(ROOT / "data" / "reported")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ATTN_CACHE", str(folder.parent / "cache"))
-        documents = {seed: store_run(folder, Run("sst", seed=seed), k, False)
-                     for k, seed in enumerate((10, 50, 257), 1)}  # fmt: skip
-        store_run(folder, Run("sst", "average"), 7, False)
-        patch.setenv("ATTN_ARCHIVE", str(folder))
-        yield executed(["sst", "diabetes"]), documents
 
 
 @pytest.fixture(scope="module")
@@ -96,32 +77,6 @@ def test_the_table_holds_every_mean_of_the_stored_models(shown):
     assert row[5:7] == (f"{mean['mean']:.2f}", f"{mean.low:.2f} to {mean.high:.2f}") and row[9] == mean.n_seeds
     assert sum(line[5] != "" for line in page["lines"]) > 48 * 12
     assert (page["means"].low.dropna() >= -1).all() and not (page["means"].drop("n", level="statistic").high > 1).any()
-
-
-def test_means_and_shares_are_those_of_the_documents(made):
-    page, documents = made
-    for measure in ("tau_attention_gradient", "jsd_search"):
-        column = measure if measure in next(iter(documents.values())) else f"{measure}@0.05"
-        chosen = [table.loc[table["predicted"] == 1, column].dropna() for table in documents.values()]
-        row = page["means"].loc[(*LSTM, measure, "mean", "1", "all")]
-        assert np.isclose(row["mean"], np.mean([values.mean() for values in chosen])) and row.n_seeds == 3
-        low, high = seed_interval([values.mean() for values in chosen])
-        most = 1 if measure.startswith("tau") else np.log(2)
-        assert np.allclose([row.low, row.high], np.clip([low, high], -1 if most == 1 else 0, most))
-        counts = [np.histogram(values, edges(measure))[0] / len(values) for values in chosen]
-        assert np.allclose(page["shares"][*LSTM, measure, "1", "h"], np.mean(counts, axis=0))
-    assert set(page["models"]) == {LSTM, ("sst", "average", "tanh")}
-
-
-def test_few_seeds_are_open_and_absent_ones_are_the_authors(made):
-    picture = made[0]["picture"]
-    for experiment in made[0]["experiments"]:
-        drawn = picture(LSTM, experiment)
-        assert "<circle class=o" in drawn and "<circle cx" not in drawn and "3 seeds, 15 test texts" in drawn
-        assert "<circle" not in picture(("diabetes", "lstm", "tanh"), experiment)
-    assert picture(LSTM, "gradient").count('class="a"') == 2, "outlines of April, one a class"
-    assert 'class="a"' not in picture(("sst", "lstm", "dot"), "gradient"), "drawn for additive alone"
-    assert ">optimum<" in picture(LSTM, "farthest")
 
 
 def test_the_authors_classes_go_by_name(shown):

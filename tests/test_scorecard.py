@@ -1,6 +1,5 @@
 """The papers' numbers under our names, what a rule asks for, and verdicts that follow the numbers."""
 
-import json
 from collections import defaultdict
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scorecard_runs import PUBLIC, RULES, result_of, row_for, seeds_of
+from scorecard_runs import RULES, result_of, row_for, seeds_of
 
 from attn_book import scorecard
 from attn_book.derived import COUNTED, statements_of
@@ -158,15 +157,6 @@ def test_verdicts_of_claims_follow_the_numbers(scored, item, measure, value, cou
     assert row_for(rows, item=f"claim: {item}", corpus="sst")["verdict"] == verdict
 
 
-def test_few_seeds_are_compared_in_numbers_and_decide_no_claim(scored):
-    rows = scored(seeds_of("snli", values={"tau_attention_gradient": 0.4}, count=3), "jain")
-    place = {"group": "neutral", "encoder": "lstm", "measure": "tau_gradient", "statistic": "mean"}
-    number = row_for(rows, item="Table 2", corpus="snli", **place)
-    assert number["verdict"] == "reproduced" and number["n_seeds"] == 3 and number["reported"] == 0.36
-    claim = row_for(rows, item="claim: average above BiLSTM", corpus="snli")
-    assert (claim["verdict"], claim["unjudged"]) == ("not rerun", "few seeds") and claim["ours"] == pytest.approx(0.3)
-
-
 def test_differences_are_taken_within_seeds(scored):
     """Encoders that move together differ by a constant; a seed that only one of them has counts for nothing."""
     moved = {"tau_attention_loo": 0.2}
@@ -186,17 +176,6 @@ def test_classes_are_taken_by_name(scored):
     assert found["verdict"].to_dict() == {
         "neutral": "reproduced", "contradiction": "reproduced", "entailment": "differs",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("corpus", "scores", "ours", "verdict"),
-    [("babi_1", {"accuracy": 1.0}, 1.0, "reproduced"), ("snli", {"accuracy": 0.5}, 0.5, "differs"),
-     ("sst", {"macro_f1": 0.7, "accuracy": 0.9}, 0.7, "differs")],
-)  # fmt: skip
-def test_texts_are_judged_by_f1_and_questions_by_accuracy(scored, corpus, scores, ours, verdict):
-    rows = scored(seeds_of(corpus, values=scores, count=3, spread=0.0, shift=0.0), "jain")
-    row = row_for(rows, item="Table 1", corpus=corpus, measure="test_performance")
-    assert (row["ours"], row["verdict"]) == (pytest.approx(ours), verdict)
 
 
 def test_other_encoders_and_attentions_are_kept_apart(scored):
@@ -233,21 +212,6 @@ def test_variants_are_not_scored(scored):
     assert row["ours"] == pytest.approx(0.4) and row["n_seeds"] == 5
 
 
-def test_every_public_row_gets_a_value(scored):
-    """With all six models of all eight public sets archived, no row of theirs is without one."""
-    runs = [
-        result_of(corpus, encoder, seed, attention=attention)
-        for corpus in PUBLIC
-        for encoder in ("lstm", "cnn", "average")
-        for attention in ("tanh", "dot")
-        for seed in SEEDS[:2]
-    ]
-    rows = scored(runs, "jain")
-    assert (rows["ours"].notna() == rows["corpus"].isin(PUBLIC)).all()
-    text = json.loads(rows.to_json(orient="records"))
-    assert text[0]["n_train"] == result_of("sst").record["n_train"] and set(scorecard.COLUMNS) <= set(text[0])
-
-
 def test_a_document_measure_that_a_run_does_not_have_is_told_from_an_absent_run(scored):
     """As of runs that were stored before a measure was thought of."""
     bare = [replace(r, summary=r.summary[r.summary["statistic"] != "difference_loo"]) for r in seeds_of()]
@@ -273,14 +237,6 @@ def test_bins_need_twenty_documents(scored, documents, judged):
         assert (row["unjudged"], row["ours"]) == ("" if judged else "few documents", 0.5)
     whole = row_for(rows, item="Figure 7", corpus="sst", group="negative", statistic="mean_binned")
     assert whole["unjudged"] == ""
-
-
-def test_a_seed_without_a_document_in_a_bin_counts_as_none(scored):
-    runs = seeds_of(encoders=("lstm",), n_in_bin=50)
-    place = {"item": "Figure 6 [0.50,0.75)", "corpus": "sst", "group": "negative", "statistic": "median"}
-    assert row_for(scored(runs, "jain"), **place)["unjudged"] == ""
-    row = row_for(scored([without(runs[0], "[0.50,0.75)", "0"), *runs[1:]], "jain"), **place)
-    assert (row["n_seeds"], row["unjudged"]) == (4, "few documents")
 
 
 def test_joined_bins_are_weighted_by_their_documents(scored):

@@ -114,8 +114,9 @@ def _facts(rows: pd.DataFrame) -> dict:
     runs = index.runs(corpus=list(there["corpus"].unique()), selection="any", variant="any",
                       family=["text", "pair", "hierarchical"])  # fmt: skip
     plain, judged = runs[runs["variant"] == ""], there[there["verdict"] != "not rerun"]
+    kinds = there.groupby("data", sort=False)["corpus"].unique()
     return {
-        "kinds": {DATA[kind]: list(part) for kind, part in there.groupby("data", sort=False)["corpus"].unique().items()},
+        "kinds": {DATA[kind]: list(sets) for kind, sets in kinds.items()},
         "seeds": list(plain.groupby(["corpus", "encoder", "attention"])["seed"].nunique()),
         "vectors": sorted(set(plain["vectors"])), "others": len(runs) - len(plain), "rules": len(rows),
         "dates": sorted(set(rows["date"])), "late": int((rows["late"] == "yes").sum()), "judged": len(judged),
