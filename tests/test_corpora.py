@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,28 +22,19 @@ def documents(lengths) -> Documents:
 # --- cleaning -------------------------------------------------------------------------------------------------------
 
 
-def test_sst_cleaner_by_hand():
-    raw = "It 's n't -LRB- quite -RRB- a 1\\/2-Hearted Film , but ... good ."
-    assert text.clean_sst(raw) == "it s n t quite a 1 2 hearted film but good".split()
-
-
-def test_plain_cleaner_masks_digits_after_lowering():
-    assert text.clean_plain("  The 2nd\tGame isn't\n over. ") == ["the", "qqq", "game", "is", "n't", "over", "."]
-
-
-def test_news_cleaner_keeps_the_last_character_of_each_run():
-    # Punctuation that stands alone goes (so does the hyphen, which spaCy splits off); elsewhere it stays.
-    cleaned = text.clean_news("It isn't over - the 7th time, e-mail.")
-    assert cleaned == "it is n ' t over the qqq time e mail .".split()
-
-
-def test_keras_tokens_keep_the_apostrophe_and_split_at_blanks_only():
-    cleaned = text.clean_keras("Don't<br />stop:\tRe-run_2,\nno\xa0break.")
-    assert cleaned == "don't br stop re run 2 no\xa0break".split(" ")
-
-
-def test_simple_tokens():
-    assert text.simple_tokens("Don't stop: route66,\nOK_go!") == ["don", "t", "stop", "qqq", "ok_go"]
+@pytest.mark.parametrize(("clean", "raw", "tokens"), [
+    (text.clean_sst, "It 's n't -LRB- quite -RRB- a 1\\/2-Hearted Film , but ... good .",
+     "it s n t quite a 1 2 hearted film but good"),
+    (text.clean_plain, "  The 2nd\tGame isn't\n over. ", "the qqq game is n't over ."),  # digits masked after lowering
+    # Of each run of signs the last: what stands alone goes (so does the hyphen, which spaCy splits off).
+    (text.clean_news, "It isn't over - the 7th time, e-mail.", "it is n ' t over the qqq time e mail ."),
+    (text.clean_keras, "Don't<br />stop:\tRe-run_2,\nno\xa0break.", "don't br stop re run 2 no\xa0break"),
+    (text.simple_tokens, "Don't stop: route66,\nOK_go!", "don t stop qqq ok_go"),
+    (text.clean_clinical, "Seen on [**2101-1-2**] by Dr.  [**Last Name (un) **]:\n----- BP 120/80 ... ok - - now??",
+     "seen on <DE> by dr. <DE> : - bp qqq . ok - now ?"),
+])  # fmt: skip
+def test_cleaners_by_hand(clean, raw, tokens):
+    assert clean(raw) == tokens.split(" ")
 
 
 def test_posts_lose_header_footer_and_quotes():
@@ -98,10 +90,6 @@ def test_length_filter_is_its_plain_loop(lengths, low, high):
         below = n < (max(lengths) if high is None else high)
         kept.append(above and below and n > 0)
     assert text.length_filter(lengths, low, high).tolist() == kept
-
-
-def test_a_missing_bound_drops_all_documents_of_the_extreme_length():
-    assert text.length_filter([6, 7, 9, 9, 5], longer_than=5).tolist() == [True, True, False, False, False]
 
 
 # --- documents, padding, batches ------------------------------------------------------------------------------------

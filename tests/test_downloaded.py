@@ -43,9 +43,8 @@ def empty(tmp_path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("installed", [True, False])
-def test_the_named_archive_is_used_from_an_empty_folder(empty, installed):
-    done = run_in(empty, guard_cell(), ROOT / "data" / "archive", installed)
+def test_the_named_archive_is_used_from_an_empty_folder(empty):
+    done = run_in(empty, guard_cell(), ROOT / "data" / "archive", installed=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(ROOT / "data" / "archive")
 
@@ -74,11 +73,6 @@ def test_with_the_package_alone_one_clear_line(empty):
         "attn_core.errors.AttnError: no data/archive found here or above; run inside the repository or set "
         "ATTN_ARCHIVE to that folder"
     )
-
-
-def test_a_wrong_archive_is_refused_in_one_line(empty):
-    done = run_in(empty, guard_cell(), empty / "nowhere")
-    assert "which is no folder; point it at the repository's data/archive" in done.stderr.strip().splitlines()[-1]
 
 
 @pytest.mark.slow

@@ -48,14 +48,6 @@ def one_line(caught) -> str:
     return str(caught.value)
 
 
-# --- rules ----------------------------------------------------------------------------------------------------------
-
-
-def test_the_clinical_cleaner_by_hand():
-    raw = "Seen on [**2101-1-2**] by Dr.  [**Last Name (un) **]:\n----- BP 120/80 ... stable - - now??"
-    assert text.clean_clinical(raw) == "seen on <DE> by dr. <DE> : - bp qqq . stable - now ?".split()
-
-
 def test_summaries_join_reports_then_addenda_by_date_and_leave_errors_out(mine):
     rows = [
         note(100, "added first", kind="Addendum", date="2101-01-01"),
