@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.bracket import sparse
 from attn_core.experiments.optimum import exact, slab
@@ -41,7 +40,7 @@ NUMBERS = 1 << 21
 """Hidden numbers computed at once; bounds memory."""
 
 
-def controls(traces: Traces, epsilon: float, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
+def controls(traces: Traces, epsilon: float, seed: int = 0) -> pd.DataFrame:
     """Three yardsticks for the adversarial JSD of each document.
 
     Columns: ceiling = largest JSD of any weights to the model's attention when the output does not matter (all mass on
@@ -51,16 +50,9 @@ def controls(traces: Traces, epsilon: float, seed: int = 0, draws: np.ndarray | 
     constraint is around that new output. jsd_permutation, tvd_permutation = the best permutation of the model's own
     weights found within epsilon of the model's output, so the shape of attention is kept; see `best_permutation`.
     Text pairs and three classes or more have no exact optimum: their jsd_shuffled is that of `bracket.sparse`: hold
-    it against jsd_sparse.
-
-    draws (T,): position within its document of the contribution token t gets in the shuffle; by default from
-    (seed, doc_id).
+    it against jsd_sparse. Both shuffles hang on (seed, doc_id).
     """
-    if draws is None:
-        order = shuffles(seed, "shuffle", traces)
-    else:
-        order = global_positions(traces, draws)
-    shuffled = replace(traces, contribution=traces.contribution[order])
+    shuffled = replace(traces, contribution=traces.contribution[shuffles(seed, "shuffle", traces)])
     held = exact(shuffled, epsilon)["jsd_exact"] if has_one_logit(traces) else sparse(shuffled, epsilon)["jsd"]
     far = best_permutation(traces, epsilon, seed)
     return table(
@@ -71,16 +63,6 @@ def controls(traces: Traces, epsilon: float, seed: int = 0, draws: np.ndarray | 
         jsd_permutation=far["jsd"].to_numpy(),
         tvd_permutation=far["tvd"].to_numpy(),
     )
-
-
-def global_positions(traces: Traces, draws: np.ndarray) -> np.ndarray:
-    """Token indices (T,) of positions within documents; AttnError unless they permute each document's 0..n-1."""
-    start = np.repeat(traces.offsets[:-1], traces.lengths)
-    if np.shape(draws) == start.shape:
-        order = start + np.asarray(draws)
-        if (np.sort(order) == np.arange(len(order))).all() and (traces.owner[order] == traces.owner).all():
-            return order
-    raise AttnError("draws must hold, for each document, one permutation of the positions 0..n-1, end to end")
 
 
 def ceiling(traces: Traces) -> np.ndarray:
