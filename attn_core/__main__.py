@@ -222,7 +222,7 @@ def numbers(
         pairs = dict(item.split("=", 1) for item in where if "=" in item)
         if len(pairs) != len(where):
             raise AttnError(f"--where takes FIELD=VALUE, each field once; got {' '.join(where)}")
-        rows = index.numbers(measure, None if statistic == "any" else statistic, **pairs)
+        rows = index.numbers(measure, statistic, **pairs)
         if rows.empty:
             raise AttnError(f"no stored run fits {' '.join(where)}; `python -m attn_core archive list` names all runs")
         group = [name for name in by if name != "seed"] or [name for name in index.GROUP if rows[name].nunique() > 1]

@@ -49,6 +49,8 @@ GROUP = ("corpus", "encoder", "attention", "selection", "variant", "measure", "s
 
 NAMES = ("measure", "statistic", "predicted", "bin")
 
+SCORES = ("accuracy", "macro_f1", "auc")
+
 
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -86,22 +88,21 @@ def runs(**where: object) -> pd.DataFrame:
 
 def numbers(
     measure: str | Iterable[str],
-    statistic: str | Iterable[str] | None = None,
+    statistic: str | Iterable[str] = "any",
     predicted: str | Iterable[str] = "all",
     bin: str | Iterable[str] = "all",
     **where: object,
 ) -> pd.DataFrame:
     """Numbers of stored runs, one row each: key, the run's fields, data, measure, statistic, predicted, bin, value.
 
-    measure, statistic, predicted, bin: one name or several; a statistic that is left out, and 'any', takes all there
-    are. where: which runs, see `runs`. A measure or statistic that no run has is an AttnError that names near ones; no
-    run that fits is an empty table.
+    measure, statistic, predicted, bin: one name or several; 'any' takes all there are. where: which runs, see `runs`.
+    A measure or statistic that no run has is an AttnError that names near ones; no run that fits is an empty table.
     """
     chosen = runs(**where)
     table, categories = _everything()[1], {}
     mask = np.ones(len(table), bool)
     for name, wanted in zip(NAMES, (measure, statistic, predicted, bin), strict=True):
-        if wanted is None or (isinstance(wanted, str) and wanted == "any"):
+        if isinstance(wanted, str) and wanted == "any":
             continue
         known = categories[name] = table[name].cat.categories
         wanted = [wanted] if isinstance(wanted, str) else list(wanted)
@@ -382,20 +383,21 @@ def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFra
             run = from_dict(record["run"])
         except AttnError:  # a corpus or an encoder of somebody's own, a field of another version
             continue
-        scores, beside = _scores(record), {name: record.get("against", {}).get(name) for name in ("jsd", "tvd")}
+        beside = {name: value for name, value in record.get("against", {}).items() if name in ("jsd", "tvd")}
+        scores = {name: value for name, value in record.items() if name in SCORES or name.startswith("f1_")}
+        scores = {name: value for name, value in scores.items() if value is not None}  # questions have no AUC
         rows.append(_row(run, result) | scores | beside | {"record": json.dumps(record)})
         if result.summary is not None:
             own = result.summary.rename(columns={"statistic": "measure", "measure": "statistic"})
             parts.append(own.assign(key=record["key"]))
         if result.traces is not None and (result.summary is None or "echo" not in set(result.summary["statistic"])):
             parts.append(echoes(result))
-        scores |= {f"{name}_beside": value for name, value in beside.items() if value is not None}
-        statistic = ["mean" if name.endswith("_beside") else "value" for name in scores]
-        whole = {"key": record["key"], "measure": list(scores), "statistic": statistic}
-        values = np.array(list(scores.values()), float)
-        parts.append(pd.DataFrame(whole | {"predicted": "all", "bin": "all", "value": values}))
+        whole = [(name, "value", value) for name, value in scores.items()]
+        whole += [(f"{name}_beside", "mean", value) for name, value in beside.items()]
+        whole = pd.DataFrame(whole, columns=["measure", "statistic", "value"])
+        parts.append(whole.assign(key=record["key"], predicted="all", bin="all"))
     columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "data"]
-    columns += ["n_train", "n_dev", "n_test", "epochs_trained", "accuracy", "macro_f1", "auc", "jsd", "tvd", "record"]
+    columns += ["n_train", "n_dev", "n_test", "epochs_trained", *SCORES, "jsd", "tvd", "record"]
     table = pd.DataFrame(rows, columns=list(dict.fromkeys([*columns, *(name for row in rows for name in row)])))
     table = table.astype(dict.fromkeys(("divergence", "base_divergence", "jsd", "tvd", "auc"), float))
     columns = ["key", *NAMES, "value"]
@@ -434,13 +436,6 @@ def _row(run: Run, result: store.Result) -> dict:
         **{name: record[name] for name in ("n_train", "n_dev", "n_test")},
         "epochs_trained": len(record.get("history", ())),
     }
-
-
-def _scores(record: dict) -> dict[str, float]:
-    """accuracy, macro_f1, auc and f1_<class> of a record; questions have no AUC."""
-    known = ("accuracy", "macro_f1", "auc")
-    found = {name: value for name, value in record.items() if name in known or name.startswith("f1_")}
-    return {name: value for name, value in found.items() if value is not None}
 
 
 def _among(column: pd.Series, values: list) -> np.ndarray:
