@@ -362,22 +362,18 @@ def execute_pages(root: Path) -> list[str]:
         name = path.relative_to(root / "book").with_suffix("").as_posix()
         if name not in known and "stamp" in _read(path).metadata.get("attn", {}):
             path.unlink()
-    todo, seconds, failures = {}, {}, []
-    for name, source in known.items():
-        stamp = hashlib.sha256(common.encode() + source.read_bytes()).hexdigest()
-        before = _read(executed(root, name)).metadata.get("attn", {})
-        # A shortened page is tried again: what it wants may lie in the local cache by now, which no stamp covers.
-        if before.get("stamp") != stamp or before.get("shortened"):
-            todo[name], seconds[name] = stamp, before.get("seconds", 0.0)
+    stamps = {name: hashlib.sha256(common.encode() + source.read_bytes()).hexdigest() for name, source in known.items()}
+    before = {name: _read(executed(root, name)).metadata.get("attn", {}) for name in known}
+    # A shortened page is tried again: what it wants may lie in the local cache by now, which no stamp covers.
+    todo = [name for name in known if before[name].get("stamp") != stamps[name] or before[name].get("shortened")]
+    todo.sort(key=lambda name: before[name].get("seconds", 0.0), reverse=True)
     print(f"{len(known)} pages, {len(todo)} to run, {len(known) - len(todo)} unchanged", flush=True)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    order, running = sorted(todo, key=seconds.get, reverse=True), {}
+    running, failures = {}, []
     with kernel_folder() as scratch, ThreadPoolExecutor(cores) as pool:
+        run = lambda name: execute(name, None, executed(root, name), root, stamps[name], scratch=scratch)
         try:
-            for name in order:
-                place = executed(root, name)
-                work = pool.submit(execute, name, None, place, root, stamp=todo[name], scratch=scratch)
-                running[work] = name
+            running.update((pool.submit(run, name), name) for name in todo)
             for done, future in enumerate(as_completed(running), 1):
                 name, error = running[future], future.exception()
                 if error:

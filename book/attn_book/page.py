@@ -5,7 +5,6 @@ papermill only logs an unknown name and lets a string replace a number, so value
 """
 
 import ast
-import html
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -68,7 +67,7 @@ def expect(holds: object, what: str) -> None:
         values = ", ".join(f"{name} = {value!r}" for name, value in CHANGED.items())
         CHANGED[OUTDATED] = True
         text = f"The text of this page was written for its default parameters; here {values}. Trust the numbers shown."
-        display(HTML(f'<div class="admonition attn-outdated"><p>{html.escape(text)}</p></div>'))
+        display(HTML(PARTS.outdated(text)))
 
 
 OUTDATED = "banner shown"

@@ -1,10 +1,13 @@
 """Pages that read without Sphinx: MyST's roles and directives as the Markdown that Jupyter, VS Code and GitHub show."""
 
 import ast
-import html
 import os
 import re
 from pathlib import Path
+
+from markupsafe import Markup, escape
+
+from attn_book.page import PARTS
 
 ROLE = re.compile(r"\{(doc|ref|cite:[tp])\}`([^`<]*?)(?: <([^`>]*)>)?`")
 """A role of MyST, what it shows or names, and what it leads to where that is told apart."""
@@ -75,10 +78,6 @@ def _source(entry, in_text: bool) -> str:
     return f"{who} ({year})" if in_text else f"({who}, {year})"
 
 
-CHANGED = """<div class="admonition attn-gap attn-changed"><p class="admonition-title">Run with other parameters</p>
-<p>{}</p></div>"""
-
-
 MARKUP = {ord(sign): f"&#{ord(sign)};" for sign in "{`$[\\"}
 """What begins a role, code, a formula or a link, as characters of HTML."""
 
@@ -91,11 +90,9 @@ def named(values: dict) -> str:
 
 def mark(notebook, defaults: dict, values: dict):
     """A notebook that names below its title the parameters that are not at their defaults."""
-    code = lambda text: f"<code>{html.escape(text).translate(MARKUP)}</code>"
-    told = [f"{code(f'{name} = {value!r}')}, in the book {code(repr(defaults[name]))}"
-            for name, value in values.items() if value != defaults[name]]  # fmt: skip
+    told = [(f"{name} = {value!r}", repr(defaults[name])) for name, value in values.items() if value != defaults[name]]
     first = next((cell for cell in notebook.cells if told and cell.cell_type == "markdown"), None)
     if first:
-        box = CHANGED.format("<br>".join(told))
+        box = PARTS.changed([[Markup(escape(text).translate(MARKUP)) for text in pair] for pair in told])
         first.source = re.sub(r"^# .*$", lambda title: f"{title[0]}\n\n{box}", first.source, count=1, flags=re.M)
     return notebook
