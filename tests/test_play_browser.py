@@ -10,6 +10,7 @@ from chromium import CHROMIUM
 from devtools import browser
 
 from attn_book import figures, sentence
+from attn_book.page import PARTS
 from attn_core import reader, store
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.removal import removals
@@ -23,6 +24,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium"),
     pytest.mark.skipif(not STORE or not (STORE / reader.FOLDER).is_dir(), reason="no sentence model in the archive"),
 ]
+STRIPS = json.loads((ROOT / "data" / "examples" / "strips.json").read_text(encoding="utf-8"))
 SENTENCES = ["film was not good", "not one dull moment"]
 ERASED = ["a funny and warm film with a weak ending", "i wanted to love this film but it bored me"]
 THREE = "dull yet charming"
@@ -68,7 +70,7 @@ def place(tmp_path_factory):
         figures.show(figures.sheet()[0], "three", "A title", "A caption.", "A picture.")
         sentence.widget("triangle", [THREE], "", figure="fig-three", epsilon=0.05)
         sentence.widget("erase", ERASED)
-        sentence.strips()
+        sentence.widget("strips", [], PARTS.strips(STRIPS["sentences"], STRIPS["models"], 2), models=STRIPS)
         sentence.widget("dial", [], "", dial=DIAL)
     (folder / "page.html").write_text(HEAD + "\n".join(shown), encoding="utf-8")
     return folder / "page.html"
@@ -202,7 +204,7 @@ def test_the_dial_turns_by_key_and_changes_its_set(page):
 
 
 def test_strips_of_every_model(page):
-    models = sentence.stored_strips()["models"]
+    models = STRIPS["models"]
     for kind in dict.fromkeys(model["kind"] for model in models):
         press(page, "strips", kind)
         assert data(page, "strips")["key"].split()[1] == kind

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 
-from attn_book import sentence
 from attn_core import reader
+from attn_core.store import archive_folder
 from benchmarks import strips
 
-STORED = sentence.stored_strips()
+STORED = json.loads((archive_folder().parent / "examples" / "strips.json").read_text())
 
 
 def test_what_is_stored():

@@ -8,20 +8,7 @@ import json
 import numpy as np
 
 from attn_book.page import PARTS
-from attn_core import store
 from attn_core.reader import read_sentence, sentence_traces  # noqa: F401  (for pages)
-
-
-def stored_strips() -> dict:
-    """data/examples/strips.json (data/README.md): sentences; models: encoder, kind, seed, p, weights a in 1/1000."""
-    return json.loads((store.archive_folder().parent / "examples" / "strips.json").read_text(encoding="utf-8"))
-
-
-def strips(sentence: int = 2) -> None:
-    """Sentences of ours in every model of `stored_strips`; on paper, one of them in the models of the first seed."""
-    told = stored_strips()
-    widget("strips", [], PARTS.strips(told["sentences"], told["models"], sentence), models=told)
-
 
 strip = PARTS.strip
 """HTML of a name, words, their weights and the output p: words shaded by their weights, which stand under them."""
