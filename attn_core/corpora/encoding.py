@@ -290,7 +290,4 @@ def _to_cache(encoded: Encoded, stem: Path, source: dict | None) -> None:
         "statistics": encoded.statistics,
         "vocabulary": list(encoded.vocabulary),
     }
-    try:
-        files.keep(stem, ".npz", packed.getvalue(), about)
-    except OSError as error:
-        files.say(f"the cache {stem.parent} cannot be written ({error.strerror}); '{encoded.name}' is not kept")
+    files.keep(stem, ".npz", packed.getvalue(), about)

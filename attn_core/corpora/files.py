@@ -78,13 +78,16 @@ def digest(parts) -> str:
 
 
 def keep(stem: Path, ending: str, data: bytes, about: dict) -> None:
-    """Arrays as <stem><ending> and what they are as <stem>.json with the checksums of both, each replaced in one step.
-    OSError where unwritable."""
+    """Arrays as <stem><ending> and what they are as <stem>.json with the checksums of both, each replaced in one step;
+    one warning line where the cache cannot be written."""
     about = {**about, "sha256": hashlib.sha256(data).hexdigest()}
-    with replacing(Path(f"{stem}{ending}")) as file:
-        file.write(data)
-    with replacing(Path(f"{stem}.json")) as file:
-        file.write(json.dumps({**about, "check": digest(about)}).encode())
+    try:
+        with replacing(Path(f"{stem}{ending}")) as file:
+            file.write(data)
+        with replacing(Path(f"{stem}.json")) as file:
+            file.write(json.dumps({**about, "check": digest(about)}).encode())
+    except OSError as error:
+        say(f"the cache {stem.parent} cannot be written ({error.strerror}); '{stem.name}' is not kept")
 
 
 def kept(stem: Path, ending: str) -> dict | None:

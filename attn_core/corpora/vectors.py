@@ -11,7 +11,6 @@ import hashlib
 import io
 import re
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -115,19 +114,11 @@ def _trained(recipe: str) -> tuple[list[str], np.ndarray, str]:
             archived = about["fingerprint"] in catalogue.FINGERPRINTS
             if about.get("own") == own or (archived and not (own and "own" in about)):
                 return about["words"], np.load(f"{at}.npy", mmap_mode="r"), about["fingerprint"]
-    begun = time.monotonic()
     words, rows, fingerprint = make()
-    seconds = round(time.monotonic() - begun, 1)
     packed = io.BytesIO()
     np.save(packed, np.ascontiguousarray(rows, dtype=np.float32))
-    about = {"fingerprint": fingerprint, "parameters": parameters, "seconds": seconds, "words": words, "own": own}
-    stem = stem if fingerprint in catalogue.FINGERPRINTS else place
-    try:
-        files.keep(stem, ".npy", packed.getvalue(), about)
-    except OSError as error:
-        raise AttnError(
-            f"the trained vectors cannot be kept in {stem.parent} ({error.strerror}); set ATTN_CACHE to another folder"
-        ) from error
+    about = {"fingerprint": fingerprint, "parameters": parameters, "words": words, "own": own}
+    files.keep(stem if fingerprint in catalogue.FINGERPRINTS else place, ".npy", packed.getvalue(), about)
     return words, rows, fingerprint
 
 
