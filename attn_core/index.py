@@ -376,9 +376,9 @@ def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFra
     The first has two columns besides those of `runs`: differs (the fields off their defaults, with blanks between) and
     record (as JSON).
     """
-    rows, parts = [], []
+    rows, keys, parts, whole = [], [], [], []
     for result in results:
-        record = result.record
+        record, key = result.record, result.record["key"]
         try:
             run = from_dict(record["run"])
         except AttnError:  # a corpus or an encoder of somebody's own, a field of another version
@@ -387,22 +387,23 @@ def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFra
         scores = {name: value for name, value in record.items() if name in SCORES or name.startswith("f1_")}
         scores = {name: value for name, value in scores.items() if value is not None}  # questions have no AUC
         rows.append(_row(run, result) | scores | beside | {"record": json.dumps(record)})
-        if result.summary is not None:
-            own = result.summary.rename(columns={"statistic": "measure", "measure": "statistic"})
-            parts.append(own.assign(key=record["key"]))
-        if result.traces is not None and (result.summary is None or "echo" not in set(result.summary["statistic"])):
-            parts.append(echoes(result))
-        whole = [(name, "value", value) for name, value in scores.items()]
-        whole += [(f"{name}_beside", "mean", value) for name, value in beside.items()]
-        whole = pd.DataFrame(whole, columns=["measure", "statistic", "value"])
-        parts.append(whole.assign(key=record["key"], predicted="all", bin="all"))
+        own = [] if result.summary is None else [result.summary]
+        if result.traces is not None and not (own and own[0]["statistic"].eq("echo").any()):
+            own.append(echoes(result).rename(columns={"measure": "statistic", "statistic": "measure"}))
+        keys += [key] * len(own)
+        parts += own
+        whole += [(key, name, "value", value) for name, value in scores.items()]
+        whole += [(key, f"{name}_beside", "mean", value) for name, value in beside.items()]
     columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "data"]
     columns += ["n_train", "n_dev", "n_test", "epochs_trained", *SCORES, "jsd", "tvd", "record"]
     table = pd.DataFrame(rows, columns=list(dict.fromkeys([*columns, *(name for row in rows for name in row)])))
     table = table.astype(dict.fromkeys(("divergence", "base_divergence", "jsd", "tvd", "auc"), float))
-    columns = ["key", *NAMES, "value"]
-    values = pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
-    return table, values.astype({"value": float} | dict.fromkeys((*NAMES, "key"), "category"))
+    whole = pd.DataFrame(whole, columns=["key", "measure", "statistic", "value"]).assign(predicted="all", bin="all")
+    if parts:
+        told = pd.concat(parts, ignore_index=True).rename(columns={"statistic": "measure", "measure": "statistic"})
+        whole = pd.concat([told.assign(key=np.repeat(keys, [len(part) for part in parts])), whole], ignore_index=True)
+    kinds = {"value": float} | dict.fromkeys((*NAMES, "key"), "category")
+    return table, whole[["key", *NAMES, "value"]].astype(kinds)
 
 
 def echoes(result: store.Result) -> pd.DataFrame:
