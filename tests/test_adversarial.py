@@ -1,7 +1,6 @@
-"""Adversarial attention: the exact optimum against grids, random points and a solver; its yardsticks."""
+"""Adversarial attention: the exact optimum against grids and random points; its yardsticks."""
 
 import itertools
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -97,36 +96,19 @@ def test_no_point_of_a_fine_grid_beats_it(attention, s, bias, epsilon, n):
     assert best <= LN2 + 1e-12
 
 
-def test_no_random_or_solved_point_beats_it_at_six_tokens():
-    """SLSQP from twenty starts; 100,000 random points near all faces, as they are and mixed with the attention."""
-    from scipy.optimize import minimize
-
+def test_no_random_point_beats_it_at_six_tokens():
+    """100,000 random points near all faces, as they are and mixed with the attention."""
     rng = np.random.default_rng(0)
     for seed, epsilon in ((0, 0.01), (1, 0.05), (2, 0.2)):
         traces = toy_traces((6,), seed=seed)
         best = exact(traces, epsilon)["jsd_exact"][0]
-        own, p = traces.attention, traces.p[0]
         points = rng.dirichlet(np.full(6, 0.2), 100_000)
         share = rng.random((len(points), 1))
-        for mixed in (points, share * points + (1 - share) * own):
-            allowed = np.abs(outputs(traces, mixed) - p) <= epsilon
-            assert jsd(mixed[allowed], own).max() <= best + 1e-9
-        low, high = (plain.logit(q) for q in (p - epsilon, p + epsilon))
-        s, bias = traces.contribution[:, 0].astype(float), float(traces.bias[0])
-        constraints = [{"type": "eq", "fun": lambda a: a.sum() - 1}]
-        if np.isfinite(low):
-            constraints.append({"type": "ineq", "fun": lambda a, s=s, b=bias, low=low: a @ s + b - low})
-        if np.isfinite(high):
-            constraints.append({"type": "ineq", "fun": lambda a, s=s, b=bias, high=high: high - a @ s - b})
-        solved = 0.0
-        for start in rng.dirichlet(np.ones(6), 20):
-            found = minimize(
-                lambda a, own=own: -jsd(np.clip(a, 0, 1), own), start, bounds=[(0, 1)] * 6, constraints=constraints
-            )
-            allowed = abs(outputs(traces, found.x[None])[0] - p) <= epsilon + 1e-9 and abs(found.x.sum() - 1) < 1e-9
-            solved = max(solved, -found.fun if allowed else 0.0)
-        assert solved <= best + 1e-6
-        assert solved > 0.8 * best  # the solver did find something
+        for mixed in (points, share * points + (1 - share) * traces.attention):
+            allowed = np.abs(outputs(traces, mixed) - traces.p[0]) <= epsilon
+            found = jsd(mixed[allowed], traces.attention).max()
+            assert found <= best + 1e-9
+        assert found > 0.5 * best  # some come near
 
 
 def test_one_token_equal_contributions_and_epsilon_zero():
@@ -188,16 +170,6 @@ def test_pruning_survives_its_hardest_case():
     for weights in (attention, attention[::-1], np.full(23, 1 / 23)):
         traces = one(weights, s)
         assert exact(traces, 0.01)["jsd_exact"][0] == pytest.approx(plain.exact(traces, 0.01)[0], abs=1e-12)
-
-
-def test_long_documents_stay_small_in_memory():
-    traces = toy_traces([2000] * 20)
-    assert traces.attention.shape == (40_000,)
-    tracemalloc.start()
-    exact(traces, 0.01)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 100e6
 
 
 def test_two_logits_are_one_and_three_are_refused():

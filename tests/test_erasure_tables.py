@@ -8,9 +8,6 @@ import plain
 import plain_erasure as twin
 import pytest
 from conftest import toy_traces
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from test_erasure import CLASSES, LENGTHS, every_toy
 
 from attn_core.experiments import draws as random
@@ -26,7 +23,6 @@ from attn_core.experiments.single import (
     two_by_two,
     weights_dealt_anew,
 )
-from attn_core.measures import LN2, jsd
 from attn_core.traces import Traces
 
 
@@ -109,14 +105,6 @@ def test_two_by_two_sums_to_100_over_documents_of_several_items():
         "neither": 25,
         "n": 4,
     }
-
-
-@given(p=arrays(float, 4, elements=st.floats(0.01, 1)), q=arrays(float, 4, elements=st.floats(0.01, 1)))
-def test_js_is_what_the_specification_says(p, q):
-    """Acceptance test: ln 2 between certainties, symmetric, 0 for equals, at most ln 2."""
-    p, q = p / p.sum(), q / q.sum()
-    assert jsd(np.array([1.0, 0]), np.array([0, 1.0])) == pytest.approx(LN2)
-    assert jsd(p, q) == pytest.approx(jsd(q, p), abs=1e-15) and jsd(p, p) == 0 and jsd(p, q) <= LN2
 
 
 # ---- dispersion, tables ----------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from attn_core.corpora.documents import Documents, pad
 from attn_core.errors import AttnError
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.fast import deletion
-from attn_core.fast import tracing as quick
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
 from attn_core.models.classifier import to_arrays
@@ -176,21 +175,6 @@ def test_padding_and_order_do_not_matter(names, lengths, extra, seed):
     np.testing.assert_allclose(turned.query, whole.query, atol=1e-6)
 
 
-@pytest.mark.parametrize("encoder", ENCODERS)
-def test_chunks_and_threads_do_not_matter(encoder, monkeypatch):
-    model, documents = small(encoder, "dot"), random_pairs(LENGTHS, 30)
-    expected = trace(model, documents, progress=False)
-    monkeypatch.setitem(quick.BUDGETS, "cpu", quick.Budget(texts=3, tokens=20, rows=20))
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        found = trace(model, documents, progress=False)
-    finally:
-        torch.set_num_threads(before)
-    for name in TOKEN_ARRAYS:
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-6, err_msg=name)
-
-
 def test_scores_far_apart_take_a_second_pass(monkeypatch):
     """Scores in the hundreds: the number subtracted before the exponential is then not near enough their maximum."""
     model, documents = small("lstm", "dot"), random_pairs(LENGTHS, 30)
@@ -246,7 +230,7 @@ def test_widths_are_the_papers():
         paired.build("gru", "tanh", vectors, 36)
 
 
-@pytest.mark.parametrize(("encoder", "attention"), [names for names in ALL if names[0] != "none"])
+@pytest.mark.parametrize(("encoder", "attention"), [("lstm", "tanh"), ("cnn", "dot"), ("average", "uniform")])
 def test_rounded_traces_tell_the_networks_story(encoder, attention):
     rng = np.random.default_rng(0)
     documents = random_pairs(rng.integers(5, 25, 300), 60, outputs=4)

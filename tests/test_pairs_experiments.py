@@ -12,17 +12,14 @@ import pytest
 from conftest import toy_pairs, toy_traces
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kendalltau
 from test_search import same_bits_in_any_company
 
 from attn_core import fast
 from attn_core.experiments import derived, document_table, summary_table
 from attn_core.experiments import draws as random
 from attn_core.experiments.adversarial import adversarial
-from attn_core.experiments.correlation import correlation
 from attn_core.experiments.permutation import permutation
-from attn_core.experiments.search import differentiable, search, select
-from attn_core.fast.search import decoder
+from attn_core.experiments.search import search, select
 from attn_core.measures import jsd
 from attn_core.traces import Traces
 
@@ -99,28 +96,6 @@ def test_permutation_equals_the_loop(kind):
 
 
 @kinds
-def test_gradient_of_the_hinge_equals_automatic_differentiation(kind):
-    """d/da of 500 max(0, L1 - margin), for weights inside and outside the margin, within float32 rounding."""
-    import torch
-
-    traces = KINDS[kind](seed=2)
-    rows = np.flatnonzero(traces.lengths == 5)
-    block = decoder(traces, rows, 16)
-    weights = np.zeros((2, 3, 16), np.float32)
-    weights[..., :5] = np.random.default_rng(0).dirichlet(np.ones(5), (2, 3))
-    for place, row in enumerate(rows):
-        weights[place, 2, :5] = traces.attention[traces.offsets[row] : traces.offsets[row] + 5]
-    pull = block.pull(torch.from_numpy(weights), 500.0, 0.01).numpy()
-    for place, row in enumerate(rows):
-        outputs = differentiable(traces.take([row]))
-        a = torch.tensor(weights[place, :, :5], dtype=torch.float64, requires_grad=True)
-        loss = 500 * torch.relu((outputs(a) - torch.tensor(traces.outputs[row])).abs().sum(-1) - 0.01)
-        loss.sum().backward()
-        np.testing.assert_allclose(pull[place, :, :5], a.grad.numpy(), atol=2e-3)
-        assert np.abs(pull[place, 0]).max() > 1 and (pull[place, 2] == 0).all()
-
-
-@kinds
 @pytest.mark.parametrize("options", [{}, {"objective": "kl", "k": 2}, {"penalty": 5.0, "margin": 0.2, "lr": 0.1}])
 def test_search_equals_automatic_differentiation(kind, options):
     """Weights after 10 steps within 2e-5 of the twin in double precision."""
@@ -129,16 +104,6 @@ def test_search_equals_automatic_differentiation(kind, options):
     found = search(traces, steps=10, starts=starts, **options)
     with fast.off():
         assert np.abs(found - search(traces, steps=10, starts=starts, **options)).max() < 2e-5
-
-
-def test_search_of_500_steps_equals_automatic_differentiation_in_its_statistics():
-    traces = toy_pairs((3, 6, 9, 12), seed=5)
-    starts = 3 * random.normals(0, "starts", traces.doc_id, traces.offsets, 5)
-    found = select(traces, search(traces, starts=starts), 0.05)["jsd"]
-    with fast.off():
-        expected = select(traces, search(traces, starts=starts), 0.05)["jsd"]
-    assert np.abs(found - expected).max() < 2e-3 and abs(found.mean() - expected.mean()) < 1e-3
-    assert found.mean() > 0.2
 
 
 @kinds
@@ -153,7 +118,7 @@ def test_search_has_the_same_bits_alone_and_in_company(kind):
     same_bits_in_any_company(traces)
 
 
-# Tables, correlation, independence, memory
+# Tables, independence, memory
 
 
 @kinds
@@ -179,22 +144,6 @@ def test_summary_of_question_answering_has_no_classes():
     assert "all" in set(of_three["predicted"]) and len(set(of_three["predicted"])) > 1
 
 
-def test_correlation_with_many_tied_gradients():
-    """Words that touch nothing have gradient 0: SciPy's tau-b among ties; all 0 is no ranking, and counted."""
-    traces = toy_pairs((6, 12, 40, 9), seed=3)
-    gradient = traces.gradient.copy()
-    gradient[::2] = 0
-    gradient[traces.offsets[3] :] = 0
-    tied = replace(traces, gradient=gradient)
-    table = correlation(tied)
-    for row in range(3):
-        tokens = slice(*traces.offsets[row : row + 2])
-        tau, p = kendalltau(traces.score[tokens], np.abs(gradient[tokens]))
-        assert table["tau_attention_gradient"][row] == pytest.approx(tau, abs=1e-12)
-        assert table["p_attention_gradient"][row] == pytest.approx(p, rel=1e-9)
-    assert np.isnan(table["tau_attention_gradient"][3]) and not np.isnan(table["tau_attention_loo"][3])
-
-
 @settings(max_examples=12)
 @given(st.permutations(range(7)), st.integers(1, 7), st.sampled_from(list(KINDS)))
 def test_documents_do_not_depend_on_one_another(order, kept, kind):
@@ -215,7 +164,7 @@ import resource, sys
 sys.path.insert(0, "tests")
 from conftest import toy_pairs, toy_traces
 from attn_core.experiments import document_table
-for traces in (toy_traces([2000] * 8), toy_pairs([2000] * 4, outputs=40, hidden=128)):
+for traces in (toy_traces([2000] * 4), toy_pairs([2000] * 2, outputs=40, hidden=128)):
     table = document_table(traces)
     affine = ["locked", "permutation_expected"]  # not defined for pairs and many classes
     known = table if traces.readout is None else table.drop(columns=affine)

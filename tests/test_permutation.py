@@ -47,18 +47,6 @@ def test_equals_the_loop(classes):
     np.testing.assert_allclose(fast, plain.median_change(traces, order), atol=1e-14)
 
 
-def test_two_logits_are_one():
-    traces = toy_traces(LENGTHS)
-    two = replace(
-        traces,
-        contribution=np.concatenate([np.zeros_like(traces.contribution), traces.contribution], axis=1),
-        bias=np.array([0, traces.bias[0]], np.float32),
-    )
-    order = drawn(traces)
-    one = permutation(traces, draws=order)["median_change"]
-    np.testing.assert_allclose(permutation(two, draws=order)["median_change"], one, atol=1e-14)
-
-
 def test_documents_do_not_depend_on_one_another_nor_on_chunks():
     traces = toy_traces(LENGTHS, doc_ids=(5, 3, 11, 40, 2, 9, 77))
     table = permutation(traces, seed=1)

@@ -15,7 +15,7 @@ from torch import nn
 from attn_core.corpora.catalogue import SCHEDULES, schedule
 from attn_core.corpora.documents import flat
 from attn_core.errors import AttnError
-from attn_core.experiments.removal import NEVER, RANKINGS, curve, removals
+from attn_core.experiments.removal import curve
 from attn_core.models.hierarchical import build, from_arrays
 from attn_core.obtain import obtain
 from attn_core.run import Run
@@ -186,31 +186,10 @@ def test_cumulative_sums_are_explicit_erasure(trained, cued):
     assert changed > 0.5
 
 
-def test_removal_by_hand_flips_where_the_table_says_and_never_flippers_carry_the_biases_label(trained, cued):
-    model, traces = trained
-    table = removals(traces)
-    decided = int(model.decoder.bias.argmax())
-    never = 0
-    for row in range(40):
-        document = plain.items(model, cued.splits["test"], row)
-        for ranking in RANKINGS[:4]:
-            order = curve(traces, row, ranking)["position"].iloc[1:]
-            labels = [int(plain.erased(model, document, order[:j]).argmax()) for j in range(len(document) + 1)]
-            flips = [j for j, label in enumerate(labels) if label != labels[0]]
-            assert table[f"removed_{ranking}"][row] == (flips[0] if flips else NEVER)
-            assert labels[0] == traces.predicted[row] and labels[-1] == decided
-            if not flips:
-                never += 1
-                assert labels[0] == decided
-    assert never > 0
-    stays = np.logical_and.reduce([table[f"removed_{ranking}"] == NEVER for ranking in RANKINGS[:4]])
-    assert (traces.predicted[stays] == decided).all()
-
-
 # Unusual documents and bad input
 
 
-@pytest.mark.parametrize("name", SIX)
+@pytest.mark.parametrize("name", ["han_rnn", "flan_rnn", "flan_conv", "flan_none"])
 def test_documents_of_one_word_and_of_three_thousand(name):
     documents = plain.documents([[1], [30] * 100, [3000], [2, 2]])
     model = plain.random_model(name)
@@ -263,7 +242,7 @@ def test_another_attention_or_choice_of_checkpoint_is_refused():
 @pytest.mark.parametrize("name", ["han_rnn", "han_conv", "flan_none"])
 def test_planted_is_learnt_live(name):
     """A training, its traces and its store from nothing; the same twice from the same seed."""
-    options = (("longest_sentence", 8), ("shortest_sentence", 3), ("n_test", 200))
+    options = (("longest_sentence", 8), ("n_dev", 100), ("n_test", 200), ("n_train", 400), ("shortest_sentence", 3))
     run = Run("planted", name, options=options)
     result = obtain(run, progress=False)
     assert result.source == "trained" and result.record["accuracy"] > 0.9
