@@ -89,18 +89,17 @@ def words(yes: str) -> pd.DataFrame:
     return pd.DataFrame({"text": texts * 10, "label": [0, 1] * 20})
 
 
-@pytest.mark.parametrize("train", ["fresh", "auto"])
-def test_a_file_that_the_function_reads_by_itself_is_read_anew(train, tmp_path):
+def test_a_file_that_the_function_reads_by_itself_is_read_anew(tmp_path, built):
     path = tmp_path / "mine.csv"
     register(lambda: of_table(pd.read_csv(path)))
-    words("good").to_csv(path, index=False)
-    run = Run("mine", "average", epochs=1)
-    first = obtain(run, "fresh", progress=False)
-    words("fine").to_csv(path, index=False)
-    again = obtain(run, train, progress=False)
-    assert again.source == "trained" and again.key != first.key
-    assert "fine" in encode("mine").vocabulary and "good" not in encode("mine").vocabulary
-    assert obtain(run, "auto", progress=False).key == again.key
+    run, keys = Run("mine", "average", epochs=1), set()
+    for word, train in (("good", "fresh"), ("fine", "fresh"), ("fair", "auto")):
+        words(word).to_csv(path, index=False)
+        result = obtain(run, train, progress=False)
+        keys.add(result.key)
+        assert result.source == "trained" and word in encode("mine").vocabulary
+    assert len(keys) == 3 and obtain(run, "auto", progress=False).source == "cache"
+    assert len(built) == 3 + 3 + 1, "once for the key of a run and its training"
     assert not list((tmp_path / "cache").glob("corpora/*"))
 
 
@@ -145,13 +144,6 @@ def test_named_files_are_encoded_once_until_they_or_the_code_change(tmp_path, mo
         encode("mine")
 
 
-def test_a_corpus_is_made_once_for_a_run_and_anew_for_the_next(built):
-    register(lambda: of_table(words("good")))
-    run = Run("mine", "average", epochs=1)
-    assert obtain(run, "auto", progress=False).source == "trained" and len(built) == 1
-    assert obtain(run, "auto", progress=False).source == "cache" and len(built) == 2
-
-
 def test_an_own_function_under_a_known_name_is_foreign():
     key = Run("sst", "average").key
     encoding.PREPARE["sst"] = lambda: of_table(words("good"))
@@ -167,7 +159,6 @@ def test_an_encoder_that_knows_nothing_scores_nothing():
     first = ran("encoder", auto)["gated"]
     again = ran("encoder", auto, ("return self.here(e)", "return 0 * self.here(e)"))["gated"]
     assert first.record["accuracy"] > 0.9 and again.record["accuracy"] < 0.6 and again.key != first.key
-    assert ran("encoder", auto)["gated"].source == "cache"
 
 
 def test_an_attention_and_what_stands_in_the_place_of_the_packages_own():
