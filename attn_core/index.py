@@ -401,7 +401,8 @@ def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFra
     whole = pd.DataFrame(whole, columns=["key", "measure", "statistic", "value"]).assign(predicted="all", bin="all")
     if parts:
         told = pd.concat(parts, ignore_index=True).rename(columns={"statistic": "measure", "measure": "statistic"})
-        whole = pd.concat([told.assign(key=np.repeat(keys, [len(part) for part in parts])), whole], ignore_index=True)
+        told["key"] = pd.Categorical(keys).repeat([len(part) for part in parts])  # millions of rows
+        whole = pd.concat([told, whole], ignore_index=True)
     kinds = {"value": float} | dict.fromkeys((*NAMES, "key"), "category")
     return table, whole[["key", *NAMES, "value"]].astype(kinds)
 

@@ -35,13 +35,11 @@ def attn(environment, *words):
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
-def test_a_run_and_a_worker_know_them(environment, tmp_path):
+def test_the_command_line_and_its_workers_know_them(environment, tmp_path):
     grid = tmp_path / "grid.yml"
     grid.write_text("- {corpus: weather, encoder: gated, epochs: 1, seed: [10, 50]}\n", encoding="utf-8")
-    done = attn(environment, "run", "--corpus", "weather", "--encoder", "gated", "--epochs", "1")
-    assert done.returncode == 0 and "weather-gated-tanh-10-" in done.stdout, done.stderr
     done = attn(environment, "sweep", str(grid), "--jobs", "2")
-    assert done.returncode == 0 and "2 runs, 0 failed" in done.stdout, done.stderr
+    assert done.returncode == 0 and "2 weather gated tanh" in done.stdout and "0 failed" in done.stdout, done.stderr
 
 
 def test_a_page_knows_them(environment, tmp_path):
