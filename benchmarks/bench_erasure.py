@@ -53,7 +53,7 @@ def seconds(work, repeats: int = 5) -> float:
 
 def twin(traces: Traces) -> int:
     """Every order of every document, one decoder forward per removal until the decision flips; returns how many."""
-    draws = random.uniforms(0, "removal", traces.doc_id, traces.offsets, 1)
+    draws = random.uniforms(0, "removal", traces.doc_id, traces.offsets)[0]
     ranked = [(row, {name: orders[name] for name in ORDERS}) for row, orders in plain.orders(traces, draws)]
     found = plain.removals(traces, ranked)
     sizes = [int(n) if removed == NEVER else removed
@@ -93,7 +93,7 @@ def compare(length: int, classes: int, sample: int = 6) -> dict[str, float]:
     _ = few.attention, few.outputs
     count = twin(few) / sample
     return {
-        "fast": seconds(lambda: removals(traces, orders=1)) / len(traces),
+        "fast": seconds(lambda: removals(traces)) / len(traces),
         "decoder": seconds(lambda: twin(few), 3) / sample,
         "network": count * network_forward(length, classes),
         "removals": count,
@@ -106,7 +106,7 @@ def by_length(classes: int = 5, lengths: tuple[int, ...] = LENGTHS) -> tuple[lis
     for length in lengths:
         traces = leaning(length, ITEMS // length, classes)
         _ = traces.attention, traces.outputs
-        taken.append(seconds(lambda: removals(traces, orders=1)) / len(traces))  # noqa: B023
+        taken.append(seconds(lambda: removals(traces)) / len(traces))  # noqa: B023
     half = len(lengths) // 2
     return taken, exponent(lengths[half:], taken[half:])["slope"]
 

@@ -63,7 +63,7 @@ def orders(traces, draws):
         with np.errstate(divide="ignore", invalid="ignore"):
             matched = attention * (slope - attention @ slope) / (1 - attention)
         scores = {"attention": attention, "gradient": slope, "product": attention * slope, "ascending": -attention}
-        scores |= {"random": draws[0, tokens], "first_order": np.where(attention < 1, matched, np.inf)}
+        scores |= {"random": draws[tokens], "first_order": np.where(attention < 1, matched, np.inf)}
         yield row, {name: np.argsort(-values, kind="stable") for name, values in scores.items()}
 
 

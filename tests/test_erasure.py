@@ -55,7 +55,7 @@ def by_hand() -> Traces:
 
 
 def test_by_hand():
-    table = removals(by_hand(), draws=np.array([[0.1, 0.2, 0.3]]))
+    table = removals(by_hand(), draws=np.array([0.1, 0.2, 0.3]))
     row = table.iloc[0]
     # the last item first: logits 0.5 + (2 - 0.25) / 0.75, then 0.5 + 4, then the bias, all positive
     assert (row["removed_random"], row["removed_attention"], row["removed_optimum"]) == (NEVER, 1, 1)
@@ -78,7 +78,7 @@ def test_by_hand():
 
 def test_removals_equal_one_forward_per_removal():
     for traces in every_toy():
-        draws = random.uniforms(3, "removal", traces.doc_id, traces.offsets, 1)
+        draws = random.uniforms(3, "removal", traces.doc_id, traces.offsets)[0]
         with np.errstate(invalid="ignore"):
             expected = twin.removals(traces, twin.orders(traces, draws))
         names = ("random", "attention", "gradient", "product", "first_order", "ascending")
@@ -176,7 +176,7 @@ def test_optimum_bounds_every_ranking(classes, data):
         contribution=data.draw(arrays(np.float32, (n, classes), elements=number)),
         bias=data.draw(arrays(np.float32, classes, elements=number)),
     )
-    draws = random.uniforms(0, "removal", traces.doc_id, traces.offsets, 1)
+    draws = random.uniforms(0, "removal", traces.doc_id, traces.offsets)[0]
     row = removals(traces, rankings=(*RANKINGS, "ascending"), draws=draws).iloc[0]
     label_of_bias = decisions(traces.bias[None].astype(float))[0]
     # rounding alone may decide where a rival's kept margins cancel to nothing

@@ -50,7 +50,7 @@ def test_smallest_flip_set_of_a_trained_model(encoder, cache, monkeypatch):
 @pytest.mark.parametrize("encoder", TRAINED)
 def test_removals_of_a_trained_model(encoder, cache, monkeypatch):
     traces = train(encoder, cache, monkeypatch)[1].traces
-    draws = random.uniforms(0, "removal", traces.doc_id, traces.offsets, 1)
+    draws = random.uniforms(0, "removal", traces.doc_id, traces.offsets)[0]
     expected = twin.removals(traces, twin.orders(traces, draws))
     table = removals(traces, draws=draws)
     for name in RANKINGS[:-1]:

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from attn_core.experiments.echo import MEASURES, echo
-from attn_core.experiments.removal import NEVER, ORDERS, RANKINGS, as_classes, curve, removals
+from attn_core.experiments.removal import NEVER, RANKINGS, as_classes, curve, removals
 from attn_core.experiments.single import CHOICES, RULES, single, two_by_two
 from attn_core.experiments.tables import identity, table
 from attn_core.traces import Traces, totals
 
 __all__ = [
-    "CHOICES", "NEVER", "ORDERS", "RANKINGS", "RULES", "curve", "derived", "dispersion", "document_table", "removals",
+    "CHOICES", "NEVER", "RANKINGS", "RULES", "curve", "derived", "dispersion", "document_table", "removals",
     "single", "summary_table", "two_by_two",
 ]  # fmt: skip
 
@@ -51,15 +51,10 @@ def dispersion(traces: Traces) -> pd.DataFrame:
 def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
     """Every statistic of this paper at default parameters, one row per document.
 
-    Columns: doc_id, label, predicted, n (items), p, max_attention; those of `single`; those of `removals` for RANKINGS
-    (one random order; removed_random_mean is the mean number over ORDERS orders, NaN where one never flips); those of
-    `dispersion`; those of `echo`. Fractions, regrets and gaps follow from these and are left to `derived`.
+    Columns: doc_id, label, predicted, n (items), p, max_attention; those of `single`; those of `removals` for RANKINGS;
+    those of `dispersion`; those of `echo`. Fractions, regrets and gaps follow from these and are left to `derived`.
     """
-    gone = removals(traces, seed)
-    orders = gone[["removed_random", *(f"removed_random_{i}" for i in range(2, ORDERS + 1))]]
-    mean = orders.mean(axis=1).where((orders != NEVER).all(axis=1))
-    kept = [f"{kind}_{name}" for name in RANKINGS for kind in ("removed", "mass", "zero")]
-    parts = [single(traces, seed), gone[kept].assign(removed_random_mean=mean), dispersion(traces), echo(traces)]
+    parts = [single(traces, seed), removals(traces, seed), dispersion(traces), echo(traces)]
     parts = [part.drop(columns=list(identity(traces)), errors="ignore") for part in parts]
     documents = pd.concat([pd.DataFrame(identity(traces)), *parts], axis=1)
     documents.insert(4, "p", traces.p)
@@ -72,8 +67,8 @@ def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
 
     fraction_<r> = removed / n, NaN where the decision never flips. regret_fraction_<r> = items removed beyond the
     smallest flip set / n, NaN where r never flips; equals_<r> = 1 where r removes as few, 0 where it removes more or
-    never flips, NaN where no set flips. common = whether every ranking flips. gradient_first = the gradient order flips with strictly fewer removals than the attention order (the side
-    that never flips loses).
+    never flips, NaN where no set flips. common = whether every ranking flips. gradient_first = the gradient order flips
+    with strictly fewer removals than the attention order (the side that never flips loses).
     item_left: whether flips that come with the zero vector count as none (the paper counts them, as fraction 1).
     """
     several = (documents["n"] > 1).to_numpy()

@@ -20,8 +20,8 @@ from attn_core.traces import Traces, attending_only, cut, decisions, pad, probab
 RANKINGS = ("random", "attention", "gradient", "product", "first_order", "optimum")
 """Orders of removal; 'product' is gradient times attention, 'optimum' the exact smallest flip set."""
 
-ORDERS = 5
-"""Random orders per document; figures show the first."""
+KINDS = {"removed": np.int32, "mass": float, "zero": bool}
+"""What is told of each order, see `removals`."""
 
 NEVER = -1
 """Number removed where no step of the removal changes the decision."""
@@ -143,43 +143,33 @@ def first_flip(part: Items, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 
 def removals(
-    traces: Traces,
-    seed: int = 0,
-    rankings: tuple[str, ...] = RANKINGS,
-    orders: int = ORDERS,
-    draws: np.ndarray | None = None,
+    traces: Traces, seed: int = 0, rankings: tuple[str, ...] = RANKINGS, draws: np.ndarray | None = None
 ) -> pd.DataFrame:
     """Items removed until the decision flips, for each ranking (sections 5.1 to 5.3), one row per document.
 
     Columns removed_<r>: number removed, NEVER where no step flips, the last step being the zero vector, which decodes
     to the bias; mass_<r>: attention removed by then (NaN where never); zero_<r>: whether the flip came with the zero
     vector, so that 'with an item left' the document never flips. Rankings: attention, gradient (signed, d p_y / d alpha
-    at the unmodified weights), product (gradient times attention), random, random_2, ..., all largest first; and, not
-    in the paper, first_order, optimum (see flips.best_order) and 'ascending' (attention, smallest first: what the
-    authors' code makes of gradient signs). One logit is two classes: a flip is a change of sign. Documents of one item
-    are in the table; the paper leaves them out.
-    Deviations: double precision throughout (the authors decode in single precision).
+    at the unmodified weights), product (gradient times attention), random, all largest first; and, not in the paper,
+    first_order, optimum (see flips.best_order) and 'ascending' (attention, smallest first: what the authors' code makes
+    of gradient signs). One logit is two classes: a flip is a change of sign. Documents of one item are in the table;
+    the paper leaves them out.
+    Deviations: double precision throughout (the authors decode in single precision), one random order (they draw five
+    and plot the first).
 
-    draws (orders, T): scores of the random orders; by default uniform from (seed, doc_id).
+    draws (T,): scores of the random order; by default uniform from (seed, doc_id).
     """
     if draws is None:
-        draws = random.uniforms(seed, "removal", traces.doc_id, traces.offsets, orders)
-    elif np.ndim(draws) != 2 or np.shape(draws)[1] != len(traces.score):
-        raise AttnError(f"draws must be (orders, {len(traces.score)}) random scores; got {np.shape(draws)}")
-    named = [(name, 0) for name in rankings]
-    if "random" in rankings:
-        named += [(f"random_{i + 1}", i) for i in range(1, len(draws))]
-    found = {
-        name: (np.empty(len(traces), np.int32), np.empty(len(traces)), np.empty(len(traces), bool)) for name, _ in named
-    }
+        draws = random.uniforms(seed, "removal", traces.doc_id, traces.offsets)[0]
+    elif np.shape(draws) != traces.score.shape:
+        raise AttnError(f"draws must be {len(traces.score)} random scores; got {np.shape(draws)}")
+    columns = {f"{kind}_{name}": np.empty(len(traces), dtype) for name in rankings for kind, dtype in KINDS.items()}
     for rows, part in blocks_of(traces):
-        drawn = pad(draws, traces, rows, part.real.shape[1], 0.0)  # (orders, B, L)
-        for name, i in named:
-            order = order_of(name.split("_")[0] if name.startswith("random") else name, part, drawn[i])
-            for column, values in zip(found[name], first_flip(part, order), strict=True):
-                column[rows] = values
-    kinds = ("removed", "mass", "zero")
-    return table(traces, **{f"{kind}_{name}": found[name][i] for name, _ in named for i, kind in enumerate(kinds)})
+        drawn = pad(draws, traces, rows, part.real.shape[1], 0.0)  # (B, L)
+        for name in rankings:
+            for kind, values in zip(KINDS, first_flip(part, order_of(name, part, drawn)), strict=True):
+                columns[f"{kind}_{name}"][rows] = values
+    return table(traces, **columns)
 
 
 def curve(traces: Traces, row: int, ranking: str, draws: np.ndarray | None = None) -> pd.DataFrame:

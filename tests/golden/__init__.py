@@ -8,7 +8,7 @@ tables.json.xz      document and summary tables of twelve runs, made anew from t
 runs.json           twenty runs and their keys
 archive.json.xz     every stored key and a digest of its record, which holds the checksums of its files
 dropped.csv         page, name, reason: what was let go; name may hold * and ?, tables are called 'table 1', …; 'summary' is no page
-                    but the summary tables, by statistic, bin and measure
+                    but the summary tables, by statistic, bin and measure; 'documents' the document tables, by column
 
 Written once, at commit 9c2ff02; the files go when the second edition stands.
 """
