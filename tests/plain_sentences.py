@@ -1,21 +1,8 @@
-"""Plain-loop twins of the cutting into sentences and of the arrays made from it, text by text and word by word."""
+"""The plain-loop twin of the arrays made of texts cut into sentences, text by text and word by word."""
 
 from collections import Counter
-from functools import cache
 
-
-@cache
-def pipeline():
-    import spacy
-
-    made = spacy.blank("en")
-    made.add_pipe("sentencizer")
-    return made
-
-
-def cut(text: str) -> list[list[str]]:
-    """The sentences of a text by spaCy's own component, as lower-case tokens; sentences of blanks alone are empty."""
-    return [[token.lower_ for token in sentence if not token.is_space] for sentence in pipeline()(text).sents]
+from attn_core.corpora.text import cut
 
 
 def encoded(splits: dict, min_count: int, most_sentences=None, longest_sentence=None) -> dict:

@@ -110,7 +110,7 @@ def test_typed_text_is_split_as_by_spacy(text):
 
 
 def test_contractions_are_those_of_spacy():
-    every = english().rules.items()
+    every = english().tokenizer.rules.items()
     rules = {word: [part[ORTH] for part in parts] for word, parts in every if re.fullmatch(r"\w+", word)}
     assert contractions() == {word: parts for word, parts in rules.items() if len(parts) > 1}
 

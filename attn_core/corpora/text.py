@@ -8,6 +8,7 @@ differently than the version of 2019: the SST vocabulary comes out the same, the
 
 import json
 import re
+import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -31,15 +32,17 @@ _KERAS_FILTER = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\
 
 @cache
 def english():
-    """spaCy's English tokenizer."""
+    """spaCy's English tokenizer and its rule-based sentencizer."""
     import spacy
 
-    return spacy.blank("en").tokenizer
+    made = spacy.blank("en")
+    made.add_pipe("sentencizer")
+    return made
 
 
 def split_words(text: str) -> list[str]:
     """spaCy English tokens of a text, blanks squeezed first; case is kept."""
-    return [token.text for token in english()(_BLANKS.sub(" ", text).strip())]
+    return [token.text for token in english().tokenizer(_BLANKS.sub(" ", text).strip())]
 
 
 def mask_digits(tokens) -> list[str]:
@@ -132,30 +135,9 @@ def cut(text: str) -> list[list[str]]:
     from spaCy's rule-based sentencizer; and they tokenize each sentence on its own for models with sentences and the
     whole text for models without, here both read the same tokens, those of the whole text.
     """
-    from spacy.attrs import IS_SPACE, LOWER, SENT_START
-
-    document = _sentencizer()(english()(text))
-    sentences = []
-    columns = document.to_array([LOWER, IS_SPACE, SENT_START]).reshape(-1, 3).T.tolist()
-    for word, is_blank, start in zip(*columns, strict=True):
-        if start == 1:
-            sentences.append([])
-        if not is_blank:
-            sentences[-1].append(_word(word))
-    return sentences
-
-
-@cache
-def _sentencizer():
-    from spacy.pipeline import Sentencizer
-
-    return Sentencizer()
-
-
-@cache
-def _word(number: int) -> str:
-    """The string behind spaCy's number; equal words share one, or the lists of a large set would fill the memory."""
-    return english().vocab.strings[number]
+    document = english().get_pipe("sentencizer")(english().tokenizer(text))  # english() itself refuses long texts
+    # Equal words share one string, or the lists of a large set would fill the memory.
+    return [[sys.intern(token.lower_) for token in part if not token.is_space] for part in document.sents]
 
 
 def vocabulary(documents, least: int = 1, each: bool = False) -> tuple[str, ...]:
