@@ -77,6 +77,21 @@ def no_data_at_hand(monkeypatch):
 
 
 @pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """Writes splits of a data set into a folder under $ATTN_DATA, tables("sst", train=…, test=…), and names it."""
+
+    def write(name: str, **splits) -> Path:
+        monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
+        folder = tmp_path / "data" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for split, rows in splits.items():
+            pd.DataFrame(rows).to_parquet(folder / f"{split}.parquet")
+        return folder
+
+    return write
+
+
+@pytest.fixture
 def offer(monkeypatch):
     """Puts bytes where a download of a source would lie, with a checksum that fits; nothing answers at its address."""
 

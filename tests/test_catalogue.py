@@ -46,22 +46,13 @@ def test_reported_names_depend_on_the_paper():
 
 
 @pytest.fixture
-def sst_data(tmp_path, monkeypatch):
+def sst_data(tables):
     """A small SST in the form of $ATTN_DATA: sentences of 4 to 11 words."""
-    folder = tmp_path / "data"
-    for split, first in (("train", 0), ("dev", 60), ("test", 100)):
-        rows = [
-            {
-                "text": " ".join(f"Word{'abcdefgh'[(i + t + first // 20) % 8]}" for t in range(4 + i % 8)),
-                "label": i % 2,
-                "row": first + i,
-            }
-            for i in range(16)
-        ]
-        (folder / "sst").mkdir(parents=True, exist_ok=True)
-        pandas.DataFrame(rows).to_parquet(folder / "sst" / f"{split}.parquet")
-    monkeypatch.setenv("ATTN_DATA", str(folder))
-    return folder / "sst"
+    word = lambda number: f"Word{'abcdefgh'[number % 8]}"
+    return tables("sst", **{
+        split: {"label": [0, 1] * 8, "text": [" ".join(word(i + t + k) for t in range(4 + i % 8)) for i in range(16)]}
+        for split, k in (("train", 0), ("dev", 3), ("test", 5))
+    })  # fmt: skip
 
 
 def test_encode_filters_counts_and_keeps_row_numbers(sst_data):
@@ -220,15 +211,13 @@ def test_dev_is_drawn_from_train_with_the_authors_seed():
     assert all(lists == [[str(i)] for i in labels] for lists, labels, *_ in (train, dev)) and splits["test"] is texts
 
 
-def test_imdb_without_the_authors_selection_draws_by_their_rule(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTN_DATA", str(tmp_path))
-    (tmp_path / "imdb").mkdir()
+def test_imdb_without_the_authors_selection_draws_by_their_rule(tables):
     # 60 reviews of 5 to 64 words, ten of 400; in test the word 'new' stands before each word of training.
     for split, word in (("train", "old"), ("test", "new old")):
         texts = [" ".join(["Old,"] * (5 + i)) for i in range(60)] + ["old " * 400] * 10
         texts = [t.replace("Old,", word) for t in texts] if split == "test" else texts
         rows = [{"text": t, "label": i % 2, "doc_id": str(i)} for i, t in enumerate(texts)]
-        pandas.DataFrame(rows).to_parquet(tmp_path / "imdb" / f"{split}.parquet")
+        folder = tables("imdb", **{split: rows})
     made = prepare.PREPARE["imdb"]().splits
     train, dev, test = (set(made[split].doc_ids.tolist()) for split in ("train", "dev", "test"))
     assert (len(train), len(dev)) == (48, 12) and train | dev == set(range(60))
@@ -236,11 +225,10 @@ def test_imdb_without_the_authors_selection_draws_by_their_rule(tmp_path, monkey
     assert test == {0, 1, 3, 7, 13, 22, 25, 26, 37, 40, 41, 54}
     for lists, labels, rows, *_ in made.values():
         assert lists == [["old"] * (5 + i) for i in rows] and labels.tolist() == [i % 2 for i in rows]
-    table = pandas.read_parquet(tmp_path / "imdb" / "train.parquet")
-    table["jw_split"] = ["dev" if i < 7 else "" if i < 20 else "train" for i in range(70)]
-    table.to_parquet(tmp_path / "imdb" / "train.parquet")
-    table["jw_split"] = ["test" if i in (3, 65) else "" for i in range(70)]
-    table.to_parquet(tmp_path / "imdb" / "test.parquet")
+    table = pandas.read_parquet(folder / "train.parquet")
+    parts = ["dev" if i < 7 else "" if i < 20 else "train" for i in range(70)]
+    chosen = ["test" if i in (3, 65) else "" for i in range(70)]
+    tables("imdb", train=table.assign(jw_split=parts), test=table.assign(jw_split=chosen))
     made = prepare.PREPARE["imdb"]().splits
     rows = [texts.doc_ids.tolist() for texts in made.values()]
     assert rows == [list(range(20, 60)), list(range(7)), [3]]  # review 65 is too long

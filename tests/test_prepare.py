@@ -22,19 +22,6 @@ def words(encoded, documents, row) -> list[str]:
     return [encoded.vocabulary[i] for i in own]
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """$ATTN_DATA of a test; ``put`` writes tables there."""
-    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
-
-    def put(name: str, **tables):
-        (tmp_path / "data" / name).mkdir(parents=True, exist_ok=True)
-        for split, rows in tables.items():
-            pandas.DataFrame(rows).to_parquet(tmp_path / "data" / name / f"{split}.parquet")
-
-    return put
-
-
 def questions(n: int, source: str = "en-10k") -> list[dict]:
     story = {"passage": "Mary went to the office.\nJohn took the milk there.", "question": "Where is Mary?"}
     answers = "office", "garden"
@@ -46,8 +33,8 @@ def test_story_tokens_by_hand():
     assert tokens == "Mary moved to the bathroom . John got the milk there".split()
 
 
-def test_a_story_as_arrays(folder):
-    folder("babi_1", train=questions(20), test=questions(3))
+def test_a_story_as_arrays(tables):
+    tables("babi_1", train=questions(20), test=questions(3))
     encoded = encode("babi_1")
     assert [len(encoded.splits[s]) for s in ("train", "dev", "test")] == [17, 3, 3]
     test = encoded.splits["test"]
@@ -69,15 +56,15 @@ def few_generated(monkeypatch):
     monkeypatch.setattr(stories, "babi", lambda task, n_train=40, n_test=10: make(task, n_train, n_test))
 
 
-def test_the_short_training_file_is_replaced_by_generated_questions_and_it_is_said(folder, few_generated):
-    folder("babi_3", train=questions(20, "en"), test=questions(3))
+def test_the_short_training_file_is_replaced_by_generated_questions_and_it_is_said(tables, few_generated):
+    tables("babi_3", train=questions(20, "en"), test=questions(3))
     for source, test, train_source in (("", 3, "generated, en-10k"), ("generated", 10, "generated, generated")):
         made = encode("babi_3", source=source)
         assert (len(made.splits["train"]) + len(made.splits["dev"]), len(made.splits["test"])) == (40, test)
         statistics = made.statistics
         assert f"{statistics['train_source']}, {statistics['test_source']}" == train_source
         assert "train_share" not in statistics
-    folder("babi_3", train=questions(20))
+    tables("babi_3", train=questions(20))
     assert encode("babi_3").statistics["train_source"] == "en-10k"
     with pytest.raises(AttnError, match="bAbI source is 'mine'; known: '', generated"):
         encode("babi_3", source="mine")
@@ -105,9 +92,9 @@ def test_generated_questions_have_the_vocabulary_of_the_paper(name):
 PAIR = {"premise": "Two Men  run.", "hypothesis": "2 people move.", "label": "entailment"}
 
 
-def test_a_premise_with_its_hypothesis(folder):
+def test_a_premise_with_its_hypothesis(tables):
     rows = [PAIR, {**PAIR, "label": "neutral"}, {**PAIR, "hypothesis": "Men sleep.", "label": "contradiction"}]
-    folder("snli", train=rows, dev=rows, test=[{**PAIR, "premise": "Two dogs run."}])
+    tables("snli", train=rows, dev=rows, test=[{**PAIR, "premise": "Two dogs run."}])
     encoded = encode("snli")
     # Fewest training texts per word: 3, premises and hypotheses counted alike; 'qqq people move' occur twice.
     assert encoded.vocabulary == (*text.SPECIALS, ".", "men", "run", "two")
@@ -116,7 +103,7 @@ def test_a_premise_with_its_hypothesis(folder):
     assert words(encoded, test, 0) == "<s> two <unk> run . </s>".split()
     assert words(encoded, test.queries, 0) == "<s> <unk> <unk> <unk> . </s>".split()
     assert encoded.statistics["train_share"] == 3 / 549_367
-    folder("snli", dev=[{**PAIR, "label": "-"}])
+    tables("snli", dev=[{**PAIR, "label": "-"}])
     with pytest.raises(AttnError, match="'snli', split 'dev': the label of row 0 is '-'; known: neutral"):
         encode("snli")
 
@@ -136,10 +123,10 @@ def test_possible_answers_and_words_that_have_to_be_known():
     assert (counts["dropped_answer"], counts["dropped_length"]) == (1, 0)
 
 
-def test_shuffled_premises_keep_everything_but_the_pairing(folder):
+def test_shuffled_premises_keep_everything_but_the_pairing(tables):
     labels = ("neutral", "entailment")
     rows = [{"premise": "dogs run " * n, "hypothesis": "cats " * n, "label": labels[n % 2]} for n in range(1, 7)]
-    folder("snli", train=rows, dev=rows, test=rows)
+    tables("snli", train=rows, dev=rows, test=rows)
     own, shuffled = encode("snli").splits["test"], encode("snli", premise="shuffled").splits["test"]
     assert sorted(own.lengths) == sorted(shuffled.lengths) and (own.lengths != shuffled.lengths).all()
     assert shuffled.query_ids.tolist() == own.query_ids.tolist() and shuffled.labels.tolist() == own.labels.tolist()
@@ -249,27 +236,14 @@ def test_dev_is_a_tenth(labels, stratified):
         assert all(dev[labels == c].sum() == round((labels == c).sum() / 10) for c in range(4))
 
 
-@pytest.fixture
-def tables(tmp_path, monkeypatch):
-    """Writes train and test of a folder under $ATTN_DATA."""
-    monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
-
-    def write(folder, train, test=None):
-        (tmp_path / "data" / folder).mkdir(parents=True, exist_ok=True)
-        for split, rows in (("train", train), ("test", test or train)):
-            pandas.DataFrame(rows).to_parquet(tmp_path / "data" / folder / f"{split}.parquet")
-
-    return write
-
-
 def rows(n, words="a fine day. yes.", **columns):
-    """n texts; columns: values that repeat."""
+    """n texts, the same for train and test; columns: values that repeat."""
     own = {name: [values[i % len(values)] for i in range(n)] for name, values in columns.items()}
-    return {"text": [f"{words} {i}" for i in range(n)], **own}
+    return dict.fromkeys(("train", "test"), {"text": [f"{words} {i}" for i in range(n)], **own})
 
 
 def test_stars_become_eight_classes_and_breaks_line_ends(tables):
-    tables("imdb", rows(40, "Good.<br /><br />Very good", stars=(1, 2, 3, 4, 7, 8, 9, 10)))
+    tables("imdb", **rows(40, "Good.<br /><br />Very good", stars=(1, 2, 3, 4, 7, 8, 9, 10)))
     encoded = encode("imdb_stars")
     train, dev = encoded.splits["train"], encoded.splits["dev"]
     assert (len(train), len(dev), len(encoded.splits["test"])) == (36, 4, 40)
@@ -281,14 +255,14 @@ def test_stars_become_eight_classes_and_breaks_line_ends(tables):
 
 
 def test_the_whole_set_stands_before_its_sample(tables):
-    tables("amazon_review_full_sample", rows(20, label=range(5)))
+    tables("amazon_review_full_sample", **rows(20, label=range(5)))
     assert len(encode("amazon").splits["test"]) == 20
-    tables("amazon_review_full", rows(30, label=range(5)))
+    tables("amazon_review_full", **rows(30, label=range(5)))
     assert len(encode("amazon").splits["test"]) == 30  # other tables, other arrays
 
 
 def test_yahoo_counts_the_topics_that_do_not_occur(tables):
-    tables("yahoo_answers_2class_sample", rows(20, "Why?\\nBecause.", label=(0, 1)))
+    tables("yahoo_answers_2class_sample", **rows(20, "Why?\\nBecause.", label=(0, 1)))
     encoded = encode("yahoo")
     counts = encoded.statistics["splits"]["test"]
     assert counts["per_class"] == [10, 10, *[0] * 8] and counts["mean_sentences"] == 3
@@ -300,7 +274,8 @@ def test_newsgroups_are_stripped_and_dev_holds_every_group(tables):
     posts = [f"{header}Shown {i}.\n> quoted line" for i in range(200)]
     extra = dict(group=["g"] * 200, doc_id=[str(i) for i in range(200)])
     posts[7] = f"{header}> only a quote"
-    tables("20newsgroups", {"text": posts, "label": labels, **extra})
+    table = {"text": posts, "label": labels, **extra}
+    tables("20newsgroups", train=table, test=table)
     encoded = encode("20news_all")
     assert "shown" in encoded.vocabulary and not {"hidden", "quoted", "from"} & set(encoded.vocabulary)
     assert encoded.statistics["splits"]["dev"]["per_class"] == [1] * 20
@@ -309,7 +284,7 @@ def test_newsgroups_are_stripped_and_dev_holds_every_group(tables):
 
 
 def test_arrays_with_sentences_come_back_from_the_cache_without_text(tables, monkeypatch):
-    tables("yelp_review_full_sample", rows(30, label=range(5)))
+    tables("yelp_review_full_sample", **rows(30, label=range(5)))
     first = encode("yelp")
     monkeypatch.setattr(text, "english", lambda: pytest.fail("tokenized again"))
     again = encode("yelp")
