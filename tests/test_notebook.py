@@ -54,13 +54,10 @@ def test_declared_reads_literals_only():
     ("cell", "expected"),
     [
         ("import os", "found: import os"),
-        ("n = m", "found: n = m"),
         ("n = 1 + 1", "found: n = 1 + 1"),
         ("n = m = 1", "found: n = m = 1"),
         ("a, b = 1, 2", "found: a, b = (1, 2)"),
-        ("n = None", "found: n = None"),
         ("n = [[1]]", "found: n = [[1]]"),
-        ("n = {'a': 1}", "found: n = {'a': 1}"),
         ("x = 1\nn = (", "its line 2 is no Python"),
     ],
 )
@@ -76,18 +73,13 @@ def test_declared_refuses(cell, expected):
         ("n", "7", 7),
         ("n", np.int64(7), 7),
         ("epsilon", "1", 1.0),
-        ("epsilon", 1, 1.0),
         ("epsilon", "1e-3", 0.001),
         ("corpus", "20news", "20news"),
         ("corpus", "true", "true"),
-        ("corpus", "10", "10"),
         ("bins", "[0, 1, 2]", (0.0, 1.0, 2.0)),
-        ("bins", [0.25], (0.25,)),
         ("bins", "1", (1.0,)),
-        ("fast", "False", False),
         ("fast", "true", True),
         ("names", "a, b", ["a", "b"]),
-        ("names", "['a', 'b']", ["a", "b"]),
         ("names", "[a]", ["a"]),
     ],
 )
@@ -100,16 +92,11 @@ def test_check_reads(name, given_value, expected):
     ("name", "value", "reason"),
     [
         ("n", "x", "n: Input should be a valid integer, got 'x'"),
-        ("n", "2.0", "n: Input should be a valid integer, got '2.0'"),
         ("n", True, "n: Input should be a valid integer, got True"),
-        ("epsilon", "small", "should be a valid number"),
         ("epsilon", float("nan"), "should be a finite number"),
-        ("epsilon", "1e999", "should be a finite number"),
         ("corpus", 3, "corpus: Input should be a valid string, got 3"),
         ("fast", "1", "should be a valid boolean"),
-        ("fast", 0, "should be a valid boolean"),
         ("bins", "a, b", "should be a valid number"),
-        ("names", [1], "should be a valid string"),
         ("names", 1, "should be a valid list"),
         ("epsilom", "1", "has no parameter 'epsilom'; did you mean 'epsilon'?"),
         ("zzz", "1", "has no parameter 'zzz'. Known:"),
@@ -402,17 +389,6 @@ def test_papermill_itself_is_refused_too(tmp_path):
     write_page(tmp_path, "tiny", PARAMETERS, "open('ran', 'w')")
     (written,) = build.convert_all(root=tmp_path)
     with patch.dict(os.environ, build.kernel_environment(str(tmp_path))):
-        cases = ({"m": 1}, "has no parameter 'm'"), ({"n": "many"}, "n: Input should be a valid integer")
-        for wrong, expected in cases:
-            with pytest.raises(papermill.PapermillExecutionError) as error:
-                papermill.execute_notebook(written, tmp_path / "out.ipynb", wrong, cwd=tmp_path, progress_bar=False)
-            assert expected in str(error.value) and "Known: n (int, 3)" in str(error.value)
-            assert "Traceback" not in str(error.value) and not (tmp_path / "ran").exists()
-
-
-def test_a_failing_cell_is_one_line(tmp_path):
-    write_page(tmp_path, "tiny", PARAMETERS, "1 / 0")
-    with pytest.raises(AttnError, match="page tiny stopped in cell 3: ZeroDivisionError: division by zero; ") as error:
-        build.execute("tiny", None, tmp_path / "done.ipynb", tmp_path)
-    assert "\n" not in str(error.value) and not (tmp_path / "done.ipynb").exists()
-    assert (tmp_path / "_build" / "failed" / "tiny.ipynb").is_file()
+        with pytest.raises(papermill.PapermillExecutionError, match="has no parameter 'm'.*Known: n .int, 3.") as error:
+            papermill.execute_notebook(written, tmp_path / "out.ipynb", {"m": 1}, cwd=tmp_path, progress_bar=False)
+    assert "Traceback" not in str(error.value) and not (tmp_path / "ran").exists()
