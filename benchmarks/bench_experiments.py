@@ -13,7 +13,7 @@ from attn_core.experiments.correlation import correlation, kendall_ragged
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
-from attn_core.experiments.yardsticks import controls
+from attn_core.experiments.yardsticks import best_permutation
 from attn_core.traces import Traces
 from tests import plain
 
@@ -124,7 +124,7 @@ def of_size(name: str, traces: Traces, sample: int) -> Iterator[dict]:
         levels * tokens * 2 * 16 / BANDWIDTH,
         "floor: one sort of two arrays",
     )
-    yield row(f"controls (shuffled, permutations), {name}", seconds(lambda: controls(traces, 0.01), 3))
+    yield row(f"best permutation, {name}", seconds(lambda: best_permutation(traces, 0.01), 3))
     yield searched(name, traces, few.take(np.array([sample // 3, sample // 2])))
 
 
@@ -161,7 +161,6 @@ def of_pairs(name: str, traces: Traces, sample: int) -> Iterator[dict]:
         "floor: a tanh for every hidden number and permutation",
     )
     yield row(f"bracket's lower end at 0.01, {name}", seconds(lambda: sparse(traces, 0.01), 2))
-    yield row(f"controls (shuffled, permutations), {name}", seconds(lambda: controls(traces, 0.01), 2))
     yield searched(name, traces, few.take(np.array([sample // 3, sample // 2])))
 
 

@@ -39,8 +39,8 @@ def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = 
     Columns: doc_id, label, predicted, n (tokens), p; those of `correlation`; median_change (100 permutations);
     max_attention, ceiling, ceiling_permutation; then for every epsilon, with the suffix @0.01 and the like,
     jsd_search, tvd_search (one search, selected at each epsilon), jsd_exact, tvd_exact, n_support, jsd_shuffled,
-    jsd_permutation; text pairs and three classes or more have jsd_sparse, jsd_lower, tvd_lower (and classifiers
-    jsd_upper) in place of jsd_exact, tvd_exact, n_support; last those of `echo`. Ratios to the ceiling follow from
+    jsd_permutation; text pairs and three classes or more have jsd_sparse, jsd_lower, tvd_lower in place of jsd_exact,
+    tvd_exact, n_support, jsd_permutation; last those of `echo`. Ratios to the ceiling follow from
     these columns and are left to `derived`. p is the probability of class 1, of the predicted class where there are
     more than two outputs.
     """

@@ -4,6 +4,8 @@ search.py holds the authors' search, optimum.py the exact optimum of one logit, 
 outputs, yardsticks.py what they must be held against; here is their table.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -11,10 +13,11 @@ from attn_core.experiments.bracket import sparse
 from attn_core.experiments.optimum import exact, expand
 from attn_core.experiments.search import select
 from attn_core.experiments.tables import table
-from attn_core.experiments.yardsticks import controls
+from attn_core.experiments.yardsticks import best_permutation, ceiling, mirrored, shuffles
+from attn_core.measures import jsd_ragged
 from attn_core.traces import Traces, has_one_logit
 
-__all__ = ["adversarial", "controls", "exact", "expand", "select"]
+__all__ = ["adversarial", "exact", "expand", "select"]
 
 
 def adversarial(traces: Traces, epsilon: float, weights: np.ndarray, seed: int = 0) -> pd.DataFrame:
@@ -23,33 +26,38 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray, seed: int =
     weights (k, T): the result of search.search. Columns:
     jsd_search, tvd_search: epsilon-max JSD of the paper (section 4.2.2), see `select`, and the change of output there.
     One logit (or two): jsd_exact, tvd_exact, n_support: the exact optimum, see `exact`; 1 or 2 tokens carry it.
-    Text pairs, three classes or more: jsd_sparse, see `sparse`; jsd_lower, tvd_lower: the better of it and the search.
-    The optimum lies between jsd_lower and the ceiling.
-    ceiling, jsd_shuffled, jsd_permutation, ceiling_permutation: see `controls` (seed is theirs).
-    max_attention: largest weight of the model's own attention.
+    jsd_permutation: the best permutation of the model's own weights, so that the shape of attention is kept, see
+    `best_permutation`. Text pairs, three classes or more: jsd_sparse, see `sparse`; jsd_lower, tvd_lower: the better of
+    it and the search. The optimum lies between jsd_lower and the ceiling.
+    jsd_shuffled: jsd_exact, or jsd_sparse, when contributions are shuffled over the tokens by (seed, doc_id): attention,
+    bias and the set of contributions stay, which token has which contribution changes, hence the output too, and the
+    constraint is around that new output.
+    ceiling: largest JSD of any weights when the output does not matter; ceiling_permutation: the same among permutations
+    of the model's own, see `mirrored`. max_attention: largest weight of the model's own attention.
     """
-    held = controls(traces, epsilon, seed)
     chosen = select(traces, weights, epsilon)
+    shuffled = replace(traces, contribution=traces.contribution[shuffles(seed, "shuffle", traces)])
     if has_one_logit(traces):
         optimum = exact(traces, epsilon)
         best = {
             "jsd_exact": optimum["jsd_exact"],
             "tvd_exact": optimum["tvd_exact"],
             "n_support": np.where(optimum["j"] < 0, 1, 2),
+            "jsd_shuffled": exact(shuffled, epsilon)["jsd_exact"],
+            "jsd_permutation": best_permutation(traces, epsilon, seed)["jsd"],
         }
     else:
         few = sparse(traces, epsilon)
         better = chosen["jsd"] > few["jsd"]
         best = {"jsd_sparse": few["jsd"]}
         best |= {f"{name}_lower": chosen[name].where(better, few[name]) for name in ("jsd", "tvd")}
+        best["jsd_shuffled"] = sparse(shuffled, epsilon)["jsd"]
     return table(
         traces,
         jsd_search=chosen["jsd"],
         tvd_search=chosen["tvd"],
         **best,
-        ceiling=held["ceiling"],
-        jsd_shuffled=held["jsd_shuffled"],
-        jsd_permutation=held["jsd_permutation"],
-        ceiling_permutation=held["ceiling_permutation"],
+        ceiling=ceiling(traces),
+        ceiling_permutation=jsd_ragged(mirrored(traces), traces.attention, traces.offsets),
         max_attention=traces.max_attention,
     )

@@ -32,8 +32,9 @@ def dispersion(traces: Traces) -> pd.DataFrame:
     alike, even a large weight does nothing.
 
     Columns dispersion_weighted = sum_t a_t |c_t - m|^2 / sum_t a_t |c_t|^2 = 1 - |m|^2 / sum_t a_t |c_t|^2 with
-    a = attention and m = sum_t a_t c_t; dispersion = the same with a = 1/n. Contributions are centred over the classes first, since a constant added to all
-    logits changes no output; the scale of the decoder cancels. NaN where n = 1 or all contributions are 0.
+    a = attention and m = sum_t a_t c_t; dispersion = the same with a = 1/n. Contributions are centred over the classes
+    first, since a constant added to all logits changes no output; the scale of the decoder cancels. NaN where n = 1 or
+    all contributions are 0.
     """
     as_classes(traces)
     value, columns = traces.contribution.astype(np.float64), {}

@@ -4,18 +4,14 @@ Between spread-out attention and one or two tokens JSD is near ln 2 whatever the
 Wallace 2019.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
 from attn_core.experiments import draws as random
-from attn_core.experiments.bracket import sparse
-from attn_core.experiments.optimum import exact, slab
-from attn_core.experiments.search import ROUNDING, select
-from attn_core.experiments.tables import table
-from attn_core.measures import jsd, jsd_point, jsd_ragged
-from attn_core.traces import Traces, apart, blocks, has_one_logit, one_logit, pad, places, probabilities
+from attn_core.experiments.optimum import slab
+from attn_core.experiments.search import select
+from attn_core.measures import jsd_point
+from attn_core.traces import Traces, blocks, one_logit, pad, places
 
 ALL_PAIRS = 67
 SAMPLED_PAIRS = 512
@@ -32,37 +28,6 @@ latest after STEPS."""
 
 BLOCK = 20_000
 """Padded tokens at once, so at most about two million swaps are valued at a time."""
-
-ORDERS = 100
-"""Random permutations tried per document."""
-
-NUMBERS = 1 << 21
-"""Hidden numbers computed at once; bounds memory."""
-
-
-def controls(traces: Traces, epsilon: float, seed: int = 0) -> pd.DataFrame:
-    """Three yardsticks for the adversarial JSD of each document.
-
-    Columns: ceiling = largest JSD of any weights to the model's attention when the output does not matter (all mass on
-    the least attended token). ceiling_permutation = the same among permutations of the model's own weights, see
-    `mirrored`. jsd_shuffled = the exact optimum when contributions are shuffled over the tokens: attention, bias and
-    the set of contributions stay, which token has which contribution changes, hence the output too, and the
-    constraint is around that new output. jsd_permutation, tvd_permutation = the best permutation of the model's own
-    weights found within epsilon of the model's output, so the shape of attention is kept; see `best_permutation`.
-    Text pairs and three classes or more have no exact optimum: their jsd_shuffled is that of `bracket.sparse`: hold
-    it against jsd_sparse. Both shuffles hang on (seed, doc_id).
-    """
-    shuffled = replace(traces, contribution=traces.contribution[shuffles(seed, "shuffle", traces)])
-    held = exact(shuffled, epsilon)["jsd_exact"] if has_one_logit(traces) else sparse(shuffled, epsilon)["jsd"]
-    far = best_permutation(traces, epsilon, seed)
-    return table(
-        traces,
-        ceiling=ceiling(traces),
-        ceiling_permutation=jsd_ragged(mirrored(traces), traces.attention, traces.offsets),
-        jsd_shuffled=held.to_numpy(),
-        jsd_permutation=far["jsd"].to_numpy(),
-        tvd_permutation=far["tvd"].to_numpy(),
-    )
 
 
 def ceiling(traces: Traces) -> np.ndarray:
@@ -92,15 +57,12 @@ def shuffles(seed: int, purpose: str, traces: Traces) -> np.ndarray:
 def best_permutation(traces: Traces, epsilon: float, seed: int = 0) -> pd.DataFrame:
     """The permutation of attention of the largest JSD to it found within epsilon of the model's output, as `select`.
 
-    A lower bound of the maximum, which is an assignment problem with a side condition. The `mirrored` weights are the
-    maximum where the output does not matter; the model's own order (JSD 0) is always allowed. Of one logit, pairs of
+    One logit. A lower bound of the maximum, which is an assignment problem with a side condition. The `mirrored`
+    weights are the maximum where the output does not matter; the model's own order (JSD 0) is always allowed. Pairs of
     weights are swapped, steepest first, as long as that raises JSD minus a price for leaving the slab; the price rises
     from climb to climb, and weights once inside stay inside. Starts: the mirrored weights; and, in documents of up to
-    67 tokens, where that is not enough, the model's own order and a random order. Several outputs: the mirrored weights
-    and ORDERS random orders as they are.
+    67 tokens, where that is not enough, the model's own order and a random order.
     """
-    if not has_one_logit(traces):
-        return select(traces, np.stack([mirrored(traces), best_random(traces, epsilon, seed)]), epsilon)
     s, _ = one_logit(traces)
     low, high = slab(traces, epsilon)
     attention, lengths = traces.attention, traces.lengths
@@ -174,20 +136,3 @@ def outside(z: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 def times_log(x: np.ndarray) -> np.ndarray:
     """x ln x, 0 at 0."""
     return x * np.log(np.maximum(x, 1e-300))
-
-
-def best_random(traces: Traces, epsilon: float, seed: int) -> np.ndarray:
-    """Of ORDERS random permutations of each document's weights the one of largest JSD within epsilon, else its own."""
-    found = traces.attention.copy()
-    width = max(traces.contribution.shape[1], traces.classes)
-    for rows, tokens in traces.equal_lengths(NUMBERS // (ORDERS * width)):  # (B,), (B, n)
-        order = random.permutations(seed, "orders", traces.doc_id[rows], tokens.shape[1], ORDERS)  # (B, ORDERS, n)
-        own = traces.attention[tokens]
-        weights = np.take_along_axis(own[:, None], order, axis=2)
-        context = np.matmul(weights, traces.contribution[tokens].astype(np.float64))  # (B, ORDERS, K or M)
-        change = apart(probabilities(traces.decoded(context, rows[:, None])), traces.outputs[rows, None])
-        value = np.where(change <= epsilon + ROUNDING, jsd(weights, own[:, None]), -1.0)
-        best = value.argmax(axis=1)
-        better = value.max(axis=1) > 0
-        found[tokens[better]] = weights[np.arange(len(rows)), best][better]
-    return found

@@ -230,9 +230,9 @@ def cell(gates: Tensor, before: Tensor | None, c: Tensor, tau: Tensor, h: Tensor
 
 
 def windows(network: Convolutional, chunk: Chunk, moved=lambda offset: offset) -> Tensor:
-    """States (L, B, H) of others than the BiLSTM, of use on words alone; the word at an offset from a centre is taken from moved(offset).
+    """States (L, B, H) of others than the BiLSTM, of use on words alone.
 
-    A move goes at most one word further than the widest window.
+    The word at an offset from a centre is taken from moved(offset), at most one word further than the widest window.
     """
     steps, texts = chunk.words.shape
     around = network.reach + 1

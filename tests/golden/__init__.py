@@ -7,8 +7,8 @@ scorecard.json.xz   the rows of `python -m attn_core scorecard --json`
 tables.json.xz      document and summary tables of twelve runs, made anew from their stored traces
 runs.json           twenty runs and their keys
 archive.json.xz     every stored key and a digest of its record, which holds the checksums of its files
-dropped.csv         page, name, reason: what was let go; name may hold * and ?, tables are called 'table 1', …; 'summary' is no page
-                    but the summary tables, by statistic, bin and measure; 'documents' the document tables, by column
+dropped.csv         page, name, reason: what was let go; name may hold * and ?, tables are called 'table 1', …; 'summary KEY' is no page
+                    but a run's summary table, by statistic, bin and measure; 'documents KEY' its document table, by column
 
 Written once, at commit 9c2ff02; the files go when the second edition stands.
 """
@@ -151,10 +151,10 @@ def is_dropped(page: str, name: str) -> bool:
     return any(fnmatch.fnmatchcase(page, of) and fnmatch.fnmatchcase(name, what) for of, what, _ in dropped())
 
 
-def without_dropped(summary: dict[str, list]) -> dict[str, list]:
-    """A golden summary table without the rows let go; their name: statistic, bin and measure."""
+def without_dropped(key: str, summary: dict[str, list]) -> dict[str, list]:
+    """A run's golden summary table without the rows let go; their name: statistic, bin and measure."""
     rows = zip(summary["statistic"], summary["bin"], summary["measure"], strict=True)
-    kept = [not is_dropped("summary", " ".join(row)) for row in rows]
+    kept = [not is_dropped(f"summary {key}", " ".join(row)) for row in rows]
     return {name: [v for v, keep in zip(values, kept, strict=True) if keep] for name, values in summary.items()}
 
 
