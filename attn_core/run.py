@@ -36,7 +36,7 @@ MOST = 2**32 - 1
 BOUNDS = {
     "seed": (0, MOST), "rounding": (0, MOST), "epochs": (0, MOST), "batch": (1, MOST), "hidden": (1, MOST),
     "fraction": (1e-9, 1.0), "learning_rate": (1e-12, 10.0), "decay": (0.0, 10.0), "divergence": (0.0, 1e6),
-    "context": (0.0, 1.0), "tie": (0.0, 1e6),
+    "context": (0.0, 1.0), "tie": (0.0, 1e6), "hide": (0.0, 1e6),
 }  # fmt: skip
 """The least and the largest that these fields may be, of their own type."""
 
@@ -56,7 +56,8 @@ class Run:
     of a generated corpus. rounding: 0, or which draw moves each starting weight to a neighbouring float32, see
     `jain.nudge`: how much of what another seed changes is rounding alone. epochs 0: a model that is not trained.
     context: how much of the text's mean each token of the average encoder reads, 0 to 1. tie: strength of a penalty
-    that keeps a BiLSTM's states near their own words. Both: models/encoders.py; they are not in the papers.
+    that keeps a BiLSTM's states near their own words. Both: models/encoders.py; they are not in the papers. hide:
+    strength of the penalty on attention to the words that decide a planted text, see `jain.train`.
     """
 
     corpus: str
@@ -80,6 +81,7 @@ class Run:
     rounding: int = 0
     context: float = 0.0
     tie: float = 0.0
+    hide: float = 0.0
 
     def __post_init__(self) -> None:
         foreign.load_plugins()
@@ -129,6 +131,8 @@ class Run:
              "encoder on single texts"),
             (self.encoder != "transformer" or self.family == "text", "encoder transformer reads single texts"),
             (not self.tie or (self.encoder, self.family) == ("lstm", "text"), "tie goes with lstm on single texts"),
+            (not self.hide or ((self.corpus, self.family) == ("planted", "text") and self.attention in ("tanh", "dot")
+             and not self.tie), "hide goes with planted texts and an attention that is learned, and not with tie"),
             (not self.rounding or self.family in ("text", "pair"), "rounding goes with the models of Jain & Wallace"),
             (self.family != "guided" or self.encoder == "average",
              f"guides are given to the average encoder, got {self.encoder}"),

@@ -67,6 +67,11 @@ def planted(
     return Prepared(documents, notes={"knobs": knobs})
 
 
+def deciding(vocabulary: tuple[str, ...]) -> np.ndarray:
+    """Which words of a vocabulary decide a planted text: (V,) bool."""
+    return np.isin(vocabulary, POSITIVE + NEGATIVE)
+
+
 def _cut(rng, words: int, shortest: int, longest: int) -> list[int]:
     """Lengths of a document's sentences, shortest to longest tokens, uniform; the last takes what is left."""
     ends = np.minimum(np.cumsum(rng.integers(shortest, longest + 1, size=-(-words // shortest))), words)

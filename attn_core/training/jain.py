@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from attn_core import training
 from attn_core.corpora import catalogue
 from attn_core.corpora.documents import Documents, Encoded, batches, pad, take_ragged
+from attn_core.corpora.planted import deciding
 from attn_core.models import classifier, paired
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays
 from attn_core.models.encoders import WordTie
@@ -110,7 +111,9 @@ def train(
     given: split -> attention weights (T,) over its documents' words (start and end not counted), which take the place
     of the model's own in training and in the choice of checkpoints (Wiegreffe & Pinter 2019, section 3.4).
 
-    `tie`: strength of `encoders.WordTie`, added to the mean loss of a document; its map is not part of the result.
+    Two penalties may be added to a document's loss. `tie`: strength of `encoders.WordTie`; its map is not part of the
+    result. `hide`: strength of -log(1 - attention on the words that decide a planted text), with which attention is
+    trained to deceive (Pruthi et al. 2020, section 3).
 
     'dev' is the authors' final code, 'test' what they did for the paper's Table 2. The fused optimiser and the two
     unidirectional LSTM kernels change speed, not arithmetic.
@@ -125,12 +128,17 @@ def train(
         loss_of = nn.CrossEntropyLoss()
     penalty = WordTie(model.encoder.embedding, model.encoder.width).to(device) if run.tie else None
     optimiser = adam(dict(model.named_parameters()), single, run, penalty)
+    extra = None
+    if run.tie:
+        extra = lambda h, weights, ids, mask: run.tie * len(ids) * penalty(model.encoder.embedding, h, ids, mask)
+    if run.hide:
+        secret = torch.as_tensor(deciding(data.vocabulary), device=device)  # (V,)
+        extra = lambda h, weights, ids, mask: run.hide * seen(weights, secret[ids])
     kept = Checkpoints(model, data, run, given)
     rng = np.random.default_rng(run.seed)
 
     def summed(rows: np.ndarray) -> Tensor:
-        more = {"penalty": penalty, "tie": run.tie, "given": (given or {}).get("train")}
-        loss = step(model, documents, rows, loss_of, optimiser, device, **more)
+        loss = step(model, documents, rows, loss_of, optimiser, device, (given or {}).get("train"), extra)
         return loss if single else loss * len(rows)
 
     rows = lambda: batches(documents, run.batch, rng)
@@ -190,27 +198,35 @@ def positive_weight(documents: Documents) -> float:
 
 
 def step(
-    model: Classifier | Paired, documents: Documents, rows: np.ndarray, loss_of, optimiser, device, given=None,
-    penalty: WordTie | None = None, tie: float = 0.0,
-) -> Tensor:  # fmt: skip
+    model: Classifier | Paired, documents: Documents, rows: np.ndarray, loss_of, optimiser, device, given=None, extra=None
+) -> Tensor:
     """One optimiser step on the documents in `rows`; returns the batch's loss, the penalty's share left out.
 
-    given (T,), tie: see `train`.
+    given (T,): see `train`. extra: h (B, L, H), attention (B, L), ids, mask -> the batch's sum of a penalty.
     """
     labels = torch.as_tensor(documents.labels[rows], device=device)
     arguments = inputs(documents, rows, device, model.outputs, given)
-    if penalty is None:
+    if extra is None:
         logits, apart = model(**arguments), 0.0
-    else:  # the states are needed twice
+    else:  # states and attention are needed twice
         ids, mask = arguments["ids"], real_tokens(arguments["ids"], arguments["lengths"])
         h = model.encoder(ids, arguments["lengths"], mask)
-        logits = model.decoder((model.scores(h, mask).softmax(-1)[:, None] @ h).squeeze(1))
-        apart = tie * len(rows) * penalty(model.encoder.embedding, h, ids, mask)
+        weights = model.scores(h, mask).softmax(-1)
+        logits = model.decoder((weights[:, None] @ h).squeeze(1))
+        apart = extra(h, weights, ids, mask)
     loss = loss_of(logits, labels[:, None].float() if logits.shape[1] == 1 else labels)
     optimiser.zero_grad(set_to_none=True)
     (loss + apart).backward()
     optimiser.step()
     return loss.detach().double()
+
+
+def seen(weights: Tensor, secret: Tensor) -> Tensor:
+    """-log(1 - attention on secret words), summed over a batch: weights (B, L), secret (B, L) bool.
+
+    Attention within a rounding of 1 counts as that far from it, so the penalty stays finite.
+    """
+    return -torch.log1p(-(weights * secret).sum(-1).clamp(max=1 - 1e-6)).sum()
 
 
 def inputs(

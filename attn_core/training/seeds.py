@@ -23,7 +23,7 @@ from attn_core.training.jain import Checkpoints, adam, fresh, positive_weight
 
 def fellows(run: Run) -> Run | None:
     """What runs that can be trained at once have in common; None for a run that is trained alone."""
-    alone = run.family != "text" or run.encoder != "lstm" or run.tie or run.rounding
+    alone = run.family != "text" or run.encoder != "lstm" or run.tie or run.hide or run.rounding
     return None if alone else replace(run, seed=0, selection="dev")
 
 
