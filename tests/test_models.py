@@ -11,12 +11,16 @@ from plain_network import PlainAverage, PlainCNN, random_documents, random_model
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from attn_core.compute import inputs_of
 from attn_core.corpora.documents import pad
+from attn_core.corpora.planted import deciding
 from attn_core.errors import AttnError
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build, from_arrays, real_tokens, to_arrays
 from attn_core.models.encoders import ENCODERS, WordTie, reverse_within, waves
+from attn_core.run import Run
 from attn_core.tracing import trace
+from attn_core.training import jain
 
 SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {},
          "transformer": {"hidden": 4}}  # fmt: skip
@@ -261,3 +265,29 @@ def test_a_transformer_reads_the_order_of_words_and_no_pads():
     assert (first[3] - second[3]).abs().max() > 1e-3  # the same word at the same place, its neighbours swapped
     wave = waves(3, 4, torch.device("cpu"))
     np.testing.assert_allclose(wave[2], [math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)], atol=1e-6)
+
+
+def test_the_penalty_on_attention_to_secret_words_by_hand():
+    weights = torch.tensor([[0.25, 0.5, 0.25], [0.0, 1.0, 0.0]])
+    secret = torch.tensor([[True, False, True], [True, False, False]])
+    assert jain.seen(weights, secret).item() == pytest.approx(-math.log(1 - 0.5) - math.log(1))
+    assert 13 < jain.seen(weights[1:], ~secret[1:]).item() < 15  # attention of 1: finite
+
+
+def test_attention_trained_to_hide_leaves_the_words_that_decide():
+    options, mass = (("n_train", 300), ("n_dev", 50), ("n_test", 50)), []
+    for hide in (0.0, 1.0):
+        run = Run("planted", "average", epochs=6, options=options, hide=hide)
+        data, matrix, _ = inputs_of(run)
+        torch.manual_seed(run.seed)
+        arrays = jain.fit(run, data, matrix, "cpu", False).weights["dev"]
+        test = data.splits["test"]
+        traces = jain.attended(run, arrays, test, "cpu", False)
+        mass.append((traces.attention * deciding(data.vocabulary)[test.ids[test.inner]]).sum() / len(test))
+    assert mass[0] > 3 * mass[1], mass
+
+
+@pytest.mark.parametrize("fields", [{"corpus": "sst"}, {"attention": "uniform"}, {"tie": 1.0, "encoder": "lstm"}])
+def test_what_cannot_be_hidden_is_refused(fields):
+    with pytest.raises(AttnError, match="hide goes with planted texts"):
+        Run(**{"corpus": "planted", "hide": 1.0} | fields)
