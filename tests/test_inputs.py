@@ -98,7 +98,7 @@ TWEETS = "text,label\n" + "".join(f"a pill number {n} helps me sleep,{n % 2}\n" 
 NOTE = '1,2101-01-01,Discharge summary,Report,,"x\ny"\n'
 
 FIELDS = {  # what is typed after `run --corpus planted` -> what the line says
-    "--corpus ssst": "unknown corpus 'ssst'; did you mean 'sst'? known: planted, sst", "--corpus <script>": "unknown corpus '<script>'",
+    "--corpus ssst": "unknown corpus 'ssst'; did you mean 'sst'?", "--corpus <script>": "unknown corpus '<script>'",
     "--corpus ": "unknown corpus ''", "--corpus ../sst": "unknown corpus '../sst'",
     "--encoder lstn": "unknown encoder 'lstn'; known: lstm, cnn, average, none",
     "--attention add": "unknown attention 'add'; known: tanh, dot, uniform",

@@ -38,7 +38,8 @@ def attn(environment, *words):
 def test_the_command_line_and_its_workers_know_them(environment, tmp_path):
     grid = tmp_path / "grid.yml"
     grid.write_text("- {corpus: weather, encoder: gated, epochs: 1, seed: [10, 50]}\n", encoding="utf-8")
-    done = attn(environment, "sweep", str(grid), "--jobs", "2")
+    (tmp_path / "archive").mkdir()  # empty: the whole one takes a minute to look through
+    done = attn(environment | {"ATTN_ARCHIVE": str(tmp_path / "archive")}, "sweep", str(grid), "--jobs", "2")
     assert done.returncode == 0 and "2 weather gated tanh" in done.stdout and "0 failed" in done.stdout, done.stderr
 
 

@@ -103,7 +103,8 @@ def _imdb(place: Path, split: str) -> pandas.DataFrame:
     """``aclImdb/{train,test}/{neg,pos}/<id>_<stars>.txt`` -> text, label, stars, doc_id ('pos/0_9')."""
     found = _folders(place / "aclImdb" / split, "utf-8", ["neg", "pos"])
     stars = found["doc_id"].str.split("_").str[1].astype(int)
-    return found.assign(stars=stars, doc_id=found["group"] + "/" + found["doc_id"])[["text", "label", "stars", "doc_id"]]
+    found = found.assign(stars=stars, doc_id=found["group"] + "/" + found["doc_id"])
+    return found[["text", "label", "stars", "doc_id"]]
 
 
 def _labelled(path: Path, classes: int, columns: int) -> list[tuple]:
