@@ -58,7 +58,7 @@ def median_change(traces, draws):
 
 
 def kendall(x, y, offsets):
-    """tau (D,), p (D,) of documents laid end to end, SciPy's one after another; NaN where a vector is constant or NaN."""
+    """tau (D,), p (D,) of documents laid end to end, SciPy's one by one; NaN where a vector is constant or NaN."""
     tau, p = np.full((2, len(offsets) - 1), np.nan)
     for row, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
         if np.ptp(x[start:stop]) > 0 and np.ptp(y[start:stop]) > 0:

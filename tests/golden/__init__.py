@@ -7,8 +7,9 @@ scorecard.json.xz   the rows of `python -m attn_core scorecard --json`
 tables.json.xz      document and summary tables of twelve runs, made anew from their stored traces
 runs.json           twenty runs and their keys
 archive.json.xz     every stored key and a digest of its record, which holds the checksums of its files
-dropped.csv         page, name, reason: what was let go; name may hold * and ?, tables are called 'table 1', …; 'summary KEY' is no page
-                    but a run's summary table, by statistic, bin and measure; 'documents KEY' its document table, by column
+dropped.csv         page, name, reason: what was let go; name may hold * and ?, tables are called 'table 1', …;
+                    'summary KEY' is no page but a run's summary table, by statistic, bin and measure;
+                    'documents KEY' its document table, by column
 
 Written once, at commit 9c2ff02; the files go when the second edition stands.
 """
