@@ -58,15 +58,21 @@ def few_generated(monkeypatch):
 
 def test_the_short_training_file_is_replaced_by_generated_questions_and_it_is_said(tables, few_generated):
     tables("babi_3", train=questions(20, "en"), test=questions(3))
-    for source, test, train_source in (("", 3, "generated, en-10k"), ("generated", 10, "generated, generated")):
+    told = {}
+    for source in prepare.SOURCES:
         made = encode("babi_3", source=source)
-        assert (len(made.splits["train"]) + len(made.splits["dev"]), len(made.splits["test"])) == (40, test)
+        sizes = len(made.splits["train"]) + len(made.splits["dev"]), len(made.splits["test"])
         statistics = made.statistics
-        assert f"{statistics['train_source']}, {statistics['test_source']}" == train_source
-        assert "train_share" not in statistics
+        told[source] = (*sizes, statistics["train_source"], statistics["test_source"], statistics.get("train_share"))
+    assert told == {
+        "": (40, 3, "generated", "en-10k", None),
+        "files": (20, 3, "en", "en-10k", 20 / 10_000),
+        "generated train": (40, 3, "generated", "en-10k", None),
+        "generated": (40, 10, "generated", "generated", None),
+    }
     tables("babi_3", train=questions(20))
     assert encode("babi_3").statistics["train_source"] == "en-10k"
-    with pytest.raises(AttnError, match="bAbI source is 'mine'; known: '', generated"):
+    with pytest.raises(AttnError, match="bAbI source is 'mine'; known: '', files, generated train, generated"):
         encode("babi_3", source="mine")
     with pytest.raises(AttnError, match="corpus 'babi_3' has no option 'n_train'; known: vocabulary_from, source"):
         encode("babi_3", n_train=5)

@@ -20,6 +20,7 @@ from attn_core.corpora import catalogue, files, stories, text
 from attn_core.errors import AttnError
 
 IMDB_SHORTER_THAN = 400  # tokens; longer reviews were never taken
+SOURCES = ("", "files", "generated train", "generated")
 PREMISES = ("own", "shuffled")
 DEV_SEED = 0
 _ESCAPES = re.compile(r'(?:\\(?:[nr"\\]|u[0-9a-fA-F]{4}))+')
@@ -164,13 +165,14 @@ def _babi(task: int, source: str = "") -> Prepared:
     """bAbI task 1, 2 or 3 (J&W): story = all statements so far, question, one word as answer, the 36 words of the three
     tasks as possible answers.
 
-    source: '' takes the tables, but where the training table is the 1,000-question version (column source 'en'), trains
-    on 10,000 questions of our own generator; 'generated' makes both parts, and needs no file. dev: 15 % of train. What
-    was taken is in the statistics: train_source and test_source are 'en-10k' or 'generated'. Errors: AttnError for an
-    unknown source, no data, or an answer outside the 36 words.
+    source: 'files' takes the tables as they are; 'generated train' trains on 10,000 questions of our own generator and
+    tests on the official ones; 'generated' makes both, and needs no file. '' is 'files', except where the training
+    table at hand is the 1,000-question version (column source 'en'), which is then replaced by 'generated train'. dev:
+    15 % of train. What was taken is in the statistics: train_source and test_source are 'en-10k', 'en' or 'generated'.
+    Errors: AttnError for an unknown source, no data, or an answer outside the 36 words.
     """
-    if source not in ("", "generated"):
-        raise AttnError(f"bAbI source is '{source}'; known: '', generated")
+    if source not in SOURCES:
+        raise AttnError(f"bAbI source is '{source}'; known: '', {', '.join(SOURCES[1:])}")
     name = f"babi_{task}"
     if source == "generated":
         found = stories.babi(task)
@@ -179,7 +181,8 @@ def _babi(task: int, source: str = "") -> Prepared:
             found = tables(name)
         except AttnError as error:
             raise AttnError(f"{error}; or encode it with source='generated'") from error
-        if set(found["train"].get("source", ())) == {"en"}:
+        short = set(found["train"].get("source", ())) == {"en"}
+        if source == "generated train" or (source == "" and short):
             found["train"] = stories.babi(task, n_test=1)["train"]
     splits = with_dev(name, {split: _stories(table) for split, table in found.items()})
     told = {split: sorted(set(table.get("source", ["files"]))) for split, table in found.items()}
