@@ -153,7 +153,8 @@ def make(
 ) -> None:
     """What is absent of a run: its weights, for those who wait for them; its result; also what `packing.adopt` takes.
 
-    together: runs to be trained with it at once. AttnError, before it is trained, where the archive's are of other data.
+    together: runs to be trained with it at once. AttnError, before it is trained, where the archive's are of other
+    data.
     """
     if packs:
         same_data(as_dict(run), encoding.identity(run.corpus, run.options))
@@ -365,13 +366,11 @@ def refusal(address: str, there: list[dict], resources: dict[str, float], second
 
 def demanded(text: str) -> dict[str, float]:
     """The resources of 'GPU=1' or 'GPU=1 MEMORY=8'."""
-    found = {}
-    for item in text.replace(",", " ").split():
-        name, _, amount = item.partition("=")
-        try:
-            found[name] = float(amount)
-        except ValueError:
-            found[name] = 0.0
-        if not name or not 0 < found[name] < float("inf"):
-            raise AttnError(f"resources must be NAME=AMOUNT with an amount above 0, such as GPU=1, got {item!r}")
-    return found
+    found = [item.partition("=")[::2] for item in text.replace(",", " ").split()]
+    try:
+        resources = {name: float(amount) for name, amount in found}
+    except ValueError:
+        resources = {"": 0.0}
+    if not all(name and 0 < amount < float("inf") for name, amount in resources.items()):
+        raise AttnError(f"resources must be NAME=AMOUNT with an amount above 0, such as GPU=1, got {text!r}")
+    return resources
