@@ -11,7 +11,7 @@ MOST_FIGURES = 3
 """A row of a plan shows at most so many figures of its page."""
 
 
-def write_kit(root: Path) -> list[Path]:
+def write_kit(root: Path) -> None:
     """Write _build/html/teach/session-1.html to -5.html, and handouts.html, from what Sphinx has built.
 
     Each row of a session's table is a slide with its minutes; a guess it names, and the figures of the page it names,
@@ -21,28 +21,24 @@ def write_kit(root: Path) -> list[Path]:
     built = root / "_build" / "html"
     target = built / FOLDER
     if not all((built / f"{page}.html").is_file() for page in (PLAN, COURSE, "verdict")):
-        return []
+        return
     target.mkdir(exist_ok=True)
+    write = lambda name, template, **told: (target / name).write_text(
+        TEMPLATES.get_template(template).render(told), encoding="utf-8"
+    )
     article.cache_clear()
     plan = article(built, PLAN)
     guesses = {row.td.text.strip(): row.find_all("td")[1] for row in plan.select("#the-five-guesses tbody tr")}
     sessions = [session(built, head.parent, guesses) for head in plan.select("h2") if re.match(r"\d · ", head.text)]
-    written = []
     for number, (title, slides) in enumerate(sessions, 1):
-        written.append(target / f"session-{number}.html")
-        text = TEMPLATES.get_template("slides.html").render(number=number, title=title, slides=slides)
-        written[-1].write_text(text, encoding="utf-8")
+        write(f"session-{number}.html", "slides.html", number=number, title=title, slides=slides)
     grid = article(built, "verdict").select_one(".attn-grid table")
     for cell in grid.select("tbody td"):
         cell.clear()
     figures = {str(figure.svg): slide["question"] for _, slides in sessions for slide in slides
                for figure in slide["figures"]}  # fmt: skip
-    written.append(target / "handouts.html")
-    text = TEMPLATES.get_template("handouts.html").render(
-        grid=grid, statements=article(built, COURSE).select_one("#ten-statements ol"), figures=figures
-    )
-    written[-1].write_text(text, encoding="utf-8")
-    return written
+    statements = article(built, COURSE).select_one("#ten-statements ol")
+    write("handouts.html", "handouts.html", grid=grid, statements=statements, figures=figures)
 
 
 @cache
@@ -63,9 +59,9 @@ def session(built: Path, part, guesses: dict) -> tuple[str, list[dict]]:
     links = [row[2].a["href"].partition("#")[0].removesuffix(".html") if row[2].a else "" for row in rows]
     slides = []
     for at, ((minutes, what, _), page) in enumerate(zip(rows, links, strict=True)):
-        slide = {"minutes": minutes.text, "what": what.text, "guess": None, "page": page, "figures": []}
-        if found := re.search(r"Guess (\d)", what.text):
-            slide["guess"] = guesses[found[1]].decode_contents()
+        found = re.search(r"Guess (\d)", what.text)
+        slide = {"minutes": minutes.text, "what": what.text, "guess": found and guesses[found[1]].decode_contents(),
+                 "page": page, "figures": []}  # fmt: skip
         if page:
             whole = article(built, page)
             lead = whole.select_one(".attn-lead")
