@@ -28,15 +28,15 @@ TRACED = (("sst", "lstm"), ("imdb", "lstm"), ("20news", "lstm"), ("agnews", "lst
           ("amazon", "han_rnn"))  # fmt: skip
 """Recurrent models of which five seeds keep documents."""
 
-PLANTED = (("evidence", 1), ("longest", 60), ("n_dev", 100), ("n_test", 200), ("n_train", 600), ("shortest", 30))
+PLANTED = {"evidence": 1, "longest": 60, "n_dev": 100, "n_test": 200, "n_train": 600, "shortest": 30}
 """Options of the generated texts, data/sweeps/testing-the-tests.yml: one word decides, and each word is read alone."""
 
 
-def planted(seed: int, **fields: object) -> Run:
+def planted(seed: int, encoder: str = "average", n_train: int = 600, **fields: object) -> Run:
     """A run on texts in which one word decides; with a guide or a divergence its base is the trained one."""
     base = {"base": planted(seed)} if {"guide", "divergence"} & set(fields) else {}
     fields = {"attention": "given" if "guide" in fields else "tanh"} | base | fields
-    return Run("planted", "average", seed=seed, options=PLANTED, **fields)
+    return Run("planted", encoder, seed=seed, options=(PLANTED | {"n_train": n_train}).items(), **fields)
 
 
 @cache
