@@ -29,11 +29,11 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray, seed: int =
     jsd_permutation: the best permutation of the model's own weights, so that the shape of attention is kept, see
     `best_permutation`. Text pairs, three classes or more: jsd_sparse, see `sparse`; jsd_lower, tvd_lower: the better of
     it and the search. The optimum lies between jsd_lower and the ceiling.
-    jsd_shuffled: jsd_exact, or jsd_sparse, when contributions are shuffled over the tokens by (seed, doc_id): attention,
-    bias and the set of contributions stay, which token has which contribution changes, hence the output too, and the
-    constraint is around that new output.
-    ceiling: largest JSD of any weights when the output does not matter; ceiling_permutation: the same among permutations
-    of the model's own, see `mirrored`. max_attention: largest weight of the model's own attention.
+    jsd_shuffled: jsd_exact, or jsd_sparse, when contributions are shuffled over the tokens by (seed, doc_id):
+    attention, bias and the set of contributions stay, which token has which contribution changes, hence the output
+    too, and the constraint is around that new output.
+    ceiling: largest JSD of any weights when the output does not matter; ceiling_permutation: the same among
+    permutations of the model's own, see `mirrored`. max_attention: largest weight of the model's own attention.
     """
     chosen = select(traces, weights, epsilon)
     shuffled = replace(traces, contribution=traces.contribution[shuffles(seed, "shuffle", traces)])

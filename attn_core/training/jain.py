@@ -198,8 +198,9 @@ def positive_weight(documents: Documents) -> float:
 
 
 def step(
-    model: Classifier | Paired, documents: Documents, rows: np.ndarray, loss_of, optimiser, device, given=None, extra=None
-) -> Tensor:
+    model: Classifier | Paired, documents: Documents, rows: np.ndarray, loss_of, optimiser, device, given=None,
+    extra=None,
+) -> Tensor:  # fmt: skip
     """One optimiser step on the documents in `rows`; returns the batch's loss, the penalty's share left out.
 
     given (T,): see `train`. extra: h (B, L, H), attention (B, L), ids, mask -> the batch's sum of a penalty.

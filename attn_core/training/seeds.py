@@ -30,7 +30,7 @@ def fellows(run: Run) -> Run | None:
 def fit(runs: list[Run], data: Encoded, matrix: np.ndarray, device: str, progress: bool) -> list[Trained]:
     """The trainings of runs of equal `fellows`; torch is seeded here, by each run's seed. Data of two classes."""
     if outputs_of(runs[0], data) != 1:
-        raise AttnError(f"{data.name} has more than two classes: leave --batch-seeds out, such models are trained alone")
+        raise AttnError(f"{data.name} has more than two classes; leave --batch-seeds out")
     models = []
     for run in runs:
         torch.manual_seed(run.seed)
