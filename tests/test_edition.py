@@ -106,7 +106,7 @@ def test_the_budget_holds():
     assert count["attn_core"] <= budget["attn_core_today"] and count["fast"] <= budget["fast"], count
     assert len(list((ROOT / "attn_core").glob("*.py"))) <= 16
     code = count["attn_core"] + count["attn_book"]
-    over = [name for name in ("attn_core", "attn_book") if count[name] > budget[name]]
+    over = [name for name in ("attn_core", "attn_book") if count[name] > budget[name] * (1 + budget["more"])]
     if over or count["tests"] > budget["tests_a_line"] * code:
         pytest.xfail(f"on its way: {count}")
 
