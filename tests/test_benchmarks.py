@@ -51,8 +51,9 @@ def test_the_benchmark_of_a_sweep_compares_both_ways(monkeypatch):
     with pytest.raises(RuntimeError, match="failed"):
         bench_sweep.seconds([{**block, "options": [[["shortest", 0]]]}], [], 1)
     monkeypatch.setattr(bench_sweep, "seconds", lambda blocks, words, threads: 2.0 if words else 3.0 * len(blocks))
-    (row,) = bench_sweep.rows(blocks=[block])
-    assert (row["seconds"], row["plain"], row["ratio"]) == (2, 3, 1.5) and "planted, 2 seeds" in row["name"]
+    rows = list(bench_sweep.rows(blocks=[block]))
+    assert [(row["seconds"], row["plain"], row["ratio"]) for row in rows] == [(2, 3, 1.5)] * 2
+    assert [row["name"].split(", ", 2)[2] for row in rows] == ["2 seeds, --jobs 2", "2 seeds, --batch-seeds 3"]
 
 
 def test_the_minutes_are_of_every_run_of_the_data_set(monkeypatch):
