@@ -142,6 +142,8 @@ def test_the_stored_table_fits_the_archive():
     away = []
     for row in table.itertuples():
         run = Run(row.corpus, row.encoder, seed=row.seed, vectors=row.vectors)
+        if (row.corpus, row.encoder) == ("imdb", "transformer"):  # not archived, data/README says
+            continue
         few = compared(obtain(run).traces).set_index(["measure", "other", "statistic"])
         few = few.loc["attention", "gradient", "top1"]
         away.append((few.value - row.value) / max(few.error, row.error * (row.texts / 28) ** 0.5, 1e-9))
