@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 READ := $(VENV)/.installed-read
 
+# Every page and many tests are processes of their own: without compiled modules each would compile its libraries anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: install notebooks lab book pdf zip test test-faults bench clean
 
 install: $(STAMP)
