@@ -1,4 +1,4 @@
-"""Measures of importance on whole test sets of cached runs, at state and at word level: data/measured/compared.csv.gz.
+"""Measures of importance on whole test sets of cached runs, at state and at word level: data/measured/compared.csv.xz.
 
 The archive keeps a few dozen texts of later seeds. Who has their traces and weights in the cache, after
 `python -m attn_core sweep data/sweeps/one-cause-standard.yml`, makes the table anew: `python -m benchmarks --compared`.
@@ -20,7 +20,7 @@ from attn_core.tracing import probabilities, trace
 from attn_core.traces import Traces
 from attn_core.training.jain import loaded
 
-FILE = "measured/compared.csv.gz"
+FILE = "measured/compared.csv.xz"
 WORDS, TEXTS, FEW_WORDS = 200_000, 200, 10_000
 """At most so many words of a test set; and so many texts and words that are erased, since each takes 80 encodings."""
 
@@ -89,6 +89,6 @@ def write(path: Path, corpora: list[str], vectors: str = "ppmi-300") -> pd.DataF
         if len(kept):
             kept = kept[~(kept[["corpus", "encoder", "seed"]] == [run.corpus, named(run), run.seed]).all(axis=1)]
         kept = pd.concat([kept, found], ignore_index=True)
-        kept.to_csv(path, index=False, float_format="%.4g", compression={"method": "gzip", "mtime": 1})
+        kept.to_csv(path, index=False, float_format="%.4g", compression="xz")
         print(run.key, flush=True)
     return kept
