@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -238,15 +239,24 @@ def layer_of(run: Run) -> str:
     return "main" if run.encoder == "lstm" and run.attention == "tanh" else "first seed"
 
 
+VISIBLE_SECONDS = 60
+"""How long a file system may take to show one machine what another has written (attribute caches of NFS)."""
+
+
 def packed_store() -> Path:
     """Where what is packed waits for the one process that writes the archive."""
     return store.cache_store().with_name("packed")
 
 
 def adopt(key: str) -> None:
-    """Move a packed run into the archive; AttnError as `same_data`."""
+    """Move a packed run into the archive; AttnError as `same_data`, or where no worker's result appears."""
     packed, folder = packed_store(), store.archive_folder()
-    list(packed.iterdir())  # makes a network file system look again for what a worker has written
+    end = time.monotonic() + VISIBLE_SECONDS
+    while not store.has(packed, key):
+        if time.monotonic() > end:
+            raise AttnError(f"a worker says that {key} is packed, but {packed} does not show it; repeat the sweep")
+        time.sleep(0.2)
+        list(packed.parent.glob("packed/*"))  # makes a network file system look again
     record = store.read(packed, key).record
     same_data(record["run"], record["fingerprints"]["data"])
     if not store.keys(folder):  # the first run of an archive

@@ -135,10 +135,10 @@ def plan(runs: list[Run], pack: bool = False) -> dict[Run, dict[str, bool]]:
 def groups(runs: Iterable[Run], size: int) -> dict[Run, tuple[Run, ...]]:
     """Run -> the runs, at most `size`, that `compute.train_together` trains with it, the first of them leading.
 
-    One for each training that is not cached and can be joined by another."""
+    One for each training of which nothing is cached and that can be joined by another."""
     alike: dict[Run, dict[str, Run]] = {}
     for run in runs:
-        if (kind := seeds.fellows(run)) and not has_weights(run):
+        if (kind := seeds.fellows(run)) and not has_weights(run) and not fits(run, store.cache_store()):
             alike.setdefault(kind, {}).setdefault(weights_key(run), run)
     found = {}
     for several in alike.values():

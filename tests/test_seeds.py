@@ -14,7 +14,7 @@ from attn_core.errors import AttnError
 from attn_core.fast.lstm import Steps, packing
 from attn_core.models.encoders import BiLSTM
 from attn_core.run import Run, as_dict
-from attn_core.sweep import sweep
+from attn_core.sweep import groups, sweep
 from attn_core.training import jain, seeds
 
 LENGTHS = st.integers(1, 3).flatmap(
@@ -104,6 +104,13 @@ def test_a_sweep_of_many_seeds_trains_each_group_once(jobs, tmp_path, monkeypatc
         seconds[run] = record["seconds"]["train"]
         assert record["run"] == as_dict(run)
     assert seconds[RUNS[0]] == seconds[RUNS[1]] == seconds[runs[3]] != seconds[RUNS[2]]  # two, and the third alone
+
+
+def test_a_run_of_which_something_is_cached_joins_no_group(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
+    assert set(groups(RUNS[:3], 3)) == {*RUNS[:3]}
+    monkeypatch.setattr("attn_core.sweep.fits", lambda run, folder: run == RUNS[0])
+    assert set(groups(RUNS[:3], 3)) == {*RUNS[1:3]}
 
 
 def test_batches_of_seeds_below_one_are_refused(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import threading
 
 import pandas as pd
 import pytest
@@ -67,6 +68,24 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     assert sweep.sweep([base, again], pack=True, progress=False) == {} and sweep.has_weights(base)
     assert (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns == packed
     assert set(os.listdir(tmp_path / "archive")) == {store.MANIFEST, base.key, again.key}
+
+
+def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(tmp_path, monkeypatch):
+    """It appears after the worker has said so; one that never does is named."""
+    (tmp_path / "archive").mkdir()
+    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
+    run = tiny(10)
+    obtain(run, progress=False)
+    packing.prepare(run)
+    hidden = packing.packed_store().rename(tmp_path / "hidden")
+    appears = threading.Timer(0.5, lambda: hidden.rename(packing.packed_store()))
+    appears.start()
+    packing.adopt(run.key)
+    appears.join()
+    assert store.keys(tmp_path / "archive") == [run.key]
+    monkeypatch.setattr(packing, "VISIBLE_SECONDS", 0.3)
+    with pytest.raises(AttnError, match=f"{tiny(50).key}.*repeat the sweep"):
+        packing.adopt(tiny(50).key)
 
 
 def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):

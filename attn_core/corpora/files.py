@@ -4,6 +4,7 @@ Order of look-up: ``$ATTN_DATA/<folder>/<split>.parquet``, then the local cache,
 one clear error.
 """
 
+import csv as lines
 import hashlib
 import io
 import json
@@ -148,7 +149,7 @@ def reading(path: Path):
     """What libraries raise of a file that is damaged or of another form, as one AttnError."""
     try:
         yield
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
+    except (pyarrow.ArrowException, lines.Error, OSError, ValueError) as error:
         reason = one_line(error)[:100]  # not more of a private text than shows the place
         raise AttnError(f"{path} cannot be read ({reason}); copy it again, text as UTF-8") from error
 
@@ -162,13 +163,21 @@ def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()
     """A CSV file in parts, every value a text without blanks around it, names of columns without regard to case.
 
     Separator: a tab if the first line holds one, else a comma. The index counts records from 1. Errors: AttnError for
-    a missing column, a record of another number of columns, bytes that are not UTF-8, or a damaged file.
+    a missing column, a record of another number of columns, bytes that are not UTF-8, a quotation mark that is left
+    open, or a damaged file.
     """
     with reading(path):
         with opened(path) as file:
             head = io.BytesIO(file.read(10_000).partition(b"\n")[0] + b"\n")
         form = csv.ParseOptions(delimiter="\t" if b"\t" in head.getvalue() else ",", newlines_in_values=True)
         given = {name.strip().lower(): name for name in csv.open_csv(head, parse_options=form).schema.names}
+        with opened(path) as file:
+            odd = sum(part.count(b'"') for part in iter(lambda: file.read(1 << 20), b"")) % 2
+        if odd:  # Arrow would take all that follows an open one for one value
+            lines.field_size_limit(1 << 30)
+            with opened(path) as file:
+                for _ in lines.reader(io.TextIOWrapper(file, "utf-8"), delimiter=form.delimiter, strict=True):
+                    pass
     if missing := [name for name in columns if name.lower() not in given]:
         raise AttnError(f"{path} lacks the column '{missing[0]}'; it holds {', '.join(given.values())}")
     names = [*columns, *(name for name in optional if name in given)]
