@@ -17,7 +17,6 @@ names. `predicted` and `bin` name the group of documents: a predicted class, a b
 import hashlib
 import io
 import json
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from difflib import get_close_matches
@@ -59,13 +58,12 @@ def runs(**where: object) -> pd.DataFrame:
     """The stored runs whose fields have the given values (one, or a list of them; 'any' frees a field).
 
     Fields that are not named are at their defaults, but for corpus, encoder, attention and seed, which are free; so are
-    the fields that go with a guide or a divergence, where these are named. Runs of seeds outside the book's list are
-    found by their seed alone.
+    those of ALONG. Runs of seeds outside the book's list are found by their seed alone.
 
     Columns: key; source ('archive' or 'cache'); family; the fields of `Run` (base: its key); base_seed and
-    base_divergence; variant (fields off their defaults, 'fraction=0.25'; '' for none); data, see `data_kind`;
-    n_train, n_dev, n_test; epochs_trained; the scores of the test set; jsd and tvd, means beside the run it is compared
-    with. Sorted by corpus, encoder and attention, seeds in the book's order. AttnError for a field that is none.
+    base_divergence; variant (fields off their defaults, 'fraction=0.25'); data, see `data_kind`; n_train, n_dev,
+    n_test; epochs_trained; the scores of the test set; jsd and tvd, means beside the run it is compared with. Sorted by
+    corpus, encoder and attention, seeds in the book's order. AttnError for a field that is none.
     """
     table = _everything()[0]
     named = {name for name, value in where.items()}
@@ -98,27 +96,19 @@ def numbers(
     measure, statistic, predicted, bin: one name or several; 'any' takes all there are. where: which runs, see `runs`.
     A measure or statistic that no run has is an AttnError that names near ones; no run that fits is an empty table.
     """
-    chosen = runs(**where)
-    table, categories = _everything()[1], {}
-    mask = np.ones(len(table), bool)
+    chosen, table = runs(**where), _everything()[1]
+    mask = table["key"].isin(chosen["key"])
     for name, wanted in zip(NAMES, (measure, statistic, predicted, bin), strict=True):
         if isinstance(wanted, str) and wanted == "any":
             continue
-        known = categories[name] = table[name].cat.categories
-        wanted = [wanted] if isinstance(wanted, str) else list(wanted)
-        if name in ("measure", "statistic"):
-            for one in wanted:
-                if one not in known:
-                    near = ", ".join(get_close_matches(one, known, n=3)) or "`python -m attn_core numbers --list`"
-                    raise AttnError(f"no stored run has the {name} '{one}'; near: {near}")
-        mask &= np.isin(table[name].cat.codes, known.get_indexer([one for one in wanted if one in known]))
-    found = table[mask]
-    place = pd.Series(np.arange(len(chosen)), index=chosen["key"])
-    found = found[found["key"].isin(chosen["key"])].astype({"key": str})
-    order = np.argsort(place.loc[found["key"]].to_numpy(), kind="stable")
-    found = found.iloc[order].astype(dict.fromkeys(NAMES, object))
-    fields_of = chosen.loc[place.loc[found["key"]], ["key", *FIELDS, "variant", "data", "n_train", "n_test"]]
-    return pd.concat([fields_of.reset_index(drop=True), found.drop(columns="key").reset_index(drop=True)], axis=1)
+        wanted, known = [wanted] if isinstance(wanted, str) else list(wanted), table[name].cat.categories
+        lacking = [one for one in wanted if one not in known]
+        if lacking and name in ("measure", "statistic"):
+            near = ", ".join(get_close_matches(lacking[0], known, n=3)) or "`python -m attn_core numbers --list`"
+            raise AttnError(f"no stored run has the {name} '{lacking[0]}'; near: {near}")
+        mask &= table[name].isin(wanted)
+    found = table[mask].astype(dict.fromkeys(NAMES, object) | {"key": str})
+    return chosen[["key", *FIELDS, "variant", "data", "n_train", "n_test"]].merge(found, on="key")
 
 
 def has(name: str) -> set[str]:
@@ -148,10 +138,8 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     (`measures.seed_interval`). Without `by`: one row for all. A seed that a group holds twice is an AttnError: what
     else tells its rows apart belongs into `by`.
     """
-    unknown = [name for name in by if name not in rows]
-    if unknown:
-        known = ", ".join(map(str, rows.columns))
-        raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {known}")
+    if unknown := [name for name in by if name not in rows]:
+        raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {', '.join(map(str, rows))}")
     found = []
     for names, part in rows.groupby(list(by), sort=False) if by else [((), rows)]:
         if "seed" in part and part["seed"].duplicated().any():
@@ -361,13 +349,9 @@ def _sound(folder: Path, key: str, told: bool = False) -> store.Result | None:
 
 def _listing(folder: Path) -> list[tuple[str, list]]:
     """Every run of a store with name, size and time of the files that the tables are made from."""
-    found = []
-    for key in store.keys(folder):
-        with os.scandir(folder / key) as entries:
-            files = [entry for entry in entries if entry.name in ("record.json", "summary.parquet")]
-            stats = sorted((entry.name, entry.stat().st_size, entry.stat().st_mtime_ns) for entry in files)
-        found.append((key, stats))
-    return found
+    files = {key: (folder / key / "record.json", folder / key / "summary.parquet") for key in store.keys(folder)}
+    return [(key, [(at.name, at.stat().st_size, at.stat().st_mtime_ns) for at in paths if at.is_file()])
+            for key, paths in files.items()]  # fmt: skip
 
 
 def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFrame]:
