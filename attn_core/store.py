@@ -287,29 +287,17 @@ def faults(folder: Path) -> list[str]:
     known, found = manifest(folder), digests(folder)
     if known is None:
         return [f"{folder} has no {MANIFEST}; restore it (git checkout) or write it: python -m attn_core archive seal"]
-    missing = [f"{name} is missing" for name in known if name not in found]
-    other = [name for name, digest in known.items() if found.get(name, digest) != digest]
-    changed = [f"{name} is not the file that was sealed" for name in other]
-    return missing + changed + [f"{name} is no file of the archive" for name in found if name not in known]
+    told = {name: "is missing" for name in known.keys() - found}
+    told |= {name: "is no file of the archive" for name in found.keys() - known}
+    told |= {name: "is not the file that was sealed" for name in known.keys() & found if known[name] != found[name]}
+    return [f"{name} {fault}" for name, fault in sorted(told.items())]
 
 
-def seal(folder: Path) -> tuple[list[str], list[str]]:
-    """Write the manifest anew, over what lies in an archive now. Returns what that changes and what is not sealed, one
-    line each: runs whose files are not those that their records name."""
-    known, found, refused = manifest(folder) or {}, digests(folder), []
-    for key in keys(folder):
-        own = [name for name in os.listdir(folder / key) if f"{key}/{name}" in found]
-        here = {name: found[f"{key}/{name}"] for name in own if name != "record.json"}
-        try:
-            whole = json.loads((folder / key / "record.json").read_text())["files"] == here
-        except (ValueError, LookupError, TypeError):
-            whole = False
-        if not whole:
-            refused.append(f"{key} does not hold the files that its record names; it is not sealed")
-            found = {name: digest for name, digest in found.items() if not name.startswith(f"{key}/")}
-    write_manifest(folder, found)
-    new = [f"{name}: {'changed' if name in known else 'new'}" for name in found if found[name] != known.get(name)]
-    return new + [f"{name}: gone" for name in known if name not in found], refused
+def seal(folder: Path) -> list[str]:
+    """Write the manifest anew, over what lies in an archive now; returns the `faults` that there were before it."""
+    before = faults(folder)
+    write_manifest(folder, digests(folder))
+    return before
 
 
 def reseal(folder: Path, key: str, files: Path) -> None:
