@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import union_categoricals
 
 from attn_core import run as run_fields
 from attn_core import store
@@ -297,7 +298,10 @@ def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tupl
         more = more[_of_the_same_data(more, table)]
         theirs = theirs[theirs["key"].isin(more["key"])]
         if len(more):
-            table, values = pd.concat([table, more]), pd.concat([values, theirs])
+            table, columns = pd.concat([table, more]), {"value": np.append(values["value"], theirs["value"])}
+            for name in (*NAMES, "key"):  # concat would turn millions of categories into text and back
+                columns[name] = union_categoricals([values[name], theirs[name]], sort_categories=True)
+            values = pd.DataFrame(columns)[values.columns]
     return ordered(table, values)
 
 
