@@ -100,7 +100,7 @@ def test_a_file_that_the_function_reads_by_itself_is_read_anew(tmp_path, built):
         assert result.source == "trained" and word in encode("mine").vocabulary
     assert len(keys) == 3 and obtain(run, "auto", progress=False).source == "cache"
     assert len(built) == 3 + 3 + 1, "once for the key of a run and its training"
-    assert not list((tmp_path / "cache").glob("corpora/*"))
+    assert not list((tmp_path / "cache").glob("arrays/*"))
 
 
 @pytest.fixture

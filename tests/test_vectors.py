@@ -1,7 +1,6 @@
 """Word vectors: text files, the random recipe, training and its cache."""
 
 import hashlib
-import json
 import os
 import sys
 from dataclasses import replace
@@ -42,7 +41,7 @@ def test_text_file(tmp_path, header):
 
 @pytest.mark.parametrize(("bad", "message"), [
     (line("far", 1, 299), "299 numbers, expected 300"), (line("far", 1, 301), "301 numbers, expected 300"),
-    ("", "0 numbers, expected 300"), (line("good", 1).replace("1.005", "nan"), "the vector of 'good' holds NaN"),
+    ("", "0 numbers, expected 300"), (line("good", 1).replace("1.005", "nan"), ".*the vector of 'good' holds NaN"),
     (line("good", 1).replace("1.005", "1,0"), "no word with 300 numbers: could not convert"),
 ])  # fmt: skip
 def test_a_bad_line_is_named(tmp_path, bad, message):
@@ -53,8 +52,7 @@ def test_a_bad_line_is_named(tmp_path, bad, message):
 
 
 def test_neither_recipe_nor_file():
-    recipes = r"\(random, random-50, indomain-300, ppmi-300, ppmi-300-small\)"
-    with pytest.raises(AttnError, match=f"unknown vectors 'fasttext': neither a recipe {recipes} nor a file"):
+    with pytest.raises(AttnError, match=r"unknown vectors 'fasttext': no file, and no recipe \(random, random-50, ind"):
         vectors("fasttext", WORDS)
 
 
@@ -104,12 +102,9 @@ def test_indomain_is_trained_once_then_read(trained, capsys):
     assert np.array_equal(reordered[4], rows[5]) and np.array_equal(reordered[5], rows[4])
 
 
-def test_vectors_of_other_parameters_are_trained_anew(trained, capsys):
+def test_vectors_of_other_parameters_are_trained_anew(trained, monkeypatch, capsys):
     rows, _ = vectors("indomain-300", WORDS)
-    notes = files.cache_folder() / "vectors" / "indomain-300.json"
-    about = {**json.loads(notes.read_text()), "parameters": {}}
-    del about["check"]  # as in caches of the first edition
-    notes.write_text(json.dumps(about))
+    monkeypatch.setitem(SHARED, "indomain-300", {})
     assert np.array_equal(vectors("indomain-300", WORDS)[0], rows) and len(trained) == 2
     assert "warning" not in capsys.readouterr().err
 
@@ -122,7 +117,7 @@ def test_vectors_of_own_texts_lie_apart_and_are_not_taken_for_the_official_ones(
         assert len(trained) == times
     monkeypatch.delenv("ATTN_DATA")
     assert vectors("indomain-300", WORDS)[1] == official and len(trained) == 2
-    assert len(list((files.cache_folder() / "vectors").glob("indomain-300*.npy"))) == 2
+    assert len(list((files.cache_folder() / "vectors").glob("indomain-300*.npz"))) == 2
 
 
 def test_the_name_of_a_recipe_never_means_a_file(tmp_path, monkeypatch):

@@ -1,18 +1,15 @@
 """From tables to arrays of token ids: one function per data set, one cache for all.
 
-Arrays are made once and kept under ``cache_folder()/corpora`` as ``<name>.npz`` with ``<name>.json`` (vocabulary,
-statistics, checksums), so a machine that only trains needs neither the text nor a tokenizer; of the user's own tables
-as ``<name>-<hash of the tables>``, taken while $ATTN_DATA names these and never after. A damaged file is made anew, a
-cache that cannot be written is done without, each with one warning line. What a function makes without tables that the
-catalogue names is never kept: nothing would tell that it has changed.
+Arrays are made once and kept under ``cache_folder()/arrays``, see ``files.cached``, so a machine that only trains
+needs neither the text nor a tokenizer; those of the user's own tables are taken while $ATTN_DATA names these and never
+after. What a function makes without tables that the catalogue names is never kept: nothing would tell that it has
+changed.
 """
 
 import inspect
-import io
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
-from pathlib import Path
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -25,29 +22,16 @@ ENCODING = 1
 """Raised by hand when the same text is meant to give other arrays; older cache files are then made anew."""
 
 VOCABULARY_FROM = ("train", "all")
-REPEATED = 0.5
-"""Share of a split's documents that may stand word for word in train before a warning says so."""
 
 PREPARE = prepare.PREPARE | gated.PREPARE | {"planted": planted}
 """Corpus -> function that turns its tables into ``prepare.Prepared``; its arguments are the corpus's options."""
 
 _OURS = {name: (entry, PREPARE.get(name)) for name, entry in catalogue.CATALOGUE.items()}
-_HELD: ContextVar[dict | None] = ContextVar("held", default=None)
 
 
 def is_foreign(corpus: str) -> bool:
     """Whether a corpus, or what stands under the name of one of the package's own, was registered by the user."""
     return (catalogue.corpus(corpus), PREPARE.get(corpus)) != _OURS.get(corpus)
-
-
-@contextmanager
-def held():
-    """Within it a foreign corpus is encoded once: the key of a run and its training are then of the same data."""
-    token = _HELD.set(_HELD.get() or {})
-    try:
-        yield
-    finally:
-        _HELD.reset(token)
 
 
 def encode(corpus: str, **options) -> Encoded:
@@ -58,27 +42,10 @@ def encode(corpus: str, **options) -> Encoded:
     and no such option); for bAbI also ``source``, see ``prepare``; for generated sets their knobs. Errors: AttnError
     (unknown corpus or option, data found nowhere, no document left by the length filter).
     """
-    found = _HELD.get()
-    if found is None or not is_foreign(corpus):
-        return _encoded(corpus, options)
-    asked = corpus, repr(sorted(options.items()))
-    if asked not in found:
-        found[asked] = _encoded(corpus, options)
-    return found[asked]
+    return (_HELD.get() if is_foreign(corpus) else _encoded)(corpus, **options)
 
 
-def identity(corpus: str, options: tuple) -> str | None:
-    """Fingerprint of the data that a training would read now; None where they are not on this machine."""
-    here = files.stamps(catalogue.corpus(corpus))
-    return _identity(corpus, options, repr(here), files.cache_folder()) if here else None
-
-
-@lru_cache(maxsize=64)
-def _identity(corpus: str, options: tuple, *made_from) -> str:
-    return encode(corpus, **dict(options)).fingerprint
-
-
-def _encoded(corpus: str, options: dict) -> Encoded:
+def _encoded(corpus: str, **options) -> Encoded:
     entry = catalogue.corpus(corpus)
     if corpus not in PREPARE:
         raise AttnError(f"corpus '{corpus}' has an entry and no function; put one into encoding.PREPARE['{corpus}']")
@@ -90,24 +57,63 @@ def _encoded(corpus: str, options: dict) -> Encoded:
     vocabulary_from = options.pop("vocabulary_from", "train")
     if vocabulary_from not in VOCABULARY_FROM:
         raise AttnError(f"vocabulary_from is '{vocabulary_from}'; known: {', '.join(VOCABULARY_FROM)}")
-    marks = ["all"] * (vocabulary_from == "all") + [str(v) for name, v in options.items() if v != own[name].default]
-    stem = files.cache_folder() / "corpora" / "-".join([corpus, *marks])
     code = {"code": user_code.digest([PREPARE[corpus], repr(entry)])} if is_foreign(corpus) else {}
-    kept, source = bool(entry.files or entry.own), None
-    if kept:
-        source = _source(entry, options, code)
-        kept = not (code and source is None)
-    own = bool(source) and not code and files.own_tables(corpus)
-    place = Path(f"{stem}-{files.digest(source)[:12]}") if own else stem
-    for at in dict.fromkeys((place, stem)) if kept else ():
-        if (cached := _from_cache(entry, at, source)) is not None:
-            return cached
-    encoded = build(entry, PREPARE[corpus](**options), vocabulary_from)
-    # After an official download the tables lie in the cache, so the source is known now even if it was not before.
-    if kept:
-        at = stem if encoded.fingerprint in catalogue.FINGERPRINTS else place
-        _to_cache(encoded, at, source or _source(entry, options, code))
-    return encoded
+    source = _source(entry, options, code)
+    make = lambda: build(entry, PREPARE[corpus](**options), vocabulary_from)
+    if not (entry.files or entry.own) or (code and source is None):
+        return make()
+
+    def made() -> tuple[dict, dict[str, np.ndarray]]:
+        encoded = make()
+        arrays = {(split, field): getattr(part, field) for split, part in encoded.splits.items() for field in FIELDS}
+        # After an official download the tables lie in the cache, so the source is known now even if it was not before.
+        about = {"fingerprint": encoded.fingerprint, "source": source or _source(entry, options, code),
+                 "vocabulary": encoded.vocabulary, "statistics": encoded.statistics}  # fmt: skip
+        return about, {" ".join(name): array for name, array in arrays.items() if array is not None}
+
+    marks = ["all"] * (vocabulary_from == "all") + [str(v) for name, v in options.items() if v != own[name].default]
+    stem = files.cache_folder() / "arrays" / "-".join([corpus, *marks])
+    about, arrays = files.cached(stem, ENCODING, source, made)
+    splits = {
+        split: Documents(**{field: arrays.get(f"{split} {field}") for field in FIELDS})
+        for split in about["statistics"]["splits"]
+    }
+    return Encoded(corpus, splits, tuple(about["vocabulary"]), about["fingerprint"], about["statistics"])
+
+
+_HELD = ContextVar("held", default=_encoded)
+
+
+@contextmanager
+def held():
+    """Within it a foreign corpus is encoded once: the key of a run and its training are then of the same data."""
+    token = _HELD.set(cache(_encoded) if _HELD.get() is _encoded else _HELD.get())
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
+
+
+def identity(corpus: str, options: tuple) -> str | None:
+    """Fingerprint of the data that a training would read now; None where they are not on this machine."""
+    here = files.found(catalogue.corpus(corpus))
+    return _identity(corpus, options, *map(files.stamp, here.values()), files.cache_folder()) if here else None
+
+
+@lru_cache(maxsize=64)
+def _identity(corpus: str, options: tuple, *made_from) -> str:
+    return encode(corpus, **dict(options)).fingerprint
+
+
+def _source(entry: catalogue.Corpus, options: dict, code: dict[str, str]) -> dict[str, str] | None:
+    """File -> SHA-256 of the tables at hand, for bAbI also the generator's version, for a foreign corpus also the hash
+    of its code; None if a table is missing."""
+    made = code or ({"generator": str(stories.STORIES)} if entry.name.startswith("babi") else {})
+    if options.get("source") == "generated" and not code:
+        return made
+    mark = files.stamp if entry.own else files.sha256  # own files: too large for a checksum at each start
+    here = files.found(entry)
+    return here and {part: mark(path) for part, path in here.items()} | made
 
 
 def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: str = "train") -> Encoded:
@@ -121,13 +127,14 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
     official files, where a copy may hold fewer.
 
     Errors: AttnError for a label that is none of 0 to K - 1, a split that keeps nothing, or one class where two are
-    needed. A warning line where most of dev or test stand in train.
+    needed.
     """
     classes = list(prepared.classes or entry.classes)
     if set(prepared.splits) != {"train", "dev", "test"}:
         found = ", ".join(prepared.splits)
         raise AttnError(f"corpus '{entry.name}' has the splits {found}; train, dev and test are needed")
-    splits = {split: _checked(entry.name, split, texts, classes) for split, texts in prepared.splits.items()}
+    splits = {split: _checked(f"corpus '{entry.name}', split '{split}'", texts, classes)
+              for split, texts in prepared.splits.items()}  # fmt: skip
 
     def vocabulary(names) -> tuple[str, ...]:
         lists = [tokens for name in names for tokens in (*splits[name].lists, *(splits[name].queries or ()))]
@@ -140,35 +147,33 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
     for split, texts in splits.items():
         lengths = np.array([len(tokens) for tokens in texts.lists], dtype=np.int64)
         keep = _passes(entry, split, texts, lengths)
-        asked = texts.answers is not None
-        possible = [not asked or texts.labels[d] in texts.answers[d] for d in range(len(lengths))]
-        answerable = np.array(possible, dtype=bool)
-        if not (keep & answerable).any():
-            limits = ("longer_than", "shorter_than") if entry.filtered else ("most_sentences", "longest_sentence")
+        kept = keep.copy()
+        if texts.answers is not None:
+            kept &= [label in possible for label, possible in zip(texts.labels, texts.answers, strict=True)]
+        if not kept.any():
+            limits = ("longer_than", "shorter_than", "most_sentences", "longest_sentence")
             bounds = ", ".join(f"{at} {getattr(entry, at)}" for at in limits if getattr(entry, at)) or "any words"
             raise AttnError(
                 f"corpus '{entry.name}': none of the {len(lengths)} documents of split '{split}' passes "
                 f"the length filter ({bounds}); the longest has {lengths.max(initial=0)} tokens"
             )
-        texts = texts.take(np.flatnonzero(keep & answerable))
+        texts = texts.take(np.flatnonzero(kept))
         made[split] = _documents(texts, words)
         counts[split] = documents.counts(made[split], classes) | {
             "dropped_empty": int((lengths == 0).sum()),
             "dropped_length": int((lengths > 0).sum() - keep.sum()),
         }
-        if asked:
-            counts[split]["dropped_answer"] = int((keep & ~answerable).sum())
+        if texts.answers is not None:
+            counts[split]["dropped_answer"] = int(keep.sum() - kept.sum())
         if entry.cut:
-            counts[split]["dropped_sentences"] = sum(sentences.count(0) for sentences in texts.sentences)
-    # Nothing can be learned of one class; of single texts of two classes, dev's ROC AUC chooses the checkpoint.
-    for split in ("train", "dev") if entry.task == "text" and not entry.cut and len(classes) == 2 else ("train",):
-        found = np.unique(made[split].labels)
-        if len(found) < 2:
+            counts[split]["dropped_sentences"] = sum(sizes.count(0) for sizes in texts.sentences)
+        # Nothing can be learned of one class; of single texts of two classes, dev's ROC AUC chooses the checkpoint.
+        two = split == "train" or (split == "dev" and entry.task == "text" and not entry.cut and len(classes) == 2)
+        if two and len(found := np.unique(made[split].labels)) < 2:
             raise AttnError(
                 f"corpus '{entry.name}': all {len(made[split])} documents of split '{split}' that are left are of one "
                 f"class ({classes[found[0]]}); at least two are needed"
             )
-    _warn_of_repeats(entry.name, splits)
     rules = ("min_count", "most_sentences", "longest_sentence") if entry.cut else ("min_df",)
     statistics = {
         "splits": counts,
@@ -185,10 +190,9 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
     return Encoded(entry.name, made, words, fingerprint(made, words), statistics)
 
 
-def _checked(name: str, split: str, texts: prepare.Texts, classes: list[str]) -> prepare.Texts:
+def _checked(where: str, texts: prepare.Texts, classes: list[str]) -> prepare.Texts:
     """The texts with int64 labels; AttnError for parts of unequal length, labels that are no class, and texts that are
     no list of words. Where only some answers are possible, -1 stands for one that none of the classes is."""
-    where = f"corpus '{name}', split '{split}'"
     if len(sizes := {len(part) for part in texts if part is not None}) > 1:
         raise AttnError(f"{where}: texts, labels, doc_ids and the like have different lengths: {sorted(sizes)}")
     for row, tokens in zip(texts.doc_ids, texts.lists, strict=True):
@@ -196,23 +200,13 @@ def _checked(name: str, split: str, texts: prepare.Texts, classes: list[str]) ->
             raise AttnError(f"{where}: the text of row {row} is no list of words")
     if texts.answers is not None:
         return texts
-    known = classes if any(isinstance(label, str) for label in texts.labels) else range(len(classes))
-    return texts._replace(labels=prepare.class_ids(name, split, texts.labels, known, texts.doc_ids))
-
-
-def _warn_of_repeats(name: str, splits: dict[str, prepare.Texts]) -> None:
-    """One line for each of dev and test of which more than REPEATED stand in train, word for word."""
-    different = {
-        split: {hash((*first, None, *second)) for first, second in zip(t.lists, t.queries or t.lists, strict=True)}
-        for split, t in splits.items()
-    }
-    for split in ("dev", "test"):
-        met, own = len(different[split] & different["train"]), len(different[split])
-        if met > REPEATED * own:
-            files.say(
-                f"corpus '{name}': {met} of {own} different documents of split '{split}' stand word for word in train; "
-                "scores on them tell little"
-            )
+    named = any(isinstance(label, str) for label in texts.labels)
+    number = {value: i for i, value in enumerate(classes if named else range(len(classes)))}
+    for row, label in zip(texts.doc_ids, texts.labels, strict=True):
+        if label not in number:
+            known = ", ".join(classes) if named else f"0 to {len(classes) - 1}"
+            raise AttnError(f"{where}: the label of row {row} is '{str(label)[:40]}'; known: {known}")
+    return texts._replace(labels=np.array([number[label] for label in texts.labels], dtype=np.int64))
 
 
 def _passes(entry: catalogue.Corpus, split: str, texts: prepare.Texts, lengths: np.ndarray) -> np.ndarray:
@@ -235,59 +229,12 @@ def _documents(texts: prepare.Texts, words) -> Documents:
         ends = np.cumsum([0, *(len(values) for values in lists)])
         return np.array([value for values in lists for value in values], dtype=kind), ends.astype(np.int64)
 
-    queries = (None, None) if texts.queries is None else text.to_ids(texts.queries, words)
-    sentences = None if texts.sentences is None else [[n for n in lengths if n] for lengths in texts.sentences]
+    sentences = texts.sentences and [[n for n in lengths if n] for lengths in texts.sentences]
     return Documents(
         *text.to_ids(texts.lists, words),
         np.asarray(texts.labels, dtype=np.int64),
         np.asarray(texts.doc_ids, dtype=np.int64),
-        *queries,
+        *((None, None) if texts.queries is None else text.to_ids(texts.queries, words)),
         *ragged(texts.answers, np.int32),
         *ragged(sentences, np.int64),
     )
-
-
-def _source(entry: catalogue.Corpus, options: dict, code: dict[str, str]) -> dict[str, str] | None:
-    """split -> SHA-256 of the tables at hand, for bAbI also the generator's version, for a foreign corpus also the hash
-    of its code; None if a table is missing (a cached copy of the package's own is then taken as it is)."""
-    made = code or ({"generator": str(stories.STORIES)} if entry.name.startswith("babi") else {})
-    if options.get("source") == "generated" and not code:
-        return made
-    if entry.own:  # too large for a checksum at each start
-        stamps = files.stamps(entry)
-        return stamps and stamps | made
-    paths = {split: files.locate(entry, split) for split in entry.files}
-    return None if None in paths.values() else {split: files.sha256(path) for split, path in paths.items()} | made
-
-
-def _from_cache(entry: catalogue.Corpus, stem: Path, source: dict | None) -> Encoded | None:
-    """The cached arrays, or None: no sound cache, made from other data, or by another ENCODING.
-
-    Without tables at hand, only the archive's data are taken, and of sets that come from the user's own copy alone,
-    these."""
-    about = files.kept(stem, ".npz")
-    if about is None or about["encoding"] != ENCODING or (source is not None and about["source"] != source):
-        return None
-    if source is None and not (entry.own or about["fingerprint"] in catalogue.FINGERPRINTS):
-        return None
-    with np.load(f"{stem}.npz", allow_pickle=False) as file:
-        arrays = dict(file)
-    splits = {
-        split: Documents(**{field: arrays.get(f"{split}_{field}") for field in FIELDS}) for split in about["splits"]
-    }
-    return Encoded(entry.name, splits, tuple(about["vocabulary"]), about["fingerprint"], about["statistics"])
-
-
-def _to_cache(encoded: Encoded, stem: Path, source: dict | None) -> None:
-    fields = {f"{s}_{field}": getattr(d, field) for s, d in encoded.splits.items() for field in FIELDS}
-    packed = io.BytesIO()
-    np.savez_compressed(packed, **{name: array for name, array in fields.items() if array is not None})
-    about = {
-        "encoding": ENCODING,
-        "source": source,
-        "splits": list(encoded.splits),
-        "fingerprint": encoded.fingerprint,
-        "statistics": encoded.statistics,
-        "vocabulary": list(encoded.vocabulary),
-    }
-    files.keep(stem, ".npz", packed.getvalue(), about)

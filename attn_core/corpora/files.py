@@ -4,20 +4,23 @@ Order of look-up: ``$ATTN_DATA/<folder>/<split>.parquet``, then the local cache,
 one clear error.
 """
 
-import csv as lines
+import csv
+import gzip
 import hashlib
-import io
 import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pandas
 import pyarrow
-from pyarrow import csv
 
 from attn_core.corpora import catalogue, official
 from attn_core.errors import AttnError, one_line
@@ -78,33 +81,41 @@ def digest(parts) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def keep(stem: Path, ending: str, data: bytes, about: dict) -> None:
-    """Arrays as <stem><ending> and what they are as <stem>.json with the checksums of both, each replaced in one step;
-    one warning line where the cache cannot be written."""
-    about = {**about, "sha256": hashlib.sha256(data).hexdigest()}
+def cached(stem: Path, rules, source, make: Callable[[], tuple[dict, dict]]) -> tuple[dict, dict[str, np.ndarray]]:
+    """What arrays are (their fingerprint and more) and the arrays, from the cache or made now and kept, in one file.
+
+    rules: another remakes them. source: hashes of the texts at hand, under which they are kept, None or empty where
+    these are not the user's; what make returns of it counts. What the archive's runs were trained on is kept under the
+    stem itself, and taken where there are no texts.
+    """
+    place = lambda source: stem.with_name(f"{stem.name}-{digest(source)[:12]}.npz") if source else common
+    common = stem.with_name(f"{stem.name}.npz")
+    for path in dict.fromkeys((place(source), common)):
+        about, arrays = _kept(path)
+        same = about.get("source") == source or (not source and about.get("fingerprint") in catalogue.FINGERPRINTS)
+        if arrays and same and about["rules"] == rules:
+            return about, arrays
+    about, arrays = make()
+    about = {"rules": rules, "source": source} | about
+    path = common if about["fingerprint"] in catalogue.FINGERPRINTS else place(about["source"])
     try:
-        with replacing(Path(f"{stem}{ending}")) as file:
-            file.write(data)
-        with replacing(Path(f"{stem}.json")) as file:
-            file.write(json.dumps({**about, "check": digest(about)}).encode())
+        with replacing(path) as file:
+            np.savez(file, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)
     except OSError as error:
-        say(f"the cache {stem.parent} cannot be written ({error.strerror}); '{stem.name}' is not kept")
+        say(f"the cache {path.parent} cannot be written ({error.strerror}); '{path.name}' is not kept")
+    return about, arrays
 
 
-def kept(stem: Path, ending: str) -> dict | None:
-    """What `keep` wrote of the arrays beside it, or None: nothing there, or damaged (one warning line)."""
-    notes, arrays = Path(f"{stem}.json"), Path(f"{stem}{ending}")
-    if not notes.is_file() or not arrays.is_file():
-        return None
+def _kept(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
+    """What `cached` wrote there; two empty ones where there is nothing, or (one warning line) damage."""
     try:
-        about = json.loads(notes.read_text(encoding="utf-8"))
-        if about.pop("check", None) in (None, digest(about)) and about["sha256"] == sha256(arrays):
-            return about
-        error = "checksum differs"
-    except (ValueError, LookupError, AttributeError, OSError) as caught:
-        error = type(caught).__name__
-    say(f"{arrays} and its .json are damaged ({error}); they are made anew")
-    return None
+        if path.is_file():
+            with np.load(path, allow_pickle=False) as file:
+                arrays = dict(file)
+            return json.loads(bytes(arrays.pop("about"))), arrays
+    except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile) as error:
+        say(f"{path} is damaged ({type(error).__name__}); it is made anew")
+    return {}, {}
 
 
 TEXTS = {"text", "passage", "question", "answer", "premise", "hypothesis"}
@@ -129,19 +140,30 @@ def locate(entry: catalogue.Corpus, part: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def stamps(entry: catalogue.Corpus) -> dict[str, str] | None:
-    """File of a set -> its place, size and time of change; None if one is missing."""
+def found(entry: catalogue.Corpus) -> dict[str, Path] | None:
+    """Every file of a set and where it lies; None if one is missing."""
     paths = {part: locate(entry, part) for part in entry.own or entry.files}
-    if None in paths.values():
-        return None
-    return {part: f"{at}, {at.stat().st_size} bytes, {at.stat().st_mtime_ns}" for part, at in paths.items()}
+    return None if None in paths.values() else paths
+
+
+def stamp(path: Path) -> str:
+    """Place, size and time of change of a file."""
+    return f"{path}, {path.stat().st_size} bytes, {path.stat().st_mtime_ns}"
 
 
 def own_tables(*corpora: str) -> list[Path]:
     """The tables of some data sets that are read from $ATTN_DATA."""
-    own, entries = data_folder(), [entry for entry in map(catalogue.corpus, corpora) if not entry.own]
-    paths = [locate(entry, split) for entry in entries for split in entry.files if own]
-    return [path for path in paths if path and own in path.parents]
+    entries = [entry for entry in map(catalogue.corpus, corpora) if not entry.own]
+    paths = [path for entry in entries if data_folder() for path in (found(entry) or {}).values()]
+    return [path for path in paths if data_folder() in path.parents]
+
+
+@contextmanager
+def opened(path: Path):
+    """A text file in UTF-8, unpacked if its name ends in .gz; what is damaged or of another form is an AttnError."""
+    unpacked = gzip.open if path.suffix == ".gz" else open
+    with reading(path), unpacked(path, "rt", encoding="utf-8-sig", newline="") as file:
+        yield file
 
 
 @contextmanager
@@ -149,14 +171,9 @@ def reading(path: Path):
     """What libraries raise of a file that is damaged or of another form, as one AttnError."""
     try:
         yield
-    except (pyarrow.ArrowException, lines.Error, OSError, ValueError) as error:
+    except (pyarrow.ArrowException, csv.Error, zlib.error, EOFError, OSError, ValueError) as error:
         reason = one_line(error)[:100]  # not more of a private text than shows the place
         raise AttnError(f"{path} cannot be read ({reason}); copy it again, text as UTF-8") from error
-
-
-def opened(path: Path):
-    """The file's bytes, unpacked if its name ends in .gz."""
-    return pyarrow.input_stream(str(path))
 
 
 def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> Iterator[pandas.DataFrame]:
@@ -166,30 +183,23 @@ def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()
     a missing column, a record of another number of columns, bytes that are not UTF-8, a quotation mark that is left
     open, or a damaged file.
     """
-    with reading(path):
-        with opened(path) as file:
-            head = io.BytesIO(file.read(10_000).partition(b"\n")[0] + b"\n")
-        form = csv.ParseOptions(delimiter="\t" if b"\t" in head.getvalue() else ",", newlines_in_values=True)
-        given = {name.strip().lower(): name for name in csv.open_csv(head, parse_options=form).schema.names}
-        with opened(path) as file:
-            odd = sum(part.count(b'"') for part in iter(lambda: file.read(1 << 20), b"")) % 2
-        if odd:  # Arrow would take all that follows an open one for one value
-            lines.field_size_limit(1 << 30)
-            with opened(path) as file:
-                for _ in lines.reader(io.TextIOWrapper(file, "utf-8"), delimiter=form.delimiter, strict=True):
-                    pass
-    if missing := [name for name in columns if name.lower() not in given]:
-        raise AttnError(f"{path} lacks the column '{missing[0]}'; it holds {', '.join(given.values())}")
-    names = [*columns, *(name for name in optional if name in given)]
-    wanted = {given[name.lower()]: pyarrow.string() for name in names}
-    once = csv.ReadOptions(block_size=1 << 24, use_threads=False)  # longer than any record; errors then count rows
-    only = csv.ConvertOptions(column_types=wanted, include_columns=list(wanted))
-    done = 1
-    with reading(path):
-        for batch in csv.open_csv(opened(path), once, form, only):
-            part = batch.to_pandas().set_axis(names, axis=1).apply(lambda column: column.str.strip())
-            yield part.set_index(pandas.RangeIndex(done, done := done + len(part)))
-    if done == 1:
+    csv.field_size_limit(1 << 30)
+    with opened(path) as file:
+        first = file.readline()
+        tabs = "\t" if "\t" in first else ","
+        given = [name.strip() for name in next(csv.reader([first], delimiter=tabs), [])]
+        place = {name.lower(): i for i, name in enumerate(given)}
+        if missing := [name for name in columns if name.lower() not in place]:
+            raise AttnError(f"{path} lacks the column '{missing[0]}'; it holds {', '.join(given) or 'nothing'}")
+        names = [*columns, *(name for name in optional if name in place)]
+        rows, number = enumerate(filter(None, csv.reader(file, delimiter=tabs, strict=True)), 1), 0
+        while part := list(islice(rows, 20_000)):
+            for number, row in part:
+                if len(row) != len(given):
+                    raise ValueError(f"record {number} has {len(row)} columns, expected {len(given)}")
+            values = [[row[place[name.lower()]].strip() for name in names] for _, row in part]
+            yield pandas.DataFrame(values, [number for number, _ in part], names)
+    if number == 0:
         raise AttnError(f"{path} holds no records")
 
 
@@ -200,24 +210,21 @@ def read_table(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] =
         return pandas.concat(records(path, columns, optional), ignore_index=True)
     with reading(path):
         table = pandas.read_json(path, lines=True) if path.suffix == ".jsonl" else pandas.read_parquet(path)
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
+    if missing := [column for column in columns if column not in table.columns]:
         raise AttnError(f"{path} lacks the column '{missing[0]}'; it holds {', '.join(map(str, table.columns))}")
     if len(table) == 0:
         raise AttnError(f"{path} holds no rows")
     for column in TEXTS & set(columns):
-        if strange := [row for row, value in enumerate(table[column]) if not isinstance(value, str)]:
-            value = str(table[column].iloc[strange[0]])[:40]
+        if strange := [(row, value) for row, value in enumerate(table[column]) if not isinstance(value, str)]:
             raise AttnError(
-                f"{path}: column '{column}' of row {strange[0]} holds {value}, which is no text ({len(strange)} such "
-                "rows); leave such rows out"
+                f"{path}: column '{column}' of row {strange[0][0]} holds {str(strange[0][1])[:40]}, which is no text "
+                f"({len(strange)} such rows); leave such rows out"
             )
     return table
 
 
 def read(corpus: str, split: str) -> pandas.DataFrame:
-    """The raw table of a split, text as published; columns as the catalogue names them (official downloads: the
-    same form).
+    """The raw table of a split, text as published; columns as the catalogue names them.
 
     Errors: AttnError for an unknown corpus or split, a set without tables, a damaged file, or data found nowhere.
     """
@@ -240,17 +247,18 @@ def read(corpus: str, split: str) -> pandas.DataFrame:
 
 def _from_official(entry: catalogue.Corpus) -> dict[str, pandas.DataFrame]:
     """All splits from the official download, kept as Parquet in the cache for the next time."""
-    place, downloads = f"{entry.folder}/{entry.files[0]}.parquet", cache_folder() / "downloads"
+    downloads = cache_folder() / "downloads"
+    first = f"set ATTN_DATA to a folder with {entry.folder}/{entry.files[0]}.parquet"
     searched = f"; ATTN_DATA is {data_folder()} and has no folder '{entry.folder}'" if data_folder() else ""
     if not entry.sources:  # registered by the user
-        raise AttnError(f"no data for corpus '{entry.name}': set ATTN_DATA to a folder with {place}{searched}")
+        raise AttnError(f"no data for corpus '{entry.name}': {first}{searched}")
     try:
         tables = official.read(entry, downloads)
     except AttnError as error:
         given = ", ".join(catalogue.SOURCES[source].file for source in entry.sources)
         raise AttnError(
-            f"no data for corpus '{entry.name}': {error}{searched}. Three ways: set ATTN_DATA to a folder with "
-            f"{place}; put {given} into {downloads}; or allow the download"
+            f"no data for corpus '{entry.name}': {error}{searched}. Three ways: {first}; put {given} into {downloads}; "
+            "or allow the download"
         ) from error
     for split, table in tables.items():
         try:

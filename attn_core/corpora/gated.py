@@ -38,13 +38,10 @@ def refuse(path: Path, wrong: pandas.Series, fault: str) -> None:
 def admission_codes(path: Path) -> dict[int, set[str]]:
     """DIAGNOSES_ICD.csv -> HADM_ID -> ICD-9 codes without dots. Rows without a code (the official file has some) are
     left out."""
-    codes = {}
-    for part in files.records(path, ("hadm_id", "icd9_code")):
-        refuse(path, ~part["hadm_id"].str.isdecimal(), "HADM_ID is no whole number")
-        part = part[part["icd9_code"] != ""]
-        for admission, code in zip(part["hadm_id"].astype(int), part["icd9_code"], strict=True):
-            codes.setdefault(admission, set()).add(code.replace(".", "").upper())
-    return codes
+    table = pandas.concat(files.records(path, ("hadm_id", "icd9_code")))
+    refuse(path, ~table["hadm_id"].str.isdecimal(), "HADM_ID is no whole number")
+    table = table[table["icd9_code"] != ""].astype({"hadm_id": int})
+    return table["icd9_code"].str.replace(".", "").str.upper().groupby(table["hadm_id"]).agg(set).to_dict()
 
 
 def summaries(path: Path, wanted) -> dict[int, str]:
@@ -67,8 +64,8 @@ def summaries(path: Path, wanted) -> dict[int, str]:
 
 def admission_list(path: Path) -> list[int]:
     """One HADM_ID a line; a first line without digits is a heading."""
-    with files.reading(path), files.opened(path) as file:
-        lines = pandas.Series(file.read().decode("utf-8-sig").split(), dtype=str)
+    with files.opened(path) as file:
+        lines = pandas.Series(file.read().split(), dtype=str)
     if len(lines) and not any(sign.isdigit() for sign in lines[0]):
         lines = lines[1:]
     lines.index += 1
@@ -79,14 +76,14 @@ def admission_list(path: Path) -> list[int]:
 def _diabetes() -> Prepared:
     """Discharge summaries of the authors' admission lists; label 1 = ICD-9 code 250.00 is among the diagnoses."""
     codes = admission_codes(needed("diabetes", "DIAGNOSES_ICD.csv"))
-    splits = ("train", "dev", "test")
-    lists = {split: admission_list(needed("diabetes", f"{split}_50_hadm_ids.csv")) for split in splits}
-    everything = pandas.Series([admission for admissions in lists.values() for admission in admissions])
+    parts = ("train", "dev", "test")
+    lists = {part: admission_list(needed("diabetes", f"{part}_50_hadm_ids.csv")) for part in parts}
+    everything = pandas.Series([admission for part in parts for admission in lists[part]])
     if (twice := everything.duplicated()).any():
         raise AttnError(f"admission {everything[twice].iloc[0]} stands twice in the lists; each belongs to one split")
-    labels = {admission: int("25000" in codes.get(admission, ())) for admission in everything}
-    texts, place, notes = _texts("diabetes", labels)
-    return Prepared({s: texts.take([place[a] for a in lists[s] if a in place]) for s in lists}, notes=notes)
+    known, texts, notes = _texts("diabetes", {a: int("25000" in codes.get(a, ())) for a in everything})
+    place = {admission: row for row, admission in enumerate(known)}
+    return Prepared({part: texts.take([place[a] for a in lists[part] if a in place]) for part in parts}, notes=notes)
 
 
 def _anemia() -> Prepared:
@@ -97,21 +94,21 @@ def _anemia() -> Prepared:
         acute, chronic = "2851" in codes, any(code.startswith("2852") for code in codes)
         if acute != chronic:
             labels[admission] = int(acute)
-    texts, _, notes = _texts("anemia", labels)
+    _, texts, notes = _texts("anemia", labels)
     return Prepared(in_three("anemia", texts, (12939, 0.2), (13448, 0.15)), notes=notes)
 
 
-def _texts(corpus: str, labels: dict[int, int]) -> tuple[Texts, dict[int, int], dict]:
-    """Admissions with a summary, ascending: (texts, HADM_ID -> row, statistics). doc_ids count the rows: the number of
-    an admission is never stored."""
+def _texts(corpus: str, labels: dict[int, int]) -> tuple[list[int], Texts, dict]:
+    """Admissions with a summary, ascending, their texts, and statistics. doc_ids count the rows: the number of an
+    admission is never stored."""
     path = needed(corpus, "NOTEEVENTS.csv")
     found = summaries(path, labels)
     if not found:
         raise AttnError(f"{path} holds no discharge summary of the {len(labels)} admissions of corpus '{corpus}'")
     known = sorted(found)
     lists = [text.clean_clinical(found[admission]) for admission in known]
-    texts = Texts(lists, np.array([labels[a] for a in known], dtype=np.int64), np.arange(len(known)))
-    return texts, {a: i for i, a in enumerate(known)}, {"admissions_without_summary": len(labels) - len(known)}
+    texts = Texts(lists, np.array([labels[admission] for admission in known]), np.arange(len(known)))
+    return known, texts, {"admissions_without_summary": len(labels) - len(known)}
 
 
 def _adr() -> Prepared:
@@ -123,14 +120,13 @@ def _adr() -> Prepared:
     rows = np.arange(len(table))
     texts = Texts([text.clean_lower(tweet) for tweet in table["text"]], table["label"].astype(int).to_numpy(), rows)
     if "exp_split" in table:
-        parts = table["exp_split"]
-        refuse(path, ~parts.isin(["train", "dev", "test"]), "exp_split is none of train, dev, test")
-        splits = {part: texts.take(rows[parts == part]) for part in parts.unique()}
+        refuse(path, ~table["exp_split"].isin(["train", "dev", "test"]), "exp_split is none of train, dev, test")
+        parts = {part: np.flatnonzero(table["exp_split"] == part) for part in table["exp_split"].unique()}
     else:
-        train, test = drawn("adr", rows, 13020, texts.labels, test_size=0.2)
-        splits = {"train": texts.take(train), "test": texts.take(test)}
-    if missing := [split for split in ("train", "test") if split not in splits]:
+        parts = dict(zip(("train", "test"), drawn("adr", rows, 13020, texts.labels, test_size=0.2), strict=True))
+    if missing := [part for part in ("train", "test") if part not in parts]:
         raise AttnError(f"{path}: no tweet has exp_split '{missing[0]}'")
+    splits = {part: texts.take(rows) for part, rows in parts.items()}
     return Prepared(splits if "dev" in splits else with_dev("adr", splits))
 
 

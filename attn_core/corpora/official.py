@@ -21,7 +21,6 @@ from attn_core.errors import AttnError, one_line
 
 AG_NEWS_FIRST_ROWS = 10_429  # rows of the official train.csv that the sample under $ATTN_DATA holds in order
 UNREADABLE = (OSError, EOFError, zlib.error, csv.Error, LookupError, TypeError, ValueError)
-BABI_FILES = {1: "qa1_single-supporting-fact", 2: "qa2_two-supporting-facts", 3: "qa3_three-supporting-facts"}
 
 
 def fetch(source: Source, folder: Path) -> Path:
@@ -102,40 +101,38 @@ def _newsgroups(place: Path, split: str) -> pandas.DataFrame:
 def _imdb(place: Path, split: str) -> pandas.DataFrame:
     """``aclImdb/{train,test}/{neg,pos}/<id>_<stars>.txt`` -> text, label, stars, doc_id ('pos/0_9')."""
     found = _folders(place / "aclImdb" / split, "utf-8", ["neg", "pos"])
-    stars = found["doc_id"].str.split("_").str[1].astype(int)
-    found = found.assign(stars=stars, doc_id=found["group"] + "/" + found["doc_id"])
+    found["stars"] = found["doc_id"].str.split("_").str[1].astype(int)
+    found["doc_id"] = found["group"] + "/" + found["doc_id"]
     return found[["text", "label", "stars", "doc_id"]]
 
 
-def _labelled(path: Path, classes: int, columns: int) -> list[tuple]:
-    """The rows of a CSV file without header: (label from 0, column, …), with ``columns`` columns of text. ValueError or
-    csv.Error for the first line that is none."""
-    label = {str(number): number - 1 for number in range(1, classes + 1)}
-    rows = []
+def _labelled(path: Path, classes: int, *columns: str) -> pandas.DataFrame:
+    """A CSV file without header, class from 1 and columns of text -> text (the columns joined by blanks), label from 0,
+    the columns. ValueError or csv.Error for the first line that is none."""
+    label, rows = {str(number): number - 1 for number in range(1, classes + 1)}, []
+    expected = f"expected a class from 1 to {classes} and {len(columns)} columns"
     with open(path, encoding="utf-8", newline="") as file:
         lines = csv.reader(file, strict=True)
         for row in lines:
-            if len(row) != columns + 1 or row[0] not in label:
-                raise ValueError(f"line {lines.line_num}: expected a class from 1 to {classes} and {columns} columns")
-            rows.append((label[row[0]], *row[1:]))
-    return rows
+            if len(row) != len(columns) + 1 or row[0] not in label:
+                raise ValueError(f"line {lines.line_num}: {expected}")
+            rows.append((" ".join(row[1:]), label[row[0]], *row[1:]))
+    return _table(rows, "text", "label", *columns)
 
 
 def _ag_news(place: Path, split: str) -> pandas.DataFrame:
-    """CSV without header: class 1-4, title, description -> text, label 0-3, title, description, part."""
-    found = _table(_labelled(place / f"ag_news_{split}.csv", 4, 2), "label", "title", "description")
-    found.insert(0, "text", found["title"] + " " + found["description"])
+    """``ag_news_{train,test}.csv`` -> text, label, title, description, part."""
+    found = _labelled(place / f"ag_news_{split}.csv", 4, "title", "description")
     found["part"] = "official" if split == "test" else "rest"
     if split == "train":
         found.loc[: AG_NEWS_FIRST_ROWS - 1, "part"] = "first_rows"
     return found
 
 
-def _zhang(folder: str, classes: int, columns: int, place: Path, split: str) -> pandas.DataFrame:
-    """``<folder>/{train,test}.csv`` of Zhang et al. (2015), without header: class from 1, then text columns, which are
-    joined by blanks -> text, label from 0. The files' own escapes are kept, as in the Parquet files."""
-    rows = _labelled(place / folder / f"{split}.csv", classes, columns)
-    return _table([(" ".join(parts), label) for label, *parts in rows], "text", "label")
+def _zhang(folder: str, classes: int, columns: tuple[str, ...], place: Path, split: str) -> pandas.DataFrame:
+    """``<folder>/{train,test}.csv`` of Zhang et al. (2015) -> text, label. The files' own escapes are kept, as in the
+    Parquet files."""
+    return _labelled(place / folder / f"{split}.csv", classes, *columns)[["text", "label"]]
 
 
 def _babi(task: int, place: Path, split: str) -> pandas.DataFrame:
@@ -144,7 +141,7 @@ def _babi(task: int, place: Path, split: str) -> pandas.DataFrame:
     A line number 1 starts a new story. passage: the statements so far, one a line.
     """
     rows, story, statements = [], -1, []
-    path = place / f"tasks_1-20_v1-2/en-10k/{BABI_FILES[task]}_{split}.txt"
+    (path,) = place.glob(f"tasks_1-20_v1-2/en-10k/qa{task}_*_{split}.txt")
     for line in path.read_text(encoding="utf-8").splitlines():
         number, _, text = line.partition(" ")
         if number == "1":
@@ -176,12 +173,10 @@ def _cnn(place: Path, split: str) -> pandas.DataFrame:
     none is refused by its number."""
     rows = []
     with open(place / f"cnn/{split}.txt", encoding="utf-8") as file:
-        for written, block in groupby(map(str.strip, file), key=bool):
-            lines = list(block)
-            if written and (len(lines) < 3 or not re.fullmatch(r"@entity\S*", lines[1])):
+        for lines in (list(block) for written, block in groupby(map(str.strip, file), key=bool) if written):
+            if len(lines) < 3 or not re.fullmatch(r"@entity\S*", lines[1]):
                 raise ValueError(f"cnn/{split}.txt, block {len(rows) + 1}: not question, @entity and passage")
-            if written:
-                rows.append((lines[2], lines[0], lines[1]))
+            rows.append((lines[2], lines[0], lines[1]))
     return _table(rows, "passage", "question", "answer")
 
 
@@ -190,11 +185,11 @@ READERS = {
     "20newsgroups": _newsgroups,
     "imdb": _imdb,
     "ag_news": _ag_news,
-    **{f"babi_{task}": partial(_babi, task) for task in BABI_FILES},
+    **{f"babi_{task}": partial(_babi, task) for task in (1, 2, 3)},
     "snli": _snli,
     "cnn": _cnn,
-    "amazon_review_full": partial(_zhang, "amazon_review_full_csv", 5, 2),
-    "yelp_review_full": partial(_zhang, "yelp_review_full_csv", 5, 1),
-    "yahoo_answers": partial(_zhang, "yahoo_answers_csv", 10, 3),
+    "amazon_review_full": partial(_zhang, "amazon_review_full_csv", 5, ("title", "review")),
+    "yelp_review_full": partial(_zhang, "yelp_review_full_csv", 5, ("review",)),
+    "yahoo_answers": partial(_zhang, "yahoo_answers_csv", 10, ("title", "question", "answer")),
 }
 """Folder under $ATTN_DATA -> reader of its official files."""

@@ -58,19 +58,6 @@ class Prepared:
     notes: dict = field(default_factory=dict)
 
 
-def class_ids(corpus: str, split: str, found: Iterable, known: Sequence, rows: Sequence | None = None) -> np.ndarray:
-    """(D,) int64: the place of each label in ``known``; AttnError with the first row whose label is none of them."""
-    number, found = {value: i for i, value in enumerate(known)}, list(found)
-    ids = np.array([number.get(value, -1) for value in found], dtype=np.int64)
-    wrong = np.flatnonzero(ids < 0)
-    if len(wrong):
-        row = wrong[0] if rows is None else rows[wrong[0]]
-        told = f"{known[0]} to {known[-1]}" if isinstance(known, range) else ", ".join(map(str, known))
-        value = str(found[wrong[0]])[:40]
-        raise AttnError(f"corpus '{corpus}', split '{split}': the label of row {row} is '{value}'; known: {told}")
-    return ids
-
-
 def drawn(corpus: str, rows: np.ndarray, seed: int, stratify=None, **sizes) -> list[np.ndarray]:
     """Rows in two parts by scikit-learn's draw, as the authors'; AttnError where there are too few. sizes: test_size
     or train_size, the share."""
@@ -154,10 +141,10 @@ def _agnews() -> Prepared:
     """World (0) against Business (1) by the description alone; rows whose description is not known apart are unused."""
     documents = {}
     for split, table in tables("agnews").items():
-        labels = class_ids("agnews", split, table["label"], range(4))
-        rows = np.flatnonzero(np.isin(labels, (0, 2)) & [isinstance(t, str) for t in table["description"]])
+        known = table["description"].map(lambda t: isinstance(t, str))  # of some rows it is not known apart
+        rows = np.flatnonzero(table["label"].isin([0, 2]) & known)
         lists = [text.clean_plain(t) for t in table["description"].iloc[rows]]
-        documents[split] = Texts(lists, labels[rows] // 2, rows)
+        documents[split] = Texts(lists, table["label"].to_numpy()[rows] // 2, rows)
     return Prepared(with_dev("agnews", documents))
 
 

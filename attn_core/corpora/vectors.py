@@ -8,14 +8,13 @@ training and dev texts (Serrano & Smith, specification 2.2). The recipes' parame
 """
 
 import hashlib
-import io
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
+import pandas
 
 from attn_core.corpora import catalogue, files, text
 from attn_core.corpora.documents import Encoded
@@ -48,16 +47,12 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
         return rows, files.digest(["random", "standard normal", RANDOM_SEED, width])
     if recipe in SHARED or recipe in OWN:
         words, matrix, fingerprint = _trained(recipe)
-        index = {word: i for i, word in enumerate(words)}
-        rows = np.zeros((len(vocabulary), matrix.shape[1]), dtype=np.float32)
-        known = [row for row, word in enumerate(vocabulary) if word in index]  # no text of 'indomain-300' holds <unk>
-        rows[known] = matrix[[index[vocabulary[row]] for row in known]]
-        return rows, fingerprint
+        rows = pandas.DataFrame(matrix, words).reindex(list(vocabulary), fill_value=0)
+        return rows.to_numpy(np.float32), fingerprint
     path = Path(recipe)
     if not path.is_file():
         known = ", ".join([*RANDOM, *SHARED])
-        own = ", ".join(OWN)
-        raise AttnError(f"unknown vectors '{recipe}': neither a recipe ({known}) nor a file, nor one of {own}")
+        raise AttnError(f"unknown vectors '{recipe}': no file, and no recipe ({known}, {', '.join(OWN)})")
     return read_text(path, vocabulary), files.sha256(path)
 
 
@@ -84,42 +79,28 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
                 found = max(len(line.split()) - 1, 0)
                 raise AttnError(f"{path}, line {number}: {found} numbers, expected {width}")
             try:
-                row = index.pop(word.decode(), None)
-                if row is not None:
+                if (row := index.pop(word.decode(), None)) is not None:
                     rows[row] = np.array(numbers, dtype=np.float64)
+                    if not np.isfinite(rows[row]).all():
+                        raise ValueError(f"the vector of '{vocabulary[row]}' holds NaN or infinity")
             except ValueError as error:  # bytes that are not UTF-8 among them
                 raise AttnError(f"{path}, line {number}: no word with {width} numbers: {error}") from error
-            if row is not None and not np.isfinite(rows[row]).all():
-                raise AttnError(f"{path}, line {number}: the vector of '{vocabulary[row]}' holds NaN or infinity")
     return rows
 
 
 def _trained(recipe: str) -> tuple[list[str], np.ndarray, str]:
-    """Words, (W, width) float32 and fingerprint of a recipe, from the cache; trained or counted first where that has
-    none, damaged ones or some of other parameters. Vectors of the user's own tables lie apart, as arrays do
-    (encoding.py)."""
-    own, stem = [], files.cache_folder() / "vectors" / recipe
+    """Words, (W, width) float32 and fingerprint of a recipe, from the cache or trained or counted now."""
+    pack = lambda words, rows, fingerprint: ({"fingerprint": fingerprint, "words": words}, {"rows": rows})
     if recipe in SHARED:
-        parameters = SHARED[recipe]
-        make = lambda: (train if recipe == "indomain-300" else count)(training_texts(), parameters)
+        parameters, how = SHARED[recipe], train if recipe == "indomain-300" else count
         own = [files.sha256(path) for path in files.own_tables("sst", "imdb", "agnews", "20news")]
+        make = lambda: pack(*how(training_texts(), parameters))
     else:
         data = encode(OWN[recipe])
-        parameters = own_parameters(data)
-        make = lambda: train_own(data, parameters)
-    place = stem.with_name(f"{recipe}-{files.digest(own)[:12]}") if own else stem
-    for at in dict.fromkeys((place, stem)):
-        about = files.kept(at, ".npy")
-        if about is not None and about["parameters"] == parameters:
-            archived = about["fingerprint"] in catalogue.FINGERPRINTS
-            if about.get("own") == own or (archived and not (own and "own" in about)):
-                return about["words"], np.load(f"{at}.npy", mmap_mode="r"), about["fingerprint"]
-    words, rows, fingerprint = make()
-    packed = io.BytesIO()
-    np.save(packed, np.ascontiguousarray(rows, dtype=np.float32))
-    about = {"fingerprint": fingerprint, "parameters": parameters, "words": words, "own": own}
-    files.keep(stem if fingerprint in catalogue.FINGERPRINTS else place, ".npy", packed.getvalue(), about)
-    return words, rows, fingerprint
+        parameters, own = own_parameters(data), []
+        make = lambda: pack(*train_own(data, parameters))
+    about, arrays = files.cached(files.cache_folder() / "vectors" / recipe, parameters, own, make)
+    return about["words"], arrays["rows"], about["fingerprint"]
 
 
 def training_texts() -> list[list[str]]:
@@ -148,41 +129,34 @@ def training_texts() -> list[list[str]]:
 def train(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarray, str]:
     """fastText vectors of token lists, with subwords: (words, (W, 300) float32, fingerprint of texts, parameters and
     gensim's version), one thread, fixed seed. The papers use vectors trained on the Simple English Wikipedia."""
-    words, rows, version = _by_gensim("FastText", lambda: texts, len(texts), parameters, sg=1)
-    return words, rows, files.digest([_digest_of(texts), parameters, version])
+    words, rows, version = _by_gensim("FastText", texts, parameters, sg=1)
+    return words, rows, files.digest([digest_of(texts), parameters, version])
 
 
-def _digest_of(texts) -> str:
-    digest = hashlib.sha256()
-    for tokens in texts:
-        digest.update(" ".join(tokens).encode() + b"\n")
-    return digest.hexdigest()
+def digest_of(texts: list[list[str]]) -> str:
+    """SHA-256 of token lists, one a line."""
+    return hashlib.sha256("".join(f"{' '.join(tokens)}\n" for tokens in texts).encode()).hexdigest()
 
 
-def _by_gensim(
-    kind: str, texts: Callable[[], Iterable[list[str]]], n: int, parameters: dict, sg: int
-) -> tuple[list[str], np.ndarray, str]:
-    """Words, (W, width) float32 and gensim's version of a model on n texts, asked for at each pass.
-
-    Progress with the time that remains goes to stderr. AttnError where no word is left.
-    """
+def _by_gensim(kind: str, texts: list[list[str]], parameters: dict, sg: int) -> tuple[list[str], np.ndarray, str]:
+    """Words, (W, width) float32 and gensim's version of a model on the texts; progress with the time that remains goes
+    to stderr. AttnError where no word is left."""
     import gensim
     from tqdm import tqdm
 
+    class Passes:
+        def __iter__(self):
+            for tokens in texts:
+                bar.update()
+                yield tokens
+
     options = {name: value for name, value in parameters.items() if name not in ("algorithm", "data")}
-    passes = options["epochs"] + 1  # the first counts the words
-    with tqdm(total=passes * n, unit="text", desc="word vectors", file=sys.stderr, mininterval=5) as bar:
-
-        class Passes:
-            def __iter__(self):
-                for tokens in texts():
-                    bar.update()
-                    yield tokens
-
+    total = len(texts) * (options["epochs"] + 1)  # the first pass counts the words
+    with tqdm(total=total, unit="text", desc="word vectors", file=sys.stderr, mininterval=5) as bar:
         try:
             model = getattr(gensim.models, kind)(sentences=Passes(), sg=sg, **options)
         except RuntimeError as error:  # no word left after min_count
-            raise AttnError(f"the word vectors cannot be trained on these {n} texts: {error}") from error
+            raise AttnError(f"the word vectors cannot be trained on these {len(texts)} texts: {error}") from error
     return list(model.wv.index_to_key), model.wv.vectors.astype(np.float32), gensim.__version__
 
 
@@ -200,12 +174,11 @@ def train_own(data: Encoded, parameters: dict) -> tuple[list[str], np.ndarray, s
     training texts that the length filter leaves out are not read, so words found nowhere else keep a zero row; the
     number of passes of the sets but Amazon and Yelp is not known and is gensim's own.
     """
-    words = np.array(data.vocabulary, dtype=object)
-    parts = [data.splits[split] for split in ("train", "dev")]
-    cut = lambda part: np.split(part.ids[part.inner], np.cumsum(part.sentence_lengths)[:-1])
-    texts = lambda: (words[ids].tolist() for part in parts for ids in cut(part))
-    n = sum(len(part.sentence_lengths) for part in parts)
-    known, rows, version = _by_gensim("Word2Vec", texts, n, parameters, sg=0)
+    words, texts = np.array(data.vocabulary, dtype=object), []
+    for part in (data.splits["train"], data.splits["dev"]):
+        cut = np.split(words[part.ids[part.inner]], np.cumsum(part.sentence_lengths)[:-1])
+        texts += [sentence.tolist() for sentence in cut]
+    known, rows, version = _by_gensim("Word2Vec", texts, parameters, sg=0)
     rows = rows.astype(np.float64)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return known, rows.astype(np.float32), files.digest([parameters, version])
@@ -252,5 +225,5 @@ def count(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarr
     )  # fmt: skip
     rows = left * size ** parameters["singular_power"]
     rows *= parameters["rms"] / np.sqrt(np.mean(np.square(rows)))
-    fingerprint = files.digest([_digest_of(texts), parameters, sklearn.__version__])
+    fingerprint = files.digest([digest_of(texts), parameters, sklearn.__version__])
     return words, rows.astype(np.float32), fingerprint
