@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from attn_core import fast
-from attn_core.corpora.documents import Documents, Flat, flat, pad
+from attn_core.corpora.documents import Documents, flat, pad
 from attn_core.errors import AttnError
 from attn_core.fast.states import has_fast_form
 from attn_core.fast.tracing import cut, over_chunks
@@ -69,7 +69,7 @@ def trace(
         traces = trace_fast(model, documents, gradient, leave_one_out, progress)
     else:
         traces = trace_plainly(model, documents, gradient, leave_one_out, progress)
-    return with_ties(traces, flat(documents, False, "these texts").words) if leave_one_out else traces
+    return with_ties(traces, flat(documents, False, "these texts").ids) if leave_one_out else traces
 
 
 def trace_plainly(
@@ -245,13 +245,13 @@ def trace_items(
     def work(rows: np.ndarray) -> dict[str, np.ndarray]:
         return {key: value.cpu().numpy() for key, value in read_items(model, texts, rows).items()}
 
-    parts, items = cut(texts.lengths, DOCUMENTS, WORDS), np.diff(texts.offsets)
+    parts, items = cut(texts.lengths, DOCUMENTS, WORDS), np.diff(texts.items)
     found = over_chunks(work, parts, texts.lengths.astype(float), items, device.type, progress)
-    tops = np.maximum.reduceat(found["score"], texts.offsets[:-1])
+    tops = np.maximum.reduceat(found["score"], texts.items[:-1])
     found["score"] -= np.repeat(tops, items)
     left_out = np.full(len(found["score"]), np.nan, np.float32)
     traces = Traces(
-        doc_id=documents.doc_ids, label=documents.labels, offsets=texts.offsets.astype(np.int64),
+        doc_id=documents.doc_ids, label=documents.labels, offsets=texts.items.astype(np.int64),
         bias=model.decoder.bias.detach().float().cpu().numpy(), leave_one_out=left_out, **found,
     )  # fmt: skip
     several = deleted[(traces.lengths[deleted] > 1) & (traces.lengths[deleted] <= MOST_ITEMS)]
@@ -262,12 +262,12 @@ def trace_items(
         lambda row: {"logits": logits_without(model, texts, several[row]).cpu().numpy()},
         list(np.arange(len(several))[:, None]), part.lengths.astype(float) ** 2, part.lengths, device.type, progress,
     )["logits"]  # fmt: skip
-    items = np.concatenate([np.arange(texts.offsets[row], texts.offsets[row + 1]) for row in several])
+    items = np.concatenate([np.arange(texts.items[row], texts.items[row + 1]) for row in several])
     left_out[items] = output_change(part, logits)
-    return traces if texts.sentence_offsets is not None else with_ties(traces, texts.words)
+    return traces if texts.sentence_offsets is not None else with_ties(traces, texts.ids)
 
 
-def read_items(model: Hierarchical, texts: Flat, rows: np.ndarray) -> dict[str, Tensor]:
+def read_items(model: Hierarchical, texts: Documents, rows: np.ndarray) -> dict[str, Tensor]:
     """Score (N,), contribution (N, K) and gradient (N,) of the items of some documents."""
     with torch.inference_mode(False), torch.enable_grad():  # over_chunks runs without gradients
         given = texts.inputs(rows, model.decoder.weight.device)
@@ -284,7 +284,7 @@ def read_items(model: Hierarchical, texts: Flat, rows: np.ndarray) -> dict[str, 
     return {"score": score, "contribution": contribution.detach(), "gradient": gradient}
 
 
-def logits_without(model: Hierarchical, texts: Flat, row: np.ndarray) -> Tensor:
+def logits_without(model: Hierarchical, texts: Documents, row: np.ndarray) -> Tensor:
     """Logits (n, K) of one document (row (1,)) without each of its n > 1 items in turn."""
     given = texts.inputs(row, model.decoder.weight.device)
     items = model.items(given["words"], given.get("sentence_lengths"))  # (n, ...)

@@ -34,7 +34,7 @@ def test_batches_hold_every_document_once_under_the_cap():
             # equal parts of a group: at most one document more than the cap allows
             assert len(rows) == 1 or texts.longest[rows].max() * (len(rows) - 1) <= 400
         wide = serrano.batches(texts, 64, 1_000_000, np.random.default_rng(1), noise=0.0)
-        items = np.diff(texts.offsets)
+        items = np.diff(texts.items)
         wide.sort(key=lambda rows: items[rows].min())
         assert sorted(map(len, wide)) == [44, 64, 64, 64, 64]
         assert all(items[a].max() <= items[b].min() for a, b in zip(wide, wide[1:], strict=False))

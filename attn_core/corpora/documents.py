@@ -13,7 +13,7 @@ from attn_core.errors import AttnError
 
 @dataclass(frozen=True)
 class Documents:
-    """Ragged token ids: text d is ``ids[offsets[d]:offsets[d + 1]]``, START and END included.
+    """Ragged token ids: text d is ``ids[offsets[d]:offsets[d + 1]]``, START and END included (not after `flat`).
 
     ids (T,) int32; offsets (D+1,) int64; labels (D,) int64; doc_ids (D,) int64, the row of each document in its source.
     Pairs (questions, hypotheses) have a second text: query_ids (Q,) int32, query_offsets (D+1,) int64. Where only some
@@ -38,7 +38,7 @@ class Documents:
 
     @property
     def lengths(self) -> np.ndarray:
-        """(D,) tokens per text, START and END included."""
+        """(D,) tokens per text."""
         return np.diff(self.offsets)
 
     @property
@@ -78,6 +78,26 @@ class Documents:
         mask[np.repeat(np.arange(len(self)), np.diff(self.answer_offsets)), self.answer_ids] = True
         return mask
 
+    @property
+    def items(self) -> np.ndarray:
+        """(D + 1,) offsets of what Serrano & Smith's models attend to: sentences where there are any, else words."""
+        return self.offsets if self.sentence_offsets is None else self.sentence_offsets
+
+    @property
+    def longest(self) -> np.ndarray:
+        """(D,) words of each document's longest sentence, of the whole document where it is not cut."""
+        if self.sentence_lengths is None:
+            return self.lengths
+        return np.maximum.reduceat(self.sentence_lengths, self.sentence_offsets[:-1])
+
+    def inputs(self, rows: np.ndarray, device) -> dict:
+        """The arguments of a model of Serrano & Smith for the documents in `rows`, tensors on the device."""
+        import torch
+
+        taken = self.take(rows)
+        arrays = {"words": taken.ids, "counts": np.diff(taken.items), "sentence_lengths": taken.sentence_lengths}
+        return {name: torch.as_tensor(part, device=device) for name, part in arrays.items() if part is not None}
+
 
 def counts(documents: Documents, classes) -> dict:
     """What the statistics page says of a split: texts by class, words per text, unknown words; of cut texts the
@@ -113,54 +133,9 @@ def take_ragged(values: np.ndarray | None, offsets: np.ndarray | None, rows: np.
     return values[source], taken
 
 
-@dataclass(frozen=True)
-class Flat:
-    """Documents as the models of Serrano & Smith read them, words end to end without START and END: words (W,) int64,
-    word_offsets (D + 1,), labels (D,).
-
-    Cut into sentences (for a HAN): sentence_lengths (S,) words of each, sentence_offsets (D + 1,); else None.
-    """
-
-    words: np.ndarray
-    word_offsets: np.ndarray
-    labels: np.ndarray
-    sentence_lengths: np.ndarray | None = None
-    sentence_offsets: np.ndarray | None = None
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """(D,) words per document."""
-        return np.diff(self.word_offsets)
-
-    @property
-    def offsets(self) -> np.ndarray:
-        """(D + 1,) of the items attended to: sentences where there are any, else words."""
-        return self.word_offsets if self.sentence_offsets is None else self.sentence_offsets
-
-    @property
-    def longest(self) -> np.ndarray:
-        """(D,) words of each document's longest sentence, of the whole document where it is not cut."""
-        if self.sentence_lengths is None:
-            return self.lengths
-        return np.maximum.reduceat(self.sentence_lengths, self.sentence_offsets[:-1])
-
-    def inputs(self, rows: np.ndarray, device) -> dict:
-        """The model's arguments for the documents in `rows`, tensors on the device."""
-        import torch
-
-        words, offsets = take_ragged(self.words, self.word_offsets, rows)
-        arrays = {"words": words, "counts": np.diff(offsets)}
-        if self.sentence_lengths is not None:
-            lengths, offsets = take_ragged(self.sentence_lengths, self.sentence_offsets, rows)
-            arrays |= {"counts": np.diff(offsets), "sentence_lengths": lengths}
-        return {name: torch.as_tensor(array, device=device) for name, array in arrays.items()}
-
-
-def flat(documents: Documents, sentences: bool, name: str) -> Flat:
-    """The documents without START and END; with their sentences for a HAN, as whole texts for a FLAN.
+def flat(documents: Documents, sentences: bool, name: str) -> Documents:
+    """The documents as the models of Serrano & Smith read them: ids int64, words end to end without START and END; with
+    their sentences for a HAN, as whole texts for a FLAN.
 
     AttnError for documents without words and, for a HAN, for documents that are not cut into sentences, or whose
     sentences are empty or do not add up to them. name: of the corpus and split, for the message.
@@ -170,7 +145,8 @@ def flat(documents: Documents, sentences: bool, name: str) -> Flat:
     lengths = documents.lengths - 2
     if len(empty := np.flatnonzero(lengths < 1)):
         raise AttnError(f"{name}: document {documents.doc_ids[empty[0]]} has no words; leave empty documents out")
-    whole = Flat(documents.ids[documents.inner].astype(np.int64), documents.word_offsets, documents.labels)
+    words = documents.ids[documents.inner].astype(np.int64)
+    whole = Documents(words, documents.word_offsets, documents.labels, documents.doc_ids)
     if not sentences:
         return whole
     if documents.sentence_lengths is None:
@@ -180,14 +156,12 @@ def flat(documents: Documents, sentences: bool, name: str) -> Flat:
             "planted with the options shortest_sentence=4 and longest_sentence=9"
         )
     sizes, bounds = documents.sentence_lengths.astype(np.int64), documents.sentence_offsets.astype(np.int64)
-    total = lambda values: np.diff(np.concatenate([[0], np.cumsum(values)])[bounds])  # (D,)
-    if len(wrong := np.flatnonzero((total(sizes) != lengths) | (total(sizes < 1) > 0))):
-        row = wrong[0]
-        found = sizes[bounds[row] : bounds[row + 1]].tolist()
-        raise AttnError(
-            f"{name}: sentences of {found} words do not make up document {documents.doc_ids[row]} of {lengths[row]}; "
-            "sentence_lengths must count every word but START and END, and none may be empty"
-        )
+    for row, own in enumerate(np.split(sizes, bounds[1:-1])):
+        if own.sum() != lengths[row] or (own < 1).any():
+            raise AttnError(
+                f"{name}: sentences of {own.tolist()} words do not make up document {documents.doc_ids[row]} of "
+                f"{lengths[row]}; sentence_lengths must count every word but START and END, and none may be empty"
+            )
     return replace(whole, sentence_lengths=sizes, sentence_offsets=bounds)
 
 

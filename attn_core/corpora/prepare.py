@@ -141,7 +141,7 @@ def _agnews() -> Prepared:
     """World (0) against Business (1) by the description alone; rows whose description is not known apart are unused."""
     documents = {}
     for split, table in tables("agnews").items():
-        known = table["description"].map(lambda t: isinstance(t, str))  # of some rows it is not known apart
+        known = table["description"].map(lambda t: isinstance(t, str))
         rows = np.flatnonzero(table["label"].isin([0, 2]) & known)
         lists = [text.clean_plain(t) for t in table["description"].iloc[rows]]
         documents[split] = Texts(lists, table["label"].to_numpy()[rows] // 2, rows)

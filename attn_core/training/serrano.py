@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_core.corpora.catalogue import schedule
-from attn_core.corpora.documents import Encoded, Flat, flat
+from attn_core.corpora.documents import Documents, Encoded, flat
 from attn_core.models.classifier import to_arrays
 from attn_core.models.hierarchical import Hierarchical, build, from_arrays
 from attn_core.run import Run
@@ -38,7 +38,7 @@ def read(
 
 
 def train(
-    model: Hierarchical, splits: dict[str, Flat], run: Run, cap: int, patience: int, clip: tuple[str, float],
+    model: Hierarchical, splits: dict[str, Documents], run: Run, cap: int, patience: int, clip: tuple[str, float],
     progress: bool,
 ) -> Trained:  # fmt: skip
     """Train a model on splits 'train' and 'dev' as the run's fields say; keep the checkpoint of the best dev accuracy.
@@ -71,7 +71,7 @@ def train(
     return Trained({"dev": weights}, history, time.perf_counter() - start)
 
 
-def step(model: Hierarchical, texts: Flat, rows: np.ndarray, loss_of, optimiser, clip, device) -> Tensor:
+def step(model: Hierarchical, texts: Documents, rows: np.ndarray, loss_of, optimiser, clip, device) -> Tensor:
     """One optimiser step on the documents in `rows`; returns the batch's mean loss."""
     labels = torch.as_tensor(texts.labels[rows], device=device)
     loss = loss_of(model(**texts.inputs(rows, device)), labels)
@@ -86,7 +86,7 @@ def step(model: Hierarchical, texts: Flat, rows: np.ndarray, loss_of, optimiser,
     return loss.detach().double()
 
 
-def batches(texts: Flat, size: int, cap: int, rng: np.random.Generator, noise: float = 0.1) -> list[np.ndarray]:
+def batches(texts: Documents, size: int, cap: int, rng: np.random.Generator, noise: float = 0.1) -> list[np.ndarray]:
     """One epoch of batches as row indices, in random order; every document is in exactly one.
 
     Documents are sorted by their number of items (sentences of a HAN, words of a FLAN) times 1 + u, u uniform within
@@ -94,7 +94,7 @@ def batches(texts: Flat, size: int, cap: int, rng: np.random.Generator, noise: f
     `cap` words is cut into as many equal parts as that product is caps, or into single documents. (The authors' second
     key, the longest sentence, never acts: the noisy first never ties.)
     """
-    order = np.argsort(np.diff(texts.offsets) * rng.uniform(1 - noise, 1 + noise, len(texts)), kind="stable")
+    order = np.argsort(np.diff(texts.items) * rng.uniform(1 - noise, 1 + noise, len(texts)), kind="stable")
     longest = texts.longest
     parts = []
     for start in range(0, len(order), size):
