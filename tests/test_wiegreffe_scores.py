@@ -60,25 +60,6 @@ def test_rules_of_gated_sets_say_that_no_run_is_planned():
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(autouse=True)
-def whole(monkeypatch):
-    """The made-up curves are whole."""
-    monkeypatch.setattr(derived, "WHOLE", set(CURVE))
-
-
-def test_from_part_of_a_curve_nothing_is_read_off(scored):
-    part = {divergence: point for divergence, point in CURVE.items() if divergence != 5e-4}
-    rows = scored(uniform_test(), curve(points=part))
-    bands = rows[rows["item"].str.startswith("band") & (rows["corpus"] == "sst")]
-    assert (
-        set(bands["verdict"]) == {"not rerun"}
-        and set(bands["unjudged"]) == {"incomplete curve"}
-        and bands["ours"].isna().all()
-    )
-    rows = scored(uniform_test(), curve(count=1), curve(points=part)[3:])
-    assert set(rows[rows["item"].str.startswith("band") & (rows["corpus"] == "sst")]["n_seeds"]) <= {0, 1}
-
-
 def test_claims_on_networks_guided_by_one_adversary_are_not_judged(scored):
     one = [r for r in guided(adversary=None)] + [
         result_of(replace(guide_run("sst", "adversary", seed), base=adversary_of("sst", 10, 5e-4)), 0.6)
@@ -121,18 +102,6 @@ def test_gaps_decide_by_their_interval(scored, corpus, gap, item, verdict):
     few = scored(uniform_test(corpus, 4, gap=gap))
     row = row_for(few, item=item, corpus=corpus, statistic="base minus uniform by seed, dev-chosen")
     assert (row["verdict"], row["unjudged"], row["n_seeds"]) == ("not rerun", "few seeds", 4)
-
-
-def test_a_gap_waits_until_every_base_has_its_twin(scored):
-    alone = result_of(Run("imdb", seed=SEEDS[5]), 0.9)
-    rows = scored(uniform_test("imdb"), [alone], uniform_test("sst"))
-    for item, corpus, told in (
-        ("claim: attention is needed", "imdb", "few seeds"),
-        ("claim: IMDB needs attention more", "sst", "few seeds"),
-        ("claim: attention is not needed", "sst", ""),
-    ):
-        row = row_for(rows, item=item, corpus=corpus, statistic="base minus uniform by seed, dev-chosen")
-        assert (row["unjudged"], row["n_seeds"]) == (told, 5)
 
 
 def test_guides(scored):

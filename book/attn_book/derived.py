@@ -17,7 +17,7 @@ from attn_core.experiments import attention_bin, distance, erasure
 from attn_core.experiments.guides import SOURCES, guides_of
 from attn_core.experiments.search import search
 from attn_core.experiments.single import weights_dealt_anew
-from attn_core.index import HEADLINE_SEEDS, documents, numbers, over_seeds
+from attn_core.index import documents, numbers, over_seeds
 from attn_core.measures import bootstrap_interval
 from attn_core.run import SEEDS, Run
 from attn_core.traces import Traces
@@ -34,10 +34,9 @@ SCORES = ("accuracy", "macro_f1", "f1_1")
 COUNTED = ("vocabulary_size", "average_length_tokens", "train_size", "test_size")
 """Measures of Table 1 that describe the data and depend on no seed."""
 
-NOTES = ["mean", "low", "high", "n_seeds", "absent", "documents", "asked", "guides"]
+NOTES = ["mean", "low", "high", "n_seeds", "absent", "documents", "guides"]
 """What may be said of a rule besides its numbers: mean, low, high, n_seeds (an interval that is not over seeds), absent
-(why there is no number), documents, asked (seeds below which a claim has no verdict), guides (models behind the
-seeds)."""
+(why there is no number), documents, guides (models behind the seeds)."""
 
 Stored = tuple[pd.DataFrame, pd.DataFrame]
 """What is stored for the rules of one paper: numbers, with the columns PLACE, seed, value, n (documents); and by rule
@@ -152,20 +151,20 @@ def statements() -> pd.DataFrame:
 # rest, so the heaviest moves them most whether or not attention knows anything. A statement is about attention as far
 # as its number lies beyond that of weights dealt anew within each document (a control of ours).
 
-def statements_in(documents: pd.DataFrame, numbers: Iterable[str]) -> list[float]:
-    """Numbers of `statements_of` of a document table; r as coded, several items; NaN where none is defined."""
+def statements_in(traces: Traces) -> pd.Series:
+    """Numbers of `statements_of` in documents of several items, r as coded; NaN where none is defined."""
+    documents = erasure.document_table(traces)
     documents = documents[documents["n"] > 1]
     rows = [*erasure.single_rows(documents, "coded"), *erasure.removal_rows(erasure.derived(documents), "")]
-    found = statements_of(defaultdict(lambda: np.nan, {tuple(place): value for *place, value in rows}))
-    return [float(found[number]) for number in numbers]
+    return pd.Series(statements_of(defaultdict(lambda: np.nan, {tuple(place): value for *place, value in rows})))
 
 
 def beside_dealt(test: Callable[[Traces], float], deals: int = 5, **where: object) -> pd.DataFrame:
     """A number of stored documents of several items by attention and by weights dealt anew, one row a model.
 
     where: which models, see `index.runs` (those that enter no claim are left out). Columns corpus, encoder, own, dealt
-    (means over seeds, and over deals within a seed), mean, low, high, n_seeds of their difference within seeds;
-    fewest and most: documents of a seed.
+    (means over seeds, and over deals within a seed), mean, low, high, n_seeds of their difference within seeds; fewest:
+    documents of a seed.
     """
     rows, chosen = [], index.runs(**where)
     bad = weak(chosen)
@@ -174,12 +173,10 @@ def beside_dealt(test: Callable[[Traces], float], deals: int = 5, **where: objec
             traces = obtain(Run(corpus, encoder, seed=seed)).traces
             traces = traces.take(np.flatnonzero(traces.lengths > 1))
             dealt = np.mean([test(weights_dealt_anew(traces, deal)) for deal in range(deals)])
-            of_seed = {"own": test(traces), "dealt": dealt, "documents": len(traces)}
-            rows.append({"corpus": corpus, "encoder": encoder, "seed": seed} | of_seed)
+            rows.append({"corpus": corpus, "encoder": encoder, "seed": seed, "own": test(traces), "dealt": dealt,
+                         "fewest": len(traces)})  # fmt: skip
     table = pd.DataFrame(rows).assign(value=lambda rows: rows["own"] - rows["dealt"])
-    found = table.groupby(["corpus", "encoder"]).agg(
-        own=("own", "mean"), dealt=("dealt", "mean"), fewest=("documents", "min"), most=("documents", "max")
-    )
+    found = table.groupby(["corpus", "encoder"]).agg({"own": "mean", "dealt": "mean", "fewest": "min"})
     return over_seeds(table, "corpus", "encoder").join(found, on=["corpus", "encoder"])
 
 
@@ -188,12 +185,11 @@ def of_dealt(models: Mapping[str, Traces], numbers: list[str], deals: int = 10) 
 
     Columns label, number (of `statements_of`), attention, dealt (mean over `deals` deals); NaN where none is defined.
     """
-    rows = []
+    found = {}
     for label, traces in models.items():
-        each = [traces, *(weights_dealt_anew(traces, deal) for deal in range(deals))]
-        own, *dealt = (statements_in(erasure.document_table(one), numbers) for one in each)
-        rows += zip([label] * len(numbers), numbers, own, np.mean(dealt, axis=0), strict=True)
-    return pd.DataFrame(rows, columns=["label", "number", "attention", "dealt"])
+        dealt = [statements_in(weights_dealt_anew(traces, deal)) for deal in range(deals)]
+        found[label] = pd.DataFrame({"attention": statements_in(traces), "dealt": np.mean(dealt, axis=0)}).loc[numbers]
+    return pd.concat(found, names=["label", "number"]).reset_index()
 
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------
@@ -288,16 +284,13 @@ def searched(corpus: str) -> pd.DataFrame | None:
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
     here = list(index.runs(corpus=list(set(rules["corpus"])), family="text", source="archive")["corpus"].unique())
-    rules, scores, curves = rules[rules["corpus"].isin(here)], guided_scores(here), adversaries(here)
-    curves = {corpus: curves[curves["corpus"] == corpus] for corpus in here}
-    rows = pd.concat([of_classifiers(here), of_guides(scores), *(of_curves(*curve) for curve in curves.items())])
+    rules, scores = rules[rules["corpus"].isin(here)], guided_scores(here)
+    rows = pd.concat([of_classifiers(here), of_guides(scores), *(of_curves(corpus) for corpus in here)])
     rows = rows.assign(selection=rows["selection"].fillna("dev"), measure_ours=rows["measure"], encoder_ours="",
                        attention_ours="", statistic_ours="value", predicted="all", bin="all", n=np.nan)  # fmt: skip
     rows = rows[[*PLACE, "seed", "value", "n"]].dropna(subset="value")
-    bases = classifiers(here)["corpus"].value_counts()
-    notes = {rule.id: noted(rule, scores, rows, bases) for rule in rules.itertuples()}
-    for rule in rules[rules["kind"] == "band"].itertuples():
-        notes[rule.id] |= {"absent": "incomplete curve"} if len(curves[rule.corpus]) else {}
+    guides = {place: guides_of(part) for place, part in scores.groupby(["corpus", "source"])}
+    notes = {rule.id: noted(rule, rows, guides) for rule in rules.itertuples()}
     for corpus, part in rules[rules["measure_ours"].isin(DOCUMENTS)].groupby("corpus"):
         notes |= over_documents(corpus, part)
     return rows, pd.DataFrame.from_dict(notes, orient="index")
@@ -333,14 +326,9 @@ def of_guides(scores: pd.DataFrame) -> pd.DataFrame:
 READ_AT = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.68)
 """JSD at which the rules read the curve of trained adversaries."""
 
-WHOLE = {0.0, 0.0003, 0.0008, 0.002, 0.01}
-"""Divergences without which a curve is not read."""
-
-
-def of_curves(corpus: str, curves: pd.DataFrame) -> pd.DataFrame:
-    """What bands ask of each curve that is WHOLE: corpus, seed, measure, value; TVD halved, on straight lines between
-    all points."""
-    curves = curves.groupby("seed").filter(lambda curve: WHOLE <= set(curve["divergence"]))
+def of_curves(corpus: str) -> pd.DataFrame:
+    """What bands ask of each seed's curve: corpus, seed, measure, value; TVD halved, on straight lines between points."""
+    curves = adversaries(corpus)
     best = curves[curves["divergence"] == best_of(curves)]
     base, beside = classifiers(corpus), {"search": searched(corpus), "uniform": classifiers(corpus, "uniform")}
     less = best["base_seed"].map(base.set_index("seed")["f1_1"]) - best["f1_1"]
@@ -357,22 +345,14 @@ def of_curves(corpus: str, curves: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["measure", "seed", "value"]).assign(corpus=corpus)
 
 
-def noted(rule, scores: pd.DataFrame, rows: pd.DataFrame, bases: pd.Series) -> dict:
-    """What a rule wants besides its numbers, see `Stored.notes`. bases: how many of a data set there are."""
-    name, notes = rule.measure_ours, {}
+def noted(rule, rows: pd.DataFrame, guides: Mapping) -> dict:
+    """What a rule wants besides its numbers, see NOTES. guides: models by data set and source of the weights."""
+    name = rule.measure_ours
     values = rows[(rows["corpus"] == rule.corpus) & (rows["measure_ours"] == name)]["value"]
-    alike = name == "jsd_uniform"  # uniform weights are the same whatever the seed
-    if name.startswith("f1_gap"):  # a gap waits until every base has its twin with equal weights
-        sets = {rule.corpus, *(["imdb"] if "imdb" in name else [])}
-        notes["asked"] = max([HEADLINE_SEEDS, *(bases.get(one, 0) for one in sets)])
-    if name.startswith("f1_guided_"):  # seeds guided by one model are one draw of its weights
-        mine = (scores["corpus"] == rule.corpus) & (scores["source"] == name.removeprefix("f1_guided_"))
-        notes["guides"] = guides_of(scores[mine])
-        alike = rule.kind == "number" and notes["guides"] < len(values)
-    if alike and len(values):
-        seeds = notes.get("guides", len(values))
-        notes |= {"mean": values.mean(), "low": np.nan, "high": np.nan, "n_seeds": seeds}
-    return notes
+    models = guides.get((rule.corpus, name.removeprefix("f1_guided_")), len(values))
+    # Uniform weights are the same whatever the seed, seeds guided by one model are one draw of its weights.
+    alike = name == "jsd_uniform" or rule.kind == "number" and models < len(values)
+    return {"guides": models} | ({"mean": values.mean(), "n_seeds": models} if alike and len(values) else {})
 
 
 DOCUMENTS = {"jsd_of_seeds": "median", "jsd_of_search": "two", "tvd_halved_of_search": "tvd"}

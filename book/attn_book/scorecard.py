@@ -41,8 +41,8 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
     """One row per scored number or claim; verdict 'reproduced', 'differs' or 'not rerun'.
 
     paper: its rows alone, None takes all three. Columns COLUMNS, id and `reported.OURS`; `unjudged` says why a row
-    has no verdict ('no run', 'no document', 'incomplete curve', 'few documents', 'few seeds', 'weak model', 'by its
-    gap'), '' where it has one. null_prediction, equivalent: see `guessed` and `equivalent`. Rows without a verdict may
+    has no verdict ('no run', 'no document', 'few documents', 'few seeds', 'weak model', 'by its gap'), '' where it has
+    one. null_prediction, equivalent: see `guessed` and `equivalent`. Rows without a verdict may
     still have a value of ours. `data`: see `index.data_kind`; only 'same' counts as replication.
     """
     if paper not in (None, *STORED):
@@ -86,11 +86,10 @@ def judged(rules: pd.DataFrame, stored: Callable[[pd.DataFrame], Stored], family
     absent = notes["absent"].astype(object).fillna("no run")
     documents = fewest_documents(asked, found.query("statistic_ours == 'n'")).fillna(notes["documents"].astype(float))
     seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
-    fewest = notes["asked"].fillna(HEADLINE_SEEDS)
     why = [(~known, "no run"), (~there, absent), (documents < FEWEST_IN_BIN, "few documents"),
            (unable(rules, family) & there, "weak model"),
            ((table["kind"] == "number") & table["tolerance"].isna(), "by its gap"),
-           ((table["kind"] == "claim") & (seeds < fewest), "few seeds")]  # fmt: skip
+           ((table["kind"] == "claim") & (seeds < HEADLINE_SEEDS), "few seeds")]  # fmt: skip
     unjudged = np.select([mask for mask, _ in why], [np.broadcast_to(reason, len(table)) for _, reason in why], "")
     table = table.assign(unjudged=unjudged, reported=table["reference"])
     for name in ("ours", "low", "high", "n_train"):
