@@ -344,11 +344,10 @@ def book(
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, stop)
     try:
-        status = build(edition=edition)
+        raise typer.Exit(build(edition=edition))
     except KeyboardInterrupt:
-        status = 130
-        print("stopped; what is done so far stays, the same command goes on from there", file=sys.stderr)
-    raise typer.Exit(status)
+        print("stopped; what is done so far stays, the same command goes on from there", file=sys.stderr, flush=True)
+        os._exit(130)  # at once: nobody waits for the pages that run, and their kernels end with this process
 
 
 @app.command()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from test_exercises import PAGES, exercises, solutions
 
-from attn_book import build, check, editions
-from attn_book.answers import known
+from attn_book import build, check
+from attn_book.exercises import known, student, write_otter
 from attn_book.plain import glued
 from attn_core.errors import AttnError
 
@@ -36,7 +36,7 @@ def test_every_page_loses_its_solutions_and_nothing_else():
     hidden = secrets()
     assert len(hidden) > 200
     for name in build.pages(ROOT):
-        notebook = editions.student(build.convert(name, ROOT), ANSWERS)
+        notebook = student(build.convert(name, ROOT), ANSWERS)
         text, source = "\n".join(cell.source for cell in notebook.cells), PAGES[name].read_text(encoding="utf-8")
         assert not [line for line in hidden if line in text] and "```{solution" not in text, name
         assert exercises(text) == exercises(source) and "attn-instructor" not in text
@@ -122,7 +122,7 @@ def test_every_answer_is_asserted_by_its_solution():
 def test_otters_tests_accept_the_answers_and_name_the_mistake_in_others(tmp_path):
     (tmp_path / "book").mkdir()
     (tmp_path / "book" / "answers.yml").write_bytes((ROOT / "book" / "answers.yml").read_bytes())
-    editions.write_otter(tmp_path)
+    write_otter(tmp_path)
     files = sorted((tmp_path / "_build" / "autograde" / "tests").glob("*.py"))
     assert [path.stem for path in files] == sorted(label.replace("-", "_") for label in ANSWERS if label != "any")
     for path in files:

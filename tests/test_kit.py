@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 from chromium import CHROMIUM
 
-from attn_book import editions, kit
+from attn_book import exercises, kit
 
 ROOT = Path(__file__).parents[1]
 TEACH = ROOT / "_build" / "html" / kit.FOLDER
@@ -51,7 +51,7 @@ def test_the_key_to_the_statements_is_for_teachers(tmp_path):
     (tmp_path / "_config.yml").touch()
     for name in ("course.md", "answers.yml"):
         (tmp_path / "book" / name).write_bytes((ROOT / "book" / name).read_bytes())
-    found = (editions.write_student(tmp_path) / "book" / "course.md").read_text(encoding="utf-8")
+    found = (exercises.write_student(tmp_path) / "book" / "course.md").read_text(encoding="utf-8")
     source = (ROOT / "book" / "course.md").read_text(encoding="utf-8")
     key = re.search(r"^:::.*?^:::$", source, re.M | re.S)[0]
     assert "attn-instructor" in key and found == source.replace(key, "")

@@ -3,4 +3,4 @@
 attn_core never imports this package, its command line excepted.
 """
 
-from attn_book.answers import check as check
+from attn_book.exercises import check as check

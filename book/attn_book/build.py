@@ -14,7 +14,6 @@ An executed page carries a hash of all that its outputs depend on, its stamp; it
 
 import hashlib
 import html
-import logging
 import os
 import platform
 import re
@@ -30,11 +29,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
 
-import psutil
 import yaml
 
 import attn_core
-from attn_book.editions import write_student
+from attn_book.exercises import write_student
 from attn_book.kit import write_kit
 from attn_book.page import PARTS, TEMPLATES, check, declared, minus, nearest
 from attn_book.plain import MARKUP, mark, named, readable, values_of
@@ -64,12 +62,11 @@ NO_TORCH = "this trains a network, and torch is not installed; make install brin
 
 
 def repository(root: str | Path | None = None) -> Path:
-    """The folder that holds notebooks/: `root`, else the one of these packages, else the first one upward from here."""
-    here = Path.cwd()
-    for place in [Path(root)] if root else [Path(__file__).parents[2], here, *here.parents]:
-        if (place / "notebooks").is_dir():
-            return place
-    raise AttnError("no folder notebooks/ found; run inside a clone of the repository")
+    """The folder that holds notebooks/: `root`, else the clone that these packages are of."""
+    place = Path(root or Path(__file__).parents[2])
+    if not (place / "notebooks").is_dir():
+        raise AttnError(f"no folder notebooks/ in {place}; run the installation of a clone: make install")
+    return place
 
 
 def pages(root: str | Path | None = None) -> dict[str, Path]:
@@ -134,15 +131,16 @@ def convert(page: str | Path, root: str | Path | None = None):
 def convert_all(folder: str | Path | None = None, root: str | Path | None = None) -> list[Path]:
     """Write every page as .ipynb, beside its source or under `folder`; returns the files written. One that was edited
     stays, and one line says so."""
-    here = repository(root)
+    here, written = repository(root), []
     base = Path(folder) if folder else here / "notebooks"
-    mine = [name for name in pages(root) if edited(base / f"{name}.ipynb")]
-    for name in mine:
-        say(f"{base / name}.ipynb was edited and stays; move it away for a new one")
-    written = {name: _write(convert(name, root), base / f"{name}.ipynb") for name in pages(root) if name not in mine}
-    for name, path in written.items():  # all are there by now, for links
-        _write(readable(_read(path), here, path, base, values_of(_read(executed(here, name)))), path)
-    return list(written.values())
+    targets = {name: base / f"{name}.ipynb" for name in pages(root)}
+    for name, path in targets.items():
+        if edited(path):
+            say(f"{path} was edited and stays; move it away for a new one")
+            continue
+        values = values_of(_read(executed(here, name)))
+        written.append(_write(readable(convert(name, root), here, path, targets.get, values), path))
+    return written
 
 
 def edited(path: Path) -> bool:
@@ -204,13 +202,13 @@ def execute(
                 resources={"metadata": {"path": str(here)}},  # `cwd` would move every thread
             )  # fmt: skip
             done = tidy(nbformat.read(result, as_version=4))
-            done = done if stamp else readable(mark(done, defaults, values), here, target, here / "_build" / "html")
+            built = lambda name: html if (html := here / "_build" / "html" / f"{name}.html").is_file() else None
+            done = done if stamp else readable(mark(done, defaults, values), here, target, built)
         except papermill.PapermillExecutionError as error:
             stopped, message = nbformat.read(result, as_version=4), (error.evalue.splitlines() or [""])[0]
-            gaps = [AbsentRun.__name__, Damaged.__name__]
-            if find_spec("torch") is None and error.ename == ModuleNotFoundError.__name__:
-                message, gaps = f"{message}; {NO_TORCH}", [error.ename]
-            if not (stamp and error.ename in gaps):
+            if error.ename == ModuleNotFoundError.__name__ and find_spec("torch") is None:
+                message += f"; {NO_TORCH}"
+            if not (stamp and error.ename in (AbsentRun.__name__, Damaged.__name__)):
                 message = f"page {name} stopped in cell {error.exec_count}: {error.ename}: {message}"
                 if len(error.traceback) != 1:  # AttnErrors render as one line: a refused input, nothing to look into
                     kept = _write(stopped, here / "_build" / "failed" / f"{name}.ipynb")
@@ -369,28 +367,19 @@ def execute_pages(root: Path) -> list[str]:
     todo.sort(key=lambda name: before[name].get("seconds", 0.0), reverse=True)
     print(f"{len(known)} pages, {len(todo)} to run, {len(known) - len(todo)} unchanged", flush=True)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    running, failures = {}, []
-    with kernel_folder() as scratch, ThreadPoolExecutor(cores) as pool:
+    failures = []
+    with kernel_folder() as scratch:
         run = lambda name: execute(name, None, executed(root, name), root, stamps[name], scratch=scratch)
-        try:
-            running.update((pool.submit(run, name), name) for name in todo)
-            for done, future in enumerate(as_completed(running), 1):
-                name, error = running[future], future.exception()
-                if error:
-                    told = error if isinstance(error, AttnError) else f"page {name}: {type(error).__name__}: {error}"
-                    failures.append(str(told))
-                    executed(root, name).unlink(missing_ok=True)
-                result = "FAILED" if error else f"{_read(future.result()).metadata.attn.seconds:6.1f} s"
-                print(f"[{done:>2}/{len(todo)}] {name:40} {result}", flush=True)
-        except KeyboardInterrupt:
-            logging.disable()  # that kernels die is no news
-            pool.shutdown(wait=False, cancel_futures=True)
-            while not all(future.done() for future in running):  # one may be about to start
-                for kernel in psutil.Process().children():
-                    with suppress(psutil.NoSuchProcess):
-                        kernel.kill()
-                time.sleep(0.1)
-            raise
+        pool = ThreadPoolExecutor(cores)  # as a context it would wait for all pages when the build is stopped
+        running = {pool.submit(run, name): name for name in todo}
+        for done, future in enumerate(as_completed(running), 1):
+            name, error = running[future], future.exception()
+            if error:
+                told = error if isinstance(error, AttnError) else f"page {name}: {type(error).__name__}: {error}"
+                failures.append(str(told))
+                executed(root, name).unlink(missing_ok=True)
+            result = "FAILED" if error else f"{_read(future.result()).metadata.attn.seconds:6.1f} s"
+            print(f"[{done:>2}/{len(todo)}] {name:40} {result}", flush=True)
     return failures
 
 
@@ -434,12 +423,10 @@ def toc_pages(root: Path, record: bool = True) -> list[str]:
 
 
 def review(root: Path) -> list[str]:
-    """Pages without a file or not in the table of contents, tracebacks in outputs; prints gaps and stderr."""
+    """Pages that are not in the table of contents, tracebacks in outputs; prints gaps and stderr."""
     toc, known = toc_pages(root), pages(root)
-    problems = [f"book/_toc.yml names {name}, but there is neither book/{name}.md nor notebooks/{name}.md"
-                for name in toc if name not in known and not (root / "book" / f"{name}.md").is_file()]  # fmt: skip
-    problems += [f"notebooks/{name}.md is not in book/_toc.yml; add it (or begin a draft's name with _)"
-                 for name in known if name not in toc]  # fmt: skip
+    problems = [f"notebooks/{name}.md is not in book/_toc.yml; add it (or begin a draft's name with _)"
+                for name in known if name not in toc]  # fmt: skip
     for name, page in ((name, _read(executed(root, name))) for name in known):
         for cell, output in ((cell, output) for cell in page.cells for output in cell.get("outputs", [])):
             if "Traceback (most recent call last)" in str(output):

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.optimize import isotonic_regression
 
 from attn_book.page import PARTS
 from attn_book.words import ENCODERS, SETS, number
@@ -136,12 +137,8 @@ def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") ->
 
 def spaced(at: np.ndarray, gap: float) -> np.ndarray:
     """Rising positions moved as little as need be for neighbours to lie `gap` apart."""
-    found = np.array(at, float)
-    for _ in range(100):
-        short = np.maximum(gap - np.diff(found), 0) / 2
-        found[:-1] -= short
-        found[1:] += short
-    return found
+    steps = gap * np.arange(len(at))
+    return isotonic_regression(at - steps).x + steps
 
 
 def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:

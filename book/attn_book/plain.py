@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from markupsafe import Markup, escape
@@ -38,10 +39,10 @@ def glued(text: str, values: dict) -> str:
     return re.sub(r"\{glue:text\}`(\w+)(?::([^`]*))?`", put, text)
 
 
-def readable(notebook, root: Path, target: Path, pages: Path, values: dict | None = None):
+def readable(notebook, root: Path, target: Path, place: Callable[[str], Path | None], values: dict | None = None):
     """A notebook with numbers, names of sources and links put in, and directives as plain Markdown.
 
-    root: of the repository. target: where the notebook will lie. pages: folder of .ipynb files to link to, or of HTML.
+    root: of the repository. target: where the notebook will lie. place: page -> the file to link to, None for no link.
     values: of `values_of`, its own unless given. A cell keeps its text with directives as `metadata.myst`.
     """
     from pybtex.database import parse_file
@@ -54,11 +55,11 @@ def readable(notebook, root: Path, target: Path, pages: Path, values: dict | Non
         labels |= dict.fromkeys(re.findall(r"^\(([\w-]+)\)=$", path.read_text(encoding="utf-8"), re.MULTILINE), page)
 
     def said(role: re.Match) -> str:
-        kind, name, place = role.groups()
+        kind, name, other = role.groups()
         if kind in ("doc", "ref"):
-            page = labels.get(place or name) if kind == "ref" else (place or name).lstrip("/")
-            found = [file for end in (".html", ".ipynb") if page and (file := pages / f"{page}{end}").is_file()]
-            return f"[{name}]({Path(os.path.relpath(found[0], target.parent)).as_posix()})" if found else name
+            page = labels.get(other or name) if kind == "ref" else (other or name).lstrip("/")
+            found = place(page) if page else None
+            return f"[{name}]({Path(os.path.relpath(found, target.parent)).as_posix()})" if found else name
         if not all(key in sources for key in name.split(",")):
             return name
         return ", ".join(_source(sources[key], kind == "cite:t") for key in name.split(","))

@@ -1,25 +1,17 @@
 """Tables that several pages show: ours beside the paper's, every number in a fold, the record of a page."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import pandas as pd
 from IPython.display import HTML
 
-from attn_book.page import PARTS, minus
-from attn_book.words import ENCODERS, SETS, number
+from attn_book.page import PARTS
+from attn_book.words import DATA, ENCODERS, PART, SETS, number
 from attn_core import index
 
-DATA = {"same": "same texts, other vectors", "subset": "a part of the paper's texts",
-        "generated": "made anew by a generator", "other classes": "other classes than the paper's",
-        "other data": "a set that is not the paper's"}  # fmt: skip
-
-PART = {"subset": "part", "generated": "remade", "other classes": "other classes", "other data": "other data"}
-"""What stands behind a data set's name where it is not the paper's own."""
-
-
 def beside(
-    rows: pd.DataFrame, columns: Iterable[str] = ("lstm", "average"), by: str = "encoder", classes: bool = False
+    rows: pd.DataFrame, columns: Collection[str] = ("lstm", "average"), by: str = "encoder", classes: bool = False
 ) -> HTML:
     """One line a data set, for each encoder the printed number and ours, coloured by whether all rules are met.
 
@@ -27,23 +19,20 @@ def beside(
     by: the column whose values stand side by side. classes: one line a class; * in place of the words of PART.
     ▲ ▼: a number of the cell lies outside its tolerance, to that side. Sets of the paper's own texts come first.
     """
-    judged, columns, lines = rows[rows["verdict"] != "not rerun"], list(columns), []
-    kinds = judged.groupby("corpus", sort=False)["data"].first()
-    for name in sorted(kinds.index, key=lambda name: (kinds[name] != "same", list(SETS).index(name))):
-        mine, small = judged[judged["corpus"] == name], PART.get(kinds[name], "")
-        title, parts = SETS[name] + "*" * (classes and bool(small)), [(small, mine)]
-        if classes:
-            parts = [("" if group == "all" else group, part) for group, part in mine.groupby("group", sort=False)]
-        for word, part in parts:
-            met, cells = part["verdict"] == "reproduced", []
-            for each in (part[part[by] == value] for value in columns):
-                off = each[each["verdict"] == "differs"]
-                sign = "" if off.empty else " ▲" if (off["ours"] > off["reported"]).all() else " ▼"
-                theirs, ours = (number(each[column].mean(), ".2f") for column in ("reported", "ours"))
-                cells += [theirs, ours + sign] if len(each) else ["–", "–"]
-            side, told = ("yes", "as printed") if met.all() else ("no", "differs") if not met.any() else (
-                "part", f"{met.sum()} of {len(met)} as printed")  # fmt: skip
-            lines.append((PARTS.titled(title, word), cells, side, told))
+    judged, lines = rows[rows["verdict"] != "not rerun"], []
+    for (name, *group), part in judged.groupby(["corpus", "group"][: 1 + classes], sort=False):
+        kind, met, cells = part["data"].iloc[0], part["verdict"] == "reproduced", []
+        for each in (part[part[by] == value] for value in columns):
+            off = each[each["verdict"] == "differs"]
+            sign = "" if off.empty else " ▲" if (off["ours"] > off["reported"]).all() else " ▼"
+            theirs, ours = (number(each[column].mean(), ".2f") for column in ("reported", "ours"))
+            cells += [theirs, ours + sign] if len(each) else ["–", "–"]
+        side, told = ("yes", "as printed") if met.all() else ("no", "differs") if not met.any() else (
+            "part", f"{met.sum()} of {len(met)} as printed")  # fmt: skip
+        title, word = SETS[name] + "*" * (classes and kind in PART), group[0] if classes else PART.get(kind)
+        place = kind != "same", list(SETS).index(name)
+        lines.append((place, PARTS.titled(title, "" if word == "all" else word), cells, side, told))
+    lines = [line for _, *line in sorted(lines, key=lambda line: line[0])]
     return coloured({ENCODERS.get(name, name): ("paper", "here") for name in columns}, lines)
 
 
@@ -96,7 +85,7 @@ def table(heads: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
 def rows(heads: dict[str, bool], lines: Iterable[Iterable[object]]) -> HTML:
     """A long table in a window; book/_static/rows.js lets it be sorted, and filtered by the heads that are True."""
     body = PARTS.table(heads, lines, [name for name, chosen in heads.items() if chosen])
-    return HTML(f'<div class="attn-rows attn-plain">{minus(body)}</div>')
+    return HTML(f'<div class="attn-rows attn-plain">{body}</div>')
 
 
 def record(rows: pd.DataFrame | list[tuple[str, str]], evidence: Iterable[str], here: str = "") -> HTML:

@@ -10,6 +10,9 @@ NAMES = yaml.safe_load(Path(__file__).with_name("words.yml").read_text(encoding=
 ENCODERS, SETS, ATTENTION_NAMES = NAMES["encoders"], NAMES["sets"], NAMES["attentions"]
 """Encoders, data sets and attentions as people call them."""
 
+DATA, PART = NAMES["data"], NAMES["part"]
+"""A kind of data in words; what stands behind a data set's name where it is not the paper's own."""
+
 
 def number(value: float, form: str) -> str:
     """A formatted number with a minus sign that is one, and without the sign of a zero."""
