@@ -4,6 +4,7 @@ The links come from the clone's own address, and from nowhere else.
 """
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +28,18 @@ def test_a_devcontainer_installs_as_make_does():
     command = told["postCreateCommand"]
     assert command.startswith("make install") and "jupyterlab" in command
     assert told["customizations"]["vscode"]["settings"]["python.defaultInterpreterPath"].endswith(".venv/bin/python")
+
+
+def test_every_file_that_the_guide_for_contributors_names_is_there():
+    """`experiments/echo.py` and the like are looked for in attn_core too, with the folder named last before a bare name."""
+    folder, lacking = "", []
+    for name in re.findall(r"`([a-z_]+(?:/[a-z_]*)*(?:\.(?:py|yml|csv|md))?/?)`", (ROOT / "CONTRIBUTING.md").read_text()):
+        if "/" not in name and not name.endswith(".py"):
+            continue
+        folder = name.rpartition("/")[0] if "/" in name else folder
+        places = [ROOT / name, ROOT / "attn_core" / name, ROOT / "attn_core" / folder / name]
+        lacking += [name] * (not any(place.exists() for place in places))
+    assert not lacking
 
 
 @pytest.mark.parametrize(("remote", "found"), [
