@@ -66,8 +66,7 @@ class Traces:
     @cached_property
     def attention(self) -> np.ndarray:
         """Softmax of the scores within each document, (T,) float64, summing to 1 per document."""
-        weight = np.exp(self.score.astype(np.float64))
-        return weight / np.repeat(np.add.reduceat(weight, self.offsets[:-1]), self.lengths)
+        return softmax(self.score, self.offsets)
 
     @cached_property
     def logits(self) -> np.ndarray:
@@ -124,6 +123,11 @@ class Traces:
         """Largest attention weight of each document, (D,)."""
         return np.maximum.reduceat(self.attention, self.offsets[:-1])
 
+    @cached_property
+    def heaviest(self) -> np.ndarray:
+        """The token (of all T) with each document's largest weight, the first of several, (D,)."""
+        return np.lexsort((-self.attention, self.owner))[self.offsets[:-1]]
+
     def take(self, rows: np.ndarray) -> "Traces":
         """The same traces for some documents, in the order asked for."""
         rows = np.asarray(rows)
@@ -158,6 +162,12 @@ class Traces:
 
 TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")
 PER_DOCUMENT = ("query", "allowed")
+
+
+def softmax(score: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Weights (T,) float64 of scores whose largest is 0 in each document, summing to 1 there."""
+    weight = np.exp(score.astype(np.float64))
+    return weight / np.repeat(totals(weight, offsets), np.diff(offsets))
 
 
 def probabilities(logits: np.ndarray) -> np.ndarray:
@@ -236,6 +246,20 @@ def round_mantissa(values: np.ndarray | None, bits: int = MANTISSA_BITS) -> np.n
 def has_one_logit(traces: Traces) -> bool:
     """Whether the output is the sigmoid of one number that is affine in the weights: one or two logits, no readout."""
     return traces.readout is None and traces.classes <= 2
+
+
+def centred(traces: Traces) -> np.ndarray:
+    """Contributions (T, K) float64 less each token's mean over classes, which no softmax sees; of one logit as they are."""
+    value = traces.contribution.astype(np.float64)
+    return value - value.mean(axis=1, keepdims=True) if traces.classes > 1 else value
+
+
+def each_without(traces: Traces, value: np.ndarray) -> np.ndarray:
+    """What is attended to of values (T, ...) without each token in turn, the other weights scaled up; 0 if none is."""
+    weight = traces.attention.reshape(-1, *[1] * (value.ndim - 1))
+    left, weighted = 1.0 - weight, weight * value
+    others = np.add.reduceat(weighted, traces.offsets[:-1])[traces.owner] - weighted
+    return np.where(left > 0, others / np.where(left > 0, left, 1.0), 0.0)
 
 
 def attending_only(traces: "Traces", kept: np.ndarray) -> np.ndarray:

@@ -8,9 +8,8 @@ import numpy as np
 from attn_core import fast
 from attn_core.experiments import document_table, summary_table
 from attn_core.experiments import draws as random
-from attn_core.experiments.bracket import sparse
 from attn_core.experiments.correlation import correlation, kendall_ragged
-from attn_core.experiments.optimum import exact
+from attn_core.experiments.optimum import exact, sparse
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
 from attn_core.experiments.yardsticks import best_permutation

@@ -10,8 +10,8 @@ import pytest
 from conftest import toy_pairs
 from test_pairs_experiments import KINDS, kinds, question
 
-from attn_core.experiments import bracket
 from attn_core.experiments.adversarial import adversarial
+from attn_core.experiments.optimum import FEWEST, GRID, mixtures, sparse
 from attn_core.experiments.search import search
 from attn_core.experiments.yardsticks import ceiling
 from attn_core.measures import jsd, jsd_point
@@ -21,11 +21,11 @@ from attn_core.traces import each_alone
 def test_sparse_by_hand():
     """`question`: weights (3/4, 1/4). Within 0.2 the first word alone; within 1 the second, the least attended."""
     traces = question()
-    row = bracket.sparse(traces, 1.0).iloc[0]
+    row = sparse(traces, 1.0).iloc[0]
     assert row["jsd"] == pytest.approx(ceiling(traces)[0])
-    row = bracket.sparse(traces, 0.02).iloc[0]  # of the grid only 0.7 and 0.8 on the first word change so little
+    row = sparse(traces, 0.02).iloc[0]  # of the grid only 0.7 and 0.8 on the first word change so little
     assert row["jsd"] == pytest.approx(max(jsd([w, 1 - w], [0.75, 0.25]) for w in (0.7, 0.8)), abs=1e-6)
-    none = bracket.sparse(traces, 1e-6).iloc[0]
+    none = sparse(traces, 1e-6).iloc[0]
     assert none[["jsd", "tvd"]].tolist() == [0, 0]
 
 
@@ -34,10 +34,10 @@ def test_sparse_by_hand():
 def test_sparse_equals_trying_everything(kind, epsilon):
     """All single tokens and all mixtures of the grid, one by one."""
     traces = KINDS[kind](seed=3)
-    table = bracket.sparse(traces, epsilon)
+    table = sparse(traces, epsilon)
     for row, _, attention, _ in plain.documents(traces):
         n, best = len(attention), 0.0
-        for i, j, w in itertools.product(range(n), range(n), (1.0, *bracket.GRID)):
+        for i, j, w in itertools.product(range(n), range(n), (1.0, *GRID)):
             weights = np.zeros(n)
             weights[i] += w
             weights[j] += 1 - w
@@ -51,8 +51,8 @@ def test_sparse_equals_trying_everything(kind, epsilon):
 def test_long_documents_try_pairs_with_the_tokens_that_change_least():
     traces = toy_pairs((700,), seed=4)
     _, single = each_alone(traces)
-    value, i, j, w = bracket.mixtures(traces.attention, single, 0.5)
-    assert set(i) <= set(np.argsort(single)[: bracket.FEWEST]) and len(set(i)) == bracket.FEWEST
+    value, i, j, w = mixtures(traces.attention, single, 0.5)
+    assert set(i) <= set(np.argsort(single)[: FEWEST]) and len(set(i)) == FEWEST
     assert (np.diff(value) <= 0).all() and value.min() > 0.5
     for at in range(0, len(i), len(i) // 20):
         weights = np.zeros(700)
@@ -83,5 +83,5 @@ def test_shuffled_contributions_are_held_to_one_or_two_tokens(monkeypatch):
     traces = question()
     shuffled = replace(traces, contribution=traces.contribution[[1, 0]])
     row = adversarial(traces, 0.02, traces.attention).iloc[0]
-    assert row["jsd_shuffled"] == bracket.sparse(shuffled, 0.02)["jsd"][0]
+    assert row["jsd_shuffled"] == sparse(shuffled, 0.02)["jsd"][0]
     assert row["ceiling_permutation"] == pytest.approx(jsd([0.25, 0.75], [0.75, 0.25]), abs=1e-6)

@@ -82,5 +82,5 @@ def test_weights_too_small_for_a_float_are_still_ranked():
 
 
 def test_wrong_draws_are_named():
-    with pytest.raises(AttnError, match="one random score per token"):
+    with pytest.raises(AttnError, match="random numbers of shape"):
         correlation(toy_traces((3,)), draws=np.zeros(4))

@@ -16,8 +16,7 @@ from hypothesis.extra.numpy import arrays
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.erasure import RANKINGS, document_table, summary_table
-from attn_core.experiments.flips import NONE, smallest_by_rival
-from attn_core.experiments.removal import NEVER, curve, first_order, items, removals
+from attn_core.experiments.removal import NEVER, NONE, curve, first_order, items, removals, smallest_by_rival
 from attn_core.experiments.single import other_item, single
 from attn_core.measures import jsd
 from attn_core.traces import Traces, decisions
@@ -93,15 +92,15 @@ def test_removals_equal_one_forward_per_removal():
 @pytest.mark.parametrize("classes", CLASSES)
 def test_gradient_is_that_of_the_output(classes):
     traces = toy_traces((6, 6, 6), classes=classes)
-    part = items(traces, np.arange(3), 8)
+    part = items(traces, np.arange(3), np.arange(18).reshape(3, 6))
     for row, _, attention, contribution in plain.documents(traces):
-        np.testing.assert_allclose(part.gradient[row, :6], twin.slopes(traces, attention, contribution), atol=1e-8)
+        np.testing.assert_allclose(part.gradient[row], twin.slopes(traces, attention, contribution), atol=1e-8)
 
 
 def test_first_order_is_the_slope_of_renormalised_erasure():
     """A small part of an item goes, the others are renormalised: p_y falls at the matched rate (specification, 8.3)."""
     traces, step = toy_traces((6,) * 4, classes=3), 1e-6
-    part = items(traces, np.arange(4), 6)
+    part = items(traces, np.arange(4), np.arange(24).reshape(4, 6))
     rate = first_order(part.attention, part.gradient)
     for row, _, attention, contribution in plain.documents(traces):
         y = twin.decode(traces, attention, contribution).argmax()
@@ -180,7 +179,7 @@ def test_optimum_bounds_every_ranking(classes, data):
     row = removals(traces, rankings=(*RANKINGS, "ascending"), draws=draws).iloc[0]
     label_of_bias = decisions(traces.bias[None].astype(float))[0]
     # rounding alone may decide where a rival's kept margins cancel to nothing
-    part = items(traces, np.array([0]), n)
+    part = items(traces, np.array([0]), np.arange(n)[None])
     close = np.abs(part.margin[0, :, :-1]).max(initial=0) * 1e-13
     for name in (*RANKINGS, "ascending"):
         removed, zero = row[f"removed_{name}"], row[f"zero_{name}"]

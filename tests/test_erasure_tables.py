@@ -23,6 +23,7 @@ from attn_core.experiments.single import (
     two_by_two,
     weights_dealt_anew,
 )
+from attn_core.experiments.tables import described
 from attn_core.traces import Traces
 
 
@@ -185,8 +186,7 @@ def test_summary_says_what_the_documents_say(table):
 
 
 def test_whiskers_reach_the_last_value_within_one_and_a_half_boxes():
-    from attn_core.experiments.erasure import box
-
-    found = box(np.array([0.0, 4, 5, 6, 7, 8, 20]))
-    assert (found["q25"], found["median"], found["q75"]) == (4.5, 6, 7.5)
-    assert (found["whisker_low"], found["whisker_high"]) == (0, 8)
+    values = np.array([0.0, 4, 5, 6, np.nan, 7, 8, 20])
+    names = ("q25", "median", "q75", "whisker_low", "whisker_high")
+    assert described(values, *names) == dict(zip(names, (4.5, 6, 7.5, 0, 8), strict=True))
+    assert described(values[:0], "mean") == {}

@@ -9,18 +9,16 @@ import pandas as pd
 
 from attn_core.experiments.adversarial import adversarial
 from attn_core.experiments.correlation import correlation
-from attn_core.experiments.echo import MEASURES, echo
+from attn_core.experiments.echo import echo
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
-from attn_core.experiments.tables import identity
+from attn_core.experiments.tables import IDENTITY, QUANTILES, described, joined, table
 from attn_core.measures import share_significant
 from attn_core.traces import Traces
 
 ATTENTION_BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
 """Bins of the largest weight of a document, as in Figures 6 and 8 of Jain and Wallace."""
-
-QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 
 COUNTED = ("tau_", "jsd_", "ceiling", "ratio_", "median_change")
 """Statistics whose summary holds a histogram."""
@@ -29,32 +27,28 @@ MOST_CLASSES = 3
 """With more outputs than this a summary has only the group 'all'. (The authors' code counts the different answers a
 model gives, so that one which knows few answers is grouped after all.)"""
 
-ONCE = ("ceiling", "ceiling_permutation", "max_attention")
+ONCE = ["ceiling", "ceiling_permutation", "max_attention"]
 """Columns of the adversarial table that do not depend on epsilon."""
 
 
 def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = (0.01, 0.05)) -> pd.DataFrame:
     """Every per-document statistic at default parameters, one row per document.
 
-    Columns: doc_id, label, predicted, n (tokens), p; those of `correlation`; median_change (100 permutations);
-    max_attention, ceiling, ceiling_permutation; then for every epsilon, with the suffix @0.01 and the like,
-    jsd_search, tvd_search (one search, selected at each epsilon), jsd_exact, tvd_exact, n_support, jsd_shuffled,
-    jsd_permutation; text pairs and three classes or more have jsd_sparse, jsd_lower, tvd_lower in place of jsd_exact,
-    tvd_exact, n_support, jsd_permutation; last those of `echo`. Ratios to the ceiling follow from
-    these columns and are left to `derived`. p is the probability of class 1, of the predicted class where there are
-    more than two outputs.
+    Columns: doc_id, label, predicted, n (tokens), p (of class 1, of the predicted class where there are more than two
+    outputs); those of `correlation`; median_change (100 permutations); ONCE; the others of `adversarial` for every
+    epsilon, with the suffix @0.01 and the like, from one search; those of `echo`. What follows from them is left to
+    `derived`.
     """
     weights = search(traces, seed=seed)
-    parts = [correlation(traces, seed), permutation(traces, seed=seed)[["median_change"]]]
-    for epsilon in epsilons:
-        found = adversarial(traces, epsilon, weights, seed).drop(columns=[*identity(traces)])
-        if epsilon == epsilons[0]:
-            parts.append(found[list(ONCE)])
-        parts.append(found.drop(columns=list(ONCE)).add_suffix(f"@{epsilon:g}"))
-    parts.append(echo(traces)[list(MEASURES)])
-    table = pd.concat(parts, axis=1)
-    table.insert(4, "p", traces.p)
-    return table
+    found = {epsilon: adversarial(traces, epsilon, weights, seed) for epsilon in epsilons}
+    return joined(
+        table(traces, p=traces.p),
+        correlation(traces, seed),
+        permutation(traces, seed=seed)[["median_change"]],
+        found[epsilons[0]][ONCE],
+        *(part.drop(columns=[*IDENTITY, *ONCE]).add_suffix(f"@{epsilon:g}") for epsilon, part in found.items()),
+        echo(traces),
+    )
 
 
 def derived(documents: pd.DataFrame) -> pd.DataFrame:
@@ -65,13 +59,11 @@ def derived(documents: pd.DataFrame) -> pd.DataFrame:
     leave-one-out) minus tau(attention, leave-one-out) and minus tau(attention, gradient), the paper's Figures 3 and 4.
     """
     columns = {}
-    for name in documents.columns:
-        kind, _, epsilon = name.partition("@")
-        if kind in ("jsd_exact", "jsd_lower", "jsd_search", "jsd_permutation"):
-            ceiling = documents["ceiling_permutation" if kind == "jsd_permutation" else "ceiling"]
-            columns[f"{kind.replace('jsd', 'ratio')}@{epsilon}"] = documents[name] / ceiling.where(ceiling > 0)
+    for name in documents.filter(regex="^jsd_(exact|lower|search|permutation)@"):
+        ceiling = documents["ceiling_permutation" if "permutation" in name else "ceiling"]
+        columns[name.replace("jsd", "ratio")] = documents[name] / ceiling.where(ceiling > 0)
     for name in ("loo", "gradient"):
-        if {"tau_gradient_loo", f"tau_attention_{name}"} <= set(documents.columns):
+        if {"tau_gradient_loo", f"tau_attention_{name}"} <= set(documents):
             columns[f"difference_{name}"] = documents["tau_gradient_loo"] - documents[f"tau_attention_{name}"]
     return documents.assign(**columns)
 
@@ -119,51 +111,40 @@ def summary_table(documents: pd.DataFrame, outputs: int = 2) -> pd.DataFrame:
     n documents, n_nan of them without a value; mean, std (ddof 0), q05, q25, median, q75, q95 of the others;
     share_significant for tau (p <= 0.05, NaN counts as not significant); share_below_0.1 for median_change,
     share_above_0.4 and share_above_0.6 for JSD and ceilings, among the documents with a value;
-    for bin 'all' also hist:<k>, documents with a value in the k-th bin of `edges`, of tau, JSD, ceilings, ratios and
-    median_change; empty ones are left out.
+    for bin 'all' also hist:<k>, documents with a value in the k-th bin of `edges`, of COUNTED; empty ones are left out.
     """
     documents = derived(documents)
-    skipped = ("doc_id", "label", "predicted", "n")
-    statistics = [name for name in documents.columns if name not in skipped and not name.startswith("p_")]
     classes = {"all": np.ones(len(documents), bool)}
     if outputs <= MOST_CLASSES:
         classes |= {str(c): (documents["predicted"] == c).to_numpy() for c in sorted(documents["predicted"].unique())}
     binned = attention_bin(documents["max_attention"])
-    bins = {"all": np.ones(len(documents), bool)} | {label: binned == label for label in ATTENTION_BINS}
+    bins = {"all": classes["all"]} | {label: binned == label for label in ATTENTION_BINS}
+    groups = [(c, b, of_class & of_bin) for c, of_class in classes.items() for b, of_bin in bins.items()]
     rows = []
-    for statistic in statistics:
+    for statistic in (name for name in documents if name not in IDENTITY and not name.startswith("p_")):
         values = documents[statistic].to_numpy(np.float64)
         p = documents["p_" + statistic.removeprefix("tau_")].to_numpy() if statistic.startswith("tau_") else None
-        for predicted, of_class in classes.items():
-            for label, of_bin in bins.items():
-                rows += [
-                    (statistic, predicted, label, measure, value)
-                    for measure, value in summary(statistic, values, p, of_class & of_bin, label == "all")
-                ]
+        for *place, group in groups:
+            found = summary(statistic, values[group], None if p is None else p[group], place[1] == "all")
+            rows += [(statistic, *place, *pair) for pair in found.items()]
     return pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"])
 
 
-def summary(statistic: str, values: np.ndarray, p: np.ndarray | None, group: np.ndarray, counts: bool):
-    """Yields (measure, value) of one statistic in one group of documents, see `summary_table`."""
-    inside = values[group]
-    if not len(inside):
-        return
-    known = inside[~np.isnan(inside)]
-    yield "n", float(len(inside))
-    yield "n_nan", float(len(inside) - len(known))
-    if p is not None:
-        yield "share_significant", share_significant(p[group])
+def summary(statistic: str, values: np.ndarray, p: np.ndarray | None, counts: bool) -> dict[str, float]:
+    """Measure -> value of one statistic in one group of documents, see `summary_table`."""
+    known = values[~np.isnan(values)]
+    found = {"n": len(values), "n_nan": len(values) - len(known)} if len(values) else {}
+    if p is not None and len(values):
+        found["share_significant"] = share_significant(p)
     if not len(known):
-        return
-    yield "mean", known.mean()
-    yield "std", known.std()
-    yield from zip(QUANTILES, np.quantile(known, list(QUANTILES.values())), strict=True)
+        return found
+    found |= described(known, "mean", "std", *QUANTILES)
     if statistic == "median_change":
-        yield "share_below_0.1", float((known < 0.1).mean())
+        found["share_below_0.1"] = (known < 0.1).mean()
     if statistic.startswith(("jsd_", "ceiling")):
-        yield "share_above_0.4", float((known > 0.4).mean())
-        yield "share_above_0.6", float((known > 0.6).mean())
+        found |= {f"share_above_{level}": (known > level).mean() for level in (0.4, 0.6)}
     if counts and statistic.startswith(COUNTED):
         limits = edges(statistic)
         count = np.histogram(np.clip(known, limits[0], limits[-1]), limits)[0]
-        yield from ((f"hist:{k}", float(count[k])) for k in np.flatnonzero(count))
+        found |= {f"hist:{k}": count[k] for k in np.flatnonzero(count)}
+    return found

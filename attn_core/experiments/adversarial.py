@@ -1,7 +1,7 @@
 """Can attention be quite different at the same output? Jain and Wallace 2019, section 4.2.2, and how different at most.
 
-search.py holds the authors' search, optimum.py the exact optimum of one logit, bracket.py a lower bound for more
-outputs, yardsticks.py what they must be held against; here is their table.
+search.py holds the authors' search, optimum.py the exact optimum of one logit and a lower bound for more outputs,
+yardsticks.py what they must be held against; here is their table.
 """
 
 from dataclasses import replace
@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from attn_core.experiments.bracket import sparse
-from attn_core.experiments.optimum import exact, expand
+from attn_core.experiments.optimum import exact, expand, sparse
 from attn_core.experiments.search import select
 from attn_core.experiments.tables import table
 from attn_core.experiments.yardsticks import best_permutation, ceiling, mirrored, shuffles
@@ -39,13 +38,11 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray, seed: int =
     shuffled = replace(traces, contribution=traces.contribution[shuffles(seed, "shuffle", traces)])
     if has_one_logit(traces):
         optimum = exact(traces, epsilon)
-        best = {
-            "jsd_exact": optimum["jsd_exact"],
-            "tvd_exact": optimum["tvd_exact"],
-            "n_support": np.where(optimum["j"] < 0, 1, 2),
-            "jsd_shuffled": exact(shuffled, epsilon)["jsd_exact"],
-            "jsd_permutation": best_permutation(traces, epsilon, seed)["jsd"],
-        }
+        best = optimum[["jsd_exact", "tvd_exact"]].assign(
+            n_support=np.where(optimum["j"] < 0, 1, 2),
+            jsd_shuffled=exact(shuffled, epsilon)["jsd_exact"],
+            jsd_permutation=best_permutation(traces, epsilon, seed)["jsd"],
+        )
     else:
         few = sparse(traces, epsilon)
         better = chosen["jsd"] > few["jsd"]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.traces import Traces, attending_only, one_logit, sigmoid, totals
+from attn_core.traces import Traces, attending_only, each_without, one_logit, sigmoid, totals
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 """Shares of a text's words that are erased, or kept alone."""
@@ -28,16 +28,14 @@ def importances(traces: Traces, seed: int = 0) -> dict[str, np.ndarray]:
     word t, encoded anew (leave-one-out; absent where the traces lack it). random: uniform from (seed, doc_id).
     """
     c, bias = one_logit(traces)
-    toward = np.repeat(np.where(traces.predicted == 1, 1.0, -1.0), traces.lengths)
-    weight, spread = traces.attention, lambda values: np.repeat(values, traces.lengths)
-    total, left = totals(weight * c, traces.offsets), 1.0 - weight
-    rest = np.where(left > 0, (spread(total) - weight * c) / np.where(left > 0, left, 1.0), 0.0)
+    owner, weight = traces.owner, traces.attention
+    toward = np.where(traces.predicted == 1, 1.0, -1.0)[owner]
     found = {
         "attention": traces.score.astype(np.float64),
         "gradient": toward * traces.gradient,
-        "from_mean": toward * weight * (c - spread(totals(c, traces.offsets) / traces.lengths)),
+        "from_mean": toward * weight * (c - (totals(c, traces.offsets) / traces.lengths)[owner]),
         "from_zero": toward * weight * c,
-        "state": toward * (spread(traces.p) - sigmoid(rest + bias)),
+        "state": toward * (traces.p[owner] - sigmoid(each_without(traces, c) + bias)),
         "random": random.uniforms(seed, "random scores", traces.doc_id, traces.offsets)[0],
     }
     if traces.leave_one_out is not None:
@@ -52,17 +50,9 @@ def sizes(signed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def included(values: np.ndarray, offsets: np.ndarray, k: int) -> np.ndarray:
     """Chance (T,) of each word to be among its text's k largest values, ties being broken at random."""
-    n = np.diff(offsets)
-    document = np.repeat(np.arange(len(n)), n)
-    order = np.lexsort((-values, document))
-    falling = values[order]
-    new = np.append(True, falling[1:] != falling[:-1])
-    new[offsets[:-1]] = True
-    tie = np.cumsum(new) - 1  # (T,) the group of equal values
-    before = np.flatnonzero(new)[tie] - offsets[:-1][document]
-    found = np.empty(len(values))
-    found[order] = np.clip((k - before) / np.bincount(tie)[tie], 0.0, 1.0)
-    return found
+    texts = pd.Series(values).groupby(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)))
+    first, last = (texts.rank(method, ascending=False).to_numpy() for method in ("min", "max"))
+    return np.clip((k + 1 - first) / (last + 1 - first), 0.0, 1.0)
 
 
 def agreement(a: np.ndarray, b: np.ndarray, offsets: np.ndarray, k: int) -> np.ndarray:
@@ -74,10 +64,10 @@ def agreement(a: np.ndarray, b: np.ndarray, offsets: np.ndarray, k: int) -> np.n
 def chosen(values: np.ndarray, offsets: np.ndarray, share: float, draws: np.ndarray) -> np.ndarray:
     """Whether (T,) each word is among the ceil(share n) largest values of its text; draws (T,) decide between ties."""
     n = np.diff(offsets)
-    document = np.repeat(np.arange(len(n)), n)
-    order = np.lexsort((draws, -values, document))
     found = np.empty(len(values), bool)
-    found[order] = np.arange(len(values)) - offsets[:-1][document] < np.ceil(share * n - 1e-9)[document]
+    order = np.lexsort((draws, -values, np.repeat(np.arange(len(n)), n)))
+    place = np.arange(len(values)) - np.repeat(offsets[:-1], n)
+    found[order] = place < np.repeat(np.ceil(share * n - 1e-9), n)
     return found
 
 
@@ -99,24 +89,20 @@ def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
     traces = traces.take(np.flatnonzero(traces.lengths > 1))
     signed, offsets = importances(traces, seed), traces.offsets
     size, draws = sizes(signed), random.uniforms(seed, "orders", traces.doc_id, offsets)[0]
-    rows = []
-
-    def put(measure: str, other: str, statistic: str, values: np.ndarray) -> None:
-        known = values[~np.isnan(values)]
-        rows.append((measure, other, statistic, known.mean(), known.std(ddof=1) / len(known) ** 0.5))
-
+    found = {}
     for a, b in combinations(signed, 2):
-        for k in (1, 3):
-            put(a, b, f"top{k}", agreement(size[a], size[b], offsets, k))
-        put(a, b, "tau", kendall_ragged(size[a], size[b], offsets)[0])
+        found |= {(a, b, f"top{k}"): agreement(size[a], size[b], offsets, k) for k in (1, 3)}
+        found[a, b, "tau"] = kendall_ragged(size[a], size[b], offsets)[0]
     for name, values in signed.items():
         top = included(size[name], offsets, 1)
         for level in {"state", "deletion"} & set(signed):
-            put(name, "", f"argues_{level}", totals(top * (signed[level] < 0), offsets))
+            found[name, "", f"argues_{level}"] = totals(top * (signed[level] < 0), offsets)
         if "deletion" in signed:
-            put(name, "", "moved", totals(top * size["deletion"], offsets))
+            found[name, "", "moved"] = totals(top * size["deletion"], offsets)
         for share in SHARES:
             words = chosen(values, offsets, share, draws)
-            put(name, "", f"comprehensiveness@{share:g}", erasure(traces, ~words))
-            put(name, "", f"sufficiency@{share:g}", erasure(traces, words))
+            found[name, "", f"comprehensiveness@{share:g}"] = erasure(traces, ~words)
+            found[name, "", f"sufficiency@{share:g}"] = erasure(traces, words)
+    known = ((place, values[~np.isnan(values)]) for place, values in found.items())
+    rows = [(*place, values.mean(), values.std(ddof=1) / len(values) ** 0.5) for place, values in known]
     return pd.DataFrame(rows, columns=["measure", "other", "statistic", "value", "error"])

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import scipy  # its parts are loaded when first used
 
-from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
 from attn_core.traces import Traces
@@ -39,10 +38,7 @@ def correlation(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) 
     but gives 0/0 where all are zero (here a constant ranking, NaN as well); the random baseline is not in the paper.
     draws (T,): the random scores; by default uniform from (seed, doc_id).
     """
-    if draws is None:
-        draws = random.uniforms(seed, "random scores", traces.doc_id, traces.offsets)[0]
-    elif np.shape(draws) != traces.score.shape:
-        raise AttnError(f"draws must hold one random score per token, {traces.score.shape}; got {np.shape(draws)}")
+    draws = random.given(draws, seed, "random scores", traces.doc_id, traces.offsets)
     scores = {"attention": traces.score, "random": draws}
     if traces.gradient is not None:
         scores["gradient"] = np.abs(traces.gradient)

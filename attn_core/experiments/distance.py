@@ -22,36 +22,27 @@ def against(base: Traces, other: Traces) -> pd.DataFrame:
     """One row per document of both, in the base's order: how far the other's attention and output lie from the base's.
 
     Columns: doc_id; predicted (of the base, as the paper groups documents); max_attention (of the base); jsd of the two
-    attentions in nats, 0 to ln 2; tvd of the two outputs, |p - p'| for one logit (the authors' code halves this, see
-    HALVED). AttnError where a document has other tokens in the other model, or where the two share none.
+    attentions in nats, 0 to ln 2; tvd of the two outputs. AttnError where a document has other tokens in the other
+    model or stands twice in one, and where the two share none.
     """
-    mine, theirs = aligned(base.doc_id, other.doc_id)
-    base, other = base.take(mine), other.take(theirs)
-    if not np.array_equal(base.offsets, other.offsets):
-        bad = np.flatnonzero(base.lengths != other.lengths)[0]
-        raise AttnError(
-            f"document {base.doc_id[bad]} has {base.lengths[bad]} tokens in the base and {other.lengths[bad]} in the "
-            "other model; compare runs of the same data"
-        )
-    return pd.DataFrame({
-        "doc_id": base.doc_id,
-        "predicted": base.predicted,
-        "max_attention": base.max_attention,
-        "jsd": jsd_ragged(base.attention, other.attention, base.offsets),
-        "tvd": apart(base.outputs, other.outputs),
-    })  # fmt: skip
-
-
-def aligned(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the documents that two lists of doc_ids (D,), (E,) share, in the first's order; AttnError for none."""
-    for ids in (mine, theirs):
-        if len(np.unique(ids)) < len(ids):
-            raise AttnError("a doc_id occurs twice in one run; its data set was encoded wrongly")
-    _, first, second = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
-    if not len(first):
+    if any(len(np.unique(traces.doc_id)) < len(traces) for traces in (base, other)):
+        raise AttnError("a doc_id occurs twice in one run; its data set was encoded wrongly")
+    _, mine, theirs = np.intersect1d(base.doc_id, other.doc_id, assume_unique=True, return_indices=True)
+    if not len(mine):
         raise AttnError("the two runs share no document; compare runs of the same data set and split")
-    order = np.argsort(first)
-    return first[order], second[order]
+    order = np.argsort(mine)
+    base, other = base.take(mine[order]), other.take(theirs[order])
+    if len(bad := np.flatnonzero(base.lengths != other.lengths)):
+        counts = (part.lengths[bad[0]] for part in (base, other))
+        raise AttnError("document {} has {} tokens in the base and {} in the other model; compare runs of the same data"
+                        .format(base.doc_id[bad[0]], *counts))  # fmt: skip
+    jsd = jsd_ragged(base.attention, other.attention, base.offsets)
+    return pd.DataFrame(grouping(base) | {"jsd": jsd, "tvd": apart(base.outputs, other.outputs)})
+
+
+def grouping(traces: Traces) -> dict[str, np.ndarray]:
+    """The columns by which the paper groups documents."""
+    return {"doc_id": traces.doc_id, "predicted": traces.predicted, "max_attention": traces.max_attention}
 
 
 def per_instance(tables: list[pd.DataFrame]) -> pd.DataFrame:
@@ -74,10 +65,8 @@ def searched(traces: Traces, weights: np.ndarray) -> pd.DataFrame:
     over the k adversaries, whatever their output; two: median JSD of the first two, which the authors' code takes.
     """
     jsd = jsd_ragged(weights, traces.attention, traces.offsets)
-    return pd.DataFrame({
-        "doc_id": traces.doc_id, "predicted": traces.predicted, "max_attention": traces.max_attention,
-        "jsd": jsd.mean(axis=0), "tvd": changes(traces, weights).mean(axis=0), "two": np.median(jsd[:2], axis=0),
-    })  # fmt: skip
+    tvd, two = changes(traces, weights).mean(axis=0), np.median(jsd[:2], axis=0)
+    return pd.DataFrame(grouping(traces) | {"jsd": jsd.mean(axis=0), "tvd": tvd, "two": two})
 
 
 def tvd_at(jsd: np.ndarray, tvd: np.ndarray, at: float) -> float:
@@ -91,5 +80,5 @@ def tvd_at(jsd: np.ndarray, tvd: np.ndarray, at: float) -> float:
     a, b = jsd[:-1], jsd[1:]
     passes = (np.minimum(a, b) <= at) & (at <= np.maximum(a, b)) & (a != b)
     share = (at - a[passes]) / (b[passes] - a[passes])
-    values = tvd[:-1][passes] + share * (tvd[1:][passes] - tvd[:-1][passes])
+    values = tvd[:-1][passes] + share * np.diff(tvd)[passes]
     return float(values.mean()) if len(values) else np.nan

@@ -6,11 +6,10 @@ k-th output is a bijective mix of start + k * golden ratio and so needs no state
 
 import numpy as np
 
+from attn_core.errors import AttnError
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-PURPOSES = (
-    "random scores", "permutation", "starts", "shuffle", "climb", "orders", "erased item", "removal", "guide",
-    "speaks for",
-)  # fmt: skip
+PURPOSES = ("random scores", "permutation", "starts", "shuffle", "climb", "orders", "erased item", "removal", "guide")
 """Uses that must not share numbers; a new one goes to the end, else stored results change."""
 
 
@@ -41,6 +40,18 @@ def uniforms(seed: int, purpose: str, doc_id: np.ndarray, offsets: np.ndarray, c
     token = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)  # position within the document
     words = bits(key, token + (np.arange(count)[:, None] << 32))
     return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+
+
+def given(
+    draws: np.ndarray | None, seed: int, purpose: str, doc_id: np.ndarray, offsets: np.ndarray, *count: int
+) -> np.ndarray:
+    """The random numbers that a caller gives, else uniform ones: (T,), or (count, T). AttnError for another shape."""
+    shape = (*count, offsets[-1])
+    if draws is None:
+        return uniforms(seed, purpose, doc_id, offsets, *count).reshape(shape)
+    if np.shape(draws) != shape:
+        raise AttnError(f"draws must be random numbers of shape {tuple(map(int, shape))}, got {np.shape(draws)}")
+    return np.asarray(draws)
 
 
 def normals(seed: int, purpose: str, doc_id: np.ndarray, offsets: np.ndarray, count: int = 1) -> np.ndarray:

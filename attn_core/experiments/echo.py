@@ -17,17 +17,8 @@ import scipy  # its parts are loaded when first used
 
 from attn_core.experiments.tables import table
 from attn_core.traces import (
-    Traces,
-    apart,
-    attending_only,
-    decisions,
-    each_alone,
-    has_one_logit,
-    one_logit,
-    probabilities,
-    sigmoid,
-    totals,
-)
+    Traces, apart, attending_only, decisions, each_alone, has_one_logit, one_logit, probabilities, sigmoid, totals,
+)  # fmt: skip
 
 MEASURES = ("echo", "locked", "flat_flips", "permutation_expected", "alone_near", "top_erased")
 
@@ -45,19 +36,26 @@ def echo(traces: Traces) -> pd.DataFrame:
     attention at all can change the decision, else 0; NaN for text pairs, whose decoder is not affine. flat_flips: 1
     where equal weights would change the decision. permutation_expected: see there. alone_near: share of tokens whose
     output alone lies within NEAR of the text's. top_erased: how far the output moves (0 to 1) when the state with the
-    largest weight is left out and the others' weights are scaled up; NaN for one token.
+    largest weight is left out and the others' weights are scaled up; NaN where these are 0.
     """
     alone, moved = each_alone(traces)
     own = decisions(traces.logits)
-    same = alone == own[traces.owner]
+    mean = lambda values: totals(values.astype(np.float64), traces.offsets) / traces.lengths
+    share = mean(alone == own[traces.owner])
+    kept = np.ones(len(alone), bool)
+    kept[traces.heaviest] = False
+    rest = attending_only(traces, kept)
+    erased = apart(probabilities(traces.logits_under(rest)), traces.outputs)
     flat = decisions(traces.logits_under(1 / traces.lengths[traces.owner])) != own
-    share = totals(same.astype(np.float64), traces.offsets) / traces.lengths
-    near = totals((moved <= NEAR).astype(np.float64), traces.offsets) / traces.lengths
-    locked = np.where(share == 1, 1.0, 0.0) if traces.readout is None else np.full(len(traces), np.nan)
     return table(
-        traces, echo=share, locked=locked, flat_flips=flat.astype(float),
-        permutation_expected=permutation_expected(traces), alone_near=near, top_erased=top_erased(traces),
-    )  # fmt: skip
+        traces,
+        echo=share,
+        locked=np.where(share == 1, 1.0, 0.0) if traces.readout is None else np.full(len(traces), np.nan),
+        flat_flips=flat.astype(float),
+        permutation_expected=permutation_expected(traces),
+        alone_near=mean(moved <= NEAR),
+        top_erased=np.where(totals(rest, traces.offsets) > 0, erased, np.nan),
+    )
 
 
 def elsewhere(traces: Traces) -> np.ndarray:
@@ -71,15 +69,6 @@ def elsewhere(traces: Traces) -> np.ndarray:
     counts = np.bincount(traces.owner * classes + alone, minlength=len(traces) * classes).reshape(-1, classes)  # (D, K)
     others = counts.sum(axis=0) - counts
     return others[np.arange(len(traces)), decisions(traces.logits)] / others.sum(axis=1)
-
-
-def top_erased(traces: Traces) -> np.ndarray:
-    """Output change without the state of the largest weight (the first of equals), (D,); see `echo`."""
-    weight, kept = traces.attention, np.ones(len(traces.attention), bool)
-    kept[[i + weight[i:j].argmax() for i, j in zip(traces.offsets, traces.offsets[1:], strict=False)]] = False
-    rest = attending_only(traces, kept)
-    moved = apart(probabilities(traces.logits_under(rest)), traces.outputs)
-    return np.where(totals(rest, traces.offsets) > 0, moved, np.nan)
 
 
 def permutation_expected(traces: Traces) -> np.ndarray:
@@ -100,8 +89,7 @@ def permutation_expected(traces: Traces) -> np.ndarray:
     total = lambda values: totals(values, traces.offsets)
     mean = total(s) / n
     spread = total((traces.attention - 1 / n[document]) ** 2) * total((s - mean[document]) ** 2)
-    deviation = np.sqrt(spread / np.maximum(n - 1, 1))
-    return median_change(bias + mean, deviation, traces.p)
+    return median_change(bias + mean, np.sqrt(spread / np.maximum(n - 1, 1)), traces.p)
 
 
 def median_change(mean: np.ndarray, deviation: np.ndarray, p: np.ndarray) -> np.ndarray:

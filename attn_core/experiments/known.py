@@ -14,8 +14,8 @@ from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import NEVER, removals
 from attn_core.experiments.single import others_flip, single, weights_dealt_anew
-from attn_core.experiments.tables import identity
-from attn_core.traces import Traces, has_one_logit
+from attn_core.experiments.tables import table
+from attn_core.traces import Traces, centred, has_one_logit
 
 TOP = 0.95
 """Weight of the decisive item under near-ideal attention."""
@@ -24,17 +24,15 @@ TOP = 0.95
 def near_ideal(traces: Traces, top: float = TOP) -> Traces:
     """The same documents with `top` of the weight on the item whose contribution lies farthest from the mean one.
 
-    The rest is spread evenly. The item is the one that moves the logits most when its weight grows: of K logits the
-    distance is Euclidean, after each item's mean over classes, which no softmax sees, is taken away. The traced
-    gradients and leave-one-out belong to the model's own weights and are dropped.
+    The rest is spread evenly. The item is the one that moves the logits most when its weight grows; the distance of K
+    logits is Euclidean, of `centred` contributions. The traced gradients and leave-one-out belong to the model's own
+    weights and are dropped.
     """
-    c = traces.contribution.astype(np.float64)  # (T, K)
-    c = c - c.mean(axis=1, keepdims=True) if traces.classes > 1 else c
-    mean = np.add.reduceat(c, traces.offsets[:-1]) / traces.lengths[:, None]
-    far = np.linalg.norm(c - np.repeat(mean, traces.lengths, axis=0), axis=1)
-    falling = np.lexsort((-far, traces.owner))  # within documents, farthest first
-    score = np.repeat(-np.log(top / (1 - top) * np.maximum(traces.lengths - 1, 1)), traces.lengths)
-    score[falling[traces.offsets[:-1]]] = 0.0
+    c, n = centred(traces), traces.lengths
+    mean = np.add.reduceat(c, traces.offsets[:-1]) / n[:, None]
+    far = np.linalg.norm(c - mean[traces.owner], axis=1)
+    score = np.repeat(-np.log(top / (1 - top) * np.maximum(n - 1, 1)), n)
+    score[np.lexsort((-far, traces.owner))[traces.offsets[:-1]]] = 0.0
     return replace(traces, score=score, gradient=None, leave_one_out=None)
 
 
@@ -66,7 +64,7 @@ def of_texts(traces: Traces) -> pd.DataFrame:
         columns["adversaries"] = exact(traces, 0.05)["jsd_exact"]
     columns["top item"] = single(traces)["flips_attention"] - others_flip(traces)
     columns["order"] = ((gone["removed_attention"] - gone["removed_gradient"]) / gone["n"]).where(both)
-    return pd.DataFrame(identity(traces) | columns)
+    return table(traces, **columns)
 
 
 def passing(texts: pd.DataFrame) -> dict[str, float]:
@@ -81,7 +79,8 @@ def passing(texts: pd.DataFrame) -> dict[str, float]:
 def averages(texts: pd.DataFrame) -> dict[str, float]:
     """Test -> what is told of it over texts: the mean, of 'permutation' the share below its line, of 'adversaries' the
     share above. texts: of `of_texts`."""
-    shares = {"permutation": -1, "adversaries": 1}
-    known = {test: texts[test].dropna() for test in LINES if test in texts}
-    return {test: float((shares[test] * (values - LINES[test][0]) > 0).mean() if test in shares else values.mean())
-            for test, values in known.items()}  # fmt: skip
+    found = {test: float(texts[test].dropna().mean()) for test in LINES if test in texts}
+    for test, side in (("permutation", -1), ("adversaries", 1)):
+        if test in texts:
+            found[test] = float((side * (texts[test].dropna() - LINES[test][0]) > 0).mean())
+    return found

@@ -1,11 +1,14 @@
-"""The exact optimum of adversarial attention: as far from the model's own as any weights at nearly the same output.
+"""As far from the model's attention as any weights at nearly the same output: the exact optimum, or a lower bound.
 
 Jain and Wallace 2019, section 4.2.2, search for such weights by gradient descent (search.py). In a one-logit model with
-an affine decoder the maximum can be computed. Write s_t for the contribution of token t, a for the model's attention
-and p for its output. |p' - p| <= epsilon means low <= sum_t a'_t s_t <= high; low, high = logit(p -+ epsilon) - bias.
-JSD(., a) is convex, so its maximum over the simplex within that slab lies at a vertex: one token with
+an affine decoder the maximum can be computed, see `exact`: write s_t for the contribution of token t, a for the model's
+attention and p for its output. |p' - p| <= epsilon means low <= sum_t a'_t s_t <= high; low, high = logit(p -+ epsilon)
+- bias. JSD(., a) is convex, so its maximum over the simplex within that slab lies at a vertex: one token with
 low <= s_t <= high, or two tokens on opposite sides of a finite bound B, s_i < B < s_j, with weight
 w = (s_j - B) / (s_j - s_i) on i.
+
+For text pairs and three classes or more no exact optimum is known: `sparse` takes the best attention that keeps the
+output of all on one token and of mixtures of two. Neither is in the paper.
 """
 
 import numpy as np
@@ -13,18 +16,23 @@ import pandas as pd
 import scipy  # its parts are loaded when first used
 
 from attn_core.errors import AttnError
-from attn_core.experiments.tables import check_epsilon, table
+from attn_core.experiments.tables import ROUNDING, check_epsilon, table
 from attn_core.measures import LN2, jsd_point
-from attn_core.traces import Traces, one_logit, sigmoid, totals
+from attn_core.traces import NUMBERS, Traces, apart, each_alone, one_logit, probabilities, sigmoid, totals
 
-ROUNDING = 1e-12
-"""The slab is widened by this times (1 + max |s|), else rounding leaves no vertex where all attention is alike."""
+GRID = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+"""Weights of the first of two tokens, in `sparse`."""
+
+PAIRS, FEWEST = 2048, 4
+"""In a document of n tokens one of the two is among the max(FEWEST, PAIRS // n) tokens that change the output least
+when they carry all weight: up to 45 tokens every pair, from 512 on every pair with one of four tokens."""
 
 
 def slab(traces: Traces, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """Bounds (low, high), each (D,), on sum_t a'_t s_t that keep the output within epsilon; infinite where none binds.
 
-    epsilon = 0 starts from the sum itself, not from the logit of p, which is infinite where the sigmoid saturates.
+    epsilon = 0 starts from the sum itself, not from the logit of p, which is infinite where the sigmoid saturates. The
+    slab is widened by ROUNDING times (1 + max |s|), else rounding leaves no vertex where all attention is alike.
     """
     check_epsilon(epsilon)
     s, bias = one_logit(traces)
@@ -43,58 +51,48 @@ def exact(traces: Traces, epsilon: float) -> pd.DataFrame:
 
     Columns: jsd_exact; tvd_exact = |p' - p| there; i, j = positions within the document of the two tokens that carry
     the mass (j = -1: one token carries all); weight = the weight on i, j has the rest. One logit, or two as their
-    difference; other traces are an AttnError. The paper has no such optimum; every search must stay below it.
+    difference; other traces are an AttnError. Every search must stay below it.
     """
     s, bias = one_logit(traces)
-    best, first, second, weight = largest(traces, s, *slab(traces, epsilon))
-    start = traces.offsets[:-1]
-    z = weight * s[first] + np.where(second < 0, 0.0, (1.0 - weight) * s[second])
-    return table(
-        traces,
-        jsd_exact=np.maximum(best, 0.0),
-        tvd_exact=np.abs(sigmoid(z + bias) - sigmoid(totals(traces.attention * s, traces.offsets) + bias)),
-        i=first - start,
-        j=np.where(second < 0, -1, second - start),
-        weight=weight,
-    )
+    own, start = totals(traces.attention * s, traces.offsets), traces.offsets[:-1]
+    if len(broken := np.flatnonzero(~np.isfinite(own))):
+        name = traces.doc_id[broken[0]]
+        raise AttnError(f"document {name} has scores or contributions that are not finite; trace its run again")
+    spans = zip(start, traces.offsets[1:], *slab(traces, epsilon), strict=True)
+    best = [best_vertex(s[a:b], traces.attention[a:b], low, high) for a, b, low, high in spans]
+    jsd, i, j, weight = np.array(best).reshape(-1, 4).T
+    i, j = i.astype(np.int64), j.astype(np.int64)
+    z = weight * s[start + i] + np.where(j < 0, 0.0, (1.0 - weight) * s[start + j])
+    tvd = np.abs(sigmoid(z + bias) - sigmoid(own + bias))
+    return table(traces, jsd_exact=np.maximum(jsd, 0.0), tvd_exact=tvd, i=i, j=j, weight=weight)
 
 
-def largest(traces: Traces, s: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The largest JSD to the model's attention with low <= sum_t a'_t s_t <= high; s (T,), bounds (D,).
-
-    Returns jsd, token i, token j (-1: one carries all) and the weight on i, each (D,); tokens as indices into (T,).
+def best_vertex(s: np.ndarray, attention: np.ndarray, low: float, high: float) -> tuple[float, int, int, float]:
+    """(jsd, i, j, weight on i), see `exact`, of one document: s (n,), attention (n,), low <= sum_t a'_t s_t <= high.
 
     Of all vertices only those that can win are valued. The value of a pair falls as the model's weight on either token
     grows and is convex in w, so token i is beaten by two tokens on its side of B, one nearer to B and one farther,
     with no larger weight than i's. What stays are tokens with a record low weight, seen from either end of their side.
     """
-    attention = traces.attention
-    if len(broken := np.flatnonzero(~np.isfinite(totals(attention * s, traces.offsets)))):
-        name = traces.doc_id[broken[0]]
-        raise AttnError(f"document {name} has scores or contributions that are not finite; trace its run again")
-    best = np.full(len(traces), -np.inf)
-    first, second = np.zeros(len(traces), np.int64), np.full(len(traces), -1)
-    weight = np.ones(len(traces))
-    for row, (start, stop) in enumerate(zip(traces.offsets[:-1], traces.offsets[1:], strict=True)):
-        tokens = start + np.argsort(s[start:stop], kind="stable")
-        value, mass = s[tokens], attention[tokens]
-        begin, end = np.searchsorted(value, low[row]), np.searchsorted(value, high[row], side="right")
-        lightest = np.inf
-        if begin < end:
-            t = begin + mass[begin:end].argmin()
-            lightest, first[row], best[row] = mass[t], tokens[t], jsd_point(mass[t])
-        for bound in (low[row], high[row]):
-            left, right = np.searchsorted(value, bound), np.searchsorted(value, bound, side="right")
-            # a pair is never above the better of its tokens alone, so one of them must beat the best single token
-            if left == 0 or right == len(value) or min(mass[:left].min(), mass[right:].min()) >= lightest:
-                continue
-            i, j = tokens[records(mass[:left])][:, None], tokens[right + records(mass[right:])]
-            w, rest = (s[j] - bound) / (s[j] - s[i]), (bound - s[i]) / (s[j] - s[i])
-            jsd = 0.5 * LN2 + share(w, attention[i]) + share(rest, attention[j])
-            top = np.unravel_index(jsd.argmax(), jsd.shape)
-            if jsd[top] > best[row]:
-                best[row], weight[row], first[row], second[row] = jsd[top], w[top], i[top[0], 0], j[top[1]]
-    return best, first, second, weight
+    tokens = np.argsort(s, kind="stable")
+    value, mass = s[tokens], attention[tokens]
+    begin, end = np.searchsorted(value, low), np.searchsorted(value, high, side="right")
+    best, lightest = (-np.inf, 0, -1, 1.0), np.inf
+    if begin < end:
+        t = begin + mass[begin:end].argmin()
+        best, lightest = (jsd_point(mass[t]), tokens[t], -1, 1.0), mass[t]
+    for bound in (low, high):
+        left, right = np.searchsorted(value, bound), np.searchsorted(value, bound, side="right")
+        # a pair is never above the better of its tokens alone, so one of them must beat the best single token
+        if left == 0 or right == len(value) or min(mass[:left].min(), mass[right:].min()) >= lightest:
+            continue
+        i, j = tokens[records(mass[:left])][:, None], tokens[right + records(mass[right:])]
+        w, rest = (s[j] - bound) / (s[j] - s[i]), (bound - s[i]) / (s[j] - s[i])
+        jsd = 0.5 * LN2 + share(w, attention[i]) + share(rest, attention[j])
+        top = np.unravel_index(jsd.argmax(), jsd.shape)
+        if jsd[top] > best[0]:
+            best = jsd[top], i[top[0], 0], j[top[1]], w[top]
+    return best
 
 
 def records(mass: np.ndarray) -> np.ndarray:
@@ -111,12 +109,64 @@ def share(w: np.ndarray, mass: np.ndarray) -> np.ndarray:
 
 def expand(traces: Traces, vertices: pd.DataFrame) -> np.ndarray:
     """Attention weights (T,) of the optima in a table of `exact` made from the same traces."""
-    if len(vertices) != len(traces) or (vertices["doc_id"].to_numpy() != traces.doc_id).any():
+    if not np.array_equal(vertices["doc_id"], traces.doc_id):
         raise AttnError("the table of optima belongs to other traces (its documents differ)")
-    weights = np.zeros(len(traces.score))
-    start, w = traces.offsets[:-1], vertices["weight"].to_numpy()
-    i, j = vertices["i"].to_numpy(), vertices["j"].to_numpy()
+    weights, start = np.zeros(len(traces.score)), traces.offsets[:-1]
+    i, j, w = (vertices[name].to_numpy() for name in ("i", "j", "weight"))
     weights[start + i] = w
-    pair = j >= 0
-    weights[(start + j)[pair]] = 1.0 - w[pair]
+    weights[(start + j)[j >= 0]] = 1.0 - w[j >= 0]
     return weights
+
+
+def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
+    """The largest JSD to the model's attention found within epsilon among attentions on one or two tokens.
+
+    Columns: jsd, tvd; both 0, those of the model's own attention, where none was within epsilon. All single tokens are
+    tried, and of the pairs of PAIRS with the weights of GRID those that can win, from the largest JSD down to the
+    first within epsilon: a mixture's JSD follows from the model's weights on its two tokens, and is at most the
+    mixture of theirs. So this is a lower bound of the maximum; any number of outputs.
+    """
+    check_epsilon(epsilon)
+    _, alone = each_alone(traces)
+    best, change = np.zeros((2, len(traces)))
+    most = max(64, NUMBERS // max(traces.contribution.shape[1], traces.classes))
+    for row, (start, stop) in enumerate(zip(traces.offsets[:-1], traces.offsets[1:], strict=True)):
+        own, single = traces.attention[start:stop], alone[start:stop]
+        fits = np.flatnonzero(single <= epsilon + ROUNDING)
+        if len(fits):
+            i = fits[own[fits].argmin()]
+            best[row], change[row] = jsd_point(own[i]), single[i]
+            if own[i] == own.min():
+                continue  # no pair is above the better of its tokens, and none of these is better
+        value, i, j, w = mixtures(own, single, best[row])
+        first, size = 0, 64
+        while first < len(value):  # in parts that grow
+            part = slice(first, first + size)
+            first_token, second = (traces.contribution[start + at[part]] for at in (i, j))
+            context = w[part, None] * first_token + (1 - w[part, None]) * second
+            moved = apart(probabilities(traces.decoded(context, np.array([row]))), traces.outputs[row])
+            within = np.flatnonzero(moved <= epsilon + ROUNDING)
+            if len(within):
+                best[row], change[row] = value[part][within[0]], moved[within[0]]
+                break
+            first, size = first + size, min(4 * size, most)
+    return table(traces, jsd=best, tvd=change)
+
+
+def mixtures(own: np.ndarray, single: np.ndarray, above: float) -> tuple[np.ndarray, ...]:
+    """(jsd, i, j, weight on i) of the mixtures of two tokens whose JSD exceeds `above`, from the largest on.
+
+    own (n,): the model's attention, single (n,): change of output by each token alone.
+    """
+    n, grid = len(own), np.array(GRID)
+    nearest = np.argsort(single, kind="stable")[: max(FEWEST, PAIRS // n)]
+    rank = np.full(n, n)
+    rank[nearest] = np.arange(len(nearest))
+    i, j = np.nonzero(np.arange(len(nearest))[:, None] < rank)  # two near tokens only once: GRID is symmetric
+    i = nearest[i]
+    limit = jsd_point(own)
+    pair, level = np.nonzero(grid * limit[i, None] + (1 - grid) * limit[j, None] > above)
+    i, j, w = i[pair], j[pair], grid[level]
+    value = 0.5 * LN2 + share(w, own[i]) + share(1 - w, own[j])
+    order = np.argsort(-value, kind="stable")[: np.count_nonzero(value > above)]
+    return value[order], i[order], j[order], w[order]

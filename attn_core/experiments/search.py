@@ -13,12 +13,9 @@ import pandas as pd
 from attn_core import fast
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
-from attn_core.experiments.tables import check_epsilon, table
+from attn_core.experiments.tables import ROUNDING, check_epsilon, table
 from attn_core.measures import jsd_ragged
 from attn_core.traces import Traces, apart, has_one_logit, one_logit, probabilities
-
-ROUNDING = 1e-12
-"""By this much TVD may exceed epsilon: permutations that change nothing still move a sum in its last bits."""
 
 
 def paper_diversity(k: int) -> float:
@@ -70,30 +67,25 @@ def search(
         from attn_core.fast.search import search as quick
 
         return quick(traces, starts, penalty, margin, diversity, objective, steps, lr, progress)
-    found = np.empty((k, len(traces.score)))
-    for row, (start, stop) in enumerate(zip(traces.offsets[:-1], traces.offsets[1:], strict=True)):
-        one = traces.take([row])
-        found[:, start:stop] = descend(one, starts[:, start:stop], penalty, margin, diversity, objective, steps, lr)
-    return found
-
-
-def descend(traces: Traces, starts, penalty, margin, diversity, objective, steps, lr) -> np.ndarray:
-    """The search in one document of n tokens: final weights (k, n) from log-weights (k, n)."""
     import torch
 
-    own, outputs = torch.tensor(traces.attention), differentiable(traces)
-    log_weights = torch.tensor(starts, dtype=torch.float64, requires_grad=True)
-    optimiser = torch.optim.Adam([log_weights], lr=lr, amsgrad=True)
-    for _ in range(steps):
-        a = log_weights.softmax(-1)  # (k, n)
-        first = divergence(a, own) if objective == "jsd" else (a * (a / own).log()).sum(-1)
-        change = (outputs(a) - outputs(own)).abs().sum(-1)
-        among = divergence(a[:, None], a[None, :])  # (k, k)
-        loss = (-first + penalty * (change - margin).relu()).sum() - diversity * among.sum()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    return log_weights.detach().softmax(-1).numpy()
+    found = []
+    for row, (start, stop) in enumerate(zip(traces.offsets[:-1], traces.offsets[1:], strict=True)):
+        one = traces.take([row])
+        own, outputs = torch.tensor(one.attention), differentiable(one)
+        log_weights = torch.tensor(starts[:, start:stop], dtype=torch.float64, requires_grad=True)
+        optimiser = torch.optim.Adam([log_weights], lr=lr, amsgrad=True)
+        for _ in range(steps):
+            a = log_weights.softmax(-1)  # (k, n)
+            first = divergence(a, own) if objective == "jsd" else (a * (a / own).log()).sum(-1)
+            change = (outputs(a) - outputs(own)).abs().sum(-1)
+            among = divergence(a[:, None], a[None, :])  # (k, k)
+            loss = (-first + penalty * (change - margin).relu()).sum() - diversity * among.sum()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        found.append(log_weights.detach().softmax(-1).numpy())
+    return np.concatenate(found, axis=1)
 
 
 def divergence(a, b):
@@ -114,13 +106,9 @@ def differentiable(traces: Traces) -> Callable:
     if traces.readout is None:
         return lambda a: (a @ value + bias).softmax(-1)
     query, readout = (torch.tensor(part, dtype=torch.float64) for part in (traces.query[0], traces.readout))
-    impossible = torch.tensor(np.zeros(traces.classes, bool) if traces.allowed is None else ~traces.allowed[0])
-
-    def outputs(a):
-        logits = (query + a @ value).tanh() @ readout.T + bias
-        return logits.masked_fill(impossible, -torch.inf).softmax(-1)
-
-    return outputs
+    if traces.allowed is not None:
+        bias = bias.masked_fill(torch.tensor(~traces.allowed[0]), -torch.inf)
+    return lambda a: ((query + a @ value).tanh() @ readout.T + bias).softmax(-1)
 
 
 def changes(traces: Traces, weights: np.ndarray) -> np.ndarray:

@@ -7,11 +7,11 @@ import pandas as pd
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
-from attn_core.experiments.removal import as_classes, blocks_of, distributions
+from attn_core.experiments.removal import as_classes, blocks, distributions
 from attn_core.experiments.tables import table
 from attn_core.experiments.yardsticks import shuffles
 from attn_core.measures import jsd
-from attn_core.traces import Traces, attending_only, decisions
+from attn_core.traces import Traces, attending_only, decisions, each_without, totals
 
 CHOICES = ("attention", "gradient", "product")
 """Whose top item is erased: the largest attention, gradient, or gradient times attention."""
@@ -23,9 +23,9 @@ RULES = ("coded", "described")
 def top_items(traces: Traces) -> dict[str, np.ndarray]:
     """Position within its document of each CHOICES' top item, the first of several: (D,) each."""
     found = {name: np.empty(len(traces), np.int64) for name in CHOICES}
-    for rows, part in blocks_of(traces):
+    for rows, _, part in blocks(traces):
         for name, values in zip(CHOICES, (part.attention, part.gradient, part.attention * part.gradient), strict=True):
-            found[name][rows] = np.where(part.real, values, -np.inf).argmax(axis=1)
+            found[name][rows] = values.argmax(axis=1)
     return found
 
 
@@ -44,7 +44,6 @@ def other_item(top: np.ndarray, n: np.ndarray, uniform: np.ndarray, rule: str) -
 
 def logits_without(traces: Traces, position: np.ndarray) -> np.ndarray:
     """Logits (D, K) when the item at `position` (D,) of each document is erased, see `attending_only`."""
-    as_classes(traces)
     kept = np.ones(len(traces.attention), bool)
     kept[traces.offsets[:-1] + position] = False
     return traces.logits_under(attending_only(traces, kept))
@@ -61,10 +60,7 @@ def single(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd
 
     draws (3, D): uniform numbers in [0, 1) in the order of CHOICES; by default from (seed, doc_id).
     """
-    if draws is None:
-        draws = random.uniforms(seed, "erased item", traces.doc_id, np.arange(len(traces) + 1), len(CHOICES))
-    elif np.shape(draws) != (len(CHOICES), len(traces)):
-        raise AttnError(f"draws must be {(len(CHOICES), len(traces))} uniform numbers; got {np.shape(draws)}")
+    draws = random.given(draws, seed, "erased item", traces.doc_id, np.arange(len(traces) + 1), len(CHOICES))
     n, start, several = traces.lengths, traces.offsets[:-1], traces.lengths > 1
     p, y = distributions(traces.logits), decisions(traces.logits)
     columns = {}
@@ -90,8 +86,9 @@ def weights_dealt_anew(traces: Traces, seed: int = 0) -> Traces:
     `single` of these shows what erasing the top item does where attention knows nothing of the items. The traced
     gradients and leave-one-out belong to the model's own weights and are dropped.
     """
-    scores = traces.score[shuffles(seed, "shuffle", traces)]
-    return replace(traces, score=scores, gradient=None, leave_one_out=None)
+    return replace(
+        traces, score=traces.score[shuffles(seed, "shuffle", traces)], gradient=None, leave_one_out=None
+    )
 
 
 def two_by_two(documents: pd.DataFrame, choice: str, rule: str) -> dict[str, float]:
@@ -100,9 +97,9 @@ def two_by_two(documents: pd.DataFrame, choice: str, rule: str) -> dict[str, flo
     documents: columns of `single`. only_top: erasing i* flips, erasing r does not. NaN without such documents.
     """
     part = documents[documents["n"] > 1]
-    top, other = (part[name].to_numpy(bool) for name in (f"flips_{choice}", f"flips_r_{choice}@{rule}"))
+    top, other = (part[name].astype(bool) for name in (f"flips_{choice}", f"flips_r_{choice}@{rule}"))
     cells = {"both": top & other, "only_top": top & ~other, "only_random": ~top & other, "neither": ~top & ~other}
-    return {name: 100.0 * cell.mean() if len(cell) else np.nan for name, cell in cells.items()} | {"n": len(part)}
+    return {name: 100.0 * cell.mean() for name, cell in cells.items()} | {"n": len(part)}
 
 
 def others_flip(traces: Traces) -> np.ndarray:
@@ -111,11 +108,7 @@ def others_flip(traces: Traces) -> np.ndarray:
     What `single` estimates by one draw of r a document, 'described', is this expectation.
     """
     as_classes(traces)
-    bias, top = traces.bias.astype(np.float64), top_items(traces)["attention"] + traces.offsets[:-1]
-    weight = traces.attention[:, None]  # (T, 1)
-    context = np.repeat(traces.logits - bias, traces.lengths, axis=0) - weight * traces.contribution  # (T, K)
-    left = 1.0 - weight
-    without = bias + np.where(left > 0, context / np.where(left > 0, left, 1.0), 0.0)
-    flips = decisions(without) != np.repeat(decisions(traces.logits), traces.lengths)
-    others = np.add.reduceat(flips.astype(np.float64), traces.offsets[:-1]) - flips[top]
+    without = traces.bias + each_without(traces, traces.contribution)  # (T, K)
+    flips = decisions(without) != decisions(traces.logits)[traces.owner]
+    others = totals(flips.astype(float), traces.offsets) - flips[traces.heaviest]
     return np.where(traces.lengths > 1, others / np.maximum(traces.lengths - 1, 1), np.nan)

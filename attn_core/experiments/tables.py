@@ -6,15 +6,42 @@ import pandas as pd
 from attn_core.errors import AttnError
 from attn_core.traces import Traces
 
+IDENTITY = ("doc_id", "label", "predicted", "n")
+"""The columns every table begins with; the row order is that of the traces."""
 
-def identity(traces: Traces) -> dict[str, np.ndarray]:
-    """The columns every table begins with; the row order is that of the traces."""
-    return {"doc_id": traces.doc_id, "label": traces.label, "predicted": traces.predicted, "n": traces.lengths}
+QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
+MIDDLE = ("mean", "q25", "median", "q75")
+
+ROUNDING = 1e-12
+"""By this much TVD may exceed epsilon: permutations that change nothing still move a sum in its last bits."""
 
 
 def table(traces: Traces, **columns: np.ndarray) -> pd.DataFrame:
-    """One row per document: identity columns, then the statistics."""
-    return pd.DataFrame({**identity(traces), **columns})
+    """One row per document: IDENTITY, then the statistics."""
+    own = (traces.doc_id, traces.label, traces.predicted, traces.lengths)
+    return pd.DataFrame(dict(zip(IDENTITY, own, strict=True)) | columns)
+
+
+def joined(first: pd.DataFrame, *others: pd.DataFrame) -> pd.DataFrame:
+    """A table and the statistics of others of the same documents."""
+    return pd.concat([first, *(part.drop(columns=list(IDENTITY), errors="ignore") for part in others)], axis=1)
+
+
+def described(values: np.ndarray, *names: str) -> dict[str, float]:
+    """Of the known values what is named, of none nothing: mean, std (ddof 0), QUANTILES, whisker_low, whisker_high.
+
+    Whiskers reach to the most extreme value within 1.5 interquartile ranges of the box.
+    """
+    known = np.asarray(values, np.float64)
+    known = known[~np.isnan(known)]
+    if not len(known):
+        return {}
+    found = dict(zip(QUANTILES, np.quantile(known, list(QUANTILES.values())), strict=True))
+    low, high = found["q25"], found["q75"]
+    inside = known[(known >= low - 1.5 * (high - low)) & (known <= high + 1.5 * (high - low))]
+    found |= {"whisker_low": min(inside.min(), low), "whisker_high": max(inside.max(), high)}
+    found |= {"mean": known.mean(), "std": known.std()}
+    return {name: float(found[name]) for name in names}
 
 
 def check_epsilon(epsilon: float) -> None:

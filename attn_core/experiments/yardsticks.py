@@ -20,9 +20,7 @@ SAMPLED_PAIRS = 512
 PENALTIES = (0.3, 1.0, 3.0, 10.0, 100.0)
 """Price, in nats, of leaving the slab by the largest |contribution|; rises from climb to climb."""
 
-SMALLEST_GAIN = 1e-6
-PATIENCE = 3
-STEPS = 200
+SMALLEST_GAIN, PATIENCE, STEPS = 1e-6, 3, 200
 """A climb ends after PATIENCE steps without a gain of SMALLEST_GAIN nats (one step, if it looked at all swaps), at the
 latest after STEPS."""
 
@@ -73,7 +71,7 @@ def best_permutation(traces: Traces, epsilon: float, seed: int = 0) -> pd.DataFr
         starts = 3 if length <= ALL_PAIRS else 1
         weights = pad(found[:starts], traces, rows, length, 0.0).reshape(-1, length)  # (3B or B, L)
         own, value = (np.tile(pad(x, traces, rows, length, 0.0), (starts, 1)) for x in (attention, s))
-        sizes, lows, highs = (np.tile(x[rows], starts) for x in (lengths, low, high))
+        sizes, lows, highs = (np.tile(x[rows], starts)[:, None] for x in (lengths, low, high))
         for penalty in PENALTIES:
             climb(weights, own, value, sizes, lows, highs, penalty)
         real, tokens = places(traces, rows, length)
@@ -82,29 +80,34 @@ def best_permutation(traces: Traces, epsilon: float, seed: int = 0) -> pd.DataFr
 
 
 def climb(weights, own, value, sizes, low, high, penalty) -> None:
-    """Swaps weights (C, L) in place, one swap per chain and step, until none gains; own, value (C, L): attention and s.
+    """Swaps weights (C, L) in place, one swap per chain and step, until none gains.
 
-    JSD of permuted weights a' to a is a constant minus sum (a'_t + a_t) ln(a'_t + a_t) / 2: two logarithms a swap.
+    own, value (C, L): attention and s; sizes, low, high (C, 1). JSD of permuted weights a' to a is a constant minus
+    sum (a'_t + a_t) ln(a'_t + a_t) / 2: two logarithms a swap.
     """
     length = weights.shape[1]
     every = length <= ALL_PAIRS
-    price = penalty / np.maximum(np.abs(value).max(axis=1), 1e-300)
+    pick = lambda values, index: values[:, index] if every else np.take_along_axis(values, index, axis=1)
+    times_log = lambda x: x * np.log(np.maximum(x, 1e-300))
+    outside = lambda z: np.maximum(np.maximum(low[live] - z, z - high[live]), 0.0)
+    price = penalty / np.maximum(np.abs(value).max(axis=1, keepdims=True), 1e-300)
     live, idle = np.arange(len(weights)), np.zeros(len(weights), np.int64)
-    t, u = np.triu_indices(length, 1)
+    t, u = np.triu_indices(length, 1)  # (P,), the same for all chains; sampled pairs are (C, P)
     for step in range(STEPS):
-        a, x, s = weights[live], own[live], value[live]  # (C, L)
-        if not every:
-            t, u = sampled_pairs(sizes[live], step)
+        a, x, s, n = weights[live], own[live], value[live], sizes[live]
+        if not every:  # pairs of different positions that depend on size and step alone
+            first, second = np.random.default_rng(step).random((2, SAMPLED_PAIRS))
+            t = (first * n).astype(np.int64)
+            u = (t + 1 + (second * (n - 1)).astype(np.int64)) % n
         z = (a * s).sum(axis=1, keepdims=True)
         a_t, a_u, x_t, x_u = pick(a, t), pick(a, u), pick(x, t), pick(x, u)  # (C, P)
         cost = times_log(a + x)
         gain = 0.5 * (pick(cost, t) + pick(cost, u) - times_log(a_u + x_t) - times_log(a_t + x_u))
-        moved = z + (a_u - a_t) * (pick(s, t) - pick(s, u))
-        before, after = outside(z, low[live], high[live]), outside(moved, low[live], high[live])
-        gain -= price[live, None] * (after - before)
+        before, after = outside(z), outside(z + (a_u - a_t) * (pick(s, t) - pick(s, u)))
+        gain -= price[live] * (after - before)
         gain[(before == 0) & (after > 0)] = -np.inf
         if every:
-            gain[u >= sizes[live, None]] = -np.inf
+            gain[u >= n] = -np.inf
         best, chain = gain.argmax(axis=1), np.arange(len(live))
         better = gain[chain, best] > SMALLEST_GAIN
         first, second = (np.broadcast_to(pair, gain.shape)[chain, best][better] for pair in (t, u))
@@ -114,25 +117,3 @@ def climb(weights, own, value, sizes, low, high, penalty) -> None:
         live = live[idle[live] < (1 if every else PATIENCE)]
         if not len(live):
             break
-
-
-def pick(values: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """values (C, L) at index (P,), the same for all chains, or (C, P)."""
-    return values[:, index] if index.ndim == 1 else np.take_along_axis(values, index, axis=1)
-
-
-def sampled_pairs(sizes: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of different positions (C, P) for documents of these sizes; they depend on size and step alone."""
-    first, second = np.random.default_rng(step).random((2, SAMPLED_PAIRS))
-    t = (first * sizes[:, None]).astype(np.int64)
-    return t, (t + 1 + (second * (sizes[:, None] - 1)).astype(np.int64)) % sizes[:, None]
-
-
-def outside(z: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """How far z (C, P) lies outside [low, high], (C,) each."""
-    return np.maximum(np.maximum(low[:, None] - z, z - high[:, None]), 0.0)
-
-
-def times_log(x: np.ndarray) -> np.ndarray:
-    """x ln x, 0 at 0."""
-    return x * np.log(np.maximum(x, 1e-300))
