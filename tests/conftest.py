@@ -71,6 +71,17 @@ def scored(stored):
     return score
 
 
+@pytest.fixture(scope="session")
+def chromium():
+    """One browser for all tests of this process, its page as the test before left it."""
+    import devtools
+
+    if devtools.CHROMIUM is None:
+        pytest.skip("no Chromium installed")
+    with devtools.browser() as page:
+        yield page
+
+
 @pytest.fixture
 def no_data_at_hand(monkeypatch):
     monkeypatch.delenv("ATTN_DATA", raising=False)

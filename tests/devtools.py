@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
-from chromium import CHROMIUM, NO_NETWORK
+from attn_book.pdf import CHROMIUM
 
 FLAGS = """--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-sync
 --disable-component-update --hide-scrollbars --remote-debugging-port=0""".split()
+NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 KEYS = {"End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9, "Enter": 13}
 
 
@@ -56,15 +57,19 @@ class Page:
             time.sleep(0.05)
         return value
 
-    def open(self, path: Path, width: int = 1000, height: int = 1000) -> None:
-        """A file in a window of a width; under 600 px one of a phone."""
+    def window(self, width: int, height: int = 1000) -> None:
+        """The size of the window; under 600 px one of a phone."""
         phone = width < 600
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         self.call("Emulation.setTouchEmulationEnabled", enabled=phone)
-        for domain in ("Page", "Runtime", "Log"):
-            self.call(f"{domain}.enable")
+
+    def open(self, path: Path, width: int = 1000) -> None:
+        """A file in a window of a width, with no error so far."""
+        self.errors.clear()
+        self.window(width)
+        self.call("Emulation.setEmulatedMedia", media="", features=[])
         self.call("Page.navigate", url=path.as_uri())
-        self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
+        self.wait(f"document.readyState === 'complete' && location.href === {path.as_uri()!r}")
 
     def place(self, selector: str, x: float = 0.5, y: float = 0.5) -> tuple[float, float]:
         """A point of an element in window pixels; x, y: shares of its box from left and top."""
@@ -107,7 +112,11 @@ def browser():
             with urlopen(f"http://127.0.0.1:{file.read_text().splitlines()[0]}/json") as answer:
                 target = next(page for page in json.load(answer) if page["type"] == "page")
             connect = lambda: websocket_connect(target["webSocketDebuggerUrl"], max_message_size=1 << 26)
-            yield Page(loop, loop.run_until_complete(_made(connect)))
+            page = Page(loop, loop.run_until_complete(_made(connect)))
+            for domain in ("Page", "Runtime", "Log"):
+                page.call(f"{domain}.enable")
+            page.call("Emulation.setFocusEmulationEnabled", enabled=True)  # a headless window may have none
+            yield page
         finally:
             process.terminate()
             process.wait(20)
@@ -129,14 +138,13 @@ MEASURE = """(async () => {
 """What a page takes, and which boxes in it scroll sideways, once its fonts and formulas are there."""
 
 
-def survey(folder: Path, pages: list[str], widths: tuple[int, ...] = (1280, 390)) -> list[tuple[str, int, dict, list]]:
-    """Every page at every width, in one browser: what MEASURE finds, and the errors of the console."""
+def survey(page: Page, folder: Path, names: list[str], widths: tuple[int, ...] = (390, 1280)) -> list[tuple]:
+    """Every page, loaded in a window of the first width, which then takes the others: name, width, what MEASURE finds,
+    the errors of the console."""
     found = []
-    with browser() as page:
-        for name in pages:
-            for width in widths:
-                page.errors.clear()
-                page.open(folder / f"{name}.html", width)
-                page.wait(f"location.pathname.endsWith({f'/{name}.html'!r})")
-                found.append((name, width, page.js(MEASURE), list(page.errors)))
+    for name in names:
+        page.open(folder / f"{name}.html", widths[0])
+        for width in widths:
+            page.window(width)
+            found.append((name, width, page.js(MEASURE), list(page.errors)))
     return found

@@ -240,9 +240,8 @@ def test_the_stamp_follows_data_and_archive(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium installed")
-def test_pages_fit_desktop_and_phone(miniature):
-    found = devtools.survey(miniature / "_build" / "html", ["index", "template", "wide"])
+def test_pages_fit_desktop_and_phone(miniature, chromium):
+    found = devtools.survey(chromium, miniature / "_build" / "html", ["index", "template", "wide"])
     assert len(found) == 6
     for page, width, told, errors in found:
         assert told["takes"] <= width and not errors, (page, width, told, errors)

@@ -18,9 +18,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow,
 
 
 @pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
-def test_every_page_fits_and_its_console_is_silent():
+def test_every_page_fits_and_its_console_is_silent(chromium):
     pages = [name for name in build.toc_pages(ROOT) if (HTML / f"{name}.html").is_file()]
-    found = devtools.survey(HTML, pages)
+    found = devtools.survey(chromium, HTML, pages)
     assert len(found) == 2 * len(pages) > 40
     problems = []
     for page, width, told, errors in found:
@@ -32,11 +32,11 @@ def test_every_page_fits_and_its_console_is_silent():
     assert not problems, "\n".join(dict.fromkeys(problems))
 
 
-def test_what_is_wrong_is_noticed(tmp_path):
+def test_what_is_wrong_is_noticed(tmp_path, chromium):
     (tmp_path / "good.html").write_text(f"<!doctype html>{ICON}<p>Short.</p>")
     wide = '<div style="width: 1500px">x</div><div class="attn-beside" style="width: 90px; overflow: auto">'
     (tmp_path / "bad.html").write_text(f"{ICON}{wide}<p style='width: 300px'>table</p></div><script>nowhere()</script>")
-    (_, _, good, silent), (_, _, bad, errors) = devtools.survey(tmp_path, ["good", "bad"], (700,))
+    (_, _, good, silent), (_, _, bad, errors) = devtools.survey(chromium, tmp_path, ["good", "bad"], (700,))
     assert good["takes"] == 700 and not good["tables"] and not silent
     assert bad["takes"] >= 1500 and bad["tables"] == ["table"] and "nowhere is not defined" in errors[0]
 

@@ -4,7 +4,6 @@ import ast
 import os
 from unittest.mock import patch
 
-import devtools
 import matplotlib.pyplot as plt
 import nbformat
 import pandas as pd
@@ -61,23 +60,20 @@ def test_no_piece_of_a_page_gets_a_node_or_an_attribute(text):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium installed")
-def test_a_browser_runs_none_of_it(tmp_path):
+def test_a_browser_runs_none_of_it(tmp_path, chromium):
     for name, texts in (("mine", STRINGS), ("harmless", ["word"] * len(STRINGS))):
         shown = "\n".join(piece for text in texts for piece in pieces(text))
         (tmp_path / f"{name}.html").write_text(HEAD + shown, encoding="utf-8")
     for script in ("core.js", "rows.js", "attn.css"):
         (tmp_path / script).write_bytes((STATIC / script).read_bytes())
-    with devtools.browser() as shown:
-        counts = []
-        for name in ("mine", "harmless"):
-            shown.errors.clear()
-            shown.open(tmp_path / f"{name}.html")
-            shown.js("document.querySelectorAll('*').forEach(e => e.dispatchEvent(new MouseEvent('mouseover')))")
-            counts.append(shown.wait("document.querySelectorAll('.attn-play button').length > 20 && "
-                                     "document.querySelectorAll('body *').length"))  # fmt: skip
-            assert shown.js("window.alive") is None and shown.js("document.title") == ""
-        assert counts[0] == counts[1]
+    counts = []
+    for name in ("mine", "harmless"):
+        chromium.open(tmp_path / f"{name}.html")
+        chromium.js("document.querySelectorAll('*').forEach(e => e.dispatchEvent(new MouseEvent('mouseover')))")
+        counts.append(chromium.wait("document.querySelectorAll('.attn-play button').length > 20 && "
+                                    "document.querySelectorAll('body *').length"))  # fmt: skip
+        assert chromium.js("window.alive") is None and chromium.js("document.title") == ""
+    assert counts[0] == counts[1]
 
 
 def test_parameters_of_a_page_are_no_code(tmp_path, monkeypatch):
@@ -99,12 +95,10 @@ def test_parameters_of_a_page_are_no_code(tmp_path, monkeypatch):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium installed")
 @pytest.mark.skipif(not os.environ.get("ATTN_FAULTS"), reason="half a minute of Sphinx; `make test-faults` does it")
-def test_a_page_run_again_with_all_of_them_is_the_page(tmp_path):
+def test_a_page_run_again_with_all_of_them_is_the_page(tmp_path, chromium):
     made = rerun.rerun("how-to-measure", {"text": " ".join(STRINGS)}, tmp_path / "mine.ipynb")
     article = BeautifulSoup(made.read_text(encoding="utf-8"), "html.parser").find("article")
     assert not article.select("iframe, [onerror], [onload], [onfocus], [onmouseover], [href^=javascript], img[src=x]")
-    with devtools.browser() as shown:
-        shown.open(made)
-        assert shown.js("window.alive") is None and not shown.errors
+    chromium.open(made)
+    assert chromium.js("window.alive") is None and not chromium.errors

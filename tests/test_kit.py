@@ -3,10 +3,8 @@
 import re
 from pathlib import Path
 
-import devtools
 import pytest
 from bs4 import BeautifulSoup
-from chromium import CHROMIUM
 
 from attn_book import exercises, kit
 
@@ -58,13 +56,11 @@ def test_the_key_to_the_statements_is_for_teachers(tmp_path):
 
 
 @built
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium installed")
-def test_arrows_turn_the_slides_and_a_phone_holds_them():
-    with devtools.browser() as page:
-        page.open(TEACH / "session-2.html", 390)
-        assert page.js("document.documentElement.scrollWidth") <= 390
-        top = "Math.round(document.querySelectorAll('section')[1].getBoundingClientRect().top)"
-        press = "dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))"
-        assert page.js(top) > 100
-        page.js(f"document.body.{press}")
-        assert abs(page.js(top)) <= 1
+@pytest.mark.browser
+def test_arrows_turn_the_slides_and_a_phone_holds_them(chromium):
+    chromium.open(TEACH / "session-2.html", 390)
+    assert chromium.js("document.documentElement.scrollWidth") <= 390
+    top = "Math.round(document.querySelectorAll('section')[1].getBoundingClientRect().top)"
+    assert chromium.js(top) > 100
+    chromium.js("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))")
+    assert abs(chromium.js(top)) <= 1

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from chromium import CHROMIUM
-from devtools import browser
 
 from attn_book import figures, sentence
 from attn_book.page import PARTS
@@ -21,7 +19,6 @@ STATIC, HTML = ROOT / "book" / "_static", ROOT / "_build" / "html"
 STORE = store.archive_folder(required=False)
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium"),
     pytest.mark.skipif(not STORE or not (STORE / reader.FOLDER).is_dir(), reason="no sentence model in the archive"),
 ]
 STRIPS = json.loads((ROOT / "data" / "examples" / "strips.json").read_text(encoding="utf-8"))
@@ -76,16 +73,8 @@ def place(tmp_path_factory):
     return folder / "page.html"
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as page:
-        yield page
-
-
 @pytest.fixture
 def page(chromium, place):
-    chromium.call("Emulation.setEmulatedMedia", media="", features=[])
-    chromium.errors.clear()
     chromium.open(place)
     yield chromium
     assert chromium.errors == []
@@ -248,15 +237,15 @@ def test_without_a_script_every_element_has_its_picture(page, place):
 
 @pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
 def test_every_element_of_the_built_book_lives(chromium):
-    chromium.errors.clear()
     playing = [path for path in sorted(HTML.rglob("*.html")) if 'class="attn-play"' in path.read_text(encoding="utf-8")]
     assert len(playing) >= 5, "front page, 1, 4, and one of each paper"
     for path in playing:
         chromium.open(path)
         kinds = chromium.js("[...document.querySelectorAll('.attn-play')].map(e => e.dataset.play)")
         assert all(chromium.wait(f"!!document.querySelector('[data-play={kind}] button')") for kind in kinds)
+        assert not chromium.errors
     chromium.open(HTML / "index.html")
     press(chromium, "move", "far")
     told = sentence.read_sentence(SENTENCES[0])[1]
     assert float(data(chromium, "move")["jsd"]) == pytest.approx(told["jsd_exact"], abs=1e-3)
-    assert (HTML / "_static" / "sst-reader.js").is_file() and not chromium.errors
+    assert (HTML / "_static" / "sst-reader.js").is_file()

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import devtools
 import pytest
 from bs4 import BeautifulSoup
 
@@ -33,14 +32,11 @@ def test_a_page_run_again_reads_like_the_book(again):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium installed")
-def test_a_browser_shows_its_figures(again):
-    with devtools.browser() as page:
-        for width in (1280, 390):
-            page.errors.clear()
-            page.open(again, width)
-            assert page.js(DRAWN) and not page.errors
-            assert page.js("document.documentElement.scrollWidth") <= width
+def test_a_browser_shows_its_figures(again, chromium):
+    for width in (1280, 390):
+        chromium.open(again, width)
+        assert chromium.js(DRAWN) and not chromium.errors
+        assert chromium.js("document.documentElement.scrollWidth") <= width
 
 
 SHEET = """<html><body><article><section id="s"><h1>One</h1><p>same</p><figure id="f"><svg id="g"/>{}</figure>
