@@ -12,6 +12,7 @@ import hypothesis
 import numpy as np
 import pandas as pd
 import pytest
+from filelock import FileLock
 
 from attn_core import index, store
 from attn_core.corpora import catalogue, files
@@ -24,6 +25,32 @@ from attn_core.traces import Traces
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile("fixed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_cache(tmp_path_factory):
+    """The cache of fixtures that serve several tests: one folder of all workers, never the user's."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "shared"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTN_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def indexed(shared_cache):
+    """The tables of all archived numbers lie in the shared cache; they take seconds to make."""
+    shared_cache.mkdir(exist_ok=True)
+    with FileLock(shared_cache / "lock"):
+        index.runs()
+    return shared_cache / "index"
+
+
+@pytest.fixture
+def numbers_at_hand(indexed, tmp_path):
+    """The same in a test's own cache."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "index").symlink_to(indexed)
 
 
 @pytest.fixture(autouse=True)

@@ -48,6 +48,7 @@ def test_a_page_prints_what_it_printed(page, common):
     assert not lost, f"{page} lost or changed {lost}"
 
 
+@pytest.mark.usefixtures("numbers_at_hand")
 def test_every_row_of_the_scorecard_is_what_it_was():
     rows = json.loads(scorecard().to_json(orient="records"))
     golden = [row | {"page": RENAMED.get(row["page"], row["page"])} for row in read("scorecard.json.xz")]

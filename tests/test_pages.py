@@ -32,6 +32,7 @@ def test_parameters_are_literals_with_smoke_values(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
+@pytest.mark.usefixtures("numbers_at_hand")
 def test_every_page_executes(page, tmp_path, monkeypatch):
     """With the small parameters of its front matter: here, where what pages share is read once, or, where a page
     registers something of its own, in a kernel, as the build runs them all."""

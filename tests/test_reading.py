@@ -28,12 +28,11 @@ def test_what_reading_needs_is_a_part_of_the_whole():
 
 
 @pytest.fixture
-def reading(tmp_path, monkeypatch):
+def reading(tmp_path, monkeypatch, numbers_at_hand):
     """This process and those that it starts find none of ABSENT."""
     for name in ABSENT:
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('No module named {name}')")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "book")]))
-    monkeypatch.setenv("ATTN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(build, "find_spec", lambda name: None)
     return tmp_path
 
@@ -54,7 +53,7 @@ def test_every_import_of_every_page_does_without(reading):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["one-model", "extending", "testing-the-tests"])
 def test_a_page_executes_without(page, reading):
-    """Sentences that are read live; trainings, which are code with a note; planted runs. The cache is empty."""
+    """Sentences that are read live; trainings, which are code with a note; planted runs."""
     path = build.execute(page, output=reading / "page.ipynb", root=ROOT, stamp="0")
     cells, shortened = build._read(path).cells, build._read(path).metadata.attn.get("shortened")
     assert shortened == (build.NO_TORCH if page == "extending" else None)
@@ -63,6 +62,7 @@ def test_a_page_executes_without(page, reading):
 
 
 @pytest.mark.parametrize("corpus", ["sst", "20news"])
+@pytest.mark.usefixtures("numbers_at_hand")
 def test_the_searches_that_pages_show_are_those_of_the_code(corpus, monkeypatch):
     """Of five texts each: a text's search does not depend on the others."""
     monkeypatch.setattr(index, "_code", lambda: pytest.fail("not in data/measured"))

@@ -41,7 +41,7 @@ CODE = [cell.source for cell in build.read_source(build.locate("verdict", ROOT)[
 
 
 @pytest.fixture(scope="module")
-def made() -> dict:
+def made(indexed) -> dict:
     """What the page's code has made when it shows its cells."""
     names = {}
     for source in CODE:
@@ -149,6 +149,7 @@ def test_a_browser_tells_on_hover_focus_and_tap(tmp_path, chromium):
 
 
 @pytest.mark.skipif(store.archive_folder(required=False) is None, reason="no archive")
+@pytest.mark.usefixtures("numbers_at_hand")
 def test_every_model_of_the_verdict_does_its_task_by_the_one_rule():
     fails = weak(index.runs(attention="tanh", family=["text", "pair", "hierarchical"])) != ""
     assert not fails[list(verdict.TRACED)].any() and fails["snli"].all()
