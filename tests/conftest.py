@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -14,8 +15,9 @@ import pandas as pd
 import pytest
 from filelock import FileLock
 
-from attn_core import index, store
-from attn_core.corpora import catalogue, files
+from attn_core import foreign, index, store
+from attn_core import run as run_fields
+from attn_core.corpora import catalogue, encoding, files
 from attn_core.experiments import document_table, summary_table
 from attn_core.run import Run, as_dict
 from attn_core.traces import Traces
@@ -107,6 +109,23 @@ def chromium():
         pytest.skip("no Chromium installed")
     with devtools.browser() as page:
         yield page
+
+
+@pytest.fixture
+def own_tables(monkeypatch):
+    """What a test registers is gone after it: corpora, encoders, attentions, files of ATTN_PLUGINS."""
+    from attn_core.models import attention, encoders
+
+    tables = (catalogue.CATALOGUE, encoding.PREPARE, encoders.ENCODERS, attention.ATTENTIONS)
+    before = [dict(table) for table in tables]
+    for name in ("ENCODERS", "ATTENTIONS"):
+        monkeypatch.setattr(run_fields, name, getattr(run_fields, name))
+    yield
+    for table, kept in zip(tables, before, strict=True):
+        table.clear()
+        table.update(kept)
+    for path in foreign.plugin_files():
+        sys.modules.pop(str(path), None)
 
 
 @pytest.fixture

@@ -126,6 +126,27 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tm
     assert set(os.listdir(tmp_path / "archive")) == {store.MANIFEST, *(run.key for run in runs)}
     # Nothing is left to do: no worker is needed, and a demand that none can meet is no obstacle.
     assert sweep.sweep(runs, True, False, scheduler=cluster.address, resources={"NONE": 1}, no_workers_timeout=0) == {}
+    packed_by_the_workers(cluster, tmp_path / "archive", monkeypatch)
+
+
+def packed_by_the_workers(cluster, archive, monkeypatch):
+    """A further seed is packed beside the first, which nobody has trained: the client neither trains nor reads it."""
+    first, second = (Run("planted", seed=seed, epochs=1, options=TINY) for seed in (SEEDS[0], SEEDS[1]))
+    assert packing.compared_with(second) == first
+    for module, name in ((compute, "trained"), (compute, "inputs_of"), (packing, "attended"), (packing, "beside")):
+        monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("computed by the client"))
+    before, other = set(os.listdir(archive)), archive.with_name("before")
+    assert sweep.sweep([second], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE) == {}
+    assert sweep.has_weights(first), "by the worker"
+    assert set(os.listdir(archive)) == {*before, second.key} and not store.faults(archive)
+    assert store.read(archive, second.key).record["against"]["base"] == first.key
+    assert store.keys(packing.packed_store()) == []
+    # Cached and not packed is the workers' work, too.
+    archive.rename(other)
+    archive.mkdir()
+    assert sweep.sweep([second], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE) == {}
+    old, new = (sorted((folder / second.key).iterdir()) for folder in (other, archive))
+    assert [path.read_bytes() for path in old] == [path.read_bytes() for path in new]
 
 
 def test_an_error_that_no_pickle_can_hold_reaches_the_client(monkeypatch, capsys):
@@ -179,30 +200,6 @@ def test_when_the_last_worker_is_lost_the_rest_fails_by_name(cluster, tmp_path):
     assert whole_store() == set()
 
 
-@pytest.mark.slow
-def test_what_is_packed_is_computed_on_the_workers(cluster, tmp_path, monkeypatch):
-    """A further seed is packed beside the first, which nobody has trained: the client neither trains nor reads it."""
-    (tmp_path / "archive").mkdir()
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
-    first, second = (Run("planted", seed=seed, epochs=1, options=TINY) for seed in (SEEDS[0], SEEDS[1]))
-    assert packing.compared_with(second) == first
-    for module, name in ((compute, "trained"), (compute, "inputs_of"), (packing, "attended"), (packing, "beside")):
-        monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("computed by the client"))
-    cluster.start()
-    assert sweep.sweep([second], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE) == {}
-    assert sweep.has_weights(first), "by the worker"
-    archive = tmp_path / "archive"
-    assert set(os.listdir(archive)) == {store.MANIFEST, second.key} and not store.faults(archive)
-    assert store.read(tmp_path / "archive", second.key).record["against"]["base"] == first.key
-    assert store.keys(packing.packed_store()) == []
-    # Cached and not packed is the workers' work, too.
-    (tmp_path / "archive").rename(tmp_path / "before")
-    (tmp_path / "archive").mkdir()
-    assert sweep.sweep([second], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE) == {}
-    old, new = (sorted((tmp_path / name / second.key).iterdir()) for name in ("before", "archive"))
-    assert [path.read_bytes() for path in old] == [path.read_bytes() for path in new]
-
-
 def test_a_worker_with_other_data_is_refused(tmp_path, monkeypatch):
     for split in ("train", "dev", "test"):
         path = tmp_path / "data" / "sst" / f"{split}.parquet"
@@ -220,7 +217,8 @@ def test_a_worker_with_other_data_is_refused(tmp_path, monkeypatch):
     assert sweep.work(run, {}, sweep.named(run)) == ""
 
 
-def test_a_lost_scheduler_ends_the_sweep(tmp_path, cluster):
+def test_a_lost_scheduler_ends_the_sweep(tmp_path, cluster, monkeypatch):
+    monkeypatch.setattr(sweep, "CONNECT_SECONDS", 2)
     cluster.start(hangs="training")
     found = []
 

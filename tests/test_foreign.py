@@ -27,17 +27,7 @@ DRAWN = ("rng.choice(words[label])", "rng.choice(words[label], p=(0.45, 0.45, 0.
 TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 200))
 
 
-@pytest.fixture(autouse=True)
-def own_tables(monkeypatch):
-    """What a test registers is gone after it."""
-    tables = (catalogue.CATALOGUE, encoding.PREPARE, encoders.ENCODERS, attention.ATTENTIONS)
-    before = [dict(table) for table in tables]
-    for name in ("ENCODERS", "ATTENTIONS"):
-        monkeypatch.setattr(run_fields, name, getattr(run_fields, name))
-    yield
-    for table, kept in zip(tables, before, strict=True):
-        table.clear()
-        table.update(kept)
+pytestmark = pytest.mark.usefixtures("own_tables")
 
 
 def ran(cell: str, *changes: tuple[str, str]) -> dict:
@@ -172,21 +162,6 @@ def test_an_attention_and_what_stands_in_the_place_of_the_packages_own():
     assert Run("planted", "average", "dot").key != dot
 
 
-def in_another_process(code: str) -> str:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-1500:]
-    return done.stdout
-
-
-def test_unchanged_code_is_the_same_run_in_another_process():
-    """And a comment or a blank line is no change."""
-    cells = [examples()[name].partition("report = ")[0].partition("gated = ")[0] for name in ("corpus", "encoder")]
-    code = "\n".join(["seed, epochs = 10, 2", cells[0], "report = own.key", cells[1], "print(report, own.key)"])
-    moved = "# moved\n\n" + code.replace("def forward", "# the same\n\n    def forward")
-    assert in_another_process(code) == in_another_process(moved)
-
-
 CODE = """
     import functools
     import numpy as np
@@ -220,12 +195,13 @@ CODE = """
 """
 
 
-def test_the_hash_sees_what_code_names_and_nothing_else():
-    def hashed(*change: str) -> str:
-        names = {"__name__": "__main__"}
-        exec(textwrap.dedent(CODE).replace(*change), names)
-        return user_code.digest(names["made"])
+def hashed(*change: str) -> str:
+    names = {"__name__": "__main__"}
+    exec(textwrap.dedent(CODE).replace(*change or ("", "")), names)
+    return user_code.digest(names["made"])
 
+
+def test_the_hash_sees_what_code_names_and_nothing_else():
     same = [("", ""), ("import functools", "import functools\n\n\n"), ("width = 4", 'width = 4\n    "Told."'),
             ("def helped", "def unused(): pass\n\ndef helped")]  # fmt: skip
     other = [
@@ -235,9 +211,20 @@ def test_the_hash_sees_what_code_names_and_nothing_else():
         ("@staticmethod", "@classmethod"),
     ]  # fmt: skip
     assert len({hashed(*change) for change in same}) == 1
-    assert len({hashed("", ""), *(hashed(*change) for change in other)}) == 1 + len(other)
-    code = f"from attn_core.corpora import user_code{textwrap.dedent(CODE)}print(user_code.digest(made))"
-    assert in_another_process(code).strip() == hashed("", ""), "sets have another order in every process"
+    assert len({hashed(), *(hashed(*change) for change in other)}) == 1 + len(other)
+
+
+def test_unchanged_code_is_the_same_run_in_another_process():
+    """A comment or a blank line is no change, and sets have another order in every process."""
+    cells = [examples()[name].partition("report = ")[0].partition("gated = ")[0] for name in ("corpus", "encoder")]
+    code = "\n".join(["seed, epochs = 10, 2", cells[0], "report = own.key", cells[1], "keys = report, own.key"])
+    here = {"__name__": "__main__"}
+    exec(code, here)
+    moved = "# moved\n\n" + code.replace("def forward", "# the same\n\n    def forward")
+    moved += f"\nfrom attn_core.corpora import user_code\n{textwrap.dedent(CODE)}print(*keys, user_code.digest(made))"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", moved], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == [*here["keys"], hashed()], done.stderr[-1500:]
 
 
 # ---- records ---------------------------------------------------------------------------------------------------------
@@ -252,7 +239,7 @@ def test_no_archived_run_has_another_key():
 def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, monkeypatch, capsys):
     """Archived by one process, met by another that knows neither its encoder nor its corpus."""
     folder = tmp_path / "archive"
-    shutil.copytree(store.archive_folder() / Run("sst").key, folder / Run("sst").key)
+    shutil.copytree(store.archive_folder() / Run("20news", "average").key, folder / Run("babi_1").key)
     store.seal(folder)
     monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
     foreign = [ran("corpus")["report"], ran("encoder")["gated"]]
@@ -262,7 +249,7 @@ def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, mo
     assert len(index.runs(source="archive", variant="any")) == 3
     del catalogue.CATALOGUE["weather"], encoding.PREPARE["weather"]
     run_fields.ENCODERS = run_fields.ENCODERS[:-1]
-    assert index.runs(source="archive", variant="any")["key"].tolist() == [Run("sst").key]
+    assert index.runs(source="archive", variant="any")["key"].tolist() == [Run("20news", "average").key]
     assert len(derived.classifiers(["planted", "weather"])) == 0
     for command in (["archive", "verify"], ["scorecard"], ["archive", "list"]):
         status, out, _ = called(monkeypatch, capsys, *command)

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from conftest import toy_traces
 
-from attn_core import store
+from attn_core import store, sweep
 from attn_core.__main__ import join_pairs, main
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
@@ -250,6 +250,7 @@ def place(tmp_path, monkeypatch):
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     for name, value in (places | nowhere).items():
         monkeypatch.setenv(name, str(value))
+    monkeypatch.setattr(sweep, "CONNECT_SECONDS", 0.5)
     (tmp_path / "data").mkdir()
     return tmp_path
 

@@ -138,14 +138,14 @@ def test_kendall_with_ties_of_all_kinds(pair):
 
 
 def test_kendall_of_long_documents_stays_small_in_memory():
-    """Nine documents of 4,000 tokens: all pairs at once would be gigabytes."""
-    x, y = np.random.default_rng(0).normal(size=(2, 9, 4000))
+    """All pairs of a document of 6,000 tokens at once would be gigabytes."""
+    x, y = np.random.default_rng(0).normal(size=(2, 2, 6000))
     tracemalloc.start()
-    tau, _ = kendall_ragged(x.ravel(), y.ravel(), 4000 * np.arange(10))
+    tau, _ = kendall_ragged(x.ravel(), y.ravel(), 6000 * np.arange(3))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 150e6
-    assert tau[7] == kendalltau(x[7], y[7]).statistic
+    assert tau[1] == kendalltau(x[1], y[1]).statistic
 
 
 def test_share_significant_counts_nan_as_not_significant():

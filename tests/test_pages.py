@@ -6,6 +6,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
+from test_extending import EXPECTED
 
 from attn_book import build
 from attn_book.page import check
@@ -31,22 +32,24 @@ def test_parameters_are_literals_with_smoke_values(page):
     assert check(defaults, defaults, page, takes) == defaults
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.usefixtures("numbers_at_hand")
-def test_every_page_executes(page, tmp_path, monkeypatch):
-    """With the small parameters of its front matter: here, where what pages share is read once, or, where a page
-    registers something of its own, in a kernel, as the build runs them all."""
+ELSEWHERE = ("one-model", "testing-the-tests")
+"""Executed in kernels without torch, by test_reading.py."""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in ELSEWHERE])
+@pytest.mark.usefixtures("numbers_at_hand", "own_tables")
+def test_every_page_executes(page, monkeypatch):
+    """With the small parameters of its front matter, here, where what pages share is read once."""
     notebook = build.convert(page, ROOT)
     small = build.declaration(notebook, page)[2]
-    if page == "extending":
-        build.execute(page, small, tmp_path / "page.ipynb", ROOT)
-        return
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("IPython.display.display", lambda *shown, **_: None)
-    names = {"display": lambda *shown: None}
+    names = {"display": lambda *shown: None, "__name__": "__main__"}
     for number, cell in enumerate(cell for cell in notebook.cells if cell.cell_type == "code"):
+        tags = cell.metadata.get("tags", [])
         exec(compile(cell.source, f"{page}, cell {number}", "exec"), names)
-        names |= small if "parameters" in cell.metadata.get("tags", []) else {}
+        exec("\n".join(EXPECTED.get(tag, "") for tag in tags), names)
+        names |= small if "parameters" in tags else {}
     plt.close("all")
 
 

@@ -1,9 +1,6 @@
-"""Experiments on traces of text pairs and of three classes or more: by hand, against loops, independence, memory."""
+"""Experiments on traces of text pairs and of three classes or more: by hand, against loops, independence."""
 
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -118,7 +115,7 @@ def test_search_has_the_same_bits_alone_and_in_company(kind):
     same_bits_in_any_company(traces)
 
 
-# Tables, independence, memory
+# Tables, independence
 
 
 @kinds
@@ -157,27 +154,3 @@ def test_documents_do_not_depend_on_one_another(order, kept, kind):
     pd.testing.assert_frame_equal(alone, expected, rtol=0, atol=1e-12)
     median = permutation(traces)["median_change"].iloc[rows].reset_index(drop=True)
     np.testing.assert_allclose(permutation(some)["median_change"], median, atol=1e-14)
-
-
-MEMORY = """
-import resource, sys
-sys.path.insert(0, "tests")
-from conftest import toy_pairs, toy_traces
-from attn_core.experiments import document_table
-for traces in (toy_traces([2000] * 4), toy_pairs([2000] * 2, outputs=40, hidden=128)):
-    table = document_table(traces)
-    affine = ["locked", "permutation_expected"]  # not defined for pairs and many classes
-    known = table if traces.readout is None else table.drop(columns=affine)
-    assert len(table) == len(traces) and known.notna().all(axis=None)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-
-
-@pytest.mark.slow
-def test_documents_of_2000_tokens_need_less_than_2_gb():
-    """Every analysis of documents of 2,000 tokens, pairs with 40 outputs and 128 hidden numbers, in an own process."""
-    root = Path(__file__).parents[1]
-    done = subprocess.run([sys.executable, "-c", MEMORY], cwd=root, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes on Linux
-    assert int(done.stdout.split()[-1]) * unit < 2e9

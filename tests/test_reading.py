@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_pages import ELSEWHERE
 
 from attn_book import build, derived
 from attn_core import index, store
@@ -51,10 +52,11 @@ def test_every_import_of_every_page_does_without(reading):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["one-model", "extending", "testing-the-tests"])
+@pytest.mark.parametrize("page", [*ELSEWHERE, "extending"])
 def test_a_page_executes_without(page, reading):
     """Sentences that are read live; trainings, which are code with a note; planted runs."""
-    path = build.execute(page, output=reading / "page.ipynb", root=ROOT, stamp="0")
+    small = build.declaration(build.read_source(build.pages(ROOT)[page]), page)[2]
+    path = build.execute(page, small, reading / "page.ipynb", ROOT, stamp="0")
     cells, shortened = build._read(path).cells, build._read(path).metadata.attn.get("shortened")
     assert shortened == (build.NO_TORCH if page == "extending" else None)
     tagged = sum("torch" in cell.metadata.get("tags", []) for cell in build.convert(page, ROOT).cells)

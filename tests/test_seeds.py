@@ -92,12 +92,12 @@ def test_what_is_trained_alone():
         assert seeds.fellows(other) is None
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_sweep_of_many_seeds_trains_each_group_once(jobs, tmp_path, monkeypatch):
+def test_a_sweep_of_many_seeds_trains_each_group_once(tmp_path, monkeypatch):
+    """In several processes, too: test_sweep.py."""
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
     other = Run("planted", "average", seed=1, epochs=1, options=SMALL)
     runs = [*RUNS[:3], replace(RUNS[0], selection="test"), other]
-    assert sweep(runs, progress=False, jobs=jobs, batch_seeds=2) == {}
+    assert sweep(runs, progress=False, batch_seeds=2) == {}
     seconds = {}
     for run in runs:
         record = store.read_record(store.cache_store(), run.key)
