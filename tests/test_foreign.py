@@ -239,7 +239,7 @@ def test_no_archived_run_has_another_key():
 def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, monkeypatch, capsys):
     """Archived by one process, met by another that knows neither its encoder nor its corpus."""
     folder = tmp_path / "archive"
-    shutil.copytree(store.archive_folder() / Run("20news", "average").key, folder / Run("babi_1").key)
+    shutil.copytree(store.archive_folder() / Run("20news", "average").key, folder / Run("20news", "average").key)
     store.seal(folder)
     monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
     foreign = [ran("corpus")["report"], ran("encoder")["gated"]]

@@ -109,7 +109,7 @@ def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_tables", "plugins")
 def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
-    """Both selections of a seed are trained once, and seeds together; a base that failed is named; plugins are known."""
+    """Both selections of a seed are trained once, and seeds together; a failed base is named; plugins are known."""
     path = tmp_path / "grid.yml"
     options = json.dumps([list(pair) for pair in TINY])
     wrong = json.dumps([["shortest", 0]])
