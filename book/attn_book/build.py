@@ -1,6 +1,6 @@
 """Pages as notebooks, and the whole book: from MyST text to Jupyter, running pages, Sphinx, and the status page.
 
-    notebooks/**/*.md ──jupytext, papermill──▶ book/**/*.ipynb ──jupyter-book──▶ _build/html
+    notebooks/**/*.md ──jupytext, nbclient──▶ book/**/*.ipynb ──jupyter-book──▶ _build/html
 
 A page is a MyST Markdown notebook, named by its path without suffix (`jain/04-1-correlation`). One code cell, tagged
 `parameters`, holds literals only. Its front matter may hold
@@ -22,12 +22,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import suppress
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from unittest.mock import patch
 
 import yaml
 
@@ -125,6 +124,7 @@ def convert(page: str | Path, root: str | Path | None = None):
         notebook.cells.insert(first, generated(""))
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
+        cell.metadata.setdefault("tags", [])  # papermill wants it
     return notebook
 
 
@@ -164,7 +164,6 @@ def execute(
     root: str | Path | None = None,
     stamp: str | None = None,
     force: bool = False,
-    scratch: Path | None = None,
 ) -> Path:
     """Run a page with other parameters; returns the executed notebook.
 
@@ -173,11 +172,11 @@ def execute(
     `_build/failed/`.
     stamp: of the book's build; with it, a page that stops for want of a run is written `shortened`.
     force: replace whatever stands at `output`, not only what was written here and not edited since.
-    scratch: of `kernel_folder`, where several threads share one.
     AttnError, one line, for a refused parameter or place, before anything runs, and for a failing cell.
     """
-    import nbformat
-    import papermill
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+    from papermill.parameterize import parameterize_notebook
     from traitlets.config import Config
 
     name, here, notebook = locate(page, root)[0], repository(root), convert(page, root)
@@ -190,35 +189,37 @@ def execute(
     run = {"page": name, "parameters": defaults | values, **_where(here), **({"stamp": stamp} if stamp else {})}
     if find_spec("torch") is None and without_torch(notebook):
         run["shortened"] = NO_TORCH
-    with nullcontext(scratch) if scratch else kernel_folder() as folder, tempfile.TemporaryDirectory(dir=folder) as own:
-        source, result = _write(notebook, Path(own) / "page.ipynb"), Path(own) / "result.ipynb"
-        injected = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
+    notebook.metadata["papermill"] = {"start_time": datetime.now(UTC).isoformat()}
+    injected = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
+    done, start = parameterize_notebook(notebook, injected) if values else notebook, time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="attn-", ignore_cleanup_errors=True) as own:
         # Two kernels that start at once may pick the same port, but no socket; its name has at most 104 bytes.
         sockets = {"transport": "ipc", "ip": f"{own}/kernel"} if os.name == "posix" and len(own) < 90 else {}
+        client = NotebookClient(
+            done, timeout=CELL_SECONDS, record_timing=False, extra_arguments=["--log-level=50"],
+            config=Config({"KernelManager": sockets}), resources={"metadata": {"path": str(here)}},
+        )  # fmt: skip
         try:
-            papermill.execute_notebook(
-                source, result, injected, progress_bar=sys.stderr.isatty(), execution_timeout=CELL_SECONDS,
-                config=Config({"KernelManager": sockets}), extra_arguments=["--log-level=50"],
-                resources={"metadata": {"path": str(here)}},  # `cwd` would move every thread
-            )  # fmt: skip
-            done = tidy(nbformat.read(result, as_version=4))
+            client.execute(env=os.environ | kernel_environment(own))
             built = lambda name: html if (html := here / "_build" / "html" / f"{name}.html").is_file() else None
-            done = done if stamp else readable(mark(done, defaults, values), here, target, built)
-        except papermill.PapermillExecutionError as error:
-            stopped, message = nbformat.read(result, as_version=4), (error.evalue.splitlines() or [""])[0]
+            done = tidy(done if stamp else readable(mark(done, defaults, values), here, target, built))
+        except CellExecutionError as error:
+            cell, output = next((cell, output) for cell in done.cells for output in cell.get("outputs", [])
+                                if output.output_type == "error")  # fmt: skip
+            message = (error.evalue.splitlines() or [""])[0]
             if error.ename == ModuleNotFoundError.__name__ and find_spec("torch") is None:
                 message += f"; {NO_TORCH}"
             if not (stamp and error.ename in (AbsentRun.__name__, Damaged.__name__)):
-                message = f"page {name} stopped in cell {error.exec_count}: {error.ename}: {message}"
-                if len(error.traceback) != 1:  # AttnErrors render as one line: a refused input, nothing to look into
-                    kept = _write(stopped, here / "_build" / "failed" / f"{name}.ipynb")
+                message = f"page {name} stopped in cell {cell.execution_count}: {error.ename}: {message}"
+                if len(output.traceback) != 1:  # AttnErrors render as one line: a refused input, nothing to look into
+                    kept = _write(done, here / "_build" / "failed" / f"{name}.ipynb")
                     message += f"; the notebook up to there: {kept}"
                 raise AttnError(message) from None
-            run["shortened"], done = message, shortened(notebook, stopped, message)
+            run["shortened"], done = message, shortened(done, message)
         except Exception as error:  # the kernel did not start, died, or hung
             first = (str(error).splitlines() or [""])[0]
             raise AttnError(f"page {name} could not be run: {type(error).__name__}: {first}") from error
-    run["seconds"] = done.metadata.papermill.duration
+    run["seconds"] = time.perf_counter() - start
     done.metadata["attn"] = {**done.metadata.get("attn", {}), **run}
     return _write(done, target)
 
@@ -243,16 +244,6 @@ def without_torch(notebook) -> bool:
             text = f"```python\n{cell.source}\n```\n\n{PARTS.gap(NO_TORCH, 'Not run here')}"
             notebook.cells[place], tagged = new_markdown_cell(text, id=cell.id), True
     return tagged
-
-
-@contextmanager
-def kernel_folder() -> Iterator[Path]:
-    """A folder for what kernels write beside the pages, and the environment in which they start."""
-    with (
-        tempfile.TemporaryDirectory(prefix="attn-", ignore_cleanup_errors=True) as scratch,
-        patch.dict(os.environ, kernel_environment(scratch)),
-    ):
-        yield Path(scratch)
 
 
 def kernel_environment(scratch: str) -> dict[str, str]:
@@ -293,26 +284,24 @@ def _write(notebook, target: Path) -> Path:
 
 
 def tidy(notebook):
-    """An executed notebook without paths of this machine and with minus signs in its HTML tables."""
-    for key in ("input_path", "output_path", "environment_variables", "exception"):
-        notebook.metadata.papermill.pop(key, None)
+    """An executed notebook with minus signs in its HTML tables."""
     for data in (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])):
         if "<table" in data.get("text/html", ""):
             data["text/html"] = NOT_TEXT.sub(lambda part: part[0] if part[1] else minus(part[0]), data["text/html"])
     return notebook
 
 
-def shortened(source, stopped, reason: str):
+def shortened(stopped, reason: str):
     """A page that stopped for want of a run: its text up to the parameters, all labels, and what is absent."""
-    from nbformat import from_dict, v4
+    from nbformat.v4 import new_markdown_cell
 
-    first = next(i for i, cell in enumerate(source.cells) if cell.cell_type == "code")
-    texts = [cell.source for cell in source.cells[first:] if cell.cell_type == "markdown"]
+    first = next(i for i, cell in enumerate(stopped.cells) if cell.cell_type == "code")
+    texts = [cell.source for cell in stopped.cells[first:] if cell.cell_type == "markdown"]
     labels = [line for text in texts for line in text.splitlines() if re.fullmatch(r"\([\w-]+\)=\s*", line)]
     told = "\n".join([*labels, "The rest of this page needs trained models that are not there.", "",
                       PARTS.gap(reason)])  # fmt: skip
-    cells = [*source.cells[: first + 1], v4.new_markdown_cell(told, id="shortened")]
-    return tidy(from_dict({**stopped, "cells": cells}))
+    stopped.cells = [*stopped.cells[: first + 1], new_markdown_cell(told, id="shortened")]
+    return tidy(stopped)
 
 
 # ---- the whole book --------------------------------------------------------------------------------------------------
@@ -368,18 +357,16 @@ def execute_pages(root: Path) -> list[str]:
     print(f"{len(known)} pages, {len(todo)} to run, {len(known) - len(todo)} unchanged", flush=True)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     failures = []
-    with kernel_folder() as scratch:
-        run = lambda name: execute(name, None, executed(root, name), root, stamps[name], scratch=scratch)
-        pool = ThreadPoolExecutor(cores)  # as a context it would wait for all pages when the build is stopped
-        running = {pool.submit(run, name): name for name in todo}
-        for done, future in enumerate(as_completed(running), 1):
-            name, error = running[future], future.exception()
-            if error:
-                told = error if isinstance(error, AttnError) else f"page {name}: {type(error).__name__}: {error}"
-                failures.append(str(told))
-                executed(root, name).unlink(missing_ok=True)
-            result = "FAILED" if error else f"{_read(future.result()).metadata.attn.seconds:6.1f} s"
-            print(f"[{done:>2}/{len(todo)}] {name:40} {result}", flush=True)
+    pool = ThreadPoolExecutor(cores)  # as a context it would wait for all pages when the build is stopped
+    running = {pool.submit(execute, name, None, executed(root, name), root, stamps[name]): name for name in todo}
+    for done, future in enumerate(as_completed(running), 1):
+        name, error = running[future], future.exception()
+        if error:
+            told = error if isinstance(error, AttnError) else f"page {name}: {type(error).__name__}: {error}"
+            failures.append(str(told))
+            executed(root, name).unlink(missing_ok=True)
+        result = "FAILED" if error else f"{_read(future.result()).metadata.attn.seconds:6.1f} s"
+        print(f"[{done:>2}/{len(todo)}] {name:40} {result}", flush=True)
     return failures
 
 
