@@ -137,7 +137,7 @@ def test_runs_take_the_schedule_and_what_has_none_is_refused():
     assert Run("agnews_all", "flan_rnn").learning_rate == SCHEDULES["yahoo"].learning_rate
     with pytest.raises(AttnError, match="^no han_rnn here: most AG News texts are one sentence"):
         Run("agnews_all", "han_rnn")
-    with pytest.raises(AttnError, match="^no schedule of the HAN and FLAN models for 'sst'"):
+    with pytest.raises(AttnError, match="^no schedule of HAN and FLAN models for 'sst'"):
         Run("sst", "han_rnn")
 
 

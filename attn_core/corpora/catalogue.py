@@ -1,8 +1,7 @@
 """All data sets of the three papers, one entry each, plus the generated set ``planted``: the facts of catalogue.yml.
 
-An entry says what a data set is, how the papers prepare it, where it is looked for, what counts to expect and under
-which licence it stands. The facts come from the papers, from the statistics files of Jain & Wallace's repository
-and from the data sets' own pages.
+The facts come from the papers, from the statistics files of Jain & Wallace's repository and from the data sets' own
+pages.
 """
 
 import difflib
@@ -13,7 +12,7 @@ import yaml
 
 from attn_core.errors import AttnError
 
-JAIN, WIEGREFFE, SERRANO = "jain_wallace_2019", "wiegreffe_pinter_2019", "serrano-smith-2019"
+WIEGREFFE, SERRANO = "wiegreffe_pinter_2019", "serrano-smith-2019"
 
 
 @dataclass(frozen=True)
@@ -32,18 +31,17 @@ class Corpus:
     task: 'text' (one text, one label), 'question' (story, question, answer) or 'inference' (premise, hypothesis,
     label). classes: names in the order of the label ids; empty where answers are words of the text. folder: name
     under $ATTN_DATA; columns: what its Parquet files must hold; files: splits stored there. split: how train, dev
-    and test come about. cleaning: what becomes of the raw text, in words. longer_than,
-    shorter_than: the length filter in tokens,
-    strict; None = the split's own extreme; filtered False = no filter. min_df: smallest number of training
-    documents a vocabulary word occurs in. cut: documents are cut into sentences and follow Serrano & Smith's rules:
-    min_count, the smallest number of times a vocabulary word is met in train and dev; most_sentences and
-    longest_sentence (tokens), the length filter of the splits in bounded, None = no bound. sample: name under
-    $ATTN_DATA of a sample that is taken where folder is not there. epochs, batch: of Jain & Wallace's training;
-    hidden: width by encoder where it is not the encoder's own. expected: counts to meet, (class 0, class 1, …) per
-    split after the filter, 'vocabulary' including the four special ids. reported: (paper, name) as in data/reported.
-    sources: names in SOURCES. vectors: recipe used when a run names none. whole_train:
-    documents of the official training files before any filter, where a copy may hold fewer. generated: made by this
-    package, never downloaded. own: files of which only the user's own copy is ever read; origin: who gives them out.
+    and test come about. cleaning: what becomes of the raw text. longer_than, shorter_than: the length filter in tokens,
+    strict; None = the split's own extreme; filtered False = no filter. min_df: smallest number of training documents a
+    vocabulary word occurs in. cut: documents are cut into sentences and follow Serrano & Smith's rules: min_count, the
+    smallest number of times a vocabulary word is met in train and dev; most_sentences and longest_sentence (tokens),
+    the length filter of the splits in bounded, None = no bound. sample: name under $ATTN_DATA of a sample that is taken
+    where folder is not there. epochs, batch: of Jain & Wallace's training; hidden: width by encoder where it is not the
+    encoder's own. expected: counts to meet, (class 0, class 1, …) per split after the filter, 'vocabulary' including
+    the four special ids. reported: (paper, name) as in data/reported. sources: names in SOURCES. vectors: recipe used
+    when a run names none. whole_train: documents of the official training files before any filter, where a copy may
+    hold fewer. generated: made by this package. own: files of which only the user's own copy is ever read; origin: who
+    gives them out.
     """
 
     name: str
@@ -105,9 +103,8 @@ class Schedule:
         shape, kind = encoder.split("_")
         if shape == "han" and self.han is None:
             raise AttnError(f"no {encoder} here: {self.note}; flan_rnn, flan_conv and flan_none are trained")
-        hidden = None if kind == "none" else 50
-        rate = {"learning_rate": self.learning_rate, "decay": 0.0}
-        return {"epochs": self.epochs[kind], "batch": 64, "hidden": hidden} | rate
+        sizes = {"epochs": self.epochs[kind], "batch": 64, "hidden": None if kind == "none" else 50}
+        return sizes | {"learning_rate": self.learning_rate, "decay": 0.0}
 
     def dropout(self, encoder: str) -> tuple[float, float, float]:
         """Rates on words, sentence vectors and logits; a FLAN has no sentence vectors."""
@@ -140,16 +137,15 @@ FINGERPRINTS: dict[str, str] = _FACTS["fingerprints"]
 
 def corpus(name: str) -> Corpus:
     """The entry of a data set; an unknown name is an AttnError with the nearest name and the list."""
-    if name in CATALOGUE:
-        return CATALOGUE[name]
-    near = difflib.get_close_matches(str(name).lower(), CATALOGUE, n=1, cutoff=0.5)
-    hint = f"; did you mean '{near[0]}'?" if near else ";"
-    raise AttnError(f"unknown corpus '{name}'{hint} known: {', '.join(CATALOGUE)}")
+    if name not in CATALOGUE:
+        near = difflib.get_close_matches(str(name).lower(), CATALOGUE, n=1, cutoff=0.5)
+        hint = f" did you mean '{near[0]}'?" if near else ""
+        raise AttnError(f"unknown corpus '{name}';{hint} known: {', '.join(CATALOGUE)}")
+    return CATALOGUE[name]
 
 
 def schedule(name: str) -> Schedule:
     """The schedule of a data set; AttnError where the six models are not trained on it."""
     if name not in SCHEDULES:
-        known = ", ".join(SCHEDULES)
-        raise AttnError(f"no schedule of the HAN and FLAN models for '{name}'; they are trained on {known}")
+        raise AttnError(f"no schedule of HAN and FLAN models for '{name}'; they are trained on {', '.join(SCHEDULES)}")
     return SCHEDULES[name]

@@ -8,7 +8,7 @@ text with probability 0.1).
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import NamedTuple
@@ -121,20 +121,20 @@ def _imdb() -> Prepared:
     draws other documents, because their files have another order: a fifth of train for dev and a fifth of test,
     random_state 1378. doc_ids: row in the training table for train and dev, in the test table for test.
     """
-    found = tables("imdb")
+    found, parts = tables("imdb"), {"train": "train", "dev": "train", "test": "test"}
     lists = {part: [text.clean_keras(t) for t in table["text"]] for part, table in found.items()}
     known = {word for tokens in lists["train"] for word in tokens}
     lists["test"] = [[word for word in tokens if word in known] for tokens in lists["test"]]
     short = {part: np.array([len(t) for t in made]) < IMDB_SHORTER_THAN for part, made in lists.items()}
-    rows = {}
     if all("jw_split" in table.columns for table in found.values()):
-        for split, part in (("train", "train"), ("dev", "train"), ("test", "test")):
-            rows[split] = np.flatnonzero(short[part] & (found[part]["jw_split"] == split).to_numpy())
+        rows = {split: short[part] & (found[part]["jw_split"] == split) for split, part in parts.items()}
+        rows = {split: np.flatnonzero(taken) for split, taken in rows.items()}
     else:
-        rows["train"], rows["dev"] = drawn("imdb", np.flatnonzero(short["train"]), 1378, test_size=0.2)
+        train, dev = drawn("imdb", np.flatnonzero(short["train"]), 1378, test_size=0.2)
+        rows = {"train": train, "dev": dev}
         rows["test"], _ = drawn("imdb", np.flatnonzero(short["test"]), 1378, train_size=0.2)
     texts = {part: Texts(lists[part], table["label"], np.arange(len(table))) for part, table in found.items()}
-    return Prepared({split: texts["test" if split == "test" else "train"].take(at) for split, at in rows.items()})
+    return Prepared({split: texts[part].take(rows[split]) for split, part in parts.items()})
 
 
 def _agnews() -> Prepared:
@@ -150,27 +150,23 @@ def _agnews() -> Prepared:
 
 def _babi(task: int, source: str = "") -> Prepared:
     """bAbI task 1, 2 or 3 (J&W): story = all statements so far, question, one word as answer, the 36 words of the three
-    tasks as possible answers.
+    tasks as possible answers. dev: 15 % of train.
 
     source: 'files' takes the tables as they are; 'generated train' trains on 10,000 questions of our own generator and
     tests on the official ones; 'generated' makes both, and needs no file. '' is 'files', except where the training
-    table at hand is the 1,000-question version (column source 'en'), which is then replaced by 'generated train'. dev:
-    15 % of train. What was taken is in the statistics: train_source and test_source are 'en-10k', 'en' or 'generated'.
-    Errors: AttnError for an unknown source, no data, or an answer outside the 36 words.
+    table at hand is the 1,000-question version (column source 'en'), which is then replaced by 'generated train'. What
+    was taken is in the statistics: train_source and test_source are 'en-10k', 'en' or 'generated'.
     """
     if source not in SOURCES:
         raise AttnError(f"bAbI source is '{source}'; known: '', {', '.join(SOURCES[1:])}")
     name = f"babi_{task}"
-    if source == "generated":
-        found = stories.babi(task)
-    else:
-        try:
-            found = tables(name)
-        except AttnError as error:
-            raise AttnError(f"{error}; or encode it with source='generated'") from error
-        short = set(found["train"].get("source", ())) == {"en"}
-        if source == "generated train" or (source == "" and short):
-            found["train"] = stories.babi(task, n_test=1)["train"]
+    try:
+        found = stories.babi(task) if source == "generated" else tables(name)
+    except AttnError as error:
+        raise AttnError(f"{error}; or encode it with source='generated'") from error
+    short = set(found["train"].get("source", ())) == {"en"}
+    if source == "generated train" or (source == "" and short):
+        found["train"] = stories.babi(task, n_test=1)["train"]
     splits = with_dev(name, {split: _stories(table) for split, table in found.items()})
     told = {split: sorted(set(table.get("source", ["files"]))) for split, table in found.items()}
     notes = {f"{split}_source": ", ".join(names) for split, names in told.items()}
@@ -200,16 +196,12 @@ def _snli(premise: str = "own") -> Prepared:
     clean = cache(text.clean_plain)  # a premise stands in about three pairs
     splits = {}
     for split, table in tables("snli").items():
-        order = np.arange(len(table))
+        order = rows = np.arange(len(table))
         if premise == "shuffled":
             draw = np.random.default_rng(0).permutation(len(table))
-            order[draw] = np.roll(draw, 1)  # one cycle: no pair keeps its premise
-        splits[split] = Texts(
-            [clean(t) for t in table["premise"].to_numpy()[order]],
-            table["label"],
-            np.arange(len(table)),
-            [clean(t) for t in table["hypothesis"]],
-        )
+            order = np.roll(draw, 1)[np.argsort(draw)]  # one cycle: no pair keeps its premise
+        lists, queries = ([clean(t) for t in column] for column in (table["premise"].iloc[order], table["hypothesis"]))
+        splits[split] = Texts(lists, table["label"], rows, queries)
     return Prepared(splits)
 
 
@@ -226,16 +218,12 @@ def _cnn() -> Prepared:
     lists = {split: [words(passage) for passage in table["passage"]] for split, table in found.items()}
     entities = sorted({word for tokens in lists["train"] for word in tokens if word.startswith("@entity")})
     index = {entity: i for i, entity in enumerate(entities)}
-    splits = {
-        split: Texts(
-            lists[split],
-            np.array([index.get(answer, -1) for answer in table["answer"]], dtype=np.int64),
-            np.arange(len(table)),
-            [words(question) for question in table["question"]],
-            [np.array(sorted({index[w] for w in tokens if w in index}), dtype=np.int64) for tokens in lists[split]],
-        )
-        for split, table in found.items()
-    }
+    splits = {}
+    for split, table in found.items():
+        labels = np.array([index.get(answer, -1) for answer in table["answer"]], dtype=np.int64)
+        queries = [words(question) for question in table["question"]]
+        answers = [np.array(sorted({index[w] for w in tokens if w in index}), np.int64) for tokens in lists[split]]
+        splits[split] = Texts(lists[split], labels, np.arange(len(table)), queries, answers)
     return Prepared(splits, classes=entities, entities=entities)
 
 
@@ -265,15 +253,13 @@ def _rated(name: str, clean: Callable, stratified: bool) -> Prepared:
     column, parts = catalogue.corpus(name).columns[1], {}
     for split, table in tables(name).items():
         labels = table["label"] if column == "label" else [f"{stars} of 10" for stars in table[column]]
-        lists, sentences = [], []
-        for raw in table["text"]:
-            cut = text.cut(clean(raw))
-            lists.append([token for sentence in cut for token in sentence])
-            sentences.append([len(sentence) for sentence in cut])
+        cuts = (text.cut(clean(raw)) for raw in table["text"])
+        pairs = [(sum(cut, []), [len(sentence) for sentence in cut]) for cut in cuts]
+        lists, sentences = map(list, zip(*pairs, strict=True))
         parts[split] = Texts(lists, np.array(labels), np.arange(len(table)), sentences=sentences)
     dev = tenth(parts["train"].labels, stratified)
-    splits = {"train": parts["train"].take(np.flatnonzero(~dev)), "dev": parts["train"].take(np.flatnonzero(dev))}
-    return Prepared({**splits, "test": parts["test"]})
+    train, dev = (parts["train"].take(np.flatnonzero(rows)) for rows in (~dev, dev))
+    return Prepared({"train": train, "dev": dev, "test": parts["test"]})
 
 
 PREPARE = {

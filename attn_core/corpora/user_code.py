@@ -7,11 +7,11 @@ and a comment changes no number. The hash holds for one version of Python.
 import dis
 import hashlib
 import sys
-import sysconfig
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 
 PLAIN = (str, bytes, int, float, complex, type(None), type(...))
+CODE = ("code", "exceptiontable", "argcount", "kwonlyargcount", "flags", "names", "varnames", "freevars", "consts")
 INSIDE = ("__wrapped__", "fget", "fset", "fdel")
 """Attributes of static methods, properties and other wrappers that hold what they do."""
 
@@ -24,60 +24,53 @@ def digest(value: object) -> str:
 
 def is_users(module: str | None) -> bool:
     """Whether the code of a module is the user's: neither this package's nor Python's nor installed."""
-    if module in (None, "__main__", "builtins"):  # the last is what exec makes of code without a __name__
+    if module in (None, "__main__"):  # of a notebook this is the kernel's file
         return True
     package = module.partition(".")[0]
-    if package == "attn_core" or module in sys.builtin_module_names:
-        return False
     files = [Path(getattr(sys.modules.get(name), "__file__", None) or "") for name in (module, package)]
-    installed, library = {"site-packages", "dist-packages"}, sysconfig.get_path("stdlib")
-    return not any(installed & set(file.parts) or file.is_relative_to(library) for file in files)
+    installed = any({"site-packages", "dist-packages"} & set(file.parts) for file in files)
+    return not installed and package != "attn_core" and package not in sys.stdlib_module_names
 
 
 def told(value: object, seen: dict) -> object:
     """A value in lists and plain values whose repr is the same in every process. seen: id -> number and object of what
-    was met before, since code may name itself."""
+    was met before, since code may name itself.
+
+    Of the user's the code of a function with the globals that this reads, the bases and the body of a class, the names
+    of a module; of all others the name. Of any function also what it encloses and its defaults.
+    """
     if isinstance(value, PLAIN):
         return value
-    if isinstance(value, tuple):
-        return [told(part, seen) for part in value]
     if isinstance(value, (set, frozenset)):
         return sorted(repr(told(part, seen)) for part in value)
     if isinstance(value, CodeType):
-        sizes = value.co_argcount, value.co_kwonlyargcount, value.co_flags
-        names = value.co_names, value.co_varnames, value.co_freevars
-        return [value.co_code, value.co_exceptiontable, sizes, names, told(value.co_consts, seen)]
+        value = tuple(getattr(value, f"co_{name}") for name in CODE)
+    if isinstance(value, tuple):
+        return [told(part, seen) for part in value]
     if id(value) in seen:
         return ["again", seen[id(value)][0]]
     seen[id(value)] = len(seen), value  # held, or its id could become another's
     if isinstance(value, (list, dict)):
-        return [told(part, seen) for part in (value.items() if isinstance(value, dict) else value)]
-    if isinstance(value, (FunctionType, type, ModuleType)):
-        return [told(part, seen) for part in content(value)]
-    if hasattr(value, "untyped_storage"):  # a tensor: packed, it holds an address
-        value = [str(value.dtype), value.detach().cpu().double().numpy()]
-    try:
-        parts = [getattr(value, name) for name in INSIDE if hasattr(value, name)] or value.__reduce_ex__(4)
-    except Exception:  # open files, locks and the like raise many kinds; of these only the kind counts
-        return name_of(type(value))
-    return [name_of(type(value)), *(told(list(part) if hasattr(part, "__next__") else part, seen) for part in parts)]
-
-
-def content(thing: FunctionType | type | ModuleType) -> list:
-    """Of the user's the code of a function with the globals that this reads, the bases and the body of a class, the
-    names of a module; of all others the name. Of any function also what it encloses and its defaults."""
-    own = is_users(thing.__name__ if isinstance(thing, ModuleType) else thing.__module__)
-    if isinstance(thing, FunctionType):
-        cells = [cell.cell_contents for cell in thing.__closure__ or () if cell != CellType()]
-        inside, known = [cells, thing.__defaults__, thing.__kwdefaults__], thing.__globals__
-        if own:
-            read = [(name, known[name]) for name in global_names(thing.__code__) if name in known]
-            return [*inside, thing.__code__, read]
-        return [*inside, name_of(thing)]
-    if not own or thing is object:
-        return [name_of(thing)]
-    body = [(k, v) for k, v in sorted(vars(thing).items()) if not k.startswith("__") or callable(v)]  # no line numbers
-    return [body, getattr(thing, "__bases__", ())]
+        parts = list(value.items() if isinstance(value, dict) else value)
+    elif isinstance(value, FunctionType):
+        own, known = is_users(value.__module__), value.__globals__
+        cells = [cell.cell_contents for cell in value.__closure__ or () if cell != CellType()]
+        read = [(name, known[name]) for name in global_names(value.__code__) if name in known] if own else ()
+        parts = [value.__code__ if own else name_of(value), read, cells, value.__defaults__, value.__kwdefaults__]
+    elif isinstance(value, (type, ModuleType)):
+        own = is_users(value.__name__ if isinstance(value, ModuleType) else value.__module__)
+        body = sorted(vars(value).items()) if own else ()  # of dunders methods alone: others tell of lines and files
+        kept = [(name, part) for name, part in body if not name.startswith("__") or callable(part)]
+        parts = [kept, getattr(value, "__bases__", ())] if own else [name_of(value)]
+    else:
+        if hasattr(value, "untyped_storage"):  # a tensor: packed, it holds an address
+            value = [str(value.dtype), value.detach().cpu().double().numpy()]
+        try:
+            inside = [getattr(value, name) for name in INSIDE if hasattr(value, name)] or value.__reduce_ex__(4)
+        except Exception:  # open files, locks and the like raise many kinds; of these only the kind counts
+            inside = ()
+        parts = [name_of(type(value)), *(list(part) if hasattr(part, "__next__") else part for part in inside)]
+    return [told(part, seen) for part in parts]
 
 
 def global_names(code: CodeType) -> list[str]:
