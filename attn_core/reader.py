@@ -17,7 +17,7 @@ import pandas as pd
 from attn_core import store
 from attn_core.corpora import catalogue, encode
 from attn_core.corpora.documents import Documents
-from attn_core.corpora.text import END, START, UNKNOWN, clean_typed, contractions, mask_digits, to_ids
+from attn_core.corpora.text import clean_typed, contractions, mask_digits, to_ids
 from attn_core.errors import AttnError
 from attn_core.run import Run, from_dict, weights_key
 from attn_core.traces import Traces, one_logit, positive_probability, sigmoid, with_ties
@@ -27,9 +27,12 @@ EPSILON = 0.05
 
 MOST_WORDS, MOST_DELETED = 5_000, 500
 """A longer text is refused, and the words of a longer one are not left out: that takes the square of their number."""
-
 ROWS = 64
 """Shortened texts that are read at once."""
+WAYS = (("forward", 1), ("backward", -1))
+"""Directions of the BiLSTM: name, and step through the text."""
+LSTM = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+"""Arrays of one direction."""
 
 
 def dequantise(values: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -48,30 +51,23 @@ def archived(folder: Path | None = None) -> tuple[dict[str, tuple[np.ndarray, np
             names = sorted(name.removesuffix(":q") for name in file.files if name.endswith(":q"))
             return {name: (file[f"{name}:q"], file[f"{name}:s"]) for name in names}, json.loads(data("model.json"))
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise AttnError(
-            f"the sentence model in {folder} is missing or damaged ({type(error).__name__}); restore it with git "
-            "checkout"
-        ) from error
+        reason = f"{folder} is missing or damaged ({type(error).__name__})"
+        raise AttnError(f"the sentence model in {reason}; restore it with git checkout") from error
 
 
 def load(folder: Path | None = None) -> tuple[dict[str, np.ndarray], dict]:
-    """(arrays as in `classifier.to_arrays`, what it is) of the archived model, see `archived`."""
+    """Arrays as in `classifier.to_arrays`, and what it is, of the archived model."""
     pairs, told = archived(folder)
     return {name: dequantise(*pair) for name, pair in pairs.items()}, told
-
-
-WAYS = (("forward", 1), ("backward", -1))
-"""Directions of the BiLSTM: name, and step through the text."""
 
 
 def lstm(arrays: dict[str, np.ndarray], way: str, e: np.ndarray) -> list[tuple[np.ndarray, ...]]:
     """Of each position of B texts of one length, e (L, B, E): state h, gates i, f, g, o, cell before, tanh of the cell;
     each (B, H). As torch's LSTM."""
-    inner = arrays[f"encoder.{way}_lstm.weight_hh_l0"]
-    bias = arrays[f"encoder.{way}_lstm.bias_ih_l0"] + arrays[f"encoder.{way}_lstm.bias_hh_l0"]
+    outer, inner, *bias = (arrays[f"encoder.{way}_lstm.{name}_l0"] for name in LSTM)
     h = cell = np.zeros((e.shape[1], inner.shape[1]), np.float32)
     found = []
-    for step in e @ arrays[f"encoder.{way}_lstm.weight_ih_l0"].T + bias:
+    for step in e @ outer.T + sum(bias):
         i, f, g, o = np.split(step + h @ inner.T, 4, axis=1)
         i, f, g, o, before = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o), cell
         cell = f * before + i * g
@@ -81,8 +77,7 @@ def lstm(arrays: dict[str, np.ndarray], way: str, e: np.ndarray) -> list[tuple[n
 
 
 def slopes(arrays: dict[str, np.ndarray], way: str, steps: list[tuple[np.ndarray, ...]], slope: np.ndarray):
-    """Gradients (L, 1, E) with respect to the word vectors, from those (L, 1, H) with respect to the states of `lstm`:
-    back through time."""
+    """Gradients (L, 1, E) of the word vectors from those (L, 1, H) of the states of `lstm`: back through time."""
     found, to_h, to_cell = [], 0.0, 0.0
     for (_, i, f, g, o, before, t), here in zip(reversed(steps), slope[::-1], strict=True):
         to_h = to_h + here
@@ -141,9 +136,8 @@ def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[
     if run is not None:
         return traces_by(run, mask_digits(tokens))
     arrays, told = load()
-    index = {word: i for i, word in enumerate(told["words"])}
-    ids = np.array([START, *(index.get(token, UNKNOWN) for token in tokens), END], dtype=np.int32)
-    return tokens, [token in index for token in tokens], traced(arrays, ids, len(tokens) <= MOST_DELETED)
+    ids, known = to_ids([tokens], told["words"])[0], set(told["words"])
+    return tokens, [token in known for token in tokens], traced(arrays, ids, len(tokens) <= MOST_DELETED)
 
 
 def traces_by(run: Run, tokens: list[str]) -> tuple[list[str], list[bool], Traces]:

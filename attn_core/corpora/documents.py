@@ -100,8 +100,7 @@ class Documents:
 
 
 def counts(documents: Documents, classes) -> dict:
-    """What the statistics page says of a split: texts by class, words per text, unknown words; of cut texts the
-    sentences."""
+    """What the statistics page says of a split: texts by class, words, unknown words; of cut texts the sentences."""
     words = documents.lengths - 2
     found = {
         "documents": len(documents),
@@ -128,9 +127,8 @@ def take_ragged(values: np.ndarray | None, offsets: np.ndarray | None, rows: np.
         return None, None
     lengths = np.diff(offsets)[rows]
     taken = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    # Token position within the new array minus its text's new start, plus the text's old start.
-    source = np.arange(taken[-1]) + np.repeat(offsets[rows] - taken[:-1], lengths)
-    return values[source], taken
+    shift = np.repeat(offsets[rows] - taken[:-1], lengths)  # from a text's new start to its old one
+    return values[np.arange(taken[-1]) + shift], taken
 
 
 def flat(documents: Documents, sentences: bool, name: str) -> Documents:
@@ -167,12 +165,8 @@ def flat(documents: Documents, sentences: bool, name: str) -> Documents:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A corpus as arrays: all that training needs.
-
-    splits: 'train', 'dev', 'test' -> Documents. vocabulary: index -> word; 0 <pad>, 1 <unk>, 2 <s>, 3 </s>, words
-    from 4 in sorted order. fingerprint: SHA-256 over all arrays and the vocabulary. statistics: counts shown on the
-    data page.
-    """
+    """A corpus as arrays. splits: 'train', 'dev', 'test' -> Documents. vocabulary: index -> word; 0 <pad>, 1 <unk>,
+    2 <s>, 3 </s>, words from 4 in sorted order. fingerprint: see `fingerprint`. statistics: shown on the data page."""
 
     name: str
     splits: dict[str, Documents]
@@ -191,12 +185,10 @@ def fingerprint(splits: dict[str, Documents], vocabulary) -> str:
     for split in sorted(splits):
         digest.update(split.encode())
         for field in FIELDS:
-            values = getattr(splits[split], field)
-            if values is not None:
-                small = field.endswith("ids") and field != "doc_ids"
+            if (values := getattr(splits[split], field)) is not None:
+                small = field in ("ids", "query_ids", "answer_ids")
                 array = np.ascontiguousarray(values, dtype="<i4" if small else "<i8")
-                digest.update(f"{field}{array.shape}".encode())
-                digest.update(array.tobytes())
+                digest.update(f"{field}{array.shape}".encode() + array.tobytes())
     return digest.hexdigest()
 
 
@@ -204,9 +196,8 @@ def batches(documents: Documents, size: int, rng: np.random.Generator, noise: fl
     """One epoch of training batches as row indices: texts of like length together, batches in random order.
 
     J&W, authors' final code: each length L (START and END included) gets a uniform integer from floor(-noise L) to
-    ceil(noise L) - 1 added; rows are sorted by the sum, cut into consecutive batches and the batches shuffled.
-    Every row is in exactly one batch; only the batch that holds the tail of the order may be smaller than ``size``.
-    noise=0: sorted by length, ties in document order.
+    ceil(noise L) - 1 added; rows are sorted by the sum (ties in document order), cut into consecutive batches, of which
+    the last may be smaller, and the batches shuffled.
     """
     lengths = documents.lengths
     low = np.floor(-noise * lengths).astype(np.int64)
@@ -217,11 +208,9 @@ def batches(documents: Documents, size: int, rng: np.random.Generator, noise: fl
 
 
 def pad(documents: Documents, rows) -> tuple[np.ndarray, np.ndarray]:
-    """Rows as one rectangle: (ids (B, L) int64 filled up with PAD on the right, lengths (B,) int64); L = longest of
-    the rows."""
+    """Rows as one rectangle: (ids (B, L = longest) int64 filled up with PAD on the right, lengths (B,) int64)."""
     taken = documents.take(rows)
-    lengths = taken.lengths
-    filled = np.arange(lengths.max(initial=0)) < lengths[:, None]  # (B, L)
+    filled = np.arange(taken.lengths.max(initial=0)) < taken.lengths[:, None]  # (B, L)
     ids = np.full(filled.shape, PAD, dtype=np.int64)
     ids[filled] = taken.ids
-    return ids, lengths
+    return ids, taken.lengths

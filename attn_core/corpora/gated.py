@@ -17,16 +17,14 @@ from attn_core.errors import AttnError
 
 def needed(corpus: str, file: str) -> Path:
     """The user's file, plain or with .gz; where it is absent, one AttnError that says what to put where."""
-    entry = catalogue.corpus(corpus)
-    path = files.locate(entry, file)
-    if path is None:
-        folder = files.data_folder()
-        place = folder / entry.folder if folder else f"the folder {entry.folder} under $ATTN_DATA (not set)"
-        raise AttnError(
-            f"corpus '{corpus}' is read from your own copy only and {file} is not there; put {', '.join(entry.own)} "
-            f"(or with .gz) into {place}; they come from {entry.origin}"
-        )
-    return path
+    entry, folder = catalogue.corpus(corpus), files.data_folder()
+    if path := files.locate(entry, file):
+        return path
+    place = folder / entry.folder if folder else f"the folder {entry.folder} under $ATTN_DATA (not set)"
+    raise AttnError(
+        f"corpus '{corpus}' is read from your own copy only and {file} is not there; put {', '.join(entry.own)} "
+        f"(or with .gz) into {place}; they come from {entry.origin}"
+    )
 
 
 def refuse(path: Path, wrong: pandas.Series, fault: str) -> None:
@@ -36,8 +34,7 @@ def refuse(path: Path, wrong: pandas.Series, fault: str) -> None:
 
 
 def admission_codes(path: Path) -> dict[int, set[str]]:
-    """DIAGNOSES_ICD.csv -> HADM_ID -> ICD-9 codes without dots. Rows without a code (the official file has some) are
-    left out."""
+    """DIAGNOSES_ICD.csv -> HADM_ID -> ICD-9 codes without dots; the official file has rows without a code."""
     table = pandas.concat(files.records(path, ("hadm_id", "icd9_code")))
     refuse(path, ~table["hadm_id"].str.isdecimal(), "HADM_ID is no whole number")
     table = table[table["icd9_code"] != ""].astype({"hadm_id": int})
@@ -99,8 +96,7 @@ def _anemia() -> Prepared:
 
 
 def _texts(corpus: str, labels: dict[int, int]) -> tuple[list[int], Texts, dict]:
-    """Admissions with a summary, ascending, their texts, and statistics. doc_ids count the rows: the number of an
-    admission is never stored."""
+    """Admissions with a summary, ascending, their texts (doc_ids: rows; no HADM_ID is ever stored), and statistics."""
     path = needed(corpus, "NOTEEVENTS.csv")
     found = summaries(path, labels)
     if not found:

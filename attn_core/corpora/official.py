@@ -1,7 +1,7 @@
-"""The official archives of the data sets: downloaded with checksum, unpacked while they are read, each in its layout.
+"""The official archives of the data sets: downloaded with checksum, unpacked while they are read.
 
 Every reader takes the folder with the unpacked files and a split and returns the table in the form of the Parquet files
-under $ATTN_DATA, so the rest never sees a difference.
+under $ATTN_DATA.
 """
 
 import csv
@@ -24,11 +24,9 @@ UNREADABLE = (OSError, EOFError, zlib.error, csv.Error, LookupError, TypeError, 
 
 
 def fetch(source: Source, folder: Path) -> Path:
-    """The file of a source in ``folder``, downloaded with a progress bar if it is absent or its checksum does not fit.
-
-    A file put there by hand under the same name is taken if its checksum fits. Errors: AttnError for a refused
-    connection, a wrong checksum (the file is then removed) or a folder that cannot be written.
-    """
+    """The file of a source in ``folder`` (perhaps put there by hand), downloaded with a progress bar if it is absent or
+    its checksum does not fit. AttnError for a refused connection, a wrong checksum (the file is then removed) or a
+    folder that cannot be written."""
     import pooch
     import requests
 
@@ -46,8 +44,7 @@ def fetch(source: Source, folder: Path) -> Path:
 
 
 def read(entry: Corpus, downloads: Path) -> dict[str, pandas.DataFrame]:
-    """split -> table of a data set from its official files, which are downloaded into ``downloads`` if they are not
-    there. AttnError in one line for a damaged archive or one of another layout."""
+    """split -> table of a data set from its official files, see `fetch`. AttnError for damage or another layout."""
     files = [fetch(SOURCES[name], downloads) for name in entry.sources]
     try:
         with TemporaryDirectory(dir=downloads) as place:
@@ -72,8 +69,7 @@ def _table(rows, *columns: str) -> pandas.DataFrame:
 
 
 def _sst(place: Path, split: str) -> pandas.DataFrame:
-    """``trees/{train,dev,test}.txt``, one bracketed tree a line -> text, label, label5, tree_index; neutral roots
-    left out."""
+    """``trees/{train,dev,test}.txt``, a bracketed tree a line -> text, label, label5, tree_index; no neutral roots."""
     rows = []
     for index, line in enumerate((place / f"trees/{split}.txt").read_text(encoding="utf-8").split("\n")):
         root = int(line.strip()[1]) if line.strip() else 2
@@ -83,8 +79,7 @@ def _sst(place: Path, split: str) -> pandas.DataFrame:
 
 
 def _folders(place: Path, encoding: str, classes: list[str] | None = None) -> pandas.DataFrame:
-    """A folder for each class, a file for each text -> text, label, group (name of the class), doc_id (name of the
-    file), sorted by group and name."""
+    """A folder a class, a file a text -> text, label, group (of the class), doc_id (of the file), sorted by names."""
     from sklearn.datasets import load_files
 
     found = load_files(place, encoding=encoding, shuffle=False, categories=classes)
@@ -130,16 +125,13 @@ def _ag_news(place: Path, split: str) -> pandas.DataFrame:
 
 
 def _zhang(folder: str, classes: int, columns: tuple[str, ...], place: Path, split: str) -> pandas.DataFrame:
-    """``<folder>/{train,test}.csv`` of Zhang et al. (2015) -> text, label. The files' own escapes are kept, as in the
-    Parquet files."""
+    """``<folder>/{train,test}.csv`` of Zhang et al. (2015) -> text, label; the files' own escapes are kept."""
     return _labelled(place / folder / f"{split}.csv", classes, *columns)[["text", "label"]]
 
 
 def _babi(task: int, place: Path, split: str) -> pandas.DataFrame:
-    """``tasks_1-20_v1-2/en-10k/qa<task>_…_{train,test}.txt`` -> passage, question, answer, story, source.
-
-    A line number 1 starts a new story. passage: the statements so far, one a line.
-    """
+    """``tasks_1-20_v1-2/en-10k/qa<task>_…_{train,test}.txt`` -> passage (the statements so far, one a line), question,
+    answer, story (a line number 1 starts one), source."""
     rows, story, statements = [], -1, []
     (path,) = place.glob(f"tasks_1-20_v1-2/en-10k/qa{task}_*_{split}.txt")
     for line in path.read_text(encoding="utf-8").splitlines():

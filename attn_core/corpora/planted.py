@@ -36,8 +36,7 @@ def planted(
     longest_sentence: int = 0,
     silent: int = 0,
 ) -> Prepared:
-    """Documents whose evidence is known: filler words with a few cue words in between; the majority of the cues is
-    the label.
+    """Filler words with a few cue words in between; the majority of the cues is the label.
 
     evidence: cues that speak for the label (more than one = redundant, any of them suffices). distractors: cues
     that speak against it, fewer than ``evidence``. positive: share of label 1, met exactly up to rounding. cues:
@@ -45,16 +44,13 @@ def planted(
     proportional to 1 / r. shortest, longest: tokens per document, uniform. Each split has its own random stream, so a
     larger n_train leaves dev and test as they are. shortest_sentence, longest_sentence: the same documents cut into
     sentences of so many tokens, uniform; a document's last sentence may be shorter; 0 = not cut. silent: 1 leaves
-    documents of class 0 without any cue, so that only class 1 has decisive tokens. Errors: AttnError for impossible
-    knobs.
+    documents of class 0 without any cue, so that only class 1 has decisive tokens.
     """
     knobs = dict(locals())
     _check(knobs)
     words = [a + b for a in _SYLLABLES for b in _SYLLABLES]
-    # The same filler words for every seed.
-    words = [words[i] for i in np.random.default_rng(0).permutation(MOST_FILLERS)[:fillers]]
-    weight = 1 / np.arange(1, fillers + 1)
-    documents = {}
+    words = [words[i] for i in np.random.default_rng(0).permutation(MOST_FILLERS)[:fillers]]  # the same for every seed
+    weight, documents = 1 / np.arange(1, fillers + 1), {}
     for stream, (split, n) in enumerate((("train", n_train), ("dev", n_dev), ("test", n_test))):
         rng = np.random.default_rng([seed, stream])
         labels = rng.permutation(np.arange(n) < round(positive * n)).astype(np.int64)
@@ -97,14 +93,13 @@ def _check(k: dict) -> None:
         low, high = LIMITS.get(name, (0, np.inf))
         if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
             raise AttnError(f"planted: {name} is {value!r}, expected {wanted} from {low} to {high}")
-    cut = k["shortest_sentence"], k["longest_sentence"]
-    rules = {
-        "distractors must be fewer than evidence": k["distractors"] < k["evidence"],
-        "shortest must not exceed longest": k["shortest"] <= k["longest"],
-        "shortest must leave room for all cues": k["shortest"] >= k["evidence"] + k["distractors"],
+    least, most = k["shortest_sentence"], k["longest_sentence"]
+    broken = {
+        "distractors must be fewer than evidence": k["distractors"] >= k["evidence"],
+        "shortest must not exceed longest": k["shortest"] > k["longest"],
+        "shortest must leave room for all cues": k["shortest"] < k["evidence"] + k["distractors"],
         "shortest_sentence must be at least 1 and not exceed longest_sentence (both 0: not cut)":
-            0 < cut[0] <= cut[1] or cut == (0, 0),
+            not 0 < least <= most and (least, most) != (0, 0),
     }  # fmt: skip
-    for rule, met in rules.items():
-        if not met:
-            raise AttnError(f"planted: {rule}")
+    if any(broken.values()):
+        raise AttnError(f"planted: {next(rule for rule, found in broken.items() if found)}")

@@ -22,11 +22,7 @@ RECENT = 5
 
 # Per task: share of moves among the statements; share of 'there' after an object taken and after one dropped, all as
 # counted in the original's files.
-_STYLE = {
-    1: dict(moves=1.0, there=(0.0, 0.0)),
-    2: dict(moves=0.65, there=(1.0, 0.2)),
-    3: dict(moves=0.64, there=(0.2, 0.2)),
-}
+_STYLE = {1: (1.0, (0.0, 0.0)), 2: (0.65, (1.0, 0.2)), 3: (0.64, (0.2, 0.2))}
 
 
 def babi(task: int, n_train: int = 10_000, n_test: int = 1_000, seed: int = 0) -> dict:
@@ -47,20 +43,18 @@ def babi(task: int, n_train: int = 10_000, n_test: int = 1_000, seed: int = 0) -
         while len(rows) < n:
             rows += [(*row, story, "generated") for row in _story(rng, task)]
             story += 1
-        columns = ["passage", "question", "answer", "story", "source"]
-        tables[split] = pandas.DataFrame(rows[:n], columns=columns)
+        tables[split] = pandas.DataFrame(rows[:n], columns=["passage", "question", "answer", "story", "source"])
     return tables
 
 
 def _story(rng, task: int) -> list[tuple[str, str, str]]:
     """(passage, question, answer) of one story's questions: after every second statement, if one can be."""
-    world, rows = World(rng, _STYLE[task]), []
+    world, rows = World(rng, *_STYLE[task]), []
     while len(rows) < QUESTIONS_PER_STORY:
         world.step()
         world.step()
         if known := world.questions(task):
-            of_one = known[rng.integers(len(known))]
-            rows.append(("\n".join(world.statements), *of_one[rng.integers(len(of_one))]))
+            rows.append(("\n".join(world.statements), *world.pick(world.pick(known))))
     return rows
 
 
@@ -73,36 +67,34 @@ class World:
     places it was carried to.
     """
 
-    def __init__(self, rng, style):
-        self.rng, self.style, self.statements = rng, style, []
-        self.at = {name: PLACES[rng.integers(len(PLACES))] for name in ACTORS + OBJECTS}
+    def __init__(self, rng, moves: float, there: tuple[float, float]):
+        self.rng, self.moves, self.there, self.statements = rng, moves, there, []
+        self.at = {name: self.pick(PLACES) for name in ACTORS + OBJECTS}
         self.moved, self.held, self.handled, self.began, self.stays = {}, {}, {}, {}, {}
+
+    def pick(self, options):
+        return options[self.rng.integers(len(options))]
 
     def step(self) -> None:
         """One more statement: a move, or taking or dropping if somebody can."""
-        rng = self.rng
-        if rng.random() >= self.style["moves"]:
-            can = [(a, o, o in self.held) for a in ACTORS for o in OBJECTS if self._can(a, o)]
+        if self.rng.random() >= self.moves:
+            can = [(actor, thing) for actor in ACTORS for thing in OBJECTS
+                   if (self.held[thing] == actor if thing in self.held else self.at[thing] == self.at[actor])]  # fmt: skip
             if can:
-                self._handle(*can[rng.integers(len(can))])
+                self._handle(*self.pick(can))
                 return
-        actor = ACTORS[rng.integers(len(ACTORS))]
-        elsewhere = [place for place in PLACES if place != self.at[actor]]
-        self.at[actor] = elsewhere[rng.integers(len(elsewhere))]
+        actor = self.pick(ACTORS)
+        self.at[actor] = self.pick([place for place in PLACES if place != self.at[actor]])
         self.moved[actor] = len(self.statements)
-        self.statements.append(f"{actor} {MOVES[rng.integers(len(MOVES))]} {self.at[actor]}.")
-        for thing, holder in self.held.items():
-            if holder == actor:
-                self.stays[thing].append(self.at[actor])
+        self.statements.append(f"{actor} {self.pick(MOVES)} {self.at[actor]}.")
+        for thing in (thing for thing, holder in self.held.items() if holder == actor):
+            self.stays[thing].append(self.at[actor])
 
-    def _can(self, actor, thing) -> bool:
-        return self.held[thing] == actor if thing in self.held else self.at[thing] == self.at[actor]
-
-    def _handle(self, actor, thing, drop) -> None:
-        there = " there" if self.rng.random() < self.style["there"][drop] else ""
-        verbs = DROPS if drop else TAKES
+    def _handle(self, actor, thing) -> None:
+        drop = thing in self.held
+        there = " there" if self.rng.random() < self.there[drop] else ""
         self.handled[thing] = len(self.statements)
-        self.statements.append(f"{actor} {verbs[self.rng.integers(len(verbs))]} {thing}{there}.")
+        self.statements.append(f"{actor} {self.pick(DROPS if drop else TAKES)} {thing}{there}.")
         if drop:
             del self.held[thing]
             self.at[thing] = self.at[actor]

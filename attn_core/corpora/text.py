@@ -2,8 +2,7 @@
 
 The rules are those of Jain & Wallace (2019) as their final code applies them. spaCy is used for tokenizing only (a
 blank English pipeline), so no language model has to be installed. Newer spaCy versions split a handful of words
-differently than the version of 2019: the SST vocabulary comes out the same, the 20 Newsgroups one two words larger
-(see ``catalogue``).
+differently than that of 2019: the SST vocabulary comes out the same, the 20 Newsgroups one two words larger.
 """
 
 import json
@@ -50,14 +49,17 @@ def mask_digits(tokens) -> list[str]:
     return ["qqq" if _DIGIT.search(token) else token for token in tokens]
 
 
+def clean_lower(text: str) -> list[str]:
+    """spaCy tokens in lower case; digits are kept (J&W's rule for the tweets)."""
+    return [word.lower() for word in split_words(text)]
+
+
 def clean_sst(text: str) -> list[str]:
-    """SST leaves joined by blanks -> tokens (J&W: bracket marks away, non-word characters to blanks, spaCy, lower
-    case).
+    """SST leaves joined by blanks -> tokens (J&W): bracket marks away, non-word characters to blanks, ``clean_lower``.
 
     ``n't`` becomes the two tokens ``n t``. Digits are kept: the authors' code does not apply ``qqq`` to SST.
     """
-    text = text.replace("-LRB-", "").replace("-RRB-", " ")
-    return [word.lower() for word in split_words(_NON_WORD.sub(" ", text))]
+    return clean_lower(_NON_WORD.sub(" ", text.replace("-LRB-", "").replace("-RRB-", " ")))
 
 
 @cache
@@ -74,9 +76,8 @@ def clean_typed(text: str) -> list[str]:
 
 
 def clean_plain(text: str) -> list[str]:
-    """The authors' general cleaner: blanks squeezed, spaCy, lower case after tokenizing, tokens with a digit ->
-    ``qqq``."""
-    return mask_digits(word.lower() for word in split_words(text))
+    """J&W's general cleaner: ``clean_lower``, tokens with a digit -> ``qqq``."""
+    return mask_digits(clean_lower(text))
 
 
 def clean_news(text: str) -> list[str]:
@@ -91,17 +92,9 @@ def clean_news(text: str) -> list[str]:
 
 
 def clean_keras(text: str) -> list[str]:
-    """The rule of Keras' tokenizer, by which the IMDB files were made that the authors took.
-
-    Lower case, punctuation (not the apostrophe), tabs and line ends to blanks, split at blanks; other white space,
-    such as the no-break space, stays inside a word.
-    """
+    """The rule of Keras' tokenizer, by which the IMDB files were made that the authors took: lower case, punctuation
+    (not the apostrophe), tabs and line ends to blanks, split at blanks; other white space stays inside a word."""
     return [word for word in text.lower().translate(_KERAS_FILTER).split(" ") if word]
-
-
-def clean_lower(text: str) -> list[str]:
-    """spaCy tokens in lower case; digits are kept (J&W's rule for the tweets)."""
-    return [word.lower() for word in split_words(text)]
 
 
 def clean_clinical(text: str) -> list[str]:
@@ -112,20 +105,16 @@ def clean_clinical(text: str) -> list[str]:
 
 
 def simple_tokens(text: str) -> list[str]:
-    """Lower case, non-word characters to blanks, split, tokens with a digit -> ``qqq``. Used for training word
-    vectors."""
+    """For training word vectors: lower case, non-word characters to blanks, split, tokens with a digit -> ``qqq``."""
     return mask_digits(_NON_WORD.sub(" ", text.lower()).split())
 
 
 def strip_post(text: str) -> str:
     """A Usenet post without header, footer and quoted lines, by the public rules of scikit-learn's loader."""
-    from sklearn.datasets._twenty_newsgroups import (
-        strip_newsgroup_footer,
-        strip_newsgroup_header,
-        strip_newsgroup_quoting,
-    )
+    from sklearn.datasets import _twenty_newsgroups as rules
 
-    return strip_newsgroup_quoting(strip_newsgroup_footer(strip_newsgroup_header(text)))
+    bare = rules.strip_newsgroup_footer(rules.strip_newsgroup_header(text))
+    return rules.strip_newsgroup_quoting(bare)
 
 
 def cut(text: str) -> list[list[str]]:
@@ -141,11 +130,8 @@ def cut(text: str) -> list[list[str]]:
 
 
 def vocabulary(documents, least: int = 1, each: bool = False) -> tuple[str, ...]:
-    """The four special tokens, then every token found in at least ``least`` documents, in sorted (code point) order.
-
-    documents: iterable of token lists. A document counts once, however often it holds the token; with ``each`` as
-    often as it holds it.
-    """
+    """The four special tokens, then every token found in at least ``least`` documents (token lists), in sorted (code
+    point) order. A document counts once, however often it holds the token; with ``each`` as often as it holds it."""
     seen = Counter()
     for tokens in documents:
         seen.update(tokens if each else set(tokens))
@@ -168,14 +154,11 @@ def to_ids(documents, vocabulary) -> tuple[np.ndarray, np.ndarray]:
 def length_filter(lengths, longer_than: int | None = None, shorter_than: int | None = None) -> np.ndarray:
     """Which documents J&W's classification data sets keep: longer_than < n < shorter_than, both strict. (D,) bool.
 
-    A missing bound is replaced by the shortest (longest) length of the SAME split; because of strictness, that
-    split then loses its shortest (longest) documents. That is how the authors' code behaves and it is needed to
-    meet their counts. lengths: tokens without START and END. Documents without tokens are never kept: attention has
-    nothing to rest on.
+    A missing bound is replaced by the shortest (longest) length of the SAME split; because of strictness, that split
+    then loses its shortest (longest) documents: so the authors' code behaves, and their counts are met only so.
+    lengths: tokens without START and END. Documents without tokens are never kept: attention has nothing to rest on.
     """
-    lengths = np.asarray(lengths)
-    if len(lengths) == 0:
-        return np.zeros(0, dtype=bool)
-    low = lengths.min() if longer_than is None else longer_than
-    high = lengths.max() if shorter_than is None else shorter_than
+    lengths = np.asarray(lengths, dtype=float)
+    low = lengths.min(initial=np.inf) if longer_than is None else longer_than
+    high = lengths.max(initial=0) if shorter_than is None else shorter_than
     return (lengths > low) & (lengths < high) & (lengths > 0)

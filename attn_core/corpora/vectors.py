@@ -1,10 +1,10 @@
 """Word vectors: a recipe by name, or a text file of the user.
 
 Jain & Wallace start from fastText vectors of the Simple English Wikipedia. ``indomain-300`` stands in for them
-where no file can be had: fastText vectors trained on a fixed list of training texts, the same on every machine.
-Words without a vector get the zero row, and so do <pad>, <unk>, <s> and </s>: that is the authors' path for every
-text set. Data sets cut into sentences have each their own, 'imdb_stars-200' and the like: word2vec on their own
-training and dev texts (Serrano & Smith, specification 2.2). The recipes' parameters stand in catalogue.yml.
+where no file can be had: trained on a fixed list of training texts, the same on every machine. Words without a vector
+get the zero row, and so do <pad>, <unk>, <s> and </s>: the authors' path for every text set. Data sets cut into
+sentences have each their own, on their training and dev texts (Serrano & Smith, specification 2.2). The recipes'
+parameters stand in catalogue.yml.
 """
 
 import hashlib
@@ -61,7 +61,7 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
 
     The width is the first line's: its count and width (fastText), else its numbers (GloVe). A word may hold blanks
     (GloVe 840B has a few such). Errors: AttnError naming file and line for a wrong number of columns anywhere, and for
-    numbers that cannot be read or are not finite in the rows of vocabulary words (other rows are not parsed).
+    numbers that are none or not finite in the rows of vocabulary words (other rows are not parsed).
     """
     index = {word: i for i, word in enumerate(vocabulary) if i >= len(text.SPECIALS)}
     with open(path, "rb") as file:
@@ -104,8 +104,7 @@ def _trained(recipe: str) -> tuple[list[str], np.ndarray, str]:
 
 
 def training_texts() -> list[list[str]]:
-    """Token lists of the fixed training texts of 'indomain-300', in an order that depends on the texts alone
-    (sorted by SHA-256).
+    """Token lists of the fixed training texts of 'indomain-300', sorted by their SHA-256.
 
     SST train; IMDB train, line breaks removed; the first 10,429 rows of AG News train, title and description; 20
     Newsgroups by-date train without baseball and hockey, headers, footers and quotes removed; the training split of
@@ -114,21 +113,18 @@ def training_texts() -> list[list[str]]:
     """
     sst = [t.replace("-LRB-", "").replace("-RRB-", " ") for t in files.read("sst", "train")["text"]]
     imdb = [t.replace("<br />", " ") for t in files.read("imdb", "train")["text"]]
-    news = files.read("agnews", "train")
-    news = news[news["part"] == "first_rows"]
-    agnews = [f"{title} {description}" for title, description in zip(news["title"], news["description"], strict=True)]
-    posts = {split: files.read("20news", split) for split in ("train", "test")}
-    others = posts["train"][~posts["train"]["group"].isin(["rec.sport.baseball", "rec.sport.hockey"])]["text"]
-    both = [*posts["train"]["text"], *posts["test"]["text"]]
-    sports = [both[row] for row in encode("20news").splits["train"].doc_ids]
+    news = files.read("agnews", "train").query("part == 'first_rows'")
+    posts, test = files.read("20news", "train"), files.read("20news", "test")
+    others = posts["text"][~posts["group"].isin(["rec.sport.baseball", "rec.sport.hockey"])]
+    sports = pandas.concat([posts["text"], test["text"]]).iloc[encode("20news").splits["train"].doc_ids]
     newsgroups = [text.strip_post(t) for t in [*others, *sports]]
-    lists = [text.simple_tokens(t) for t in [*sst, *imdb, *agnews, *newsgroups]]
+    lists = [text.simple_tokens(t) for t in [*sst, *imdb, *news["title"] + " " + news["description"], *newsgroups]]
     return sorted(filter(None, lists), key=lambda tokens: hashlib.sha256(" ".join(tokens).encode()).digest())
 
 
 def train(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarray, str]:
     """fastText vectors of token lists, with subwords: (words, (W, 300) float32, fingerprint of texts, parameters and
-    gensim's version), one thread, fixed seed. The papers use vectors trained on the Simple English Wikipedia."""
+    gensim's version), one thread, fixed seed."""
     words, rows, version = _by_gensim("FastText", texts, parameters, sg=1)
     return words, rows, files.digest([digest_of(texts), parameters, version])
 
@@ -162,17 +158,17 @@ def _by_gensim(kind: str, texts: list[list[str]], parameters: dict, sg: int) -> 
 
 def own_parameters(data: Encoded) -> dict:
     """Everything the vectors of a data set depend on, gensim's version apart."""
-    recipe = f"{data.name}-200"
-    return catalogue.VECTORS.get(recipe, catalogue.VECTORS["own-200"]) | {"data": data.fingerprint}
+    known = catalogue.VECTORS
+    return known.get(f"{data.name}-200", known["own-200"]) | {"data": data.fingerprint}
 
 
 def train_own(data: Encoded, parameters: dict) -> tuple[list[str], np.ndarray, str]:
     """word2vec vectors of a data set cut into sentences: (words, (W, 200) float32 of length one, fingerprint).
 
-    gensim's CBOW, one training sentence a sentence, rare words already the one unknown word, which so gets a vector of
-    its own. Deviations from the authors: one thread and a fixed seed, so that the same data give the same vectors;
-    training texts that the length filter leaves out are not read, so words found nowhere else keep a zero row; the
-    number of passes of the sets but Amazon and Yelp is not known and is gensim's own.
+    gensim's CBOW on sentences, rare words already the one unknown word, which so gets a vector of its own. Deviations
+    from the authors: one thread and a fixed seed, so that the same data give the same vectors; training texts that the
+    length filter leaves out are not read, so words found nowhere else keep a zero row; the number of passes of the sets
+    but Amazon and Yelp is not known and is gensim's own.
     """
     words, texts = np.array(data.vocabulary, dtype=object), []
     for part in (data.splits["train"], data.splits["dev"]):
@@ -219,11 +215,8 @@ def count(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarr
     information = np.log(pairs.data.astype(np.float64) * context.sum() / (times[pairs.row] * context[pairs.col]))
     positive = information > 0
     held = (information[positive].astype(np.float32), (pairs.row[positive], pairs.col[positive]))
-    left, size, _ = randomized_svd(
-        scipy.sparse.csr_matrix(held, together.shape), width, n_iter=parameters["passes"],
-        random_state=parameters["seed"],
-    )  # fmt: skip
+    table = scipy.sparse.csr_matrix(held, together.shape)
+    left, size, _ = randomized_svd(table, width, n_iter=parameters["passes"], random_state=parameters["seed"])
     rows = left * size ** parameters["singular_power"]
     rows *= parameters["rms"] / np.sqrt(np.mean(np.square(rows)))
-    fingerprint = files.digest([digest_of(texts), parameters, sklearn.__version__])
-    return words, rows.astype(np.float32), fingerprint
+    return words, rows.astype(np.float32), files.digest([digest_of(texts), parameters, sklearn.__version__])
