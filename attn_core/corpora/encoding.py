@@ -58,26 +58,22 @@ def _encoded(corpus: str, **options) -> Encoded:
     if vocabulary_from not in VOCABULARY_FROM:
         raise AttnError(f"vocabulary_from is '{vocabulary_from}'; known: {', '.join(VOCABULARY_FROM)}")
     code = {"code": user_code.digest([PREPARE[corpus], repr(entry)])} if is_foreign(corpus) else {}
-    source = _source(entry, options, code)
+    source = lambda: _source(entry, options, code)
     make = lambda: build(entry, PREPARE[corpus](**options), vocabulary_from)
-    if not (entry.files or entry.own) or (code and source is None):
+    if not (entry.files or entry.own) or (code and source() is None):
         return make()
 
     def made() -> tuple[dict, dict[str, np.ndarray]]:
-        encoded = make()
-        arrays = {(split, field): getattr(part, field) for split, part in encoded.splits.items() for field in FIELDS}
-        # After an official download the tables lie in the cache, so the source is known now even if it was not before.
-        about = {"fingerprint": encoded.fingerprint, "source": source or _source(entry, options, code),
-                 "vocabulary": encoded.vocabulary, "statistics": encoded.statistics}  # fmt: skip
-        return about, {" ".join(name): array for name, array in arrays.items() if array is not None}
+        about = vars(make()).copy()
+        splits = about.pop("splits").items()
+        arrays = {f"{split} {field}": getattr(part, field) for split, part in splits for field in FIELDS}
+        return about, {name: array for name, array in arrays.items() if array is not None}
 
     marks = ["all"] * (vocabulary_from == "all") + [str(v) for name, v in options.items() if v != own[name].default]
     stem = files.cache_folder() / "arrays" / "-".join([corpus, *marks])
     about, arrays = files.cached(stem, ENCODING, source, made)
-    splits = {
-        split: Documents(**{field: arrays.get(f"{split} {field}") for field in FIELDS})
-        for split in about["statistics"]["splits"]
-    }
+    of = lambda split: Documents(*(arrays.get(f"{split} {field}") for field in FIELDS))
+    splits = {split: of(split) for split in about["statistics"]["splits"]}
     return Encoded(corpus, splits, tuple(about["vocabulary"]), about["fingerprint"], about["statistics"])
 
 

@@ -81,23 +81,23 @@ def digest(parts) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def cached(stem: Path, rules, source, make: Callable[[], tuple[dict, dict]]) -> tuple[dict, dict[str, np.ndarray]]:
+def cached(stem: Path, rules, source: Callable, make: Callable) -> tuple[dict, dict[str, np.ndarray]]:
     """What arrays are (their fingerprint and more) and the arrays, from the cache or made now and kept, in one file.
 
-    rules: another remakes them. source: hashes of the texts at hand, under which they are kept, None or empty where
-    these are not the user's; what make returns of it counts. What the archive's runs were trained on is kept under the
-    stem itself, and taken where there are no texts.
+    rules: another remakes them. source(): hashes of the texts at hand, under which they are kept; None or empty where
+    there are none. What the archive's runs were trained on is kept under the stem itself and taken without texts.
     """
-    place = lambda source: stem.with_name(f"{stem.name}-{digest(source)[:12]}.npz") if source else common
-    common = stem.with_name(f"{stem.name}.npz")
-    for path in dict.fromkeys((place(source), common)):
+    place = lambda: stem.with_name(f"{stem.name}-{digest(texts)[:12]}.npz") if texts else common
+    common, texts = stem.with_name(f"{stem.name}.npz"), source()
+    for path in dict.fromkeys((place(), common)):
         about, arrays = _kept(path)
-        same = about.get("source") == source or (not source and about.get("fingerprint") in catalogue.FINGERPRINTS)
+        same = about.get("source") == texts or (not texts and about.get("fingerprint") in catalogue.FINGERPRINTS)
         if arrays and same and about["rules"] == rules:
             return about, arrays
     about, arrays = make()
-    about = {"rules": rules, "source": source} | about
-    path = common if about["fingerprint"] in catalogue.FINGERPRINTS else place(about["source"])
+    texts = source()  # an official download has left tables, where there were none
+    about |= {"rules": rules, "source": texts}
+    path = common if about["fingerprint"] in catalogue.FINGERPRINTS else place()
     try:
         with replacing(path) as file:
             np.savez(file, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)

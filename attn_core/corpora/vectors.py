@@ -93,11 +93,11 @@ def _trained(recipe: str) -> tuple[list[str], np.ndarray, str]:
     pack = lambda words, rows, fingerprint: ({"fingerprint": fingerprint, "words": words}, {"rows": rows})
     if recipe in SHARED:
         parameters, how = SHARED[recipe], train if recipe == "indomain-300" else count
-        own = [files.sha256(path) for path in files.own_tables("sst", "imdb", "agnews", "20news")]
+        own = lambda: [files.sha256(path) for path in files.own_tables("sst", "imdb", "agnews", "20news")]
         make = lambda: pack(*how(training_texts(), parameters))
     else:
         data = encode(OWN[recipe])
-        parameters, own = own_parameters(data), []
+        parameters, own = own_parameters(data), list
         make = lambda: pack(*train_own(data, parameters))
     about, arrays = files.cached(files.cache_folder() / "vectors" / recipe, parameters, own, make)
     return about["words"], arrays["rows"], about["fingerprint"]
