@@ -127,7 +127,7 @@ def test_named_files_are_encoded_once_until_they_or_the_code_change(tmp_path, mo
     check("IT", 4)
     assert "FINE" not in encode("mine").vocabulary
     file.unlink()
-    with pytest.raises(AttnError, match="mine/train.parquet is missing: corpus 'mine' needs train.parquet there"):
+    with pytest.raises(AttnError, match="mine/train.parquet is missing: corpus 'mine' needs train.parquet; add it"):
         encode("mine")
     file.parent.rmdir()
     with pytest.raises(AttnError, match="no data for corpus 'mine': set ATTN_DATA to a folder with mine/train.parquet"):

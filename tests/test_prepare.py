@@ -4,17 +4,14 @@ from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
-import pandas
 import plain_sentences as plain
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from attn_core.corpora import catalogue, encode, files, prepare, stories, text
+from attn_core.corpora import catalogue, encode, prepare, stories, text
 from attn_core.corpora.encoding import build
 from attn_core.errors import AttnError
-
-TASKS = ("babi_1", "babi_2", "babi_3")
 
 
 def words(encoded, documents, row) -> list[str]:
@@ -26,11 +23,6 @@ def questions(n: int, source: str = "en-10k") -> list[dict]:
     story = {"passage": "Mary went to the office.\nJohn took the milk there.", "question": "Where is Mary?"}
     answers = "office", "garden"
     return [{**story, "answer": answers[i % 2], "story": i, "source": source} for i in range(n)]
-
-
-def test_story_tokens_by_hand():
-    tokens = prepare.story_tokens("Mary moved to the bathroom.\nJohn got the milk there.\n")
-    assert tokens == "Mary moved to the bathroom . John got the milk there".split()
 
 
 def test_a_story_as_arrays(tables):
@@ -85,14 +77,6 @@ def test_without_files_generated_questions_have_to_be_asked_for(monkeypatch, few
     with pytest.raises(AttnError, match="no data for corpus 'babi_1'.*source='generated'"):
         encode("babi_1")
     assert encode("babi_1", source="generated").statistics["train_source"] == "generated"
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_generated_questions_have_the_vocabulary_of_the_paper(name):
-    tables = stories.babi(int(name[-1]), 300, 50)
-    lists = [tokens for table in tables.values() for tokens in (prepare.story_tokens(p) for p in table["passage"])]
-    lists += [question.replace("?", "").split() for table in tables.values() for question in table["question"]]
-    assert len(text.vocabulary(lists)) == catalogue.corpus(name).expected["vocabulary"]
 
 
 PAIR = {"premise": "Two Men  run.", "hypothesis": "2 people move.", "label": "entailment"}
@@ -196,16 +180,6 @@ def test_build_is_its_plain_loop(train, dev, test, min_count, most, longest):
         assert np.split(picked.sentence_lengths, picked.sentence_offsets[1:-1])[0].tolist() == lengths[-1]
 
 
-def test_words_are_counted_as_often_as_they_are_met_before_the_filter_and_with_dev():
-    train = ["rare rare rare.", "both both", "gone gone. gone gone."]
-    entry = replace(ENTRY, min_count=3, most_sentences=1)
-    encoded = built(entry, train=train, dev=["both"], test=["tested tested tested both"])
-    assert encoded.vocabulary == (*text.SPECIALS, ".", "both", "gone", "rare")  # 'gone' is only in a filtered text
-    assert encoded.splits["train"].doc_ids.tolist() == [0, 1]
-    assert encoded.splits["test"].ids.tolist() == [text.START, *[text.UNKNOWN] * 3, 5, text.END]
-    assert encoded.statistics["vocabulary_all_splits"] == 9 and encoded.statistics["train_share"] == 4 / 10
-
-
 def test_odd_documents_are_handled_and_counted():
     test = ["word " * 3000, "One sentence", "Two. Here.", "Blank after.  \n", " \n ", "x"]
     train = ["long word " * 80, "fine. day.", "bad. day"]
@@ -287,17 +261,3 @@ def test_newsgroups_are_stripped_and_dev_holds_every_group(tables):
     assert encoded.statistics["splits"]["dev"]["per_class"] == [1] * 20
     dropped = [encoded.statistics["splits"][split]["dropped_empty"] for split in ("train", "dev", "test")]
     assert dropped[0] + dropped[1] == 1 and dropped[2] == 1
-
-
-def test_arrays_with_sentences_come_back_from_the_cache_without_text(tables, monkeypatch):
-    tables("yelp_review_full_sample", **rows(30, label=range(5)))
-    first = encode("yelp")
-    monkeypatch.setattr(text, "english", lambda: pytest.fail("tokenized again"))
-    again = encode("yelp")
-    assert again.fingerprint == first.fingerprint and again.statistics == first.statistics
-    assert np.array_equal(again.splits["dev"].sentence_offsets, first.splits["dev"].sentence_offsets)
-
-
-def test_these_sets_have_one_vocabulary_rule():
-    with pytest.raises(AttnError, match="corpus 'yelp' has no option 'vocabulary_from'; known: none"):
-        encode("yelp", vocabulary_from="all")

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import sys
 from dataclasses import replace
 
 import numpy as np

@@ -1,9 +1,8 @@
 """From tables to arrays of token ids: one function per data set, one cache for all.
 
-Arrays are made once and kept under ``cache_folder()/arrays``, see ``files.cached``, so a machine that only trains
-needs neither the text nor a tokenizer; those of the user's own tables are taken while $ATTN_DATA names these and never
-after. What a function makes without tables that the catalogue names is never kept: nothing would tell that it has
-changed.
+Arrays are made once and kept, see ``files.cached``, so a machine that only trains needs neither the text nor a
+tokenizer; those of the user's own tables are taken while $ATTN_DATA names these and never after. What a function makes
+without tables that the catalogue names is never kept: nothing would tell that it has changed.
 """
 
 import inspect
@@ -50,10 +49,9 @@ def _encoded(corpus: str, **options) -> Encoded:
     if corpus not in PREPARE:
         raise AttnError(f"corpus '{corpus}' has an entry and no function; put one into encoding.PREPARE['{corpus}']")
     own = inspect.signature(PREPARE[corpus]).parameters
-    known = (*(() if entry.cut or entry.generated else ("vocabulary_from",)), *own)
-    for name in options:
-        if name not in known:
-            raise AttnError(f"corpus '{corpus}' has no option '{name}'; known: {', '.join(known) or 'none'}")
+    known = [*(() if entry.cut or entry.generated else ("vocabulary_from",)), *own]
+    if wrong := [name for name in options if name not in known]:
+        raise AttnError(f"corpus '{corpus}' has no option '{wrong[0]}'; known: {', '.join(known) or 'none'}")
     vocabulary_from = options.pop("vocabulary_from", "train")
     if vocabulary_from not in VOCABULARY_FROM:
         raise AttnError(f"vocabulary_from is '{vocabulary_from}'; known: {', '.join(VOCABULARY_FROM)}")
@@ -102,8 +100,8 @@ def _identity(corpus: str, options: tuple, *made_from) -> str:
 
 
 def _source(entry: catalogue.Corpus, options: dict, code: dict[str, str]) -> dict[str, str] | None:
-    """File -> SHA-256 of the tables at hand, for bAbI also the generator's version, for a foreign corpus also the hash
-    of its code; None if a table is missing."""
+    """File -> SHA-256 of the tables at hand, and of bAbI the generator's version, of a foreign corpus the hash of its
+    code; None if a table is missing."""
     made = code or ({"generator": str(stories.STORIES)} if entry.name.startswith("babi") else {})
     if options.get("source") == "generated" and not code:
         return made
@@ -120,10 +118,7 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
     Length filter: of J&W on the first text, see ``text.length_filter``; of cut sets only in ``entry.bounded``, by
     sentences and by the longest sentence. Dropped and counted: documents and sentences without tokens, and pairs whose
     answer is none of their possible answers. statistics['train_share']: documents read for training over those of the
-    official files, where a copy may hold fewer.
-
-    Errors: AttnError for a label that is none of 0 to K - 1, a split that keeps nothing, or one class where two are
-    needed.
+    official files. AttnError for wrong labels or texts, a split that keeps nothing, or one class where two are needed.
     """
     classes = list(prepared.classes or entry.classes)
     if set(prepared.splits) != {"train", "dev", "test"}:
@@ -187,8 +182,7 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
 
 
 def _checked(where: str, texts: prepare.Texts, classes: list[str]) -> prepare.Texts:
-    """The texts with int64 labels; AttnError for parts of unequal length, labels that are no class, and texts that are
-    no list of words. Where only some answers are possible, -1 stands for one that none of the classes is."""
+    """The texts, checked, with int64 labels; where only some answers are possible, -1 for one that no class is."""
     if len(sizes := {len(part) for part in texts if part is not None}) > 1:
         raise AttnError(f"{where}: texts, labels, doc_ids and the like have different lengths: {sorted(sizes)}")
     for row, tokens in zip(texts.doc_ids, texts.lists, strict=True):

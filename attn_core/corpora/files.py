@@ -1,7 +1,6 @@
 """Where a data set's tables come from, and where everything made from them is kept.
 
-Order of look-up: ``$ATTN_DATA/<folder>/<split>.parquet``, then the local cache, then the official download, then
-one clear error.
+Order of look-up: ``$ATTN_DATA/<folder>/<split>.parquet``, the local cache, the official download, one clear error.
 """
 
 import csv
@@ -27,13 +26,10 @@ from attn_core.errors import AttnError, one_line
 
 
 def cache_folder() -> Path:
-    """Everything that can be made again: downloads, tables, arrays, vectors, runs. $ATTN_CACHE, else the user's
-    cache folder."""
-    if os.environ.get("ATTN_CACHE"):
-        return Path(os.environ["ATTN_CACHE"])
+    """Everything that can be made again, downloads and runs too: $ATTN_CACHE, else in the user's cache folder."""
     import platformdirs
 
-    return Path(platformdirs.user_cache_path("attn_core"))
+    return Path(os.environ.get("ATTN_CACHE") or platformdirs.user_cache_path("attn_core"))
 
 
 def data_folder() -> Path | None:
@@ -56,8 +52,7 @@ def say(message: str) -> None:
 
 @contextmanager
 def replacing(path: Path, mode: str = "wb"):
-    """A file open for writing that takes its place in one step, or not at all if the block fails. OSError where
-    unwritable."""
+    """A file open for writing that takes its place in one step, or not at all if the block fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, partial = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
@@ -128,14 +123,14 @@ def locate(entry: catalogue.Corpus, part: str) -> Path | None:
     set's folder and a split is not in it."""
     own = data_folder()
     if entry.own:
-        names = (f"{entry.folder}/{part}", f"{entry.folder}/{part}.gz") if own else ()
-        return next((own / name for name in names if (own / name).is_file()), None)
-    for name in filter(None, (entry.folder, entry.sample)):
-        if own is not None and (own / name).is_dir():
-            if (path := own / name / f"{part}.parquet").is_file():
+        paths = [own / entry.folder / f"{part}{ending}" for ending in ("", ".gz")] if own else []
+        return next(filter(Path.is_file, paths), None)
+    for folder in (own / name for name in (entry.folder, entry.sample) if own and name):
+        if folder.is_dir():
+            if (path := folder / f"{part}.parquet").is_file():
                 return path
-            needed = ", ".join(f"{wanted}.parquet" for wanted in entry.files)
-            raise AttnError(f"{path} is missing: corpus '{entry.name}' needs {needed} there; add it, or remove {name}")
+            wanted = ", ".join(f"{split}.parquet" for split in entry.files)
+            raise AttnError(f"{path} is missing: corpus '{entry.name}' needs {wanted}; add it, or remove {folder}")
     path = cache_folder() / "tables" / str(entry.folder) / f"{part}.parquet"
     return path if path.is_file() else None
 
@@ -179,9 +174,8 @@ def reading(path: Path):
 def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> Iterator[pandas.DataFrame]:
     """A CSV file in parts, every value a text without blanks around it, names of columns without regard to case.
 
-    Separator: a tab if the first line holds one, else a comma. The index counts records from 1. Errors: AttnError for
-    a missing column, a record of another number of columns, bytes that are not UTF-8, a quotation mark that is left
-    open, or a damaged file.
+    Separator: a tab if the first line holds one, else a comma. The index counts records from 1. AttnError for a missing
+    column, a record of another number of columns, an open quotation mark, or a damaged file.
     """
     csv.field_size_limit(1 << 30)
     with opened(path) as file:
@@ -204,8 +198,8 @@ def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()
 
 
 def read_table(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> pandas.DataFrame:
-    """A Parquet, JSONL, CSV or TSV file as a table, checked for the columns it must hold and for rows without text; a
-    damaged or foreign file is an AttnError. optional: columns that a CSV file may hold besides."""
+    """A Parquet, JSONL, CSV or TSV file as a table, checked for the columns it must hold and for rows without text.
+    optional: columns that a CSV file may hold besides."""
     if path.suffix in (".csv", ".tsv"):
         return pandas.concat(records(path, columns, optional), ignore_index=True)
     with reading(path):
@@ -224,10 +218,8 @@ def read_table(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] =
 
 
 def read(corpus: str, split: str) -> pandas.DataFrame:
-    """The raw table of a split, text as published; columns as the catalogue names them.
-
-    Errors: AttnError for an unknown corpus or split, a set without tables, a damaged file, or data found nowhere.
-    """
+    """The raw table of a split, text as published; columns as the catalogue names them. AttnError for an unknown corpus
+    or split, a set without tables, a damaged file, or data found nowhere."""
     entry = catalogue.corpus(corpus)
     if entry.generated or entry.own:
         made = "is generated" if entry.generated else "is made from your own files"

@@ -34,12 +34,7 @@ def fetch(source: Source, folder: Path) -> Path:
     download = pooch.HTTPDownloader(progressbar=True, timeout=30)
     try:
         return Path(pooch.retrieve(source.url, source.checksum, source.file, folder, downloader=download))
-    except ValueError as error:  # pooch's answer to a wrong checksum
-        raise AttnError(
-            f"{source.file} from {source.url} does not have the published checksum {source.checksum}; the download "
-            "was incomplete or the official file has changed"
-        ) from error
-    except (OSError, requests.exceptions.RequestException) as error:
+    except (ValueError, OSError, requests.exceptions.RequestException) as error:  # the first of a wrong checksum
         raise AttnError(f"{source.file} cannot be downloaded from {source.url}: {one_line(error)}") from error
 
 
@@ -54,13 +49,13 @@ def read(entry: Corpus, downloads: Path) -> dict[str, pandas.DataFrame]:
                 else:
                     shutil.unpack_archive(file, place, filter=None if file.suffix == ".zip" else "data")
             tables = {split: READERS[entry.folder](Path(place), split) for split in entry.files}
+        if empty := [split for split, table in tables.items() if len(table) == 0]:
+            raise ValueError(f"no documents in {empty[0]}")
     except UNREADABLE as error:
         raise AttnError(
-            f"{', '.join(str(file) for file in files)} cannot be read as the official archive of '{entry.folder}': "
+            f"{', '.join(map(str, files))} cannot be read as the official archive of '{entry.folder}': "
             f"{one_line(error)}; delete it to download it again"
         ) from error
-    if any(len(table) == 0 for table in tables.values()):
-        raise AttnError(f"{files[0]} holds no documents of '{entry.folder}' in the official layout")
     return tables
 
 

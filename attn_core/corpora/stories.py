@@ -78,8 +78,8 @@ class World:
     def step(self) -> None:
         """One more statement: a move, or taking or dropping if somebody can."""
         if self.rng.random() >= self.moves:
-            can = [(actor, thing) for actor in ACTORS for thing in OBJECTS
-                   if (self.held[thing] == actor if thing in self.held else self.at[thing] == self.at[actor])]  # fmt: skip
+            free = lambda thing, actor: thing not in self.held and self.at[thing] == self.at[actor]
+            can = [(a, thing) for a in ACTORS for thing in OBJECTS if self.held.get(thing) == a or free(thing, a)]
             if can:
                 self._handle(*self.pick(can))
                 return
