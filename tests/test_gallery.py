@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from attn_book import build, tables
+from attn_book.page import PARTS
 from attn_core.index import runs
 
 ROOT = Path(__file__).parents[1]
@@ -36,7 +37,7 @@ def shown(indexed):
         page = executed([])
         rows = {"Data": page["shown"], "Encoder": page["where"]["encoder"], "Attention": page["where"]["attention"],
                 "Experiment": page["experiments"]}  # fmt: skip
-        yield page, tables.picker(page["folds"], {row: {key: key for key in keys} for row, keys in rows.items()}).data
+        yield page, PARTS.picker(page["folds"], {row: {key: key for key in keys} for row, keys in rows.items()})
 
 
 def test_the_picker_holds_every_stored_model(shown):

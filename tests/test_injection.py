@@ -46,7 +46,7 @@ def pieces(text: str) -> list[str]:
     return [*shown, box, sentence.strip(text, [text], [1.0], 0.5), page.PARTS.bars([text], [1.0], True, 0.5, 1),
             tables.table([text], [[text]]),
             tables.fold(text, "").data, tables.rows({text: True}, [[text]]).data, row[["token"]].to_html(),
-            tables.picker({}, {text: {text: text}}).data.partition("</script>")[2]]  # fmt: skip
+            page.PARTS.picker({}, {text: {text: text}}).partition("</script>")[2]]  # fmt: skip
 
 
 def skeleton(piece: str) -> list[tuple[str, list[str]]]:

@@ -23,8 +23,6 @@ def test_the_papers_numbers_under_our_names():
     place = {"class_name": "hockey", "encoder": "average", "measure": "tau_gradient", "statistic": "mean"}
     row = reported("jain_table2_kendall_tau", corpus="20news", **place)
     assert row["value"].tolist() == [0.66]  # specification, section 6.1
-    with pytest.raises(AttnError, match="no column 'data'"):
-        reported("jain_table2_kendall_tau", data="sst")
     with pytest.raises(AttnError, match="no reported table"):
         reported("jain_table9")
 

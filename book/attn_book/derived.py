@@ -285,7 +285,8 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
     here = list(index.runs(corpus=list(set(rules["corpus"])), family="text", source="archive")["corpus"].unique())
     rules, scores = rules[rules["corpus"].isin(here)], guided_scores(here)
-    rows = pd.concat([of_classifiers(here), of_guides(scores), *(of_curves(corpus) for corpus in here)])
+    asked = rules.groupby("corpus")["measure_ours"].agg(set).items()
+    rows = pd.concat([of_classifiers(here), of_guides(scores), *(of_curves(*one) for one in asked)])
     rows = rows.assign(selection=rows["selection"].fillna("dev"), measure_ours=rows["measure"], encoder_ours="",
                        attention_ours="", statistic_ours="value", predicted="all", bin="all", n=np.nan)  # fmt: skip
     rows = rows[[*PLACE, "seed", "value", "n"]].dropna(subset="value")
@@ -323,22 +324,21 @@ def of_guides(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([guided, gaps])[["corpus", "seed", "measure", "value"]]
 
 
-READ_AT = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.68)
-"""JSD at which the rules read the curve of trained adversaries."""
+def of_curves(corpus: str, asked: Iterable[str]) -> pd.DataFrame:
+    """What bands ask of each seed's curve: corpus, seed, measure, value; TVD halved, on straight lines between points.
 
-def of_curves(corpus: str) -> pd.DataFrame:
-    """What bands ask of each seed's curve: corpus, seed, measure, value; TVD halved, on straight lines between points."""
+    asked: measures of the rules, such as curve_at_0.3 (at this JSD)."""
     curves = adversaries(corpus)
     best = curves[curves["divergence"] == best_of(curves)]
     base, beside = classifiers(corpus), {"search": searched(corpus), "uniform": classifiers(corpus, "uniform")}
     less = best["base_seed"].map(base.set_index("seed")["f1_1"]) - best["f1_1"]
     rows = [("f1_of_adversary", *pair) for pair in zip(best["seed"], less, strict=True)]
     for seed, curve in curves.groupby("seed", sort=False):
-        found = {f"curve_at_{jsd:g}": distance.tvd_at(curve["jsd"], curve["tvd"], jsd) for jsd in READ_AT}
+        read = lambda jsd, curve=curve: distance.tvd_at(curve["jsd"], curve["tvd"], jsd)
+        found = {name: read(float(name.removeprefix("curve_at_"))) for name in asked if name.startswith("curve_at_")}
         for name, points in beside.items():
             if points is not None:
-                line = distance.tvd_at(curve["jsd"], curve["tvd"], points["jsd"].mean())
-                found[f"{name}_off_curve"] = points["tvd"].mean() - line
+                found[f"{name}_off_curve"] = points["tvd"].mean() - read(points["jsd"].mean())
         left = curve.loc[curve["divergence"] > 0, "tvd"].head(1)  # the smallest divergence above 0
         found["seeds_off_curve"] = base["tvd"].mean() - left.mean()
         rows += [(name, seed, distance.HALVED * value) for name, value in found.items()]

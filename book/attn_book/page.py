@@ -28,6 +28,7 @@ STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape(),
                         trim_blocks=True)  # fmt: skip
+TEMPLATES.policies["json.dumps_kwargs"] = {}  # in the order given
 TEMPLATES.filters |= {"number": number, "in_words": in_words}
 TEMPLATES.globals |= {"ENCODERS": ENCODERS, "SETS": SETS}
 PARTS = TEMPLATES.get_template("parts.html").module

@@ -127,13 +127,9 @@ def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
 def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
     """id, seed, value of the place that each rule names; of several bins the mean, weighted by their documents."""
     asked = rules[["id", *PLACE]].assign(bin=rules["bin"].str.split(" ")).explode("bin")
-    rows = asked.merge(numbers, on=PLACE).dropna(subset="value")
-    several = rows["id"].isin(asked["id"][asked["id"].duplicated()])
-    single, joined = rows[~several], rows[several & (rows["n"] > 0)]
-    joined = joined.assign(value=joined["value"] * joined["n"]).groupby(["id", "seed"], sort=False)
-    joined = joined[["value", "n"]].sum()
-    joined = (joined["value"] / joined["n"]).rename("value").reset_index()
-    return pd.concat([single[["id", "seed", "value"]], joined], ignore_index=True)
+    rows = asked.merge(numbers, on=PLACE).dropna(subset="value").fillna({"n": 1.0}).query("n > 0")
+    sums = rows.assign(value=rows["value"] * rows["n"]).groupby(["id", "seed"], sort=False)[["value", "n"]].sum()
+    return (sums["value"] / sums["n"]).rename("value").reset_index()
 
 
 def fewest_documents(rules: pd.DataFrame, documents: pd.DataFrame) -> pd.Series:

@@ -3,8 +3,6 @@
 book/_static/core.js brings it to life.
 """
 
-import json
-
 import numpy as np
 
 from attn_book.page import PARTS
@@ -33,5 +31,4 @@ def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> 
         first, c = sentences[0], np.array(sentences[0]["c"]) + sentences[0]["b"]
         z = float(np.dot(first["a"], c))
         paper = PARTS.bars(first["w"], first["a"], z > 0, 1 / (1 + np.exp(-z)), sum((c > 0) == (z > 0)))
-    data = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
-    display(HTML(PARTS.play(kind, data, paper)))
+    display(HTML(PARTS.play(kind, options, paper)))

@@ -1,6 +1,5 @@
 """Tables that several pages show: ours beside the paper's, every number in a fold, the record of a page."""
 
-import json
 from collections.abc import Collection, Iterable
 
 import pandas as pd
@@ -62,14 +61,6 @@ def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
 def fold(title: str, body: str) -> HTML:
     """A line that opens; body: HTML."""
     return HTML(PARTS.fold(title, body))
-
-
-def picker(parts: dict[str, str], names: dict[str, dict[str, str]]) -> HTML:
-    """Figures in folds (title -> figures), which the script in picker.html replaces by a picker.
-
-    names: row of the picker -> key -> word. A figure's id is 'gallery' and its key of each row, joined by hyphens.
-    """
-    return HTML(PARTS.picker(parts, json.dumps(names)))
 
 
 def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
