@@ -304,11 +304,8 @@ def study(
 ) -> None:
     """Every test of the three papers on your own texts: one page, and its numbers as CSV."""
     from attn_book.rerun import rerun
-    from attn_book.study import load
 
-    load(file, text, label)  # what will not do is told before anything is trained
     target = (output / f"{file.stem}.ipynb").resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
     values = {"file": str(file.resolve()), "text": text, "label": label, "encoder": encoder, "seeds": seeds}
     values["csv"] = str(target.with_name(f"{file.stem}-numbers.csv"))
     path = rerun("_study", values, target, force=True)

@@ -7,9 +7,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from attn_book.study import load
+from attn_book import build
 from attn_core.__main__ import app
 from attn_core.errors import AttnError
+
+NAMES = {}
+exec(next(cell.source for cell in build.read_source(build.locate("_study")[1]).cells if "def load(" in cell.source), NAMES)
+load = NAMES["load"]
 
 
 def films(n: int = 200) -> pd.DataFrame:
@@ -58,9 +62,16 @@ def broken(rows: pd.DataFrame, name: str) -> pd.DataFrame:
 )  # fmt: skip
 def test_what_will_not_do_is_refused_in_a_line(tmp_path, name, told):
     broken(films(), name).to_csv(tmp_path / "texts.csv", index=False)
+    with pytest.raises(AttnError) as error:
+        load(tmp_path / "texts.csv")
+    assert told in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_refusal_ends_the_command_with_nothing_written(tmp_path):
+    broken(films(), "few").to_csv(tmp_path / "texts.csv", index=False)
     done = CliRunner().invoke(app, ["study", str(tmp_path / "texts.csv"), "--output", str(tmp_path / "out")])
-    assert isinstance(done.exception, AttnError) and told in str(done.exception) and "\n" not in str(done.exception)
-    assert not (tmp_path / "out").exists()
+    assert isinstance(done.exception, AttnError) and "holds 40 texts; at least 50" in str(done.exception)
+    assert "\n" not in str(done.exception) and not (tmp_path / "out").exists()
 
 
 def test_four_formats_hold_the_same_texts_and_a_split_is_drawn_by_class(tmp_path):
