@@ -14,7 +14,7 @@ from attn_book.plain import glued
 from attn_core.errors import AttnError
 
 ROOT = Path(__file__).parents[1]
-ANSWERS = known(ROOT)
+ANSWERS = known(ROOT / "book")
 STUDENT = ROOT / "_build" / "student"
 
 

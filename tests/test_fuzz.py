@@ -10,7 +10,6 @@ from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 
-import nbclient
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
@@ -54,7 +53,7 @@ def harmless(tmp_path, monkeypatch, numbers):
     monkeypatch.setattr(import_module("attn_core.obtain"), "obtain", read_alone)
     monkeypatch.setattr(import_module("attn_core.sweep"), "sweep", lambda *_, **__: {})
     monkeypatch.setattr(index, "_everything", lambda: numbers)
-    monkeypatch.setattr(nbclient, "NotebookClient", None)
+    monkeypatch.setattr(import_module("attn_book.build"), "NotebookClient", None)
 
 
 def run(*words) -> str:

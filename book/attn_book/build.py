@@ -28,7 +28,15 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 
+import jupytext
+import nbformat
 import yaml
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from papermill.parameterize import parameterize_notebook
+from sphinx_external_toc.parsing import parse_toc_yaml
+from traitlets.config import Config
 
 import attn_core
 from attn_book.exercises import write_student
@@ -40,10 +48,8 @@ from attn_core.corpora.files import digest, replacing, say, sha256
 from attn_core.errors import AttnError, Damaged
 from attn_core.obtain import AbsentRun
 
-FOLDERS = ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE")
-"""A kernel runs in another folder than the command."""
-
 CELL_SECONDS = 900  # a cell that runs longer is taken for hung
+FOLDERS = ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE")  # as absolute paths: a kernel runs in another one
 PACKAGES = (Path(attn_core.__file__).parent, Path(__file__).parent)
 """Folders of attn_core and attn_book."""
 
@@ -88,8 +94,6 @@ def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]
 
 def read_source(path: Path):
     """A page as a notebook object without outputs, from MyST Markdown."""
-    import jupytext
-
     return jupytext.read(path, fmt={"extension": ".md", "format_name": "myst"})
 
 
@@ -108,8 +112,6 @@ def convert(page: str | Path, root: str | Path | None = None):
 
     papermill puts what it is given before the guard, so it is checked however the notebook is run.
     """
-    from nbformat.v4 import new_code_cell
-
     name, path = locate(page, root)
     notebook = read_source(path)
     defaults, takes, _ = declaration(notebook, name)
@@ -174,11 +176,6 @@ def execute(
     force: replace whatever stands at `output`, not only what was written here and not edited since.
     AttnError, one line, for a refused parameter or place, before anything runs, and for a failing cell.
     """
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
-    from papermill.parameterize import parameterize_notebook
-    from traitlets.config import Config
-
     name, here, notebook = locate(page, root)[0], repository(root), convert(page, root)
     defaults, takes, _ = declaration(notebook, name)
     values = check(defaults, parameters or {}, name, takes)
@@ -236,8 +233,6 @@ def writable(target: Path) -> None:
 
 def without_torch(notebook) -> bool:
     """Put the cells tagged `torch` as text with a note, not to be run; whether there were any."""
-    from nbformat.v4 import new_markdown_cell
-
     tagged = False
     for place, cell in enumerate(notebook.cells):
         if cell.cell_type == "code" and "torch" in cell.metadata.get("tags", []):
@@ -272,8 +267,6 @@ def git(folder: Path, *words: str) -> str:
 
 def _write(notebook, target: Path) -> Path:
     """Write a notebook whole or not at all, with a hash by which `edited` knows it again. Returns the file."""
-    import nbformat
-
     notebook.metadata["attn"] = {**notebook.metadata.get("attn", {}), "cells": _cells(notebook)}
     try:
         with replacing(target) as file:
@@ -293,8 +286,6 @@ def tidy(notebook):
 
 def shortened(stopped, reason: str):
     """A page that stopped for want of a run: its text up to the parameters, all labels, and what is absent."""
-    from nbformat.v4 import new_markdown_cell
-
     first = next(i for i, cell in enumerate(stopped.cells) if cell.cell_type == "code")
     texts = [cell.source for cell in stopped.cells[first:] if cell.cell_type == "markdown"]
     labels = [line for text in texts for line in text.splitlines() if re.fullmatch(r"\([\w-]+\)=\s*", line)]
@@ -389,8 +380,6 @@ def common_stamp(root: Path) -> str:
 
 def _read(path: Path):
     """An executed notebook, or an empty one where there is none or it is broken."""
-    import nbformat
-
     try:
         return nbformat.read(path, as_version=4)
     except (OSError, ValueError, KeyError):
@@ -402,8 +391,6 @@ def _read(path: Path):
 
 def toc_pages(root: Path, record: bool = True) -> list[str]:
     """All pages that book/_toc.yml names, in its order; record=False leaves out the part of that caption."""
-    from sphinx_external_toc.parsing import parse_toc_yaml
-
     toc = parse_toc_yaml(root / "book" / "_toc.yml")
     apart = [name for part in toc.root.subtrees if part.caption == RECORD for name in part.items]
     return [name for name in toc if record or name not in apart]

@@ -16,9 +16,9 @@ from attn_book.plain import glued, values_of
 from attn_core.errors import AttnError
 
 
-def known(root: Path) -> dict[str, dict]:
-    """Label -> the entry of `book/answers.yml`, whose head says what it holds; "any": what may be told of any."""
-    path = root / "book" / "answers.yml"
+def known(book: Path) -> dict[str, dict]:
+    """Label -> the entry of `answers.yml` there, whose head says what it holds; "any": what may be told of any."""
+    path = book / "answers.yml"
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {"any": {}}
 
 
@@ -27,9 +27,7 @@ def known(root: Path) -> dict[str, dict]:
 
 def check(label: str, *answer: object) -> bool:
     """Whether an answer (a number, a word, or several) to the exercise `label` is right; prints what it looks like."""
-    from attn_book.build import repository
-
-    answers = known(repository())
+    answers = known(Path(__file__).parents[1])
     general, given = answers.pop("any"), [part for item in answer for part in parts(item)]
     if label not in answers:
         raise AttnError(f"no answer is stored for the exercise {label!r}{nearest(label, answers)}")
@@ -91,7 +89,7 @@ def write_student(root: Path) -> Path:
     """A folder like the repository with the students' pages in place of the executed ones; returns it."""
     import nbformat
 
-    place, answers = root / "_build" / "student-source", known(root)
+    place, answers = root / "_build" / "student-source", known(root / "book")
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(root / "book", place / "book", ignore=shutil.ignore_patterns("attn_book", "answers.yml"))
     shutil.copy(root / "_config.yml", place)
@@ -112,6 +110,6 @@ def write_otter(root: Path) -> None:
     """
     folder = root / "_build" / "autograde" / "tests"
     folder.mkdir(parents=True, exist_ok=True)
-    for label in known(root).keys() - {"any"}:
+    for label in known(root / "book").keys() - {"any"}:
         text = TEMPLATES.get_template("otter.jinja").render(label=label)
         (folder / f"{label.replace('-', '_')}.py").write_text(text, encoding="utf-8")

@@ -4,6 +4,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from bs4 import BeautifulSoup
+
 from attn_book.page import TEMPLATES
 
 PLAN, COURSE, FOLDER = "teaching", "course", "teach"
@@ -44,8 +46,6 @@ def write_kit(root: Path) -> None:
 @cache
 def article(built: Path, page: str):
     """What a built page says, as a tree of HTML without the marks of links to headings."""
-    from bs4 import BeautifulSoup
-
     soup = BeautifulSoup((built / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
     found = soup.find("article", class_="bd-article")
     for mark in found.select(".headerlink"):

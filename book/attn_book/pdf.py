@@ -6,6 +6,8 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
+from bs4 import BeautifulSoup
+
 from attn_book.build import repository, toc_pages
 from attn_book.page import TEMPLATES
 from attn_core.errors import AttnError
@@ -42,8 +44,6 @@ def write_pdf(root: str | Path | None = None) -> Path | None:
 
 def one_sheet(root: Path) -> str:
     """HTML of all articles of the chain, one section a page, without folds; links to other pages become plain text."""
-    from bs4 import BeautifulSoup
-
     built, chain = root / "_build" / "html", toc_pages(root, record=False)
     own = {path.name for path in (root / "book" / "_static").glob("*.*js")}
     place = lambda page, anchor="": f"{page.replace('/', '-')}--{anchor}"

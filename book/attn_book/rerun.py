@@ -6,7 +6,9 @@ import tempfile
 from difflib import SequenceMatcher
 from pathlib import Path
 
+import nbformat
 import yaml
+from bs4 import BeautifulSoup
 
 from attn_book.build import execute, locate, repository, sphinx
 from attn_book.page import PARTS
@@ -22,8 +24,6 @@ def rendered(notebook: Path, root: Path, page: str) -> Path:
 
     page: its name in the book, such as jain/04-1-correlation; style and scripts go into `_static` beside the HTML.
     """
-    import nbformat
-
     shown, target = nbformat.read(notebook, as_version=4), notebook.with_suffix(".html")
     for cell in shown.cells:
         cell.source = cell.metadata.get("myst", cell.source)
@@ -52,8 +52,6 @@ BLOCKS = "article section > :not(section, .cell), article section > .cell > *"
 
 def side_by_side(left: Path, right: Path, names: tuple[str, str], target: Path) -> Path:
     """Two HTML forms of one page as one: what is the same once, what differs in two columns, under `names`."""
-    from bs4 import BeautifulSoup
-
     first, second = (BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in (left, right))
     ours, others = first.select(BLOCKS), second.select(BLOCKS)
     parts = SequenceMatcher(None, [*map(str, ours)], [*map(str, others)], autojunk=False).get_opcodes()
