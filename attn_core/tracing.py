@@ -154,7 +154,7 @@ def attended(model: Classifier | Paired, documents: Documents) -> Traces:
             mask = real_tokens(text["ids"], text["lengths"])
             h = model.encode(text["ids"], text["lengths"])  # (B, L, H)
             q = (model.summary(text["query_ids"], text["query_lengths"]),) if paired else ()
-            scores, values = model.scores(h, *q, mask), h @ decoder.weight.t()
+            scores, values = model.scores(h, mask, *q), h @ decoder.weight.t()
             scores = scores - scores.amax(1, keepdim=True)
         tokens = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
         score[tokens], contribution[tokens] = scores[mask].cpu().numpy(), values[mask].cpu().numpy()

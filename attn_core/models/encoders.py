@@ -79,7 +79,7 @@ class CNN(nn.Module):
 
     Outputs at start, end and pad are set to zero after the ReLU, as in the authors' code. Each distinct word of the
     batch is multiplied once by the filters' seven positions, and a window is the sum of seven rows: equal to
-    convolutions over the tokens to rounding, a training step takes a third (bAbI) to three quarters (SST) of the time.
+    convolutions to rounding, a training step takes a third (bAbI) to three quarters (SST) of the time.
     """
 
     def __init__(self, embedding: nn.Embedding, hidden: int = 32) -> None:

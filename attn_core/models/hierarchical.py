@@ -1,8 +1,8 @@
 """The six models of Serrano & Smith (2019): hierarchical (HAN) and flat (FLAN) attention networks.
 
 Specification section 3.1, after the authors' code. Words, or sentences, of a batch lie end to end: B texts with N items
-in all are an array (N, ...) and counts (B,), each at least 1. Nothing is padded, so nothing has to be masked. START and
-END tokens are not among the words: these models never read them.
+in all are an array (N, ...) and counts (B,), each at least 1, so nothing is masked. START and END are never read.
+Encoders take items (N, E) and counts and give states (N, width).
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from attn_core.errors import AttnError
-from attn_core.models.classifier import loaded, size_of, table_of, table_of_words
+from attn_core.models.classifier import loaded, named, size_of, table_of
 
 OWN_DROPOUT = 0.3
 """Of the convolutional encoder, on its input, on top of all others."""
@@ -32,7 +31,7 @@ def drop(x: Tensor, rate: float, training: bool) -> Tensor:
 
 
 class Recurrent(nn.Module):
-    """One-layer bidirectional GRU, 50 units per direction.
+    """One-layer bidirectional GRU, 50 units per direction: width 2 H.
 
     Weights as the authors' initialiser draws them, each matrix for the three gates as a whole: input Xavier-uniform,
     recurrent orthogonal, biases zero but for recurrent positions 37 to 73 of 150 (3H // 4 on, as many again), which
@@ -55,7 +54,6 @@ class Recurrent(nn.Module):
                     nn.init.ones_(parameter.detach()[quarter : 2 * quarter])
 
     def forward(self, x: Tensor, counts: Tensor) -> Tensor:
-        """States (N, 2H)."""
         lasting, order = torch.sort(counts, descending=True, stable=True)
         step = torch.arange(int(lasting[0]), device=x.device)[:, None]  # (L, 1)
         reached = step < lasting  # (L, B)
@@ -73,7 +71,6 @@ class Convolutional(nn.Module):
         self.width = 2 * hidden
 
     def forward(self, x: Tensor, counts: Tensor) -> Tensor:
-        """States (N, 2 filters)."""
         x = drop(x, OWN_DROPOUT, self.training)
         inside = torch.arange(int(counts.max()), device=x.device) < counts[:, None]  # (B, L)
         rows = x.new_zeros(*inside.shape, x.shape[1]).masked_scatter(inside[..., None], x).transpose(1, 2)  # (B, E, L)
@@ -89,7 +86,6 @@ class Unmixed(nn.Module):
         self.width = inputs
 
     def forward(self, x: Tensor, counts: Tensor) -> Tensor:
-        """The vectors themselves, (N, E)."""
         return x
 
 
@@ -197,19 +193,16 @@ def build(
 
     hidden: units per direction or filters per width, of no meaning without encoder.
     """
-    shape, _, kind = encoder.partition("_")
-    if shape not in ("han", "flan") or kind not in ENCODERS:
-        known = ", ".join(f"{shape}_{kind}" for shape in ("han", "flan") for kind in ENCODERS)
-        raise AttnError(f"unknown model '{encoder}'; known: {known}")
+    known = {f"{shape}_{name}": kind for shape in ("han", "flan") for name, kind in ENCODERS.items()}
+    new = named(known, "model", encoder)
     embedding = table_of(vectors)
-    sentence = Layer(ENCODERS[kind](embedding.embedding_dim, hidden)) if shape == "han" else None
+    sentence = Layer(new(embedding.embedding_dim, hidden)) if encoder.startswith("han") else None
     inputs = embedding.embedding_dim if sentence is None else sentence.encoder.width
-    return Hierarchical(embedding, sentence, Layer(ENCODERS[kind](inputs, hidden)), outputs, rates)
+    return Hierarchical(embedding, sentence, Layer(new(inputs, hidden)), outputs, rates)
 
 
 def from_arrays(encoder: str, arrays: dict[str, np.ndarray]) -> Hierarchical:
     """The model that `classifier.to_arrays` describes, widths read off the arrays; AttnError where they do not fit."""
-    vectors = table_of_words(f"{encoder} model", arrays, "embedding.weight")
     outputs, width = (size_of(arrays, "decoder.weight", axis) or 1 for axis in (0, 1))
-    model = build(encoder, vectors, outputs, max(1, width // 2))
-    return loaded(model, f"{encoder} model", arrays)
+    make = lambda vectors: build(encoder, vectors, outputs, max(1, width // 2))
+    return loaded(make, f"{encoder} model", arrays, "embedding.weight")
