@@ -20,7 +20,7 @@ from attn_core import fast
 from attn_core.corpora.documents import Documents, flat, pad
 from attn_core.errors import AttnError
 from attn_core.fast.states import has_fast_form
-from attn_core.fast.tracing import cut, over_chunks
+from attn_core.fast.tracing import cut, decoder_of, over_chunks
 from attn_core.fast.tracing import trace as trace_fast
 from attn_core.models.classifier import Classifier, output_slope, real_tokens
 from attn_core.models.hierarchical import Hierarchical, owners, softmax_within, sum_within
@@ -58,64 +58,28 @@ def trace(
     absolute values of both.
     Deviation: p (1 - p) is formed without cancellation, so the gradients of a saturated output do not vanish as in the
     authors' single precision. progress: a bar with the time left, for work of more than two seconds. AttnError as in
-    `check`, and for an encoder that reads the words otherwise than by its embedding. Of Serrano & Smith's networks the
-    items are traced, always with their gradients, see `trace_items`.
+    `check` and `flat`, and for an encoder that reads the words otherwise than by its embedding. Of Serrano & Smith's
+    networks the items are traced, always with their gradients, see `trace_items`.
     """
     if isinstance(model, Hierarchical):
         every = np.arange(len(documents) if leave_one_out else 0)
         return trace_items(model, documents, every, progress=progress)
-    check(model, documents)
-    if fast.enabled() and has_fast_form(model):
-        traces = trace_fast(model, documents, gradient, leave_one_out, progress)
-    else:
-        traces = trace_plainly(model, documents, gradient, leave_one_out, progress)
-    return with_ties(traces, flat(documents, False, "these texts").ids) if leave_one_out else traces
-
-
-def trace_plainly(
-    model: Classifier | Paired, documents: Documents, gradient: bool, leave_one_out: bool, progress: bool
-) -> Traces:
-    """`trace` one text at a time."""
-    traces = attended(model, documents)
-    found: dict[str, list[np.ndarray]] = {"gradient": [], "without": []}
-    each = range(len(documents)) if gradient or leave_one_out else ()
-    for row in tqdm(each, desc="tracing", delay=2, disable=not progress):
-        text = inputs(model, documents, np.array([row]))
-        words = slice(*traces.offsets[row : row + 2])
-        if gradient:
-            found["gradient"].append(slopes(model, text, traces.attention[words]))
-        if leave_one_out:
-            found["without"].append(deletions(model, text))
-    if gradient:
-        traces = replace(traces, gradient=np.concatenate(found["gradient"]).astype(np.float32))
-    if leave_one_out:
-        change = np.concatenate(found["without"])
-        change = change[:, 0] if isinstance(model, Paired) else output_change(traces, change)
-        traces = replace(traces, leave_one_out=change.astype(np.float32))
-    return traces
-
-
-def check(model: Classifier | Paired, documents: Documents) -> None:
-    """AttnError where there is nothing to trace or the documents are not of the model's kind."""
-    check_arrays(documents, model.encoder.embedding)
-    if len(empty := np.flatnonzero(documents.lengths < 3)):
-        raise AttnError(
-            f"document {documents.doc_ids[empty[0]]} has {documents.lengths[empty[0]]} tokens; tracing needs start, "
-            "at least one word and end: leave empty texts out"
-        )
+    check(documents, model.encoder.embedding)
     if isinstance(model, Paired):
         if documents.query_ids is None:
             raise AttnError("the documents have no second text (query_ids); models of pairs need a question or "
                             "hypothesis")  # fmt: skip
-        check_arrays(documents.queries, model.query_encoder.embedding)
+        check(documents.queries, model.query_encoder.embedding)
+    words = flat(documents, False, "these texts").ids
+    form = trace_fast if fast.enabled() and has_fast_form(model) else trace_plainly
+    traces = form(model, documents, gradient, leave_one_out, progress)
+    return with_ties(traces, words) if leave_one_out else traces
 
 
-def check_arrays(documents: Documents, embedding: nn.Embedding) -> None:
+def check(documents: Documents, embedding: nn.Embedding) -> None:
     """AttnError unless offsets cut the ids, there is a label and a doc_id for each text, and every id has a vector."""
     count, tokens, words = len(documents.offsets) - 1, len(documents.ids), embedding.num_embeddings
-    if count < 1:
-        raise AttnError("there are no documents to trace; one text at least is needed, check the split")
-    if documents.offsets[0] != 0 or documents.offsets[-1] != tokens or (np.diff(documents.offsets) < 0).any():
+    if documents.offsets[0] != 0 or documents.offsets[-1] != tokens or (documents.lengths < 0).any():
         raise AttnError(f"offsets must rise from 0 to the number of ids, {tokens}; they go from "
                         f"{documents.offsets[0]} to {documents.offsets[-1]}: make them with np.cumsum of the lengths"
                         )  # fmt: skip
@@ -127,6 +91,26 @@ def check_arrays(documents: Documents, embedding: nn.Embedding) -> None:
         raise AttnError(f"document {documents.doc_ids[row]} has the token id {documents.ids[wrong[0]]}; this model's "
                         f"table has rows 0 to {words - 1}: encode the texts with the model's own vocabulary"
                         )  # fmt: skip
+
+
+def trace_plainly(
+    model: Classifier | Paired, documents: Documents, gradient: bool, leave_one_out: bool, progress: bool
+) -> Traces:
+    """`trace` one text at a time."""
+    traces = attended(model, documents)
+    found: dict[str, list[np.ndarray]] = {"gradient": [], "leave_one_out": []}
+    each = range(len(documents)) if gradient or leave_one_out else ()
+    for row in tqdm(each, desc="tracing", delay=2, disable=not progress):
+        text = inputs(model, documents, np.array([row]))
+        if gradient:
+            words = slice(*traces.offsets[row : row + 2])
+            found["gradient"].append(slopes(model, text, traces.attention[words]))
+        if leave_one_out:
+            found["leave_one_out"].append(deletions(model, text))
+    columns = {name: np.concatenate(parts) for name, parts in found.items() if parts}
+    if leave_one_out and not isinstance(model, Paired):
+        columns["leave_one_out"] = output_change(traces, columns["leave_one_out"])
+    return replace(traces, **{name: values.astype(np.float32) for name, values in columns.items()})
 
 
 def inputs(model: Classifier | Paired, documents: Documents, rows: np.ndarray) -> dict[str, Tensor]:
@@ -142,30 +126,25 @@ def inputs(model: Classifier | Paired, documents: Documents, rows: np.ndarray) -
 
 def attended(model: Classifier | Paired, documents: Documents) -> Traces:
     """Scores and contributions alone, by batches of like length."""
-    starts = np.concatenate([[0], np.cumsum(documents.lengths - 2)]).astype(np.int64)
-    paired = isinstance(model, Paired)
-    decoder = model.decoder.context if paired else model.decoder
-    score, contribution = np.empty(starts[-1], np.float32), np.empty((starts[-1], decoder.out_features), np.float32)
-    query = np.empty((len(documents), decoder.out_features), np.float32) if paired else None
-    order = np.argsort(-documents.lengths, kind="stable")
-    for rows in np.array_split(order, -(-len(order) // TEXTS)):
+    with torch.no_grad():
+        decoder, queries = decoder_of(model, documents)
+    value = model.decoder.weight if queries is None else model.decoder.context.weight
+
+    def work(rows: np.ndarray) -> dict[str, np.ndarray]:
         text = inputs(model, documents, rows)
-        with torch.no_grad():
-            mask = real_tokens(text["ids"], text["lengths"])
-            h = model.encode(text["ids"], text["lengths"])  # (B, L, H)
-            q = (model.summary(text["query_ids"], text["query_lengths"]),) if paired else ()
-            scores, values = model.scores(h, mask, *q), h @ decoder.weight.t()
-            scores = scores - scores.amax(1, keepdim=True)
-        tokens = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
-        score[tokens], contribution[tokens] = scores[mask].cpu().numpy(), values[mask].cpu().numpy()
-        if paired:
-            query[rows] = (model.decoder.query(*q) + decoder.bias).detach().cpu().numpy()
-    last = model.decoder.output if paired else model.decoder
-    bias, readout = (part.detach().float().cpu().numpy().copy() for part in (last.bias, last.weight))
-    return Traces(
-        documents.doc_ids, documents.labels, starts, score, contribution, bias, query=query,
-        readout=readout if paired else None, allowed=documents.allowed(model.outputs),
-    )  # fmt: skip
+        mask = real_tokens(text["ids"], text["lengths"])
+        h = model.encode(text["ids"], text["lengths"])  # (B, L, H)
+        scores = model.scores(h, mask, *(() if queries is None else (queries[torch.as_tensor(rows)],)))
+        found = {"score": scores - scores.amax(1, keepdim=True), "contribution": h @ value.t()}
+        return {name: values[mask].cpu().numpy() for name, values in found.items()}
+
+    parts = np.array_split(np.argsort(-documents.lengths, kind="stable"), -(-len(documents) // TEXTS))
+    found = over_chunks(work, parts, documents.lengths, documents.lengths - 2, decoder.bias.device.type, False)
+    constants = {"bias": decoder.bias, "readout": decoder.readout, "query": decoder.query}
+    found |= {name: None if part is None else part.float().cpu().numpy().copy() for name, part in constants.items()}
+    starts = documents.word_offsets.astype(np.int64)
+    allowed = documents.allowed(model.outputs)
+    return Traces(documents.doc_ids, documents.labels, starts, allowed=allowed, **found)
 
 
 def slopes(model: Classifier | Paired, text: dict[str, Tensor], attention: np.ndarray) -> np.ndarray:
@@ -204,11 +183,11 @@ def own_rows(embedding: nn.Embedding, ids: Tensor) -> Iterator[tuple[Tensor, Ten
 
 
 def deletions(model: Classifier | Paired, text: dict[str, Tensor]) -> np.ndarray:
-    """What is left without each of a text's n words: logits (n, K); of pairs the outputs' distance (n, 1); else NaN."""
-    ids = text["ids"][0]
+    """What is left without each of a text's n words: logits (n, K), of pairs the outputs' distance (n,); NaN of one."""
+    ids, paired = text["ids"][0], isinstance(model, Paired)
     words = len(ids) - 2
     if words == 1:
-        return np.full((1, 1 if isinstance(model, Paired) else model.outputs), np.nan)
+        return np.full(1 if paired else (1, model.outputs), np.nan)
     keep = ~torch.eye(len(ids), dtype=torch.bool, device=ids.device)[1:-1]
     shorter = ids.expand(words, -1)[keep].reshape(words, len(ids) - 1)
     parts = []
@@ -216,10 +195,10 @@ def deletions(model: Classifier | Paired, text: dict[str, Tensor]) -> np.ndarray
         for part in shorter.split(ROWS):
             others = {name: values.expand(len(part), *values.shape[1:]) for name, values in text.items()}
             parts.append(model(**others | {"ids": part, "lengths": others["lengths"] - 1}))
-        logits = torch.cat(parts)
-        if isinstance(model, Paired):
-            logits = 0.5 * (logits.softmax(-1) - model(**text).softmax(-1)).abs().sum(-1, keepdim=True)
-    return logits.cpu().numpy()
+        found = torch.cat(parts)
+        if paired:
+            found = 0.5 * (found.softmax(-1) - model(**text).softmax(-1)).abs().sum(-1)
+    return found.cpu().numpy()
 
 
 # Serrano & Smith's networks
@@ -237,33 +216,26 @@ def trace_items(
     sentences, so of a HAN only what comes after the vectors is run again. The model must be in evaluation mode; nothing
     of it is changed. name: of the texts, for the errors of `flat`.
     """
-    if len(documents):
-        check_arrays(documents, model.embedding)
+    check(documents, model.embedding)
     texts = flat(documents, model.sentence is not None, name)
-    device = model.decoder.weight.device
-
-    def work(rows: np.ndarray) -> dict[str, np.ndarray]:
-        return {key: value.cpu().numpy() for key, value in read_items(model, texts, rows).items()}
-
-    parts, items = cut(texts.lengths, DOCUMENTS, WORDS), np.diff(texts.items)
+    device, items = model.decoder.weight.device, np.diff(texts.items)
+    work = lambda rows: {key: value.cpu().numpy() for key, value in read_items(model, texts, rows).items()}
+    parts = cut(texts.lengths, DOCUMENTS, WORDS)
     found = over_chunks(work, parts, texts.lengths.astype(float), items, device.type, progress)
-    tops = np.maximum.reduceat(found["score"], texts.items[:-1])
-    found["score"] -= np.repeat(tops, items)
+    found["score"] -= np.repeat(np.maximum.reduceat(found["score"], texts.items[:-1]), items)
     left_out = np.full(len(found["score"]), np.nan, np.float32)
     traces = Traces(
         doc_id=documents.doc_ids, label=documents.labels, offsets=texts.items.astype(np.int64),
         bias=model.decoder.bias.detach().float().cpu().numpy(), leave_one_out=left_out, **found,
     )  # fmt: skip
-    several = deleted[(traces.lengths[deleted] > 1) & (traces.lengths[deleted] <= MOST_ITEMS)]
+    several = deleted[(items[deleted] > 1) & (items[deleted] <= MOST_ITEMS)]
     if len(several) == 0:
         return traces
-    part = traces.take(several)
-    logits = over_chunks(
-        lambda row: {"logits": logits_without(model, texts, several[row]).cpu().numpy()},
-        list(np.arange(len(several))[:, None]), part.lengths.astype(float) ** 2, part.lengths, device.type, progress,
-    )["logits"]  # fmt: skip
-    items = np.concatenate([np.arange(texts.items[row], texts.items[row + 1]) for row in several])
-    left_out[items] = output_change(part, logits)
+    without = lambda row: {"logits": logits_without(model, texts, several[row]).cpu().numpy()}
+    part, rows = traces.take(several), list(np.arange(len(several))[:, None])
+    logits = over_chunks(without, rows, part.lengths.astype(float) ** 2, part.lengths, device.type, progress)["logits"]
+    tokens = np.concatenate([np.arange(*texts.items[row : row + 2]) for row in several])
+    left_out[tokens] = output_change(part, logits)
     return traces if texts.sentence_offsets is not None else with_ties(traces, texts.ids)
 
 

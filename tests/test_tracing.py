@@ -282,7 +282,7 @@ def test_every_document_is_in_one_chunk_within_the_budget(lengths, texts, tokens
 
 
 def test_empty_text_is_refused():
-    with pytest.raises(AttnError, match="document 7 has 2 tokens"):
+    with pytest.raises(AttnError, match="document 7 has no words"):
         trace(random_model("none", "dot", 6, width=2), one_text(2, 3))
     with pytest.raises(AttnError, match="no documents"):
         trace(random_model("none", "dot", 6, width=2), one_text(2, 3).take(np.arange(0)))
