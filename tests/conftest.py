@@ -18,8 +18,6 @@ from filelock import FileLock
 from attn_core import foreign, index, store
 from attn_core import run as run_fields
 from attn_core.corpora import catalogue, encoding, files
-from attn_core.experiments import document_table, summary_table
-from attn_core.run import Run, as_dict
 from attn_core.traces import Traces
 
 # The same examples on every machine: a rare one found elsewhere must not decide whether a build passes. To look for
@@ -202,22 +200,3 @@ def toy_pairs(lengths=(1, 2, 3, 5, 5, 8), seed=0, outputs=4, hidden=6, allowed=N
         readout=rng.normal(size=(outputs, hidden)).astype(np.float32),
         allowed=possible,
     )
-
-
-LENGTHS = (4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 9, 8, 7, 6, 5)
-
-
-def store_run(folder, run: Run, seed: int, with_documents: bool, traces=None) -> pd.DataFrame:
-    """A made-up run in an archive: toy traces under a real run's key; returns its document table."""
-    traces = traces or toy_traces(lengths=LENGTHS, seed=seed)
-    table = document_table(traces)
-    record = {
-        "key": run.key, "run": as_dict(run), "n_train": 6355, "n_dev": 821, "n_test": len(traces),
-        "accuracy": 0.5 + seed / 100, "macro_f1": 0.5, "f1_0": 0.5, "f1_1": 0.5, "auc": 0.5,
-        "device": "cpu", "seconds": {"train": 1.0, "trace": 2.0 + seed},
-        "statistics": {"splits": {name: {"documents": n, "per_class": [n // 2, n - n // 2], "mean_length": 9.0}
-                                  for name, n in (("train", 6355), ("dev", 821), ("test", 15))}},
-    }  # fmt: skip
-    files = {"traces.parquet": traces, "summary.parquet": summary_table(table, traces.classes)}
-    store.write(folder, run.key, record, files | ({"documents.parquet": table} if with_documents else {}))
-    return table

@@ -63,13 +63,6 @@ def test_a_record_that_tells_another_story_and_files_that_are_not_its_own_are_re
         store.read(tmp_path, "toy")
 
 
-def test_rewriting_a_run_replaces_it_and_leaves_no_stage(tmp_path):
-    stored(tmp_path)
-    again = stored(tmp_path, toy_traces(seed=1))
-    np.testing.assert_array_equal(store.read(tmp_path, "toy").traces.score, again.score)
-    assert [path.name for path in tmp_path.iterdir()] == ["toy"]
-
-
 def test_failed_write_leaves_nothing(tmp_path):
     class Broken(pd.DataFrame):
         def to_parquet(self, *args, **kwargs):
@@ -120,15 +113,6 @@ def test_rounding_is_close_monotone_and_keeps_specials(a, b):
     assert rounded[0].view(np.uint32) & 0x7FF == 0
 
 
-def test_traces_taken_in_another_order_and_back_are_the_same():
-    traces = toy_traces()
-    order = np.random.default_rng(0).permutation(len(traces))
-    back = traces.take(order).take(np.argsort(order))
-    np.testing.assert_array_equal(back.offsets, traces.offsets)
-    np.testing.assert_array_equal(back.gradient, traces.gradient)
-    np.testing.assert_array_equal(back.p, traces.p)
-
-
 def test_a_folder_whose_writer_was_killed_before_the_rename_is_no_run(tmp_path):
     stage = store.staging(tmp_path, "sst-lstm-tanh-10-0123456789")
     (stage / "record.json").write_text(json.dumps({"key": "sst-lstm-tanh-10-0123456789"}))
@@ -160,15 +144,6 @@ def test_a_run_is_kept_whole_if_its_writer_is_stopped_while_it_replaces_it(tmp_p
     store.sweep_away(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["toy"]
     np.testing.assert_array_equal(store.read(tmp_path, "toy").traces.score, first.score)
-
-
-def test_attention_and_p_by_hand():
-    traces = toy_traces(lengths=(2,))
-    traces = type(traces)(**{**traces.__dict__, "score": np.log([3.0, 1.0]).astype(np.float32),
-                             "contribution": np.array([[2.0], [-2.0]], np.float32),
-                             "bias": np.zeros(1, np.float32)})  # fmt: skip
-    np.testing.assert_allclose(traces.attention, [0.75, 0.25], atol=1e-7)
-    np.testing.assert_allclose(traces.p, 1 / (1 + np.exp(-1.0)), atol=1e-7)  # 0.75 * 2 - 0.25 * 2 = 1
 
 
 def forge(path):

@@ -21,13 +21,6 @@ NO_SET = ("all", "mean of 12", "HipSurgery", "KneeSurgery", "Phenotyping", "mort
 # --- catalogue ------------------------------------------------------------------------------------------------------
 
 
-def test_the_catalogue_has_the_names_of_the_design():
-    names = (
-        "planted sst imdb agnews 20news babi_1 babi_2 babi_3 snli cnn diabetes anemia adr imdb_stars amazon yelp yahoo"
-    )
-    assert set(catalogue.CATALOGUE) == {*names.split(), "agnews_all", "20news_all"}
-
-
 @pytest.mark.parametrize("table", sorted(path.name.partition(".")[0] for path in (DATA / "reported").glob("*.csv*")))
 def test_every_data_set_of_the_reported_tables_resolves(table):
     rows = reported.reported(table)

@@ -98,7 +98,7 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tm
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
     victim = cluster.start("--resources", "GPU=1", hangs="writing")
     runs = [tiny(seed) for seed in range(4)]
-    failing = tiny(5, shortest=0)
+    failing = tiny(5, (*TINY, ("shortest", 0)))
     found = {}
 
     def work_off():

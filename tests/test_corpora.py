@@ -132,11 +132,6 @@ def test_take_and_pad_of_pairs_are_their_plain_loops(sizes, data):
     assert taken.allowed(6).tolist() == plain and first.allowed(6) is None
 
 
-def test_take_accepts_a_mask():
-    docs = documents([3, 1, 2])
-    assert docs.take(np.array([True, False, True])).doc_ids.tolist() == [1000, 1002]
-
-
 @given(
     st.lists(st.integers(1, 60), max_size=80), st.integers(1, 9), st.sampled_from([0.0, 0.1, 0.5]), st.integers(0, 9)
 )
@@ -154,13 +149,6 @@ def test_batches_hold_every_row_once_and_noise_bounds_the_order(lengths, size, n
         n = docs.lengths[rows]
         lowest, highest = n + np.floor(-noise * n), n + np.maximum(np.ceil(noise * n) - 1, 0)
         assert all(lowest[i] <= highest[j] for i in range(len(n)) for j in range(i + 1, len(n)))
-
-
-def test_batches_repeat_with_the_seed_and_change_with_it():
-    docs = documents(range(1, 50))
-    one, same, other = (batches(docs, 4, np.random.default_rng(s)) for s in (3, 3, 4))
-    assert all(np.array_equal(a, b) for a, b in zip(one, same, strict=True))
-    assert not all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def test_fingerprint_sees_every_array_and_the_words():

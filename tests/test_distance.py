@@ -1,7 +1,5 @@
 """Attention of two trainings beside each other: the fast form equals a loop, bounds, invariances, and bad input."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import plain_distance
@@ -42,29 +40,6 @@ def test_bounds_and_order(sizes, seed):
     np.testing.assert_allclose(again.to_numpy(float), table.to_numpy(float), atol=1e-12)
     turned = distance.against(other, base)
     np.testing.assert_allclose(turned[["jsd", "tvd"]], table[["jsd", "tvd"]], atol=1e-12)
-
-
-@given(lengths, st.integers(0, 99))
-def test_nothing_lies_away_from_itself(sizes, seed):
-    base = toy_traces(sizes, seed)
-    table = distance.against(base, base)
-    assert (table["jsd"] < 1e-12).all() and (table["tvd"] == 0).all()
-
-
-@given(st.integers(5, 9), st.integers(1, 9), st.integers(0, 99))
-def test_tokens_without_weight_change_nothing(n, extra, seed):
-    """Padding has weight 0: JSD and TVD stay what they are."""
-    base, other = toy_traces((n,), seed), toy_traces((n,), seed + 7)
-
-    def padded(traces):
-        return replace(
-            traces, offsets=np.array([0, n + extra]), score=np.append(traces.score, np.full(extra, -200, np.float32)),
-            contribution=np.concatenate([traces.contribution, np.ones((extra, 1), np.float32)]),
-            gradient=None, leave_one_out=None,
-        )  # fmt: skip
-
-    plain, filled = distance.against(base, other), distance.against(padded(base), padded(other))
-    np.testing.assert_allclose(plain.to_numpy(float), filled.to_numpy(float), atol=1e-12)
 
 
 def test_only_documents_of_both():
@@ -115,12 +90,3 @@ def test_reading_off_a_curve():
         "passes twice: the mean"
     )
     assert distance.tvd_at([0.2], [0.7], 0.2) == 0.7 and np.isnan(distance.tvd_at([0.2], [0.7], 0.3))
-
-
-@given(st.integers(0, 200))
-def test_reading_off_equals_the_loop(seed):
-    jsd, tvd = np.random.default_rng(seed).random((2, 6))
-    for at in (0.2, 0.5, 0.8):
-        expected = plain_distance.tvd_at(jsd, tvd, at)
-        found = distance.tvd_at(jsd, tvd, at)
-        assert found == pytest.approx(np.nan if expected is None else expected, nan_ok=True)

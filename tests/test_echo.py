@@ -7,7 +7,6 @@ import pytest
 from conftest import toy_pairs, toy_traces
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from attn_core.experiments.echo import MEASURES, echo, elsewhere, median_change
 from attn_core.traces import decisions, positive_probability
@@ -79,19 +78,6 @@ def test_locked_is_what_a_grid_of_all_attentions_says(n, classes, seed):
     grid = [np.array(w) / 20 for w in product(range(21), repeat=n) if sum(w) == 20]
     own = decisions(traces.logits)[0]
     assert echo(traces)["locked"].iloc[0] == all(decides(b + w @ c) == own for w in grid)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_locked_is_what_linear_programming_says_of_three_classes(seed):
-    """The largest lead any attention can give a rival over the decision; locked where all are below 0."""
-    traces = toy_traces(lengths=(6,), seed=seed, classes=3)
-    _, c, b = document(traces, 0)
-    own = int(decisions(traces.logits)[0])
-    leads = []
-    for rival in {0, 1, 2} - {own}:
-        cost = -(c[:, rival] + b[rival] - c[:, own] - b[own])
-        leads.append(-linprog(cost, A_eq=np.ones((1, 6)), b_eq=[1.0], bounds=(0, 1)).fun)
-    assert echo(traces)["locked"].iloc[0] == (max(leads) < 0)
 
 
 def test_pairs_are_read_by_their_network_and_never_called_locked():

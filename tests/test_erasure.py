@@ -265,14 +265,3 @@ def test_one_logit_is_two_classes():
     pd.testing.assert_frame_equal(removals(traces), removals(two))
     shifted = replace(two, contribution=two.contribution + 4, bias=two.bias - 1)  # a constant for all classes
     assert (removals(shifted).filter(like="removed_") == removals(two).filter(like="removed_")).all(axis=None)
-
-
-def test_a_class_that_is_never_predicted_changes_nothing():
-    traces = toy_traces((2, 5, 9, 13, 4), classes=3)
-    hopeless = np.full((len(traces.score), 1), -50, np.float32)
-    more = replace(
-        traces,
-        contribution=np.concatenate([traces.contribution, hopeless], axis=1),
-        bias=np.append(traces.bias, np.float32(-50)),
-    )
-    pd.testing.assert_frame_equal(removals(traces), removals(more), rtol=1e-12)

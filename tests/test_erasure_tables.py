@@ -12,7 +12,6 @@ from test_erasure import CLASSES, LENGTHS, every_toy
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.erasure import RANKINGS, derived, dispersion, document_table, summary_table
-from attn_core.experiments.removal import removals
 from attn_core.experiments.single import (
     CHOICES,
     RULES,
@@ -42,19 +41,6 @@ def test_single_equals_the_loop():
                         assert table[f"delta_js@{rule}"][row] == pytest.approx(js, abs=1e-12)
                         assert table[f"delta_alpha@{rule}"][row] == pytest.approx(alpha, abs=1e-12)
                         assert table[f"same@{rule}"][row] == (top == other)
-
-
-def test_closed_form_of_a_single_erasure():
-    """-alpha / (1 - alpha) (c - s), specification 8.3; the same as -alpha (c - mean of the others), without odds."""
-    traces = toy_traces((2, 5, 9), classes=4)
-    top = top_items(traces)["attention"]
-    moved = logits_without(traces, top) - traces.logits
-    for row, _, attention, contribution in plain.documents(traces):
-        alpha, mean = attention[top[row]], attention @ contribution
-        np.testing.assert_allclose(moved[row], -alpha / (1 - alpha) * (contribution[top[row]] - mean), atol=1e-10)
-        kept = np.arange(len(attention)) != top[row]
-        others = attention[kept] @ contribution[kept] / attention[kept].sum()
-        np.testing.assert_allclose(moved[row], -alpha * (contribution[top[row]] - others), atol=1e-10)
 
 
 def test_a_weight_near_one_may_do_less_than_a_small_one():
@@ -136,13 +122,6 @@ def test_dispersion_by_loop_and_its_invariances(classes):
 @pytest.fixture(scope="module")
 def table():
     return document_table(toy_traces((1, 1, *range(2, 40)), classes=3, seed=2))
-
-
-def test_document_table(table):
-    assert table.columns[:6].tolist() == ["doc_id", "label", "predicted", "n", "p", "max_attention"]
-    assert table.columns.is_unique and len(table) == 40
-    gone = removals(toy_traces((1, 1, *range(2, 40)), classes=3, seed=2))
-    pd.testing.assert_series_equal(table["removed_random"], gone["removed_random"])
 
 
 def documents_by_hand() -> pd.DataFrame:

@@ -196,7 +196,3 @@ def test_changed_files_make_new_arrays_and_absent_ones_none(mine, monkeypatch):
     monkeypatch.delenv("ATTN_DATA")
     with pytest.raises(AttnError, match="read from your own copy only"):
         encode("adr")
-
-
-def test_private_sets_say_so():
-    assert {name for name, entry in catalogue.CATALOGUE.items() if entry.own} == set(gated.PREPARE)

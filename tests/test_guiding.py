@@ -12,12 +12,12 @@ from plain_guiding import attention, guided_logits, words
 from plain_network import random_documents
 from scipy.special import rel_entr
 
-from attn_core import compute, packing, store
+from attn_core import compute, store
 from attn_core.corpora import encode
 from attn_core.corpora.vectors import vectors
 from attn_core.errors import AttnError
 from attn_core.models.classifier import build, to_arrays
-from attn_core.obtain import AbsentRun, obtain
+from attn_core.obtain import obtain
 from attn_core.run import Run, other_seed
 from attn_core.training import guide, jain
 from attn_core.training.jain import attended, inputs, placed, train
@@ -107,17 +107,6 @@ def test_uniform_weights_given_train_the_uniform_network(data, matrix):
         np.testing.assert_allclose(array, trained[1].weights["dev"][name], atol=2e-4, err_msg=name)
     for one, other in zip(trained[0].history, trained[1].history, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
-
-
-def test_uniform_attention_leaves_the_attention_layer_out(data, matrix):
-    """Wiegreffe & Pinter 3.2: no attention layer to update, 1 / n over the real tokens, in training and test."""
-    fitted = jain.fit(base(attention="uniform"), data, matrix, "cpu", False)
-    assert not [name for name in fitted.weights["dev"] if "attention" in name]
-    traces = jain.read(base(attention="uniform"), fitted.weights["dev"], data, "cpu", False)
-    np.testing.assert_allclose(traces.attention, np.repeat(1 / traces.lengths, traces.lengths))
-    held = np.split(traces.attention, traces.offsets[1:-1])
-    expected = guided_logits(fitted.weights["dev"], data.splits["test"], held)
-    np.testing.assert_allclose(traces.logits[:, 0], expected, atol=1e-4)
 
 
 def test_start_and_batches_depend_on_the_seed_alone(data, matrix, monkeypatch):
@@ -241,50 +230,6 @@ def test_without_words_only_the_weights_are_read(mode, data, matrix):
     table = arrays["encoder.embedding.weight"]
     constant = {**arrays, "encoder.embedding.weight": np.tile(table[2], (len(table), 1)) * table.any(1)[:, None]}
     assert np.ptp(guide.read(run, constant, data, "cpu", False, weights_of).p) < 1e-6
-
-
-def test_the_control_of_the_control_knows_a_text_by_its_length_alone(data, matrix):
-    run = guided("", attention="uniform", base=None, words="position")
-    assert run.family == "guided"
-    arrays = guide.fit(run, data, matrix, "cpu", False, weights_of).weights["dev"]
-    traces = guide.read(run, arrays, data, "cpu", False, weights_of)
-    by_length = {}
-    for n, p in zip(traces.lengths, traces.p, strict=True):
-        assert by_length.setdefault(n, p) == pytest.approx(p, abs=1e-6)
-    assert np.ptp(list(by_length.values())) > 1e-6
-    ranks = obtain(guided("", attention="uniform", base=None, words="rank"), progress=False)
-    assert ranks.record["auc"] == obtain(run, progress=False).record["auc"], "equal weights keep the text's order"
-
-
-def test_an_absent_run_names_the_sweep_that_makes_it():
-    own = Run("sst", "average", "given", guide="own", base=Run("sst"), epochs=39)
-    adversary = Run("sst", base=Run("sst"), divergence=1e-3, epochs=39)
-    for run, name in ((own, "guides"), (adversary, "adversaries")):
-        with pytest.raises(AbsentRun, match=f"sweep data/sweeps/wiegreffe-{name}.yml"):
-            obtain(run)
-
-
-def test_an_adversary_may_be_the_guide(data):
-    adversary = Run("planted", "average", epochs=2, options=TINY, base=base(), divergence=0.01)
-    result = obtain(guided(base=adversary), progress=False)
-    theirs = obtain(adversary).traces
-    np.testing.assert_allclose(result.traces.attention, theirs.attention, rtol=1e-3)
-
-
-def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, tmp_path, monkeypatch, capsys):
-    (tmp_path / "archive").mkdir()
-    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
-    before = own_scores(base(), data, "test")
-    obtain(base(), progress=False)
-    packing.prepare(base())
-    packing.adopt(base().key)
-    (store.cache_store().parent / "weights" / f"{base().key}.safetensors").unlink()
-    assert obtain(base(), traces=False).source == "archive"
-    capsys.readouterr()
-    obtain(guided(), progress=True)
-    said = [line for line in capsys.readouterr().err.splitlines() if "not cached" in line]
-    assert said == [f"the weights of {base().key} are not cached; training it"]
-    np.testing.assert_array_equal(own_scores(base(), data, "test"), before)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from attn_core.run import Run
 from attn_core.tracing import trace
 from attn_core.training import imitate, without_denormals
 from attn_core.training.guide import initial
-from attn_core.training.jain import inputs, placed
+from attn_core.training.jain import inputs
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
 CPU = torch.device("cpu")
@@ -80,24 +80,6 @@ def test_the_loss_is_that_of_a_plain_loop(divergence):
     assert found.item() != pytest.approx(0) and len(set(p)) == len(p) and len(a[0]) == 1
 
 
-def test_the_gradient_is_that_of_finite_differences():
-    model, guide, documents = models()
-    divergence, factor, step = 0.3, 2.5, 1e-6
-    value(model, guide, documents, divergence, factor).backward()
-    rng = np.random.default_rng(0)
-    for name, parameter in model.named_parameters():
-        flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
-        for place in rng.choice(len(flat), min(6, len(flat)), replace=False):
-            there = flat[place].item()
-            around = []
-            for moved in (there + step, there - step):
-                flat[place] = moved
-                around.append(value(model, guide, documents, divergence, factor).item())
-            flat[place] = there
-            expected = (around[0] - around[1]) / (2 * step)
-            assert gradient[place].item() == pytest.approx(expected, rel=1e-5, abs=1e-7), name
-
-
 def test_one_step_returns_the_sums_it_trains_on_and_moves_against_the_gradient(data, matrix):
     torch.manual_seed(0)
     model, guide = build("average", "tanh", matrix), build("average", "tanh", matrix)
@@ -136,16 +118,6 @@ def test_extreme_attention_gives_no_nan(scale):
     assert all(parameter.isfinite().all() for parameter in model.parameters())
     assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
     assert 0 <= sums[3] <= len(documents) * math.log(2) + 1e-4
-
-
-def test_logarithms_of_attention_are_those_of_the_weights():
-    _, guide, documents = models()
-    traces = trace(guide.float(), documents, gradient=False, leave_one_out=False, progress=False)
-    expected = np.log(np.concatenate(attention(traces.score, traces.offsets)))
-    np.testing.assert_allclose(imitate.log_attention(traces), expected, atol=1e-6)
-    table = placed(imitate.log_attention(traces), documents, np.arange(len(documents)))
-    own = imitate.attend(guide, **inputs(documents, np.arange(len(documents)), CPU, 1))[1]
-    np.testing.assert_allclose(own.detach(), table, atol=1e-5)
 
 
 def test_gold_labels_are_a_factor_and_nothing_else(data, matrix):

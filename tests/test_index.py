@@ -80,14 +80,6 @@ def test_sides_are_antisymmetric(rows, threshold):
     assert mirrored == {"above": "below", "below": "above"}.get(lies, lies)
 
 
-@given(tables, st.randoms(use_true_random=False))
-def test_the_order_of_rows_tells_nothing(rows, random):
-    order = list(range(len(rows)))
-    random.shuffle(order)
-    both = [over_seeds(table).to_numpy(float) for table in (rows, rows.iloc[order])]
-    np.testing.assert_allclose(*both, atol=1e-12)
-
-
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
@@ -159,12 +151,6 @@ def test_what_is_not_there_is_one_line(few, ask, told):
     with pytest.raises(AttnError, match=told) as error:
         ask()
     assert "\n" not in str(error.value)
-
-
-def test_what_can_be_asked_for_is_listed(few):
-    found = index.measures().set_index("measure")
-    assert found.loc[TAU, "runs"] == 11 and "mean" in found.loc[TAU, "statistics"].split()
-    assert found.loc["jsd_beside", ["runs", "statistics"]].tolist() == [1, "mean"]
 
 
 def test_stores_of_questions_or_of_nothing_have_tables(stored):

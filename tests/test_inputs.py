@@ -10,7 +10,6 @@ import time
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from conftest import toy_traces
@@ -18,8 +17,6 @@ from conftest import toy_traces
 from attn_core import store, sweep
 from attn_core.__main__ import join_pairs, main
 from attn_core.corpora import encode
-from attn_core.errors import AttnError
-from attn_core.models.classifier import build
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.faults
@@ -384,10 +381,3 @@ def test_an_archived_run_needs_no_data(place, monkeypatch, capsys):
 def test_papermills_form_of_parameters():
     words = ["execute", "p", "-p", "epsilon", "0.1", "-p", "k=3"]
     assert join_pairs(words) == ["execute", "p", "-p", "epsilon=0.1", "-p", "k=3"]
-
-
-def test_nan_in_vectors_is_refused_by_the_model_too():
-    vectors = np.zeros((5, 300), np.float32)
-    vectors[3, 7] = np.nan
-    with pytest.raises(AttnError, match="row 3"):
-        build("lstm", "tanh", vectors)

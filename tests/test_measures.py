@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import plain
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau, ttest_1samp
@@ -59,17 +59,6 @@ def test_jsd_is_symmetric_bounded_and_as_written_out(pair):
     assert jsd(a, b) == pytest.approx(jsd(b, a), abs=1e-15)
     assert 0 <= jsd(a, b) <= LN2 + 1e-12
     assert jsd(a, b) == pytest.approx(plain.jsd(a, b), abs=1e-14)
-
-
-@given(distributions(6))
-def test_the_authors_1e_10_inside_the_logarithms_is_immaterial(pair):
-    a, b = pair
-    m = (a + b) / 2
-
-    def kl(p):
-        return (p * (np.log(p + 1e-10) - np.log(m + 1e-10))).sum()
-
-    assert abs(jsd(a, b) - 0.5 * (kl(a) + kl(b))) < 1e-8
 
 
 def test_jsd_point_and_ragged():
@@ -126,15 +115,6 @@ def test_kendall_equals_scipy_where_long_vectors_have_exact_p():
             rows += [y, -y]
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
     equal_to_scipy(np.concatenate([np.arange(len(row), dtype=float) for row in rows]), np.concatenate(rows), offsets)
-
-
-@settings(max_examples=200)
-@given(arrays(np.float64, (2, 7), elements=st.integers(-3, 3).map(float)))
-def test_kendall_with_ties_of_all_kinds(pair):
-    tau, p = kendall_ragged(*pair, np.array([0, 7]))
-    expected = kendalltau(*pair) if min(np.ptp(pair, axis=1)) > 0 else (np.nan, np.nan)
-    assert tau[0] == pytest.approx(expected[0], nan_ok=True)
-    assert p[0] == pytest.approx(expected[1], nan_ok=True)
 
 
 def test_kendall_of_long_documents_stays_small_in_memory():
@@ -200,15 +180,6 @@ def test_crossed_interval_by_hand():
     holed = np.column_stack([table, [np.nan, 9, 9]])
     assert crossed_interval(holed) == crossed_interval(table) and crossed_interval(table * 0) == (0, 0)
     assert np.isnan(crossed_interval(table[:2])).all() and np.isnan(crossed_interval(table[:, :1])).all()
-
-
-def test_crossed_interval_holds_the_mean_as_often_as_it_says():
-    rng, held, alone = np.random.default_rng(0), 0, 0
-    for _ in range(400):
-        values = rng.normal(0, 0.1, (5, 1)) + rng.normal(0, 1, 60) + rng.normal(0, 1, (5, 60))
-        (low, high), (left, right) = crossed_interval(values), seed_interval(values.mean(axis=1))
-        held, alone = held + (low < 0 < high), alone + (left < 0 < right)
-    assert 0.92 < held / 400 < 0.98 and alone / 400 < 0.9, "over seeds alone it holds it less often"
 
 
 def test_seed_interval_by_hand():

@@ -16,7 +16,7 @@ from attn_core.corpora.documents import pad
 from attn_core.corpora.planted import deciding
 from attn_core.errors import AttnError
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
-from attn_core.models.classifier import build, from_arrays, real_tokens, to_arrays
+from attn_core.models.classifier import build, from_arrays, to_arrays
 from attn_core.models.encoders import ENCODERS, WordTie, reverse_within, waves
 from attn_core.run import Run
 from attn_core.tracing import trace
@@ -36,47 +36,12 @@ def padded(documents, rows, extra=0):
     return torch.from_numpy(np.pad(ids, ((0, 0), (0, extra)))), torch.from_numpy(lengths)
 
 
-def test_reverse_within_keeps_what_it_promises():
-    values = torch.tensor([[1.0, 2.0, 3.0, 9.0], [4.0, 5.0, 6.0, 7.0]])[..., None]
-    found = reverse_within(values, torch.tensor([3, 4]))[..., 0]
-    assert found.tolist() == [[3.0, 2.0, 1.0, 1.0], [7.0, 6.0, 5.0, 4.0]]
-
-
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 4))
 def test_reverse_within_twice_is_the_text_again(lengths, extra):
     values = torch.rand(len(lengths), max(lengths) + extra, 2)
     twice = reverse_within(reverse_within(values, torch.tensor(lengths)), torch.tensor(lengths))
     for row, length in enumerate(lengths):
         assert torch.equal(twice[row, :length], values[row, :length])
-
-
-def test_real_tokens_are_neither_start_nor_end_nor_pad():
-    found = real_tokens(torch.zeros(2, 5), torch.tensor([5, 3]))
-    assert found.tolist() == [[False, True, True, True, False], [False, True, False, False, False]]
-
-
-def test_lstm_follows_its_equations():
-    model = random_model("lstm", "dot", 6, width=2, hidden=1)
-    ids = [2, 5, 1, 4, 3]
-    e = model.encoder.embedding.weight.detach().numpy().astype(float)
-
-    def states(lstm, order):
-        u, w = lstm.weight_ih_l0.detach().numpy(), lstm.weight_hh_l0.detach().numpy()[:, 0]
-        b = (lstm.bias_ih_l0 + lstm.bias_hh_l0).detach().numpy()
-        h = c = 0.0
-        found = []
-        for word in order:
-            i, f, g, o = (float(u[k] @ e[word] + w[k] * h + b[k]) for k in range(4))
-            c = sigmoid(f) * c + sigmoid(i) * math.tanh(g)
-            h = sigmoid(o) * math.tanh(c)
-            found.append(h)
-        return found
-
-    ahead, back = states(model.encoder.forward_lstm, ids), states(model.encoder.backward_lstm, ids[::-1])[::-1]
-    expected = np.stack([ahead, back], 1)
-    with torch.no_grad():
-        found = model.encode(*tensors(np.array(ids)))[0].numpy()
-    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_lstm_equals_packed_bidirectional_lstm():
@@ -102,15 +67,6 @@ def test_cnn_windows_reach_start_and_end_and_then_zeros():
         h = model.encode(*tensors(np.array([2, 4, 5, 3])))[0]
     assert h[:, 1].tolist() == [0.0, 214.0, 521.0, 0.0]  # 4 + 10 + 200, 1 + 20 + 500; start and end zeroed
     assert h[:, 3].tolist() == [0.0, 0.0, 4.0, 0.0]  # ReLU(0 - 5), then start less nothing beyond the end
-
-
-def test_average_projects_each_token_alone():
-    model = random_model("average", "dot", 9, width=3, hidden=2)
-    weight, bias = (p.detach().numpy() for p in (model.encoder.project.weight, model.encoder.project.bias))
-    e = model.encoder.embedding.weight.detach().numpy()
-    with torch.no_grad():
-        found = model.encode(*tensors(np.array([2, 7, 1, 3])))[0].numpy()
-    np.testing.assert_allclose(found, np.tanh(e[[2, 7, 1, 3]] @ weight.T + bias), atol=1e-6)
 
 
 @pytest.mark.parametrize(("plain_kind", "kind"), [(PlainCNN, "cnn"), (PlainAverage, "average")])
@@ -155,26 +111,6 @@ def test_outputs_ignore_padding_and_neighbours_in_the_batch(encoder, attention):
         alone = torch.cat([model(*padded(documents, np.array([row]))) for row in range(4)])
     torch.testing.assert_close(together, alone, atol=1e-6, rtol=0)
     assert together.std() > 1e-3
-
-
-def test_attention_lives_on_words_alone():
-    documents = random_documents([3, 6], 20)
-    model = random_model("lstm", "tanh", 20, width=6, hidden=3)
-    ids, lengths = padded(documents, np.arange(2), extra=2)
-    mask = real_tokens(ids, lengths)
-    with torch.no_grad():
-        weights = model.scores(model.encode(ids, lengths), mask).softmax(-1)
-    assert (weights[~mask] == 0).all() and (weights[mask] > 0).all()
-    torch.testing.assert_close(weights.sum(-1), torch.ones(2))
-
-
-def test_given_attention_replaces_the_models_own():
-    model = random_model("none", "dot", 6, width=2)
-    ids, lengths = tensors(np.array([2, 4, 5, 3]))
-    with torch.no_grad():
-        found = model(ids, lengths, given=torch.tensor([[0.0, 0.25, 0.75, 0.0]]))
-        expected = model.decoder(0.25 * model.encoder.embedding.weight[4] + 0.75 * model.encoder.embedding.weight[5])
-    torch.testing.assert_close(found[0], expected)
 
 
 @pytest.mark.parametrize(("encoder", "attention"), ALL)

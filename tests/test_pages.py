@@ -112,22 +112,3 @@ def test_every_value_that_a_page_glues_is_shown_there():
 
 def parsed(cell: str) -> ast.Module:
     return ast.parse("\n".join(line for line in cell.split("\n") if not re.match(r":[\w-]+:", line)))
-
-
-def test_every_label_referred_to_exists():
-    """Text labels of pages and prose, evidence numbers, and labels of figures and exercises."""
-    texts = {path: path.read_text() for path in SOURCES}
-    everything = "\n".join(texts.values())
-    known = set(re.findall(r"^\(([\w-]+)\)=", everything, re.M)) | {"status"}  # the build writes the page
-    known |= {f"evidence-{name}" for name in reported("evidence")["id"]}
-    known |= set(re.findall(r"^:label: ([\w-]+)", everything, re.M))
-    for path, text in texts.items():
-        for label in re.findall(r"\{(?:ref|numref|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`", text):
-            assert label in known, f"{path.name} refers to {label}, which is nowhere"
-
-
-def test_labels_are_used_once():
-    """Also over files: Sphinx would take one of two at random."""
-    texts = [path.read_text() for path in SOURCES if not path.name.startswith("_")]
-    labels = [label for text in texts for label in re.findall(r"^\(([\w-]+)\)=", text, re.M)]
-    assert len(labels) == len(set(labels)), sorted({label for label in labels if labels.count(label) > 1})

@@ -4,17 +4,12 @@ import shutil
 
 import pytest
 import torch
-from tiny_runs import TINY, pack_run
+from tiny_runs import pack_run, tiny
 
 from attn_core import packing, store
 from attn_core.obtain import obtain
 from attn_core.packing import compared_with
-from attn_core.run import Run
 from attn_core.training import jain
-
-
-def tiny(**fields) -> Run:
-    return Run("planted", encoder="average", seed=10, epochs=1, options=TINY, **fields)
 
 
 def test_rounding_moves_each_weight_to_a_neighbour_and_keeps_zeros():

@@ -1,6 +1,7 @@
 """Runs and their keys; sweeps that are killed, that fail, that resume."""
 
 import dataclasses
+import os
 import shutil
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_runs import TINY, pack_run
+from tiny_runs import TINY, pack_run, tiny
 
 from attn_core import compute, packing, store
 from attn_core.errors import AttnError
@@ -16,9 +17,6 @@ from attn_core.obtain import AbsentRun, obtain
 from attn_core.packing import compared_with
 from attn_core.run import SEEDS, Run, as_dict, from_dict
 from attn_core.sweep import read_grid, sweep
-
-def tiny(seed=10, **fields) -> Run:
-    return Run("planted", encoder="average", seed=seed, epochs=1, options=TINY, **fields)
 
 
 def test_three_keys_are_pinned():
@@ -41,11 +39,6 @@ def test_key_reads_every_field_and_no_default():
 def test_options_of_a_grid_are_pairs_or_a_mapping():
     written = {"corpus": "planted", "options": dict(TINY)}
     assert from_dict(written) == from_dict({**written, "options": [list(pair) for pair in TINY]})
-
-
-def test_absent_run_names_the_command_that_makes_it():
-    with pytest.raises(AbsentRun, match="python -m attn_core run --corpus sst"):
-        obtain(Run("sst", seed=123456))
 
 
 def test_runs_without_archived_documents_have_their_record_and_name_the_way_to_the_rest():
@@ -96,13 +89,6 @@ def test_same_seed_same_numbers_and_the_cache_answers(tmp_path, monkeypatch):
     assert (other.traces.score != first.traces.score).any()
 
 
-def test_one_training_serves_both_selections():
-    obtain(tiny(), progress=False)
-    kept = list((store.cache_store().parent / "weights").iterdir())
-    obtain(tiny(selection="test"), progress=False)
-    assert list((store.cache_store().parent / "weights").iterdir()) == kept
-
-
 def test_weights_trained_on_other_data_are_not_used(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
     run = tiny()
@@ -130,14 +116,6 @@ def test_grid(tmp_path):
     assert read_grid(grid) == [Run("sst", seed=s, encoder=e) for e in ("lstm", "cnn") for s in (10, 50)]
 
 
-def test_a_failing_run_is_named_and_the_rest_goes_on(monkeypatch):
-    real = compute.compute
-    monkeypatch.setattr(compute, "compute", lambda run, *a, **k: 1 / 0 if run.seed == 50 else real(run, *a, **k))
-    failures = sweep([tiny(10), tiny(50), tiny(257)], progress=False)
-    assert list(failures) == [tiny(50).key] and "ZeroDivisionError" in failures[tiny(50).key]
-    assert store.has(store.cache_store(), tiny(257).key)
-
-
 KILLED_SWEEPS = """
 import os, random, signal, sys, time
 import torch
@@ -152,7 +130,7 @@ start = time.perf_counter()
 sweep(runs[1:4], progress=False)
 one = (time.perf_counter() - start) / 3  # seconds a run takes on this machine, now
 folder, rng, seen = store.cache_store(), random.Random(0), set()
-for _ in range(10):
+for _ in range({times}):
     child = os.fork()
     if child == 0:
         sweep(runs, progress=False)
@@ -175,9 +153,10 @@ print(len(seen))
 
 @pytest.mark.slow
 @pytest.mark.faults
-def test_sigkill_at_ten_moments_loses_at_most_the_run_in_flight():
-    """The sweep is killed ten times at random moments; what was whole stays whole, and the rest can be finished."""
-    script = KILLED_SWEEPS.replace("{options}", repr(TINY))
+def test_sigkill_at_any_moment_loses_at_most_the_run_in_flight():
+    """The sweep is killed at random moments; what was whole stays whole, and the rest can be finished."""
+    times = 10 if os.environ.get("ATTN_FAULTS") else 4
+    script = KILLED_SWEEPS.replace("{options}", repr(TINY)).replace("{times}", str(times))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[-1]) > 8, "too few runs were finished for the test to say anything"

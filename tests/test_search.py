@@ -42,16 +42,6 @@ def test_search_of_500_steps_equals_automatic_differentiation_in_its_statistics(
     assert found.mean() > 0.3
 
 
-@pytest.mark.parametrize("k", [1, 2])
-def test_search_of_few_adversaries(k):
-    traces = toy_traces((4, 7), seed=2)
-    starts = start_of(traces, k)
-    found = search(traces, k=k, steps=10, starts=starts)
-    assert found.shape == (k, 11)
-    with fast.off():
-        assert np.abs(found - search(traces, k=k, steps=10, starts=starts)).max() < 1e-5
-
-
 def same_bits_in_any_company(traces) -> np.ndarray:
     """Checks five of ten documents alone and together; the last has 34 tokens. Returns the weights of all."""
     together = search(traces, steps=40)

@@ -12,7 +12,6 @@ from torch import nn
 from attn_core import compute, store
 from attn_core.errors import AttnError
 from attn_core.fast.lstm import Steps, packing
-from attn_core.models.encoders import BiLSTM
 from attn_core.run import Run, as_dict
 from attn_core.sweep import groups, sweep
 from attn_core.training import jain, seeds

@@ -28,7 +28,3 @@ def test_the_farthest_keeps_the_output():
     for own, far in zip(STORED["models"], STORED["models"][1:]):
         if far["kind"] == "farthest":
             assert own["seed"] == far["seed"] and np.abs(np.subtract(own["p"], far["p"])).max() <= reader.EPSILON + 1e-3
-
-
-def test_the_file_is_small():
-    assert len(json.dumps(STORED)) < 60_000

@@ -145,18 +145,6 @@ def test_the_fixed_texts():
     assert keys == sorted(keys)
 
 
-def test_a_vector_file_has_its_own_width(tmp_path):
-    glove, fasttext = tmp_path / "glove.txt", tmp_path / "fasttext.vec"
-    glove.write_text("the 0.5 1.5\nfilm 2 3\n")
-    fasttext.write_text("2 3\nfilm 1 2 3\nthe 4 5 6\n")
-    words = (*SPECIALS, "film", "rare", "the")
-    assert vectors(str(glove), words)[0][4:].tolist() == [[2, 3], [0, 0], [0.5, 1.5]]
-    assert vectors(str(fasttext), words)[0][4:].tolist() == [[1, 2, 3], [0, 0, 0], [4, 5, 6]]
-    glove.write_text("the\n")
-    with pytest.raises(AttnError, match="line 1"):
-        vectors(str(glove), words)
-
-
 # --- word2vec on a data set's own texts -------------------------------------------------------------------------------
 
 

@@ -11,8 +11,8 @@ from attn_core.run import Run
 TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
 
 
-def tiny(seed, **options) -> Run:
-    return Run("planted", encoder="average", seed=seed, epochs=1, options=(*TINY, *options.items()))
+def tiny(seed=10, options=TINY, **fields) -> Run:
+    return Run("planted", encoder="average", seed=seed, epochs=1, options=options, **fields)
 
 
 def pack_run(run: Run) -> None:

@@ -1,7 +1,5 @@
 """What the first edition printed and computed, kept so that the second loses no number without a reason.
 
-    python -m tests.golden        writes the files beside this one from executed pages in book/ and from data/archive
-
 pages.json.xz       page -> what it glued (name -> value) and its HTML tables (rows of cell texts)
 scorecard.json.xz   the rows of `python -m attn_core scorecard --json`
 tables.json.xz      document and summary tables of twelve runs, made anew from their stored traces
@@ -25,11 +23,6 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-TABLE_RUNS = (
-    "sst-lstm-tanh-10-", "sst-average-dot-10-", "sst-cnn-tanh-50-", "imdb-lstm-tanh-10-", "agnews-cnn-dot-10-",
-    "20news-average-tanh-10-", "babi_1-lstm-tanh-10-", "snli-average-tanh-10-", "imdb_stars-han_rnn-tanh-10-",
-    "amazon-flan_conv-tanh-10-", "20news_all-han_none-tanh-10-", "agnews_all-flan_rnn-tanh-10-",
-)  # fmt: skip
 DOCUMENTS = 12
 """Stored documents of each of these runs from which the tables are made."""
 
@@ -105,19 +98,6 @@ def columns(table) -> dict[str, list]:
     return {name: [None if value != value else value for value in table[name].tolist()] for name in table.columns}
 
 
-def table_keys() -> list[str]:
-    """The archived keys that TABLE_RUNS begin, those with documents first, one each."""
-    folder = ROOT / "data" / "archive"
-    return [
-        sorted(path.parent.name for path in folder.glob(f"{start}*/traces.parquet") if _standard(path.parent))[0]
-        for start in TABLE_RUNS
-    ]
-
-
-def _standard(folder: Path) -> bool:
-    return (folder / "documents.parquet").is_file() or folder.name.split("-")[3] != "10"
-
-
 def digests() -> dict[str, str]:
     """Stored key -> the first 16 digits of its record's SHA-256."""
     records = sorted((ROOT / "data" / "archive").glob("*/record.json"))
@@ -128,13 +108,6 @@ def read(name: str) -> object:
     """A golden file."""
     path = HERE / name
     return json.loads(lzma.open(path, "rt").read() if path.suffix == ".xz" else path.read_text(encoding="utf-8"))
-
-
-def write(name: str, content: object) -> None:
-    """Write a golden file; large ones compressed."""
-    text = json.dumps(content, ensure_ascii=False, indent=None if name.endswith("xz") else 1, sort_keys=True)
-    path = HERE / name
-    path.write_bytes(lzma.compress(text.encode(), preset=9)) if path.suffix == ".xz" else path.write_text(text + "\n")
 
 
 @cache
