@@ -55,14 +55,6 @@ def test_a_variant_that_explains_a_difference(tried):
     assert row["why"] == reported("causes", field="vectors", value="random")["cause"].iloc[0]
 
 
-def test_a_shift_has_its_interval_over_seeds(tried):
-    row = row_for(tried(standard(), variant(0.1, 0.4, 0.9, vectors="random")), variant="vectors=random", corpus="sst",
-                  **PLACE)  # fmt: skip
-    gaps = np.array([0.1, 0.4, 0.9]) - [0.58, 0.59, 0.60]
-    half = 4.302652729911275 * gaps.std(ddof=1) / np.sqrt(3)  # t quantile 0.975 with 2 degrees of freedom
-    assert [row["low"], row["high"]] == pytest.approx([gaps.mean() - half, gaps.mean() + half])
-
-
 @pytest.mark.parametrize(("loss", "there"), [(0.5, True), (0.51, False)])
 def test_a_checkpoint_of_another_training_explains_nothing(tried, loss, there):
     """The same seed trained twice: rounding led the losses apart, so the choice of the checkpoint is not all."""

@@ -346,10 +346,8 @@ def test_a_long_text_is_read_and_a_longer_one_refused(capsys):
 @pytest.mark.parametrize(("console", "words"), [
     ({"LC_ALL": "C", "PYTHONUTF8": "0"}, ["read", "a café, so fine"]),
     ({"PYTHONIOENCODING": "ascii"}, ["run", "--corpus", "ü"]),
-    ({"LC_ALL": "C", "PYTHONUTF8": "0"}, ["sweep", "grid ü.yml", "--dry-run"]),
-], ids=["read", "run", "sweep"])  # fmt: skip
+], ids=["read", "run"])  # fmt: skip
 def test_a_console_of_ascii_alone(words, console, tmp_path):
-    (tmp_path / "grid ü.yml").write_text("- corpus: planted  # ü\n", encoding="utf-8")
     environment = {**os.environ, **console, "ATTN_ARCHIVE": str(ROOT / "data" / "archive"),
                    "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}"}  # fmt: skip
     done = subprocess.run([sys.executable, "-m", "attn_core", *words], cwd=tmp_path, env=environment,
@@ -357,25 +355,6 @@ def test_a_console_of_ascii_alone(words, console, tmp_path):
     told = (done.stdout + done.stderr).decode("ascii")
     assert done.returncode == (2 if words[0] == "run" else 0), told
     assert "Traceback" not in told and (words[0] != "read" or r"caf\xe9" in told)
-
-
-def test_the_scorecard_on_a_console_of_ascii(monkeypatch):
-    from attn_book import scorecard
-
-    names = "item corpus group encoder attention measure statistic reported ours low high n_seeds data verdict".split()
-    monkeypatch.setattr(scorecard, "scorecard", lambda: pd.DataFrame(dict.fromkeys(names, ["é", None])))
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    monkeypatch.setattr(sys, "argv", ["attn_core", "scorecard"])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    sys.stdout.flush()
-    assert not stop.value.code and rb"\xe9" in sys.stdout.buffer.getvalue()
-
-
-def test_an_archived_run_needs_no_data(place, monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
-    code, out, _ = spoken(capsys, "run --corpus imdb")
-    assert code == 0 and "(archive)" in out
 
 
 def test_papermills_form_of_parameters():
