@@ -95,9 +95,6 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
 
 # ---- Serrano & Smith -------------------------------------------------------------------------------------------------
 
-BOXES = ("random", "attention", "gradient", "product")
-"""The paper's four orders of removal."""
-
 
 def of_serrano(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs and the statements made of them."""
@@ -118,7 +115,8 @@ def statements_of(run: Mapping) -> dict[str, float]:
     js = {name: run["delta_js@coded", "all", name] for name in asked}
     neither, top, other = (run["flips_attention@coded", "all", name] / 100
                            for name in ("neither", "only_top", "only_random"))  # fmt: skip
-    gone = {order: run[f"fraction_{order}", "common", "mean"] for order in BOXES}
+    orders = ("random", "attention", "gradient", "product")  # the paper's four
+    gone = {order: run[f"fraction_{order}", "common", "mean"] for order in orders}
     with np.errstate(invalid="ignore"):
         one_sided = np.divide(other, top + other)  # NaN where no item alone flips
     return {
@@ -127,7 +125,7 @@ def statements_of(run: Mapping) -> dict[str, float]:
         "3a": neither, "3b": top - other, "3c": other, "3d": abs(one_sided - js["share_negative"]),
         "4a": gone["random"] - gone["attention"], "4b": gone["attention"] - gone["gradient"],
         "4c": gone["gradient"] - gone["product"],
-        "5": np.maximum.reduce([run[f"fraction_{order}", "all", "median"] for order in BOXES]),
+        "5": np.maximum.reduce([run[f"fraction_{order}", "all", "median"] for order in orders]),
         "6": run["fraction_attention", "all", "mean"],
         "7": gone["attention"] - 0.5 * (gone["gradient"] + gone["product"]),
         "8": run["gradient_first", "all", "mean"],
@@ -194,9 +192,6 @@ def of_dealt(models: Mapping[str, Traces], numbers: list[str], deals: int = 10) 
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------
 
-LAST, MOVED = 5, 0.02
-"""An adversary has settled if its JSD on the test set moved by at most MOVED over its last LAST epochs."""
-
 BEST_FROM = 0.4
 """Mean JSD from which an adversary may be the best of its data set (the paper's Table 4, by a public note)."""
 
@@ -214,16 +209,14 @@ def adversaries(corpora: str | Iterable[str], every: bool = False, **where: obje
 
     where: fields that base and adversary share, such as their vectors.
 
-    settled: whether the JSD stood still at the end (MOVED). Of those that differ in nothing but their epochs only the
-    one trained for most, unless every one is asked for.
+    settled: whether the JSD on the test set moved by at most 0.02 over the last five epochs. Of those that differ in
+    nothing but their epochs only the one trained for most, unless every one is asked for.
     """
     rows = index.runs(corpus=corpora, encoder="lstm", attention="tanh", divergence="any", source="archive", **where)
     bases = {Run(corpus, seed=seed, **where).key for corpus in set(rows["corpus"]) for seed in SEEDS}
     rows = rows[rows["divergence"].notna() & rows["base"].isin(bases)]
-    histories = [record.get("history", ()) for record in index.records(rows["key"])]
-    tails = [[epoch.get("test_jsd", np.nan) for epoch in history[-LAST - 1 :]] for history in histories]
-    moved = np.array([np.ptp(tail) if tail else np.nan for tail in tails], float)
-    rows = rows.assign(settled=moved <= MOVED)
+    tails = [[epoch["test_jsd"] for epoch in record["history"][-6:]] for record in index.records(rows["key"])]
+    rows = rows.assign(settled=[np.ptp(tail) <= 0.02 for tail in tails])
     if not every:
         rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
         rows = rows.drop_duplicates(["corpus", "seed", "base_seed", "divergence"])
@@ -260,11 +253,11 @@ def best_of(far: pd.DataFrame) -> float:
     return found.idxmax() if len(found) else np.nan
 
 
-def seed_tables(corpus: str) -> dict[int, pd.DataFrame]:
-    """seed -> its table of `experiments.distance.against` beside the base of seed 10."""
-    archive, rows = store.archive_folder(), classifiers(corpus)
-    tables = {row.seed: store.read(archive, row.key).against for row in rows.itertuples() if row.seed != SEEDS[0]}
-    return {seed: table for seed, table in tables.items() if table is not None}
+def seed_tables(corpus: str) -> list[pd.DataFrame]:
+    """Of each further seed its table of `experiments.distance.against` beside the base of seed 10, where it is kept."""
+    further = classifiers(corpus).query("seed != @SEEDS[0]")["key"]
+    tables = [store.read(store.archive_folder(), key).against for key in further]
+    return [table for table in tables if table is not None]
 
 
 @lru_cache(maxsize=None)
@@ -362,7 +355,7 @@ DOCUMENTS = {"jsd_of_seeds": "median", "jsd_of_search": "two", "tvd_halved_of_se
 def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
     """Medians in bins of Figure 3 and the search's means in Figure 5, with bootstrap intervals over documents: notes by
     rule."""
-    tables, found = list(seed_tables(corpus).values()), {}
+    tables, found = seed_tables(corpus), {}
     known = {"seeds": distance.per_instance(tables) if tables else None, "search": searched(corpus)}
     for rule in rules.itertuples():
         of, whole = rule.measure_ours.rpartition("_")[2], rule.item == "Figure 5"

@@ -31,12 +31,10 @@ VARIABLES = {INK: "attn-ink", QUIET: "attn-quiet", RULE: "attn-rule", SHEET: "ps
 
 LONGEST_CAPTION = 150
 
-STYLE = Path(__file__).with_name("book.mplstyle")
-
 
 def sheet(rows: int = 1, height: float = 3.0, **options) -> tuple[Figure, Axes]:
     """A figure of the book's width in its style, and its axes."""
-    plt.style.use(STYLE)
+    plt.style.use(Path(__file__).with_name("book.mplstyle"))
     return plt.subplots(rows, figsize=(4.8, height), **options)
 
 
