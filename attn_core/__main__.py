@@ -282,7 +282,7 @@ def execute(
     """Re-run one page of the book with other parameters."""
     import webbrowser
 
-    from attn_book.rerun import rerun
+    from attn_book.build import rerun
 
     if bare := [item for item in parameter or [] if "=" not in item]:
         raise AttnError(f"-p {bare[0]}: it takes NAME=VALUE or NAME VALUE, such as -p epsilon 0.1")
@@ -303,7 +303,7 @@ def study(
     output: Annotated[Path, typer.Option(help="Folder for the page and its numbers.")] = Path("_build/study"),
 ) -> None:
     """Every test of the three papers on your own texts: one page, and its numbers as CSV."""
-    from attn_book.rerun import rerun
+    from attn_book.build import rerun
 
     target = (output / f"{file.stem}.ipynb").resolve()
     values = {"file": str(file.resolve()), "text": text, "label": label, "encoder": encoder, "seeds": seeds}
@@ -364,7 +364,7 @@ def clean() -> None:
 @app.command()
 def pdf() -> None:
     """Print the built book's chain of pages into one PDF in _build/html, by a headless Chromium."""
-    from attn_book.pdf import write_pdf
+    from attn_book.build import write_pdf
 
     path = write_pdf()
     print(f"printed {path}" if path else "no Chromium was found, so no PDF was printed")

@@ -6,7 +6,7 @@ import devtools
 import pytest
 from typer.testing import CliRunner
 
-from attn_book import build, pdf
+from attn_book import build
 from attn_core.__main__ import app
 
 ROOT = Path(__file__).parents[1]
@@ -64,7 +64,7 @@ def printed(tmp_path):
 
 
 def test_one_sheet_holds_the_chain(printed):
-    sheet = pdf.one_sheet(printed)
+    sheet = build.one_sheet(printed)
     assert 'href="#jain-one--place"' in sheet and 'id="jain-one--place"' in sheet and 'href="#index--"' in sheet
     assert "card.html" not in sheet and sheet.count("own.css") == 1, "no link to what is not there; one style"
     assert "Folded" not in sheet and "Every number" not in sheet
@@ -72,13 +72,13 @@ def test_one_sheet_holds_the_chain(printed):
 
 def test_the_pdf_is_linked_from_the_front_page_once(printed):
     for _ in range(2):
-        path = pdf.write_pdf(printed)
+        path = build.write_pdf(printed)
     content = path.read_bytes()
     assert content.startswith(b"%PDF") and b"file://" not in content and not (path.parent / "print.html").exists()
     assert (path.parent / "index.html").read_text().count(path.name) == 1
 
 
 def test_without_chromium_there_is_one_line(monkeypatch):
-    monkeypatch.setattr(pdf, "write_pdf", lambda: None)
+    monkeypatch.setattr(build, "write_pdf", lambda: None)
     done = CliRunner().invoke(app, ["pdf"])
     assert done.exit_code == 0 and done.output == "no Chromium was found, so no PDF was printed\n"

@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from test_notebook import write_page
 from test_play_browser import HEAD, STATIC
 
-from attn_book import build, figures, page, plain, rerun, sentence, tables
+from attn_book import build, figures, page, plain, tables
 
 pytestmark = pytest.mark.faults
 ALIVE = "window.alive=1"
@@ -32,8 +32,8 @@ def pieces(text: str) -> list[str]:
     """Everything of a page that data enter, with this text in each."""
     shown, row = [], pd.DataFrame({"token": [text], "attention": [1.0], "contribution": [0.5]})
     with patch("IPython.display.display", lambda one, **_: shown.append(getattr(one, "data", ""))):
-        with patch.object(sentence, "read_sentence", lambda _: (row, {"bias": 0.0})):
-            sentence.widget("move", [text])
+        with patch.object(figures, "read_sentence", lambda _: (row, {"bias": 0.0})):
+            figures.widget("move", [text])
         with patch.dict(page.CHANGED, {"sentence": text}, clear=True):
             page.expect(False, "x")
         sheet, axes = figures.sheet()
@@ -43,7 +43,7 @@ def pieces(text: str) -> list[str]:
     plt.close("all")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A title")])
     box = plain.mark(notebook, {"sentence": ""}, {"sentence": text}).cells[0].source.partition("\n\n")[2]
-    return [*shown, box, sentence.strip(text, [text], [1.0], 0.5), page.PARTS.bars([text], [1.0], True, 0.5, 1),
+    return [*shown, box, page.PARTS.strip(text, [text], [1.0], 0.5), page.PARTS.bars([text], [1.0], True, 0.5, 1),
             tables.table([text], [[text]]),
             tables.fold(text, "").data, tables.rows({text: True}, [[text]]).data, row[["token"]].to_html(),
             page.PARTS.picker({}, {text: {text: text}}).partition("</script>")[2]]  # fmt: skip
@@ -97,7 +97,7 @@ def test_parameters_of_a_page_are_no_code(tmp_path, monkeypatch):
 @pytest.mark.browser
 @pytest.mark.skipif(not os.environ.get("ATTN_FAULTS"), reason="half a minute of Sphinx; `make test-faults` does it")
 def test_a_page_run_again_with_all_of_them_is_the_page(tmp_path, chromium):
-    made = rerun.rerun("how-to-measure", {"text": " ".join(STRINGS)}, tmp_path / "mine.ipynb")
+    made = build.rerun("how-to-measure", {"text": " ".join(STRINGS)}, tmp_path / "mine.ipynb")
     article = BeautifulSoup(made.read_text(encoding="utf-8"), "html.parser").find("article")
     assert not article.select("iframe, [onerror], [onload], [onfocus], [onmouseover], [href^=javascript], img[src=x]")
     chromium.open(made)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from conftest import toy_traces
 
-from attn_book import sentence
+from attn_book import figures
 from attn_core import reader, store
 from attn_core.corpora.text import clean_sst
 from attn_core.experiments.adversarial import exact
@@ -75,15 +75,15 @@ def test_what_the_page_hands_to_the_script(monkeypatch):
 
     shown = []
     monkeypatch.setattr(IPython.display, "display", shown.append)
-    sentence.widget("move", ["film was not good"])
+    figures.widget("move", ["film was not good"])
     odd = pd.DataFrame({"token": ["<img src=x>", '"'], "attention": [0.5, 0.5], "contribution": [1.0, 2.0]})
     text = shown[0].data
-    monkeypatch.setattr(sentence, "read_sentence", lambda *_: (odd, {"bias": 0.0}))
-    sentence.widget("move", ["x"])
+    monkeypatch.setattr(figures, "read_sentence", lambda *_: (odd, {"bias": 0.0}))
+    figures.widget("move", ["x"])
     assert "<img" not in shown[1].data and "&lt;img" in shown[1].data
     monkeypatch.undo()
     first = json.loads(html.unescape(re.search(r'data-sentences="([^"]*)"', text)[1]))[0]
-    table, told = sentence.read_sentence("film was not good")
+    table, told = figures.read_sentence("film was not good")
     logit = first["b"] + np.dot(first["a"], first["c"])
     assert float(positive_probability(np.array([[logit]]))[0]) == pytest.approx(told["p"], abs=1e-3)
     assert jsd(np.array(first["a"]), table["attention"].to_numpy()) < 1e-6 and first["w"] == table["token"].tolist()
@@ -141,7 +141,7 @@ def test_the_model_in_the_page_reads_as_torch_does(tmp_path):
     code = f"""global.attn = attn; require({json.dumps(str(script))}); const model = attn.prepare(attn.model);
         console.log(JSON.stringify(data.map(text => attn.read(model, attn.tokens(text, model.split)))))"""
     for text, found in zip(TEXTS, in_node(code, TEXTS), strict=True):
-        tokens, known, traces = sentence.sentence_traces(text)
+        tokens, known, traces = reader.sentence_traces(text)
         assert found["w"] == tokens
         assert found["unknown"] == [token for token, is_known in zip(tokens, known, strict=True) if not is_known]
         np.testing.assert_allclose(found["a"], traces.attention, atol=1e-5)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attn_book import figures, sentence
+from attn_book import figures
 from attn_book.page import PARTS
 from attn_core import reader, store
 from attn_core.experiments.adversarial import exact
@@ -63,12 +63,12 @@ def place(tmp_path_factory):
     reader.write_reader(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(IPython.display, "display", lambda html: shown.append(html.data))
-        sentence.widget("move", SENTENCES, own=True)
+        figures.widget("move", SENTENCES, own=True)
         figures.show(figures.sheet()[0], "three", "A title", "A caption.", "A picture.")
-        sentence.widget("triangle", [THREE], "", figure="fig-three", epsilon=0.05)
-        sentence.widget("erase", ERASED)
-        sentence.widget("strips", [], PARTS.strips(STRIPS["sentences"], STRIPS["models"], 2), models=STRIPS)
-        sentence.widget("dial", [], "", dial=DIAL)
+        figures.widget("triangle", [THREE], "", figure="fig-three", epsilon=0.05)
+        figures.widget("erase", ERASED)
+        figures.widget("strips", [], PARTS.strips(STRIPS["sentences"], STRIPS["models"], 2), models=STRIPS)
+        figures.widget("dial", [], "", dial=DIAL)
     (folder / "page.html").write_text(HEAD + "\n".join(shown), encoding="utf-8")
     return folder / "page.html"
 
@@ -93,7 +93,7 @@ def weights(page) -> np.ndarray:
 
 
 def test_dragging_tapping_and_the_farthest_attention(page):
-    table, told = sentence.read_sentence(SENTENCES[0])
+    table, told = figures.read_sentence(SENTENCES[0])
     contribution, own = table["contribution"].to_numpy(), table["attention"].to_numpy()
 
     def agrees():
@@ -139,7 +139,7 @@ def test_keys_alone_suffice(page):
 
 @pytest.mark.parametrize("text", ["A slow, sad film that I couldn't forget.", "zyx"])
 def test_a_sentence_of_ones_own(page, text):
-    tokens, known, traces = sentence.sentence_traces(text)
+    tokens, known, traces = reader.sentence_traces(text)
     page.js("document.querySelector('.attn-own input').focus()")
     page.call("Input.insertText", text=text)
     page.key("Enter")
@@ -151,7 +151,7 @@ def test_a_sentence_of_ones_own(page, text):
 
 
 def test_the_triangle_follows_the_finger_and_the_band(page):
-    traces = sentence.sentence_traces(THREE)[2]
+    traces = reader.sentence_traces(THREE)[2]
     assert float(data(page, "triangle")["farthest"]) == pytest.approx(exact(traces, 0.05)["jsd_exact"][0], abs=1e-3)
     assert not page.js("document.querySelector('#fig-three > svg').checkVisibility()")
     page.drag(page.place(".point"), page.place(".ground", y=0.5), page.place(".ground", y=0.02))
@@ -169,7 +169,7 @@ def test_erasing_takes_as_many_words_as_the_package_says(page, order):
         press(page, "erase", i)
         press(page, "erase", order)
         press(page, "erase", "all")
-        found = removals(sentence.sentence_traces(text)[2]).iloc[0]
+        found = removals(reader.sentence_traces(text)[2]).iloc[0]
         told = data(page, "erase")
         assert (int(told["erased"]), int(told["fewest"])) == (found[f"removed_{order}"], found["removed_optimum"])
         assert page.js("document.querySelector('[data-play=erase]').classList.contains('flipped')")
@@ -246,6 +246,6 @@ def test_every_element_of_the_built_book_lives(chromium):
         assert not chromium.errors
     chromium.open(HTML / "index.html")
     press(chromium, "move", "far")
-    told = sentence.read_sentence(SENTENCES[0])[1]
+    told = figures.read_sentence(SENTENCES[0])[1]
     assert float(data(chromium, "move")["jsd"]) == pytest.approx(told["jsd_exact"], abs=1e-3)
     assert (HTML / "_static" / "sst-reader.js").is_file()

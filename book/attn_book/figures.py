@@ -21,6 +21,7 @@ from attn_book.page import PARTS
 from attn_book.words import ENCODERS, SETS, number
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS
+from attn_core.reader import read_sentence
 
 INK, QUIET, RULE, SHEET = "#1d2733", "#8a94a3", "#d9dee5", "#fefefe"
 COLOURS = {"lstm": "#c2481a", "cnn": "#7a4f9a", "average": "#14766f", "transformer": "#2f66b3",
@@ -140,7 +141,7 @@ def spaced(at: np.ndarray, gap: float) -> np.ndarray:
 
 
 def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
-    """The words of `sentence.read_sentence`: weights as bars, contributions, and the output as arithmetic."""
+    """The words of `reader.read_sentence`: weights as bars, contributions, and the output as arithmetic."""
     ax.axis("off")
     ax.set(xlim=(-1.25, 2.25), ylim=(-1.0, max(0.75, toy["attention"].max() + 0.25)))
     for x, row in zip(np.linspace(-0.55, 2.0, len(toy)), toy.itertuples(), strict=True):
@@ -196,3 +197,25 @@ def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> None:
     ax.text(first["dealt"], -0.5, "dealt anew", color=QUIET, ha=sides[0])
     ax.text(first["own"], -0.5, "attention", color=INK, weight="bold", ha=sides[1])
     ax.text(beyond, -0.5, "difference", color=QUIET)
+
+
+def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> None:
+    """An element that book/_static/core.js brings to life, with what stands in it without a script and on paper.
+
+    kind: 'move', sentences whose attention a reader can move (epsilon: by how much the farthest one may change p, 0.05;
+    own: with a line for the reader's own sentence), 'erase', 'strips', 'triangle' or 'dial'. The script takes of each
+    sentence its words w, weights a, contributions c and bias b, to four decimals. paper: HTML without a script and on
+    paper, by default the first sentence under bars of its weights, its answer, and how many words alone give it.
+    """
+    from IPython.display import HTML, display
+
+    sentences = []
+    for table, told in map(read_sentence, texts):
+        numbers = {"a": table["attention"].round(4).tolist(), "c": table["contribution"].round(4).tolist()}
+        sentences.append({"w": table["token"].tolist(), **numbers, "b": round(told["bias"], 4)})
+    options |= {"sentences": sentences} if texts else {}
+    if paper is None:
+        first, c = sentences[0], np.array(sentences[0]["c"]) + sentences[0]["b"]
+        z = float(np.dot(first["a"], c))
+        paper = PARTS.bars(first["w"], first["a"], z > 0, 1 / (1 + np.exp(-z)), sum((c > 0) == (z > 0)))
+    display(HTML(PARTS.play(kind, options, paper)))
