@@ -33,32 +33,24 @@ def jsd(a: np.ndarray, b: np.ndarray, axis: int = -1) -> np.ndarray:
     a and b broadcast and sum to 1 along the axis; 0 log 0 = 0. The authors' code adds 1e-10 inside the logarithms
     and clips to [0, 1]; that changes no digit anyone prints (less than 1e-8 in the tests) and is left out.
     """
-    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    mean = 0.5 * (a + b)
-    return np.maximum(0.5 * (scipy.special.rel_entr(a, mean) + scipy.special.rel_entr(b, mean)).sum(axis=axis), 0.0)
+    return np.maximum(jsd_terms(np.asarray(a, np.float64), np.asarray(b, np.float64)).sum(axis=axis), 0.0)
 
 
 def jsd_ragged(a: np.ndarray, b: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """JSD of the distributions of D documents laid end to end: a, b (..., T) -> (..., D)."""
+    return np.maximum(np.add.reduceat(jsd_terms(a, b), offsets[:-1], axis=-1), 0.0)
+
+
+def jsd_terms(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """What each entry adds to the JSD of a and b."""
     mean = 0.5 * (a + b)
-    terms = 0.5 * (scipy.special.rel_entr(a, mean) + scipy.special.rel_entr(b, mean))
-    return np.maximum(np.add.reduceat(terms, offsets[:-1], axis=-1), 0.0)
+    return 0.5 * (scipy.special.rel_entr(a, mean) + scipy.special.rel_entr(b, mean))
 
 
 def jsd_point(weight: np.ndarray) -> np.ndarray:
     """JSD between all mass on one token and a distribution that gives this token `weight`; falls as weight grows."""
     own = scipy.special.rel_entr(weight, 0.5 * (1.0 + weight))
     return 0.5 * (LN2 * (1.0 - weight) + np.log(2.0 / (1.0 + weight)) + own)
-
-
-def slabs(offsets: np.ndarray, tokens: int) -> list[tuple[int, int]]:
-    """Runs of documents [start, stop) of at most `tokens` tokens each (one document where it alone has more)."""
-    found, start = [], 0
-    while start < len(offsets) - 1:
-        stop = max(int(np.searchsorted(offsets, offsets[start] + tokens, side="right")) - 1, start + 1)
-        found.append((start, stop))
-        start = stop
-    return found
 
 
 def share_significant(p: np.ndarray) -> float:
@@ -98,6 +90,12 @@ def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
     return {name: float(value) for name, value in scores.items()}
 
 
+def known(values: np.ndarray) -> np.ndarray:
+    """Those that are not NaN, as float64."""
+    values = np.asarray(values, np.float64)
+    return values[~np.isnan(values)]
+
+
 # Intervals
 
 RESAMPLES = 2_000
@@ -110,9 +108,7 @@ def bootstrap_interval(values: np.ndarray, statistic: Callable = np.mean) -> tup
     statistic takes (array, axis). Fewer than two values: (NaN, NaN). It measures the spread over documents of one
     trained model, not over trainings; for those see seed_interval.
     """
-    values = np.asarray(values, np.float64)
-    values = values[~np.isnan(values)]
-    if len(values) < 2:
+    if len(values := known(values)) < 2:
         return math.nan, math.nan
     rng, batch = np.random.default_rng(0), max(1, 2_000_000 // len(values))  # SciPy's own takes a second to import
     sizes = [(min(batch, RESAMPLES - done), len(values)) for done in range(0, RESAMPLES, batch)]
@@ -130,9 +126,7 @@ INTERVAL_SEEDS = 3
 
 def seed_interval(values: np.ndarray) -> tuple[float, float]:
     """95 % Student t interval of the mean of one number per trained seed: (low, high); NaN below INTERVAL_SEEDS."""
-    values = np.asarray(values, np.float64)
-    values = values[~np.isnan(values)]
-    if len(values) < INTERVAL_SEEDS:
+    if len(values := known(values)) < INTERVAL_SEEDS:
         return math.nan, math.nan
     half = scipy.special.stdtrit(len(values) - 1, 1 - LEVEL / 2) * values.std(ddof=1) / math.sqrt(len(values))
     return float(values.mean() - half), float(values.mean() + half)

@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from attn_core.errors import AttnError
-from attn_core.measures import slabs, tvd
+from attn_core.measures import tvd
 
 MANTISSA_BITS = 12
 
 NUMBERS = 1 << 22
-"""Weighted contributions held at once."""
+"""Contributions held at once."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +84,7 @@ class Traces:
 
     def contexts_under(self, attention: np.ndarray) -> np.ndarray:
         """sum_t a_t contribution_t under attention a (T,), (D, K or M) float64: all the decoder sees of the tokens."""
-        width = self.contribution.shape[1]
-        context = np.empty((len(self), width))
-        for start, stop in slabs(self.offsets, max(1, NUMBERS // width)):  # bounds memory, changes no number
-            tokens = slice(self.offsets[start], self.offsets[stop])
-            weighted = attention[tokens, None] * self.contribution[tokens].astype(np.float64)  # (., K) or (., M)
-            context[start:stop] = np.add.reduceat(weighted, self.offsets[start:stop] - self.offsets[start], axis=0)
-        return context
+        return np.stack([totals(attention * column, self.offsets) for column in self.contribution.T], axis=1)
 
     def decoded(self, context: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Logits (..., K) float64 of contexts sum_t a_t contribution_t (..., K or M) that belong to documents `rows`.
@@ -134,14 +128,9 @@ class Traces:
         lengths = self.lengths[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
-        return replace(
-            self,
-            doc_id=self.doc_id[rows],
-            label=self.label[rows],
-            offsets=offsets,
-            **{name: None if (array := getattr(self, name)) is None else array[tokens] for name in TOKEN_ARRAYS},
-            **{name: None if (array := getattr(self, name)) is None else array[rows] for name in PER_DOCUMENT},
-        )
+        places = dict.fromkeys(TOKEN_ARRAYS, tokens) | dict.fromkeys(("doc_id", "label", *PER_DOCUMENT), rows)
+        taken = {name: array[places[name]] for name in places if (array := getattr(self, name)) is not None}
+        return replace(self, offsets=offsets, **taken)
 
     def equal_lengths(self, limit: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(rows (B,), index (B, n)) of documents of n tokens; index gathers a token array into (B, n).
@@ -204,9 +193,8 @@ def each_alone(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
 def output_change(traces: Traces, logits: np.ndarray) -> np.ndarray:
     """p(without t) - p, (T,) float64, from the logits (T, K) without each token; p of class 1 or of the predicted."""
     owner = traces.owner
-    chosen = traces.predicted[owner] if traces.classes > 1 else np.zeros(len(owner), np.int64)
-    without = probabilities(logits.astype(np.float64))[np.arange(len(owner)), chosen]
-    return without - traces.outputs[owner, chosen]
+    chosen = traces.predicted[owner] if traces.classes > 1 else 0
+    return probabilities(logits.astype(np.float64))[np.arange(len(owner)), chosen] - traces.outputs[owner, chosen]
 
 
 def with_ties(traces: Traces, words: np.ndarray) -> Traces:
@@ -249,7 +237,7 @@ def has_one_logit(traces: Traces) -> bool:
 
 
 def centred(traces: Traces) -> np.ndarray:
-    """Contributions (T, K) float64 less each token's mean over classes, which no softmax sees; of one logit as they are."""
+    """Contributions (T, K) float64; of several logits less each token's mean over them, which no softmax sees."""
     value = traces.contribution.astype(np.float64)
     return value - value.mean(axis=1, keepdims=True) if traces.classes > 1 else value
 
@@ -275,14 +263,13 @@ def one_logit(traces: Traces) -> tuple[np.ndarray, float]:
 
     Two logits under a softmax are one logit, class 1 minus class 0. Other traces are an AttnError, see `has_one_logit`.
     """
-    k = traces.classes
     if not has_one_logit(traces):
-        kind = f"have {k} classes" if traces.readout is None else "are of text pairs"
+        kind = f"have {traces.classes} classes" if traces.readout is None else "are of text pairs"
         raise AttnError(f"one logit is had by classifiers of one or two, these traces {kind}")
-    contribution, bias = traces.contribution.astype(np.float64), traces.bias.astype(np.float64)
-    if k == 1:
-        return contribution[:, 0], float(bias[0])
-    return contribution[:, 1] - contribution[:, 0], float(bias[1] - bias[0])
+    contribution, bias = traces.contribution.T.astype(np.float64), traces.bias.astype(np.float64)
+    if traces.classes == 2:
+        contribution, bias = np.diff(contribution, axis=0), np.diff(bias)
+    return contribution[0], float(bias[0])
 
 
 def sigmoid(logit: np.ndarray) -> np.ndarray:
@@ -297,17 +284,15 @@ def totals(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 # Padded blocks
 
-GROWTH = 1.35
-
 
 def padded_length(n: np.ndarray) -> np.ndarray:
-    """Lengths rounded up to a ladder whose steps grow by GROWTH, so that similar documents share a padded block.
+    """Lengths rounded up to a ladder whose steps grow by 1.35, so that similar documents share a padded block.
 
     It depends on a document's own length alone: a document is padded alike whatever is computed beside it.
     """
     ladder = [1]
     while ladder[-1] < np.max(n, initial=1):
-        ladder.append(math.ceil(ladder[-1] * GROWTH))
+        ladder.append(math.ceil(ladder[-1] * 1.35))
     return np.asarray(ladder)[np.searchsorted(ladder, n)]
 
 
@@ -325,13 +310,11 @@ def blocks(lengths: np.ndarray, limit: int, multiple: int = 1, least: int = 1) -
 
 def cut(lengths: np.ndarray, texts: int, tokens: int) -> list[np.ndarray]:
     """Documents from long to short, cut into chunks of at most `texts` texts and `tokens` tokens (or one long text)."""
-    order = np.argsort(-lengths, kind="stable")
-    parts = []
-    start = 0
-    while start < len(order):
-        size = min(texts, max(1, tokens // int(lengths[order[start]])))
-        parts.append(order[start : start + size])
-        start += size
+    order, parts = np.argsort(-lengths, kind="stable"), []
+    while len(order):
+        size = min(texts, max(1, tokens // int(lengths[order[0]])))
+        parts.append(order[:size])
+        order = order[size:]
     return parts
 
 

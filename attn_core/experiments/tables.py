@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core.errors import AttnError
+from attn_core.measures import known
 from attn_core.traces import Traces
 
 IDENTITY = ("doc_id", "label", "predicted", "n")
@@ -32,15 +33,14 @@ def described(values: np.ndarray, *names: str) -> dict[str, float]:
 
     Whiskers reach to the most extreme value within 1.5 interquartile ranges of the box.
     """
-    known = np.asarray(values, np.float64)
-    known = known[~np.isnan(known)]
-    if not len(known):
+    values = known(values)
+    if not len(values):
         return {}
-    found = dict(zip(QUANTILES, np.quantile(known, list(QUANTILES.values())), strict=True))
+    found = dict(zip(QUANTILES, np.quantile(values, list(QUANTILES.values())), strict=True))
     low, high = found["q25"], found["q75"]
-    inside = known[(known >= low - 1.5 * (high - low)) & (known <= high + 1.5 * (high - low))]
+    inside = values[(values >= low - 1.5 * (high - low)) & (values <= high + 1.5 * (high - low))]
     found |= {"whisker_low": min(inside.min(), low), "whisker_high": max(inside.max(), high)}
-    found |= {"mean": known.mean(), "std": known.std()}
+    found |= {"mean": values.mean(), "std": values.std()}
     return {name: float(found[name]) for name in names}
 
 
