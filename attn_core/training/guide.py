@@ -20,7 +20,7 @@ from attn_core.experiments import draws
 from attn_core.experiments.search import search, select
 from attn_core.models import classifier
 from attn_core.run import Run, other_seed
-from attn_core.traces import Traces
+from attn_core.traces import Traces, softmax
 from attn_core.tracing import trace
 from attn_core.training import Trained, jain, outputs_of, without_denormals
 
@@ -96,27 +96,20 @@ def initial(base: Run, data: Encoded) -> Arrays:
 def permuted(traces: Traces) -> np.ndarray:
     """The scores, shuffled within each document; the order depends on the doc_id alone, not on the run's seed."""
     order = np.empty(len(traces.score), np.int64)
-    for rows, index in traces.equal_lengths(len(traces.score)):
-        n = index.shape[1]
-        shuffled = draws.permutations(0, "guide", traces.doc_id[rows], n, 1)[:, 0]  # (B, n)
-        order[index] = traces.offsets[rows][:, None] + shuffled
+    for rows, tokens in traces.equal_lengths(len(traces.score)):
+        shuffled = draws.permutations(0, "guide", traces.doc_id[rows], tokens.shape[1], 1)[:, 0]  # (B, n)
+        order[tokens] = tokens[:, :1] + shuffled
     return traces.score[order]
 
 
 def searched(traces: Traces) -> np.ndarray:
     """Scores of the adversarial weights that `search.select` keeps; its own where none lies within EPSILON."""
     found = search(traces)
-    chosen = np.repeat(select(traces, found, EPSILON)["adversary"].to_numpy(), traces.lengths)  # (T,)
+    chosen = select(traces, found, EPSILON)["adversary"].to_numpy()[traces.owner]  # (T,)
     kept = np.where(chosen < 0, traces.attention, found[chosen, np.arange(len(chosen))])
     with np.errstate(divide="ignore"):  # a weight of exactly 0 stays one: its score is minus infinity
         score = np.log(kept)
-    return (score - np.repeat(np.maximum.reduceat(score, traces.offsets[:-1]), traces.lengths)).astype(np.float32)
-
-
-def softmax(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Weights (T,) float64 of scores whose largest is 0 in each document, summing to 1 there."""
-    weight = np.exp(scores.astype(np.float64))
-    return weight / np.repeat(np.add.reduceat(weight, offsets[:-1]), np.diff(offsets))
+    return (score - np.maximum.reduceat(score, traces.offsets[:-1])[traces.owner]).astype(np.float32)
 
 
 def seen(run: Run, documents: Documents, scores: np.ndarray, data: Encoded) -> Documents:
@@ -132,9 +125,7 @@ def seen(run: Run, documents: Documents, scores: np.ndarray, data: Encoded) -> D
     place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
     if run.words == "rank":
         order = np.lexsort((-scores, np.repeat(np.arange(len(lengths)), lengths)))  # stable
-        rank = np.empty_like(place)
-        rank[order] = place
-        place = rank
+        place[order] = place.copy()
     ids = documents.ids.copy()
     ids[documents.inner] = FIRST_WORD + np.minimum(place, longest(data) - 1)
     return replace(documents, ids=ids)

@@ -15,11 +15,11 @@ from torch import Tensor
 
 from attn_core.corpora.documents import Documents, Encoded, batches
 from attn_core.errors import AttnError
-from attn_core.measures import jsd_ragged
+from attn_core.experiments.distance import against
 from attn_core.models import classifier
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays
 from attn_core.run import Run
-from attn_core.traces import Traces
+from attn_core.traces import Traces, totals
 from attn_core.tracing import trace
 from attn_core.training import Trained, outputs_of, trained, without_denormals
 from attn_core.training.jain import adam, attended, inputs, placed, positive_weight
@@ -59,7 +59,8 @@ def fit(
         for epoch, means in trained(model, run.epochs, len(training), rows, summed, progress):
             row = dict(zip(("loss", "tvd", "kl", "jsd"), means.tolist(), strict=True))
             for split in ("dev", "test"):
-                row |= distances(model, data.splits[split], base[split], split)
+                own = trace(model, data.splits[split], gradient=False, leave_one_out=False, progress=False)
+                row |= against(base[split], own)[["jsd", "tvd"]].mean().add_prefix(f"{split}_").to_dict()
             history.append({"epoch": epoch, **row})
             worse = 0 if row["loss"] < best else worse + 1
             if worse == 0:
@@ -79,20 +80,14 @@ def read(
 def log_attention(traces: Traces) -> np.ndarray:
     """Logarithms (T,) float32 of the attention, from the scores: finite where the weights themselves round to 0."""
     score = traces.score.astype(np.float64)
-    total = np.add.reduceat(np.exp(score), traces.offsets[:-1])  # at least 1: the largest score is 0
-    return (score - np.repeat(np.log(total), traces.lengths)).astype(np.float32)
+    total = totals(np.exp(score), traces.offsets)  # at least 1: the largest score is 0
+    return (score - np.log(total)[traces.owner]).astype(np.float32)
 
 
 def step(
-    model: Classifier,
-    documents: Documents,
-    rows: np.ndarray,
-    p: np.ndarray,
-    logs: np.ndarray,
-    factor: float,
-    divergence: float,
-    optimiser: torch.optim.Optimizer,
-) -> Tensor:
+    model: Classifier, documents: Documents, rows: np.ndarray, p: np.ndarray, logs: np.ndarray, factor: float,
+    divergence: float, optimiser: torch.optim.Optimizer,
+) -> Tensor:  # fmt: skip
     """One optimiser step on the documents in `rows`; the batch's sums of loss, |p - p_base|, KL and JSD, (4,).
 
     p (D,), logs (T,): the base's outputs and log-attention of all documents. factor: the batch's class weights, summed.
@@ -100,14 +95,14 @@ def step(
     device = next(model.parameters()).device
     found, own, mask = attend(model, **inputs(documents, rows, device, 1))
     theirs = torch.as_tensor(placed(logs, documents, rows), device=device)
-    change, kl = apart(found, own, torch.as_tensor(p[rows], device=device), theirs)
-    value = loss(change, kl, divergence, factor)
+    value, change, kl = loss(found, own, torch.as_tensor(p[rows], device=device), theirs, divergence, factor)
     optimiser.zero_grad(set_to_none=True)
     value.backward()
     optimiser.step()
     with torch.no_grad():
-        jsd = divergence_between(own, theirs, mask)
-    return torch.stack([value, change.sum(), kl.sum(), jsd.sum()]).detach().double()
+        middle = torch.logaddexp(own, theirs) - np.log(2.0)
+        jsd = 0.5 * (own.exp() * (own - middle) + theirs.exp() * (theirs - middle)).masked_fill(~mask, 0.0)
+    return torch.stack([value, change.sum(), kl.sum(), jsd.sum(-1).sum()]).detach().double()
 
 
 def attend(model: Classifier, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -120,25 +115,9 @@ def attend(model: Classifier, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Ten
     return model.decoder(context).squeeze(-1).sigmoid(), logs.masked_fill(~mask, 0.0), mask
 
 
-def apart(p: Tensor, logs: Tensor, base_p: Tensor, base_logs: Tensor) -> tuple[Tensor, Tensor]:
-    """|p - p_base| (B,) and KL(own || base) of the attentions, summed over tokens (B,); logs are 0 off real tokens."""
-    return (p - base_p).abs(), (logs.exp() * (logs - base_logs)).sum(-1)
-
-
-def loss(change: Tensor, kl: Tensor, divergence: float, factor: float) -> Tensor:
-    """The batch's loss in the form of the authors' code, see the module."""
-    return (0.5 * change.sum() - divergence * kl.sum()) * factor
-
-
-def divergence_between(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
-    """JSD (B,) of two attentions given as logarithms (B, L), over the real tokens."""
-    middle = torch.logaddexp(a, b) - np.log(2.0)
-    terms = 0.5 * (a.exp() * (a - middle) + b.exp() * (b - middle))
-    return terms.masked_fill(~mask, 0.0).sum(-1)
-
-
-def distances(model: Classifier, documents: Documents, base: Traces, split: str) -> dict[str, float]:
-    """Means over a split's documents of JSD and |p - p_base| to the base, named <split>_jsd and <split>_tvd."""
-    own = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
-    jsd = jsd_ragged(own.attention, base.attention, base.offsets)
-    return {f"{split}_jsd": float(jsd.mean()), f"{split}_tvd": float(np.abs(own.p - base.p).mean())}
+def loss(
+    p: Tensor, logs: Tensor, base_p: Tensor, base_logs: Tensor, divergence: float, factor: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The batch's loss, see the module; |p - p_base| (B,); KL(own || base) of the attentions (B,), logs (B, L)."""
+    change, kl = (p - base_p).abs(), (logs.exp() * (logs - base_logs)).sum(-1)  # logs are 0 off real tokens
+    return (0.5 * change.sum() - divergence * kl.sum()) * factor, change, kl
