@@ -113,14 +113,6 @@ def test_rounding_is_close_monotone_and_keeps_specials(a, b):
     assert rounded[0].view(np.uint32) & 0x7FF == 0
 
 
-def test_a_folder_whose_writer_was_killed_before_the_rename_is_no_run(tmp_path):
-    stage = store.staging(tmp_path, "sst-lstm-tanh-10-0123456789")
-    (stage / "record.json").write_text(json.dumps({"key": "sst-lstm-tanh-10-0123456789"}))
-    assert stage.name.startswith(".") and store.keys(tmp_path) == []
-    stage.rename(tmp_path / "sst-lstm-tanh-10-0123456789")
-    assert store.keys(tmp_path) == ["sst-lstm-tanh-10-0123456789"]
-
-
 @pytest.mark.faults
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_run_is_kept_whole_if_its_writer_is_stopped_while_it_replaces_it(tmp_path, monkeypatch, killed):

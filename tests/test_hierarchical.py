@@ -12,9 +12,7 @@ from plain_hierarchical import SIX
 
 from attn_core import tracing
 from attn_core.corpora.documents import flat
-from attn_core.errors import AttnError
-from attn_core.models.classifier import to_arrays
-from attn_core.models.hierarchical import build, drop, from_arrays, owners, softmax_within, sum_within
+from attn_core.models.hierarchical import build, drop, owners, softmax_within, sum_within
 from attn_core.tracing import trace_items as trace
 
 LENGTHS = [[3, 1, 4], [2], [1], [5, 9, 2, 6, 5], [1, 1], [8, 7, 3, 2], [20], [4, 4]]
@@ -177,24 +175,3 @@ def test_gpu_equals_cpu(name):
     found = trace(model.cuda(), documents, np.arange(len(documents)), progress=False)
     for field in TOKENS:
         np.testing.assert_allclose(getattr(found, field), getattr(expected, field), atol=1e-4, err_msg=field)
-
-
-def test_tracing_leaves_the_model_as_it_was():
-    model = plain.random_model("han_rnn")
-    before = {name: array.copy() for name, array in to_arrays(model).items()}
-    trace(model, plain.documents(LENGTHS), np.arange(2), progress=False)
-    for name, parameter in model.named_parameters():
-        assert np.array_equal(before[name], parameter.detach().numpy())
-        assert parameter.requires_grad and parameter.grad is None
-    model.train()(torch.tensor([4, 5]), torch.tensor([1]), torch.tensor([2])).sum().backward()
-
-
-@pytest.mark.parametrize("name", SIX)
-def test_arrays_round_trip(name):
-    documents, model = plain.documents(LENGTHS), plain.random_model(name)
-    arrays = to_arrays(model)
-    assert torch.equal(run_model(from_arrays(name, arrays), documents), run_model(model, documents))
-    with pytest.raises(AttnError, match=f"{name} model.*decoder.bias"):
-        from_arrays(name, {key: value for key, value in arrays.items() if key != "decoder.bias"})
-    with pytest.raises(AttnError, match="no embedding.weight"):
-        from_arrays(name, {})

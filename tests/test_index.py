@@ -16,7 +16,7 @@ from wiegreffe_results import result_of as by_record
 
 from attn_core import index, store
 from attn_core.errors import AttnError
-from attn_core.index import LOSSES_ALIKE, over_seeds, same_training, side
+from attn_core.index import over_seeds, side
 from attn_core.run import SEEDS, Run
 
 TAU = "tau_attention_gradient"
@@ -298,14 +298,3 @@ def test_what_cannot_be_answered_is_one_line(few, asked, words, told):
 def test_measures_are_listed_on_the_command_line(few, asked):
     status, out, _ = asked("--list", "--json")
     assert status == 0 and TAU in {row["measure"] for row in json.loads(out)}
-
-
-def trained(*losses):
-    return {"history": [{"epoch": i, "loss": loss} for i, loss in enumerate(losses, 1)]}
-
-
-def test_two_checkpoints_of_one_training_have_its_losses():
-    one = trained(0.6, 0.3, 0.1)
-    assert same_training(one, trained(0.6, 0.3, 0.1)) and same_training(one, trained(0.6, 0.3 + LOSSES_ALIKE / 2, 0.1))
-    assert not same_training(one, trained(0.6, 0.3, 0.1 + 2 * LOSSES_ALIKE))
-    assert not same_training(one, trained(0.6, 0.3)), "another number of epochs is another training"

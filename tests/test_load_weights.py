@@ -34,8 +34,10 @@ def test_kinds_are_told_by_the_names(encoder, attention):
 
 
 def test_pairs_and_networks_of_items(tmp_path):
-    model = random_paired("lstm", "tanh", 30, width=6, hidden=3).float()
-    same(load_weights(to_arrays(model)), model, random_pairs([4, 2], 30))
+    for encoder in ("lstm", "cnn", "average", "none"):
+        for attention in ("tanh", "dot"):
+            model = random_paired(encoder, attention, 30, width=6, **SIZES[encoder]).float()
+            same(load_weights(to_arrays(model)), model, random_pairs([4, 2], 30))
     documents = plain_hierarchical.documents([[3, 1, 4], [2], [4, 4]])
     for name in plain_hierarchical.SIX:
         model = plain_hierarchical.random_model(name)

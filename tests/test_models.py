@@ -16,7 +16,7 @@ from attn_core.corpora.documents import pad
 from attn_core.corpora.planted import deciding
 from attn_core.errors import AttnError
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
-from attn_core.models.classifier import build, from_arrays, to_arrays
+from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS, WordTie, reverse_within, waves
 from attn_core.run import Run
 from attn_core.tracing import trace
@@ -111,18 +111,6 @@ def test_outputs_ignore_padding_and_neighbours_in_the_batch(encoder, attention):
         alone = torch.cat([model(*padded(documents, np.array([row]))) for row in range(4)])
     torch.testing.assert_close(together, alone, atol=1e-6, rtol=0)
     assert together.std() > 1e-3
-
-
-@pytest.mark.parametrize(("encoder", "attention"), ALL)
-def test_arrays_round_trip(encoder, attention):
-    model = random_model(encoder, attention, 12, outputs=2, width=6, **SIZES[encoder])
-    arrays = to_arrays(model)
-    ids, lengths = padded(random_documents([4, 2], 12), np.arange(2))
-    with torch.no_grad():
-        assert torch.equal(from_arrays(encoder, attention, arrays)(ids, lengths), model(ids, lengths))
-    del arrays["decoder.bias"]
-    with pytest.raises(AttnError, match=f"{encoder}\\+{attention} classifier.*decoder.bias"):
-        from_arrays(encoder, attention, arrays)
 
 
 def test_widths_are_the_papers():

@@ -17,7 +17,6 @@ from attn_core.experiments.correlation import kendall_ragged
 from attn_core.fast import deletion
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
-from attn_core.models.classifier import to_arrays
 from attn_core.tracing import probabilities, trace
 from attn_core.training.jain import inputs
 
@@ -189,20 +188,6 @@ def test_scores_far_apart_take_a_second_pass(monkeypatch):
     with fast.off():
         expected = trace(model, documents, gradient=False, progress=False).leave_one_out
     np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-@pytest.mark.parametrize(("encoder", "attention"), ALL)
-def test_arrays_round_trip(encoder, attention):
-    model, documents = small(encoder, attention).float(), random_pairs([4, 2], 30)
-    arrays = to_arrays(model)
-    arguments = inputs(documents, np.arange(2), torch.device("cpu"), 3)
-    again = paired.from_arrays(encoder, attention, arrays)
-    with torch.no_grad():
-        assert torch.equal(again(**arguments), model(**arguments))
-    assert again.encoder.embedding.weight.data_ptr() != again.query_encoder.embedding.weight.data_ptr()
-    del arrays["decoder.query.bias"]
-    with pytest.raises(AttnError, match=f"{encoder}\\+{attention} model of pairs.*decoder.query.bias"):
-        paired.from_arrays(encoder, attention, arrays)
 
 
 @pytest.mark.parametrize(("encoder", "attention"), [("lstm", "tanh"), ("cnn", "dot"), ("average", "uniform")])

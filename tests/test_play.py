@@ -14,7 +14,6 @@ from conftest import toy_traces
 
 from attn_book import figures
 from attn_core import reader, store
-from attn_core.corpora.text import clean_sst
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.echo import echo
 from attn_core.experiments.removal import NEVER, removals
@@ -148,10 +147,3 @@ def test_the_model_in_the_page_reads_as_torch_does(tmp_path):
         np.testing.assert_allclose(found["c"], traces.contribution[:, 0], atol=1e-4)
         p = 1 / (1 + np.exp(-found["b"] - np.dot(found["a"], found["c"])))
         assert p == pytest.approx(float(traces.p[0]), abs=1e-4)
-
-
-@node
-def test_what_tokens_differ_in():
-    """Named in core.js: units behind digits stay whole."""
-    found = in_node("console.log(JSON.stringify(attn.tokens(data)))", "It ran 5km.")
-    assert found == ["it", "ran", "5km"] != clean_sst("It ran 5km.")

@@ -101,13 +101,6 @@ def test_indomain_is_trained_once_then_read(trained, capsys):
     assert np.array_equal(reordered[4], rows[5]) and np.array_equal(reordered[5], rows[4])
 
 
-def test_vectors_of_other_parameters_are_trained_anew(trained, monkeypatch, capsys):
-    rows, _ = vectors("indomain-300", WORDS)
-    monkeypatch.setitem(SHARED, "indomain-300", {})
-    assert np.array_equal(vectors("indomain-300", WORDS)[0], rows) and len(trained) == 2
-    assert "warning" not in capsys.readouterr().err
-
-
 def test_vectors_of_own_texts_lie_apart_and_are_not_taken_for_the_official_ones(trained, tables, monkeypatch):
     official = vectors("indomain-300", WORDS)[1]
     tables("sst", **dict.fromkeys(("train", "dev", "test"), {"text": ["my own"], "label": [0]}))
