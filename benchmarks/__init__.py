@@ -1,1 +1,1 @@
-"""Speed as ratios to plain-loop twins in the same process: `make bench`."""
+"""Speed beside plain batched torch in the same process (`make bench`), and what makes the tables of data/measured."""

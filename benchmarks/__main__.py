@@ -1,6 +1,6 @@
-"""Benchmarks: seconds (minimum of repeats), ratio to the plain twin of the same process, distance to the counted floor.
+"""Speed: seconds of our forms and of plain batched torch, and what the authors' code took elsewhere (recorded).
 
-python -m benchmarks [--long]      --long adds 500 texts of 186 tokens (several minutes)
+python -m benchmarks [--keep]      one thread in processor seconds, then all in the clock's; --keep stores the table
 python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 words, stored with a note for the table
 python -m benchmarks --compared sst imdb   stores measures of importance beside each other, of cached runs
 python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
@@ -10,56 +10,46 @@ python -m benchmarks --strips              reads the book's sentences in SST mod
 """
 
 import sys
-from pathlib import Path
 
-from benchmarks import (
-    baselines,
-    bench_compared,
-    bench_erasure,
-    bench_experiments,
-    bench_lengths,
-    bench_network,
-    bench_sweep,
-    bench_training,
-    cost,
-    sentence_model,
-    strips,
-)
+import pandas as pd
 
-COLUMNS = ("name", "seconds", "plain", "ratio", "floor", "distance")
+from benchmarks import baselines, bench_compared, bench_sweep, cost, sentence_model, speed, strips
+from benchmarks.cost import DATA
 
 
 def main() -> None:
-    """Print one line per benchmark as it is done."""
-    if sys.argv[1:2] == ["--lengths"]:
-        path = Path(__file__).parents[1] / "data" / cost.FILE
-        print(bench_lengths.write(path, " ".join(sys.argv[2:])).drop(columns=["machine", "torch", "date"]).to_string())
-        return
-    if sys.argv[1:2] == ["--compared"]:
-        bench_compared.write(Path(__file__).parents[1] / "data" / bench_compared.FILE, sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["--wiegreffe"]:
-        row = bench_sweep.wiegreffe("".join(sys.argv[2:3]))
-        bench_sweep.keep(row, Path(__file__).parents[1] / "data" / cost.ALL_RUNS)
+    """What the first word asks for."""
+    asked, words = "".join(sys.argv[1:2]), sys.argv[2:]
+    if asked == "--lengths":
+        print(cost.write(DATA / cost.FILE, " ".join(words)).drop(columns=["machine", "torch", "date"]).to_string())
+    elif asked == "--compared":
+        bench_compared.write(DATA / bench_compared.FILE, words)
+    elif asked == "--wiegreffe":
+        row = bench_sweep.wiegreffe("".join(words[:1]))
+        bench_sweep.keep(row, DATA / cost.ALL_RUNS)
         print(row.to_string(index=False))
-        return
-    if sys.argv[1:2] == ["--baselines"]:
-        path = Path(__file__).parents[1] / "data" / "measured" / "baselines.csv"
-        baselines.measure(sys.argv[2:]).to_csv(path, index=False, float_format="%.6g")
-        return
-    if sys.argv[1:2] == ["--sentences"]:
-        print(sentence_model.export(*sys.argv[2:]))
-        return
-    if sys.argv[1:2] == ["--strips"]:
-        print(strips.make_strips(Path(__file__).parents[1] / "data" / "examples"))
-        return
-    long = "--long" in sys.argv[1:]
-    print(f"{'':44} {'seconds':>9} {'plain':>9} {'ratio':>8} {'floor':>8} {'x floor':>8}  note")
-    for module in (bench_network, bench_lengths, bench_experiments, bench_erasure, bench_training, bench_sweep):
-        for row in module.rows(long=long):
-            cells = [f"{row[key]:>{width}.3g}" if row.get(key) is not None else " " * (width - 1) + "–"
-                     for key, width in zip(COLUMNS[1:], (9, 9, 8, 8, 8), strict=True)]  # fmt: skip
-            print(f"{row['name']:44} {' '.join(cells)}  {row.get('note', '')}", flush=True)
+    elif asked == "--baselines":
+        path = DATA / "measured" / "baselines.csv"
+        baselines.measure(words).to_csv(path, index=False, float_format="%.6g")
+    elif asked == "--sentences":
+        print(sentence_model.export(*words))
+    elif asked == "--strips":
+        print(strips.make_strips(DATA / "examples"))
+    else:
+        compare(keep=asked == "--keep")
+
+
+def compare(keep: bool) -> None:
+    """Print each row as it is measured; with `keep` store them."""
+    print(f"{'seconds':>54} {'ours':>9} {'plain':>9} {'ratio':>7} {'authors’':>9}")
+    rows, code = [], cost.recorded()
+    for row in speed.measure():
+        name, theirs = f"{row['phase']}, {row['threads']} thread(s)", code.get(row["phase"], float("nan"))
+        numbers = f"{row['seconds']:>9.3g} {row['plain']:>9.3g} {row['plain'] / row['seconds']:>7.1f} {theirs:>9.3g}"
+        print(f"{name:>54} {numbers}", flush=True)
+        rows.append(row)
+    if keep:
+        cost.stamped(pd.DataFrame(rows)).to_csv(DATA / speed.FILE, index=False, float_format="%.4g")
 
 
 if __name__ == "__main__":

@@ -1,37 +1,20 @@
-"""Several seeds of one data set: two processes of one thread each, or all trained as one, against one after another.
+"""The minutes of all runs of Wiegreffe & Pinter on a data set: one whole sweep, two processes of one thread each."""
 
-Whole commands are timed, starts of processes, reading of data and storing included; each has a store of runs of its
-own. A run of a second shows what a second process costs to start, `--long` with the real SST ($ATTN_DATA) what it saves
-later.
-"""
-
-import datetime
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 import pandas as pd
-import torch
 import yaml
 
 from attn_core.corpora.files import cache_folder
 from attn_core.sweep import expand
 from benchmarks import cost
-
-SHORT = {
-    "corpus": "planted",
-    "seed": "6 seeds",
-    "epochs": 2,
-    "options": [[["n_train", 1000], ["n_dev", 100], ["n_test", 100]]],
-}
-REAL = {"corpus": "sst", "seed": "4 seeds"}
-"""Grid blocks: runs of about a second and of about half a minute."""
 
 
 def seconds(blocks: list[dict], words: list[str], threads: int) -> float:
@@ -52,19 +35,6 @@ def seconds(blocks: list[dict], words: list[str], threads: int) -> float:
         return perf_counter() - start
 
 
-def rows(long: bool = False, blocks: list[dict] | None = None, repeats: int = 1) -> Iterator[dict]:
-    """The rows of `make bench`: minimum over repeats of each, in turn, so that both meet the same machine."""
-    ways = {"--jobs 2": 1, "--batch-seeds 3": 2, "": 2}  # threads of a process
-    for block in blocks or ([SHORT, REAL] if long and os.environ.get("ATTN_DATA") else [SHORT]):
-        took = lambda words: seconds([block], words.split(), ways[words])
-        *quick, plain = np.min([[took(words) for words in ways] for _ in range(repeats)], axis=0).tolist()
-        note = "BiLSTM, additive attention; plain: one after another, two threads; "
-        note += f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
-        for words, own in zip(ways, quick, strict=False):
-            yield {"name": f"sweep, {block['corpus']}, {block['seed']}, {words}", "seconds": own, "plain": plain,
-                   "ratio": plain / own, "note": note}  # fmt: skip
-
-
 def wiegreffe(corpus: str) -> pd.DataFrame:
     """All runs of Wiegreffe & Pinter's sweeps on one data set in an empty store, two at a time; one row.
 
@@ -77,8 +47,7 @@ def wiegreffe(corpus: str) -> pd.DataFrame:
     planned = {run for block in blocks for run in expand(block, Path("blocks"))}
     minutes = seconds(blocks, ["--jobs", "2"], 1) / 60
     row = {"corpus": corpus, "runs": len(planned), "minutes": minutes, "processes": 2, "cores": os.cpu_count()}
-    today = datetime.date.today().isoformat()
-    return pd.DataFrame([row | {"machine": cost.machine(), "torch": torch.__version__, "date": today}])
+    return cost.stamped(pd.DataFrame([row]))
 
 
 def keep(row: pd.DataFrame, path: Path) -> None:

@@ -1,19 +1,34 @@
-"""What leave-one-out costs: timed, counted in operations, fitted against length; and the minutes of whole sweeps."""
+"""What leave-one-out costs by length of text, timed and counted in operations; where the minutes of sweeps are kept.
 
+python -m benchmarks --lengths      measures 20 to 2,000 words and writes data/measured/leave_one_out_by_length.csv
+"""
+
+import datetime
 import platform
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 import pandas as pd
+import torch
 
-from attn_core.errors import AttnError
+from attn_core.corpora.documents import Documents
+from attn_core.models.classifier import build
+from attn_core.tracing import trace
 
 FILE = "measured/leave_one_out_by_length.csv"
 ALL_RUNS = "measured/minutes_of_all_runs.csv"
-VECTOR, WIDTH = 300, 128
-"""Widths of Jain & Wallace: word vectors, LSTM per direction."""
+
+DATA = Path(__file__).parents[1] / "data"
+
+LENGTHS = (20, 50, 100, 200, 500, 1000, 2000)
+WORDS = 4_000
+"""Words timed together at each length, in at least two and at most 64 texts."""
+
+VOCABULARY, VECTOR, WIDTH = 2_000, 300, 128
+"""Words; widths of Jain & Wallace: word vectors, LSTM per direction."""
 
 INPUT, RECURRENT, ATTENTION = 2 * VECTOR * 8 * WIDTH, 2 * WIDTH * 8 * WIDTH, 2 * 2 * WIDTH * WIDTH
 """Floating-point operations a token: input and recurrent products of both directions, additive attention."""
@@ -22,28 +37,13 @@ INPUT, RECURRENT, ATTENTION = 2 * VECTOR * 8 * WIDTH, 2 * WIDTH * 8 * WIDTH, 2 *
 def operations(words: np.ndarray) -> pd.DataFrame:
     """Counted operations for a text of `words` words, BiLSTM with additive attention (products alone).
 
-    Columns forward (one pass); naive (a pass for every deletion); shared (input products once, states beside a deletion
-    shared: every pair of a deleted and another word costs one new direction and half of the attention layer).
+    Columns naive (a pass for every deletion); operations (input products once, states beside a deletion shared: every
+    pair of a deleted and another word costs one new direction and half of the attention layer).
     """
     words = np.asarray(words, float)
     token = INPUT + RECURRENT + ATTENTION
-    forward = (words + 2) * token
-    naive = words * (words + 1) * token
-    shared = forward + words * (words - 1) * (RECURRENT + ATTENTION) / 2
-    return pd.DataFrame({"words": words, "forward": forward, "naive": naive, "shared": shared})
-
-
-def product_rate(size: int = 1024, repeats: int = 5) -> float:
-    """Floating-point operations a second of a large matrix product in single precision, one thread, here and now."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        a, b = torch.randn(2, size, size).unbind()
-        return 2.0 * size**3 / fastest(lambda: torch.mm(a, b), repeats)
-    finally:
-        torch.set_num_threads(threads)
+    shared = (words + 2) * token + words * (words - 1) * (RECURRENT + ATTENTION) / 2
+    return pd.DataFrame({"operations": shared, "naive": words * (words + 1) * token})
 
 
 def fastest(work, repeats: int) -> float:
@@ -56,63 +56,49 @@ def fastest(work, repeats: int) -> float:
     return min(times)
 
 
-def time_live(
-    encoder: str, words: list[int], texts: int = 8, repeats: int = 2, attention: str = "tanh"
-) -> pd.DataFrame:
-    """Seconds a text of a forward pass and of leave-one-out, untrained network, random texts, one thread.
+def cost_by_length(lengths: Sequence[int] = LENGTHS, repeats: int = 2, words: int = WORDS) -> pd.DataFrame:
+    """Leave-one-out of random texts by an untrained BiLSTM with additive attention, on one thread.
 
-    Columns words, forward, leave_one_out: minima over repeats.
+    One row per length: encoder, tokens (words of a text), documents, forward and seconds (a text: one pass;
+    leave-one-out with that pass; minimum over repeats), the columns of `operations`.
     """
-    import torch
-
-    from attn_core.corpora.documents import Documents
-    from attn_core.models.classifier import build
-    from attn_core.tracing import trace
-
-    if not words or min(words) < 2:
-        raise AttnError(f"lengths must be whole numbers of at least 2 words, got {words}")
-    vocabulary = 2_000
     rng = np.random.default_rng(0)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        model = build(encoder, attention, rng.normal(size=(vocabulary, VECTOR)).astype(np.float32)).eval()
+    torch.manual_seed(0)
+    model = build("lstm", "tanh", rng.normal(size=(VOCABULARY, VECTOR)).astype(np.float32)).eval()
     threads, rows = torch.get_num_threads(), []
     torch.set_num_threads(1)
-    try:
-        for n in words:
-            offsets = np.arange(texts + 1, dtype=np.int64) * (n + 2)
-            ids = rng.integers(4, vocabulary, offsets[-1]).astype(np.int32)
-            ids[offsets[:-1]], ids[offsets[1:] - 1] = 2, 3
-            documents = Documents(ids, offsets, np.zeros(texts, np.int64), np.arange(texts))
-            seconds = {
-                name: fastest(partial(trace, model, documents, False, loo, progress=False), repeats) / texts
-                for name, loo in (("forward", False), ("leave_one_out", True))
-            }  # fmt: skip
-            rows.append({"words": n} | seconds)
-    finally:
-        torch.set_num_threads(threads)
-    return pd.DataFrame(rows)
+    for n in lengths:
+        texts = int(np.clip(words // n, 2, 64))
+        offsets = np.arange(texts + 1, dtype=np.int64) * (n + 2)
+        ids = rng.integers(4, VOCABULARY, offsets[-1]).astype(np.int32)
+        ids[offsets[:-1]], ids[offsets[1:] - 1] = 2, 3
+        documents = Documents(ids, offsets, np.zeros(texts, np.int64), np.arange(texts))
+        took = [fastest(partial(trace, model, documents, False, deleted, progress=False), repeats) / texts
+                for deleted in (False, True)]  # fmt: skip
+        rows.append(("lstm", n, texts, *took))
+    torch.set_num_threads(threads)
+    table = pd.DataFrame(rows, columns=["encoder", "tokens", "documents", "forward", "seconds"])
+    return pd.concat([table, operations(table["tokens"])], axis=1)
 
 
-def exponent(words: np.ndarray, seconds: np.ndarray, confidence: float = 0.95) -> dict[str, float]:
-    """Slope of log seconds on log words by least squares, with its Student t interval; n points.
+def write(path: Path, note: str, **options) -> pd.DataFrame:
+    """Measure `cost_by_length` and store the table, with machine, threads, torch, date and a note."""
+    table = stamped(cost_by_length(**options)).assign(threads=1, note=note)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(path, index=False, float_format="%.6g")
+    return table
 
-    NaN bounds for two points. The interval measures how straight the line is, not the machine's noise.
-    """
-    from scipy.stats import linregress, t
 
-    x, y = np.log(np.asarray(words, float)), np.log(np.asarray(seconds, float))
-    if len(x) < 2:
-        return {"slope": np.nan, "low": np.nan, "high": np.nan, "factor": np.nan, "n": len(x)}
-    fit = linregress(x, y)
-    half = t.ppf(0.5 + confidence / 2, len(x) - 2) * fit.stderr if len(x) > 2 else np.nan
-    return {
-        "slope": fit.slope,
-        "low": fit.slope - half,
-        "high": fit.slope + half,
-        "factor": float(np.exp(fit.intercept)),
-        "n": len(x),
-    }
+def stamped(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with this machine, torch's version and the date in each row."""
+    today = datetime.date.today().isoformat()
+    return table.assign(machine=machine(), torch=torch.__version__, date=today)
+
+
+def recorded() -> pd.Series:
+    """Seconds that the authors' code took on SST, phase by phase: two threads of another machine."""
+    table = pd.read_csv(DATA / "reported" / "baseline_timings.csv")
+    return table[table["data"] == "SST"].set_index("phase")["seconds"]
 
 
 def machine() -> str:

@@ -1,35 +1,101 @@
-"""The benchmark of leave-one-out against length, on very short texts."""
+"""What `make bench` times does the work it says, and the stored tables of cost count it."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from plain_network import random_documents, random_model
 
+from attn_core.corpora.documents import batches
+from attn_core.experiments import draws as random
+from attn_core.experiments.correlation import kendall_ragged
+from attn_core.experiments.erasure import removals
+from attn_core.experiments.permutation import permutation
+from attn_core.experiments.search import search
+from attn_core.run import Run
 from attn_core.sweep import expand, read_grid
-from benchmarks import bench_erasure, bench_lengths, bench_sweep
-from benchmarks.cost import operations
+from attn_core.tracing import trace
+from attn_core.training import jain
+from benchmarks import bench_sweep, cost, plain, speed
+
+
+@pytest.fixture(scope="module")
+def read():
+    """(model, its plain form, documents, traces) of 70 texts in three batches."""
+    documents = random_documents(np.random.default_rng(0).integers(2, 14, 70), 60)
+    model = random_model("lstm", "tanh", 60, width=12, hidden=8)
+    return model, plain.packed(model), documents, trace(model, documents, progress=False)
+
+
+def test_the_plain_forms_read_what_ours_read(read):
+    _, written, documents, traces = read
+    np.testing.assert_allclose(plain.evaluate(written, documents), traces.p, atol=1e-6)
+    np.testing.assert_allclose(plain.gradients(written, documents), traces.gradient, atol=1e-5)
+    np.testing.assert_allclose(plain.leave_one_out(written, documents), traces.leave_one_out, atol=1e-6)
+
+
+def test_the_plain_experiments_find_what_ours_find(read):
+    *_, traces = read
+    x, y = traces.attention, np.abs(traces.gradient)
+    np.testing.assert_allclose(
+        plain.kendall(x, y, traces.offsets), kendall_ragged(x, y, traces.offsets)[0], atol=1e-12
+    )
+    torch.manual_seed(0)
+    apart = plain.permutation(traces, 2000) - permutation(traces, 2000)["median_change"]
+    assert np.abs(apart).max() < 0.03 and np.abs(apart).mean() < 0.004
+    starts = 3 * random.normals(0, "starts", traces.doc_id, traces.offsets, 5)
+    np.testing.assert_allclose(
+        plain.search(traces, starts, 20), search(traces, starts=starts, steps=20, progress=False), atol=1e-4
+    )
+    items = speed.items(40, 9)
+    ranks = np.argsort(np.argsort(-items.attention.reshape(40, 9))).reshape(1, -1)
+    assert plain.removals(items, ranks)[0].tolist() == removals(items)["removed_attention"].tolist()
+
+
+def test_a_plain_step_of_training_moves_the_weights_as_ours_does():
+    documents = random_documents(np.arange(2, 12), 60)
+    model = random_model("lstm", "tanh", 60, width=12, hidden=8)
+    written, loss = plain.packed(model), torch.nn.BCEWithLogitsLoss(reduction="sum")
+    ours, theirs = jain.adam(dict(model.named_parameters()), True, Run("planted")), plain.optimisers(written)
+    for rows in batches(documents, 4, np.random.default_rng(0)):
+        mine = jain.step(model, documents, rows, loss, ours, torch.device("cpu"))
+        assert plain.step(written, documents, rows, theirs) == pytest.approx(float(mine), rel=1e-5)
+
+
+def test_what_is_timed_has_the_names_of_the_recorded_times(monkeypatch):
+    """Small as they are here, all phases run, by turns, and are scaled to their whole work."""
+    monkeypatch.setattr(speed, "TRAIN", 640)
+    monkeypatch.setattr(speed, "TEST", 450)
+    monkeypatch.setattr(speed, "STEPS", 1)
+    monkeypatch.setattr(speed, "VOCABULARY", 500)
+    phases = [task.phase for task in speed.tasks()]
+    recorded = cost.recorded()
+    assert set(recorded.index) <= set(phases) and len(phases) == len(set(phases)) == len(recorded) + 2
+    slow = speed.Task("a tenth", lambda: sum(range(10_000)), lambda: sum(range(100_000)), share=0.1)
+    ours, written = speed.seconds(slow, 1, patience=0.1)
+    assert 20 < written / ours < 500
+
+
+def test_operations_of_two_words_by_hand():
+    """Two words and start and end: four tokens forward; each of two deletions leaves one pair."""
+    row = cost.operations([2]).iloc[0]
+    token = (
+        2 * 300 * 1024 + 2 * 128 * 1024 + 2 * 256 * 128
+    )  # input and recurrent products of both directions, attention
+    assert row.naive == 2 * 3 * token
+    assert row.operations == 4 * token + 2 * (2 * 128 * 512 + 2 * 128 * 128), (
+        "one direction of four gates; half of the attention layer"
+    )
 
 
 def test_cost_by_length_counts_and_times(tmp_path):
-    table = bench_lengths.cost_by_length((3, 6, 12), repeats=1, words=24, note="a test")
-    assert table["tokens"].tolist() == [3, 6, 12] and table["documents"].tolist() == [8, 4, 2]
-    assert (table[["forward", "seconds", "floor_rate", "floor"]] > 0).all(axis=None)
-    assert (table["operations"] < table["naive"]).all() and (table["threads"] == 1).all()
-    long = np.polyfit(np.log(table["tokens"][1:]), np.log(table["seconds"][1:]), 1)[0]
-    assert table["exponent"].tolist() == pytest.approx([long] * 3)
     path = tmp_path / "new" / "table.csv"
-    written = bench_lengths.write(path, "beside others", lengths=(3, 5), repeats=1, words=10)
-    assert len(path.read_text().splitlines()) == 1 + len(written) == 3 and (written["note"] == "beside others").all()
-
-
-def test_removal_orders_against_one_forward_per_removal():
-    """Far below what `make bench` shows (90 and 180 times), so that a busy machine cannot fail it."""
-    found = bench_erasure.compare(180, 1)
-    assert 5 < found["removals"] <= 5 * 180
-    assert found["decoder"] > 15 * found["fast"] and found["network"] > 25 * found["fast"]
-    taken, _ = bench_erasure.by_length(lengths=(45, 720))
-    assert taken[1] < 3 * 16 * taken[0]
+    table = cost.write(path, "beside others", lengths=(3, 6, 12), repeats=1, words=24)
+    assert table["tokens"].tolist() == [3, 6, 12] and table["documents"].tolist() == [8, 4, 2]
+    assert (table[["forward", "seconds"]] > 0).all(axis=None) and (table["operations"] < table["naive"]).all()
+    assert len(path.read_text().splitlines()) == 4 and (table["note"] == "beside others").all()
 
 
 def test_the_runs_of_one_data_set_are_those_of_the_sweeps(tmp_path):
@@ -44,16 +110,6 @@ def test_the_runs_of_one_data_set_are_those_of_the_sweeps(tmp_path):
     assert set(read_grid(path)) == {run for run in planned if run.corpus == "agnews"}
     with pytest.raises(SystemExit, match="names the data set 'news'"):
         bench_sweep.wiegreffe("news")
-
-
-def test_the_benchmark_of_a_sweep_compares_both_ways(monkeypatch):
-    block = {"corpus": "planted", "seed": "2 seeds", "epochs": 1}
-    with pytest.raises(RuntimeError, match="failed"):
-        bench_sweep.seconds([{**block, "options": [[["shortest", 0]]]}], [], 1)
-    monkeypatch.setattr(bench_sweep, "seconds", lambda blocks, words, threads: 2.0 if words else 3.0 * len(blocks))
-    rows = list(bench_sweep.rows(blocks=[block]))
-    assert [(row["seconds"], row["plain"], row["ratio"]) for row in rows] == [(2, 3, 1.5)] * 2
-    assert [row["name"].split(", ", 2)[2] for row in rows] == ["2 seeds, --jobs 2", "2 seeds, --batch-seeds 3"]
 
 
 def test_the_minutes_are_of_every_run_of_the_data_set(monkeypatch):

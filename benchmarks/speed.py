@@ -1,0 +1,178 @@
+"""`make bench`: seconds of our forms beside those of `benchmarks.plain`, the same work in one process, in turn.
+
+Texts, words and weights are drawn by chance, with the sizes of SST and of Jain & Wallace's BiLSTM with additive
+attention: what a pass costs does not depend on what the words say. No data are needed.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter, process_time
+
+import numpy as np
+import torch
+from torch import nn
+
+from attn_core.corpora.documents import Documents, batches
+from attn_core.experiments import draws as random
+from attn_core.experiments.correlation import kendall_ragged
+from attn_core.experiments.erasure import removals
+from attn_core.experiments.permutation import permutation
+from attn_core.experiments.search import search
+from attn_core.models.classifier import Classifier, build
+from attn_core.run import Run
+from attn_core.traces import Traces
+from attn_core.tracing import probabilities, trace
+from attn_core.training import jain, keep_memory, seeds
+from benchmarks import plain
+
+FILE = "measured/speed.csv"
+VOCABULARY, TRAIN, TEST = 13_826, 6_355, 1_725
+"""Words and texts of SST."""
+
+STEPS, SEARCHED, TOGETHER = 20, 20, 3
+"""Steps of training and of search that are timed, and models that are trained as one."""
+
+ALL_STEPS = -(-TRAIN // plain.BATCH)
+
+
+@dataclass(frozen=True)
+class Task:
+    """ours(), plain() -> what each does; a share of the phase's whole work is done by plain()."""
+
+    phase: str
+    ours: Callable[[], object]
+    plain: Callable[[], object]
+    share: float = 1.0
+    share_ours: float = 1.0
+
+
+def texts(count: int, seed: int = 0) -> Documents:
+    """Random texts with SST's lengths: mean 20, 4 to 48, start and end included."""
+    rng = np.random.default_rng(seed)
+    lengths = np.clip(rng.gamma(4.5, 20.2 / 4.5, count).round().astype(int), 4, 48)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    share = 1 / np.arange(1, VOCABULARY - 3)  # Zipf's law: how often words come again counts here
+    ids = rng.choice(np.arange(4, VOCABULARY), offsets[-1], p=share / share.sum()).astype(np.int32)
+    ids[offsets[:-1]], ids[offsets[1:] - 1] = 2, 3
+    return Documents(ids, offsets, rng.integers(0, 2, count), np.arange(count))
+
+
+def classifier(seed: int = 0) -> Classifier:
+    """An untrained BiLSTM with additive attention."""
+    torch.manual_seed(seed)
+    vectors = np.random.default_rng(seed).normal(0, 0.3, (VOCABULARY, 300)).astype(np.float32)
+    vectors[0] = 0.0
+    return build("lstm", "tanh", vectors)
+
+
+def items(documents: int = 200, length: int = 180, classes: int = 5, seed: int = 0) -> Traces:
+    """Traces of one document length whose items speak, on average, for their document's class: a decision survives
+    about as many removals as a BiLSTM's on IMDB."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, classes, documents)
+    value = rng.normal(0, 1, (documents, length, classes)) + 0.7 * np.eye(classes)[label][:, None]
+    score = rng.normal(0, 1.0, (documents, length))
+    return Traces(
+        np.arange(documents), label, np.arange(documents + 1) * length,
+        (score - score.max(axis=1, keepdims=True)).ravel().astype(np.float32),
+        value.reshape(-1, classes).astype(np.float32), rng.normal(0, 0.1, classes).astype(np.float32),
+    )  # fmt: skip
+
+
+def some(documents: Documents, every: int) -> Documents:
+    """Each `every`-th batch of like length, from the middle of the first ones."""
+    return documents.take(np.concatenate(plain.by_length(documents.lengths)[every // 2 :: every]))
+
+
+def training_tasks() -> Iterator[Task]:
+    """Steps of one model, and of several at once, scaled to an epoch; the passes over dev and test after it left out."""
+    documents, run = texts(TRAIN), Run("planted")
+    rows = batches(documents, plain.BATCH, np.random.default_rng(0))[:STEPS]
+    models = [classifier(seed) for seed in range(TOGETHER)]
+    written = plain.packed(models[0])
+    adams, device = plain.optimisers(written), torch.device("cpu")
+    fused = [jain.adam(dict(model.named_parameters()), True, run) for model in models]
+    loss_of = nn.BCEWithLogitsLoss(reduction="sum")
+
+    def alone(model: int) -> None:
+        for part in rows:
+            jain.step(models[model], documents, part, loss_of, fused[model], device)
+
+    share = STEPS / ALL_STEPS
+    yield Task("training (one epoch)", lambda: alone(0),
+               lambda: [plain.step(written, documents, part, adams) for part in rows], share, share)  # fmt: skip
+    stack = seeds.Stack([classifier(seed) for seed in range(TOGETHER)])
+    each = nn.BCEWithLogitsLoss(reduction="none")
+    adam = jain.adam(stack.stacked, True, run)
+    together = seeds.zip_batches([rows] * TOGETHER)
+    yield Task(
+        f"training of {TOGETHER} seeds as one (one epoch)",
+        lambda: [seeds.step(stack, documents, part, each, adam) for part in together],
+        lambda: [alone(model) for model in range(TOGETHER)],
+        share,
+        share,
+    )
+
+
+def tasks() -> Iterator[Task]:
+    """All rows, each phase of the authors' code under the name it has in data/reported/baseline_timings.csv."""
+    yield from training_tasks()
+    model = classifier().eval()
+    written, documents = plain.packed(model), texts(TEST)
+    yield Task("forward pass", lambda: probabilities(model, documents), lambda: plain.evaluate(written, documents))
+    few = some(documents, 3)
+    yield Task("gradients", lambda: trace(model, documents, leave_one_out=False, progress=False),
+               lambda: plain.gradients(written, few), size(few) / size(documents))  # fmt: skip
+    few = some(documents, 12)
+    yield Task("leave-one-out", lambda: trace(model, documents, gradient=False, progress=False),
+               lambda: plain.leave_one_out(written, few), size(few, 2) / size(documents, 2))  # fmt: skip
+    traces = trace(model, documents, leave_one_out=False, progress=False).rounded()
+    x, y = traces.attention, np.abs(traces.gradient)
+    yield Task("Kendall τ (one pair)", lambda: kendall_ragged(x, y, traces.offsets),
+               lambda: plain.kendall(x, y, traces.offsets))  # fmt: skip
+    part = traces.take(np.concatenate(plain.by_length(traces.lengths)[4::8]))
+    yield Task("permutation (100 draws)", lambda: permutation(traces), lambda: plain.permutation(part),
+               len(part) / len(traces))  # fmt: skip
+    two = traces.take(np.concatenate(plain.by_length(traces.lengths)[13::27]))
+    starts = 3 * random.normals(0, "starts", two.doc_id, two.offsets, 5)
+    yield Task("adversarial search (k 5; 500 steps)", lambda: search(traces, progress=False),
+               lambda: plain.search(two, starts, SEARCHED), SEARCHED / 500 * len(two) / len(traces))  # fmt: skip
+    erased = items()
+    ranks = np.stack([erased.score, *np.random.default_rng(0).random((3, len(erased.score)))])
+    ranks = np.argsort(np.argsort(-ranks.reshape(4, len(erased), -1))).reshape(4, -1)
+    yield Task("items erased until the decision flips (200 × 180)", lambda: removals(erased),
+               lambda: plain.removals(erased, ranks))  # fmt: skip
+
+
+def size(documents: Documents, power: int = 1) -> float:
+    """What the work on documents grows with: their tokens, or the squares of their lengths."""
+    return float((documents.lengths**power).sum())
+
+
+def seconds(task: Task, threads: int, patience: float = 3.0) -> tuple[float, float]:
+    """(ours, plain) of the whole work: minima of at least two runs in turn, scaled by the shares that are run.
+
+    On one thread processor seconds, which other work on the machine hardly changes; on more the clock's.
+    """
+    clock, found, before = process_time if threads == 1 else perf_counter, [], torch.get_num_threads()
+    torch.set_num_threads(threads)
+    began = perf_counter()
+    while len(found) < 2 or (len(found) < 5 and perf_counter() - began < patience):
+        took = []
+        for work in (task.ours, task.plain):
+            start = clock()
+            work()
+            took.append(clock() - start)
+        found.append(took)
+    torch.set_num_threads(before)
+    ours, written = np.min(found, axis=0)
+    return ours / task.share_ours, written / task.share
+
+
+def measure() -> Iterator[dict]:
+    """Rows of the table: phase, threads, seconds, plain."""
+    keep_memory()
+    for task in tasks():
+        for threads in sorted({1, torch.get_num_threads()}):
+            ours, written = seconds(task, threads)
+            yield {"phase": task.phase, "threads": threads, "seconds": ours, "plain": written}
