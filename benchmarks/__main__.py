@@ -41,12 +41,12 @@ def main() -> None:
 
 def compare(keep: bool) -> None:
     """Print each row as it is measured; with `keep` store them."""
-    print(f"{'seconds':>54} {'ours':>9} {'plain':>9} {'ratio':>7} {'authors’':>9}")
+    print(f"{'seconds':>54} {'ours':>9} {'plain':>9} {'ratio':>7} {'floor':>9} {'authors’':>9}")
     rows, code = [], cost.recorded()
     for row in speed.measure():
         name, theirs = f"{row['phase']}, {row['threads']} thread(s)", code.get(row["phase"], float("nan"))
-        numbers = f"{row['seconds']:>9.3g} {row['plain']:>9.3g} {row['plain'] / row['seconds']:>7.1f} {theirs:>9.3g}"
-        print(f"{name:>54} {numbers}", flush=True)
+        numbers = row["seconds"], row["plain"], row["plain"] / row["seconds"], row["floor"], theirs
+        print(f"{name:>54} {'{:>9.3g} {:>9.3g} {:>7.1f} {:>9.3g} {:>9.3g}'.format(*numbers)}", flush=True)
         rows.append(row)
     if keep:
         cost.stamped(pd.DataFrame(rows)).to_csv(DATA / speed.FILE, index=False, float_format="%.4g")

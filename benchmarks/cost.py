@@ -42,8 +42,12 @@ def operations(words: np.ndarray) -> pd.DataFrame:
     """
     words = np.asarray(words, float)
     token = INPUT + RECURRENT + ATTENTION
-    shared = (words + 2) * token + words * (words - 1) * (RECURRENT + ATTENTION) / 2
-    return pd.DataFrame({"operations": shared, "naive": words * (words + 1) * token})
+    return pd.DataFrame({"operations": (words + 2) * token + beside(words), "naive": words * (words + 1) * token})
+
+
+def beside(words: np.ndarray) -> np.ndarray:
+    """Operations of all deletions from texts beside their one pass."""
+    return words * (words - 1) * (RECURRENT + ATTENTION) / 2
 
 
 def fastest(work, repeats: int) -> float:

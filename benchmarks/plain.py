@@ -1,4 +1,4 @@
-"""The work that `make bench` times, in plain batched torch: padded batches of 32, packed sequences, autograd throughout.
+"""The work that `make bench` times, in plain torch: padded batches of 32, packed sequences, autograd throughout.
 
 So Jain & Wallace's code does it, and so one would write it first. Each function gives the numbers of ours, to rounding.
 """

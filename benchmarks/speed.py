@@ -23,7 +23,7 @@ from attn_core.run import Run
 from attn_core.traces import Traces
 from attn_core.tracing import probabilities, trace
 from attn_core.training import jain, keep_memory, seeds
-from benchmarks import plain
+from benchmarks import cost, plain
 
 FILE = "measured/speed.csv"
 VOCABULARY, TRAIN, TEST = 13_826, 6_355, 1_725
@@ -37,13 +37,17 @@ ALL_STEPS = -(-TRAIN // plain.BATCH)
 
 @dataclass(frozen=True)
 class Task:
-    """ours(), plain() -> what each does; a share of the phase's whole work is done by plain()."""
+    """ours(), plain() -> what each does, and the share of the phase's whole work that it does.
+
+    operations: floating-point operations of the products that the whole work cannot do without, where they are counted.
+    """
 
     phase: str
     ours: Callable[[], object]
     plain: Callable[[], object]
     share: float = 1.0
     share_ours: float = 1.0
+    operations: float = np.nan
 
 
 def texts(count: int, seed: int = 0) -> Documents:
@@ -85,7 +89,7 @@ def some(documents: Documents, every: int) -> Documents:
 
 
 def training_tasks() -> Iterator[Task]:
-    """Steps of one model, and of several at once, scaled to an epoch; the passes over dev and test after it left out."""
+    """Steps of one model, and of several at once, scaled to an epoch without the passes over dev and test."""
     documents, run = texts(TRAIN), Run("planted")
     rows = batches(documents, plain.BATCH, np.random.default_rng(0))[:STEPS]
     models = [classifier(seed) for seed in range(TOGETHER)]
@@ -100,7 +104,8 @@ def training_tasks() -> Iterator[Task]:
 
     share = STEPS / ALL_STEPS
     yield Task("training (one epoch)", lambda: alone(0),
-               lambda: [plain.step(written, documents, part, adams) for part in rows], share, share)  # fmt: skip
+               lambda: [plain.step(written, documents, part, adams) for part in rows], share, share,
+               3 * sum(products(documents.take(part)) for part in rows) / share)  # fmt: skip
     stack = seeds.Stack([classifier(seed) for seed in range(TOGETHER)])
     each = nn.BCEWithLogitsLoss(reduction="none")
     adam = jain.adam(stack.stacked, True, run)
@@ -119,13 +124,17 @@ def tasks() -> Iterator[Task]:
     yield from training_tasks()
     model = classifier().eval()
     written, documents = plain.packed(model), texts(TEST)
-    yield Task("forward pass", lambda: probabilities(model, documents), lambda: plain.evaluate(written, documents))
+    once, tokens, words = products(documents), documents.lengths.sum(), documents.lengths - 2
+    yield Task("forward pass", lambda: probabilities(model, documents), lambda: plain.evaluate(written, documents),
+               operations=once)  # fmt: skip
     few = some(documents, 3)
     yield Task("gradients", lambda: trace(model, documents, leave_one_out=False, progress=False),
-               lambda: plain.gradients(written, few), size(few) / size(documents))  # fmt: skip
-    few = some(documents, 12)
+               lambda: plain.gradients(written, few), few.lengths.sum() / tokens,
+               operations=once + tokens * cost.RECURRENT)  # fmt: skip
+    less = some(documents, 12)
     yield Task("leave-one-out", lambda: trace(model, documents, gradient=False, progress=False),
-               lambda: plain.leave_one_out(written, few), size(few, 2) / size(documents, 2))  # fmt: skip
+               lambda: plain.leave_one_out(written, less), (less.lengths**2).sum() / (documents.lengths**2).sum(),
+               operations=once + cost.beside(words).sum())  # fmt: skip
     traces = trace(model, documents, leave_one_out=False, progress=False).rounded()
     x, y = traces.attention, np.abs(traces.gradient)
     yield Task("Kendall τ (one pair)", lambda: kendall_ragged(x, y, traces.offsets),
@@ -144,12 +153,20 @@ def tasks() -> Iterator[Task]:
                lambda: plain.removals(erased, ranks))  # fmt: skip
 
 
-def size(documents: Documents, power: int = 1) -> float:
-    """What the work on documents grows with: their tokens, or the squares of their lengths."""
-    return float((documents.lengths**power).sum())
+def products(documents: Documents) -> float:
+    """Operations of a forward pass: the input product once a distinct word, the others once a token."""
+    tokens = len(documents.ids) * (cost.RECURRENT + cost.ATTENTION)
+    return float(tokens + len(np.unique(documents.ids)) * cost.INPUT)
 
 
-def seconds(task: Task, threads: int, patience: float = 3.0) -> tuple[float, float]:
+def product_rate(size: int = 1024) -> float:
+    """Operations a second of a large matrix product in single precision, one thread, here and now."""
+    a, b = torch.randn(2, size, size).unbind()
+    ours, _ = seconds(Task("product", lambda: torch.mm(a, b), lambda: None), 1, patience=0.5)
+    return 2.0 * size**3 / ours
+
+
+def seconds(task: Task, threads: int, patience: float = 2.0) -> tuple[float, float]:
     """(ours, plain) of the whole work: minima of at least two runs in turn, scaled by the shares that are run.
 
     On one thread processor seconds, which other work on the machine hardly changes; on more the clock's.
@@ -170,9 +187,11 @@ def seconds(task: Task, threads: int, patience: float = 3.0) -> tuple[float, flo
 
 
 def measure() -> Iterator[dict]:
-    """Rows of the table: phase, threads, seconds, plain."""
+    """Rows of the table: phase, threads, seconds, plain, floor (of one thread: what its counted products take)."""
     keep_memory()
+    rate = product_rate()
     for task in tasks():
         for threads in sorted({1, torch.get_num_threads()}):
             ours, written = seconds(task, threads)
-            yield {"phase": task.phase, "threads": threads, "seconds": ours, "plain": written}
+            floor = task.operations / rate if threads == 1 else np.nan
+            yield {"phase": task.phase, "threads": threads, "seconds": ours, "plain": written, "floor": floor}
