@@ -111,22 +111,18 @@ class Schedule:
         return self.han if encoder.startswith("han") else (self.flan[0], 0.0, self.flan[1])
 
 
-def _fixed(value):
-    """Lists as tuples, in mappings too: what all runs share must not change."""
-    if isinstance(value, dict):
-        return {name: _fixed(part) for name, part in value.items()}
-    return tuple(value) if isinstance(value, list) else value
+class _Facts(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """Lists as tuples: what all runs share must not change."""
 
 
-_FACTS = yaml.load(
-    Path(__file__).with_name("catalogue.yml").read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-)
+_Facts.add_constructor("tag:yaml.org,2002:seq", lambda loader, node: tuple(loader.construct_sequence(node, deep=True)))
+_FACTS = yaml.load(Path(__file__).with_name("catalogue.yml").read_text(encoding="utf-8"), _Facts)
 SOURCES = {name: Source(**facts) for name, facts in _FACTS["sources"].items()}
 CATALOGUE = {
-    name: Corpus(name, **_fixed(facts) | {"reported": tuple(facts.get("reported", {}).items())})
+    name: Corpus(name, **facts | {"reported": tuple(facts.get("reported", {}).items())})
     for name, facts in _FACTS["corpora"].items()
 }
-SCHEDULES = {name: Schedule(**_fixed(facts)) for name, facts in _FACTS["schedules"].items()}
+SCHEDULES = {name: Schedule(**facts) for name, facts in _FACTS["schedules"].items()}
 VECTORS: dict[str, dict] = _FACTS["vectors"]
 VECTOR_FILES: dict[str, str] = _FACTS["vector_files"]
 RECIPES = {"random", "random-50", *VECTORS, *(f"{name}-200" for name, entry in CATALOGUE.items() if entry.cut)}

@@ -137,7 +137,10 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
     made, counts = {}, {}
     for split, texts in splits.items():
         lengths = np.array([len(tokens) for tokens in texts.lists], dtype=np.int64)
-        keep = _passes(entry, split, texts, lengths)
+        keep = text.length_filter(lengths, entry.longer_than, entry.shorter_than) if entry.filtered else lengths > 0
+        if entry.cut and split in entry.bounded:
+            most, longest = entry.most_sentences or np.inf, entry.longest_sentence or np.inf
+            keep &= [len(own) - own.count(0) <= most and max(own, default=0) <= longest for own in texts.sentences]
         kept = keep.copy()
         if texts.answers is not None:
             kept &= [label in possible for label, possible in zip(texts.labels, texts.answers, strict=True)]
@@ -197,17 +200,6 @@ def _checked(where: str, texts: prepare.Texts, classes: list[str]) -> prepare.Te
             known = ", ".join(classes) if named else f"0 to {len(classes) - 1}"
             raise AttnError(f"{where}: the label of row {row} is '{str(label)[:40]}'; known: {known}")
     return texts._replace(labels=np.array([number[label] for label in texts.labels], dtype=np.int64))
-
-
-def _passes(entry: catalogue.Corpus, split: str, texts: prepare.Texts, lengths: np.ndarray) -> np.ndarray:
-    """(D,) bool: documents with tokens that the set's length filter keeps."""
-    if entry.filtered:
-        return text.length_filter(lengths, entry.longer_than, entry.shorter_than)
-    keep = lengths > 0
-    if entry.cut and split in entry.bounded:
-        most, longest = entry.most_sentences or np.inf, entry.longest_sentence or np.inf
-        keep &= [len(found) - found.count(0) <= most and max(found, default=0) <= longest for found in texts.sentences]
-    return keep
 
 
 def _documents(texts: prepare.Texts, words) -> Documents:

@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -180,18 +180,17 @@ def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()
     csv.field_size_limit(1 << 30)
     with opened(path) as file:
         first = file.readline()
-        tabs = "\t" if "\t" in first else ","
-        given = [name.strip() for name in next(csv.reader([first], delimiter=tabs), [])]
-        place = {name.lower(): i for i, name in enumerate(given)}
-        if missing := [name for name in columns if name.lower() not in place]:
+        rows = csv.DictReader(chain([first], file), delimiter="\t" if "\t" in first else ",", strict=True)
+        rows.fieldnames = given = [name.strip().lower() for name in rows.fieldnames or ()]
+        if missing := [name for name in columns if name.lower() not in given]:
             raise AttnError(f"{path} lacks the column '{missing[0]}'; it holds {', '.join(given) or 'nothing'}")
-        names = [*columns, *(name for name in optional if name in place)]
-        rows, number = enumerate(filter(None, csv.reader(file, delimiter=tabs, strict=True)), 1), 0
-        while part := list(islice(rows, 20_000)):
+        names = [*columns, *(name for name in optional if name in given)]
+        numbered, number = enumerate(rows, 1), 0
+        while part := list(islice(numbered, 20_000)):
             for number, row in part:
-                if len(row) != len(given):
-                    raise ValueError(f"record {number} has {len(row)} columns, expected {len(given)}")
-            values = [[row[place[name.lower()]].strip() for name in names] for _, row in part]
+                if None in row or None in row.values():
+                    raise ValueError(f"record {number} has not the {len(given)} columns of the first line")
+            values = [[row[name.lower()].strip() for name in names] for _, row in part]
             yield pandas.DataFrame(values, [number for number, _ in part], names)
     if number == 0:
         raise AttnError(f"{path} holds no records")

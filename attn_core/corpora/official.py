@@ -59,10 +59,6 @@ def read(entry: Corpus, downloads: Path) -> dict[str, pandas.DataFrame]:
     return tables
 
 
-def _table(rows, *columns: str) -> pandas.DataFrame:
-    return pandas.DataFrame(rows, columns=list(columns))
-
-
 def _sst(place: Path, split: str) -> pandas.DataFrame:
     """``trees/{train,dev,test}.txt``, a bracketed tree a line -> text, label, label5, tree_index; no neutral roots."""
     rows = []
@@ -70,7 +66,7 @@ def _sst(place: Path, split: str) -> pandas.DataFrame:
         root = int(line.strip()[1]) if line.strip() else 2
         if root != 2:
             rows.append((" ".join(re.findall(r"\(\d ([^()\s]+)\)", line)), int(root > 2), root, index))
-    return _table(rows, "text", "label", "label5", "tree_index")
+    return pandas.DataFrame(rows, columns=["text", "label", "label5", "tree_index"])
 
 
 def _folders(place: Path, encoding: str, classes: list[str] | None = None) -> pandas.DataFrame:
@@ -80,7 +76,7 @@ def _folders(place: Path, encoding: str, classes: list[str] | None = None) -> pa
     found = load_files(place, encoding=encoding, shuffle=False, categories=classes)
     names = [Path(name).stem for name in found.filenames]
     groups = [found.target_names[label] for label in found.target]
-    return _table(list(zip(found.data, found.target, groups, names, strict=True)), "text", "label", "group", "doc_id")
+    return pandas.DataFrame({"text": found.data, "label": found.target, "group": groups, "doc_id": names})
 
 
 def _newsgroups(place: Path, split: str) -> pandas.DataFrame:
@@ -107,7 +103,7 @@ def _labelled(path: Path, classes: int, *columns: str) -> pandas.DataFrame:
             if len(row) != len(columns) + 1 or row[0] not in label:
                 raise ValueError(f"line {lines.line_num}: {expected}")
             rows.append((" ".join(row[1:]), label[row[0]], *row[1:]))
-    return _table(rows, "text", "label", *columns)
+    return pandas.DataFrame(rows, columns=["text", "label", *columns])
 
 
 def _ag_news(place: Path, split: str) -> pandas.DataFrame:
@@ -138,7 +134,7 @@ def _babi(task: int, place: Path, split: str) -> pandas.DataFrame:
             rows.append(("\n".join(statements), question.strip(), answer, story, "en-10k"))
         elif text:
             statements.append(text.strip())
-    return _table(rows, "passage", "question", "answer", "story", "source")
+    return pandas.DataFrame(rows, columns=["passage", "question", "answer", "story", "source"])
 
 
 def _snli(place: Path, split: str) -> pandas.DataFrame:
@@ -164,7 +160,7 @@ def _cnn(place: Path, split: str) -> pandas.DataFrame:
             if len(lines) < 3 or not re.fullmatch(r"@entity\S*", lines[1]):
                 raise ValueError(f"cnn/{split}.txt, block {len(rows) + 1}: not question, @entity and passage")
             rows.append((lines[2], lines[0], lines[1]))
-    return _table(rows, "passage", "question", "answer")
+    return pandas.DataFrame(rows, columns=["passage", "question", "answer"])
 
 
 READERS = {

@@ -38,24 +38,17 @@ def babi(task: int, n_train: int = 10_000, n_test: int = 1_000, seed: int = 0) -
     """
     tables = {}
     for stream, (split, n) in enumerate((("train", n_train), ("test", n_test))):
-        rng = np.random.default_rng([seed, task, stream])
-        rows, story = [], 0
+        rng, rows = np.random.default_rng([seed, task, stream]), []
         while len(rows) < n:
-            rows += [(*row, story, "generated") for row in _story(rng, task)]
-            story += 1
+            story, begun = World(rng, *_STYLE[task]), len(rows)
+            while len(rows) < begun + QUESTIONS_PER_STORY:
+                story.step()
+                story.step()
+                if known := story.questions(task):
+                    asked = story.pick(story.pick(known))
+                    rows.append(("\n".join(story.statements), *asked, begun // QUESTIONS_PER_STORY, "generated"))
         tables[split] = pandas.DataFrame(rows[:n], columns=["passage", "question", "answer", "story", "source"])
     return tables
-
-
-def _story(rng, task: int) -> list[tuple[str, str, str]]:
-    """(passage, question, answer) of one story's questions: after every second statement, if one can be."""
-    world, rows = World(rng, *_STYLE[task]), []
-    while len(rows) < QUESTIONS_PER_STORY:
-        world.step()
-        world.step()
-        if known := world.questions(task):
-            rows.append(("\n".join(world.statements), *world.pick(world.pick(known))))
-    return rows
 
 
 class World:

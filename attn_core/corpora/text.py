@@ -143,12 +143,9 @@ def to_ids(documents, vocabulary) -> tuple[np.ndarray, np.ndarray]:
     """Token lists -> (ids (T,) int32, offsets (D+1,) int64), each text as START + tokens + END, unknown words as
     UNKNOWN, and so are words spelled like a special token."""
     index = {word: i for i, word in enumerate(vocabulary) if i >= len(SPECIALS)}
-    documents = list(documents)
     offsets = np.cumsum([0, *(len(tokens) + 2 for tokens in documents)], dtype=np.int64)
-    ids = np.empty(offsets[-1], dtype=np.int32)
-    for start, end, tokens in zip(offsets[:-1], offsets[1:], documents, strict=True):
-        ids[start:end] = [START, *(index.get(word, UNKNOWN) for word in tokens), END]
-    return ids, offsets
+    ids = (i for tokens in documents for i in (START, *(index.get(word, UNKNOWN) for word in tokens), END))
+    return np.fromiter(ids, np.int32, offsets[-1]), offsets
 
 
 def length_filter(lengths, longer_than: int | None = None, shorter_than: int | None = None) -> np.ndarray:
