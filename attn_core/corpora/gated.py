@@ -11,7 +11,7 @@ import numpy as np
 import pandas
 
 from attn_core.corpora import catalogue, files, text
-from attn_core.corpora.prepare import Prepared, Texts, drawn, in_three, with_dev
+from attn_core.corpora.prepare import Prepared, Texts, apart, in_three, with_dev
 from attn_core.errors import AttnError
 
 
@@ -113,16 +113,16 @@ def _adr() -> Prepared:
     path = needed("adr", "adr_dataset.csv")
     table = pandas.concat(files.records(path, ("text", "label"), optional=("exp_split",)))
     refuse(path, ~table["label"].isin(["0", "1"]), "label is neither 0 nor 1")
-    rows = np.arange(len(table))
-    texts = Texts([text.clean_lower(tweet) for tweet in table["text"]], table["label"].astype(int).to_numpy(), rows)
+    lists = [text.clean_lower(tweet) for tweet in table["text"]]
+    texts = Texts(lists, table["label"].astype(int).to_numpy(), np.arange(len(table)))
     if "exp_split" in table:
         refuse(path, ~table["exp_split"].isin(["train", "dev", "test"]), "exp_split is none of train, dev, test")
-        parts = {part: np.flatnonzero(table["exp_split"] == part) for part in table["exp_split"].unique()}
+        named = {part: table["exp_split"] == part for part in ("train", "dev", "test")}
+        splits = {part: texts.take(np.flatnonzero(own)) for part, own in named.items() if own.any()}
+        if missing := {"train", "test"} - set(splits):
+            raise AttnError(f"{path}: no tweet has exp_split '{missing.pop()}'")
     else:
-        parts = dict(zip(("train", "test"), drawn("adr", rows, 13020, texts.labels, test_size=0.2), strict=True))
-    if missing := [part for part in ("train", "test") if part not in parts]:
-        raise AttnError(f"{path}: no tweet has exp_split '{missing[0]}'")
-    splits = {part: texts.take(rows) for part, rows in parts.items()}
+        splits = dict(zip(("train", "test"), apart("adr", texts, 13020, True, test_size=0.2), strict=True))
     return Prepared(splits if "dev" in splits else with_dev("adr", splits))
 
 

@@ -58,29 +58,28 @@ class Prepared:
     notes: dict = field(default_factory=dict)
 
 
-def drawn(corpus: str, rows: np.ndarray, seed: int, stratify=None, **sizes) -> list[np.ndarray]:
-    """Rows in two parts by scikit-learn's draw, as the authors'; AttnError where there are too few. sizes: test_size
-    or train_size, the share."""
+def apart(corpus: str, texts: Texts, seed: int, stratified: bool = False, **sizes) -> list[Texts]:
+    """Texts in two parts by scikit-learn's draw, as the authors'. sizes: test_size or train_size, the share."""
     from sklearn.model_selection import train_test_split
 
+    rows, labels = np.arange(len(texts.lists)), np.asarray(texts.labels) if stratified else None
     try:
-        return train_test_split(rows, random_state=seed, stratify=stratify, **sizes)
+        return [texts.take(part) for part in train_test_split(rows, random_state=seed, stratify=labels, **sizes)]
     except ValueError as error:
         raise AttnError(f"corpus '{corpus}': {len(rows)} documents are too few to be split: {error}") from error
 
 
 def in_three(corpus: str, texts: Texts, for_test: tuple[int, float], for_dev: tuple[int, float]) -> dict[str, Texts]:
     """train, dev and test by two stratified draws, each by a seed and a share: test of all, dev of the rest."""
-    labels = np.asarray(texts.labels)
-    rest, test = drawn(corpus, np.arange(len(labels)), for_test[0], labels, test_size=for_test[1])
-    train, dev = drawn(corpus, rest, for_dev[0], labels[rest], test_size=for_dev[1])
-    return {"train": texts.take(train), "dev": texts.take(dev), "test": texts.take(test)}
+    rest, test = apart(corpus, texts, for_test[0], True, test_size=for_test[1])
+    train, dev = apart(corpus, rest, for_dev[0], True, test_size=for_dev[1])
+    return {"train": train, "dev": dev, "test": test}
 
 
 def with_dev(corpus: str, splits: dict[str, Texts]) -> dict[str, Texts]:
     """15 % of train at random become dev (random_state 16377, not stratified), as in the authors' final run."""
-    train, dev = drawn(corpus, np.arange(len(splits["train"].lists)), 16377, test_size=0.15)
-    return {"train": splits["train"].take(train), "dev": splits["train"].take(dev), "test": splits["test"]}
+    train, dev = apart(corpus, splits["train"], 16377, test_size=0.15)
+    return {"train": train, "dev": dev, "test": splits["test"]}
 
 
 def tables(corpus: str) -> dict[str, pandas.DataFrame]:
@@ -121,20 +120,21 @@ def _imdb() -> Prepared:
     draws other documents, because their files have another order: a fifth of train for dev and a fifth of test,
     random_state 1378. doc_ids: row in the training table for train and dev, in the test table for test.
     """
-    found, parts = tables("imdb"), {"train": "train", "dev": "train", "test": "test"}
+    found, texts = tables("imdb"), {}
     lists = {part: [text.clean_keras(t) for t in table["text"]] for part, table in found.items()}
     known = {word for tokens in lists["train"] for word in tokens}
     lists["test"] = [[word for word in tokens if word in known] for tokens in lists["test"]]
-    short = {part: np.array([len(t) for t in made]) < IMDB_SHORTER_THAN for part, made in lists.items()}
+    for part, table in found.items():
+        short = [row for row, tokens in enumerate(lists[part]) if len(tokens) < IMDB_SHORTER_THAN]
+        texts[part] = Texts(lists[part], table["label"], np.arange(len(table))).take(short)
     if all("jw_split" in table.columns for table in found.values()):
-        rows = {split: short[part] & (found[part]["jw_split"] == split) for split, part in parts.items()}
-        rows = {split: np.flatnonzero(taken) for split, taken in rows.items()}
-    else:
-        train, dev = drawn("imdb", np.flatnonzero(short["train"]), 1378, test_size=0.2)
-        rows = {"train": train, "dev": dev}
-        rows["test"], _ = drawn("imdb", np.flatnonzero(short["test"]), 1378, train_size=0.2)
-    texts = {part: Texts(lists[part], table["label"], np.arange(len(table))) for part, table in found.items()}
-    return Prepared({split: texts[part].take(rows[split]) for split, part in parts.items()})
+        part = lambda split: "test" if split == "test" else "train"
+        chosen = lambda split: found[part(split)]["jw_split"].to_numpy()[texts[part(split)].doc_ids] == split
+        splits = ("train", "dev", "test")
+        return Prepared({split: texts[part(split)].take(np.flatnonzero(chosen(split))) for split in splits})
+    train, dev = apart("imdb", texts["train"], 1378, test_size=0.2)
+    test, _ = apart("imdb", texts["test"], 1378, train_size=0.2)
+    return Prepared({"train": train, "dev": dev, "test": test})
 
 
 def _agnews() -> Prepared:
@@ -209,10 +209,9 @@ def _cnn() -> Prepared:
     """Cloze questions: possible answers are the entities of the passage, classes all entities of training passages.
 
     All those entities stand in the vocabulary, rare ones at its end. Questions whose answer is none of their possible
-    answers are dropped and counted. Memory: 8 bytes a token while encoding, so 2.3 GB for the 380,298 passages of 761
-    tokens on average, beside the texts themselves.
+    answers are dropped and counted. Memory while encoding: 2.3 GB (380,298 passages, 761 tokens on average, of 8 bytes,
+    since equal words share one string), beside the texts themselves.
     """
-    # Equal words share one string, or the lists of so large a set would not fit into memory.
     words = lambda written: [sys.intern(word) for word in written.split()]
     found = tables("cnn")
     lists = {split: [words(passage) for passage in table["passage"]] for split, table in found.items()}
@@ -232,18 +231,17 @@ def unescaped(raw: str) -> str:
     if "\\" not in raw:
         return raw
     undone = _ESCAPES.sub(lambda found: json.loads(f'"{found.group()}"'), raw)
-    # Two escapes may be the halves of one character; a half without its other half becomes U+FFFD.
+    # Two escapes may be the halves of one character; a lone half becomes U+FFFD.
     return undone.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def tenth(labels: np.ndarray, stratified: bool = False) -> np.ndarray:
     """(D,) bool, True at the dev texts: a tenth of all texts, or of each class, drawn with DEV_SEED; at least one."""
-    rng = np.random.default_rng(DEV_SEED)
-    dev = np.zeros(len(labels), dtype=bool)
-    groups = [np.flatnonzero(labels == c) for c in np.unique(labels)] if stratified else [np.arange(len(labels))]
-    for rows in groups:
+    rng, dev = np.random.default_rng(DEV_SEED), np.zeros(len(labels), dtype=bool)
+    groups = labels if stratified else np.zeros(len(labels))
+    for rows in (np.flatnonzero(groups == group) for group in np.unique(groups)):
         dev[rng.permutation(rows)[: round(len(rows) / 10)]] = True
-    if not dev.any() and len(dev):
+    if not dev.any():
         dev[rng.integers(len(dev))] = True
     return dev
 

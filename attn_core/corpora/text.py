@@ -83,9 +83,8 @@ def clean_plain(text: str) -> list[str]:
 def clean_news(text: str) -> list[str]:
     """A newsgroup post without header, footer and quotes -> tokens (J&W's 20 Newsgroups rule).
 
-    After ``clean_plain`` each run of non-word characters becomes its LAST character, set between blanks. Tokens are
-    already separated by blanks, so the last character of most runs is a blank and free-standing punctuation
-    disappears; inside a token it stays as a token of its own (``n't`` -> ``n ' t``).
+    After ``clean_plain`` each run of non-word characters becomes its LAST character, set between blanks. Of most runs
+    this is a blank: free-standing punctuation disappears; inside a token it is one of its own (``n't`` -> ``n ' t``).
     """
     joined = " ".join(clean_plain(text))
     return _NON_WORD.sub(lambda run: f" {run.group()[-1]} ", joined).split()
@@ -140,8 +139,8 @@ def vocabulary(documents, least: int = 1, each: bool = False) -> tuple[str, ...]
 
 
 def to_ids(documents, vocabulary) -> tuple[np.ndarray, np.ndarray]:
-    """Token lists -> (ids (T,) int32, offsets (D+1,) int64), each text as START + tokens + END, unknown words as
-    UNKNOWN, and so are words spelled like a special token."""
+    """Token lists -> (ids (T,) int32, offsets (D+1,) int64), each text as START + tokens + END; unknown words, and
+    those spelled like a special token, as UNKNOWN."""
     index = {word: i for i, word in enumerate(vocabulary) if i >= len(SPECIALS)}
     offsets = np.cumsum([0, *(len(tokens) + 2 for tokens in documents)], dtype=np.int64)
     ids = (i for tokens in documents for i in (START, *(index.get(word, UNKNOWN) for word in tokens), END))

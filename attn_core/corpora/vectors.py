@@ -36,8 +36,7 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
     recipe: 'random' (every row but <pad> standard normal; row i depends on i alone, never on the run's seed),
     'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see ``train``), 'ppmi-300' (see
     ``count``; '-small': a control), 'imdb_stars-200' and the like for each set cut into sentences (see ``train_own``)
-    or the path of a text file (see ``read_text``). Trained vectors are made once, then cached. fingerprint: of the
-    recipe's texts and parameters, or the SHA-256 of the file. Errors: AttnError.
+    or the path of a text file (see ``read_text``). fingerprint: of texts and parameters, or of the file.
     """
     vocabulary = tuple(vocabulary)
     if recipe in RANDOM:
