@@ -45,12 +45,6 @@ def test_posts_lose_header_footer_and_quotes():
 # --- vocabulary and ids ---------------------------------------------------------------------------------------------
 
 
-def test_vocabulary_by_hand():
-    lists = [["b", "a", "b"], ["a", "c"], ["a", "B"]]
-    assert text.vocabulary(lists) == (*text.SPECIALS, "B", "a", "b", "c")
-    assert text.vocabulary(lists, least=2) == (*text.SPECIALS, "a")  # "b" is twice in ONE document
-
-
 words = st.text("abcXYZ0é'", min_size=1, max_size=3)
 
 
@@ -95,24 +89,11 @@ def test_length_filter_is_its_plain_loop(lengths, low, high):
 # --- documents, padding, batches ------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=12), st.data())
-def test_take_and_pad_are_their_plain_loops(lengths, data):
-    docs = documents(lengths)
-    rows = data.draw(st.lists(st.integers(0, len(lengths) - 1), max_size=6))
-    taken, (ids, n) = docs.take(rows), pad(docs, rows)
-    assert taken.doc_ids.tolist() == [1000 + r for r in rows] and taken.labels.tolist() == [r % 2 for r in rows]
-    assert ids.dtype == np.int64 and ids.shape == (len(rows), max((lengths[r] + 2 for r in rows), default=0))
-    for i, r in enumerate(rows):
-        own = docs.ids[docs.offsets[r] : docs.offsets[r + 1]].tolist()
-        assert taken.ids[taken.offsets[i] : taken.offsets[i + 1]].tolist() == own
-        assert n[i] == len(own) and ids[i].tolist() == own + [text.PAD] * (ids.shape[1] - len(own))
-
-
 sizes_of_pairs = st.tuples(st.integers(0, 4), st.integers(0, 3), st.sets(st.integers(0, 5)))
 
 
 @given(st.lists(sizes_of_pairs, min_size=1, max_size=9), st.data())
-def test_take_and_pad_of_pairs_are_their_plain_loops(sizes, data):
+def test_take_and_pad_are_their_plain_loops(sizes, data):
     first, second = documents([n for n, _, _ in sizes]), documents([m for _, m, _ in sizes])
     answers = [sorted(possible) for _, _, possible in sizes]
     ends = np.cumsum([0, *map(len, answers)])
@@ -123,11 +104,18 @@ def test_take_and_pad_of_pairs_are_their_plain_loops(sizes, data):
     rows = data.draw(st.lists(st.integers(0, len(sizes) - 1), min_size=1, max_size=6))
     taken = pairs.take(rows)
     assert taken.doc_ids.tolist() == taken.queries.doc_ids.tolist() == [1000 + r for r in rows]
-    ids, n = pad(taken.queries, np.arange(len(rows)))
-    for i, r in enumerate(rows):
-        own = second.ids[second.offsets[r] : second.offsets[r + 1]].tolist()
-        assert n[i] == len(own) and ids[i].tolist() == own + [text.PAD] * (ids.shape[1] - len(own))
-        assert taken.answer_ids[taken.answer_offsets[i] : taken.answer_offsets[i + 1]].tolist() == answers[r]
+    assert taken.labels.tolist() == [r % 2 for r in rows]
+    for made, source in ((taken, first), (taken.queries, second)):
+        ids, n = pad(made, np.arange(len(rows)))
+        assert ids.dtype == np.int64 and ids.shape == (len(rows), max(source.lengths[rows]))
+        for i, r in enumerate(rows):
+            own = source.ids[source.offsets[r] : source.offsets[r + 1]].tolist()
+            assert n[i] == len(own) and ids[i].tolist() == own + [text.PAD] * (ids.shape[1] - len(own))
+    assert np.array_equal(pad(pairs, rows)[0], pad(taken, np.arange(len(rows)))[0])
+    found = np.split(taken.answer_ids, taken.answer_offsets[1:-1])
+    assert [part.tolist() for part in found] == [answers[r] for r in rows]
+    mask = np.isin(np.arange(len(sizes)), rows)
+    assert pairs.take(mask).doc_ids.tolist() == [1000 + r for r in sorted(set(rows))]
     plain = [[k in answers[r] for k in range(6)] for r in rows]
     assert taken.allowed(6).tolist() == plain and first.allowed(6) is None
 

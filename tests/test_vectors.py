@@ -28,11 +28,13 @@ def write(path, *lines):
     return path
 
 
-@pytest.mark.parametrize("header", [["3 300"], []], ids=["fasttext", "glove"])
-def test_text_file(tmp_path, header):
-    path = write(tmp_path / "v.vec", *header, line("good", 1), line("bad", -1), line(". . .", 3), line("good", 9))
+@pytest.mark.parametrize("width", [WIDTH, 3])
+@pytest.mark.parametrize("header", [True, False], ids=["fasttext", "glove"])
+def test_text_file(tmp_path, header, width):
+    rows = [line("good", 1, width), line("bad", -1, width), line(". . .", 3, width), line("good", 9, width)]
+    path = write(tmp_path / "v.vec", *[f"3 {width}"] * header, *rows)
     rows, fingerprint = vectors(str(path), WORDS)
-    assert rows.shape == (7, WIDTH) and rows.dtype == np.float32
+    assert rows.shape == (7, width) and rows.dtype == np.float32
     assert rows[5, 2] == np.float32(1.002) and rows[4, 0] == -1  # the first of two "good" counts
     assert not rows[:4].any() and not rows[6].any()  # special tokens and unknown words: zero
     assert fingerprint == hashlib.sha256(path.read_bytes()).hexdigest()
@@ -48,6 +50,11 @@ def test_a_bad_line_is_named(tmp_path, bad, message):
     with pytest.raises(AttnError, match=f"line 2: {message}") as caught:
         vectors(str(path), WORDS)
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_file_without_numbers(tmp_path):
+    with pytest.raises(AttnError, match="line 1: no numbers"):
+        vectors(str(write(tmp_path / "v.txt", "the")), WORDS)
 
 
 def test_neither_recipe_nor_file():
