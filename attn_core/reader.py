@@ -181,15 +181,16 @@ def read_sentence(text: str, epsilon: float = EPSILON, run: Run | None = None) -
 
     tokens, known, traces = sentence_traces(text, run)
     optimum = exact(traces, epsilon)
-    (contribution, _), alone = one_logit(traces), positive_probability(traces.contribution.astype(float) + traces.bias)
-    table = pd.DataFrame({"token": tokens, "known": known, "attention": traces.attention})
+    contribution, bias = one_logit(traces)
+    alone = positive_probability(traces.contribution.astype(float) + traces.bias)
     left_out = np.nan if traces.leave_one_out is None else traces.leave_one_out
-    table = table.assign(contribution=contribution, alone=alone, gradient=traces.gradient,
-                         leave_one_out=left_out, adversary=expand(traces, optimum))  # fmt: skip
+    table = pd.DataFrame({
+        "token": tokens, "known": known, "attention": traces.attention, "contribution": contribution, "alone": alone,
+        "gradient": traces.gradient, "leave_one_out": left_out, "adversary": expand(traces, optimum),
+    })  # fmt: skip
     adverse = positive_probability(traces.logits_under(table["adversary"].to_numpy()))
-    told = {"p": traces.p[0], "p_adversary": adverse[0], "bias": one_logit(traces)[1],
-            "jsd_exact": optimum["jsd_exact"].iloc[0], "ceiling": ceiling(traces)[0],
-            "echo": np.mean((alone > 0.5) == (traces.p[0] > 0.5))}  # fmt: skip
+    told = {"p": traces.p[0], "p_adversary": adverse[0], "bias": bias, "jsd_exact": optimum["jsd_exact"].iloc[0],
+            "ceiling": ceiling(traces)[0], "echo": np.mean((alone > 0.5) == (traces.p[0] > 0.5))}  # fmt: skip
     name = catalogue.corpus(run.corpus if run else "sst").classes[1]
     line = (
         "p({name}) = {p:.3f}. Another attention, as far from the model's as JSD {jsd_exact:.3f} (ceiling "
