@@ -40,10 +40,8 @@ ONE_AT_A_TIME = threading.Lock()
 
 
 def read_grid(path: Path) -> list[Run]:
-    """The runs of a grid file: a list of blocks, each a product of its fields; `seed: N seeds` is the book's first N.
-
-    `base:` is a mapping of the base's fields, see `with_base`, or a list of such.
-    """
+    """The runs of a grid file: a list of blocks, each a product of its fields; `seed: N seeds` is the book's first N,
+    `base:` a mapping of the base's fields, see `with_base`, or a list of such."""
     try:
         blocks = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -110,10 +108,8 @@ def has_weights(run: Run) -> bool:
 
 
 def plan(runs: list[Run], pack: bool = False) -> dict[Run, dict[str, bool]]:
-    """What is left to do, the arguments of `make` by run: in the runs' order, each after the bases it needs.
-
-    Only weights that are not cached are waited for; bases that lack them are added where the list has them not.
-    """
+    """What is left to do, the arguments of `make` by run: in the runs' order, each after the bases whose weights it
+    needs and the cache lacks; these are added where the list has them not."""
     found: dict[Run, dict[str, bool]] = {}
     todo = {run for run in runs if not stored(run, pack)}
 
@@ -151,10 +147,9 @@ def groups(runs: Iterable[Run], size: int) -> dict[Run, tuple[Run, ...]]:
 def make(
     run: Run, weights: bool, result: bool, packs: bool = False, progress: bool = False, together: tuple[Run, ...] = ()
 ) -> None:
-    """What is absent of a run: its weights, for those who wait for them; its result; also what `packing.adopt` takes.
+    """What is absent of a run: its weights, for those who wait for them; its result; what `packing.adopt` takes.
 
-    together: runs to be trained with it at once. AttnError, before it is trained, where the archive's are of other
-    data.
+    together: runs to be trained with it at once. AttnError, before any training, where the archive's data are others.
     """
     if packs:
         same_data(as_dict(run), encoding.identity(run.corpus, run.options))
@@ -186,18 +181,15 @@ def sweep(
     Bases that runs need and whose weights are not cached are trained before them. pack: also put each run into
     data/archive, with the tables at default parameters; this process alone writes there.
 
-    jobs: processes of this machine. scheduler: address of a Dask cluster, whose cache must be the folder of this
-    process's $ATTN_CACHE. resources: amounts that each run takes of what its workers were started with, such as
-    {"GPU": 1}. no_workers_timeout: seconds without any worker that offers them, after which the sweep is refused or,
-    once begun, what is left fails. batch_seeds: at most so many BiLSTMs that differ in their seed alone are trained at
-    once, see `training.seeds`.
-
-    Errors: AttnError for an unreachable or lost scheduler, or one without fitting workers; dask not installed.
+    jobs: processes of this machine. scheduler: address of a Dask cluster whose $ATTN_CACHE is this process's folder.
+    resources: what each run takes of what its workers were started with, such as {"GPU": 1}. no_workers_timeout:
+    seconds without any worker that offers them, after which the sweep is refused or, once begun, what is left fails.
+    batch_seeds: at most so many BiLSTMs that differ in their seed alone are trained at once, see `training.seeds`.
+    AttnError for an unreachable or lost scheduler, or one without fitting workers; dask not installed.
     """
-    if jobs < 1:
-        raise AttnError(f"jobs must be at least 1, got {jobs}")
-    if batch_seeds < 1:
-        raise AttnError(f"batch_seeds must be at least 1, got {batch_seeds}")
+    for name, count in (("jobs", jobs), ("batch_seeds", batch_seeds)):
+        if count < 1:
+            raise AttnError(f"{name} must be at least 1, got {count}")
     for folder in [store.cache_store(), *([packed_store(), store.archive_folder()] if pack else [])]:
         store.sweep_away(folder)
     tasks, failures = plan(runs, pack), {}
@@ -229,12 +221,10 @@ def sweep(
 
 
 def work(run: Run, before: dict[str, str], expected: str = "", **how: bool) -> str:
-    """`make` a run; returns why it failed, in one line: one failed run must not end a night's sweep. '' if it did not.
+    """`make` a run; returns why it failed, in one line, or '': one failed run must not end a night's sweep.
 
     before: key -> the same of runs before it, its bases among them. expected: what the sweep takes the run for, see
-    `named`, of a worker, whose log has the traceback. How a run failed is returned as text because an error or a
-    traceback that cannot be pickled (too deep, say) would never reach the client, which would wait for ever.
-
+    `named`, of a worker, whose log has the traceback: an error that cannot be pickled would never reach the client.
     One at a time in a process, however many threads a worker has: the random state of a training is the process's.
     """
     with ONE_AT_A_TIME:
@@ -269,9 +259,8 @@ def on_cluster(
     """Let the workers of a Dask cluster `work`; yields each run that is done and why it failed. Arguments: see `sweep`.
 
     Each run is a task of its own key, so two sweeps that share a run train it once. In Dask's graph a task depends on
-    those of its bases, and on one that shares its training (the other selection, or a group's first). At most two tasks
-    per worker are handed out: the scheduler blames the loss of a worker on all tasks assigned to it (allowed-failures),
-    and only one of them runs.
+    those of its bases, and on one that shares its training (the other selection, or a group's first). Two tasks a
+    worker are handed out: the scheduler blames its loss on all tasks assigned to it (allowed-failures).
     """
     address, training = client.scheduler.address, {run: weights_key(run) for run in tasks}
     waiting, flying, futures, lost = list(tasks), [], {}, None
@@ -280,7 +269,10 @@ def on_cluster(
         there = offers(client, address)  # raises where the scheduler is lost, and all cancelled
         for run in done:
             flying.remove(run)
-            yield run, outcome(futures[run])
+            try:
+                yield run, futures[run].result()  # what `work` returned
+            except (Exception, CancelledError) as error:  # a worker lost too often, a task that was cancelled
+                yield run, one_line(error)
         able = sum(all(offer.get(name, 0) >= amount for name, amount in resources.items()) for offer in there)
         lost = None if able else lost or time.monotonic()
         if lost is not None and time.monotonic() - lost > patience:
@@ -303,20 +295,11 @@ def on_cluster(
         time.sleep(0.1)
 
 
-def outcome(future) -> str:
-    """What `work` returned, or why it came to no end: a worker lost too often, a task that was cancelled."""
-    try:
-        return future.result()
-    except (Exception, CancelledError) as error:
-        return one_line(error)
-
-
 @contextmanager
 def cluster(scheduler: str, jobs: int):
-    """A client of the Dask scheduler at an address; of none, one of `jobs` processes here, which last as the block.
+    """A client of the Dask scheduler at an address; without one, of `jobs` processes here, which last as the block.
 
-    These have one thread each: small models gain little from a second one and lose much where threads wait for each
-    other. AttnError where there is no dask, or no scheduler at the address.
+    These have one thread each: small models gain little from a second one. AttnError without dask or scheduler.
     """
     try:
         from distributed import Client
@@ -366,11 +349,10 @@ def refusal(address: str, there: list[dict], resources: dict[str, float], second
 
 def demanded(text: str) -> dict[str, float]:
     """The resources of 'GPU=1' or 'GPU=1 MEMORY=8'."""
-    found = [item.partition("=")[::2] for item in text.replace(",", " ").split()]
     try:
-        resources = {name: float(amount) for name, amount in found}
+        found = dict(item.split("=") for item in text.replace(",", " ").split())
+        if all(name and 0 < float(amount) < math.inf for name, amount in found.items()):
+            return {name: float(amount) for name, amount in found.items()}
     except ValueError:
-        resources = {"": 0.0}
-    if not all(name and 0 < amount < float("inf") for name, amount in resources.items()):
-        raise AttnError(f"resources must be NAME=AMOUNT with an amount above 0, such as GPU=1, got {text!r}")
-    return resources
+        pass
+    raise AttnError(f"resources must be NAME=AMOUNT with an amount above 0, such as GPU=1, got {text!r}")
