@@ -68,17 +68,12 @@ def archive_folder(required: bool = True) -> Path | None:
     beside this package. None, or an AttnError where required, if there is none."""
     if named := os.environ.get("ATTN_ARCHIVE"):
         if not Path(named).is_dir():
-            raise AttnError(
-                f"ATTN_ARCHIVE names {named}, which is no folder; point it at the repository's data/archive"
-            )
+            raise AttnError(f"ATTN_ARCHIVE names {named}, no folder; point it at the repository's data/archive")
         return Path(named)
-    here = Path.cwd()
-    places = (place / "data" / "archive" for place in (here, *here.parents, Path(__file__).parents[1]))
-    folder = next(filter(Path.is_dir, places), None)
+    places = (Path.cwd(), *Path.cwd().parents, Path(__file__).parents[1])
+    folder = next(filter(Path.is_dir, (place / "data" / "archive" for place in places)), None)
     if folder is None and required:
-        raise AttnError(
-            "no data/archive found here or above; run inside the repository or set ATTN_ARCHIVE to that folder"
-        )
+        raise AttnError("no data/archive found here or above; run inside the repository or set ATTN_ARCHIVE to it")
     return folder
 
 
@@ -88,9 +83,7 @@ def reported_folder() -> Path:
     for folder in (archive and archive.resolve().parent, Path(__file__).parents[1] / "data"):
         if folder and (folder / "reported" / "tolerances.csv").is_file():
             return folder / "reported"
-    raise AttnError(
-        "no data/reported found here or above; run inside the repository or set ATTN_ARCHIVE to its data/archive"
-    )
+    raise AttnError("no data/reported found here or above; run inside the repository or set ATTN_ARCHIVE to its archive")
 
 
 def cache_store() -> Path:
@@ -121,11 +114,11 @@ def read_record(folder: Path, key: str) -> dict:
     path = folder / key / "record.json"
     try:
         record = json.loads(sealed(folder, f"{key}/record.json"))
-        found = record["key"], record["run"] and record["files"].items()
+        found, _ = record["key"], record["run"] and record["files"].items()
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise Damaged(f"{path} is unreadable ({type(error).__name__}); delete the folder and run again") from error
-    if found[0] != key:
-        raise Damaged(f"{path} holds key {found[0]!r}, expected {key!r}; delete the folder and run again")
+    if found != key:
+        raise Damaged(f"{path} holds key {found!r}, expected {key!r}; delete the folder and run again")
     return record
 
 
@@ -141,10 +134,8 @@ def read(folder: Path, key: str, whole: bool = True) -> Result:
         path = folder / key / name
         digest = sha256(path) if path.is_file() else "no file"
         if digest != expected:
-            raise Damaged(
-                f"{path} does not match its record (expected SHA-256 {expected[:12]}…, found {digest[:12]}…); "
-                "restore the folder (git checkout) or delete it and run again"
-            )
+            raise Damaged(f"{path} does not match its record (expected SHA-256 {expected[:12]}…, found {digest[:12]}…); "
+                          "restore the folder (git checkout) or delete it and run again")  # fmt: skip
         found[path.stem] = read_traces(path) if path.stem == "traces" else pd.read_parquet(path)
     return Result(record, source="cache" if folder.name == "runs" else "archive", **found)
 
@@ -181,7 +172,7 @@ def write(folder: Path, key: str, record: dict, files: dict) -> None:
 
 
 def put_back(old: Path, place: Path) -> None:
-    """The old state of a run whose writer was stopped between moving it aside and bringing the new one."""
+    """Put back a run whose writer was stopped between moving it aside and bringing the new one."""
     if old.exists() and not place.exists():
         os.rename(old, place)
 
@@ -193,35 +184,29 @@ def staging(folder: Path, key: str) -> Path:
         return Path(tempfile.mkdtemp(prefix=f".{os.getpid()}@{MACHINE}.{key}.", dir=folder))
     except OSError as error:
         name = "ATTN_CACHE" if folder.is_relative_to(cache_folder()) else "ATTN_ARCHIVE"
-        raise AttnError(
-            f"cannot write to {folder} ({error.strerror}); make it writable or set {name} to another folder"
-        ) from error
+        told = f"cannot write to {folder} ({error.strerror}); make it writable or set {name} to another folder"
+        raise AttnError(told) from error
 
 
 def verify(folder: Path, key: str) -> None:
     """Read a run and check that its traces tell the record's story; AttnError at the first thing that does not fit."""
     result = read(folder, key)
-    traces = result.traces
+    traces, told = result.traces, result.record["accuracy"]
     if traces is None:
         return
-    if len(traces) == result.record["n_test"]:
-        told, accuracy = result.record["accuracy"], float((traces.predicted == traces.label).mean())
-        if abs(accuracy - told) > 1e-9:
-            raise AttnError(f"{key}: the record says accuracy {told:.4f}, its traces give {accuracy:.4f}")
+    accuracy = float((traces.predicted == traces.label).mean())
+    if len(traces) == result.record["n_test"] and abs(accuracy - told) > 1e-9:
+        raise AttnError(f"{key}: the record says accuracy {told:.4f}, its traces give {accuracy:.4f}")
     if result.documents is not None:
         stored = result.documents.set_index("doc_id")["p"].reindex(traces.doc_id)  # NaN where the table is the shorter
-        worst = float(np.abs(stored.to_numpy() - traces.p)[stored.notna()].max())
-        if worst > 1e-5:
-            raise AttnError(
-                f"{key}: p in documents.parquet and p of its traces differ by {worst:.2g}; expected the same model"
-            )
+        if (worst := np.nanmax(np.abs(stored - traces.p))) > 1e-5:
+            raise AttnError(f"{key}: p in documents.parquet and p of its traces differ by {worst:.2g}")
 
 
 def sweep_away(folder: Path) -> None:
-    """Remove the staging folders of writers that are dead; whole runs and other sweeps' work are never touched.
+    """Remove the staging folders of dead writers, of other machines that share the store those a week old.
 
-    A run that such a writer had moved aside, without bringing the new one, is put back. Of another machine that shares
-    the store nothing is known: what it has left is removed after a week.
+    A run that such a writer had moved aside, without bringing the new one, is put back.
     """
     import psutil
 
@@ -326,9 +311,8 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
     floats = list(table.select_dtypes("floating"))
     rounded = table.assign(**{name: round_mantissa(table[name].to_numpy(), DOCUMENT_BITS) for name in floats})
     others = [name for name in table if name not in floats]
-    rounded.to_parquet(
-        path, compression="zstd", compression_level=19, index=False, use_dictionary=others, use_byte_stream_split=floats
-    )
+    rounded.to_parquet(path, compression="zstd", compression_level=19, index=False, use_dictionary=others,
+                       use_byte_stream_split=floats)  # fmt: skip
 
 
 def write_traces(path: Path, traces: Traces) -> None:
@@ -346,11 +330,9 @@ def write_traces(path: Path, traces: Traces) -> None:
             columns[name] = pa.ListArray.from_arrays(pa.array((offsets * width).astype(np.int32)), flat)
     shared = {"bias": traces.bias, "readout": traces.readout, "width": traces.contribution.shape[1]}
     shared = {name: json.dumps(np.asarray(value).tolist()) for name, value in shared.items() if value is not None}
-    table = pa.table(columns).replace_schema_metadata(shared)
     leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS or name == "query"]
-    pq.write_table(
-        table, path, compression="zstd", compression_level=19, use_dictionary=False, use_byte_stream_split=leaves
-    )
+    pq.write_table(pa.table(columns, metadata=shared), path, compression="zstd", compression_level=19,
+                   use_dictionary=False, use_byte_stream_split=leaves)  # fmt: skip
 
 
 def read_traces(path: Path) -> Traces:
