@@ -59,10 +59,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
 
 def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -> tuple[dict, dict]:
     """Weights by selection and {"history", "seconds"} of a run's training: from the cache, else trained and cached.
-
-    made: `inputs_of(run)`. For who needs a model and not its traces: leave-one-out of long texts takes as long as its
-    training.
-    """
+    made: `inputs_of(run)`."""
     data, matrix, inputs = made
     cached = None if fresh else store.read_weights(weights_key(run), inputs)
     if cached is None:
@@ -112,10 +109,8 @@ def inputs_of(run: Run):
 
 
 def reduced(data, fraction: float):
-    """An Encoded with a share of its training documents: the first of a fixed order that depends on the corpus alone.
-
-    Smaller shares lie within larger ones. Vocabulary, word vectors, dev and test stay those of the whole.
-    """
+    """An Encoded with a share of its training documents, the first of the corpus's fixed order, so that smaller shares
+    lie within larger ones. Vocabulary, word vectors, dev and test stay those of the whole."""
     if fraction == 1.0:
         return data
     training = data.splits["train"]

@@ -31,17 +31,14 @@ KEPT = {
     "summary": (0, 0, 0, 0, 0, 0),
     "second": (1_000, 0, 0, 0, 0, 3_000),
 }
-"""How much of a run is kept, by layer: tokens of the traces by task, sentences of HANs, words of FLANs, rows of the
-per-document table.
+"""How much of a run is kept, by layer and KINDS: tokens of the traces by task, sentences of HANs, words of FLANs, rows
+of the per-document table.
 
-Layers: the paper's main model, other models' first seeds, their further seeds, all else (seeds beyond the fifth,
-variants), of which no page reads single documents; the standard models of COUNTED word vectors, every seed alike, the
-check that findings survive other vectors. Tokens of pairs hold 8 to 128 numbers each: a further seed's share would be a
-single document."""
+Layers: the paper's main model, other models' first seeds, their further seeds; 'summary': seeds beyond the fifth and
+variants, of which no page reads single documents; 'second': every seed of the standard models of COUNTED vectors."""
 
 CLASSES_KEPT = 10
-"""Classes up to which a HAN keeps that many sentences; with more, proportionally fewer, since a sentence holds a number
-for each. FLANs, whose words are twenty documents already, keep theirs."""
+"""Classes up to which a HAN keeps that many sentences; with more, proportionally fewer."""
 
 NOT_PASSED_ON = ("yelp", "yahoo")
 """Data sets of whose documents nothing is archived, by licence: runs keep record and summary."""
@@ -50,22 +47,20 @@ COLUMNS_KEPT = (
     "doc_id", "label", "predicted", "n", "p", "max_attention", "tau_attention_gradient", "tau_attention_loo",
     "tau_gradient_loo", "median_change", "jsd_search@0.05", "jsd_exact@0.05",
 )  # fmt: skip
-"""Columns that layer 'second' keeps of the per-document table, besides those of `experiments.echo`."""
+"""Columns of the per-document table in layer 'second', besides those of `experiments.echo`."""
 
 SAME = 0.01
 """Mean JSD between the attentions of two trainings of one key up to which they count as the same model."""
 
 AGAINST_KEPT = 1_000
-"""Rows of the table beside another run, of models chosen on development data; means over the whole test set are in the
-record."""
+"""Rows of the table beside another run; means over the whole test set are in the record."""
 
 
 def prepare(run: Run) -> None:
-    """Compute what is archived of a cached run, from the traces of the whole test set, into `packed_store`: a worker's
-    part. The process that writes the archive takes it from there, see `adopt`. AttnError as `same_as_archived`.
+    """Compute what is archived of a cached run, from the traces of the whole test set, into `packed_store`, for `adopt`.
 
     Its record; a sample of its traces, the document table and the summary as KEPT says; the table beside another run.
-    Of data sets in NOT_PASSED_ON record and summary alone.
+    Of data sets in NOT_PASSED_ON record and summary alone. AttnError as `same_as_archived`.
     """
     folder = store.cache_store()
     if not store.has(folder, run.key):
@@ -133,9 +128,9 @@ def same_data(run: dict, now: str | None) -> None:
 
 
 def compared_with(run: Run) -> Run | None:
-    """The run beside whose attention and outputs this one is stored: an adversary's base; the same training but for
-    the rounding; of further seeds of the main model (BiLSTM with additive attention) and of its uniform twin the first
-    seed; else None."""
+    """The run beside whose attention and outputs this one is stored: an adversary's base; the same training without
+    `rounding`; of further seeds of the main model (BiLSTM, additive) and of its uniform twin the first seed; else
+    None."""
     if run.divergence is not None:
         return run.base
     if run.rounding:
@@ -148,11 +143,9 @@ def compared_with(run: Run) -> Run | None:
 
 
 def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
-    """The run's attention and output beside those of the run it is compared with: per document, means for the record.
-
-    Both are those of the whole test set. AttnError as `same_as_archived`. A training that differs by rounding stands
-    beside the documents that the archive keeps of its twin: trained again here, the twin would be one more of these.
-    """
+    """The run's attention and output on the whole test set beside those of the run it is compared with: per document,
+    and means for the record. A training that differs by rounding stands beside the documents that the archive keeps of
+    its twin: trained again here, the twin would be one more of these."""
     other = compared_with(run)
     if other is None:
         return None, {}
@@ -167,13 +160,10 @@ def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
 def at_hand(run: Run) -> Traces:
     """Attention and outputs of a run on the whole test set: from the local cache; else its weights read it again, with
     one line on standard error."""
-    folder = store.cache_store()
-    if fits(run, folder):
-        return store.read(folder, run.key).traces
-    tqdm.write(
-        f"what is packed is compared with {run.key}, which is not in the local cache; reading its attention again, "
-        "which takes as long as its training where its weights are absent too", file=sys.stderr
-    )  # fmt: skip
+    if fits(run, store.cache_store()):
+        return store.read(store.cache_store(), run.key).traces
+    tqdm.write(f"what is packed is compared with {run.key}, which is not cached; reading its attention again, or "
+               "training it where its weights are absent too", file=sys.stderr)  # fmt: skip
     documents = inputs_of(run)[0].splits["test"]
     return attended(run, weights_of(run, progress=False), documents, compute_device(), progress=True).rounded()
 
@@ -187,10 +177,9 @@ def archived(run: Run) -> Traces | None:
 def same_as_archived(base: Run, found: Traces | None = None) -> None:
     """AttnError where a base, as trained here, is not the model that the archive holds under its key.
 
-    Seed and settings do not always make the model: sums in another order can carry a training elsewhere (a BiLSTM of
-    20 Newsgroups, trained again, was as far from its archived twin as another seed; those of SST and IMDB were not).
-    What builds on it would then stand beside a model that nobody can look up. found: the base's traces here, else
-    `at_hand`. Nothing is said of bases of which the archive keeps no documents.
+    Sums in another order can carry a training elsewhere (a BiLSTM of 20 Newsgroups, trained again, was as far from its
+    archived twin as another seed); what builds on it would stand beside a model that nobody can look up. found: the
+    base's traces here, else `at_hand`. Nothing is said of bases of which the archive keeps no documents.
     """
     kept = archived(base)
     if kept is None or catalogue.corpus(base.corpus).generated:
@@ -223,7 +212,7 @@ def shuffled(run: Run) -> dict[str, float]:
 
 
 def is_variant(run: Run) -> bool:
-    """Whether a run departs from the standard of its model; of generated corpora the pages' knobs are the standard."""
+    """Whether a run departs from its model's standard; of generated corpora the pages' knobs are the standard."""
     return run != Run(run.corpus, run.encoder, run.attention, run.seed) and not catalogue.corpus(run.corpus).generated
 
 
