@@ -22,10 +22,7 @@ CLASSES = (
 
 def parts(run) -> dict[str, object]:
     """What the names in a run do not tell where they are the user's: a corpus by its entry and its data, a class by its
-    code; {} where all is the package's own.
-
-    Nothing of it is remembered: a cell that runs again puts something else under the same name.
-    """
+    code. Nothing of it is remembered: a cell that runs again puts something else under the same name."""
     found: dict[str, object] = {}
     if encoding.is_foreign(run.corpus):
         data = encoding.encode(run.corpus, **dict(run.options))
@@ -56,11 +53,10 @@ def load_weights(
 
     source: name -> array or tensor, or a file of these: .safetensors, .npz, else what torch.save wrote (pickled code in
     it is not run). names: regular expression that fits their whole name -> our name, in which \\1 is the first group;
-    the first that fits counts, None leaves a weight out, and what none fits keeps its name. `classifier.to_arrays` of a
-    model shows our names. encoder, attention: as in `Run`; None: told by the names. Pairs without attention weights
-    are taken for 'dot', single texts for 'uniform'; a HAN or FLAN has one kind of attention.
-
-    AttnError in one line: a file that cannot be read, two weights of one name, and as in `classifier.loaded`.
+    the first that fits counts, None leaves a weight out, and what none fits keeps its name (`classifier.to_arrays`
+    shows ours). encoder, attention: as in `Run`; None: told by the names, where pairs without attention weights count
+    as 'dot', single texts as 'uniform'. AttnError: a file that cannot be read, two weights of one name, and as in
+    `classifier.loaded`.
     """
     from attn_core.models import classifier, hierarchical, paired
 

@@ -6,12 +6,12 @@
     side(rows, 0.5)                                 above | below | around | few: the only judge in the house
 
 The tables are made from data/archive and the local cache when they are first asked for, kept in the cache as Parquet,
-and made anew when a stored run comes, goes or changes. They hold nothing that the runs do not.
+and made anew when a stored run comes, goes or changes.
 
 A *measure* is what is taken of a document (`tau_attention_gradient`, `jsd_search@0.05`), or of a test set as a whole
-(`accuracy`); a *statistic* is what is told of it over the documents of a test set (`mean`, `share_above_0.4`; of whole
-test sets `value`). In the stored summaries, made before these words were settled, the two columns have each other's
-names. `predicted` and `bin` name the group of documents: a predicted class, a bin of the largest weight, or `all`.
+(`accuracy`); a *statistic* is what is told of it over documents (`mean`, `share_above_0.4`; of whole test sets
+`value`). In the stored summaries, older than these words, the two columns have each other's names. `predicted` and
+`bin` name the group of documents: a predicted class, a bin of the largest weight, or `all`.
 """
 
 import hashlib
@@ -170,11 +170,8 @@ LOSSES_ALIKE = 0.001
 
 
 def same_training(first: dict, second: dict) -> bool:
-    """Whether two records are of checkpoints of one training: their losses are `LOSSES_ALIKE` after every epoch.
-
-    A seed that was trained twice is two models where rounding led them apart; a difference of their numbers is then no
-    effect of the field in which they differ.
-    """
+    """Whether two records are of checkpoints of one training: their losses are `LOSSES_ALIKE` after every epoch. If not,
+    rounding led two trainings apart, and what else they differ in is not all that sets their numbers apart."""
     one, other = ([epoch["loss"] for epoch in record.get("history", ())] for record in (first, second))
     return len(one) == len(other) and np.allclose(one, other, rtol=0, atol=LOSSES_ALIKE)
 
@@ -183,13 +180,10 @@ def same_training(first: dict, second: dict) -> bool:
 
 
 def data_kind(record: dict) -> str:
-    """What a run was trained and tested on: 'same', 'subset', 'other classes', 'other data' or 'generated'.
-
-    'subset': fewer than WHOLE of the documents that the paper counts, in training (with what is set apart from it for
-    development) or test; of Serrano & Smith's sets fewer than WHOLE of the official training documents. 'other
-    classes': IMDB's ratings without 5 and 6, or a copy in which classes are missing. 'other data': no set of theirs.
-    'generated': a split made by this package's generator. Only 'same' counts as replication.
-    """
+    """What a run was trained and tested on: 'same', the only one that counts as replication; 'subset': fewer than WHOLE
+    of the documents that the paper counts, in training (dev included) or test, of Serrano & Smith's sets of the
+    official training documents; 'other classes': IMDB's ratings without 5 and 6, or a copy in which classes are
+    missing; 'other data': no set of theirs; 'generated': a split made by this package's generator."""
     corpus, statistics = record["run"]["corpus"], record["statistics"]
     entry, fraction = catalogue.CATALOGUE.get(corpus), record["run"].get("fraction", 1.0)
     sources = [str(statistics.get(f"{split}_source", "")) for split in ("train", "test")]
@@ -221,8 +215,8 @@ def printed_sizes() -> dict[str, dict[str, float]]:
 
 
 def documents(record: dict, split: str, label: int | None = None) -> tuple[int, float]:
-    """(documents, mean length in tokens) of a split as Table 1 counts it, of one class or of all: the dev split counts
-    with train where it was cut from it."""
+    """(documents, mean length in tokens) of a split, of one class or of all, as Table 1 counts: a dev split that was cut
+    from train counts with it."""
     splits = record["statistics"]["splits"]
     cut = split == "train" and "dev" in splits and "dev" not in catalogue.CATALOGUE[record["run"]["corpus"]].files
     parts = [splits[name] for name in (split, "dev")[: 1 + cut]]
@@ -235,10 +229,9 @@ def documents(record: dict, split: str, label: int | None = None) -> tuple[int, 
 
 
 def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
-    """A table that takes long to make: from data/measured, else made once and kept in the cache.
+    """A table that takes long to make: from data/measured, else from the cache, else made and kept there.
 
-    source: a checksum of what it is made from. It is made anew if that, or (in the cache) the code of the experiments,
-    changes.
+    source: a checksum of what it is made from; another, or (in the cache) other code of the experiments, remakes it.
     """
     shipped = store.archive_folder().parent / "measured" / f"{name}-{source[:8]}.parquet"
     if shipped.is_file():
@@ -306,8 +299,7 @@ def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tupl
 
 
 def _of_the_same_data(more: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
-    """Which runs were trained on the data that a table's runs of that name were; beside these the others have no place,
-    and are named."""
+    """Which runs were trained on the data that a table's runs of that name were; the others are named."""
     data = lambda rows: rows["record"].map(lambda record: json.loads(record).get("fingerprints", {}).get("data"))
     names = ["corpus", "options"]
     first = table.drop_duplicates(names)
@@ -359,11 +351,8 @@ def _listing(folder: Path) -> list[tuple[str, list]]:
 
 
 def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both tables of some results: their records and, where they have one, their summaries.
-
-    The first has two columns besides those of `runs`: differs (the fields off their defaults, with blanks between) and
-    record (as JSON).
-    """
+    """Both tables of some results: their records and, where they have one, their summaries. The first has two columns
+    besides those of `runs`: differs (the fields off their defaults, with blanks between) and record (as JSON)."""
     rows, keys, parts, whole = [], [], [], []
     for result in results:
         record, key = result.record, result.record["key"]
@@ -396,10 +385,8 @@ def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFra
 
 
 def echoes(result: store.Result) -> pd.DataFrame:
-    """The measures of `experiments.echo` over the documents whose traces are at hand, as rows of the second table.
-
-    Documents of one item are left out for Serrano & Smith's models, as in their other numbers.
-    """
+    """The measures of `experiments.echo` over the documents whose traces are at hand, as rows of the second table; for
+    Serrano & Smith's models without documents of one item, as in their other numbers."""
     table = echo(result.traces)
     table = table[table["n"] > 1] if result.record["run"]["encoder"].startswith(("han_", "flan_")) else table
     known = table[list(MEASURES)].dropna(axis=1, how="all")

@@ -51,13 +51,11 @@ class Run:
     vectors: a recipe of `corpora.vectors` or a file; '' takes the catalogue's recipe for the corpus.
     selection: the split whose ROC AUC chooses the checkpoint ('dev': the authors' final code; 'test': the paper's
     Table 2). hidden: units per direction, filters per kernel or projection width. epochs, batch, hidden, learning_rate,
-    decay: None takes what the papers use for the corpus and the encoder; a hidden that stays None is the encoder's own.
-    fraction: share of the training documents that is used, see `compute.reduced`. options: (name, value) pairs, knobs
-    of a generated corpus. rounding: 0, or which draw moves each starting weight to a neighbouring float32, see
-    `jain.nudge`: how much of what another seed changes is rounding alone. epochs 0: a model that is not trained.
-    context: how much of the text's mean each token of the average encoder reads, 0 to 1. tie: strength of a penalty
-    that keeps a BiLSTM's states near their own words. Both: models/encoders.py; they are not in the papers. hide:
-    strength of the penalty on attention to the words that decide a planted text, see `jain.train`.
+    decay: None takes what the papers use for the corpus and the encoder; epochs 0 is a model that is not trained.
+    fraction: share of the training documents that is used. options: (name, value) pairs, knobs of a corpus. Not in the
+    papers: rounding, which draw moves each starting weight to a neighbouring float32 (`jain.nudge`); context, how much
+    of the text's mean each token of the average encoder reads; tie, strength of a penalty that keeps a BiLSTM's states
+    near their own words (models/encoders.py); hide, of one on attention to the words that decide (`jain.train`).
     """
 
     corpus: str
