@@ -133,15 +133,9 @@ class Traces:
         return replace(self, offsets=offsets, **taken)
 
     def equal_lengths(self, limit: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(rows (B,), index (B, n)) of documents of n tokens; index gathers a token array into (B, n).
-
-        limit: tokens at a time, at most (or one document); bounds memory and changes no number.
-        """
-        for n in np.unique(self.lengths):
-            same, step = np.flatnonzero(self.lengths == n), max(1, limit // int(n))
-            for start in range(0, len(same), step):
-                rows = same[start : start + step]
-                yield rows, self.offsets[rows][:, None] + np.arange(n)
+        """(rows (B,), index (B, n)) of documents of n tokens; index gathers a token array into (B, n). See `chunks`."""
+        for rows, n in chunks(self.lengths, limit):
+            yield rows, self.offsets[rows, None] + np.arange(n)
 
     def rounded(self) -> "Traces":
         """The same with 12-bit mantissas, as the archive stores them; every reported number is computed after this."""
@@ -296,16 +290,20 @@ def padded_length(n: np.ndarray) -> np.ndarray:
     return np.asarray(ladder)[np.searchsorted(ladder, n)]
 
 
-def blocks(lengths: np.ndarray, limit: int, multiple: int = 1, least: int = 1) -> Iterator[tuple[np.ndarray, int]]:
-    """(rows (B,), padded length L): documents of like padded length, at most about `limit` padded tokens at a time.
+def chunks(lengths: np.ndarray, limit: int, least: int = 1) -> Iterator[tuple[np.ndarray, int]]:
+    """(rows (B,), length) of documents of one length, `limit` tokens at a time at most (or `least` documents).
 
-    multiple: padded lengths are rounded up to multiples of this. least: documents that are together in any case.
+    It bounds memory and changes no number.
     """
-    padded = -(-padded_length(lengths) // multiple) * multiple
-    for length in np.unique(padded):
-        rows, step = np.flatnonzero(padded == length), max(least, limit // int(length))
+    for length in np.unique(lengths):
+        rows, step = np.flatnonzero(lengths == length), max(least, limit // int(length))
         for start in range(0, len(rows), step):
             yield rows[start : start + step], int(length)
+
+
+def blocks(lengths: np.ndarray, limit: int, multiple: int = 1, least: int = 1) -> Iterator[tuple[np.ndarray, int]]:
+    """`chunks` of documents of like padded length L, rounded up to multiples of `multiple`: (rows (B,), L)."""
+    return chunks(-(-padded_length(lengths) // multiple) * multiple, limit, least)
 
 
 def cut(lengths: np.ndarray, texts: int, tokens: int) -> list[np.ndarray]:

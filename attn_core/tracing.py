@@ -3,8 +3,8 @@
 Jain & Wallace 2019, Algorithm 1, for texts and pairs of texts; Serrano & Smith 2019 for the items of their networks.
 Scores and contributions come from forward passes, gradients from autograd with the attention given, and what a deletion
 changes from the shortened text, encoded anew. So any encoder and attention will do that have the calling form of
-models/encoders.py and read the ids through their `embedding` alone. For those of the papers `fast.tracing` gives the
-same numbers, to rounding, in a fraction of the time.
+models/encoders.py and read the ids through their `embedding` alone. `fast.tracing` gives the same numbers for those of
+the papers, to rounding, in a fraction of the time.
 """
 
 from collections.abc import Iterator
@@ -54,8 +54,7 @@ def trace(
     gradient: signed <e_t, dp/de_t>, attention held constant. leave_one_out: the text re-encoded and re-attended
     without word t, NaN where it is the only word: signed p(without t) - p, for pairs the total variation distance over
     all outputs. p is the probability of class 1, or with more than one logit that of the predicted class. Of pairs
-    only the first text's words are traced, the second is never changed. Jain & Wallace 2019, Algorithm 1, take
-    absolute values of both.
+    only the first text's words are traced. Jain & Wallace 2019, Algorithm 1, take absolute values of both.
     Deviation: p (1 - p) is formed without cancellation, so the gradients of a saturated output do not vanish as in the
     authors' single precision. progress: a bar with the time left, for work of more than two seconds. AttnError as in
     `check` and `flat`, and for an encoder that reads the words otherwise than by its embedding. Of Serrano & Smith's
@@ -211,10 +210,9 @@ def trace_items(
 
     gradient: signed <e, dp/de>, p of the predicted class, summed over the item's words; the attention over the items
     is held constant, that over the words of a sentence is not. leave_one_out: signed change of p when the item is
-    deleted from the document and the network run again; of the documents `deleted` (rows) alone, NaN elsewhere, where
-    an item is the only one and in documents of more than MOST_ITEMS. A sentence's vector does not depend on other
-    sentences, so of a HAN only what comes after the vectors is run again. The model must be in evaluation mode; nothing
-    of it is changed. name: of the texts, for the errors of `flat`.
+    deleted from the document and the network run again (of a HAN what comes after the sentences' vectors, which do not
+    depend on other sentences); of the documents `deleted` (rows) alone, NaN elsewhere, where an item is the only one
+    and in documents of more than MOST_ITEMS. The model must be in evaluation mode. name: of the texts, for errors.
     """
     check(documents, model.embedding)
     texts = flat(documents, model.sentence is not None, name)

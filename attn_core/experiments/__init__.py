@@ -24,8 +24,8 @@ COUNTED = ("tau_", "jsd_", "ceiling", "ratio_", "median_change")
 """Statistics whose summary holds a histogram."""
 
 MOST_CLASSES = 3
-"""With more outputs than this a summary has only the group 'all'. (The authors' code counts the different answers a
-model gives, so that one which knows few answers is grouped after all.)"""
+"""With more outputs a summary has only the group 'all'. (The authors' code counts the different answers a model gives,
+so that one which knows few answers is grouped after all.)"""
 
 ONCE = ["ceiling", "ceiling_permutation", "max_attention"]
 """Columns of the adversarial table that do not depend on epsilon."""
@@ -72,8 +72,7 @@ def asked(traces: Traces) -> dict[str, float]:
     """What the three papers would ask of a model of single texts, five numbers over the documents in seconds.
 
     tau: mean of Kendall's tau of attention and gradients. shuffled: share with a median change below 0.1. far twin:
-    share whose exact optimum at epsilon 0.05 has a JSD over 0.4. erased: mean of `echo`'s top_erased. flat: share of
-    its flat_flips.
+    share whose exact optimum at epsilon 0.05 has a JSD over 0.4. erased, flat: means of top_erased and flat_flips.
     """
     own = echo(traces)
     return {
@@ -108,10 +107,10 @@ def summary_table(documents: pd.DataFrame, outputs: int = 2) -> pd.DataFrame:
     are not grouped by predicted class, as in the paper.
     Columns statistic (numbers of `documents` and of `derived`), predicted ('0', '1', ... or 'all'), bin (a label of
     ATTENTION_BINS or 'all'), measure, value. Groups without documents have no rows. Measures:
-    n documents, n_nan of them without a value; mean, std (ddof 0), q05, q25, median, q75, q95 of the others;
-    share_significant for tau (p <= 0.05, NaN counts as not significant); share_below_0.1 for median_change,
-    share_above_0.4 and share_above_0.6 for JSD and ceilings, among the documents with a value;
-    for bin 'all' also hist:<k>, documents with a value in the k-th bin of `edges`, of COUNTED; empty ones are left out.
+    n documents, n_nan of them without a value; mean, std (ddof 0), QUANTILES of the others; share_significant for tau
+    (p <= 0.05, NaN counts as not significant); share_below_0.1 for median_change, share_above_0.4 and share_above_0.6
+    for JSD and ceilings, among the documents with a value; for bin 'all' also hist:<k>, documents in the k-th bin of
+    `edges`, of COUNTED; empty ones are left out.
     """
     documents = derived(documents)
     classes = {"all": np.ones(len(documents), bool)}

@@ -5,6 +5,7 @@ k-th output is a bijective mix of start + k * golden ratio and so needs no state
 """
 
 import numpy as np
+import scipy  # its parts are loaded when first used
 
 from attn_core.errors import AttnError
 
@@ -56,9 +57,7 @@ def given(
 
 def normals(seed: int, purpose: str, doc_id: np.ndarray, offsets: np.ndarray, count: int = 1) -> np.ndarray:
     """(count, T) standard normal float64, through the inverse distribution function."""
-    from scipy.special import ndtri
-
-    return ndtri(uniforms(seed, purpose, doc_id, offsets, count))
+    return scipy.special.ndtri(uniforms(seed, purpose, doc_id, offsets, count))
 
 
 def permutations(seed: int, purpose: str, doc_id: np.ndarray, n: int, count: int) -> np.ndarray:

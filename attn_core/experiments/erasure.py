@@ -27,11 +27,9 @@ def dispersion(traces: Traces) -> pd.DataFrame:
 
     Not in Serrano and Smith 2019; specification, section 8.3. Erasing item t changes the logits by exactly
     -alpha_t (c_t - s_t), s_t the weighted mean of the others' contributions: where an encoder makes all contributions
-    alike, even a large weight does nothing.
-
-    Columns dispersion_weighted = sum_t a_t |c_t - m|^2 / sum_t a_t |c_t|^2 = 1 - |m|^2 / sum_t a_t |c_t|^2 with
-    a = attention and m = sum_t a_t c_t; dispersion = the same with a = 1/n. c is `centred`; the scale of the decoder
-    cancels. NaN where n = 1 or all contributions are 0.
+    alike, even a large weight does nothing. dispersion_weighted = sum_t a_t |c_t - m|^2 / sum_t a_t |c_t|^2
+    = 1 - |m|^2 / sum_t a_t |c_t|^2 with a = attention and m = sum_t a_t c_t; dispersion = the same with a = 1/n. c is
+    `centred`. NaN where n = 1 or all contributions are 0.
     """
     as_classes(traces)
     value, columns = centred(traces), {}
@@ -47,8 +45,8 @@ def dispersion(traces: Traces) -> pd.DataFrame:
 def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
     """Every statistic of this paper at default parameters, one row per document.
 
-    Columns: doc_id, label, predicted, n (items), p, max_attention; those of `single`; those of `removals` for RANKINGS;
-    those of `dispersion`; those of `echo`. Fractions, regrets and gaps follow from these and are left to `derived`.
+    Columns: doc_id, label, predicted, n (items), p, max_attention; those of `single`, of `removals` for RANKINGS, of
+    `dispersion` and of `echo`. Fractions, regrets and gaps are left to `derived`.
     """
     own = table(traces, p=traces.p, max_attention=traces.max_attention)
     return joined(own, single(traces, seed), removals(traces, seed), dispersion(traces), echo(traces))
@@ -85,14 +83,12 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     """A document table in numbers, tidy and small enough to keep for every seed: what tables and figures need of a run.
 
     Columns as `experiments.summary_table`: statistic, predicted and bin ('all' unless said), measure, value. All but
-    `single_item` (n: documents of one item) is over documents of more than one item. Statistics and measures:
-    fraction_<r>, mass_<r>, with the suffix @left where flips with the zero vector count as none: n; n_flipped; of those
-    mean, quartiles and whiskers, as Figures 5 and 6 draw them. bin 'common': the documents that flip under every
-    ranking.
-    regret_fraction_<r>, equals_<r>, gradient_first, likewise with and without @left: n, mean, quartiles.
+    `single_item` (n: documents of one item) is over documents of more than one item:
+    fraction_<r>, mass_<r>: n; n_flipped; of those mean, quartiles and whiskers, as Figures 5 and 6 draw them; bin
+    'common': of the documents that flip under every ranking. regret_fraction_<r>, equals_<r>, gradient_first: n, mean,
+    quartiles. All of these also with the suffix @left, where flips with the zero vector count as none.
     delta_js@<rule>: n, mean, quartiles, share_negative and the measures of `nearness`.
-    flips_<choice>@<rule>: both, only_top, only_random, neither, percentages as `two_by_two`; n.
-    dispersion, dispersion_weighted and the measures of `echo`: n, mean, quartiles.
+    flips_<choice>@<rule>: see `two_by_two`. dispersion, dispersion_weighted and those of `echo`: n, mean, quartiles.
     """
     rows = rows_of("single_item", {"n": (documents["n"] == 1).sum()})
     documents = documents[documents["n"] > 1]

@@ -43,8 +43,7 @@ class Items:
 
     attention (B, n). margin (B, n, R + 1): m_tk for the classes k other than y in ascending order, then the attention,
     so that one gather and one sum serve both. lower (B, R): whether rival k < y and so wins ties. gradient (B, n):
-    d p_y / d alpha_t, weights held free. empty (B,): whether the zero vector, which decodes to the bias, has another
-    label than y.
+    d p_y / d alpha_t. empty (B,): whether the zero vector, which decodes to the bias, has another label than y.
     """
 
     attention: np.ndarray
@@ -57,9 +56,7 @@ class Items:
 def as_classes(traces: Traces) -> tuple[int, np.ndarray]:
     """Number of classes and their biases (K,) float64; one logit o is two classes with logits (0, o)."""
     if traces.readout is not None:
-        raise AttnError(
-            "erasure takes affine decoders, these traces are of text pairs (see Serrano & Smith, section 3)"
-        )
+        raise AttnError("erasure takes affine decoders, these traces are of text pairs (Serrano & Smith, section 3)")
     bias = traces.bias.astype(np.float64)
     return (2, np.array([0.0, bias[0]])) if traces.classes == 1 else (traces.classes, bias)
 
@@ -91,9 +88,9 @@ def blocks(traces: Traces) -> Iterator[tuple[np.ndarray, np.ndarray, Items]]:
         yield rows, tokens, items(traces, rows, tokens)
 
 
-def least(lower: np.ndarray) -> np.ndarray:
-    """The sum of margins above which a rival wins: 0, or just below where it also wins ties (lower)."""
-    return np.where(lower, np.nextafter(0.0, -1.0), 0.0)
+def wins(kept: np.ndarray, lower: np.ndarray) -> np.ndarray:
+    """Whether a rival overtakes by sums of margins `kept`: above 0, or at 0 where it also wins ties (lower)."""
+    return np.where(lower, kept >= 0, kept > 0)
 
 
 def smallest_by_rival(margin: np.ndarray, attention: np.ndarray, lower: np.ndarray) -> np.ndarray:
@@ -104,8 +101,7 @@ def smallest_by_rival(margin: np.ndarray, attention: np.ndarray, lower: np.ndarr
     held = attention[..., None] > 0
     sort = np.sort(np.moveaxis(np.where(held, margin, np.inf), 1, 2), axis=2)  # (B, R, n): most negative first
     sort[np.isinf(sort)] = 0.0  # items of weight 0 come last
-    kept = sort[..., ::-1].cumsum(axis=2)[..., ::-1]  # sum after j removals
-    ahead = kept > least(lower)[..., None]
+    ahead = wins(sort[..., ::-1].cumsum(axis=2)[..., ::-1], lower[..., None])  # after j removals
     ahead &= np.arange(margin.shape[1]) < held.sum(axis=1, keepdims=True)
     ahead[..., 0] = False
     return np.where(ahead.any(axis=2), ahead.argmax(axis=2), NONE)
@@ -115,7 +111,7 @@ def first_order(attention: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """To first order, the loss of p_y when an item goes and the others are renormalised, (B, n) (not in the paper).
 
     alpha_t (g_t - sum alpha g) / (1 - alpha_t): the gradient with respect to the item's score, divided by what is left.
-    An item that holds all weight comes first: only its removal changes anything.
+    An item that holds all weight comes first.
     """
     left = 1.0 - attention
     mean = (attention * gradient).sum(axis=1, keepdims=True)
@@ -129,16 +125,14 @@ def order_of(name: str, part: Items, draws: np.ndarray) -> np.ndarray:
     """
     a, g = part.attention, part.gradient
     known = {"attention": a, "ascending": -a, "gradient": g, "product": a * g, "random": draws}
-    if name == "first_order":
-        importance = first_order(a, g)
-    elif name == "optimum":
+    if name == "optimum":
         best = smallest_by_rival(part.margin[..., :-1], a, part.lower).argmin(axis=1)
-        importance = np.where(a > 0, -np.take_along_axis(part.margin, best[:, None, None], axis=2)[..., 0], -np.inf)
-    elif name in known:
-        importance = known[name]
-    else:
+        known[name] = np.where(a > 0, -np.take_along_axis(part.margin, best[:, None, None], axis=2)[..., 0], -np.inf)
+    elif name == "first_order":
+        known[name] = first_order(a, g)
+    elif name not in known:
         raise AttnError(f"unknown ranking '{name}'; known: {', '.join((*known, 'first_order', 'optimum'))}")
-    return np.argsort(-importance, axis=1, kind="stable")
+    return np.argsort(-known[name], axis=1, kind="stable")
 
 
 def first_flip(part: Items, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -149,7 +143,7 @@ def first_flip(part: Items, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     left = kept[..., -1]  # attention kept
     ahead = np.zeros((rows, length), bool)
     for rival in range(width - 1):
-        ahead |= kept[..., rival] > least(part.lower[:, rival])[:, None]
+        ahead |= wins(kept[..., rival], part.lower[:, rival, None])
     ahead &= left > 0
     ahead[:, 0] = False  # nothing removed: the decision stands, whatever rounding says
     flips, last = ahead.any(axis=1), (left > 0).sum(axis=1)  # last: removals until no weight is left
@@ -166,11 +160,10 @@ def removals(
     Columns removed_<r>: number removed, NEVER where no step flips, the last step being the zero vector, which decodes
     to the bias; mass_<r>: attention removed by then (NaN where never); zero_<r>: whether the flip came with the zero
     vector, so that 'with an item left' the document never flips. Rankings: attention, gradient (signed, d p_y / d alpha
-    at the unmodified weights), product (gradient times attention), random, all largest first; and, not in the paper,
-    first_order, optimum and 'ascending' (attention, smallest first: what the authors' code makes of gradient signs).
-    One logit is two classes: a flip is a change of sign. Documents of one item are in the table; the paper leaves them
-    out. Deviations: double precision throughout (the authors decode in single precision), one random order (they draw
-    five and plot the first).
+    at the unmodified weights), product, random, all largest first; and, not in the paper, first_order, optimum and
+    'ascending' (attention, smallest first: what the authors' code makes of gradient signs). One logit is two classes.
+    Documents of one item are in the table; the paper leaves them out. Deviations: double precision throughout (the
+    authors decode in single precision), one random order (they draw five and plot the first).
 
     draws (T,): scores of the random order; by default uniform from (seed, doc_id).
     """

@@ -86,9 +86,8 @@ def weights_dealt_anew(traces: Traces, seed: int = 0) -> Traces:
     `single` of these shows what erasing the top item does where attention knows nothing of the items. The traced
     gradients and leave-one-out belong to the model's own weights and are dropped.
     """
-    return replace(
-        traces, score=traces.score[shuffles(seed, "shuffle", traces)], gradient=None, leave_one_out=None
-    )
+    score = traces.score[shuffles(seed, "shuffle", traces)]
+    return replace(traces, score=score, gradient=None, leave_one_out=None)
 
 
 def two_by_two(documents: pd.DataFrame, choice: str, rule: str) -> dict[str, float]:
