@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from attn_core import foreign
 from attn_core.errors import AttnError, one_line
@@ -30,7 +31,7 @@ ASKED = {
 }
 """What the three papers would ask of a model of single texts, by the names of `experiments.asked`."""
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Json = Annotated[bool, Option("--json", help="Print JSON for programs.")]
 
 
 def show(rows, as_json: bool, digits: int = 4) -> None:
@@ -54,24 +55,16 @@ def corpora(as_json: Json = False) -> None:
 
 @app.command()
 def run(
-    corpus: Annotated[str, typer.Option(help="Data set; `corpora` lists them.")],
-    encoder: Annotated[
-        str, typer.Option(help="lstm, cnn, average, none; han_ or flan_ before rnn, conv or none.")
-    ] = "lstm",
-    attention: Annotated[str, typer.Option(help="tanh (additive), dot (scaled) or uniform.")] = "tanh",
-    seed: Annotated[int, typer.Option(help="Seeds the weights and the batches.")] = 10,
-    selection: Annotated[str, typer.Option(help="Split that chooses the checkpoint: dev or test.")] = "dev",
-    vectors: Annotated[
-        str, typer.Option(help="Word vectors: ppmi-300, indomain-300, random, or a text file; see below.")
-    ] = "",
-    epochs: Annotated[
-        int | None, typer.Option(help="Epochs of training; by default the paper's for the corpus.")
-    ] = None,
-    fraction: Annotated[float, typer.Option(help="Share of the training documents to use.")] = 1.0,
-    other: Annotated[
-        list[str], typer.Option("--set", help="Any other field: hidden=64, learning_rate=0.01, options.cues=6.")
-    ] = [],
-    fresh: Annotated[bool, typer.Option("--fresh", help="Train anew, whatever is stored.")] = False,
+    corpus: Annotated[str, Option(help="Data set; `corpora` lists them.")],
+    encoder: Annotated[str, Option(help="lstm, cnn, transformer, average, none; han_rnn to flan_none.")] = "lstm",
+    attention: Annotated[str, Option(help="tanh (additive), dot (scaled) or uniform.")] = "tanh",
+    seed: Annotated[int, Option(help="Seeds the weights and the batches.")] = 10,
+    selection: Annotated[str, Option(help="Split that chooses the checkpoint: dev or test.")] = "dev",
+    vectors: Annotated[str, Option(help="Word vectors: ppmi-300, indomain-300, random, or a text file.")] = "",
+    epochs: Annotated[int | None, Option(help="Epochs of training; by default the paper's for the corpus.")] = None,
+    fraction: Annotated[float, Option(help="Share of the training documents to use.")] = 1.0,
+    other: Annotated[list[str], Option("--set", help="Any other field: hidden=64, options.cues=6.")] = [],
+    fresh: Annotated[bool, Option("--fresh", help="Train anew, whatever is stored.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train one model (or take it from the archive) and print its test metrics.
@@ -117,21 +110,21 @@ def run(
 
 @app.command()
 def sweep(
-    grid: Annotated[Path, typer.Argument(help="YAML grid; the book's own lie in data/sweeps.")],
-    pack: Annotated[bool, typer.Option("--pack", help="Put each run into data/archive.")] = False,
-    dry: Annotated[bool, typer.Option("--dry-run", help="List the runs and what remains.")] = False,
-    jobs: Annotated[int, typer.Option(help="Processes of this machine that share the runs, one thread each.")] = 1,
+    grid: Annotated[Path, Argument(help="YAML grid; the book's own lie in data/sweeps.")],
+    pack: Annotated[bool, Option("--pack", help="Put each run into data/archive.")] = False,
+    dry: Annotated[bool, Option("--dry-run", help="List the runs and what remains.")] = False,
+    jobs: Annotated[int, Option(help="Processes of this machine that share the runs, one thread each.")] = 1,
     scheduler: Annotated[
-        str, typer.Option(help="Address of a Dask scheduler, whose workers train the runs; see README.")
+        str, Option(help="Address of a Dask scheduler, whose workers train the runs; see README.")
     ] = "",
     resources: Annotated[
-        str, typer.Option(help="What each run takes of a worker started with --resources, such as GPU=1.")
+        str, Option(help="What each run takes of a worker started with --resources, such as GPU=1.")
     ] = "",
     no_workers_timeout: Annotated[
-        float, typer.Option("--no-workers-timeout", help="Seconds to wait for a worker that can do the runs.")
+        float, Option("--no-workers-timeout", help="Seconds to wait for a worker that can do the runs.")
     ] = 40.0,
     batch_seeds: Annotated[
-        int, typer.Option("--batch-seeds", help="BiLSTMs of different seeds trained at once, to fill a GPU.")
+        int, Option("--batch-seeds", help="BiLSTMs of different seeds trained at once, to fill a GPU.")
     ] = 1,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
@@ -200,13 +193,13 @@ def archive_seal() -> None:
 
 @app.command()
 def numbers(
-    measure: Annotated[str, typer.Argument(help="Such as tau_attention_gradient; --list names all.")] = "",
-    statistic: Annotated[str, typer.Argument(help="Such as mean; left out: all there are.")] = "any",
+    measure: Annotated[str, Argument(help="Such as tau_attention_gradient; --list names all.")] = "",
+    statistic: Annotated[str, Argument(help="Such as mean; left out: all there are.")] = "any",
     where: Annotated[
-        list[str], typer.Option("--where", help="FIELD=VALUE: a run's field, predicted or bin; 'any' frees it.")
+        list[str], Option("--where", help="FIELD=VALUE: a run's field, predicted or bin; 'any' frees it.")
     ] = [],
-    by: Annotated[list[str], typer.Option("--by", help="Columns: one row each, mean and interval over seeds.")] = [],
-    listed: Annotated[bool, typer.Option("--list", help="What can be asked for.")] = False,
+    by: Annotated[list[str], Option("--by", help="Columns: one row each, mean and interval over seeds.")] = [],
+    listed: Annotated[bool, Option("--list", help="What can be asked for.")] = False,
     as_json: Json = False,
 ) -> None:
     """Stored numbers of runs, one row a seed, or with --by means over seeds with their 95 % intervals."""
@@ -244,10 +237,10 @@ def scorecard(as_json: Json = False) -> None:
 
 @app.command()
 def read(
-    text: Annotated[str, typer.Argument(help="A sentence of your own, in English.")],
-    epsilon: Annotated[float, typer.Option(help="How far the other attention may move p, above 0 and below 1.")] = 0.05,
-    corpus: Annotated[str, typer.Option(help="Read by a model of this data set that was trained here.")] = "",
-    key: Annotated[str, typer.Option("--run", help="Read by the run of this key that was trained here.")] = "",
+    text: Annotated[str, Argument(help="A sentence of your own, in English.")],
+    epsilon: Annotated[float, Option(help="How far the other attention may move p, above 0 and below 1.")] = 0.05,
+    corpus: Annotated[str, Option(help="Read by a model of this data set that was trained here.")] = "",
+    key: Annotated[str, Option("--run", help="Read by the run of this key that was trained here.")] = "",
     as_json: Json = False,
 ) -> None:
     """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
@@ -269,15 +262,15 @@ def read(
 
 @app.command()
 def execute(
-    page: Annotated[str, typer.Argument(help="Page, such as jain/04-1-correlation.")],
+    page: Annotated[str, Argument(help="Page, such as jain/04-1-correlation.")],
     parameter: Annotated[
-        list[str] | None, typer.Option("-p", "--parameter", help="NAME=VALUE; the form -p NAME VALUE works too.")
+        list[str] | None, Option("-p", "--parameter", help="NAME=VALUE; the form -p NAME VALUE works too.")
     ] = None,
-    output: Annotated[Path | None, typer.Option(help="Where the executed notebook goes.")] = None,
-    compare: Annotated[str, typer.Option(help="NAME=a,b: two runs side by side, as HTML.")] = "",
-    html: Annotated[bool, typer.Option("--html", help="Make a page like the book's of it, too.")] = False,
-    show: Annotated[bool, typer.Option("--open", help="And open it in a browser.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace what stands there, edited or another's.")] = False,
+    output: Annotated[Path | None, Option(help="Where the executed notebook goes.")] = None,
+    compare: Annotated[str, Option(help="NAME=a,b: two runs side by side, as HTML.")] = "",
+    html: Annotated[bool, Option("--html", help="Make a page like the book's of it, too.")] = False,
+    show: Annotated[bool, Option("--open", help="And open it in a browser.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace what stands there, edited or another's.")] = False,
 ) -> None:
     """Re-run one page of the book with other parameters."""
     import webbrowser
@@ -295,12 +288,12 @@ def execute(
 
 @app.command()
 def study(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, JSONL or Parquet of texts and labels.")],
-    text: Annotated[str, typer.Option(help="Column of the texts.")] = "text",
-    label: Annotated[str, typer.Option(help="Column of the labels.")] = "label",
-    encoder: Annotated[str, typer.Option(help="lstm, cnn or average.")] = "lstm",
-    seeds: Annotated[int, typer.Option(help="Trainings of each model, 2 to 9.")] = 3,
-    output: Annotated[Path, typer.Option(help="Folder for the page and its numbers.")] = Path("_build/study"),
+    file: Annotated[Path, Argument(help="CSV, TSV, JSONL or Parquet of texts and labels.")],
+    text: Annotated[str, Option(help="Column of the texts.")] = "text",
+    label: Annotated[str, Option(help="Column of the labels.")] = "label",
+    encoder: Annotated[str, Option(help="lstm, cnn or average.")] = "lstm",
+    seeds: Annotated[int, Option(help="Trainings of each model, 2 to 9.")] = 3,
+    output: Annotated[Path, Option(help="Folder for the page and its numbers.")] = Path("_build/study"),
 ) -> None:
     """Every test of the three papers on your own texts: one page, and its numbers as CSV."""
     from attn_book.build import rerun
@@ -323,7 +316,7 @@ def notebooks() -> None:
 
 @app.command()
 def book(
-    edition: Annotated[Literal["teacher", "student"], typer.Option(help="student: without solutions.")] = "teacher",
+    edition: Annotated[Literal["teacher", "student"], Option(help="student: without solutions.")] = "teacher",
 ) -> None:
     """Execute all pages and build the book into _build/html; the students' edition into _build/student.
 
