@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ WORDS, LINES, WIDTH, VISIBLE = 900, 150, 72, 0.6
 FRONT, ALL_WORDS, WORDS_A_NUMERAL = 500, 23_000, 20
 
 
+@cache
 def parts(page: str) -> tuple[str, list, list]:
     """Prose without mark-up, visible and hidden code cells of a page."""
     cells = build.read_source(build.locate(page, ROOT)[1]).cells

@@ -1,5 +1,7 @@
 """What the archive holds is what the code computes, and the results obey their own mathematics."""
 
+from functools import cache, partial
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ ERASURE = [key for key in TABLES if from_dict(store.read_record(STORE, key)["run
 SECOND = [key for key in TABLES if packing.layer_of(from_dict(store.read_record(STORE, key)["run"])) == "second"]
 FIRST = [key for key in TABLES if key not in ERASURE + SECOND]
 pytestmark = pytest.mark.skipif(not FIRST, reason="no archive")
+read = cache(partial(store.read, STORE))
 
 
 def is_whole(key: str) -> bool:
@@ -31,7 +34,7 @@ def is_whole(key: str) -> bool:
 
 @pytest.mark.parametrize("key", FIRST)
 def test_the_optimum_bounds_everything_on_every_archived_document(key):
-    documents = store.read(STORE, key).documents
+    documents = read(key).documents
     assert documents["doc_id"].is_unique and len(derived(documents)) == len(documents)
     best = "exact" if "jsd_exact@0.05" in documents else "lower"  # text pairs: the lower end of a bracket
     for epsilon in (0.01, 0.05):
@@ -50,7 +53,7 @@ def test_the_optimum_bounds_everything_on_every_archived_document(key):
 
 @pytest.mark.parametrize("key", FIRST)
 def test_the_document_layer_is_what_the_traces_give(key):
-    result = store.read(STORE, key)
+    result = read(key)
     few = result.traces.take(np.arange(0, len(result.traces), max(1, len(result.traces) // 60)))
     stored = result.documents.set_index("doc_id").loc[few.doc_id]
     fresh = correlation(few)
@@ -69,7 +72,7 @@ def test_the_document_layer_is_what_the_traces_give(key):
 
 @pytest.mark.parametrize("key", [key for key in FIRST if is_whole(key)])
 def test_summary_and_record_follow_from_the_documents(key):
-    result = store.read(STORE, key)
+    result = read(key)
     assert len(result.documents) == result.record["n_test"]
     again = summary_table(result.documents, result.traces.classes).set_index(
         ["statistic", "predicted", "bin", "measure"]
@@ -88,7 +91,7 @@ def test_summary_and_record_follow_from_the_documents(key):
 
 @pytest.mark.parametrize("key", SECOND)
 def test_the_short_table_of_the_second_generation_is_what_traces_and_summary_say(key):
-    result = store.read(STORE, key)
+    result = read(key)
     stored, few = result.documents, result.traces
     assert len(stored) == min(result.record["n_test"], packing.KEPT["second"][-1]) and stored["doc_id"].is_unique
     assert (stored["jsd_exact@0.05"] >= stored["jsd_search@0.05"] - 1e-6).all()
@@ -107,7 +110,7 @@ def test_the_short_table_of_the_second_generation_is_what_traces_and_summary_say
 
 @pytest.mark.parametrize("key", ERASURE)
 def test_erasure_tables_are_what_the_traces_give_and_keep_to_the_optimum(key):
-    result = store.read(STORE, key)
+    result = read(key)
     stored = result.documents.set_index("doc_id")
     few = result.traces.take(np.flatnonzero(np.isin(result.traces.doc_id, stored.index))[:60])
     fresh, kept = erasure_table(few).set_index("doc_id"), stored.loc[few.doc_id]
