@@ -47,7 +47,7 @@ def test_there_are_four_examples_of_at_most_thirty_lines():
         assert len(lines) <= LONGEST, f"the example '{name}' has {len(lines)} lines"
 
 
-def test_an_example_needs_the_imports_of_the_first_and_nothing_else():
+def test_an_example_needs_nothing_but_itself():
     """A reader copies one cell."""
     given = {*dir(builtins), "seed", "epochs"}
     for name, code in examples().items():
@@ -58,7 +58,6 @@ def test_an_example_needs_the_imports_of_the_first_and_nothing_else():
         named = [(node.id, type(node.ctx)) for node in nodes if isinstance(node, ast.Name)]
         made |= {word for word, kind in named if kind is ast.Store}
         assert not {word for word, kind in named if kind is ast.Load} - given - imported - made, name
-        given |= imported if name == "corpus" else set()
 
 
 def test_an_unknown_encoder_is_traced_by_the_general_form():
