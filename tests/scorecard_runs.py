@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from attn_book.derived import COUNTED
-from attn_book.reported import reported
+from attn_book.scorecard import reported
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.index import printed_sizes
 from attn_core.run import SEEDS, Run, as_dict

@@ -10,8 +10,7 @@ import pytest
 from scorecard_runs import RULES, result_of, row_for, seeds_of, whole
 
 from attn_book import build
-from attn_book.reported import reported
-from attn_book.scorecard import scorecard
+from attn_book.scorecard import reported, scorecard
 from attn_core import index
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.run import SEEDS, Run

@@ -10,7 +10,7 @@ from test_extending import EXPECTED
 
 from attn_book import build
 from attn_book.page import check
-from attn_book.reported import reported
+from attn_book.scorecard import reported
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(build.pages(ROOT))

@@ -9,7 +9,7 @@ import pytest
 from IPython.display import HTML
 
 from attn_book import build, tables
-from attn_book.reported import reported
+from attn_book.scorecard import reported
 
 SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "rows.js"
 

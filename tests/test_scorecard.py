@@ -11,7 +11,7 @@ from scorecard_runs import RULES, result_of, row_for, seeds_of
 
 from attn_book import scorecard
 from attn_book.derived import COUNTED
-from attn_book.reported import FINAL_RUN, reported
+from attn_book.scorecard import FINAL_RUN, reported
 from attn_core import experiments
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError

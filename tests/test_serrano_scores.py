@@ -7,7 +7,7 @@ import pytest
 from serrano_results import bar, made_up, result_of, six_models  # noqa: F401  (bar: a fixture)
 
 from attn_book.derived import statements, statements_of
-from attn_book.reported import reported
+from attn_book.scorecard import reported
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import erasure
 from attn_core.run import HIERARCHICAL, SEEDS

@@ -9,7 +9,7 @@ import pytest
 from golden import read
 
 from attn_book import build, figures, page, tables, verdict
-from attn_book.reported import reported
+from attn_book.scorecard import reported
 from attn_core import index, store
 from attn_core.baselines import weak
 

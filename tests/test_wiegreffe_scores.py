@@ -9,7 +9,7 @@ from scorecard_runs import row_for
 from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of, uniform_test
 
 from attn_book import derived
-from attn_book.reported import reported
+from attn_book.scorecard import reported
 from attn_core.experiments.guides import SOURCES
 from attn_core.run import SEEDS, Run
 

@@ -1,4 +1,4 @@
-"""Every reported number beside ours: one merge of the rules in data/reported/tolerances.csv with the stored numbers.
+"""The papers' numbers, and ours beside them: a merge of the rules in data/reported/tolerances.csv with stored numbers.
 
 A rule names our number in its last columns, filled once: measure_ours, statistic_ours, predicted, bin (several, with
 blanks between: their mean weighted by documents), encoder_ours (empty: the number is of a data set, not of one model),
@@ -6,17 +6,27 @@ minus ('encoder_ours=lstm', 'measure_ours=…': what is taken off within seeds),
 side (of its threshold) and late (added after its runs were stored).
 """
 
+import io
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
 from attn_book import derived
 from attn_book.derived import NOTES, PLACE, SCORES, Stored
-from attn_book.reported import OURS, reported
 from attn_core.baselines import weak
+from attn_core.corpora.catalogue import CATALOGUE, WIEGREFFE
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS, over_seeds, runs, side
+from attn_core.store import read_reported, reported_folder
+
+FINAL_RUN, APRIL_RUN = "2019-05-15", "2019-04-04"
+"""Snapshots of Jain & Wallace's own results: their last run, and the run behind the paper's Table 2."""
+
+OURS = ("kind", "side", "late", "selection", "measure_ours", "statistic_ours", "predicted", "bin", "encoder_ours",
+        "minus")  # fmt: skip
+"""Columns of tolerances.csv that say which number of ours a rule judges, and how."""
 
 NAMES = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
 """The columns that name a row."""
@@ -35,6 +45,32 @@ STORED = {"jain": (derived.of_jain, ["text", "pair"]), "serrano": (derived.of_se
 
 FEWEST_IN_BIN = 20
 """Documents of a bin of a figure below which it is not judged (the rule in tolerances.csv)."""
+
+
+@cache
+def _read(name: str) -> pd.DataFrame:
+    paths = {path.name.partition(".")[0]: path.name for path in sorted(reported_folder().glob("*.csv*"))}
+    if name not in paths:
+        raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
+    packed = "gzip" if paths[name].endswith(".gz") else None  # the largest, a twentieth of their size
+    table = pd.read_csv(io.BytesIO(read_reported(paths[name])), dtype={"class": "string"}, compression=packed)
+    if name == "tolerances":  # what names our number is text, empty where nothing is asked
+        table = table.fillna(dict.fromkeys(OURS, "")).astype(dict.fromkeys(OURS, str))
+    if "dataset" in table:
+        ours = {pair: entry.name for entry in CATALOGUE.values() for pair in entry.reported}
+        pairs = zip(table["paper"], table["dataset"], strict=True)
+        if name.startswith("wiegreffe_"):  # these spell data sets that paper's way, whoever's numbers they hold
+            pairs = (pair if pair in ours else (WIEGREFFE, pair[1]) for pair in pairs)
+        table["corpus"] = [ours.get(pair, pair[1]) for pair in pairs]
+    return table
+
+
+def reported(table: str, **where: object) -> pd.DataFrame:
+    """Rows of a reported table by values of its columns: reported('jain_table2_kendall_tau', corpus='sst')."""
+    rows = _read(table)
+    for column, value in where.items():
+        rows = rows[rows[column] == value]
+    return rows.copy()
 
 
 def scorecard(paper: str | None = None) -> pd.DataFrame:

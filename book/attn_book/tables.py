@@ -41,19 +41,19 @@ def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
     dealt: of `derived.of_dealt`, label: data set.
     """
     judged, lines = rows[rows["verdict"] != "not rerun"], []
-    sets, controls = list(judged["corpus"].unique()), list(dealt["label"].unique())
+    sets, controls = judged["corpus"].unique(), dealt["label"].unique()
     for item, part in judged.groupby("item", sort=False):
         name, _, asks = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
-        first, held = part.iloc[0], part["verdict"] == "reproduced"
+        first, held = part.iloc[0], int((part["verdict"] == "reproduced").sum())
         control = dealt[dealt["number"] == name].set_index("label")["dealt"]
         beyond = control > first.reported if first.side == "above" else control < first.reported
-        opened = int(((part["low"] <= first.reported) & (first.reported <= part["high"])).sum())
-        too = bool(held.any() and len(beyond) and beyond.all())
-        undecided = not held.any() and opened == len(part)
-        colour = "yes" if held.all() and not too else "part" if held.any() else "quiet" if undecided else "no"
+        opened = int(part["reported"].between(part["low"], part["high"]).sum())
+        too = bool(held and beyond.size and beyond.all())
+        colour = "part" if held else "quiet" if opened == len(part) else "no"
+        colour = "yes" if held == len(part) and not too else colour
         numbers = [*part.set_index("corpus")["ours"].reindex(sets), *control.reindex(controls)]
         cells = ["–" if pd.isna(value) else number(value, ".2f") for value in numbers]
-        lines.append((PARTS.claim(asks, first, int(held.sum()), len(part), opened, too), cells, colour, ""))
+        lines.append((PARTS.claim(asks, first, held, len(part), opened, too), cells, colour, ""))
     here, anew = ([SETS[name].removesuffix(" (10 stars)") for name in names] for names in (sets, controls))
     return coloured({"here": here, "dealt anew": anew}, lines)
 
