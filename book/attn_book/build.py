@@ -36,7 +36,7 @@ import yaml
 from bs4 import BeautifulSoup
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from papermill.parameterize import parameterize_notebook
 from sphinx_external_toc.parsing import parse_toc_yaml
 from traitlets.config import Config
@@ -187,8 +187,11 @@ def execute(
         raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
     writable(target)
     run = {"page": name, "parameters": defaults | values, **_where(here), **({"stamp": stamp} if stamp else {})}
-    if find_spec("torch") is None and without_torch(notebook):
-        run["shortened"] = NO_TORCH
+    for cell in notebook.cells if find_spec("torch") is None else ():
+        if "torch" in cell.metadata["tags"]:
+            cell.outputs = [new_output("display_data", {"text/html": PARTS.gap(NO_TORCH, "Not run here")})]
+            cell.metadata["tags"].append("skip-execution")
+            run["shortened"] = NO_TORCH
     notebook.metadata["papermill"] = {"start_time": datetime.now(UTC).isoformat()}
     injected = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
     done, start = parameterize_notebook(notebook, injected) if values else notebook, time.perf_counter()
@@ -232,16 +235,6 @@ def writable(target: Path) -> None:
         raise AttnError(
             f"cannot write {target} ({error.strerror}); name another place (execute: --output), or work in a copy"
         ) from error
-
-
-def without_torch(notebook) -> bool:
-    """Put the cells tagged `torch` as text with a note, not to be run; whether there were any."""
-    tagged = False
-    for place, cell in enumerate(notebook.cells):
-        if cell.cell_type == "code" and "torch" in cell.metadata.get("tags", []):
-            text = f"```python\n{cell.source}\n```\n\n{PARTS.gap(NO_TORCH, 'Not run here')}"
-            notebook.cells[place], tagged = new_markdown_cell(text, id=cell.id), True
-    return tagged
 
 
 def kernel_environment(scratch: str) -> dict[str, str]:
