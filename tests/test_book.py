@@ -169,7 +169,7 @@ def small_book(root: Path, **sources: str) -> Path:
     return root
 
 
-def test_unchanged_pages_are_skipped_changed_ones_run_and_orphans_go(tmp_path, capsys, monkeypatch):
+def test_unchanged_pages_are_skipped_and_changed_ones_run(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(build, "common_stamp", lambda root: "fixed")  # test_the_stamp_follows_… looks at it
     root = small_book(tmp_path, one="1", two="2")
 
@@ -182,11 +182,6 @@ def test_unchanged_pages_are_skipped_changed_ones_run_and_orphans_go(tmp_path, c
     (root / "notebooks" / "two.md").write_text("# two\n\n" + MINIMAL.replace("CODE", "print(40 + 2)"))
     assert "2 pages, 1 to run, 1 unchanged" in printed()
     assert "42" in (root / "book" / "two.ipynb").read_text()
-    (root / "notebooks" / "two.md").unlink()
-    own = root / "book" / "own.ipynb"
-    own.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
-    assert build.execute_pages(root) == []
-    assert not (root / "book" / "two.ipynb").exists() and own.exists()
 
 
 def test_failures_are_listed(tmp_path, capsys):

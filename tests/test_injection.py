@@ -81,7 +81,8 @@ def test_parameters_of_a_page_are_no_code(tmp_path, monkeypatch):
     write_page(tmp_path, "tiny", 'n = 3\ntext = ""\nmany = [""]', "print(len(text))")
     (tmp_path / "book").mkdir()
     text = "".join(STRINGS)
-    monkeypatch.setattr(build, "_where", lambda _: {"device": " ".join(text.split()), "commit": "`"})
+    monkeypatch.setattr(build.platform, "machine", lambda: " ".join(text.split()))
+    monkeypatch.setattr(build, "git", lambda *_: "`")
     path = build.execute("tiny", {"text": text, "many": STRINGS}, build.executed(tmp_path, "tiny"), tmp_path)
     cells = nbformat.read(path, 4).cells
     (given,) = (cell for cell in cells if "injected-parameters" in cell.metadata.get("tags", []))

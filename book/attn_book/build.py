@@ -48,7 +48,7 @@ from attn_book.page import PARTS, TEMPLATES, check, declared, minus, nearest
 from attn_book.plain import MARKUP, mark, named, readable, values_of
 from attn_core import foreign, reader, store
 from attn_core.corpora.files import digest, replacing, say, sha256
-from attn_core.errors import AttnError, Damaged
+from attn_core.errors import AttnError, Damaged, one_line
 from attn_core.obtain import AbsentRun
 
 CELL_SECONDS = 900  # a cell that runs longer is taken for hung
@@ -186,7 +186,9 @@ def execute(
     if not (stamp or force) and edited(target):
         raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
     writable(target)
-    run = {"page": name, "parameters": defaults | values, **_where(here), **({"stamp": stamp} if stamp else {})}
+    commit = git(here, "describe", "--always", "--dirty=+", "--exclude=*", "--abbrev=9") or "unknown"
+    run = {"page": name, "parameters": defaults | values, "device": f"CPU, {platform.machine()}", "commit": commit}
+    run |= {"stamp": stamp} if stamp else {}
     for cell in notebook.cells if find_spec("torch") is None else ():
         if "torch" in cell.metadata["tags"]:
             cell.outputs = [new_output("display_data", {"text/html": PARTS.gap(NO_TORCH, "Not run here")})]
@@ -220,8 +222,7 @@ def execute(
                 raise AttnError(message) from None
             run["shortened"], done = message, shortened(done, message)
         except Exception as error:  # the kernel did not start, died, or hung
-            first = (str(error).splitlines() or [""])[0]
-            raise AttnError(f"page {name} could not be run: {type(error).__name__}: {first}") from error
+            raise AttnError(f"page {name} could not be run: {one_line(error)}") from error
     run["seconds"] = time.perf_counter() - start
     done.metadata["attn"] = {**done.metadata.get("attn", {}), **run}
     return _write(done, target)
@@ -246,12 +247,6 @@ def kernel_environment(scratch: str) -> dict[str, str]:
         **({foreign.PLUGINS: os.pathsep.join(map(str, foreign.plugin_files()))} if foreign.plugin_files() else {}),
         "IPYTHONDIR": scratch, "JUPYTER_RUNTIME_DIR": scratch, "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }  # fmt: skip
-
-
-def _where(folder: Path) -> dict:
-    """Machine and commit of an execution."""
-    commit = git(folder, "describe", "--always", "--dirty=+", "--exclude=*", "--abbrev=9")
-    return {"device": f"CPU, {platform.machine()}", "commit": commit or "unknown"}
 
 
 def git(folder: Path, *words: str) -> str:
@@ -332,10 +327,6 @@ def build(root: str | Path | None = None, html: bool = True, edition: str = "tea
 def execute_pages(root: Path) -> list[str]:
     """Run the pages whose stamp does not fit, longest first, one a core of this process; returns the failures."""
     common, known = common_stamp(root), pages(root)
-    for path in (root / "book").rglob("*.ipynb"):  # executed pages whose source is gone
-        name = path.relative_to(root / "book").with_suffix("").as_posix()
-        if name not in known and "stamp" in _read(path).metadata.get("attn", {}):
-            path.unlink()
     stamps = {name: hashlib.sha256(common.encode() + source.read_bytes()).hexdigest() for name, source in known.items()}
     before = {name: _read(executed(root, name)).metadata.get("attn", {}) for name in known}
     # A shortened page is tried again: what it wants may lie in the local cache by now, which no stamp covers.
@@ -349,8 +340,7 @@ def execute_pages(root: Path) -> list[str]:
     for done, future in enumerate(as_completed(running), 1):
         name, error = running[future], future.exception()
         if error:
-            told = error if isinstance(error, AttnError) else f"page {name}: {type(error).__name__}: {error}"
-            failures.append(str(told))
+            failures.append(str(error) if isinstance(error, AttnError) else f"page {name}: {one_line(error)}")
             executed(root, name).unlink(missing_ok=True)
         result = "FAILED" if error else f"{_read(future.result()).metadata.attn.seconds:6.1f} s"
         print(f"[{done:>2}/{len(todo)}] {name:40} {result}", flush=True)
