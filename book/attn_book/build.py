@@ -201,7 +201,7 @@ def execute(
         # Two kernels that start at once may pick the same port, but no socket; its name has at most 104 bytes.
         sockets = {"transport": "ipc", "ip": f"{own}/kernel"} if os.name == "posix" and len(own) < 90 else {}
         client = NotebookClient(
-            done, timeout=CELL_SECONDS, record_timing=False, extra_arguments=["--log-level=50"],
+            done, timeout=CELL_SECONDS, record_timing=False, coalesce_streams=True, extra_arguments=["--log-level=50"],
             config=Config({"KernelManager": sockets}), resources={"metadata": {"path": str(here)}},
         )  # fmt: skip
         try:
