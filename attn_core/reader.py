@@ -176,8 +176,7 @@ def read_sentence(text: str, epsilon: float = EPSILON, run: Run | None = None) -
     and a summary: p, p_adversary (under that attention), bias, the optimum's JSD, its ceiling, echo (share of words
     that alone give the decision), and a line to print.
     """
-    from attn_core.experiments.adversarial import exact, expand
-    from attn_core.experiments.yardsticks import ceiling
+    from attn_core.experiments.adversarial import ceiling, exact, expand
 
     tokens, known, traces = sentence_traces(text, run)
     optimum = exact(traces, epsilon)

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from attn_core.errors import AttnError
-from attn_core.experiments.adversarial import adversarial, exact, expand
+from attn_core.experiments.adversarial import adversarial, best_permutation, ceiling, exact, expand, mirrored
 from attn_core.experiments.search import search
-from attn_core.experiments.yardsticks import best_permutation, ceiling, mirrored
 from attn_core.measures import LN2, jsd, jsd_ragged
 from attn_core.traces import Traces
 

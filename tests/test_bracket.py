@@ -10,10 +10,9 @@ import pytest
 from conftest import toy_pairs
 from test_pairs_experiments import KINDS, kinds, question
 
-from attn_core.experiments.adversarial import adversarial
+from attn_core.experiments.adversarial import adversarial, ceiling
 from attn_core.experiments.optimum import FEWEST, GRID, mixtures, sparse
 from attn_core.experiments.search import search
-from attn_core.experiments.yardsticks import ceiling
 from attn_core.measures import jsd, jsd_point
 from attn_core.traces import each_alone
 

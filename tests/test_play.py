@@ -14,10 +14,9 @@ from conftest import toy_traces
 
 from attn_book import figures
 from attn_core import reader, store
-from attn_core.experiments.adversarial import exact
+from attn_core.experiments.adversarial import ceiling, exact
 from attn_core.experiments.echo import echo
 from attn_core.experiments.removal import NEVER, removals
-from attn_core.experiments.yardsticks import ceiling
 from attn_core.measures import jsd
 from attn_core.traces import positive_probability
 

@@ -9,7 +9,7 @@ from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.removal import as_classes, blocks, distributions
 from attn_core.experiments.tables import table
-from attn_core.experiments.yardsticks import shuffles
+from attn_core.experiments.adversarial import shuffles
 from attn_core.measures import jsd
 from attn_core.traces import Traces, attending_only, decisions, each_without, totals
 
