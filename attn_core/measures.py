@@ -67,10 +67,9 @@ def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
     """Accuracy, F1 of every class and their mean, ROC AUC.
 
     One logit: labels (D,) in {0, 1}, p (D,) or (D, 1) probability of class 1, the predicted class is p rounded; f1_0,
-    f1_1, macro_f1 their mean, auc (left out where the labels have one class). Of two outputs (D, 2) the second is p.
+    f1_1, macro_f1, auc (left out where the labels have one class). Of two outputs (D, 2) the second is p.
     K > 2 outputs (D, K): the predicted class is the largest; macro_f1 is the mean over the classes that occur as label
-    or prediction, f1_<k> stands there for K <= 20, and there is no auc.
-    F1 is 0 where a class is neither present nor predicted.
+    or prediction; f1_<k> for K <= CLASS_SCORES, no auc. F1 is 0 where a class is neither present nor predicted.
     """
     from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
@@ -104,9 +103,8 @@ RESAMPLES = 2_000
 def bootstrap_interval(values: np.ndarray, statistic: Callable = np.mean) -> tuple[float, float]:
     """Percentile bootstrap interval of a statistic over documents, RESAMPLES times drawn: (low, high), 95 %.
 
-    values (D,): NaN entries are dropped first, so the documents resampled are those where the value is defined.
-    statistic takes (array, axis). Fewer than two values: (NaN, NaN). It measures the spread over documents of one
-    trained model, not over trainings; for those see seed_interval.
+    values (D,): NaN entries are dropped first; NaN of fewer than two. statistic takes (array, axis). It measures the
+    spread over documents of one trained model, not over trainings; for those see seed_interval.
     """
     if len(values := known(values)) < 2:
         return math.nan, math.nan

@@ -30,7 +30,7 @@ class Traces:
     contribution (T, K): decoder matrix times value vector; K = 1 is one sigmoid logit. bias (K,).
     gradient (T,): signed <e_t, dp/de_t>, p the probability of class 1 (K = 1) or of the predicted class, with the
     attention held constant. leave_one_out (T,): signed p(text without t) - p(text); NaN where the text is one token.
-    Both may be None for runs that only need attention.
+    Both may be None.
 
     Question answering and inference (Jain & Wallace) have no affine decoder: readout (K, M) and query (D, M) are then
     set, contribution is (T, M), the token's share in the decoder's hidden layer, and the logits under attention a are
@@ -87,10 +87,7 @@ class Traces:
         return np.stack([totals(attention * column, self.offsets) for column in self.contribution.T], axis=1)
 
     def decoded(self, context: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Logits (..., K) float64 of contexts sum_t a_t contribution_t (..., K or M) that belong to documents `rows`.
-
-        rows: integers that broadcast against context's leading axes.
-        """
+        """Logits (..., K) float64 of contexts sum_t a_t contribution_t (..., K or M) of documents `rows`."""
         if self.readout is None:
             return self.bias.astype(np.float64) + context
         hidden = np.tanh(self.query[rows].astype(np.float64) + context)
@@ -192,10 +189,8 @@ def output_change(traces: Traces, logits: np.ndarray) -> np.ndarray:
 
 
 def with_ties(traces: Traces, words: np.ndarray) -> Traces:
-    """Deleting either of two equal neighbours among the words (T,) leaves the same text: both get the first's number.
-
-    Computed apart the two differ in their last bits, and Kendall's tau is to see them as the tie they are.
-    """
+    """Deleting either of two equal neighbours among the words (T,) leaves the same text: both get the first's number,
+    a tie for Kendall's tau too."""
     again = np.concatenate([[False], words[1:] == words[:-1]])
     again[traces.offsets[:-1]] = False  # a text's first word
     first = np.maximum.accumulate(np.where(again, 0, np.arange(len(words))))

@@ -39,15 +39,12 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray, seed: int =
 
     weights (k, T): the result of search.search. Columns:
     jsd_search, tvd_search: epsilon-max JSD of the paper (section 4.2.2), see `select`, and the change of output there.
-    One logit (or two): jsd_exact, tvd_exact, n_support: the exact optimum, see `exact`; 1 or 2 tokens carry it.
-    jsd_permutation: the best permutation of the model's own weights, so that the shape of attention is kept, see
-    `best_permutation`. Text pairs, three classes or more: jsd_sparse, see `sparse`; jsd_lower, tvd_lower: the better of
-    it and the search. The optimum lies between jsd_lower and the ceiling.
-    jsd_shuffled: jsd_exact, or jsd_sparse, when contributions are shuffled over the tokens by (seed, doc_id):
-    attention, bias and the set of contributions stay, which token has which contribution changes, hence the output
-    too, and the constraint is around that new output.
-    ceiling: largest JSD of any weights when the output does not matter; ceiling_permutation: the same among
-    permutations of the model's own, see `mirrored`. max_attention: largest weight of the model's own attention.
+    One logit (or two): jsd_exact, tvd_exact, see `exact`; n_support: 1 or 2 tokens carry it; jsd_permutation, see
+    `best_permutation`: the shape of attention is kept. Text pairs, three classes or more: jsd_sparse, see `sparse`;
+    jsd_lower, tvd_lower: the better of it and the search; the optimum lies between jsd_lower and the ceiling.
+    jsd_shuffled: jsd_exact, or jsd_sparse, when contributions are shuffled over the tokens by (seed, doc_id): which
+    token has which contribution changes, hence the output too, and the constraint is around that new output.
+    ceiling: see there; ceiling_permutation: the same among permutations of the model's own weights, see `mirrored`.
     """
     chosen = select(traces, weights, epsilon)
     shuffled = replace(traces, contribution=traces.contribution[shuffles(seed, "shuffle", traces)])
@@ -102,11 +99,10 @@ def shuffles(seed: int, purpose: str, traces: Traces) -> np.ndarray:
 def best_permutation(traces: Traces, epsilon: float, seed: int = 0) -> pd.DataFrame:
     """The permutation of attention of the largest JSD to it found within epsilon of the model's output, as `select`.
 
-    One logit. A lower bound of the maximum, which is an assignment problem with a side condition. The `mirrored`
-    weights are the maximum where the output does not matter; the model's own order (JSD 0) is always allowed. Pairs of
-    weights are swapped, steepest first, as long as that raises JSD minus a price for leaving the slab; the price rises
-    from climb to climb, and weights once inside stay inside. Starts: the mirrored weights; and, in documents of up to
-    67 tokens, where that is not enough, the model's own order and a random order.
+    One logit. A lower bound of the maximum, which is an assignment problem with a side condition. Pairs of weights are
+    swapped, steepest first, as long as that raises JSD minus a price for leaving the slab; the price rises from climb
+    to climb, and weights once inside stay inside. Starts: the `mirrored` weights, the maximum where the output does not
+    matter; and, in documents of up to 67 tokens, the model's own order (JSD 0, always allowed) and a random order.
     """
     s, _ = one_logit(traces)
     low, high = slab(traces, epsilon)

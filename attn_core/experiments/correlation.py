@@ -11,12 +11,7 @@ from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
 from attn_core.traces import Traces
 
-PAIRS = (
-    ("attention", "gradient"),
-    ("attention", "loo"),
-    ("gradient", "loo"),
-    ("attention", "random"),
-)
+PAIRS = (("attention", "gradient"), ("attention", "loo"), ("gradient", "loo"), ("attention", "random"))
 """The pairs of rankings compared; columns are tau_<a>_<b> and p_<a>_<b>."""
 
 EXACT_LENGTH = 33
@@ -29,9 +24,8 @@ AT_ONCE = 1 << 21
 def correlation(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
     """Kendall's tau-b and two-sided p between attention, |gradient|, |leave-one-out| and random scores, per document.
 
-    Columns tau_attention_gradient, p_attention_gradient, tau_attention_loo, ..., tau_gradient_loo, ...,
-    tau_attention_random, ... Importances that the traces lack have no columns; documents of one token and those with
-    a constant ranking or a NaN importance have NaN.
+    Columns tau_<a>_<b>, p_<a>_<b> of PAIRS. Importances that the traces lack have no columns; documents of one token
+    and those with a constant ranking or a NaN importance have NaN.
 
     Attention is ranked by its scores, which the softmax keeps in order, so that weights too small for a float do not
     become ties. Deviations from the paper: the authors' gradients are divided by their sum first, which keeps ranks

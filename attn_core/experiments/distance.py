@@ -1,9 +1,8 @@
 """How far two attentions lie apart, of two trainings or of a search, and what the distance costs in output.
 
 Wiegreffe & Pinter 2019, 3.3 and 4, Figures 3 and 5. Their yardstick for adversaries: training again from another seed
-already moves attention. The same comparison serves uniform models and trained adversaries. Only the n real tokens of a
-document count. tvd is |p' - p| throughout, the formula of the paper's text; the authors' code halves it, and Figure 5
-very likely shows the halved scale (HALVED).
+already moves attention. Only the n real tokens of a document count. tvd is |p' - p| throughout, the formula of the
+paper's text; the authors' code halves it, and Figure 5 very likely shows the halved scale (HALVED).
 """
 
 import numpy as np

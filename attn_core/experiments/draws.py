@@ -1,7 +1,7 @@
 """Random numbers that belong to a document: the same whichever other documents are there, in any order or batch.
 
-Every number is a hash of (seed, purpose, doc_id, index): the SplitMix64 generator (Steele, Lea and Flood 2014), whose
-k-th output is a bijective mix of start + k * golden ratio and so needs no state. Whole arrays are drawn at once.
+Every number is a hash of (seed, purpose, doc_id, index): SplitMix64 (Steele, Lea and Flood 2014), whose k-th output is
+a bijective mix of start + k * golden ratio and so needs no state. Whole arrays are drawn at once.
 """
 
 import numpy as np
@@ -63,8 +63,8 @@ def normals(seed: int, purpose: str, doc_id: np.ndarray, offsets: np.ndarray, co
 def permutations(seed: int, purpose: str, doc_id: np.ndarray, n: int, count: int) -> np.ndarray:
     """(D, count, n) int64: `count` uniform permutations of 0..n-1 for each document of n tokens.
 
-    Each word's low bits are overwritten by its position and the words are sorted, so no argsort is needed; the at
-    least 64 - log2(n) random bits above make ties (broken by position) as rare as 1 in 2^40 for n = 4,000.
+    Each word's low bits are overwritten by its position and the words are sorted; the at least 64 - log2(n) random
+    bits above make ties (broken by position) as rare as 1 in 2^40 for n = 4,000.
     """
     width = np.uint64(max(int(n - 1).bit_length(), 1))
     index = np.arange(n) + (np.arange(count)[:, None] << 32)

@@ -8,7 +8,7 @@ decides as the model does, the token echoes the text. Where all tokens do, no at
     half-spaces, hence convex: if every token's logits lie in it, so does every combination. Conversely a token outside
     it, given all the weight, decides otherwise. So `locked` is exact, for any number of classes.
 
-Not in the papers; built on the form of their models.
+Not in the papers.
 """
 
 import numpy as np
@@ -74,13 +74,10 @@ def elsewhere(traces: Traces) -> np.ndarray:
 def permutation_expected(traces: Traces) -> np.ndarray:
     """The median change of output under permuted attention (Jain & Wallace 4.2.1) in closed form, (D,).
 
-    Dealing the weights a_t anew over n tokens with contributions s_t gives the logit Z = b + sum_t a_pi(t) s_t with
-
-        mean      b + s̄                                        every token gets every weight equally often
-        variance  sum_t (a_t - 1/n)^2  sum_t (s_t - s̄)^2 / (n - 1)
-
-    both exact. The median of |sigmoid(Z) - p| is taken under a normal with these; that is the only approximation.
-    One or two logits; NaN for more classes and for text pairs.
+    Dealing the weights a_t anew over n tokens with contributions s_t gives the logit Z = b + sum_t a_pi(t) s_t of mean
+    b + s̄, since every token gets every weight equally often, and of variance
+    sum_t (a_t - 1/n)^2 sum_t (s_t - s̄)^2 / (n - 1), both exact. The median of |sigmoid(Z) - p| is taken under a normal
+    with these; that is the only approximation. One or two logits; NaN for more classes and for text pairs.
     """
     if not has_one_logit(traces):
         return np.full(len(traces), np.nan)

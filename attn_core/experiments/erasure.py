@@ -8,15 +8,10 @@ import numpy as np
 import pandas as pd
 
 from attn_core.experiments.echo import MEASURES, echo
-from attn_core.experiments.removal import NEVER, RANKINGS, as_classes, curve, removals
+from attn_core.experiments.removal import NEVER, RANKINGS, as_classes, removals
 from attn_core.experiments.single import CHOICES, RULES, single, two_by_two
 from attn_core.experiments.tables import MIDDLE, described, joined, table
 from attn_core.traces import Traces, centred, totals
-
-__all__ = [
-    "CHOICES", "NEVER", "RANKINGS", "RULES", "curve", "derived", "dispersion", "document_table", "removals",
-    "single", "summary_table", "two_by_two",
-]  # fmt: skip
 
 NEAR, SMALL_GAP = 0.05, 0.4
 """A JS difference called near 0 (7 % of ln 2), and the weight gap up to which the paper is reported to find most so."""
@@ -87,7 +82,9 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     fraction_<r>, mass_<r>: n; n_flipped; of those mean, quartiles and whiskers, as Figures 5 and 6 draw them; bin
     'common': of the documents that flip under every ranking. regret_fraction_<r>, equals_<r>, gradient_first: n, mean,
     quartiles. All of these also with the suffix @left, where flips with the zero vector count as none.
-    delta_js@<rule>: n, mean, quartiles, share_negative and the measures of `nearness`.
+    delta_js@<rule>: n, mean, quartiles, share_negative; and what the paper is reported to say of Figures 3 and 4, where
+    defined: spearman of delta_js with delta_alpha; near_0, share of |delta_js| below NEAR among weight gaps up to
+    SMALL_GAP; negative_near_0, share above -NEAR among negative delta_js.
     flips_<choice>@<rule>: see `two_by_two`. dispersion, dispersion_weighted and those of `echo`: n, mean, quartiles.
     """
     rows = rows_of("single_item", {"n": (documents["n"] == 1).sum()})
@@ -128,26 +125,15 @@ def removal_rows(table: pd.DataFrame, suffix: str) -> list[tuple]:
 
 def single_rows(documents: pd.DataFrame, rule: str) -> list[tuple]:
     """Rows of the single-weight tests under one rule for r; documents of several items."""
+    from scipy.stats import rankdata
+
     js, alpha = (documents[f"delta_{name}@{rule}"] for name in ("js", "alpha"))
-    found = middle(js)
-    if len(js):
-        found |= {"share_negative": (js < 0).mean()} | nearness(js.to_numpy(), alpha.to_numpy())
+    shares = {"share_negative": js < 0, "near_0": js[alpha <= SMALL_GAP].abs() < NEAR,
+              "negative_near_0": js[js < 0] > -NEAR}  # fmt: skip
+    found = middle(js) | {name: values.mean() for name, values in shares.items() if len(values)}
+    if js.nunique() > 1 and alpha.nunique() > 1:
+        found["spearman"] = np.corrcoef(rankdata(js), rankdata(alpha))[0, 1]
     rows = rows_of(f"delta_js@{rule}", found)
     for choice in CHOICES:
         rows += rows_of(f"flips_{choice}@{rule}", two_by_two(documents, choice, rule))
     return rows
-
-
-def nearness(js: np.ndarray, alpha: np.ndarray) -> dict[str, float]:
-    """What the paper is reported to say of Figures 3 and 4 in words, as numbers; undefined ones are left out.
-
-    spearman: of delta_js with delta_alpha. near_0: share of |delta_js| below NEAR among weight gaps up to SMALL_GAP.
-    negative_near_0: share above -NEAR among negative delta_js.
-    """
-    from scipy.stats import rankdata
-
-    found = {"near_0": np.abs(js[alpha <= SMALL_GAP]) < NEAR, "negative_near_0": js[js < 0] > -NEAR}
-    measures = {name: values.mean() for name, values in found.items() if len(values)}
-    if np.ptp(js) > 0 and np.ptp(alpha) > 0:
-        measures["spearman"] = np.corrcoef(rankdata(js), rankdata(alpha))[0, 1]
-    return measures

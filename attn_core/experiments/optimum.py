@@ -1,14 +1,11 @@
 """As far from the model's attention as any weights at nearly the same output: the exact optimum, or a lower bound.
 
-Jain and Wallace 2019, section 4.2.2, search for such weights by gradient descent (search.py). In a one-logit model with
-an affine decoder the maximum can be computed, see `exact`: write s_t for the contribution of token t, a for the model's
-attention and p for its output. |p' - p| <= epsilon means low <= sum_t a'_t s_t <= high; low, high = logit(p -+ epsilon)
-- bias. JSD(., a) is convex, so its maximum over the simplex within that slab lies at a vertex: one token with
-low <= s_t <= high, or two tokens on opposite sides of a finite bound B, s_i < B < s_j, with weight
-w = (s_j - B) / (s_j - s_i) on i.
-
-For text pairs and three classes or more no exact optimum is known: `sparse` takes the best attention that keeps the
-output of all on one token and of mixtures of two. Neither is in the paper.
+Jain and Wallace 2019, section 4.2.2, search for such weights by gradient descent (search.py); neither is in the paper.
+In a one-logit model with an affine decoder the maximum can be computed (`exact`). Write s_t for the contribution of
+token t, a for the model's attention, p for its output. |p' - p| <= epsilon means low <= sum_t a'_t s_t <= high; low,
+high = logit(p -+ epsilon) - bias. JSD(., a) is convex, so its maximum over the simplex within that slab lies at a
+vertex: one token with low <= s_t <= high, or two tokens on opposite sides of a finite bound B, s_i < B < s_j, with
+weight w = (s_j - B) / (s_j - s_i) on i. For text pairs and three classes or more see `sparse`.
 """
 
 import numpy as np

@@ -41,7 +41,7 @@ def search(
 
     Minimises, by Adam with amsgrad from random log-weights, the sum over documents and i = 1..k of
     -JSD(a_i, attention) + penalty * max(0, |p_i - p| - margin) - diversity * sum_j JSD(a_i, a_j). The last iterate
-    counts.
+    counts; `select` chooses among the k.
 
     diversity: weight of each ordered pair (i, j); None is 1/k^2 as in the authors' code, `paper_diversity(k)` is the
     paper's text. objective: 'jsd', or 'kl' for -KL(a_i, attention) in the first term, as the first version had it.
@@ -49,9 +49,7 @@ def search(
     the starting log-weights themselves, else normal numbers from (seed, doc_id). progress: a bar; None: only if long.
     One logit, or two taken as their difference: the hinge sees |p' - p| (the authors' code sees twice that in softmax
     models). Text pairs and three classes or more: it sees sum_c |p'_c - p_c|, twice the TVD, as in the authors' code.
-    Select among the k with `select`. AttnError for options out of range and starts of another shape.
-
-    The fast form computes in single precision; the tests bound its distance from this one, in double precision.
+    The fast form computes in single precision. AttnError for options out of range and starts of another shape.
     """
     for name, value, least in (("k", k, 1), ("steps", steps, 0), ("penalty", penalty, 0), ("margin", margin, 0)):
         if value < least:
@@ -119,9 +117,8 @@ def changes(traces: Traces, weights: np.ndarray) -> np.ndarray:
 def select(traces: Traces, weights: np.ndarray, epsilon: float) -> pd.DataFrame:
     """The adversary the paper keeps: of the k found ones and the model's own attention, the largest JSD within epsilon.
 
-    weights (k, T) from `search`, each document's k rows summing to 1. Columns: jsd, tvd (|p' - p| for one logit),
-    adversary = its row in weights (-1: the model's own attention, JSD 0, which always qualifies, so every document has
-    a value). TVD counts as within epsilon up to a rounding error of 1e-12. AttnError for weights of another shape.
+    weights (k, T) from `search`. Columns: jsd, tvd (|p' - p| for one logit), adversary = its row in weights (-1: the
+    model's own attention, JSD 0, which always qualifies). AttnError for weights of another shape.
     """
     check_epsilon(epsilon)
     weights = np.atleast_2d(np.asarray(weights, np.float64))

@@ -33,9 +33,9 @@ class Averaging(nn.Module):
 class BiLSTM(nn.Module):
     """One-layer bidirectional LSTM, 128 per direction (paper: 128; bAbI 30 to 128, see the specification).
 
-    Two unidirectional LSTMs instead of one packed bidirectional one: the backward LSTM reads each text reversed within
-    its own length, so right padding is never read by a real position. The arithmetic is that of packed sequences and
-    each direction runs in one fused kernel, on mixed lengths too.
+    Two LSTMs instead of one packed bidirectional one: the backward LSTM reads each text reversed within its own length,
+    so right padding is never read by a real position. The arithmetic is that of packed sequences and each direction
+    runs in one fused kernel, on mixed lengths too.
     """
 
     def __init__(self, embedding: nn.Embedding, hidden: int = 128) -> None:
@@ -111,8 +111,6 @@ class CNN(nn.Module):
 
 class Average(Averaging):
     """Each token projected alone, Linear(300 -> 128) and tanh (final code; the paper: 256, ReLU, unverified).
-
-    The projection is made once per distinct word of the batch.
 
     context: a dial that is not in the papers. Each token reads (1 - context) times its own word and context times the
     mean word of its text (start, end and pads left out): at 0 nothing but itself, at 1 every token is the same.

@@ -119,9 +119,8 @@ class Layer(nn.Module):
 class Hierarchical(nn.Module):
     """logits = decoder(sum_t attention_t h_t) over the sentences (HAN) or the words (FLAN) of a document.
 
-    A HAN has a layer of its own that makes a vector of each sentence's words. The decoder is one affine layer, so the
-    logits under any attention over the items are bias + sum_t a_t (decoder . h_t): see `attn_core.traces`.
-    rates: dropout on word vectors, sentence vectors and, as in the authors' code, on the logits, after the decoder.
+    A HAN has a layer of its own that makes a vector of each sentence's words. The decoder is affine, see
+    `attn_core.traces`. rates: dropout on word vectors, sentence vectors and, as in the authors' code, on the logits.
     """
 
     def __init__(

@@ -45,10 +45,11 @@ def outputs_of(run: Run, data: Encoded) -> int:
 def trained(
     model: nn.Module, epochs: int, documents: int, batches: Callable, step: Callable, progress: bool
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Train epoch by epoch: after each its number and the mean loss of a document; the model is then ready to be
-    evaluated. batches() gives one epoch's rows, batch by batch; step(rows) makes one step and returns a batch's sum of
-    losses, or several such sums, on the model's device: only an epoch waits for it. AttnError where a mean is not
-    finite."""
+    """Train: after each epoch its number and the mean loss of a document, the model ready to be evaluated.
+
+    batches() gives one epoch's rows; step(rows) makes one step and returns a batch's sum of losses, or several such
+    sums, on the model's device: only an epoch waits for it. AttnError where a mean is not finite.
+    """
     keep_memory()
     with tqdm(total=epochs * documents, desc="training", unit="text", disable=not progress) as bar:
         for epoch in range(epochs):
@@ -80,9 +81,8 @@ def accuracy(model: nn.Module, labels: np.ndarray, lengths: np.ndarray, inputs: 
 def without_denormals() -> Iterator[None]:
     """Numbers below 1e-38 count as 0 in here.
 
-    An adversary of large divergence gives most words such weights: nothing depends on them, but the processor takes far
-    longer over them (IMDB, divergence 0.01: 1.6 batches a second with them, 3.7 without; same losses), also where a
-    network is guided by it.
+    An adversary of large divergence gives most words such weights, and so does a network that is guided by it: nothing
+    depends on them, but the processor takes far longer (IMDB, divergence 0.01: 1.6 batches a second, 3.7 without).
     """
     torch.set_flush_denormal(True)
     try:
@@ -92,10 +92,10 @@ def without_denormals() -> Iterator[None]:
 
 
 def keep_memory() -> None:
-    """Let the C library keep freed memory for later: no numbers change, a step on long texts takes a third less time.
+    """Let the C library (glibc, else without effect) keep freed memory: no numbers change.
 
     Every step takes and frees the same large blocks; by default each comes fresh from the system, at one page fault
-    per 4 kB. Without effect where the C library is not glibc.
+    per 4 kB, which costs a third of a step on long texts.
     """
     trim_threshold, mmap_threshold = -1, -3
     try:
