@@ -255,5 +255,5 @@ def test_planted_is_learnt_live(name):
 
 
 def test_han_on_uncut_planted_documents_is_refused():
-    with pytest.raises(AttnError, match="^planted train is not cut .*imdb_stars.*shortest_sentence=4"):
+    with pytest.raises(AttnError, match="^planted train is not cut .*shortest_sentence=4"):
         obtain(Run("planted", "han_none", options=(("n_train", 64),)), progress=False)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.corpora.text import PAD, UNKNOWN
 from attn_core.errors import AttnError
 
@@ -148,10 +147,9 @@ def flat(documents: Documents, sentences: bool, name: str) -> Documents:
     if not sentences:
         return whole
     if documents.sentence_lengths is None:
-        cut = ", ".join(entry.name for entry in CATALOGUE.values() if entry.cut)
         raise AttnError(
-            f"{name} is not cut into sentences, which a HAN attends to; take a FLAN, a corpus that is cut ({cut}), or "
-            "planted with the options shortest_sentence=4 and longest_sentence=9"
+            f"{name} is not cut into sentences, which a HAN attends to; take a FLAN, or planted with the options "
+            "shortest_sentence=4 and longest_sentence=9"
         )
     sizes, bounds = documents.sentence_lengths.astype(np.int64), documents.sentence_offsets.astype(np.int64)
     for row, own in enumerate(np.split(sizes, bounds[1:-1])):

@@ -21,21 +21,10 @@ LIMITS = {
 
 
 def planted(
-    n_train: int = 1500,
-    n_dev: int = 300,
-    n_test: int = 500,
-    shortest: int = 10,
-    longest: int = 30,
-    evidence: int = 2,
-    distractors: int = 0,
-    positive: float = 0.5,
-    cues: int = 12,
-    fillers: int = 200,
-    seed: int = 0,
-    shortest_sentence: int = 0,
-    longest_sentence: int = 0,
-    silent: int = 0,
-) -> Prepared:
+    n_train: int = 1500, n_dev: int = 300, n_test: int = 500, shortest: int = 10, longest: int = 30, evidence: int = 2,
+    distractors: int = 0, positive: float = 0.5, cues: int = 12, fillers: int = 200, seed: int = 0,
+    shortest_sentence: int = 0, longest_sentence: int = 0, silent: int = 0,
+) -> Prepared:  # fmt: skip
     """Filler words with a few cue words in between; the majority of the cues is the label.
 
     evidence: cues that speak for the label (more than one = redundant, any of them suffices). distractors: cues
