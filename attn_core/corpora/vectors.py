@@ -45,9 +45,9 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
         rows[text.PAD] = 0
         return rows, files.digest(["random", "standard normal", RANDOM_SEED, width])
     if recipe in SHARED or recipe in OWN:
-        words, matrix, fingerprint = _trained(recipe)
-        rows = pandas.DataFrame(matrix, words).reindex(list(vocabulary), fill_value=0)
-        return rows.to_numpy(np.float32), fingerprint
+        about, arrays = _trained(recipe)
+        rows = pandas.DataFrame(arrays["rows"], about["words"]).reindex(list(vocabulary), fill_value=0)
+        return rows.to_numpy(np.float32), about["fingerprint"]
     path = Path(recipe)
     if not path.is_file():
         known = ", ".join([*RANDOM, *SHARED])
@@ -87,8 +87,8 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
     return rows
 
 
-def _trained(recipe: str) -> tuple[list[str], np.ndarray, str]:
-    """Words, (W, width) float32 and fingerprint of a recipe, from the cache or trained or counted now."""
+def _trained(recipe: str) -> tuple[dict, dict[str, np.ndarray]]:
+    """Words and fingerprint of a recipe, and rows (W, width) float32, from the cache or trained or counted now."""
     pack = lambda words, rows, fingerprint: ({"fingerprint": fingerprint, "words": words}, {"rows": rows})
     if recipe in SHARED:
         parameters, how = SHARED[recipe], train if recipe == "indomain-300" else count
@@ -98,8 +98,7 @@ def _trained(recipe: str) -> tuple[list[str], np.ndarray, str]:
         data = encode(OWN[recipe])
         parameters, own = own_parameters(data), list
         make = lambda: pack(*train_own(data, parameters))
-    about, arrays = files.cached(files.cache_folder() / "vectors" / recipe, parameters, own, make)
-    return about["words"], arrays["rows"], about["fingerprint"]
+    return files.cached(files.cache_folder() / "vectors" / recipe, parameters, own, make)
 
 
 def training_texts() -> list[list[str]]:
