@@ -170,7 +170,7 @@ LOSSES_ALIKE = 0.001
 
 
 def same_training(first: dict, second: dict) -> bool:
-    """Whether two records are of checkpoints of one training: their losses are `LOSSES_ALIKE` after every epoch. If not,
+    """Whether two records are of checkpoints of one training: their losses are `LOSSES_ALIKE` after each epoch. If not,
     rounding led two trainings apart, and what else they differ in is not all that sets their numbers apart."""
     one, other = ([epoch["loss"] for epoch in record.get("history", ())] for record in (first, second))
     return len(one) == len(other) and np.allclose(one, other, rtol=0, atol=LOSSES_ALIKE)
@@ -215,7 +215,7 @@ def printed_sizes() -> dict[str, dict[str, float]]:
 
 
 def documents(record: dict, split: str, label: int | None = None) -> tuple[int, float]:
-    """(documents, mean length in tokens) of a split, of one class or of all, as Table 1 counts: a dev split that was cut
+    """(documents, mean length in tokens) of a split, of one class or all, as Table 1 counts: a dev split that was cut
     from train counts with it."""
     splits = record["statistics"]["splits"]
     cut = split == "train" and "dev" in splits and "dev" not in catalogue.CATALOGUE[record["run"]["corpus"]].files

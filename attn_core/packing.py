@@ -57,7 +57,7 @@ AGAINST_KEPT = 1_000
 
 
 def prepare(run: Run) -> None:
-    """Compute what is archived of a cached run, from the traces of the whole test set, into `packed_store`, for `adopt`.
+    """Compute what is archived of a cached run, from traces of the whole test set, into `packed_store`, for `adopt`.
 
     Its record; a sample of its traces, the document table and the summary as KEPT says; the table beside another run.
     Of data sets in NOT_PASSED_ON record and summary alone. AttnError as `same_as_archived`.

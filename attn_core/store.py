@@ -83,7 +83,7 @@ def reported_folder() -> Path:
     for folder in (archive and archive.resolve().parent, Path(__file__).parents[1] / "data"):
         if folder and (folder / "reported" / "tolerances.csv").is_file():
             return folder / "reported"
-    raise AttnError("no data/reported found here or above; run inside the repository or set ATTN_ARCHIVE to its archive")
+    raise AttnError("no data/reported found here or above; run in the repository or set ATTN_ARCHIVE to its archive")
 
 
 def cache_store() -> Path:
@@ -134,7 +134,7 @@ def read(folder: Path, key: str, whole: bool = True) -> Result:
         path = folder / key / name
         digest = sha256(path) if path.is_file() else "no file"
         if digest != expected:
-            raise Damaged(f"{path} does not match its record (expected SHA-256 {expected[:12]}…, found {digest[:12]}…); "
+            raise Damaged(f"{path} does not match its record (expected SHA-256 {expected[:12]}…, got {digest[:12]}…); "
                           "restore the folder (git checkout) or delete it and run again")  # fmt: skip
         found[path.stem] = read_traces(path) if path.stem == "traces" else pd.read_parquet(path)
     return Result(record, source="cache" if folder.name == "runs" else "archive", **found)

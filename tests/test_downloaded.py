@@ -69,10 +69,8 @@ def test_with_the_package_alone_one_clear_line(empty):
         shutil.copytree(folder, empty / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
     done = run_in(empty, guard_cell(), installed=False)
     last = done.stderr.strip().splitlines()[-1]
-    assert done.returncode != 0 and last == (
-        "attn_core.errors.AttnError: no data/archive found here or above; run inside the repository or set "
-        "ATTN_ARCHIVE to that folder"
-    )
+    assert done.returncode != 0 and "ATTN_ARCHIVE" in last
+    assert last.startswith("attn_core.errors.AttnError: no data/archive found here or above; ")
 
 
 @pytest.mark.slow

@@ -31,9 +31,9 @@ def test_a_devcontainer_installs_as_make_does():
 
 
 def test_every_file_that_the_guide_for_contributors_names_is_there():
-    """`experiments/echo.py` and the like are looked for in attn_core too, with the folder named last before a bare name."""
-    folder, lacking = "", []
-    for name in re.findall(r"`([a-z_]+(?:/[a-z_]*)*(?:\.(?:py|yml|csv|md))?/?)`", (ROOT / "CONTRIBUTING.md").read_text()):
+    """`experiments/echo.py` and the like lie in attn_core too; a bare name lies in the folder named before it."""
+    folder, lacking, text = "", [], (ROOT / "CONTRIBUTING.md").read_text()
+    for name in re.findall(r"`([a-z_]+(?:/[a-z_]*)*(?:\.(?:py|yml|csv|md))?/?)`", text):
         if "/" not in name and not name.endswith(".py"):
             continue
         folder = name.rpartition("/")[0] if "/" in name else folder

@@ -12,7 +12,8 @@ from attn_core.__main__ import app
 from attn_core.errors import AttnError
 
 NAMES = {}
-exec(next(cell.source for cell in build.read_source(build.locate("_study")[1]).cells if "def load(" in cell.source), NAMES)
+PAGE = build.read_source(build.locate("_study")[1])
+exec(next(cell.source for cell in PAGE.cells if "def load(" in cell.source), NAMES)
 load = NAMES["load"]
 
 
