@@ -5,11 +5,11 @@ import pandas as pd
 import plain
 import pytest
 from conftest import toy_traces
+from test_adversarial import one
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.permutation import permutation
-from attn_core.traces import Traces
 
 LENGTHS = (1, 2, 3, 5, 5, 8, 20)
 
@@ -22,14 +22,7 @@ def drawn(traces, count=6, seed=0):
 
 def test_by_hand():
     """Weights 3/4, 1/4 on contributions 2, -2: logit 1, else -1. One of two draws swaps: the median lies between."""
-    traces = Traces(
-        doc_id=np.array([0]),
-        label=np.array([1]),
-        offsets=np.array([0, 2]),
-        score=np.log([1.0, 1 / 3]).astype(np.float32),
-        contribution=np.array([[2.0], [-2.0]], np.float32),
-        bias=np.zeros(1, np.float32),
-    )
+    traces = one([0.75, 0.25], [2.0, -2.0])
     change = 1 / (1 + np.exp(-1)) - 1 / (1 + np.exp(1))
     assert permutation(traces, draws=np.array([[1, 0]]))["median_change"][0] == pytest.approx(change, abs=1e-7)
     table = permutation(traces, draws=np.array([[0, 1], [1, 0]]))

@@ -109,11 +109,10 @@ class Layer(nn.Module):
         self.encoder = encoder
         self.attention = SquareAdditive(encoder.width)
 
-    def forward(self, items: Tensor, counts: Tensor, given: Tensor | None = None) -> Tensor:
-        """Sum of weight times state, (B, width); `given` (N,) replaces the attention weights."""
+    def forward(self, items: Tensor, counts: Tensor) -> Tensor:
+        """Sum of attention times state, (B, width)."""
         h = self.encoder(items, counts)
-        weights = softmax_within(self.attention(h), counts) if given is None else given
-        return sum_within(weights[:, None] * h, counts)
+        return sum_within(softmax_within(self.attention(h), counts)[:, None] * h, counts)
 
 
 class Hierarchical(nn.Module):
@@ -135,11 +134,6 @@ class Hierarchical(nn.Module):
         nn.init.zeros_(self.decoder.bias)
         self.dropout = tuple(rates)
 
-    @property
-    def outputs(self) -> int:
-        """Number of logits K."""
-        return self.decoder.out_features
-
     def items(self, words: Tensor, sentence_lengths: Tensor | None, embedded: Tensor | None = None) -> Tensor:
         """What the document's encoder reads of each item, (N, ...): a word's vector, or a sentence's.
 
@@ -151,16 +145,13 @@ class Hierarchical(nn.Module):
             return e
         return drop(self.sentence(e, sentence_lengths), self.dropout[1], self.training)
 
-    def decode(self, items: Tensor, counts: Tensor, given: Tensor | None = None) -> Tensor:
-        """Logits (D, K) of documents of counts (D,) items; `given` (N,) replaces their attention."""
-        return self.decoder(self.document(items, counts, given))
+    def decode(self, items: Tensor, counts: Tensor) -> Tensor:
+        """Logits (D, K) of documents of counts (D,) items."""
+        return self.decoder(self.document(items, counts))
 
-    def forward(
-        self, words: Tensor, counts: Tensor, sentence_lengths: Tensor | None = None, given: Tensor | None = None
-    ) -> Tensor:
-        """Logits (D, K); words and sentence_lengths as in `items`, counts and given as in `decode`."""
-        logits = self.decode(self.items(words, sentence_lengths), counts, given)
-        return drop(logits, self.dropout[2], self.training)
+    def forward(self, words: Tensor, counts: Tensor, sentence_lengths: Tensor | None = None) -> Tensor:
+        """Logits (D, K); words and sentence_lengths as in `items`, counts as in `decode`."""
+        return drop(self.decode(self.items(words, sentence_lengths), counts), self.dropout[2], self.training)
 
 
 def owners(counts: Tensor) -> Tensor:
