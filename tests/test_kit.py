@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from attn_book import exercises, kit
+from attn_book import build, exercises
 
 ROOT = Path(__file__).parents[1]
-TEACH = ROOT / "_build" / "html" / kit.FOLDER
+TEACH = ROOT / "_build" / "html" / build.FOLDER
 built = pytest.mark.skipif(not TEACH.is_dir(), reason="no built book; `make book` writes it")
 
 

@@ -26,6 +26,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -43,7 +44,6 @@ from traitlets.config import Config
 
 import attn_core
 from attn_book.exercises import write_student
-from attn_book.kit import write_kit
 from attn_book.page import PARTS, TEMPLATES, check, declared, minus, nearest
 from attn_book.plain import MARKUP, mark, named, readable, values_of
 from attn_core import foreign, reader, store
@@ -552,6 +552,74 @@ def rerun(
     return side_by_side(*runs, tuple(f"{name} = {value}" for value in both), target)
 
 
+# ---- slides of the five sessions and handouts, by the plans of the page on teaching ----------------------------------
+
+PLAN, COURSE, FOLDER = "teaching", "course", "teach"
+MOST_FIGURES = 3
+"""A row of a plan shows at most so many figures of its page."""
+
+
+def write_kit(root: Path) -> None:
+    """Write _build/html/teach/session-1.html to -5.html, and handouts.html, from what Sphinx has built.
+
+    Each row of a session's table is a slide with its minutes; a guess it names, and the figures of the page it names,
+    follow, their titles folded. Rows of one page share its figures in their order. Handouts: the verdict's grid
+    without entries, the ten statements, a triangle, and every session's figures without title and caption.
+    """
+    built = root / "_build" / "html"
+    target = built / FOLDER
+    if not all((built / f"{page}.html").is_file() for page in (PLAN, COURSE, "verdict")):
+        return
+    target.mkdir(exist_ok=True)
+    built_page.cache_clear()
+    write = lambda name, template, **told: (target / name).write_text(
+        TEMPLATES.get_template(template).render(told), encoding="utf-8"
+    )
+    plan = built_page(built, PLAN).article
+    guesses = {row.td.text.strip(): row.find_all("td")[1] for row in plan.select("#the-five-guesses tbody tr")}
+    sessions = [session(built, head.parent, guesses) for head in plan.select("h2") if re.match(r"\d · ", head.text)]
+    for number, (title, slides) in enumerate(sessions, 1):
+        write(f"session-{number}.html", "slides.html", number=number, title=title, slides=slides)
+    grid = built_page(built, "verdict").select_one(".attn-grid table")
+    for cell in grid.select("tbody td"):
+        cell.clear()
+    figures = {str(figure.svg): slide["question"] for _, slides in sessions for slide in slides
+               for figure in slide["figures"]}  # fmt: skip
+    statements = built_page(built, COURSE).select_one("#ten-statements ol")
+    write("handouts.html", "handouts.html", grid=grid, statements=statements, figures=figures)
+
+
+def session(built: Path, part, guesses: dict) -> tuple[str, list[dict]]:
+    """Title and slides (minutes, what, guess, page, question, lead, figures) of one plan, a section of PLAN."""
+    rows = [row.find_all("td") for row in part.select("tbody tr")]
+    links = [row[2].a["href"].partition("#")[0].removesuffix(".html") if row[2].a else "" for row in rows]
+    slides = []
+    for at, ((minutes, what, _), page) in enumerate(zip(rows, links, strict=True)):
+        found = re.search(r"Guess (\d)", what.text)
+        slide = {"minutes": minutes.text, "what": what.text, "guess": found and guesses[found[1]].decode_contents(),
+                 "page": page, "figures": []}  # fmt: skip
+        if page:
+            whole = built_page(built, page).article
+            lead = whole.select_one(".attn-lead")
+            slide |= {"question": whole.h1.text, "lead": lead.text if lead else ""}
+            shown = [one for one in whole.select("figure.attn-fig:has(svg):not(:has(.attn-play))")
+                     if not one.find_parent("details")]  # what is to be played with needs its page
+            turn, turns = links[:at].count(page), links.count(page)
+            slide["figures"] = shown[turn * len(shown) // turns : (turn + 1) * len(shown) // turns][:MOST_FIGURES]
+            slide["last"] = page not in links[at + 1 :]
+        slides.append(slide)
+    return part.h2.text.partition(" · ")[2], slides
+
+
+@cache
+def built_page(built: Path, page: str):
+    """A page that Sphinx has built as a tree of HTML, its article without the marks of links to headings."""
+    soup = BeautifulSoup((built / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
+    for mark in soup.article.select(".headerlink"):
+        mark.decompose()
+    return soup
+
+
 # ---- on paper: one sheet of HTML, printed by a headless Chromium -----------------------------------------------------
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
@@ -590,16 +658,17 @@ def one_sheet(root: Path) -> str:
     own = {path.name for path in (root / "book" / "_static").glob("*.*js")}
     place = lambda page, anchor="": f"{page.replace('/', '-')}--{anchor}"
     heads, sections = {}, []
+    built_page.cache_clear()
     for page in chain:
-        soup = BeautifulSoup((built / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
+        soup = built_page(built, page)
         for tag in soup.select("[src], a[href], link[href]"):
             key = "src" if tag.get("src") else "href"
             tag[key] = urljoin(f"{page}.html", tag[key])  # as seen from the folder of the book
         scripts = [tag for tag in soup.head.find_all("script")
                    if "window.MathJax" in tag.text or Path(urlsplit(tag.get("src", "")).path).name in own]  # fmt: skip
         heads |= dict.fromkeys(map(str, soup.head.select("link[rel=stylesheet]") + scripts))
-        article = soup.find("article", class_="bd-article")
-        for tag in article.select(".headerlink, details, .admonition.dropdown"):
+        article = soup.article
+        for tag in article.select("details, .admonition.dropdown"):
             tag.decompose()
         for tag in article.select("[id]:not(svg, input, svg *, .attn-play *)"):
             tag["id"] = place(page, tag["id"])

@@ -58,10 +58,9 @@ def _read(name: str) -> pd.DataFrame:
         table = table.fillna(dict.fromkeys(OURS, "")).astype(dict.fromkeys(OURS, str))
     if "dataset" in table:
         ours = {pair: entry.name for entry in CATALOGUE.values() for pair in entry.reported}
-        pairs = zip(table["paper"], table["dataset"], strict=True)
-        if name.startswith("wiegreffe_"):  # these spell data sets that paper's way, whoever's numbers they hold
-            pairs = (pair if pair in ours else (WIEGREFFE, pair[1]) for pair in pairs)
-        table["corpus"] = [ours.get(pair, pair[1]) for pair in pairs]
+        # Some tables spell data sets Wiegreffe & Pinter's way, whoever's numbers they hold.
+        table["corpus"] = [ours.get((paper, name), ours.get((WIEGREFFE, name), name))
+                           for paper, name in zip(table["paper"], table["dataset"], strict=True)]  # fmt: skip
     return table
 
 

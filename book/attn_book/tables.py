@@ -68,9 +68,8 @@ def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
     return fold(title, PARTS.every_number(list(rows[rows["ours"].notna()].itertuples())))
 
 
-def table(heads: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
-    """A plain HTML table in a window of its own; all cells but those that are HTML are escaped."""
-    return PARTS.table(heads, lines)
+table = PARTS.table
+"""HTML of a plain table of heads and lines, in a window of its own; all cells but those that are HTML are escaped."""
 
 
 def rows(heads: dict[str, bool], lines: Iterable[Iterable[object]]) -> HTML:
