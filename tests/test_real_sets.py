@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from attn_core.corpora import catalogue, encode, prepare, read, stories
+from attn_core.corpora import catalogue, encode
 
 pytestmark = pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
 NAMES = [name for name in catalogue.FINGERPRINTS.values() if name in catalogue.CATALOGUE]
@@ -29,27 +29,3 @@ def test_counts_are_the_papers(name):
         elif split == "vocabulary" and encoded.statistics.get("train_share", 1) == 1:
             assert abs(len(encoded.vocabulary) - counts) <= (2 if name == "20news" else 0)  # spaCy's version
     assert json.loads(json.dumps(encoded.statistics)) == encoded.statistics
-
-
-def test_imdb_is_the_selection_of_the_authors():
-    encoded, tables = real("imdb"), {part: read("imdb", part) for part in ("train", "test")}
-    for split, documents in encoded.splits.items():
-        table = tables["test" if split == "test" else "train"]
-        assert set(table["jw_split"][documents.doc_ids]) == {split}
-    assert (documents.lengths - 2 == table["jw_tokens"].to_numpy()[documents.doc_ids]).all()
-
-
-@pytest.mark.parametrize(("name", "mean"), [("babi_1", 36.1979), ("babi_2", 94.1375)])
-def test_stories_have_the_length_of_the_authors_statistics(name, mean):
-    counts = real(name).statistics["splits"]
-    assert sum(counts[split]["tokens"] for split in ("train", "dev")) / 10_000 == mean
-
-
-def test_the_joint_words_are_those_of_the_three_real_tasks():
-    found = set()
-    for name in ("babi_1", "babi_2", "babi_3"):
-        for split in ("train", "test"):
-            table = read(name, split)
-            found |= {word for passage in table["passage"] for word in prepare.story_tokens(passage)}
-            found |= {word for question in table["question"] for word in question.replace("?", "").split()}
-    assert sorted(found) == list(stories.WORDS) and len(stories.WORDS) == 36

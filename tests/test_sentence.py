@@ -39,15 +39,6 @@ def test_rounding_errs_by_half_a_step_and_keeps_the_shape(array):
 
 
 @needs_model
-def test_a_good_and_a_bad_film():
-    good, bad = (
-        reader.read_sentence(text)[1]["p"]
-        for text in ("a wonderful , moving film", "a dull , careless waste of time")
-    )
-    assert good > 0.8 > 0.2 > bad
-
-
-@needs_model
 def test_table_holds_together():
     table, summary = reader.read_sentence("The songs are lovely, but the plot is a mess.", epsilon=0.02)
     assert table.attention.sum() == pytest.approx(1) and table.adversary.sum() == pytest.approx(1)

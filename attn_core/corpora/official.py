@@ -79,11 +79,6 @@ def _folders(place: Path, encoding: str, classes: list[str] | None = None) -> pa
     return pandas.DataFrame({"text": found.data, "label": found.target, "group": groups, "doc_id": names})
 
 
-def _newsgroups(place: Path, split: str) -> pandas.DataFrame:
-    """``20news-bydate-{train,test}/<group>/<number>``, Latin-1 -> text, label, group, doc_id."""
-    return _folders(place / f"20news-bydate-{split}", "latin-1")
-
-
 def _imdb(place: Path, split: str) -> pandas.DataFrame:
     """``aclImdb/{train,test}/{neg,pos}/<id>_<stars>.txt`` -> text, label, stars, doc_id ('pos/0_9')."""
     found = _folders(place / "aclImdb" / split, "utf-8", ["neg", "pos"])
@@ -165,7 +160,7 @@ def _cnn(place: Path, split: str) -> pandas.DataFrame:
 
 READERS = {
     "sst": _sst,
-    "20newsgroups": _newsgroups,
+    "20newsgroups": lambda place, split: _folders(place / f"20news-bydate-{split}", "latin-1"),
     "imdb": _imdb,
     "ag_news": _ag_news,
     **{f"babi_{task}": partial(_babi, task) for task in (1, 2, 3)},
