@@ -134,9 +134,8 @@ def crossed_interval(values: np.ndarray) -> tuple[float, float]:
     """95 % interval of a mean over another training and other documents at once: (low, high).
 
     values (S, D): one number for each of S seeds and D documents; a document without a number under some seed is left
-    out. Random effects of both (two-way, one observation a cell), Student t with Satterthwaite's degrees of freedom:
-    `seed_interval` where documents make no difference. A crossed bootstrap agrees where they make most of it; of five
-    seeds alone it is too narrow. NaN below INTERVAL_SEEDS seeds or two documents.
+    out. Random effects of both (two-way, one observation a cell), Student t with Satterthwaite's degrees of freedom;
+    `seed_interval` where documents make no difference. NaN below INTERVAL_SEEDS seeds or two documents.
     """
     values = np.asarray(values, np.float64)
     values = values[:, ~np.isnan(values).any(axis=0)]

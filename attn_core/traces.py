@@ -171,7 +171,7 @@ def apart(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 def each_alone(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
     """With all the attention on one token: the decision (T,), and how far the output lies from the model's (T,)."""
     decision, moved = np.empty(len(traces.score), np.int64), np.empty(len(traces.score))
-    step = max(1, NUMBERS // max(traces.contribution.shape[1], traces.classes))  # bounds memory, changes no number
+    step = max(1, NUMBERS // max(traces.contribution.shape[1], traces.classes))
     for start in range(0, len(traces.score), step):
         tokens = slice(start, start + step)
         document = traces.owner[tokens]
@@ -183,8 +183,7 @@ def each_alone(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
 
 def output_change(traces: Traces, logits: np.ndarray) -> np.ndarray:
     """p(without t) - p, (T,) float64, from the logits (T, K) without each token; p of class 1 or of the predicted."""
-    owner = traces.owner
-    chosen = traces.predicted[owner] if traces.classes > 1 else 0
+    owner, chosen = traces.owner, traces.predicted[traces.owner] if traces.classes > 1 else 0
     return probabilities(logits.astype(np.float64))[np.arange(len(owner)), chosen] - traces.outputs[owner, chosen]
 
 
@@ -240,18 +239,15 @@ def each_without(traces: Traces, value: np.ndarray) -> np.ndarray:
 
 
 def attending_only(traces: "Traces", kept: np.ndarray) -> np.ndarray:
-    """Attention (T,) on the items `kept` (T,) alone, scaled up to one; 0 throughout where these have no weight, which
-    leaves the zero vector, hence the bias."""
+    """Attention (T,) on the items `kept` (T,) alone, scaled up to one; 0 throughout where these have no weight."""
     weight = traces.attention * kept
     left = totals(weight, traces.offsets)
     return weight / np.repeat(np.where(left > 0, left, 1.0), traces.lengths)
 
 
 def one_logit(traces: Traces) -> tuple[np.ndarray, float]:
-    """Contributions (T,) and bias of the one logit whose sigmoid is the probability of class 1, float64.
-
-    Two logits under a softmax are one logit, class 1 minus class 0. Other traces are an AttnError, see `has_one_logit`.
-    """
+    """Contributions (T,) and bias of the one logit whose sigmoid is the probability of class 1, float64; of two logits
+    their difference. Other traces are an AttnError, see `has_one_logit`."""
     if not has_one_logit(traces):
         kind = f"have {traces.classes} classes" if traces.readout is None else "are of text pairs"
         raise AttnError(f"one logit is had by classifiers of one or two, these traces {kind}")
@@ -275,10 +271,8 @@ def totals(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def padded_length(n: np.ndarray) -> np.ndarray:
-    """Lengths rounded up to a ladder whose steps grow by 1.35, so that similar documents share a padded block.
-
-    It depends on a document's own length alone: a document is padded alike whatever is computed beside it.
-    """
+    """Lengths rounded up to a ladder whose steps grow by 1.35: similar documents share a padded block, and each is
+    padded alike whatever is computed beside it."""
     ladder = [1]
     while ladder[-1] < np.max(n, initial=1):
         ladder.append(math.ceil(ladder[-1] * 1.35))
@@ -286,10 +280,7 @@ def padded_length(n: np.ndarray) -> np.ndarray:
 
 
 def chunks(lengths: np.ndarray, limit: int, least: int = 1) -> Iterator[tuple[np.ndarray, int]]:
-    """(rows (B,), length) of documents of one length, `limit` tokens at a time at most (or `least` documents).
-
-    It bounds memory and changes no number.
-    """
+    """(rows (B,), length) of documents of one length, at most `limit` tokens (or `least` documents) at a time."""
     for length in np.unique(lengths):
         rows, step = np.flatnonzero(lengths == length), max(least, limit // int(length))
         for start in range(0, len(rows), step):

@@ -30,7 +30,7 @@ BISECTIONS = 50
 
 
 def echo(traces: Traces) -> pd.DataFrame:
-    """One row per document, see `attn_core.experiments`.
+    """One row per document.
 
     echo: share of tokens that alone, with all the attention, give the model's decision, 0 to 1. locked: 1 where no
     attention at all can change the decision, else 0; NaN for text pairs, whose decoder is not affine. flat_flips: 1
@@ -76,7 +76,7 @@ def permutation_expected(traces: Traces) -> np.ndarray:
 
     Dealing the weights a_t anew over n tokens with contributions s_t gives the logit Z = b + sum_t a_pi(t) s_t of mean
     b + s̄, since every token gets every weight equally often, and of variance
-    sum_t (a_t - 1/n)^2 sum_t (s_t - s̄)^2 / (n - 1), both exact. The median of |sigmoid(Z) - p| is taken under a normal
+    sum_t (a_t - 1/n)^2 sum_t (s_t - s̄)^2 / (n - 1), both exact. The median of |sigmoid(Z) - p| is that of a normal
     with these; that is the only approximation. One or two logits; NaN for more classes and for text pairs.
     """
     if not has_one_logit(traces):

@@ -24,9 +24,8 @@ TOP = 0.95
 def near_ideal(traces: Traces, top: float = TOP) -> Traces:
     """The same documents with `top` of the weight on the item whose contribution lies farthest from the mean one.
 
-    The rest is spread evenly. The item is the one that moves the logits most when its weight grows; the distance of K
-    logits is Euclidean, of `centred` contributions. The traced gradients and leave-one-out belong to the model's own
-    weights and are dropped.
+    The rest is spread evenly. Distances are Euclidean, of `centred` contributions: the item moves the logits most when
+    its weight grows. Gradients and leave-one-out belong to the model's own weights and are dropped.
     """
     c, n = centred(traces), traces.lengths
     mean = np.add.reduceat(c, traces.offsets[:-1]) / n[:, None]

@@ -81,10 +81,9 @@ def single(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd
 
 
 def weights_dealt_anew(traces: Traces, seed: int = 0) -> Traces:
-    """The same documents with each one's weights shuffled over its items; contributions and bias stay.
+    """The same documents with each one's weights shuffled over its items: attention that knows nothing of these.
 
-    `single` of these shows what erasing the top item does where attention knows nothing of the items. The traced
-    gradients and leave-one-out belong to the model's own weights and are dropped.
+    Contributions and bias stay; gradients and leave-one-out belong to the model's own weights and are dropped.
     """
     score = traces.score[shuffles(seed, "shuffle", traces)]
     return replace(traces, score=score, gradient=None, leave_one_out=None)
@@ -104,7 +103,7 @@ def two_by_two(documents: pd.DataFrame, choice: str, rule: str) -> dict[str, flo
 def others_flip(traces: Traces) -> np.ndarray:
     """Share (D,) of the items other than the most attended one whose erasure alone flips the decision; NaN for n = 1.
 
-    What `single` estimates by one draw of r a document, 'described', is this expectation.
+    The expectation of what `single` estimates by one draw of r, 'described'.
     """
     as_classes(traces)
     without = traces.bias + each_without(traces, traces.contribution)  # (T, K)

@@ -21,8 +21,7 @@ class Classifier(nn.Module):
     """logits = decoder(sum_t attention_t h_t); one logit and a sigmoid for two classes.
 
     Jain & Wallace 2019, section 2. Attention lives on real tokens only: start, end and pad get no weight, though the
-    encoder reads start and end like words. Because the decoder is affine, the logits under any attention a are
-    bias + sum_t a_t (decoder . h_t): see `attn_core.traces`.
+    encoder reads start and end like words. The decoder is affine: see `attn_core.traces`.
     """
 
     def __init__(self, encoder: nn.Module, attention: nn.Module, outputs: int = 1) -> None:

@@ -60,8 +60,8 @@ class BiLSTM(nn.Module):
 class WordTie(nn.Module):
     """A penalty that keeps states near their own words: the mean over tokens of |h_t - tanh(W e_t)|^2 / width.
 
-    W is learned with the model and thrown away after it. After Tutek & Šnajder 2020, who tie states to embeddings of
-    their own width; here a learned map bridges 300 and 256.
+    W is learned with the model and thrown away. After Tutek & Šnajder 2020, who tie states to embeddings of their own
+    width; here a learned map bridges 300 and 256.
     """
 
     def __init__(self, embedding: nn.Embedding, width: int) -> None:
@@ -79,7 +79,7 @@ class CNN(nn.Module):
 
     Outputs at start, end and pad are set to zero after the ReLU, as in the authors' code. Each distinct word of the
     batch is multiplied once by the filters' seven positions, and a window is the sum of seven rows: equal to
-    convolutions to rounding, a training step takes a third (bAbI) to three quarters (SST) of the time.
+    convolutions to rounding, and faster.
     """
 
     def __init__(self, embedding: nn.Embedding, hidden: int = 32) -> None:
@@ -152,11 +152,10 @@ class NoEncoder(Averaging):
 
 
 class Transformer(Averaging):
-    """Mixing without recurrence: two self-attention layers, trained from scratch (Vaswani et al. 2017).
+    """Two self-attention layers, trained from scratch (Vaswani et al. 2017); not in the three papers.
 
-    Not in the papers: a fourth encoder under the same attention pooling and affine decoder. Word vectors are projected
-    to `hidden` (128), fixed sines and cosines tell positions apart, four heads, twice the width within, normalisation
-    first, dropout 0.3 on the projected words and 0.1 in the layers. Start and end are read like words, pads never.
+    Word vectors are projected to `hidden` (128), fixed sines and cosines tell positions apart, four heads, twice the
+    width within, normalisation first, dropout 0.3 on the projected words and 0.1 in the layers. Pads are never read.
     """
 
     LAYERS, HEADS, DROPPED = 2, 4, 0.3

@@ -113,11 +113,8 @@ def searched(traces: Traces) -> np.ndarray:
 
 
 def seen(run: Run, documents: Documents, scores: np.ndarray, data: Encoded) -> Documents:
-    """The documents as the network reads them: their words, or ids of each word's place or of its weight's rank.
-
-    Rank 0 is the largest weight, equal ones follow the text's order; places beyond the longest training text share
-    the last vector.
-    """
+    """The documents as the network reads them: their words, or ids of each word's place or of its weight's rank (0 is
+    the largest, equal ones follow the text); places beyond the longest training text share the last vector."""
     if run.words == "text":
         return documents
     offsets = documents.word_offsets

@@ -89,10 +89,9 @@ def step(model: Hierarchical, texts: Documents, rows: np.ndarray, loss_of, optim
 def batches(texts: Documents, size: int, cap: int, rng: np.random.Generator, noise: float = 0.1) -> list[np.ndarray]:
     """One epoch of batches as row indices, in random order; every document is in exactly one.
 
-    Documents are sorted by their number of items (sentences of a HAN, words of a FLAN) times 1 + u, u uniform within
-    +-noise, and cut into groups of `size`. A group whose longest sentence (FLAN: text) times its documents exceeds
-    `cap` words is cut into as many equal parts as that product is caps, or into single documents. (The authors' second
-    key, the longest sentence, never acts: the noisy first never ties.)
+    Documents are sorted by their number of items times 1 + u, u uniform within +-noise, and cut into groups of `size`.
+    A group whose longest sentence (FLAN: text) times its documents exceeds `cap` words is cut into as many equal parts
+    as that product is caps, or into single documents. (The authors' second key, the longest sentence, never acts.)
     """
     order = np.argsort(np.diff(texts.items) * rng.uniform(1 - noise, 1 + noise, len(texts)), kind="stable")
     longest = texts.longest
