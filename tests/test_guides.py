@@ -48,14 +48,6 @@ def test_differences_are_taken_within_seeds():
     assert found["score"].value_counts().to_dict() == {"f1": 7, "auc": 2}
 
 
-def test_weights_alone_are_judged_by_auc():
-    """Networks that say class 0 alone have F1 0 and may yet order documents well: F1 hides it, AUC does not."""
-    scores = scores_of({"own, position": 0.0, "own, rank": 0.0}, auc={"own, position": 0.7, "own, rank": 0.7})
-    found = guides.differences(scores).set_index("contrast")
-    for name in ("weights alone − places alone", "ranks alone − places alone"):
-        assert found.loc[name, "lies"] == "above" and found.loc[name, "mean"] == pytest.approx(0.2)
-
-
 def test_words_are_compared_by_auc_in_a_correction_of_their_own():
     """Where a threshold is noise, F1 shows nothing and AUC may; the latter changes no verdict."""
     scores = scores_of({"own": 0.80}, auc={"own": 0.95})

@@ -109,29 +109,6 @@ def test_uniform_weights_given_train_the_uniform_network(data, matrix):
         assert one == pytest.approx(other, abs=1e-4)
 
 
-def test_start_and_batches_depend_on_the_seed_alone(data, matrix, monkeypatch):
-    """Controls differ from each other in the weights given, in nothing else."""
-    seen = []
-    for run in (base(), base(50)):
-        weights_of(run)
-
-    def watched(model, *_, **__):
-        seen.append(to_arrays(model))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(jain, "train", watched)
-    without = guided("", attention="uniform", base=None, words="position")
-    for run in (guided(), guided("permuted"), guided("untrained"), guided("swapped"), without):
-        torch.manual_seed(run.seed)
-        with pytest.raises(KeyboardInterrupt):
-            guide.fit(run, data, matrix, "cpu", False, weights_of)
-    torch.manual_seed(10)
-    fresh = to_arrays(build("average", "uniform", matrix))
-    for arrays in seen:
-        for name in ("encoder.project.weight", "encoder.project.bias", "decoder.weight", "decoder.bias"):
-            np.testing.assert_array_equal(arrays[name], fresh[name], err_msg=name)
-
-
 def test_permuted_weights_are_the_same_within_each_document_whatever_else_there_is(data):
     documents = data.splits["train"]
     own, shuffled = own_scores(base(), data, "train"), scores_of(guided("permuted"), data, "train")

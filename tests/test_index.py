@@ -138,21 +138,6 @@ def test_records_are_kept_whole(few):
     assert index.records(wanted) == [made[key] for key in wanted]
 
 
-@pytest.mark.parametrize(
-    ("ask", "told"),
-    [
-        (lambda: index.runs(corpse="sst"), "no field 'corpse'; did you mean 'corpus'"),
-        (lambda: index.runs(seed="ten"), "seed is a number; got ten"),
-        (lambda: index.numbers("tau_attention_gradeint"), "no stored run has the measure .*; near: tau_attention_grad"),
-        (lambda: index.numbers(TAU, "maen"), "no stored run has the statistic 'maen'; near: mean"),
-    ],
-)
-def test_what_is_not_there_is_one_line(few, ask, told):
-    with pytest.raises(AttnError, match=told) as error:
-        ask()
-    assert "\n" not in str(error.value)
-
-
 def test_stores_of_questions_or_of_nothing_have_tables(stored):
     stored([result_of("babi_1")])
     assert index.runs()["auc"].isna().all() and index.numbers("accuracy")["value"].tolist() == [0.8]

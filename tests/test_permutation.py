@@ -58,14 +58,6 @@ def test_draws_are_uniform_permutations():
     assert ((counts - expected) ** 2 / expected).sum() < 25.7
 
 
-@pytest.mark.parametrize("n", [1, 2, 17, 4000])
-def test_draws_keep_every_position_once(n):
-    order = random.permutations(3, "permutation", np.array([8, 9]), n, 3)
-    assert (np.sort(order, axis=-1) == np.arange(n)).all()
-    if n > 2:
-        assert (order[0] != order[1]).any() and (order[0, 0] != order[0, 1]).any()
-
-
 def test_uniforms_and_normals_have_the_right_moments():
     doc_id, offsets = np.arange(500), np.arange(501) * 20
     uniform = random.uniforms(1, "starts", doc_id, offsets, 4)

@@ -51,14 +51,6 @@ def test_table_holds_together():
 
 
 @needs_model
-def test_one_word_and_only_unknown_words():
-    table, summary = reader.read_sentence("Wonderful!")
-    assert len(table) == 1 and np.isnan(table.leave_one_out[0]) and summary["jsd_exact"] == 0
-    table, _ = reader.read_sentence("zzyzx qwrtp")
-    assert not table.known.any() and np.isfinite(table.attention).all()
-
-
-@needs_model
 def test_one_word_as_json_knows_no_nan():
     def refuse(constant):
         raise AssertionError(constant)
