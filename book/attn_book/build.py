@@ -399,18 +399,14 @@ def review(root: Path) -> list[str]:
 
 
 def write_status(root: Path) -> None:
-    """Write book/status.md from the metadata of the executed pages and the records in data/archive."""
+    """Write book/status.md from the metadata of the executed pages, with the seal of data/archive."""
     ran = [(name, _read(executed(root, name)).metadata) for name in pages(root)]
-    archive, records = root / "data" / "archive", []
-    for key in store.keys(archive):
-        with suppress(Damaged):
-            records.append(store.read_record(archive, key))
-    hours = sum(sum(record["seconds"].values()) for record in records) / 3600
+    archive = root / "data" / "archive"
     seal = sha256(archive / store.MANIFEST) if store.manifest(archive) is not None else ""
     told = [(name, page.attn, page.papermill.start_time) for name, page in ran if "attn" in page]
     plain = lambda text: html.escape(text).translate(MARKUP)
     text = TEMPLATES.get_template("status.jinja").render(
-        pages=told, runs=len(records), hours=hours, seal=seal, plain=plain, repr=repr
+        pages=told, runs=len(store.keys(archive)), seal=seal, plain=plain, repr=repr
     )
     (root / "book" / "status.md").write_text(text, encoding="utf-8")
 

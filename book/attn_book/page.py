@@ -157,8 +157,7 @@ def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: obje
     values = {name: names[name] for name in defaults if name in names}
     for cell in names.get("In", []):
         if cell.startswith("# Parameters\n"):  # papermill's
-            assigned = [target.id for line in ast.parse(cell).body for target in getattr(line, "targets", [])]
-            values |= {name: names.get(name) for name in assigned}
+            values |= declared(cell, page)
     checked = check(defaults, values, page, takes)
     CHANGED.clear()
     CHANGED.update({name: value for name, value in checked.items() if value != defaults[name]})
