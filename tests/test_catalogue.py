@@ -8,7 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
-from attn_book import reported
+from attn_book.scorecard import reported
 from attn_core.corpora import catalogue, encode, files, prepare, read, text
 from attn_core.corpora.encoding import build, identity
 from attn_core.errors import AttnError
@@ -23,16 +23,16 @@ NO_SET = ("all", "mean of 12", "HipSurgery", "KneeSurgery", "Phenotyping", "mort
 
 @pytest.mark.parametrize("table", sorted(path.name.partition(".")[0] for path in (DATA / "reported").glob("*.csv*")))
 def test_every_data_set_of_the_reported_tables_resolves(table):
-    rows = reported.reported(table)
+    rows = reported(table)
     if "dataset" not in rows:
         pytest.skip("no column 'dataset'")
     assert set(rows["corpus"]) <= {*catalogue.CATALOGUE, *NO_SET}
 
 
 def test_reported_names_depend_on_the_paper():
-    assert set(reported.reported("serrano_gradient_beats_attention", dataset="imdb")["corpus"]) == {"imdb_stars"}
-    assert set(reported.reported("jain_table1_datasets", dataset="imdb")["corpus"]) == {"imdb"}
-    assert set(reported.reported("wiegreffe_table2_f1_uniform", dataset="20News")["corpus"]) == {"20news"}
+    assert set(reported("serrano_gradient_beats_attention", dataset="imdb")["corpus"]) == {"imdb_stars"}
+    assert set(reported("jain_table1_datasets", dataset="imdb")["corpus"]) == {"imdb"}
+    assert set(reported("wiegreffe_table2_f1_uniform", dataset="20News")["corpus"]) == {"20news"}
 
 
 # --- look-up and cache ----------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def one_line(caught) -> str:
     [
         (lambda: read("planted", "train"), "is generated and has no tables"),
         (lambda: read("sst", "validation"), "has no split 'validation'; it has train, dev, test"),
-        (lambda: encode("sst", vocabulary_from="dev"), "vocabulary_from is 'dev'; known: train, all"),
+        (lambda: encode("sst", vocabulary_from="dev"), "vocabulary_from is 'dev'; known: 'train', 'all'"),
         (lambda: encode("sst", n_train=5), "has no option 'n_train'; known: vocabulary_from"),
         (lambda: encode("yelp", vocabulary_from="all"), "has no option 'vocabulary_from'; known: none"),
         (lambda: encode("planted", size=5), "has no option 'size'; known: n_train"),

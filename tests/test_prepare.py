@@ -51,7 +51,7 @@ def few_generated(monkeypatch):
 def test_the_short_training_file_is_replaced_by_generated_questions_and_it_is_said(tables, few_generated):
     tables("babi_3", train=questions(20, "en"), test=questions(3))
     told = {}
-    for source in prepare.SOURCES:
+    for source in ("", "files", "generated train", "generated"):
         made = encode("babi_3", source=source)
         sizes = len(made.splits["train"]) + len(made.splits["dev"]), len(made.splits["test"])
         statistics = made.statistics
@@ -64,7 +64,7 @@ def test_the_short_training_file_is_replaced_by_generated_questions_and_it_is_sa
     }
     tables("babi_3", train=questions(20))
     assert encode("babi_3").statistics["train_source"] == "en-10k"
-    with pytest.raises(AttnError, match="bAbI source is 'mine'; known: '', files, generated train, generated"):
+    with pytest.raises(AttnError, match="source is 'mine'; known: '', 'files', 'generated train', 'generated'"):
         encode("babi_3", source="mine")
     with pytest.raises(AttnError, match="corpus 'babi_3' has no option 'n_train'; known: vocabulary_from, source"):
         encode("babi_3", n_train=5)
@@ -120,7 +120,7 @@ def test_shuffled_premises_keep_everything_but_the_pairing(tables):
     own, shuffled = encode("snli").splits["test"], encode("snli", premise="shuffled").splits["test"]
     assert sorted(own.lengths) == sorted(shuffled.lengths) and (own.lengths != shuffled.lengths).all()
     assert shuffled.query_ids.tolist() == own.query_ids.tolist() and shuffled.labels.tolist() == own.labels.tolist()
-    with pytest.raises(AttnError, match="premise is 'none'; known: own, shuffled"):
+    with pytest.raises(AttnError, match="premise is 'none'; known: 'own', 'shuffled'"):
         encode("snli", premise="none")
 
 

@@ -9,6 +9,7 @@ import inspect
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
+from typing import get_args
 
 import numpy as np
 
@@ -19,8 +20,6 @@ from attn_core.errors import AttnError
 
 ENCODING = 1
 """Raised by hand when the same text is meant to give other arrays; older cache files are then made anew."""
-
-VOCABULARY_FROM = ("train", "all")
 
 PREPARE = prepare.PREPARE | gated.PREPARE | {"planted": planted}
 """Corpus -> function that turns its tables into ``prepare.Prepared``; its arguments are the corpus's options."""
@@ -49,12 +48,14 @@ def _encoded(corpus: str, **options) -> Encoded:
     if corpus not in PREPARE:
         raise AttnError(f"corpus '{corpus}' has an entry and no function; put one into encoding.PREPARE['{corpus}']")
     own = inspect.signature(PREPARE[corpus]).parameters
-    known = [*(() if entry.cut or entry.generated else ("vocabulary_from",)), *own]
-    if wrong := [name for name in options if name not in known]:
-        raise AttnError(f"corpus '{corpus}' has no option '{wrong[0]}'; known: {', '.join(known) or 'none'}")
+    known = {} if entry.cut or entry.generated else {"vocabulary_from": ("train", "all")}
+    known |= {name: get_args(parameter.annotation) for name, parameter in own.items()}  # the values of a Literal
+    for name, value in options.items():
+        if name not in known:
+            raise AttnError(f"corpus '{corpus}' has no option '{name}'; known: {', '.join(known) or 'none'}")
+        if known[name] and value not in known[name]:
+            raise AttnError(f"corpus '{corpus}': {name} is {value!r}; known: {', '.join(map(repr, known[name]))}")
     vocabulary_from = options.pop("vocabulary_from", "train")
-    if vocabulary_from not in VOCABULARY_FROM:
-        raise AttnError(f"vocabulary_from is '{vocabulary_from}'; known: {', '.join(VOCABULARY_FROM)}")
     code = {"code": user_code.digest([PREPARE[corpus], repr(entry)])} if is_foreign(corpus) else {}
     source = lambda: _source(entry, options, code)
     make = lambda: build(entry, PREPARE[corpus](**options), vocabulary_from)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas
@@ -20,8 +20,6 @@ from attn_core.corpora import catalogue, files, stories, text
 from attn_core.errors import AttnError
 
 IMDB_SHORTER_THAN = 400  # tokens; longer reviews were never taken
-SOURCES = ("", "files", "generated train", "generated")
-PREMISES = ("own", "shuffled")
 DEV_SEED = 0
 _ESCAPES = re.compile(r'(?:\\(?:[nr"\\]|u[0-9a-fA-F]{4}))+')
 
@@ -148,7 +146,7 @@ def _agnews() -> Prepared:
     return Prepared(with_dev("agnews", documents))
 
 
-def _babi(task: int, source: str = "") -> Prepared:
+def _babi(task: int, source: Literal["", "files", "generated train", "generated"] = "") -> Prepared:
     """bAbI task 1, 2 or 3 (J&W): story = all statements so far, question, one word as answer, the 36 words of the three
     tasks as possible answers. dev: 15 % of train.
 
@@ -157,8 +155,6 @@ def _babi(task: int, source: str = "") -> Prepared:
     table at hand is the 1,000-question version (column source 'en'), which is then replaced by 'generated train'. What
     was taken is in the statistics: train_source and test_source are 'en-10k', 'en' or 'generated'.
     """
-    if source not in SOURCES:
-        raise AttnError(f"bAbI source is '{source}'; known: '', {', '.join(SOURCES[1:])}")
     name = f"babi_{task}"
     try:
         found = stories.babi(task) if source == "generated" else tables(name)
@@ -185,14 +181,12 @@ def story_tokens(passage: str) -> list[str]:
     return " . ".join(statements).split()
 
 
-def _snli(premise: str = "own") -> Prepared:
+def _snli(premise: Literal["own", "shuffled"] = "own") -> Prepared:
     """Premise = the text attended over, hypothesis = the query, both by the plain cleaner; official splits.
 
     premise: 'own', or 'shuffled' (each hypothesis with the premise of another pair of its split, by a fixed draw): a
     control that can only be solved from the hypothesis. Not in the paper.
     """
-    if premise not in PREMISES:
-        raise AttnError(f"snli premise is '{premise}'; known: {', '.join(PREMISES)}")
     clean = cache(text.clean_plain)  # a premise stands in about three pairs
     splits = {}
     for split, table in tables("snli").items():
