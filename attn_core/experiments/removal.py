@@ -90,7 +90,7 @@ def blocks(traces: Traces) -> Iterator[tuple[np.ndarray, np.ndarray, Items]]:
 
 def wins(kept: np.ndarray, lower: np.ndarray) -> np.ndarray:
     """Whether a rival overtakes by sums of margins `kept`: above 0, or at 0 where it also wins ties (lower)."""
-    return np.where(lower, kept >= 0, kept > 0)
+    return kept > np.where(lower, np.nextafter(0.0, -1.0), 0.0)
 
 
 def smallest_by_rival(margin: np.ndarray, attention: np.ndarray, lower: np.ndarray) -> np.ndarray:
@@ -141,10 +141,7 @@ def first_flip(part: Items, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     backward = (order + length * np.arange(rows)[:, None])[:, ::-1]
     kept = part.margin.reshape(-1, width).take(backward, axis=0).cumsum(axis=1)[:, ::-1]  # (B, n, R + 1): j removed
     left = kept[..., -1]  # attention kept
-    ahead = np.zeros((rows, length), bool)
-    for rival in range(width - 1):
-        ahead |= wins(kept[..., rival], part.lower[:, rival, None])
-    ahead &= left > 0
+    ahead = wins(kept[..., :-1], part.lower[:, None]).any(axis=2) & (left > 0)
     ahead[:, 0] = False  # nothing removed: the decision stands, whatever rounding says
     flips, last = ahead.any(axis=1), (left > 0).sum(axis=1)  # last: removals until no weight is left
     removed = np.where(flips, ahead.argmax(axis=1), np.where(part.empty, last, NEVER))
