@@ -9,6 +9,7 @@ from attn_book.page import PARTS
 from attn_book.words import DATA, ENCODERS, PART, SETS, number
 from attn_core import index
 
+
 def beside(
     rows: pd.DataFrame, columns: Collection[str] = ("lstm", "average"), by: str = "encoder", classes: bool = False
 ) -> HTML:
