@@ -63,22 +63,6 @@ def test_a_record_that_tells_another_story_and_files_that_are_not_its_own_are_re
         store.read(tmp_path, "toy")
 
 
-def test_failed_write_leaves_nothing(tmp_path):
-    class Broken(pd.DataFrame):
-        def to_parquet(self, *args, **kwargs):
-            raise OSError("disk full")
-
-        @property
-        def _constructor(self):
-            return Broken
-
-    with pytest.raises(OSError, match="disk full"):
-        store.write(
-            tmp_path, "toy", RECORD, {"traces.parquet": toy_traces(), "documents.parquet": Broken({"a": [1.0]})}
-        )
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_what_builds_on_another_training_of_its_base_is_refused(tmp_path, monkeypatch):
     """Same seed and settings, other weights: nobody could look up the model that a run was compared with."""
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path))

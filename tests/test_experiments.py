@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from conftest import toy_traces
 
-from attn_core.experiments import ATTENTION_BINS, asked, attention_bin, derived, document_table, edges, summary_table
+from attn_core.experiments import ATTENTION_BINS, asked, attention_bin, document_table, edges, summary_table
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.permutation import permutation
@@ -34,16 +34,6 @@ def test_what_the_papers_ask_is_in_the_tables(documents):
     assert told["shuffled"] == (documents["median_change"] < 0.1).mean()
     assert told["far twin"] == (documents["jsd_exact@0.05"] > 0.4).mean()
     assert told["erased"] == documents["top_erased"].mean() and told["flat"] == documents["flat_flips"].mean()
-
-
-def test_derived_columns(documents):
-    table = derived(documents)
-    ratio = table["ratio_exact@0.05"]
-    np.testing.assert_allclose(ratio * table["ceiling"], table["jsd_exact@0.05"].where(table["n"] > 1))
-    np.testing.assert_allclose(
-        table["difference_loo"], table["tau_gradient_loo"] - table["tau_attention_loo"], equal_nan=True
-    )
-    assert {"difference_gradient", "ratio_search@0.01", "ratio_permutation@0.05"} <= set(table)
 
 
 def test_attention_bins_include_their_lower_edge_and_the_last_includes_one():

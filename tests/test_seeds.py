@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from torch import nn
 
 from attn_core import compute, store
-from attn_core.errors import AttnError
 from attn_core.fast.lstm import Steps, packing
 from attn_core.run import Run, as_dict
 from attn_core.sweep import groups, sweep
@@ -110,9 +109,3 @@ def test_a_run_of_which_something_is_cached_joins_no_group(tmp_path, monkeypatch
     assert set(groups(RUNS[:3], 3)) == {*RUNS[:3]}
     monkeypatch.setattr("attn_core.sweep.fits", lambda run, folder: run == RUNS[0])
     assert set(groups(RUNS[:3], 3)) == {*RUNS[1:3]}
-
-
-def test_batches_of_seeds_below_one_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
-    with pytest.raises(AttnError, match="batch.seeds.*at least 1.*0"):
-        sweep(RUNS[:1], progress=False, batch_seeds=0)
