@@ -44,9 +44,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         "run": as_dict(run),
         "recipe": RECIPE,
         **classification(traces.label, traces.outputs),
-        "n_train": len(data.splits["train"]),
-        "n_dev": len(data.splits["dev"]),
-        "n_test": len(data.splits["test"]),
+        **{f"n_{split}": len(data.splits[split]) for split in ("train", "dev", "test")},
         "seconds": {"train": training["seconds"], "trace": time.perf_counter() - start},
         "history": training["history"],
         "statistics": data.statistics,
@@ -94,9 +92,14 @@ def own_randomness() -> Iterator[str]:
         yield device
 
 
+def has_weights(run: Run) -> bool:
+    """Whether a training's checkpoints lie in the local cache; the archive holds none."""
+    return store.weights_file(weights_key(run)).is_file()
+
+
 def weights_of(run: Run, progress: bool = True) -> dict[str, np.ndarray]:
     """The trained weights of a run at its selection, from the cache, else trained now: the archive holds none."""
-    if progress and not store.weights_file(weights_key(run)).is_file():
+    if progress and not has_weights(run):
         print(f"the weights of {run.key} are not cached; training it", file=sys.stderr)
     return trained(run, inputs_of(run), progress)[0][run.selection]
 
@@ -139,6 +142,5 @@ def environment(device: str) -> dict:
         commit = "unknown"
     on_gpu = torch.device(device).type == "cuda"
     name = torch.cuda.get_device_name(device) if on_gpu else f"cpu ({platform.machine()})"
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    versions |= {"numpy": np.__version__, "scipy": scipy.__version__}
+    versions = {"python": platform.python_version()} | {one.__name__: one.__version__ for one in (torch, np, scipy)}
     return {"device": name, "threads": torch.get_num_threads(), "versions": versions, "commit": commit}

@@ -17,7 +17,7 @@ A *measure* is what is taken of a document (`tau_attention_gradient`, `jsd_searc
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -30,7 +30,7 @@ from pandas.api.types import union_categoricals
 from attn_core import run as run_fields
 from attn_core import store
 from attn_core.corpora import catalogue
-from attn_core.corpora.files import cache_folder, replacing, say
+from attn_core.corpora.files import cache_folder, replacing, say, stamp
 from attn_core.errors import AttnError, Damaged
 from attn_core.experiments.echo import MEASURES, echo
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
@@ -49,6 +49,8 @@ GROUP = ("corpus", "encoder", "attention", "selection", "variant", "measure", "s
 
 NAMES = ("measure", "statistic", "predicted", "bin")
 
+SWAPPED = {"measure": "statistic", "statistic": "measure"}
+
 SCORES = ("accuracy", "macro_f1", "auc")
 
 
@@ -66,23 +68,19 @@ def runs(**where: object) -> pd.DataFrame:
     n_test; epochs_trained; the scores of the test set; jsd and tvd, means beside the run it is compared with. Sorted by
     corpus, encoder and attention, seeds in the book's order. AttnError for a field that is none.
     """
-    table = _everything()[0]
-    named = {name for name, value in where.items()}
+    table, named = _everything()[0], set(where)
     for name, value in where.items():
         if name not in table.columns:
             near = get_close_matches(name, table.columns, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ";"
             raise AttnError(f"a run has no field '{name}'{hint} known: {', '.join(map(str, table.columns))}")
-        if isinstance(value, str) and value == "any":
-            continue
-        values = list(value) if isinstance(value, list | tuple | set | frozenset | range) else [value]
-        table = table[_among(table[name], values)]
+        table = table[_among(table[name], value)]
     if not named & {"key", "variant"}:
         named |= {other for name in named for other in ALONG.get(name, ())}
         table = table[np.array([set(differs.split()) <= named for differs in table["differs"]], bool)]
         if "seed" not in named:
             table = table[table["seed"].isin(SEEDS)]
-    return table.drop(columns=["differs", "record"]).reset_index(drop=True)
+    return table.drop(columns=["differs", "fingerprint", "record"]).reset_index(drop=True)
 
 
 def numbers(
@@ -98,18 +96,32 @@ def numbers(
     A measure or statistic that no run has is an AttnError that names near ones; no run that fits is an empty table.
     """
     chosen, table = runs(**where), _everything()[1]
-    mask = table["key"].isin(chosen["key"])
+    table = table[table["key"].isin(chosen["key"])]
     for name, wanted in zip(NAMES, (measure, statistic, predicted, bin), strict=True):
-        if isinstance(wanted, str) and wanted == "any":
-            continue
-        wanted, known = [wanted] if isinstance(wanted, str) else list(wanted), table[name].cat.categories
-        lacking = [one for one in wanted if one not in known]
+        known, several = table[name].cat.categories, [wanted] if isinstance(wanted, str) else list(wanted)
+        lacking = [one for one in several if one != "any" and one not in known]
         if lacking and name in ("measure", "statistic"):
             near = ", ".join(get_close_matches(lacking[0], known, n=3)) or "`python -m attn_core numbers --list`"
             raise AttnError(f"no stored run has the {name} '{lacking[0]}'; near: {near}")
-        mask &= table[name].isin(wanted)
-    found = table[mask].astype(dict.fromkeys(NAMES, object) | {"key": str})
+        table = table[_among(table[name], wanted)]
+    found = table.astype(dict.fromkeys(NAMES, object) | {"key": str})
     return chosen[["key", *FIELDS, "variant", "data", "n_train", "n_test"]].merge(found, on="key")
+
+
+def _among(column: pd.Series, wanted: object) -> np.ndarray:
+    """Which entries are the value, or one of several; 'any' takes all. Texts of numbers, as a command line gives them,
+    count as numbers."""
+    if isinstance(wanted, str) and wanted == "any":
+        return np.ones(len(column), bool)
+    values = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+    if pd.api.types.is_bool_dtype(column):
+        column, values = column.astype(str).str.lower(), [str(value).lower() for value in values]
+    elif pd.api.types.is_numeric_dtype(column):
+        try:
+            values = [float(value) for value in values if value is not None]
+        except ValueError:
+            raise AttnError(f"{column.name} is a number; got {', '.join(map(str, values))}") from None
+    return column.isin(values).to_numpy()
 
 
 def has(name: str) -> set[str]:
@@ -125,11 +137,10 @@ def records(keys: Iterable[str]) -> list[dict]:
 
 def measures() -> pd.DataFrame:
     """What `numbers` can be asked for: measure, its statistics in one text, and how many stored runs have it."""
-    table = _everything()[1]
-    pairs = table[["measure", "statistic", "key"]][~table["statistic"].astype(str).str.startswith("hist:")]
-    grouped = pairs.groupby("measure", observed=True)
-    told = grouped["statistic"].agg(lambda names: " ".join(sorted(set(names.astype(str)))))
-    return pd.DataFrame({"runs": grouped["key"].nunique(), "statistics": told}).reset_index()
+    pairs = _everything()[1][["measure", "statistic", "key"]]
+    grouped = pairs[~pairs["statistic"].astype(str).str.startswith("hist:")].groupby("measure", observed=True)
+    told = lambda names: " ".join(sorted(set(names.astype(str))))
+    return grouped.agg(runs=("key", "nunique"), statistics=("statistic", told)).reset_index()
 
 
 def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
@@ -143,12 +154,11 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
         raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {', '.join(map(str, rows))}")
     found = []
     for names, part in rows.groupby(list(by), sort=False) if by else [((), rows)]:
-        if "seed" in part and part["seed"].duplicated().any():
-            seed = part.loc[part["seed"].duplicated(), "seed"].iloc[0]
-            raise AttnError(f"seed {seed} stands twice among {' '.join(map(str, names)) or 'the rows'}; group by more")
+        if "seed" in part and len(twice := part.loc[part["seed"].duplicated(), "seed"]):
+            group = " ".join(map(str, names)) or "the rows"
+            raise AttnError(f"seed {twice.iloc[0]} stands twice among {group}; group by more")
         values = part["value"].to_numpy(float)
-        low, high = seed_interval(values)
-        found.append([*names, values.mean(), low, high, len(values), part["value"].std(ddof=1)])
+        found.append([*names, values.mean(), *seed_interval(values), len(values), part["value"].std(ddof=1)])
     numbers = dict.fromkeys(("mean", "low", "high", "std"), float) | {"n_seeds": int}
     return pd.DataFrame(found, columns=[*by, "mean", "low", "high", "n_seeds", "std"]).astype(numbers)
 
@@ -236,12 +246,12 @@ def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFra
     shipped = store.archive_folder().parent / "measured" / f"{name}-{source[:8]}.parquet"
     if shipped.is_file():
         return pd.read_parquet(shipped)
-    return _cached(name, (source + _code()).encode(), ("table",), lambda: (make(),))[0]
+    return _cached(name, source + _code(), ("table",), lambda: (make(),))[0]
 
 
-def _cached(stem: str, source: bytes, names: tuple[str, ...], make: Callable) -> tuple[pd.DataFrame, ...]:
+def _cached(stem: str, source: str, names: tuple[str, ...], make: Callable) -> tuple[pd.DataFrame, ...]:
     """Tables of the cache that were made from `source`; made and kept where they are not there, or damaged."""
-    folder, digest = cache_folder() / "index", hashlib.sha256(source).hexdigest()[:16]
+    folder, digest = cache_folder() / "index", hashlib.sha256(source.encode()).hexdigest()[:16]
     paths = [folder / f"{stem}-{digest}-{name}.parquet" for name in names]
     try:
         return tuple(map(pd.read_parquet, paths))
@@ -287,8 +297,7 @@ def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tupl
         raise AttnError("nothing is stored: neither data/archive nor a cached run is at hand")
     table, values = parts[0]
     for more, theirs in parts[1:]:
-        more = more[~more["key"].isin(table["key"])]
-        more = more[_of_the_same_data(more, table)]
+        more = _of_the_same_data(more[~more["key"].isin(table["key"])], table)
         theirs = theirs[theirs["key"].isin(more["key"])]
         if len(more):
             table, columns = pd.concat([table, more]), {"value": np.append(values["value"], theirs["value"])}
@@ -298,64 +307,56 @@ def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tupl
     return ordered(table, values)
 
 
-def _of_the_same_data(more: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
-    """Which runs were trained on the data that a table's runs of that name were; the others are named."""
-    data = lambda rows: rows["record"].map(lambda record: json.loads(record).get("fingerprints", {}).get("data"))
+def _of_the_same_data(more: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """The runs that were trained on the data that a table's runs of that name were; the others are named."""
     names = ["corpus", "options"]
-    first = table.drop_duplicates(names)
-    theirs = more[names].merge(first[names].assign(data=data(first)), how="left")["data"].to_numpy()
-    other = pd.notna(theirs) & (theirs != data(more).to_numpy())
+    theirs = more[names].merge(table.drop_duplicates(names), how="left", on=names)["fingerprint"].to_numpy()
+    other = pd.notna(theirs) & (theirs != more["fingerprint"].to_numpy())
     if other.any():
         say(f"left out of all numbers, for trained on other data than the archive's: {', '.join(more['key'][other])}")
-    return ~other
+    return more[~other]
 
 
 def ordered(table: pd.DataFrame, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tables as they are asked: runs by corpus, encoder and attention, seeds in the book's order."""
-    place = {seed: k for k, seed in enumerate(SEEDS)}
-    table = table.assign(place=table["seed"].map(place).fillna(len(SEEDS)))
-    table = table.sort_values(["corpus", "encoder", "attention", "place", "seed", "key"], kind="stable")
-    return table.drop(columns="place").reset_index(drop=True), values.astype(dict.fromkeys((*NAMES, "key"), "category"))
+    place = {seed: at - len(SEEDS) for at, seed in enumerate(SEEDS)}  # before all others, which are not below 0
+    placed = lambda column: column.map(lambda seed: place.get(seed, seed)) if column.name == "seed" else column
+    table = table.sort_values(["corpus", "encoder", "attention", "seed", "key"], ignore_index=True, key=placed)
+    return table, values.astype(dict.fromkeys((*NAMES, "key"), "category"))
 
 
 def _of_store(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two tables of one store, from the cache where it holds those of this very listing, else made.
 
     A damaged run, or one that the archive's manifest does not name, is left out with one line."""
-    listing, seal = _listing(folder), sorted((store.manifest(folder) or {}).items())
-    source = json.dumps([str(folder), listing, seal, _names()]).encode() + Path(__file__).read_bytes()
+    files = (path for name in ("record.json", "summary.parquet") for path in sorted(folder.glob(f"[!.]*/{name}")))
+    listing = [stamp(path) for path in files] + sorted((store.manifest(folder) or {}).items())
     stem = hashlib.sha256(str(folder).encode()).hexdigest()[:10]
-    results = (_sound(folder, key) for key, _ in listing)
-    tables = _cached(stem, source, ("runs", "numbers"), lambda: tables_of(filter(None, results)))
-    for key in sorted({key for key, _ in listing} - set(tables[0]["key"])):
-        _sound(folder, key, told=True)
+    source = json.dumps([str(folder), listing, _names()]) + Path(__file__).read_text(encoding="utf-8")
+    keys = store.keys(folder)
+    tables = _cached(stem, source, ("runs", "numbers"), lambda: tables_of(_sound(folder, keys)))
+    list(_sound(folder, sorted({*keys} - {*tables[0]["key"]}), told=True))
     return tables
 
 
-def _sound(folder: Path, key: str, told: bool = False) -> store.Result | None:
-    """A run of a store, None where it is damaged; told: with one line."""
-    sampled = folder.name != "runs"  # the cache's traces are whole test sets: too much to read for a table
-    try:
-        return store.read(folder, key, whole=sampled and (folder / key / "traces.parquet").is_file())
-    except Damaged as error:
-        if told:
-            say(f"{error}; left out of all numbers")
-    return None
-
-
-def _listing(folder: Path) -> list[tuple[str, list]]:
-    """Every run of a store with name, size and time of the files that the tables are made from."""
-    files = {key: (folder / key / "record.json", folder / key / "summary.parquet") for key in store.keys(folder)}
-    return [(key, [(at.name, at.stat().st_size, at.stat().st_mtime_ns) for at in paths if at.is_file()])
-            for key, paths in files.items()]  # fmt: skip
+def _sound(folder: Path, keys: list[str], told: bool = False) -> Iterator[store.Result]:
+    """The runs of a store without the damaged ones; told: with one line for each of these."""
+    for key in keys:
+        sampled = folder.name != "runs"  # the cache's traces are whole test sets: too much to read for a table
+        try:
+            yield store.read(folder, key, whole=sampled and (folder / key / "traces.parquet").is_file())
+        except Damaged as error:
+            if told:
+                say(f"{error}; left out of all numbers")
 
 
 def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both tables of some results: their records and, where they have one, their summaries. The first has two columns
-    besides those of `runs`: differs (the fields off their defaults, with blanks between) and record (as JSON)."""
+    """Both tables of some results: their records and, where they have one, their summaries. The first has three columns
+    besides those of `runs`: differs (the fields off their defaults, with blanks between), fingerprint (of the data) and
+    record (as JSON)."""
     rows, keys, parts, whole = [], [], [], []
     for result in results:
-        record, key = result.record, result.record["key"]
+        record, own = result.record, [] if result.summary is None else [result.summary.rename(columns=SWAPPED)]
         try:
             run = from_dict(record["run"])
         except AttnError:  # a corpus or an encoder of somebody's own, a field of another version
@@ -363,21 +364,20 @@ def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFra
         beside = {name: value for name, value in record.get("against", {}).items() if name in ("jsd", "tvd")}
         scores = {name: value for name, value in record.items() if name in SCORES or name.startswith("f1_")}
         scores = {name: value for name, value in scores.items() if value is not None}  # questions have no AUC
-        rows.append(_row(run, result) | scores | beside | {"record": json.dumps(record)})
-        own = [] if result.summary is None else [result.summary]
-        if result.traces is not None and not (own and own[0]["statistic"].eq("echo").any()):
-            own.append(echoes(result).rename(columns={"measure": "statistic", "statistic": "measure"}))
-        keys += [key] * len(own)
+        rows.append(_row(run, result) | scores | beside)
+        if result.traces is not None and not (own and own[0]["measure"].eq("echo").any()):
+            own.append(echoes(result))
+        keys += [record["key"]] * len(own)
         parts += own
-        whole += [(key, name, "value", value) for name, value in scores.items()]
-        whole += [(key, f"{name}_beside", "mean", value) for name, value in beside.items()]
+        whole += [(record["key"], name, "value", value) for name, value in scores.items()]
+        whole += [(record["key"], f"{name}_beside", "mean", value) for name, value in beside.items()]
     columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "data"]
-    columns += ["n_train", "n_dev", "n_test", "epochs_trained", *SCORES, "jsd", "tvd", "record"]
+    columns += ["n_train", "n_dev", "n_test", "epochs_trained", *SCORES, "jsd", "tvd", "fingerprint", "record"]
     table = pd.DataFrame(rows, columns=list(dict.fromkeys([*columns, *(name for row in rows for name in row)])))
     table = table.astype(dict.fromkeys(("divergence", "base_divergence", "jsd", "tvd", "auc"), float))
     whole = pd.DataFrame(whole, columns=["key", "measure", "statistic", "value"]).assign(predicted="all", bin="all")
     if parts:
-        told = pd.concat(parts, ignore_index=True).rename(columns={"statistic": "measure", "measure": "statistic"})
+        told = pd.concat(parts, ignore_index=True)
         told["key"] = pd.Categorical(keys).repeat([len(part) for part in parts])  # millions of rows
         whole = pd.concat([told, whole], ignore_index=True)
     kinds = {"value": float} | dict.fromkeys((*NAMES, "key"), "category")
@@ -401,9 +401,11 @@ def _row(run: Run, result: store.Result) -> dict:
     plain, base, record = Run(run.corpus, run.encoder, attention, run.seed), run.base, result.record
     off = {name: getattr(run, name) for name in FIELDS if getattr(run, name) != getattr(plain, name)}
     told = [f"{name}={value.key if isinstance(value, Run) else value}" for name, value in off.items()]
-    row = {"key": record["key"], "source": result.source, "family": run.family}
-    row |= {name: getattr(run, name) for name in FIELDS} | {"options": json.dumps(run.options)}
-    return row | {
+    return {name: getattr(run, name) for name in FIELDS} | {
+        "key": record["key"],
+        "source": result.source,
+        "family": run.family,
+        "options": json.dumps(run.options),
         "base": "" if base is None else base.key,
         "base_seed": -1 if base is None else base.seed,
         "base_divergence": None if base is None else base.divergence,
@@ -412,16 +414,6 @@ def _row(run: Run, result: store.Result) -> dict:
         "data": data_kind(record),
         **{name: record[name] for name in ("n_train", "n_dev", "n_test")},
         "epochs_trained": len(record.get("history", ())),
+        "fingerprint": record.get("fingerprints", {}).get("data"),
+        "record": json.dumps(record),
     }
-
-
-def _among(column: pd.Series, values: list) -> np.ndarray:
-    """Which entries are one of the values; texts of numbers, as a command line gives them, count as numbers."""
-    if pd.api.types.is_bool_dtype(column):
-        return column.astype(str).str.lower().isin([str(value).lower() for value in values]).to_numpy()
-    if pd.api.types.is_numeric_dtype(column):
-        try:
-            return column.isin([float(value) for value in values if value is not None]).to_numpy()
-        except ValueError:
-            raise AttnError(f"{column.name} is a number; got {', '.join(map(str, values))}") from None
-    return column.isin(values).to_numpy()

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from attn_core import store
+from attn_core import experiments, store
 from attn_core.compute import compute_device, inputs_of, trained, weights_of
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
+from attn_core.experiments import erasure
 from attn_core.experiments.distance import against
 from attn_core.experiments.echo import MEASURES, echo, elsewhere
 from attn_core.index import HEADLINE_SEEDS
@@ -65,19 +66,22 @@ def prepare(run: Run) -> None:
     folder = store.cache_store()
     if not store.has(folder, run.key):
         raise AttnError(f"run {run.key} is not in the local cache, only its archived sample is; train it: --fresh")
-    result, files, against = store.read(folder, run.key), {}, None
+    result, files = store.read(folder, run.key), {}
     record, traces = {name: value for name, value in result.record.items() if name != "files"}, result.traces
-    order = store.sample(traces.doc_id, run.corpus)
-    if run.family != "guided":
-        against, notes = beside(run, traces)
-        record |= notes
-    elif run.base is not None:  # its attention is another run's; what counts are its scores
+    first = lambda doc_ids, count: np.sort(store.sample(doc_ids, run.corpus)[:count])
+    if run.family == "guided" and run.base is not None:  # its attention is another run's; what counts are its scores
         same_as_archived(run.base)
+    against, notes = beside(run, traces)
+    record |= notes
     if traces.gradient is not None and run.attention != "uniform":  # else only what lies beside the base is of interest
-        layer = layer_of(run)
-        documents, summary, kind = tables(run, traces)
-        kept = dict(zip(KINDS, KEPT[layer], strict=True))
-        if run.family != "hierarchical" and run.vectors == COUNTED:
+        layer, hierarchical = layer_of(run), run.family == "hierarchical"
+        documents = (erasure if hierarchical else experiments).document_table(traces)
+        if hierarchical:
+            summary, kind = erasure.summary_table(documents), run.encoder.partition("_")[0]
+        else:
+            summary = experiments.summary_table(documents, traces.classes)
+            kind = catalogue.corpus(run.corpus).task
+        if not hierarchical and run.vectors == COUNTED:
             record |= {"elsewhere": float(elsewhere(traces).mean()), "shuffled": shuffled(run)}
         if is_variant(run):  # no figure of distributions shows a variant
             summary = summary[~summary["measure"].str.startswith("hist:")]
@@ -85,32 +89,19 @@ def prepare(run: Run) -> None:
                 summary = summary[(summary["predicted"] == "all") & (summary["bin"] == "all")]
         if layer == "second":
             documents = documents[[name for name in documents if name in (*COLUMNS_KEPT, *MEASURES)]]
-        files["summary.parquet"] = summary.reset_index(drop=True)
-        items = kept[kind] * CLASSES_KEPT // max(CLASSES_KEPT, traces.classes) if kind == "han" else kept[kind]
-        if items and run.corpus not in NOT_PASSED_ON:
-            within = int((np.cumsum(traces.lengths[order]) <= items).sum())
-            files["traces.parquet"] = traces.take(np.sort(order[: max(1, within)]))
-            if kept["documents"]:
-                rows = np.sort(order[: kept["documents"]])
-                files["documents.parquet"] = documents.iloc[rows].reset_index(drop=True)
-    read = run.selection != "test" and run.divergence is None  # of the others by the means of the record alone
-    if against is not None and read and run.corpus not in NOT_PASSED_ON:
-        rows = np.sort(store.sample(against["doc_id"].to_numpy(), run.corpus)[:AGAINST_KEPT])
-        files["against.parquet"] = against.iloc[rows]
+        files["summary.parquet"] = summary
+        items, rows = KEPT[layer][KINDS.index(kind)], KEPT[layer][-1]
+        items = items * CLASSES_KEPT // max(CLASSES_KEPT, traces.classes) if kind == "han" else items
+        within = (traces.lengths[store.sample(traces.doc_id, run.corpus)].cumsum() <= items).sum()
+        if items:
+            files["traces.parquet"] = traces.take(first(traces.doc_id, max(1, within)))
+        if items and rows:
+            files["documents.parquet"] = documents.iloc[first(traces.doc_id, rows)]
+    if against is not None and run.selection != "test" and run.divergence is None:  # else the record's means are read
+        files["against.parquet"] = against.iloc[first(against["doc_id"], AGAINST_KEPT)]
+    if run.corpus in NOT_PASSED_ON:
+        files = {name: table for name, table in files.items() if name == "summary.parquet"}
     store.write(packed_store(), run.key, record, files)
-
-
-def tables(run: Run, traces: Traces) -> tuple[pd.DataFrame, pd.DataFrame, str]:
-    """The document table and the summary of a whole test set, and which of KINDS the run is."""
-    if run.family == "hierarchical":
-        from attn_core.experiments.erasure import document_table, summary_table
-
-        documents = document_table(traces)
-        return documents, summary_table(documents), run.encoder.split("_")[0]
-    from attn_core.experiments import document_table, summary_table
-
-    documents = document_table(traces)
-    return documents, summary_table(documents, traces.classes), catalogue.corpus(run.corpus).task
 
 
 def same_data(run: dict, now: str | None) -> None:
@@ -131,8 +122,8 @@ def compared_with(run: Run) -> Run | None:
     """The run beside whose attention and outputs this one is stored: an adversary's base; the same training without
     `rounding`; of further seeds of the main model (BiLSTM, additive) and of its uniform twin the first seed; else
     None."""
-    if run.divergence is not None:
-        return run.base
+    if run.family in ("adversary", "guided"):
+        return run.base if run.family == "adversary" else None
     if run.rounding:
         return replace(run, rounding=0)
     first = Run(run.corpus, selection=run.selection) if run.family == "text" else run
@@ -146,15 +137,13 @@ def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
     """The run's attention and output on the whole test set beside those of the run it is compared with: per document,
     and means for the record. A training that differs by rounding stands beside the documents that the archive keeps of
     its twin: trained again here, the twin would be one more of these."""
-    other = compared_with(run)
-    if other is None:
+    if (other := compared_with(run)) is None:
         return None, {}
-    base = archived(other) if run.rounding else None
-    if base is None:
+    if not run.rounding or (base := archived(other)) is None:
         base = at_hand(other)
         same_as_archived(other, base)
     table = against(base, traces)
-    return table, {"against": {"base": other.key, "jsd": float(table["jsd"].mean()), "tvd": float(table["tvd"].mean())}}
+    return table, {"against": {"base": other.key} | {name: float(table[name].mean()) for name in ("jsd", "tvd")}}
 
 
 def at_hand(run: Run) -> Traces:
@@ -184,7 +173,7 @@ def same_as_archived(base: Run, found: Traces | None = None) -> None:
     kept = archived(base)
     if kept is None or catalogue.corpus(base.corpus).generated:
         return
-    found = at_hand(base) if found is None else found
+    found = found or at_hand(base)
     both = np.intersect1d(kept.doc_id, found.doc_id)
     ours, theirs = (part.take(pd.Index(part.doc_id).get_indexer(both)) for part in (found, kept))
     moved = float(jsd_ragged(ours.attention, theirs.attention, theirs.offsets).mean())
@@ -218,10 +207,11 @@ def is_variant(run: Run) -> bool:
 
 def layer_of(run: Run) -> str:
     """How much of a run is archived, a key of KEPT."""
-    standard = Run(run.corpus, run.encoder, run.attention, run.seed, vectors=COUNTED)
-    if run == standard and run.seed in SEEDS[:HEADLINE_SEEDS] and run.attention != "uniform":
+    if run.seed not in SEEDS[:HEADLINE_SEEDS]:
+        return "summary"
+    if run == Run(run.corpus, run.encoder, run.attention, run.seed, vectors=COUNTED) and run.attention != "uniform":
         return "second"
-    if is_variant(run) or run.seed not in SEEDS[:HEADLINE_SEEDS]:
+    if is_variant(run):
         return "summary"
     if run.seed != SEEDS[0]:
         return "further"

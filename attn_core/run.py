@@ -4,7 +4,7 @@ import hashlib
 import json
 import shlex
 from dataclasses import asdict, dataclass, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import yaml
@@ -12,6 +12,7 @@ import yaml
 from attn_core import foreign
 from attn_core.corpora import catalogue
 from attn_core.corpora.catalogue import schedule
+from attn_core.corpora.files import sha256
 from attn_core.errors import AttnError
 
 RECIPE = 1
@@ -83,21 +84,18 @@ class Run:
 
     def __post_init__(self) -> None:
         foreign.load_plugins()
+        put = partial(object.__setattr__, self)
         for name in ("corpus", "encoder", "attention", "vectors", "selection", "guide", "words"):
             if not isinstance(getattr(self, name), str):
                 raise AttnError(f"{name} must be text, got {getattr(self, name)!r}")
         if not (self.base is None or isinstance(self.base, Run)):
             raise AttnError(f"base must be a run, in a grid a mapping of its fields; got {self.base!r}")
         entry = catalogue.corpus(self.corpus)
-        if not self.vectors:
-            object.__setattr__(self, "vectors", entry.vectors)
+        put("vectors", self.vectors or entry.vectors)
         for name, own in defaults(entry, self.encoder).items():
             if getattr(self, name) is None:
-                object.__setattr__(self, name, own)
-        for name, (least, _) in BOUNDS.items():
-            if isinstance(least, float) and isinstance(getattr(self, name), int):  # 0 and 0.0 are one run
-                object.__setattr__(self, name, float(getattr(self, name)))
-        object.__setattr__(self, "options", tuple(sorted((str(k), v) for k, v in self.options)))
+                put(name, own)
+        put("options", tuple(sorted((str(k), v) for k, v in self.options)))
         known_names = {"encoder": ENCODERS + HIERARCHICAL, "attention": ATTENTIONS, "selection": SELECTIONS}
         for name, known in (known_names | {"guide": GUIDES, "words": WORDS}).items():
             if getattr(self, name) not in known:
@@ -106,45 +104,46 @@ class Run:
             value, kind = getattr(self, name), type(least)
             if value is None and name in ("hidden", "divergence"):
                 continue
-            if not isinstance(value, kind) or isinstance(value, bool) or not least <= value <= most:
+            if not isinstance(value, (int, kind)) or isinstance(value, bool) or not least <= value <= most:
                 what = "a whole number" if kind is int else "a number"
                 hint = " (in YAML 1e-3 is text; write 0.001 or 1.0e-3)" if isinstance(value, str) else ""
                 raise AttnError(f"{name} must be {what} from {least:,} to {most:,}, got {value!r}{hint}")
+            put(name, kind(value))  # 0 and 0.0 are one run
         if not isinstance(self.class_weights, bool):
             raise AttnError(f"class_weights must be true or false, got {self.class_weights!r}")
-        self._check_base()
-
-    def _check_base(self) -> None:
-        """AttnError where base, guide, words and divergence do not go together."""
-        needed = bool(self.guide) or self.divergence is not None
-        rules = (
-            (needed == (self.base is not None), "base goes with guide or divergence, and these need a base"),
-            (not (self.guide and self.divergence is not None), "a run has a guide or a divergence, not both"),
-            (bool(self.guide) == (self.attention == "given"), "attention 'given' goes with a guide"),
-            (self.words == "text" or self.encoder == "average", "words other than 'text' need the average encoder"),
-            (self.base is None or self.base.corpus == self.corpus, "base must be a run of the same corpus"),
-            (self.encoder not in HIERARCHICAL or self.attention == "tanh", "HAN and FLAN models have attention 'tanh'"),
-            (self.encoder not in HIERARCHICAL or self.selection == "dev", "HAN and FLAN models take selection 'dev'"),
-            (not self.context or (self.encoder, self.family) == ("average", "text"), "context goes with the average "
-             "encoder on single texts"),
-            (self.encoder != "transformer" or self.family == "text", "encoder transformer reads single texts"),
-            (not self.tie or (self.encoder, self.family) == ("lstm", "text"), "tie goes with lstm on single texts"),
-            (not self.hide or ((self.corpus, self.family) == ("planted", "text") and self.attention in ("tanh", "dot")
-             and not self.tie), "hide goes with planted texts and an attention that is learned, and not with tie"),
-            (not self.rounding or self.family in ("text", "pair"), "rounding goes with the models of Jain & Wallace"),
-            (self.family != "guided" or self.encoder == "average",
-             f"guides are given to the average encoder, got {self.encoder}"),
-            (self.family != "guided" or self.attention in ("given", "uniform"),
-             f"the attention of a guided run is 'given' or 'uniform', got {self.attention}"),
-            (self.family != "adversary" or self.attention in ("tanh", "dot"),
-             f"an adversary learns its attention ('tanh' or 'dot'), got {self.attention}"),
-            (self.base is None or self.base.family == "text" or (self.guide and self.base.family == "adversary"),
-             "base must be a model of single texts, of a guided run also an adversary"),
-            (self.base is None or self.base.options == self.options, "base must be trained on the same data (options)"),
-        )
-        for met, rule in rules:
+        for met, rule in self._rules():
             if not met:
                 raise AttnError(f"{self.corpus} {self.encoder} {self.attention}: {rule}")
+
+    def _rules(self) -> tuple[tuple[bool, str], ...]:
+        """What must hold of fields together, and each rule in words."""
+        family, base, guided = self.family, self.base, self.family == "guided"
+        hierarchical, average = self.encoder in HIERARCHICAL, self.encoder == "average"
+        learned, single = self.attention in ("tanh", "dot"), family == "text"
+        return (
+            ((bool(self.guide) or self.divergence is not None) == (base is not None),
+             "base goes with guide or divergence, and these need a base"),
+            (not (self.guide and self.divergence is not None), "a run has a guide or a divergence, not both"),
+            (bool(self.guide) == (self.attention == "given"), "attention 'given' goes with a guide"),
+            (self.words == "text" or average, "words other than 'text' need the average encoder"),
+            (base is None or base.corpus == self.corpus, "base must be a run of the same corpus"),
+            (not hierarchical or self.attention == "tanh", "HAN and FLAN models have attention 'tanh'"),
+            (not hierarchical or self.selection == "dev", "HAN and FLAN models take selection 'dev'"),
+            (not self.context or (average and single), "context goes with the average encoder on single texts"),
+            (self.encoder != "transformer" or single, "encoder transformer reads single texts"),
+            (not self.tie or (self.encoder == "lstm" and single), "tie goes with lstm on single texts"),
+            (not self.hide or (self.corpus == "planted" and single and learned and not self.tie),
+             "hide goes with planted texts and an attention that is learned, and not with tie"),
+            (not self.rounding or family in ("text", "pair"), "rounding goes with the models of Jain & Wallace"),
+            (not guided or average, f"guides are given to the average encoder, got {self.encoder}"),
+            (not guided or self.attention in ("given", "uniform"),
+             f"the attention of a guided run is 'given' or 'uniform', got {self.attention}"),
+            (family != "adversary" or learned,
+             f"an adversary learns its attention ('tanh' or 'dot'), got {self.attention}"),
+            (base is None or base.family == "text" or (self.guide and base.family == "adversary"),
+             "base must be a model of single texts, of a guided run also an adversary"),
+            (base is None or base.options == self.options, "base must be trained on the same data (options)"),
+        )  # fmt: skip
 
     @property
     def family(self) -> str:
@@ -174,11 +173,8 @@ class Run:
 @lru_cache
 def vectors_identity(vectors: str) -> str:
     """A recipe's name, or the SHA-256 of a vector file: never a path, which says nothing of what is in it."""
-    path = Path(vectors)
-    if vectors in catalogue.RECIPES or not path.is_file():
-        return vectors
-    with path.open("rb") as file:
-        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
+    file = Path(vectors)
+    return vectors if vectors in catalogue.RECIPES or not file.is_file() else f"sha256:{sha256(file)}"
 
 
 def other_seed(run: Run) -> Run:
@@ -221,16 +217,15 @@ def from_dict(values: dict) -> Run:
     known = [field.name for field in fields(Run)]
     if unknown := [name for name in values if name not in known]:
         raise AttnError(f"unknown run field {unknown[0]!r}; known: {', '.join(known)}")
-    base = values.get("base")
     if "corpus" not in values:
         raise AttnError("a run without corpus; name one of those that `python -m attn_core corpora` lists")
-    options = () if values.get("options") is None else values["options"]
-    pairs = tuple(options.items()) if isinstance(options, dict) else options
+    base, options = values.get("base"), values.get("options")
+    pairs = () if options is None else list(options.items()) if isinstance(options, dict) else options
     fits = lambda pair: isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str | int | float)
     if not isinstance(pairs, list | tuple) or not all(map(fits, pairs)):
         raise AttnError(f"options must be pairs of a name and one value, got {options!r}")
-    options = tuple(map(tuple, pairs))
-    return Run(**{**values, "options": options, "base": from_dict(base) if isinstance(base, dict) else base})
+    made = {"options": tuple(map(tuple, pairs)), "base": from_dict(base) if isinstance(base, dict) else base}
+    return Run(**{**values, **made})
 
 
 def weights_key(run: Run) -> str:
@@ -240,7 +235,6 @@ def weights_key(run: Run) -> str:
 
 NAMED = ("corpus", "encoder", "attention", "seed", "vectors", "selection", "epochs", "fraction")
 """Fields with an option of their own; all others go by --set."""
-
 
 LEARNED, COUNTED = "indomain-300", "ppmi-300"
 """Recipes of word vectors: of the archive's first models, a quarter of an hour; by counting, a minute."""
@@ -255,15 +249,12 @@ def command(run: Run) -> str:
     if run.vectors == catalogue.corpus(run.corpus).vectors != LEARNED:  # in whose place the command counts
         del given["vectors"]
     given |= {f"options.{name}": value for name, value in given.pop("options", ())}
-    words = []
+    words = ["python", "-m", "attn_core", "run"]
     for name, value in given.items():
-        words += [f"--{name}", str(value)] if name in NAMED else ["--set", f"{name}={yaml_word(value)}"]
-    return shlex.join(["python", "-m", "attn_core", "run", *words])
-
-
-def yaml_word(value: object) -> str:
-    """A value as YAML reads it back: 0.001, true, generated train."""
-    return yaml.safe_dump(value, default_flow_style=True, width=1 << 20).removesuffix("\n").removesuffix("\n...")
+        text = yaml.safe_dump(value, default_flow_style=True, width=1 << 20)  # 0.001, true, generated train
+        text = text.removesuffix("\n").removesuffix("\n...")
+        words += [f"--{name}", str(value)] if name in NAMED else ["--set", f"{name}={text}"]
+    return shlex.join(words)
 
 
 def set_fields(words: list[str]) -> dict:

@@ -230,11 +230,9 @@ MANIFEST = "MANIFEST"
 
 def manifest(folder: Path) -> dict[str, str] | None:
     """Path of every file that belongs to an archive -> its SHA-256; None where there is no manifest, as in a cache."""
-    try:
-        state = (folder / MANIFEST).stat()
-    except OSError:
-        return None
-    return _manifest(folder / MANIFEST, state.st_ino, state.st_mtime_ns, state.st_size)
+    path = folder / MANIFEST
+    state = path.stat() if path.is_file() else None
+    return state and _manifest(path, state.st_ino, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache(maxsize=4)
@@ -323,11 +321,10 @@ def write_traces(path: Path, traces: Traces) -> None:
     columns = {"doc_id": pa.array(traces.doc_id), "label": pa.array(traces.label)}
     lists = dict.fromkeys(TOKEN_ARRAYS, traces.offsets) | dict.fromkeys(PER_DOCUMENT, np.arange(len(traces) + 1))
     for name, offsets in lists.items():
-        values = getattr(traces, name)
-        if values is not None:
-            width = values.shape[1] if values.ndim == 2 else 1
-            flat = pa.array(np.ascontiguousarray(values, None if values.dtype == bool else np.float32).reshape(-1))
-            columns[name] = pa.ListArray.from_arrays(pa.array((offsets * width).astype(np.int32)), flat)
+        if (values := getattr(traces, name)) is not None:
+            flat = values.ravel() if values.dtype == bool else values.ravel().astype(np.float32)
+            ends = (offsets * values[0].size).astype(np.int32)
+            columns[name] = pa.ListArray.from_arrays(pa.array(ends), pa.array(flat))
     shared = {"bias": traces.bias, "readout": traces.readout, "width": traces.contribution.shape[1]}
     shared = {name: json.dumps(np.asarray(value).tolist()) for name, value in shared.items() if value is not None}
     leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS or name == "query"]
@@ -342,16 +339,13 @@ def read_traces(path: Path) -> Traces:
     table = pq.read_table(path).combine_chunks()
     shared = {name.decode(): json.loads(text) for name, text in table.schema.metadata.items()}
     width = shared.pop("width", len(shared["bias"]))  # runs stored before there were pairs name no width
+    shapes = dict.fromkeys(TOKEN_ARRAYS, (-1,)) | dict.fromkeys(PER_DOCUMENT, (len(table), -1))
+    shapes["contribution"] = -1, width
     arrays = {name: np.array(value, dtype=np.float32) for name, value in shared.items()}
-    for name in (*TOKEN_ARRAYS, *PER_DOCUMENT):
-        if name in table.column_names:
-            arrays[name] = table[name].chunk(0).values.to_numpy(zero_copy_only=False)
-            if name == "contribution":
-                arrays[name] = arrays[name].reshape(-1, width)
-            elif name in PER_DOCUMENT:
-                arrays[name] = arrays[name].reshape(len(table), -1)
-    offsets = table["score"].chunk(0).offsets.to_numpy().astype(np.int64)
-    return Traces(doc_id=table["doc_id"].to_numpy(), label=table["label"].to_numpy(), offsets=offsets, **arrays)
+    for name in shapes.keys() & {*table.column_names}:
+        arrays[name] = table[name].chunk(0).values.to_numpy(zero_copy_only=False).reshape(shapes[name])
+    arrays |= {name: table[name].to_numpy() for name in ("doc_id", "label")}
+    return Traces(offsets=table["score"].chunk(0).offsets.to_numpy().astype(np.int64), **arrays)
 
 
 # ---- weights ---------------------------------------------------------------------------------------------------------
@@ -390,14 +384,14 @@ def read_weights(key: str, inputs: dict[str, str] | None = None) -> tuple[dict[s
         return None
     try:
         with safe_open(path, framework="numpy") as file:
-            about = file.metadata()
-            if inputs is not None and json.loads(about.get("inputs", "{}")) != inputs:
+            about = {name: json.loads(text) for name, text in file.metadata().items()}
+            if inputs is not None and about.get("inputs", {}) != inputs:
                 print(f"the cached weights of {key} were trained on other data or vectors; not used", file=sys.stderr)
                 return None
             for flat in file.keys():
                 selection, name = flat.split("/", 1)
                 weights.setdefault(selection, {})[name] = file.get_tensor(flat)
-            return weights, json.loads(about["training"])
+            return weights, about["training"]
     except (SafetensorError, ValueError) as error:
         raise AttnError(f"{path} is damaged ({error}); delete it and run again") from error
 

@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 from asyncio import CancelledError
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import product
@@ -20,6 +20,7 @@ import yaml
 from tqdm import tqdm
 
 from attn_core import compute, foreign, store
+from attn_core.compute import has_weights
 from attn_core.corpora import encoding, files
 from attn_core.errors import AttnError, one_line
 from attn_core.obtain import fits, obtain, other_data
@@ -34,6 +35,7 @@ CONNECT_SECONDS = 5
 """How long an unreachable scheduler is tried."""
 
 ONE_AT_A_TIME = threading.Lock()
+"""However many threads a worker has: the random state of a training is the process's."""
 
 
 # ---- which runs ------------------------------------------------------------------------------------------------------
@@ -61,12 +63,10 @@ def expand(block: dict, path: Path) -> list[Run]:
     choices = {name: value if isinstance(value, list) else [value] for name, value in block.items()}
     if (count := math.prod(map(len, choices.values()))) > MOST_RUNS:
         raise AttnError(f"{path}: a block of {count:,} runs; at most {MOST_RUNS:,}")
-    if isinstance(block.get("seed"), str):
-        count, _, word = block["seed"].partition(" ")
+    if isinstance(seed := block.get("seed"), str):
+        count, _, word = seed.partition(" ")
         if not count.isdecimal() or word not in ("seed", "seeds") or not 1 <= int(count) <= len(SEEDS):
-            raise AttnError(
-                f"{path}: seed must be a number, a list or 'N seeds' with N up to {len(SEEDS)}, got {block['seed']!r}"
-            )
+            raise AttnError(f"{path}: seed must be a number, a list or 'N seeds' with N up to {len(SEEDS)}, got {seed!r}")
         choices["seed"] = list(SEEDS[: int(count)])
     combinations = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
     return [from_dict(with_base(fields, path)) for fields in combinations]
@@ -87,8 +87,7 @@ def with_base(fields: dict, path: Path) -> dict:
 
 
 def stored(run: Run, pack: bool) -> bool:
-    """Whether nothing is left to do for a run: it lies in data/archive or, without pack, in the local cache, trained on
-    the data at hand."""
+    """Whether a run of the data at hand lies in data/archive or, without pack, in the local cache."""
     return any(fits(run, folder) for folder in ([store.archive_folder()] if pack else store.stores()))
 
 
@@ -102,11 +101,6 @@ def remains(runs: list[Run], pack: bool = False) -> str:
     return f"{len(runs) - len(todo)} of {len(runs)} runs stored{left}"
 
 
-def has_weights(run: Run) -> bool:
-    """Whether a training's checkpoints lie in the local cache; the archive holds none."""
-    return store.weights_file(weights_key(run)).is_file()
-
-
 def plan(runs: list[Run], pack: bool = False) -> dict[Run, dict[str, bool]]:
     """What is left to do, the arguments of `make` by run: in the runs' order, each after the bases whose weights it
     needs and the cache lacks; these are added where the list has them not."""
@@ -114,34 +108,28 @@ def plan(runs: list[Run], pack: bool = False) -> dict[Run, dict[str, bool]]:
     todo = {run for run in runs if not stored(run, pack)}
 
     def add(run: Run, weights: bool) -> None:
-        if weights or not fits(run, store.cache_store()):
-            for base in bases(run):
-                if not has_weights(base) and not (base in found and found[base]["weights"]):
-                    add(base, weights=True)
+        for base in bases(run) if weights or not fits(run, store.cache_store()) else ():
+            if not has_weights(base) and not found.get(base, {}).get("weights"):
+                add(base, weights=True)
         if weights:
             found.pop(run, None)  # its place is behind its own bases
         found.setdefault(run, {"weights": weights, "result": run in todo, "packs": pack and run in todo})
 
-    for run in runs:
-        if run in todo:
-            add(run, weights=False)
+    for run in filter(todo.__contains__, runs):
+        add(run, weights=False)
     return found
 
 
 def groups(runs: Iterable[Run], size: int) -> dict[Run, tuple[Run, ...]]:
-    """Run -> the runs, at most `size`, that `compute.train_together` trains with it, the first of them leading.
-
-    One for each training of which nothing is cached and that can be joined by another."""
-    alike: dict[Run, dict[str, Run]] = {}
+    """Run -> the runs, at most `size`, that `compute.train_together` trains with it, the first of them leading: one for
+    each training of which nothing is cached and that can be joined by another."""
+    alike: dict[Run, dict[str, Run]] = defaultdict(dict)
     for run in runs:
         if (kind := seeds.fellows(run)) and not has_weights(run) and not fits(run, store.cache_store()):
-            alike.setdefault(kind, {}).setdefault(weights_key(run), run)
-    found = {}
-    for several in alike.values():
-        for start in range(0, len(several), size):
-            group = tuple(several.values())[start : start + size]
-            found |= dict.fromkeys(group, group) if len(group) > 1 else {}
-    return found
+            alike[kind].setdefault(weights_key(run), run)
+    several = [tuple(found.values()) for found in alike.values()]
+    cut = [group[start : start + size] for group in several for start in range(0, len(group), size)]
+    return {run: group for group in cut if len(group) > 1 for run in group}
 
 
 def make(
@@ -197,8 +185,8 @@ def sweep(
         return {}
     for run, group in groups(tasks, batch_seeds).items():
         tasks[run]["together"] = group
-    leads = lambda run: tasks[run].get("together", [None])[0] == run
-    tasks = {run: tasks[run] for run in sorted(tasks, key=leads, reverse=True)}  # they have no bases to wait for
+    leads = lambda item: item[1].get("together", [None])[0] == item[0]
+    tasks = dict(sorted(tasks.items(), key=leads, reverse=True))  # they have no bases to wait for
     with ExitStack() as stack:
         bar = stack.enter_context(tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1))
         if jobs == 1 and not scheduler:
@@ -208,11 +196,11 @@ def sweep(
             done = on_cluster(client, tasks, resources or {}, no_workers_timeout)
         for run, reason in done:
             bar.set_postfix_str(run.key)
-            if tasks[run]["packs"] and not reason:
-                try:
+            try:
+                if tasks[run]["packs"] and not reason:
                     adopt(run.key)
-                except Exception as error:
-                    reason = one_line(error)
+            except Exception as error:
+                reason = one_line(error)
             if reason:
                 failures[run.key] = reason
                 tqdm.write(f"{run.key} failed: {reason}")
@@ -223,9 +211,8 @@ def sweep(
 def work(run: Run, before: dict[str, str], expected: str = "", **how: bool) -> str:
     """`make` a run; returns why it failed, in one line, or '': one failed run must not end a night's sweep.
 
-    before: key -> the same of runs before it, its bases among them. expected: what the sweep takes the run for, see
-    `named`, of a worker, whose log has the traceback: an error that cannot be pickled would never reach the client.
-    One at a time in a process, however many threads a worker has: the random state of a training is the process's.
+    before: key -> the same of runs before it, its bases among them. expected: to a worker, what the sweep takes the run
+    for, see `named`; its log has the traceback, for an error that cannot be pickled would never reach the client.
     """
     with ONE_AT_A_TIME:
         try:
@@ -263,7 +250,7 @@ def on_cluster(
     worker are handed out: the scheduler blames its loss on all tasks assigned to it (allowed-failures).
     """
     address, training = client.scheduler.address, {run: weights_key(run) for run in tasks}
-    waiting, flying, futures, lost = list(tasks), [], {}, None
+    waiting, flying, futures, able_at = list(tasks), [], {}, time.monotonic()
     while waiting or flying:
         done = [run for run in flying if futures[run].status != "pending"]
         there = offers(client, address)  # raises where the scheduler is lost, and all cancelled
@@ -274,8 +261,8 @@ def on_cluster(
             except (Exception, CancelledError) as error:  # a worker lost too often, a task that was cancelled
                 yield run, one_line(error)
         able = sum(all(offer.get(name, 0) >= amount for name, amount in resources.items()) for offer in there)
-        lost = None if able else lost or time.monotonic()
-        if lost is not None and time.monotonic() - lost > patience:
+        able_at = time.monotonic() if able else able_at
+        if time.monotonic() - able_at > patience:
             error = refusal(address, there, resources, patience)
             if not futures:
                 raise error
@@ -284,14 +271,13 @@ def on_cluster(
         if able and not futures:
             store.staging(store.cache_store(), "sweep").rmdir()  # one that cannot be written is better known before
         while waiting and len(flying) < 2 * able:
-            run, needed = waiting[0], [*bases(waiting[0]), *tasks[waiting[0]].get("together", [])[:1]]
+            flying.append(run := waiting.pop(0))
+            needed = [*bases(run), *tasks[run].get("together", [])[:1]]
             before = {other.key: future for other, future in futures.items()
                       if other in needed or training[other] == training[run]}  # fmt: skip
-            futures[run] = client.submit(
-                work, run, before, expected=named(run), **tasks[run],
-                key=run.key + "-packed" * tasks[run]["packs"], resources=resources,
-            )  # fmt: skip
-            flying.append(waiting.pop(0))
+            key = run.key + "-packed" * tasks[run]["packs"]
+            how = {**tasks[run], "expected": named(run)}
+            futures[run] = client.submit(work, run, before, **how, key=key, resources=resources)
         time.sleep(0.1)
 
 
@@ -350,9 +336,10 @@ def refusal(address: str, there: list[dict], resources: dict[str, float], second
 def demanded(text: str) -> dict[str, float]:
     """The resources of 'GPU=1' or 'GPU=1 MEMORY=8'."""
     try:
-        found = dict(item.split("=") for item in text.replace(",", " ").split())
-        if all(name and 0 < float(amount) < math.inf for name, amount in found.items()):
-            return {name: float(amount) for name, amount in found.items()}
+        pairs = (item.split("=") for item in text.replace(",", " ").split())
+        found = {name: float(amount) for name, amount in pairs}
     except ValueError:
-        pass
-    raise AttnError(f"resources must be NAME=AMOUNT with an amount above 0, such as GPU=1, got {text!r}")
+        found = {"": 0}
+    if not all(name and 0 < amount < math.inf for name, amount in found.items()):
+        raise AttnError(f"resources must be NAME=AMOUNT with an amount above 0, such as GPU=1, got {text!r}")
+    return found
