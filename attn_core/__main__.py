@@ -49,12 +49,12 @@ def corpora(as_json: Json = False) -> None:
 
     from attn_core.corpora.catalogue import CATALOGUE
 
-    rows = [(entry.name, entry.task, entry.title, entry.licence) for entry in CATALOGUE.values()]
-    show(pd.DataFrame(rows, columns=["name", "task", "title", "licence"]), as_json)
+    show(pd.DataFrame(CATALOGUE.values())[["name", "task", "title", "licence"]], as_json)
 
 
 @app.command()
 def run(
+    context: typer.Context,
     corpus: Annotated[str, Option(help="Data set; `corpora` lists them.")],
     encoder: Annotated[str, Option(help="lstm, cnn, transformer, average, none; han_rnn to flan_none.")] = "lstm",
     attention: Annotated[str, Option(help="tanh (additive), dot (scaled) or uniform.")] = "tanh",
@@ -77,11 +77,9 @@ def run(
     from attn_core.experiments import asked
     from attn_core.index import echoes
     from attn_core.obtain import fits, obtain
-    from attn_core.run import COUNTED, LEARNED, from_dict, set_fields
+    from attn_core.run import COUNTED, LEARNED, NAMED, from_dict, set_fields
 
-    named = {"corpus": corpus, "encoder": encoder, "attention": attention, "seed": seed, "vectors": vectors}
-    named |= {"selection": selection, "epochs": epochs, "fraction": fraction}
-    wanted = from_dict(named | set_fields(other))
+    wanted = from_dict({name: context.params[name] for name in NAMED} | set_fields(other))
     learns = wanted.vectors == LEARNED and not (vectors or fresh)
     if learns and not any(fits(wanted, folder) for folder in store.stores()):
         wanted = replace(wanted, vectors=COUNTED)
@@ -120,32 +118,23 @@ def sweep(
     resources: Annotated[
         str, Option(help="What each run takes of a worker started with --resources, such as GPU=1.")
     ] = "",
-    no_workers_timeout: Annotated[
-        float, Option("--no-workers-timeout", help="Seconds to wait for a worker that can do the runs.")
-    ] = 40.0,
-    batch_seeds: Annotated[
-        int, Option("--batch-seeds", help="BiLSTMs of different seeds trained at once, to fill a GPU.")
-    ] = 1,
+    no_workers_timeout: Annotated[float, Option(help="Seconds to wait for a worker that can do the runs.")] = 40.0,
+    batch_seeds: Annotated[int, Option(help="BiLSTMs of different seeds trained at once, to fill a GPU.")] = 1,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
-    from attn_core.sweep import demanded, read_grid, remains, stored
-    from attn_core.sweep import sweep as work_off
+    from attn_core import sweep as sweeps
 
-    runs, demand = read_grid(grid), demanded(resources)
+    runs, demand = sweeps.read_grid(grid), sweeps.demanded(resources)
     if demand and not scheduler:
         raise AttnError("--resources says what a run takes of a cluster's worker; name the cluster with --scheduler")
     if scheduler and jobs != 1:
         raise AttnError("--jobs starts processes here, --scheduler uses those of a cluster; give one of them")
-    if dry:
-        for wanted in runs:
-            print(f"{'stored ' if stored(wanted, pack) else 'to do  '} {wanted.key}")
-    print(remains(runs, pack), flush=True)
+    for wanted in runs if dry else ():
+        print(f"{'stored ' if sweeps.stored(wanted, pack) else 'to do  '} {wanted.key}")
+    print(sweeps.remains(runs, pack), flush=True)
     if dry:
         return
-    failures = work_off(
-        runs, pack, jobs=jobs, scheduler=scheduler, resources=demand, no_workers_timeout=no_workers_timeout,
-        batch_seeds=batch_seeds,
-    )  # fmt: skip
+    failures = sweeps.sweep(runs, pack, True, jobs, scheduler, demand, no_workers_timeout, batch_seeds)
     print(f"{len(runs)} runs, {len(failures)} failed")
     for key, reason in failures.items():
         print(f"failed  {key}: {reason}")
@@ -231,8 +220,7 @@ def scorecard(as_json: Json = False) -> None:
 
     columns = ["item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
     columns += ["reported", "ours", "low", "high", "n_seeds", "data", "verdict"]
-    rows = rows_of()
-    show(rows if as_json else rows[columns], as_json, digits=3)
+    show(rows_of() if as_json else rows_of()[columns], as_json, digits=3)
 
 
 @app.command()
@@ -298,11 +286,10 @@ def study(
     """Every test of the three papers on your own texts: one page, and its numbers as CSV."""
     from attn_book.build import rerun
 
-    target = (output / f"{file.stem}.ipynb").resolve()
+    target, csv = (output.resolve() / f"{file.stem}{ending}" for ending in (".ipynb", "-numbers.csv"))
     values = {"file": str(file.resolve()), "text": text, "label": label, "encoder": encoder, "seeds": seeds}
-    values["csv"] = str(target.with_name(f"{file.stem}-numbers.csv"))
-    path = rerun("_study", values, target, force=True)
-    print(f"studied {file} -> {path}, {values['csv']}")
+    path = rerun("_study", values | {"csv": str(csv)}, target, force=True)
+    print(f"studied {file} -> {path}, {csv}")
 
 
 @app.command()
@@ -345,9 +332,8 @@ def clean() -> None:
     """Remove the notebooks that were written here; what was edited stays."""
     from attn_book.build import edited, repository
 
-    root = repository()
-    made = [path for folder in ("notebooks", "book", "_build/executed") for path in (root / folder).rglob("*.ipynb")]
-    for path in sorted(made):
+    folders = ("notebooks", "book", "_build/executed")
+    for path in sorted(path for folder in folders for path in (repository() / folder).rglob("*.ipynb")):
         if edited(path):
             print(f"{path} was edited and stays")
         else:

@@ -59,15 +59,15 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -
     """Weights by selection and {"history", "seconds"} of a run's training: from the cache, else trained and cached.
     made: `inputs_of(run)`."""
     data, matrix, inputs = made
-    cached = None if fresh else store.read_weights(weights_key(run), inputs)
-    if cached is None:
-        with own_randomness() as device:
-            torch.manual_seed(run.seed)
-            recipe = FAMILIES[run.family]
-            found = recipe.fit(run, data, matrix, device, progress, partial(weights_of, progress=progress))
-        cached = found.weights, {"history": found.history, "seconds": found.seconds}
-        store.write_weights(weights_key(run), *cached, inputs)
-    return cached
+    if not fresh and (cached := store.read_weights(weights_key(run), inputs)):
+        return cached
+    with own_randomness() as device:
+        torch.manual_seed(run.seed)
+        weights = partial(weights_of, progress=progress)
+        found = FAMILIES[run.family].fit(run, data, matrix, device, progress, weights)
+    training = {"history": found.history, "seconds": found.seconds}
+    store.write_weights(weights_key(run), found.weights, training, inputs)
+    return found.weights, training
 
 
 def train_together(runs: list[Run], progress: bool = True) -> None:

@@ -23,7 +23,7 @@ CLASSES = (
 def parts(run) -> dict[str, object]:
     """What the names in a run do not tell where they are the user's: a corpus by its entry and its data, a class by its
     code. Nothing of it is remembered: a cell that runs again puts something else under the same name."""
-    found: dict[str, object] = {}
+    found = {}
     if encoding.is_foreign(run.corpus):
         data = encoding.encode(run.corpus, **dict(run.options))
         found["data"] = [repr(catalogue.corpus(run.corpus)), repr(data.statistics["classes"]), data.fingerprint]
@@ -79,7 +79,16 @@ def read_arrays(source: str | Path | dict) -> dict[str, np.ndarray]:
         if not path.is_file():
             raise AttnError(f"{path} is no file; weights are a .safetensors, .npz or torch.save file, or a dict")
         try:
-            source = read_file(path)
+            if path.suffix == ".npz":
+                source = dict(np.load(path))
+            elif path.suffix == ".safetensors":
+                from safetensors.numpy import load_file
+
+                source = load_file(path)
+            else:
+                import torch
+
+                source = torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:  # each library has its own
             raise AttnError(f"cannot read weights from {path}: {one_line(error)}; save them as .safetensors") from error
     if not isinstance(source, dict):
@@ -89,19 +98,6 @@ def read_arrays(source: str | Path | dict) -> dict[str, np.ndarray]:
     if odd := [name for name, array in arrays.items() if array.dtype.kind not in "fiu"]:
         raise AttnError(f"{odd[0]} holds {arrays[odd[0]].dtype}, not numbers; give weights alone, as float32")
     return arrays
-
-
-def read_file(path: Path) -> dict:
-    """name -> array or tensor of a file of weights, by its ending."""
-    if path.suffix == ".npz":
-        return dict(np.load(path))
-    if path.suffix == ".safetensors":
-        from safetensors.numpy import load_file
-
-        return load_file(path)
-    import torch
-
-    return torch.load(path, map_location="cpu", weights_only=True)
 
 
 def renamed(arrays: dict[str, np.ndarray], names: dict[str, str | None]) -> dict[str, np.ndarray]:

@@ -271,9 +271,8 @@ def _cached(stem: str, source: str, names: tuple[str, ...], make: Callable) -> t
 @cache
 def _code() -> str:
     """A checksum of the code that makes numbers from traces."""
-    package = Path(__file__).parent
-    rooms = [path for room in ("experiments", "fast") for path in sorted((package / room).glob("*.py"))]
-    files = [*rooms, package / "measures.py", package / "traces.py"]
+    rooms = ("experiments/*.py", "fast/*.py", "measures.py", "traces.py")
+    files = [path for room in rooms for path in sorted(Path(__file__).parent.glob(room))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 

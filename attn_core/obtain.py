@@ -18,33 +18,29 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
     """The stored result of a run: from the archive, else the local cache, else computed. What was trained on other data
     than those at hand is passed over, with one line.
 
-    traces False: record and summary are enough, all that the archive has of many runs (see packing.py).
-
     train: 'never' (an absent run raises AbsentRun, except on generated corpora, which are trained live),
-    'auto' (train what is absent) or 'fresh' (train anew, whatever is stored).
+    'auto' (train what is absent) or 'fresh' (train anew, whatever is stored). traces False: record and summary are
+    enough, all that the archive has of many runs (see packing.py).
     """
     if train not in ("never", "auto", "fresh"):
         raise AttnError(f"unknown train mode '{train}'; known: never, auto, fresh")
-    kept, other = False, ""
-    archive = store.archive_folder(required=False)
+    archive, kept, other = store.archive_folder(required=False), False, ""
     beside = [archive.parent / "measured" / "runs"] if archive else []  # whole runs that pages ask for
-    for folder in [*store.stores(), *beside] if train != "fresh" else ():
-        if store.has(folder, run.key):
-            if reason := other_data(run, folder):
-                other = reason
-                continue
-            result = store.read(folder, run.key)
+    places = [folder for folder in (*store.stores(), *beside) if store.has(folder, run.key)]
+    for folder in places if train != "fresh" else ():
+        if reason := other_data(run, folder):
+            other = reason
+        else:
+            result, kept = store.read(folder, run.key), True
             if result.traces is not None or not traces:
                 return result
-            kept = True
     if train == "never" and not catalogue.corpus(run.corpus).generated:
+        absent = f"run {run.key} is not in the archive; make it with: {command(run)}"
         if other:
-            raise AbsentRun(f"{other}; unset ATTN_DATA to read what is archived, or train it: {command(run)}")
-        if kept:
-            raise AbsentRun(
-                f"the archive keeps no single documents of run {run.key}; make them with: {command(run)} --fresh"
-            )
-        raise AbsentRun(f"run {run.key} is not in the archive; make it with: {command(run)}")
+            absent = f"{other}; unset ATTN_DATA to read what is archived, or train it: {command(run)}"
+        elif kept:
+            absent = f"the archive keeps no single documents of run {run.key}; make them with: {command(run)} --fresh"
+        raise AbsentRun(absent)
     from attn_core.compute import compute  # torch: a stored run does without
 
     if other:
@@ -58,11 +54,8 @@ def fits(run: Run, folder: Path) -> bool:
 
 
 def other_data(run: Run, folder: Path) -> str:
-    """That a stored run was trained on other data than those at hand, in words; '' where it was not.
-
-    An archived run needs no data: only the user's own tables tell against it. Of generated and foreign data a run's key
-    tells.
-    """
+    """That a stored run was trained on other data than those at hand, in words; '' where it was not. An archived run
+    needs no data: only the user's own tables tell against it. Of generated and foreign data a run's key tells."""
     entry, own = catalogue.corpus(run.corpus), files.own_tables(run.corpus)
     told = entry.generated or encoding.is_foreign(run.corpus) or (folder != store.cache_store() and not own)
     if told or not store.has(folder, run.key):

@@ -58,11 +58,9 @@ AGAINST_KEPT = 1_000
 
 
 def prepare(run: Run) -> None:
-    """Compute what is archived of a cached run, from traces of the whole test set, into `packed_store`, for `adopt`.
-
-    Its record; a sample of its traces, the document table and the summary as KEPT says; the table beside another run.
-    Of data sets in NOT_PASSED_ON record and summary alone. AttnError as `same_as_archived`.
-    """
+    """Compute what is archived of a cached run, from the traces of the whole test set, into `packed_store`, for `adopt`:
+    its record; a sample of its traces, the document table and the summary as KEPT says; the table beside another run.
+    AttnError as `same_as_archived`."""
     folder = store.cache_store()
     if not store.has(folder, run.key):
         raise AttnError(f"run {run.key} is not in the local cache, only its archived sample is; train it: --fresh")
@@ -119,9 +117,8 @@ def same_data(run: dict, now: str | None) -> None:
 
 
 def compared_with(run: Run) -> Run | None:
-    """The run beside whose attention and outputs this one is stored: an adversary's base; the same training without
-    `rounding`; of further seeds of the main model (BiLSTM, additive) and of its uniform twin the first seed; else
-    None."""
+    """The run beside whose attention and outputs this one is stored, or None: an adversary's base; the same training
+    without `rounding`; of further seeds of the main model (BiLSTM, additive) and of its uniform twin the first seed."""
     if run.family in ("adversary", "guided"):
         return run.base if run.family == "adversary" else None
     if run.rounding:
@@ -134,11 +131,10 @@ def compared_with(run: Run) -> Run | None:
 
 
 def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
-    """The run's attention and output on the whole test set beside those of the run it is compared with: per document,
-    and means for the record. A training that differs by rounding stands beside the documents that the archive keeps of
-    its twin: trained again here, the twin would be one more of these."""
+    """`against` the run it is compared with, on the whole test set, and its means for the record."""
     if (other := compared_with(run)) is None:
         return None, {}
+    # Of trainings that differ by rounding, the archive's documents: trained again here, the twin would be one more.
     if not run.rounding or (base := archived(other)) is None:
         base = at_hand(other)
         same_as_archived(other, base)
@@ -147,8 +143,7 @@ def beside(run: Run, traces: Traces) -> tuple[pd.DataFrame | None, dict]:
 
 
 def at_hand(run: Run) -> Traces:
-    """Attention and outputs of a run on the whole test set: from the local cache; else its weights read it again, with
-    one line on standard error."""
+    """Attention and outputs of a run on the whole test set: from the local cache, else read again, with one line."""
     if fits(run, store.cache_store()):
         return store.read(store.cache_store(), run.key).traces
     tqdm.write(f"what is packed is compared with {run.key}, which is not cached; reading its attention again, or "
@@ -158,18 +153,15 @@ def at_hand(run: Run) -> Traces:
 
 
 def archived(run: Run) -> Traces | None:
-    """The documents that the archive keeps of a run; None where it keeps none."""
+    """The documents that the archive keeps of a run, or None."""
     folder = store.archive_folder(required=False)
     return store.read(folder, run.key).traces if folder is not None and store.has(folder, run.key) else None
 
 
 def same_as_archived(base: Run, found: Traces | None = None) -> None:
-    """AttnError where a base, as trained here, is not the model that the archive holds under its key.
-
-    Sums in another order can carry a training elsewhere (a BiLSTM of 20 Newsgroups, trained again, was as far from its
-    archived twin as another seed); what builds on it would stand beside a model that nobody can look up. found: the
-    base's traces here, else `at_hand`. Nothing is said of bases of which the archive keeps no documents.
-    """
+    """AttnError where a base, as trained here, is not the model that the archive holds under its key: sums in another
+    order can carry a training as far as another seed, and nobody could look the model up. found: the base's traces
+    here, else `at_hand`. Nothing is said of bases of which the archive keeps no documents."""
     kept = archived(base)
     if kept is None or catalogue.corpus(base.corpus).generated:
         return
@@ -185,10 +177,8 @@ def same_as_archived(base: Run, found: Traces | None = None) -> None:
 
 
 def shuffled(run: Run) -> dict[str, float]:
-    """A control: the same model reads its test texts with their words in a random order (start and end stay).
-
-    Means of `experiments.echo` and the ROC AUC, for the record.
-    """
+    """A control, for the record: means of `experiments.echo` and ROC AUC of the same model that reads its test texts
+    with their words in a random order (start and end stay)."""
     made = data, _, _ = inputs_of(run)
     test, rng = data.splits["test"], np.random.default_rng(run.seed)
     ids = test.ids.copy()

@@ -123,10 +123,7 @@ def read_record(folder: Path, key: str) -> dict:
 
 
 def read(folder: Path, key: str, whole: bool = True) -> Result:
-    """A stored run, every file checked against the SHA-256 in its record.
-
-    whole False reads record and summary alone (traces and documents are None): what the scorecard needs of every run.
-    """
+    """A stored run, every file checked against the SHA-256 in its record; whole False: record and summary alone."""
     record, found = read_record(folder, key), {}
     for name, expected in record["files"].items():
         if not (whole or name == "summary.parquet"):
@@ -142,9 +139,7 @@ def read(folder: Path, key: str, whole: bool = True) -> Result:
 
 def write(folder: Path, key: str, record: dict, files: dict) -> None:
     """Put a run into a store in one step: staged beside it, then renamed, so a kill leaves the old state or the new.
-
-    files: name -> Traces, DataFrame or a file to copy.
-    """
+    files: name -> Traces, DataFrame or a file to copy."""
     stage = staging(folder, key)
     old = stage.with_suffix(".old")
     try:
@@ -204,10 +199,8 @@ def verify(folder: Path, key: str) -> None:
 
 
 def sweep_away(folder: Path) -> None:
-    """Remove the staging folders of dead writers, of other machines that share the store those a week old.
-
-    A run that such a writer had moved aside, without bringing the new one, is put back.
-    """
+    """Remove the staging folders of dead writers, of other machines that share the store those a week old. A run that
+    such a writer had moved aside, without bringing the new one, is put back."""
     import psutil
 
     for stage in folder.glob(".*.*"):
@@ -357,10 +350,8 @@ def weights_file(key: str) -> Path:
 
 
 def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: dict[str, str]) -> None:
-    """Keep both checkpoints of a training in the cache (safetensors), with its history in the header.
-
-    inputs: fingerprints of the data and vectors it was trained on, which the key does not hold.
-    """
+    """Keep both checkpoints of a training in the cache (safetensors), with its history in the header. inputs:
+    fingerprints of the data and vectors it was trained on, which the key does not hold."""
     from safetensors.numpy import save
 
     path = weights_file(key)
@@ -373,10 +364,8 @@ def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: 
 
 
 def read_weights(key: str, inputs: dict[str, str] | None = None) -> tuple[dict[str, Arrays], dict] | None:
-    """(weights by selection, training) of `write_weights`, or None where the training is not cached.
-
-    inputs: the fingerprints it must have been trained on; other weights are passed over, with a line on standard error.
-    """
+    """(weights by selection, training) of `write_weights`, or None where the training is not cached. inputs: the
+    fingerprints it must have been trained on; other weights are passed over, with a line on standard error."""
     from safetensors import SafetensorError, safe_open
 
     path, weights = weights_file(key), {}

@@ -73,10 +73,8 @@ def expand(block: dict, path: Path) -> list[Run]:
 
 
 def with_base(fields: dict, path: Path) -> dict:
-    """The fields of one run, its `base:` filled up: corpus, options, seed and selection are the run's own by default.
-
-    So `base: {}` in a block of several seeds pairs each run with the base of its seed; a base may have a base.
-    """
+    """The fields of one run, its `base:` filled up: corpus, options, seed and selection are the run's own by default, so
+    `base: {}` in a block of several seeds pairs each run with the base of its seed; a base may have a base."""
     base = fields.get("base")
     if base is None:
         return fields
@@ -168,7 +166,6 @@ def sweep(
 
     Bases that runs need and whose weights are not cached are trained before them. pack: also put each run into
     data/archive, with the tables at default parameters; this process alone writes there.
-
     jobs: processes of this machine. scheduler: address of a Dask cluster whose $ATTN_CACHE is this process's folder.
     resources: what each run takes of what its workers were started with, such as {"GPU": 1}. no_workers_timeout:
     seconds without any worker that offers them, after which the sweep is refused or, once begun, what is left fails.
@@ -283,10 +280,8 @@ def on_cluster(
 
 @contextmanager
 def cluster(scheduler: str, jobs: int):
-    """A client of the Dask scheduler at an address; without one, of `jobs` processes here, which last as the block.
-
-    These have one thread each: small models gain little from a second one. AttnError without dask or scheduler.
-    """
+    """A client of the Dask scheduler at an address; without one, of `jobs` processes here, of one thread each, which last
+    as the block. AttnError without dask or scheduler."""
     try:
         from distributed import Client
     except ImportError as error:
