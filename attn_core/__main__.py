@@ -88,22 +88,20 @@ def run(
     if as_json:
         print(json.dumps(record, indent=1))
         return
-    print(f"run        {record['key']}  ({result.source})")
-    print(f"vectors    {record['run']['vectors']}")
-    print(f"documents  train {record['n_train']}, dev {record['n_dev']}, test {record['n_test']}")
-    for name in ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc"):
-        if name in record:
-            print(f"{name:10} {record[name]:.4f}")
+    lines = {"run": f"{record['key']}  ({result.source})", "vectors": record["run"]["vectors"]}
+    lines["documents"] = ", ".join(f"{split} {record[f'n_{split}']}" for split in ("train", "dev", "test"))
+    scores = ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc")
+    lines |= {name: f"{record[name]:.4f}" for name in scores if name in record}
     if result.traces is not None:
-        rows = echoes(result)
-        for row in rows[rows["measure"].isin(("echo", "locked")) & (rows["statistic"] == "mean")].itertuples():
-            print(f"{row.measure:10} {row.value:.4f}  (of {len(result.traces)} documents)")
+        rows = echoes(result).query("measure in ('echo', 'locked') and statistic == 'mean'")
+        lines |= {row.measure: f"{row.value:.4f}  (of {len(result.traces)} documents)" for row in rows.itertuples()}
         if wanted.family == "text" and result.traces.gradient is not None:
             few = result.traces.take(range(min(200, len(result.traces))))
-            for name, value in asked(few).items():
-                print(f"{name:10} {value:.4f}  {ASKED[name]}; {len(few)} documents")
-    seconds = record["seconds"]
-    print(f"seconds    train {seconds['train']:.1f}, trace {seconds['trace']:.1f}  ({record['device']})")
+            told = asked(few).items()
+            lines |= {name: f"{value:.4f}  {ASKED[name]}; {len(few)} documents" for name, value in told}
+    train, trace = (record["seconds"][name] for name in ("train", "trace"))
+    lines["seconds"] = f"train {train:.1f}, trace {trace:.1f}  ({record['device']})"
+    print("\n".join(f"{name:10} {told}" for name, told in lines.items()))
 
 
 @app.command()

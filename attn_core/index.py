@@ -341,9 +341,8 @@ def _of_store(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 def _sound(folder: Path, keys: list[str], told: bool = False) -> Iterator[store.Result]:
     """The runs of a store without the damaged ones; told: with one line for each of these."""
     for key in keys:
-        sampled = folder.name != "runs"  # the cache's traces are whole test sets: too much to read for a table
         try:
-            yield store.read(folder, key, whole=sampled and (folder / key / "traces.parquet").is_file())
+            yield store.read(folder, key, whole=folder.name != "runs")  # the cache's traces are whole test sets
         except Damaged as error:
             if told:
                 say(f"{error}; left out of all numbers")
