@@ -73,15 +73,13 @@ def run(
     """
     from dataclasses import replace
 
-    from attn_core import store
     from attn_core.experiments import asked
     from attn_core.index import echoes
-    from attn_core.obtain import fits, obtain
+    from attn_core.obtain import obtain, stored
     from attn_core.run import COUNTED, LEARNED, NAMED, from_dict, set_fields
 
     wanted = from_dict({name: context.params[name] for name in NAMED} | set_fields(other))
-    learns = wanted.vectors == LEARNED and not (vectors or fresh)
-    if learns and not any(fits(wanted, folder) for folder in store.stores()):
+    if wanted.vectors == LEARNED and not (vectors or fresh or stored(wanted)):
         wanted = replace(wanted, vectors=COUNTED)
     result = obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json, traces=False)
     record = {**result.record, "source": result.source}

@@ -24,11 +24,8 @@ def stored() -> pd.DataFrame:
 
 
 def weak(runs: pd.DataFrame) -> pd.Series:
-    """Why the runs of each model did not do their task and enter no claim, in words, '' where they did.
-
-    runs: columns corpus, encoder, accuracy, of one attention, all encoders of a data set together. By corpus and
-    encoder: see `weakness`.
-    """
+    """`weakness` of the runs of each model, by corpus and encoder. runs: columns corpus, encoder, accuracy, of one
+    attention, all encoders of a data set together."""
     models = runs.groupby(["corpus", "encoder"])["accuracy"]
     means = models.mean()
     best, bars = means.groupby("corpus").max(), stored().set_index("corpus")

@@ -49,6 +49,8 @@ GROUP = ("corpus", "encoder", "attention", "selection", "variant", "measure", "s
 
 NAMES = ("measure", "statistic", "predicted", "bin")
 
+Names = str | Iterable[str]
+
 SWAPPED = {"measure": "statistic", "statistic": "measure"}
 
 SCORES = ("accuracy", "macro_f1", "auc")
@@ -84,11 +86,7 @@ def runs(**where: object) -> pd.DataFrame:
 
 
 def numbers(
-    measure: str | Iterable[str],
-    statistic: str | Iterable[str] = "any",
-    predicted: str | Iterable[str] = "all",
-    bin: str | Iterable[str] = "all",
-    **where: object,
+    measure: Names, statistic: Names = "any", predicted: Names = "all", bin: Names = "all", **where: object
 ) -> pd.DataFrame:
     """Numbers of stored runs, one row each: key, the run's fields, data, measure, statistic, predicted, bin, value.
 
@@ -109,8 +107,7 @@ def numbers(
 
 
 def _among(column: pd.Series, wanted: object) -> np.ndarray:
-    """Which entries are the value, or one of several; 'any' takes all. Texts of numbers, as a command line gives them,
-    count as numbers."""
+    """Which entries are the value, or one of several; 'any': all. Of a command line, numbers come as text."""
     if isinstance(wanted, str) and wanted == "any":
         return np.ones(len(column), bool)
     values = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
@@ -195,11 +192,8 @@ def data_kind(record: dict) -> str:
     official training documents; 'other classes': IMDB's ratings without 5 and 6, or a copy in which classes are
     missing; 'other data': no set of theirs; 'generated': a split made by this package's generator."""
     corpus, statistics = record["run"]["corpus"], record["statistics"]
-    entry, fraction = catalogue.CATALOGUE.get(corpus), record["run"].get("fraction", 1.0)
-    sources = [str(statistics.get(f"{split}_source", "")) for split in ("train", "test")]
-    if entry is None:
-        return "other data"
-    if entry.generated or any("generated" in source for source in sources):
+    entry, fraction = catalogue.CATALOGUE[corpus], record["run"].get("fraction", 1.0)
+    if entry.generated or any("generated" in str(statistics.get(f"{split}_source")) for split in ("train", "test")):
         return "generated"
     if record["run"]["encoder"].startswith(("han_", "flan_")):
         if not any(paper == catalogue.SERRANO for paper, _ in entry.reported):
@@ -290,7 +284,7 @@ def _names() -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)
 def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The tables of some stores together. The key: names, and times of change, which move when a run comes or goes."""
+    """The tables of some stores together. Times of change, part of the key, move when a run comes or goes."""
     parts = [_of_store(Path(folder)) for folder, _ in stores]
     if not parts:
         raise AttnError("nothing is stored: neither data/archive nor a cached run is at hand")
@@ -325,9 +319,8 @@ def ordered(table: pd.DataFrame, values: pd.DataFrame) -> tuple[pd.DataFrame, pd
 
 
 def _of_store(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The two tables of one store, from the cache where it holds those of this very listing, else made.
-
-    A damaged run, or one that the archive's manifest does not name, is left out with one line."""
+    """The two tables of one store, from the cache where it holds those of this very listing, else made. A damaged run,
+    or one that the archive's manifest does not name, is left out with one line."""
     files = (path for name in ("record.json", "summary.parquet") for path in sorted(folder.glob(f"[!.]*/{name}")))
     listing = [stamp(path) for path in files] + sorted((store.manifest(folder) or {}).items())
     stem = hashlib.sha256(str(folder).encode()).hexdigest()[:10]

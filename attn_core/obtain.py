@@ -53,6 +53,11 @@ def fits(run: Run, folder: Path) -> bool:
     return store.has(folder, run.key) and not other_data(run, folder)
 
 
+def stored(run: Run, packed: bool = False) -> bool:
+    """Whether a run of the data at hand lies in data/archive or, unless it is to be packed, in the local cache."""
+    return any(fits(run, folder) for folder in ([store.archive_folder()] if packed else store.stores()))
+
+
 def other_data(run: Run, folder: Path) -> str:
     """That a stored run was trained on other data than those at hand, in words; '' where it was not. An archived run
     needs no data: only the user's own tables tell against it. Of generated and foreign data a run's key tells."""

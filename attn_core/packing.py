@@ -58,7 +58,7 @@ AGAINST_KEPT = 1_000
 
 
 def prepare(run: Run) -> None:
-    """Compute what is archived of a cached run, from the traces of the whole test set, into `packed_store`, for `adopt`:
+    """Compute what is archived of a cached run, of the traces of its whole test set, into `packed_store`, for `adopt`:
     its record; a sample of its traces, the document table and the summary as KEPT says; the table beside another run.
     AttnError as `same_as_archived`."""
     folder = store.cache_store()

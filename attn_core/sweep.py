@@ -23,7 +23,7 @@ from attn_core import compute, foreign, store
 from attn_core.compute import has_weights
 from attn_core.corpora import encoding, files
 from attn_core.errors import AttnError, one_line
-from attn_core.obtain import fits, obtain, other_data
+from attn_core.obtain import fits, obtain, other_data, stored
 from attn_core.packing import adopt, packed_store, prepare, same_data
 from attn_core.run import SEEDS, Run, as_dict, bases, from_dict, weights_key
 from attn_core.training import seeds
@@ -66,15 +66,16 @@ def expand(block: dict, path: Path) -> list[Run]:
     if isinstance(seed := block.get("seed"), str):
         count, _, word = seed.partition(" ")
         if not count.isdecimal() or word not in ("seed", "seeds") or not 1 <= int(count) <= len(SEEDS):
-            raise AttnError(f"{path}: seed must be a number, a list or 'N seeds' with N up to {len(SEEDS)}, got {seed!r}")
+            most = len(SEEDS)
+            raise AttnError(f"{path}: seed must be a number, a list or 'N seeds' with N up to {most}, got {seed!r}")
         choices["seed"] = list(SEEDS[: int(count)])
     combinations = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
     return [from_dict(with_base(fields, path)) for fields in combinations]
 
 
 def with_base(fields: dict, path: Path) -> dict:
-    """The fields of one run, its `base:` filled up: corpus, options, seed and selection are the run's own by default, so
-    `base: {}` in a block of several seeds pairs each run with the base of its seed; a base may have a base."""
+    """The fields of one run, its `base:` filled up: corpus, options, seed and selection are the run's own by default.
+    So `base: {}` in a block of several seeds pairs each run with the base of its seed; a base may have a base."""
     base = fields.get("base")
     if base is None:
         return fields
@@ -82,11 +83,6 @@ def with_base(fields: dict, path: Path) -> dict:
         raise AttnError(f"{path}: base must be a mapping such as {{seed: 10}}, {{}} for the run's own, got {base!r}")
     inherited = {name: fields[name] for name in ("corpus", "options", "seed", "selection") if name in fields}
     return {**fields, "base": with_base(inherited | base, path)}
-
-
-def stored(run: Run, pack: bool) -> bool:
-    """Whether a run of the data at hand lies in data/archive or, without pack, in the local cache."""
-    return any(fits(run, folder) for folder in ([store.archive_folder()] if pack else store.stores()))
 
 
 def remains(runs: list[Run], pack: bool = False) -> str:
@@ -134,9 +130,7 @@ def make(
     run: Run, weights: bool, result: bool, packs: bool = False, progress: bool = False, together: tuple[Run, ...] = ()
 ) -> None:
     """What is absent of a run: its weights, for those who wait for them; its result; what `packing.adopt` takes.
-
-    together: runs to be trained with it at once. AttnError, before any training, where the archive's data are others.
-    """
+    together: runs to be trained with it at once. AttnError before any training where the archive's data are others."""
     if packs:
         same_data(as_dict(run), encoding.identity(run.corpus, run.options))
     if together and not has_weights(run):
@@ -280,15 +274,13 @@ def on_cluster(
 
 @contextmanager
 def cluster(scheduler: str, jobs: int):
-    """A client of the Dask scheduler at an address; without one, of `jobs` processes here, of one thread each, which last
-    as the block. AttnError without dask or scheduler."""
+    """A client of the Dask scheduler at an address; without one, of `jobs` processes of one thread each, which last as
+    the block. AttnError without dask or scheduler."""
     try:
         from distributed import Client
     except ImportError as error:
-        raise AttnError(
-            "a sweep on a cluster or in several processes needs dask, which is not installed; install it here and on "
-            "the workers: pip install 'dask[distributed]' (requirements.lock names the version)"
-        ) from error
+        told = "several processes need dask, here and on the workers: pip install 'dask[distributed]'"
+        raise AttnError(f"{told} (requirements.lock names the version)") from error
     own = {
         "n_workers": jobs, "threads_per_worker": 1, "memory_limit": None, "host": "127.0.0.1", "protocol": "tcp://",
         "dashboard_address": None, "silence_logs": logging.ERROR,
