@@ -1,6 +1,3 @@
-"""What only the pages of the book need: tables, figures and words of each paper, and the build.
-
-attn_core never imports this package, its command line excepted.
-"""
+"""What only the pages of the book need, and the build. Of attn_core the command line alone imports it."""
 
 from attn_book.exercises import check as check

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from functools import cache
@@ -111,10 +111,8 @@ def declaration(notebook, name: str) -> tuple[dict, dict, dict]:
 
 
 def convert(page: str | Path, root: str | Path | None = None):
-    """A page as a notebook ready to run: kernel named, cells numbered, guard cell behind the parameters cell.
-
-    papermill puts what it is given before the guard, so it is checked however the notebook is run.
-    """
+    """A page as a notebook ready to run: kernel named, cells numbered, guard cell behind the parameters cell; papermill
+    puts what it is given before the guard, so it is checked however the notebook is run."""
     name, path = locate(page, root)
     notebook = read_source(path)
     defaults, takes, _ = declaration(notebook, name)
@@ -172,12 +170,10 @@ def execute(
 ) -> Path:
     """Run a page with other parameters; returns the executed notebook.
 
-    parameters: name -> value, or -> text as typed on a command line.
-    output: default `_build/executed/<page>--<parameters>.ipynb`; a failing page is kept, up to its error, in
-    `_build/failed/`.
-    stamp: of the book's build; with it, a page that stops for want of a run is written `shortened`.
-    force: replace whatever stands at `output`, not only what was written here and not edited since.
-    AttnError, one line, for a refused parameter or place, before anything runs, and for a failing cell.
+    parameters: name -> value, or -> text as typed on a command line. output: by default
+    `_build/executed/<page>--<parameters>.ipynb`; a failing page is kept, up to its error, in `_build/failed/`. stamp:
+    of the book's build; with it, a page that stops for want of a run is written `shortened`. force: replace whatever
+    stands at `output`. AttnError for a refused parameter or place, before anything runs, and for a failing cell.
     """
     name, here, notebook = locate(page, root)[0], repository(root), convert(page, root)
     defaults, takes, _ = declaration(notebook, name)
@@ -228,14 +224,20 @@ def execute(
     return _write(done, target)
 
 
+@contextmanager
+def writing(target: Path):
+    """AttnError where a file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        told = f"cannot write {target} ({error.strerror}); make room, or name another place (execute: --output)"
+        raise AttnError(told) from error
+
+
 def writable(target: Path) -> None:
     """AttnError where a file could not be written: better known before the work."""
-    try:
+    with writing(target):
         tempfile.TemporaryFile(dir=next(place for place in target.absolute().parents if place.exists())).close()
-    except OSError as error:
-        raise AttnError(
-            f"cannot write {target} ({error.strerror}); name another place (execute: --output), or work in a copy"
-        ) from error
 
 
 def kernel_environment(scratch: str) -> dict[str, str]:
@@ -259,11 +261,8 @@ def git(folder: Path, *words: str) -> str:
 def _write(notebook, target: Path) -> Path:
     """Write a notebook whole or not at all, with a hash by which `edited` knows it again. Returns the file."""
     notebook.metadata["attn"] = {**notebook.metadata.get("attn", {}), "cells": _cells(notebook)}
-    try:
-        with replacing(target) as file:
-            file.write(nbformat.writes(notebook).encode())
-    except OSError as error:
-        raise AttnError(f"cannot write {target} ({error.strerror}); make room or name another place") from error
+    with writing(target), replacing(target) as file:
+        file.write(nbformat.writes(notebook).encode())
     return target
 
 
@@ -290,12 +289,10 @@ def shortened(stopped, reason: str):
 
 
 def build(root: str | Path | None = None, html: bool = True, edition: str = "teacher") -> int:
-    """Build the book; returns the exit status: 1 for failing pages, what `review` finds, and warnings of Sphinx.
+    """Build the book; returns the exit status: 1 for failing pages, what `review` finds, warnings of Sphinx, and damaged
+    files of the archive, on which a gap in the book may hang.
 
-    Damaged files of the archive are named at the end; what hangs on them is a gap in the book.
-
-    root: folder with notebooks/, book/, _config.yml and data/. html: False stops after the pages.
-    edition: teacher, into _build/html, or student, without solutions, into _build/student.
+    html: False stops after the pages. edition: teacher, into _build/html, or student, into _build/student.
     """
     root, start = repository(root), time.perf_counter()
     writable(root / "book" / "status.md")
@@ -415,9 +412,7 @@ def write_status(root: Path) -> None:
 
 
 def sphinx(root: Path) -> list[str]:
-    """jupyter-book on root/book with root/_config.yml into root/_build/html; returns what went wrong.
-
-    All of it, since unchanged pages repeat no warning; _build/sphinx.log has its words."""
+    """jupyter-book on all of root/book into root/_build/html; returns what went wrong, see _build/sphinx.log."""
     log = root / "_build" / "sphinx.log"
     shutil.rmtree(root / "_build" / "html", ignore_errors=True)
     log.parent.mkdir(exist_ok=True)
@@ -455,8 +450,8 @@ def address(root: Path) -> str | None:
 
 
 def setup(app) -> dict:
-    """As an extension of Sphinx: the chain of previous and next pages ends before the record, and under the title of a
-    page links open it on Binder or in a Codespace, where the clone has an address."""
+    """As an extension of Sphinx: the chain of pages ends before the record, and under a page's title links open it on
+    Binder or in a Codespace, where the clone has an address."""
     root = Path(app.srcdir).parent
     chain, at = toc_pages(root, record=False), address(root)
 
@@ -480,10 +475,7 @@ STYLE = "_static/attn.css"
 
 
 def rendered(notebook: Path, root: Path, page: str) -> Path:
-    """An executed notebook as HTML beside it, by Sphinx with the book's configuration; returns the file.
-
-    page: its name in the book, such as jain/04-1-correlation; style and scripts go into `_static` beside the HTML.
-    """
+    """An executed notebook of a page as HTML beside it, by Sphinx with the book's configuration; returns the file."""
     shown, target = nbformat.read(notebook, as_version=4), notebook.with_suffix(".html")
     for cell in shown.cells:
         cell.source = cell.metadata.get("myst", cell.source)
@@ -530,9 +522,7 @@ def side_by_side(left: Path, right: Path, names: tuple[str, str], target: Path) 
 def rerun(
     page: str, parameters: dict, output: Path | None = None, compare: str = "", html: bool = True, force: bool = False
 ) -> Path:
-    """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b" twice. Returns the last file.
-
-    force: replace what stands at `output`, whoever made it."""
+    """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b" twice. Returns the last file."""
     root, (page, _), shown = repository(), locate(page), output and Path(output).with_suffix(".html")
     if not force and (html or compare) and shown and shown.exists() and STYLE not in shown.read_text(errors="replace"):
         raise AttnError(f"{shown} is no page that was written here; name another place with --output, or say --force")
@@ -558,9 +548,8 @@ MOST_FIGURES = 3
 def write_kit(root: Path) -> None:
     """Write _build/html/teach/session-1.html to -5.html, and handouts.html, from what Sphinx has built.
 
-    Each row of a session's table is a slide with its minutes; a guess it names, and the figures of the page it names,
-    follow, their titles folded. Rows of one page share its figures in their order. Handouts: the verdict's grid
-    without entries, the ten statements, a triangle, and every session's figures without title and caption.
+    Each row of a session's table is a slide; the guess and the figures of the page that it names follow. Handouts: the
+    verdict's grid without entries, the ten statements, a triangle, and every session's figures without title.
     """
     built = root / "_build" / "html"
     target = built / FOLDER
@@ -568,21 +557,21 @@ def write_kit(root: Path) -> None:
         return
     target.mkdir(exist_ok=True)
     built_page.cache_clear()
-    write = lambda name, template, **told: (target / name).write_text(
-        TEMPLATES.get_template(template).render(told), encoding="utf-8"
-    )
+    page_of = lambda template, **told: TEMPLATES.get_template(template).render(told)
     plan = built_page(built, PLAN).article
     guesses = {row.td.text.strip(): row.find_all("td")[1] for row in plan.select("#the-five-guesses tbody tr")}
     sessions = [session(built, head.parent, guesses) for head in plan.select("h2") if re.match(r"\d · ", head.text)]
     for number, (title, slides) in enumerate(sessions, 1):
-        write(f"session-{number}.html", "slides.html", number=number, title=title, slides=slides)
+        text = page_of("slides.html", number=number, title=title, slides=slides)
+        (target / f"session-{number}.html").write_text(text, encoding="utf-8")
     grid = built_page(built, "verdict").select_one(".attn-grid table")
     for cell in grid.select("tbody td"):
         cell.clear()
     figures = {str(figure.svg): slide["question"] for _, slides in sessions for slide in slides
                for figure in slide["figures"]}  # fmt: skip
     statements = built_page(built, COURSE).select_one("#ten-statements ol")
-    write("handouts.html", "handouts.html", grid=grid, statements=statements, figures=figures)
+    text = page_of("handouts.html", grid=grid, statements=statements, figures=figures)
+    (target / "handouts.html").write_text(text, encoding="utf-8")
 
 
 def session(built: Path, part, guesses: dict) -> tuple[str, list[dict]]:

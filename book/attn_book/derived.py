@@ -1,7 +1,5 @@
-"""Numbers that follow from stored ones: Serrano & Smith's statements, contrasts of guides, read-offs of curves, counts.
-
-`of_jain`, `of_serrano` and `of_wiegreffe` give what the scorecard merges with each paper's rules.
-"""
+"""Numbers that follow from stored ones: `of_jain`, `of_serrano` and `of_wiegreffe` give what the scorecard merges with
+each paper's rules (statements, contrasts of guides, read-offs of curves, counts)."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -35,8 +33,8 @@ COUNTED = ("vocabulary_size", "average_length_tokens", "train_size", "test_size"
 """Measures of Table 1 that describe the data and depend on no seed."""
 
 NOTES = ["mean", "low", "high", "n_seeds", "absent", "documents", "guides"]
-"""What may be said of a rule besides its numbers: mean, low, high, n_seeds (an interval that is not over seeds), absent
-(why there is no number), documents, guides (models behind the seeds)."""
+"""What may be said of a rule besides its numbers: an interval that is not over seeds, why there is no number, documents,
+models behind the seeds."""
 
 Stored = tuple[pd.DataFrame, pd.DataFrame]
 """What is stored for the rules of one paper: numbers, with the columns PLACE, seed, value, n (documents); and by rule
@@ -71,11 +69,8 @@ def of_jain(rules: pd.DataFrame) -> Stored:
 
 
 def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
-    """Counts of Table 1 by rule id, from the statistics of a run's data.
-
-    Vocabulary: Table 1 counts all splits for most sets, the training split for SNLI and CNN, and for bAbI the joint
-    words of the three tasks (our answers) with four special ids.
-    """
+    """Counts of Table 1 by rule id, from the statistics of a run's data. Vocabulary: of all splits for most sets, of the
+    training split for SNLI and CNN, and for bAbI the words of the three tasks (our answers) with four special ids."""
     first, found = index.runs(family=["text", "pair"]).drop_duplicates("corpus"), {}
     records = {record["run"]["corpus"]: record for record in index.records(first["key"])}
     for rule in rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)].itertuples():
@@ -133,7 +128,7 @@ def statements_of(run: Mapping) -> dict[str, float]:
 
 
 def statements() -> pd.DataFrame:
-    """The numbers that Serrano & Smith's claims speak of, one per run, in the columns of `Stored.numbers`."""
+    """The numbers that Serrano & Smith's claims speak of, one per run, in the columns of `of_runs`."""
     chosen = index.runs(family="hierarchical")
     rows = numbers("any", "any", bin="any", family="hierarchical")
     rows = rows[~rows["statistic"].str.startswith("hist:") & rows["key"].isin(chosen["key"])]
@@ -158,12 +153,9 @@ def statements_in(traces: Traces) -> pd.Series:
 
 
 def beside_dealt(test: Callable[[Traces], float], deals: int = 5, **where: object) -> pd.DataFrame:
-    """A number of stored documents of several items by attention and by weights dealt anew, one row a model.
-
-    where: which models, see `index.runs` (those that enter no claim are left out). Columns corpus, encoder, own, dealt
-    (means over seeds, and over deals within a seed), mean, low, high, n_seeds of their difference within seeds; fewest:
-    documents of a seed.
-    """
+    """A number of stored documents of several items by attention and by weights dealt anew, one row a model of
+    `index.runs` that enters claims: corpus, encoder, own, dealt (means over seeds, and over deals within a seed), mean,
+    low, high, n_seeds of their difference within seeds; fewest: documents of a seed."""
     rows, chosen = [], index.runs(**where)
     bad = weak(chosen)
     for (corpus, encoder), part in chosen.groupby(["corpus", "encoder"], sort=False):
@@ -171,18 +163,16 @@ def beside_dealt(test: Callable[[Traces], float], deals: int = 5, **where: objec
             traces = obtain(Run(corpus, encoder, seed=seed)).traces
             traces = traces.take(np.flatnonzero(traces.lengths > 1))
             dealt = np.mean([test(weights_dealt_anew(traces, deal)) for deal in range(deals)])
-            rows.append({"corpus": corpus, "encoder": encoder, "seed": seed, "own": test(traces), "dealt": dealt,
-                         "fewest": len(traces)})  # fmt: skip
-    table = pd.DataFrame(rows).assign(value=lambda rows: rows["own"] - rows["dealt"])
+            rows.append((corpus, encoder, seed, test(traces), dealt, len(traces)))
+    table = pd.DataFrame(rows, columns=["corpus", "encoder", "seed", "own", "dealt", "fewest"])
+    table["value"] = table["own"] - table["dealt"]
     found = table.groupby(["corpus", "encoder"]).agg({"own": "mean", "dealt": "mean", "fewest": "min"})
     return over_seeds(table, "corpus", "encoder").join(found, on=["corpus", "encoder"])
 
 
 def of_dealt(models: Mapping[str, Traces], numbers: list[str], deals: int = 10) -> pd.DataFrame:
-    """Statements' numbers by attention and by weights dealt anew over each document's items, of models by label.
-
-    Columns label, number (of `statements_of`), attention, dealt (mean over `deals` deals); NaN where none is defined.
-    """
+    """Statements' numbers of models by label: columns label, number (of `statements_of`), attention, dealt (mean over
+    `deals` deals of the weights anew over each document's items); NaN where none is defined."""
     found = {}
     for label, traces in models.items():
         dealt = [statements_in(weights_dealt_anew(traces, deal)) for deal in range(deals)]
@@ -197,20 +187,16 @@ BEST_FROM = 0.4
 
 
 def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection: str = "dev") -> pd.DataFrame:
-    """The paper's classifiers, rows of `index.runs`: the bases ('tanh') or the models with equal weights ('uniform').
-
-    Columns jsd and tvd (|p' - p|) are means over the test set beside the base of seed 10.
-    """
+    """The paper's classifiers, rows of `index.runs`: the bases ('tanh') or the models with equal weights ('uniform');
+    jsd and tvd (|p' - p|): means over the test set beside the base of seed 10."""
     return index.runs(corpus=corpora, encoder="lstm", attention=attention, selection=selection, source="archive")
 
 
 def adversaries(corpora: str | Iterable[str], every: bool = False, **where: object) -> pd.DataFrame:
     """Adversaries trained against bases chosen on development data, rows of `index.runs` by seed and divergence.
 
-    where: fields that base and adversary share, such as their vectors.
-
-    settled: whether the JSD on the test set moved by at most 0.02 over the last five epochs. Of those that differ in
-    nothing but their epochs only the one trained for most, unless every one is asked for.
+    where: fields that base and adversary share. settled: whether the JSD on the test set moved by at most 0.02 over the
+    last five epochs. Of those that differ in their epochs alone the one trained for most, unless every one is asked for.
     """
     rows = index.runs(corpus=corpora, encoder="lstm", attention="tanh", divergence="any", source="archive", **where)
     bases = {Run(corpus, seed=seed, **where).key for corpus in set(rows["corpus"]) for seed in SEEDS}
@@ -262,10 +248,7 @@ def seed_tables(corpus: str) -> list[pd.DataFrame]:
 
 @lru_cache(maxsize=None)
 def searched(corpus: str) -> pd.DataFrame | None:
-    """The per-document search (`distance.searched`) on the traces of the base of seed 10; None without these.
-
-    Made once and kept in the cache; not to be changed in place.
-    """
+    """The per-document search (`distance.searched`) on the traces of the base of seed 10, kept; None without these."""
     for record in index.records(classifiers(corpus).query("seed == @SEEDS[0]")["key"]):
         if source := record["files"].get("traces.parquet"):
             traces = store.read(store.archive_folder(), record["key"]).traces
@@ -319,7 +302,6 @@ def of_guides(scores: pd.DataFrame) -> pd.DataFrame:
 
 def of_curves(corpus: str, asked: Iterable[str]) -> pd.DataFrame:
     """What bands ask of each seed's curve: corpus, seed, measure, value; TVD halved, on straight lines between points.
-
     asked: measures of the rules, such as curve_at_0.3 (at this JSD)."""
     curves = adversaries(corpus)
     best = curves[curves["divergence"] == best_of(curves)]
@@ -353,8 +335,7 @@ DOCUMENTS = {"jsd_of_seeds": "median", "jsd_of_search": "two", "tvd_halved_of_se
 
 
 def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
-    """Medians in bins of Figure 3 and the search's means in Figure 5, with bootstrap intervals over documents: notes by
-    rule."""
+    """Notes by rule: medians in bins of Figure 3, the search's means in Figure 5, bootstrapped over documents."""
     tables, found = seed_tables(corpus), {}
     known = {"seeds": distance.per_instance(tables) if tables else None, "search": searched(corpus)}
     for rule in rules.itertuples():
@@ -363,8 +344,7 @@ def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
             continue
         rows = rows if rule.predicted == "all" else rows[rows["predicted"] == int(rule.predicted)]
         rows = rows if rule.bin == "all" else rows[attention_bin(rows["max_attention"]) == rule.bin]
-        column = DOCUMENTS[rule.measure_ours]
-        column = "jsd" if whole and column == "two" else column
+        column = "jsd" if whole and of == "search" and rule.measure_ours[0] == "j" else DOCUMENTS[rule.measure_ours]
         values = rows[column].dropna().to_numpy(np.float64) * (distance.HALVED if column == "tvd" else 1)
         if len(values):
             middle = np.mean if whole else np.median

@@ -1,8 +1,5 @@
-"""Exercises: whether an answer is right, the students' edition without solutions, tests for teachers.
-
-`book/answers.yml` holds what is right, in the clear, and solutions assert it. The students' edition leaves it out; to
-run pages students have a clone, solutions and all. Hashes would hide no answer of two digits, and know no "near".
-"""
+"""Exercises: whether an answer is right, the students' edition without solutions, tests for teachers. What is right
+stands in `book/answers.yml`, in the clear: hashes would hide no answer of two digits, and know no "near"."""
 
 import re
 import shutil
@@ -103,11 +100,8 @@ def write_student(root: Path) -> Path:
 
 
 def write_otter(root: Path) -> None:
-    """Write a test for each answer in the form of otter-grader into _build/autograde/tests.
-
-    Each reads the student's variable of the exercise's name. For teachers: `otter check NOTEBOOK -t FOLDER`, in an
-    environment with the book.
-    """
+    """Write a test for each answer into _build/autograde/tests, for `otter check NOTEBOOK -t FOLDER` of otter-grader;
+    each reads the student's variable of the exercise's name."""
     folder = root / "_build" / "autograde" / "tests"
     folder.mkdir(parents=True, exist_ok=True)
     for label in known(root / "book").keys() - {"any"}:

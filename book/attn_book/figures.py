@@ -84,10 +84,8 @@ def _lines(ax: Axes, names: Sequence[str], top: float) -> None:
 
 
 def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
-    """One line a data set, largest BiLSTM first, one dot an encoder of `index.over_seeds`. Returns the sets.
-
-    An asterisk: not the papers' own set. names: what stands over the dots, ENCODERS unless given.
-    """
+    """One line a data set, largest BiLSTM first, * if it is not the papers' own, one dot an encoder of
+    `index.over_seeds`. Returns the sets. names: what stands over the dots, ENCODERS unless given."""
     wide = rows.pivot(index="corpus", columns="encoder", values="mean")
     order = list(wide.sort_values("lstm", ascending=False).index)
     kind = rows.groupby("corpus")["data"].first()
@@ -115,10 +113,8 @@ def plain_names(rows: pd.DataFrame) -> pd.DataFrame:
 def forest(
     ax: Axes, rows: pd.DataFrame, encoder: str, marks: pd.Series | None = None, alone: tuple[str, ...] = ()
 ) -> None:
-    """One line a row of `index.over_seeds`, first on top, named by its index, in the encoder's colour.
-
-    marks: printed values by index, drawn as diamonds. alone: rows that are open points without interval.
-    """
+    """One line a row of `index.over_seeds`, first on top, named by its index, in the encoder's colour. marks: printed
+    values by index, drawn as diamonds. alone: rows that are open points without interval."""
     for y, row in enumerate(rows.itertuples()):
         _point(ax, row, y, COLOURS[encoder], row.Index in alone)
         if marks is not None and row.Index in marks:
@@ -202,10 +198,9 @@ def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> None:
 def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> None:
     """An element that book/_static/core.js brings to life, with what stands in it without a script and on paper.
 
-    kind: 'move', sentences whose attention a reader can move (epsilon: by how much the farthest one may change p, 0.05;
-    own: with a line for the reader's own sentence), 'erase', 'strips', 'triangle' or 'dial'. The script takes of each
-    sentence its words w, weights a, contributions c and bias b, to four decimals. paper: HTML without a script and on
-    paper, by default the first sentence under bars of its weights, its answer, and how many words alone give it.
+    kind: 'move', sentences whose attention a reader can move (epsilon: by how much the farthest one may change p; own:
+    with a line for the reader's own sentence), 'erase', 'strips', 'triangle' or 'dial'. paper: HTML without a script
+    and on paper, by default the first sentence under bars of its weights, and how many words alone give its answer.
     """
     from IPython.display import HTML, display
 

@@ -1,8 +1,5 @@
-"""What a page calls, and its parameters: numbers for the prose, guards of sentences, refusal of wrong parameters.
-
-papermill only logs an unknown name and lets a string replace a number, so values are checked twice: by
-`attn_book.build.execute` before a page runs, and by the guard cell inside every notebook.
-"""
+"""What a page calls: numbers for the prose, guards of sentences; and its parameters, which are checked twice, by
+`build.execute` before it runs and by the guard cell inside every notebook: papermill lets a string replace a number."""
 
 import ast
 import re
@@ -36,16 +33,15 @@ PARTS = TEMPLATES.get_template("parts.html").module
 
 CHANGED: dict[str, object] = {}
 """Parameters of the running page that are not at their defaults; `guard` fills it."""
+OUTDATED = "banner shown"
 
 
 # ---- numbers and guards ----------------------------------------------------------------------------------------------
 
 
 def glue(**values: object) -> None:
-    """Name numbers (or words) for the prose: `glue(tau=0.38)`, then {glue:text}`tau:.2f` in the text.
-
-    The record of `myst_nb.glue(…, display=False)`, without Sphinx in the reader's kernel.
-    """
+    """Name numbers (or words) for the prose: `glue(tau=0.38)`, then {glue:text}`tau:.2f` in the text. The record of
+    `myst_nb.glue(…, display=False)`, without Sphinx in the reader's kernel."""
     from IPython.display import display
 
     prefix = "application/papermill.record/"
@@ -56,10 +52,8 @@ def glue(**values: object) -> None:
 
 
 def expect(holds: object, what: str) -> None:
-    """Guard a sentence of the prose: `expect(shown > judged / 2, "most sets")`.
-
-    A failed guard is an error at the default parameters; with others the page shows one banner.
-    """
+    """Guard a sentence of the prose: `expect(shown > judged / 2, "most sets")`. A failed guard is an error at the
+    default parameters; with others the page shows one banner."""
     from IPython.display import HTML, display
 
     if not holds and not CHANGED:
@@ -69,9 +63,6 @@ def expect(holds: object, what: str) -> None:
         CHANGED[OUTDATED] = True
         text = f"The text of this page was written for its default parameters; here {values}. Trust the numbers shown."
         display(HTML(PARTS.outdated(text)))
-
-
-OUTDATED = "banner shown"
 
 
 def minus(text: str) -> str:

@@ -75,10 +75,9 @@ def reported(table: str, **where: object) -> pd.DataFrame:
 def scorecard(paper: str | None = None) -> pd.DataFrame:
     """One row per scored number or claim; verdict 'reproduced', 'differs' or 'not rerun'.
 
-    paper: its rows alone, None takes all three. Columns COLUMNS, id and `reported.OURS`; `unjudged` says why a row
-    has no verdict ('no run', 'no document', 'few documents', 'few seeds', 'weak model', 'by its gap'), '' where it has
-    one. null_prediction, equivalent: see `guessed` and `equivalent`. Rows without a verdict may
-    still have a value of ours. `data`: see `index.data_kind`; only 'same' counts as replication.
+    paper: its rows alone, None takes all three. Columns COLUMNS, id and OURS; unjudged says why a row has no verdict
+    ('no run', 'no document', 'few documents', 'few seeds', 'weak model', 'by its gap'), '' where it has one;
+    null_prediction, equivalent: see `guessed` and `equivalent`; data: see `index.data_kind`.
     """
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")
@@ -89,10 +88,8 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
 
 
 def guessed(rows: pd.DataFrame) -> pd.Series:
-    """What one would say of a printed number without a model: the mean of its printed column over the other data sets.
-
-    NaN where there are none, and for claims and bands.
-    """
+    """What one would say of a printed number without a model: the mean of its printed column over the other data sets;
+    NaN where there are none, and for claims and bands."""
     numbers = rows[rows["kind"] == "number"]
     whole, own = (numbers.groupby(by, dropna=False)["reported"] for by in (COLUMN, [*COLUMN, "corpus"]))
     others = whole.transform("size") - own.transform("size")
@@ -145,10 +142,8 @@ def unable(rules: pd.DataFrame, family: str | list[str]) -> np.ndarray:
 
 
 def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
-    """id (of the rule), seed, value: what each rule asks for, differences within seeds; undefined ones left out.
-
-    rules: with PLACE and minus. numbers: see `derived.Stored`.
-    """
+    """id (of the rule), seed, value: what each rule asks for, differences within seeds; undefined ones left out. rules:
+    with PLACE and minus. numbers: see `derived.Stored`."""
     first, taken = looked_up(rules, numbers), rules[rules["minus"] != ""]
     if len(taken):
         what = taken["minus"].str.partition("=")
@@ -178,10 +173,8 @@ def fewest_documents(rules: pd.DataFrame, documents: pd.DataFrame) -> pd.Series:
 
 
 def holds(rows: pd.DataFrame) -> np.ndarray:
-    """Whether a number lies within its tolerance, the whole interval of a claim, or a band's value, on its side.
-
-    rows: kind, side, reported, tolerance, ours, low, high.
-    """
+    """Whether a number lies within its tolerance, the whole interval of a claim, or a band's value, on its side. rows:
+    kind, side, reported, tolerance, ours, low, high."""
     above, target = rows["side"] == "above", rows["reported"]
     claim = side(rows, target, fewest=0) == rows["side"]
     band = np.where(above, rows["ours"] >= target, rows["ours"] <= target)

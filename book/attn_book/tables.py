@@ -15,10 +15,9 @@ def beside(
 ) -> HTML:
     """One line a data set, for each encoder the printed number and ours, coloured by whether all rules are met.
 
-    rows: of the scorecard, several (classes) a data set and encoder are averaged; those without a verdict are left out.
-    by: the column whose values stand side by side. classes: one line a class; * in place of the words of PART.
-    ▲ ▼: a number of the cell lies outside its tolerance, to that side. Sets of the paper's own texts come first.
-    """
+    rows: of the scorecard, averaged over classes; those without a verdict are left out. by: the column whose values
+    stand side by side. classes: one line a class; * in place of the words of PART. ▲ ▼: a number of the cell lies
+    outside its tolerance. Sets of the paper's own texts come first."""
     judged, lines = rows[rows["verdict"] != "not rerun"], []
     for (name, *group), part in judged.groupby(["corpus", "group"][: 1 + classes], sort=False):
         kind, met, cells = part["data"].iloc[0], part["verdict"] == "reproduced", []
@@ -37,10 +36,8 @@ def beside(
 
 
 def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
-    """One line a claim of the scorecard: what it asks, whether it holds, ours, and that of weights dealt anew.
-
-    dealt: of `derived.of_dealt`, label: data set.
-    """
+    """One line a claim of the scorecard: what it asks, whether it holds, ours, and that of weights dealt anew
+    (`derived.of_dealt`, label: data set)."""
     judged, lines = rows[rows["verdict"] != "not rerun"], []
     sets, controls = judged["corpus"].unique(), dealt["label"].unique()
     for item, part in judged.groupby("item", sort=False):
@@ -80,11 +77,9 @@ def rows(heads: dict[str, bool], lines: Iterable[Iterable[object]]) -> HTML:
 
 
 def record(rows: pd.DataFrame | list[tuple[str, str]], evidence: Iterable[str], here: str = "") -> HTML:
-    """The record of a page, folded: data, vectors, seeds, rules with their dates, what else was trained, evidence.
-
-    rows: of the scorecard, all that the page is judged by, or what to say of a page that judges nothing. evidence:
-    numbers of the statements it rests on.
-    """
+    """The record of a page, folded: data, vectors, seeds, rules with their dates, what else was trained, evidence. rows:
+    of the scorecard, all that the page is judged by, or what to say of one that judges nothing. evidence: numbers of
+    the statements it rests on."""
     facts = None if isinstance(rows, list) else _facts(rows)
     return fold("Record of this page", PARTS.record([] if facts else rows, facts, evidence, here))
 
@@ -105,11 +100,8 @@ def _facts(rows: pd.DataFrame) -> dict:
 
 
 def coloured(groups: dict[str, Iterable[str]], lines: Iterable[tuple]) -> HTML:
-    """The table of `beside` from ready cells. groups: head -> its columns, grey where neither is 'here'.
-
-    lines: (name, cells, side, word), name: HTML, side: yes, part, no or quiet. A cell that ends in ▲ or ▼ is marked
-    as off.
-    """
+    """The table of `beside` from ready cells. groups: head -> its columns, grey where neither is 'here'. lines: (name,
+    cells, side, word), name: HTML, side: yes, part, no or quiet. A cell that ends in ▲ or ▼ is marked as off."""
     keys = {name: key for key, name in ENCODERS.items()}
     heads = [(head, keys.get(head, ""), [(name, "here" in (head, name)) for name in columns])
              for head, columns in groups.items()]  # fmt: skip

@@ -1,7 +1,4 @@
-"""The tests of the three papers, put to attention of known quality in recurrent models: which tell good from bad.
-
-The page *Who is right?* shows what they say where they do.
-"""
+"""The tests of the three papers, put to attention of known quality in recurrent models: which tell good from bad."""
 
 from functools import cache
 from pathlib import Path
@@ -41,11 +38,9 @@ def planted(seed: int, encoder: str = "average", n_train: int = 600, **fields: o
 
 @cache
 def tested() -> pd.DataFrame:
-    """Tests under KINDS of weights: test, corpus, encoder, seed, kind, number (the test's), rate.
-
-    rate: share of texts that pass the test's line; of the two tests of scores, on planted texts, 1 where a seed does.
-    There trained weights, which lie on the word that decides, are the good ones.
-    """
+    """Tests under KINDS of weights: test, corpus, encoder, seed, kind, number (the test's), rate (share of texts that
+    pass its line; of the two tests of scores, on planted texts, 1 where a seed does: there trained weights, which lie
+    on the word that decides, are the good ones)."""
     rows = []
     for corpus, encoder in TRACED:
         models = {seed: obtain(Run(corpus, encoder, seed=seed)).traces for seed in SEEDS[:HEADLINE_SEEDS]}
