@@ -217,8 +217,9 @@ def execute(
                     message += f"; the notebook up to there: {kept}"
                 raise AttnError(message) from None
             run["shortened"], done = message, shortened(done, message)
-        except Exception as error:  # the kernel did not start, died, or hung
-            raise AttnError(f"page {name} could not be run: {one_line(error)}") from error
+        except Exception as error:  # the kernel did not start, died, or hung; Ctrl-C stops it, and nbclient asserts
+            told = one_line(error) if str(error) else "its kernel was stopped"
+            raise AttnError(f"page {name} could not be run: {told}") from error
     run["seconds"] = time.perf_counter() - start
     done.metadata["attn"] = {**done.metadata.get("attn", {}), **run}
     return _write(done, target)
