@@ -30,8 +30,8 @@ def analysed(traces):
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for case in (
     traced(random_model, random_documents, "lstm", 32), traced(random_paired, random_pairs, "lstm", 3),
-    traced(random_paired, random_pairs, "cnn", 3), analysed(toy_traces([2000] * 4)),
-    analysed(toy_pairs([2000] * 2, outputs=40, hidden=128)),
+    traced(random_paired, random_pairs, "cnn", 3), analysed(toy_traces([2000] * 2)),
+    analysed(toy_pairs([2000], outputs=40, hidden=128)),
 ):
     child = os.fork()  # each counts its own peak, and all share the imports
     if child == 0:
