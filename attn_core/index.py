@@ -391,7 +391,6 @@ def _row(run: Run, result: store.Result) -> dict:
     attention = "tanh" if run.attention == "given" else run.attention  # weights are given by a guide alone, see Run
     plain, base, record = Run(run.corpus, run.encoder, attention, run.seed), run.base, result.record
     off = {name: getattr(run, name) for name in FIELDS if getattr(run, name) != getattr(plain, name)}
-    told = [f"{name}={value.key if isinstance(value, Run) else value}" for name, value in off.items()]
     return {name: getattr(run, name) for name in FIELDS} | {
         "key": record["key"],
         "source": result.source,
@@ -400,7 +399,7 @@ def _row(run: Run, result: store.Result) -> dict:
         "base": "" if base is None else base.key,
         "base_seed": -1 if base is None else base.seed,
         "base_divergence": None if base is None else base.divergence,
-        "variant": ", ".join(told),
+        "variant": ", ".join(f"{name}={getattr(value, 'key', value)}" for name, value in off.items()),
         "differs": " ".join(off),
         "data": data_kind(record),
         **{name: record[name] for name in ("n_train", "n_dev", "n_test")},

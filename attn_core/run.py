@@ -53,7 +53,7 @@ class Run:
     selection: the split whose ROC AUC chooses the checkpoint ('dev': the authors' final code; 'test': the paper's
     Table 2). hidden: units per direction, filters per kernel or projection width. epochs, batch, hidden, learning_rate,
     decay: None takes what the papers use for the corpus and the encoder; epochs 0 is a model that is not trained.
-    fraction: share of the training documents that is used. options: (name, value) pairs, knobs of a corpus. Not in the
+    fraction: share of the training documents that is used. options: knobs of a corpus, by name or in pairs. Not in the
     papers: rounding, which draw moves each starting weight to a neighbouring float32 (`jain.nudge`); context, how much
     of the text's mean each token of the average encoder reads; tie, strength of a penalty that keeps a BiLSTM's states
     near their own words (models/encoders.py); hide, of one on attention to the words that decide (`jain.train`).
@@ -85,21 +85,28 @@ class Run:
     def __post_init__(self) -> None:
         foreign.load_plugins()
         put = partial(object.__setattr__, self)
-        for name in ("corpus", "encoder", "attention", "vectors", "selection", "guide", "words"):
-            if not isinstance(getattr(self, name), str):
-                raise AttnError(f"{name} must be text, got {getattr(self, name)!r}")
+        choices = {"encoder": ENCODERS + HIERARCHICAL, "attention": ATTENTIONS, "selection": SELECTIONS}
+        choices |= {"guide": GUIDES, "words": WORDS}
+        for name in ("corpus", "vectors", *choices):
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                raise AttnError(f"{name} must be text, got {value!r}")
+            if value not in (known := choices.get(name, (value,))):
+                raise AttnError(f"unknown {name} '{value}'; known: {', '.join(filter(None, known))}")
+        if isinstance(self.base, dict):
+            put("base", from_dict(self.base))
         if not (self.base is None or isinstance(self.base, Run)):
             raise AttnError(f"base must be a run, in a grid a mapping of its fields; got {self.base!r}")
+        pairs = list(self.options.items()) if isinstance(self.options, dict) else self.options or ()
+        fits = lambda pair: isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str | int | float)
+        if not isinstance(pairs, list | tuple) or not all(map(fits, pairs)):
+            raise AttnError(f"options must be pairs of a name and one value, got {self.options!r}")
+        put("options", tuple(sorted((str(name), value) for name, value in pairs)))
         entry = catalogue.corpus(self.corpus)
         put("vectors", self.vectors or entry.vectors)
         for name, own in defaults(entry, self.encoder).items():
             if getattr(self, name) is None:
                 put(name, own)
-        put("options", tuple(sorted((str(k), v) for k, v in self.options)))
-        known_names = {"encoder": ENCODERS + HIERARCHICAL, "attention": ATTENTIONS, "selection": SELECTIONS}
-        for name, known in (known_names | {"guide": GUIDES, "words": WORDS}).items():
-            if getattr(self, name) not in known:
-                raise AttnError(f"unknown {name} '{getattr(self, name)}'; known: {', '.join(filter(None, known))}")
         for name, (least, most) in BOUNDS.items():
             value, kind = getattr(self, name), type(least)
             if value is None and name in ("hidden", "divergence"):
@@ -213,19 +220,13 @@ def as_dict(run: Run) -> dict:
 
 
 def from_dict(values: dict) -> Run:
-    """The run of a record or of a grid; unknown fields are an AttnError. options: pairs, or a mapping."""
+    """The run of a record or of a grid; unknown fields are an AttnError."""
     known = [field.name for field in fields(Run)]
     if unknown := [name for name in values if name not in known]:
         raise AttnError(f"unknown run field {unknown[0]!r}; known: {', '.join(known)}")
     if "corpus" not in values:
         raise AttnError("a run without corpus; name one of those that `python -m attn_core corpora` lists")
-    base, options = values.get("base"), values.get("options")
-    pairs = () if options is None else list(options.items()) if isinstance(options, dict) else options
-    fits = lambda pair: isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str | int | float)
-    if not isinstance(pairs, list | tuple) or not all(map(fits, pairs)):
-        raise AttnError(f"options must be pairs of a name and one value, got {options!r}")
-    made = {"options": tuple(map(tuple, pairs)), "base": from_dict(base) if isinstance(base, dict) else base}
-    return Run(**{**values, **made})
+    return Run(**values)
 
 
 def weights_key(run: Run) -> str:
