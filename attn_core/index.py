@@ -25,7 +25,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import union_categoricals
 
 from attn_core import run as run_fields
 from attn_core import store
@@ -293,10 +292,10 @@ def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tupl
         more = _of_the_same_data(more[~more["key"].isin(table["key"])], table)
         theirs = theirs[theirs["key"].isin(more["key"])]
         if len(more):
-            table, columns = pd.concat([table, more]), {"value": np.append(values["value"], theirs["value"])}
-            for name in (*NAMES, "key"):  # concat would turn millions of categories into text and back
-                columns[name] = union_categoricals([values[name], theirs[name]], sort_categories=True)
-            values = pd.DataFrame(columns)[values.columns]
+            names = {name: {*values[name].cat.categories, *theirs[name].cat.categories} for name in (*NAMES, "key")}
+            kinds = {name: pd.CategoricalDtype(sorted(known)) for name, known in names.items()}
+            table = pd.concat([table, more])
+            values = pd.concat([values.astype(kinds), theirs.astype(kinds)], ignore_index=True)  # else as text: slow
     return ordered(table, values)
 
 
@@ -321,8 +320,8 @@ def ordered(table: pd.DataFrame, values: pd.DataFrame) -> tuple[pd.DataFrame, pd
 def _of_store(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two tables of one store, from the cache where it holds those of this very listing, else made. A damaged run,
     or one that the archive's manifest does not name, is left out with one line."""
-    files = (path for name in ("record.json", "summary.parquet") for path in sorted(folder.glob(f"[!.]*/{name}")))
-    listing = [stamp(path) for path in files] + sorted((store.manifest(folder) or {}).items())
+    names = (store.MANIFEST, "[!.]*/record.json", "[!.]*/summary.parquet")
+    listing = [stamp(path) for name in names for path in sorted(folder.glob(name))]
     stem = hashlib.sha256(str(folder).encode()).hexdigest()[:10]
     source = json.dumps([str(folder), listing, _names()]) + Path(__file__).read_text(encoding="utf-8")
     keys = store.keys(folder)
