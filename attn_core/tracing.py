@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from attn_core import fast
-from attn_core.corpora.documents import Documents, flat, pad
+from attn_core.corpora.documents import Documents, flat, pad, take_ragged
 from attn_core.errors import AttnError
 from attn_core.fast.states import has_fast_form
 from attn_core.fast.tracing import cut, decoder_of, over_chunks
@@ -112,15 +112,30 @@ def trace_plainly(
     return replace(traces, **{name: values.astype(np.float32) for name, values in columns.items()})
 
 
-def inputs(model: Classifier | Paired, documents: Documents, rows: np.ndarray) -> dict[str, Tensor]:
-    """The documents `rows` as arguments of the model's forward pass, on its device."""
+def inputs(
+    model: Classifier | Paired, documents: Documents, rows: np.ndarray, given: np.ndarray | None = None
+) -> dict[str, Tensor]:
+    """The documents `rows` as arguments of the model's forward pass, on its device. given (T,): attention weights of the
+    words to use instead of the model's own."""
     found = dict(zip(("ids", "lengths"), pad(documents, rows), strict=True))
     if isinstance(model, Paired):
         found |= zip(("query_ids", "query_lengths"), pad(documents.queries, rows), strict=True)
         if (allowed := documents.take(rows).allowed(model.outputs)) is not None:
             found["allowed"] = allowed
+    if given is not None:
+        found["given"] = placed(given, documents, rows)
     device = model.encoder.embedding.weight.device
     return {name: torch.as_tensor(array, device=device) for name, array in found.items()}
+
+
+def placed(values: np.ndarray, documents: Documents, rows: np.ndarray) -> np.ndarray:
+    """Numbers of words (T,), start and end not counted, on the rows' positions: (B, L) float32, 0 elsewhere."""
+    lengths = documents.lengths[rows]
+    position = np.arange(lengths.max(initial=0))
+    real = (position > 0) & (position < lengths[:, None] - 1)  # (B, L), as models.classifier.real_tokens
+    array = np.zeros(real.shape, np.float32)
+    array[real] = take_ragged(values, documents.word_offsets, rows)[0]
+    return array
 
 
 def attended(model: Classifier | Paired, documents: Documents) -> Traces:

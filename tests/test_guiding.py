@@ -14,16 +14,17 @@ from scipy.special import rel_entr
 
 from attn_core import compute, store
 from attn_core.corpora import encode
+from attn_core.corpora.documents import pad
 from attn_core.corpora.vectors import vectors
 from attn_core.errors import AttnError
 from attn_core.models.classifier import build, to_arrays
 from attn_core.obtain import obtain
 from attn_core.run import Run, other_seed
+from attn_core.tracing import placed
 from attn_core.training import guide, jain
-from attn_core.training.jain import attended, inputs, placed, train
+from attn_core.training.jain import attended, train
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
-CPU = torch.device("cpu")
 
 
 weights_of = partial(compute.weights_of, progress=False)
@@ -68,7 +69,7 @@ def test_weights_stand_at_their_words(lengths, draw):
     values = np.random.default_rng(0).random(sum(lengths)).astype(np.float32)
     rows = np.array(draw.draw(st.lists(st.integers(0, len(lengths) - 1), min_size=1, unique=True)))
     found = placed(values, documents, rows)
-    assert found.shape == inputs(documents, rows, CPU, 1)["ids"].shape
+    assert found.shape == pad(documents, rows)[0].shape
     parts = split_up(values, documents)
     for line, row in zip(found, rows, strict=True):
         expected = np.zeros(found.shape[1], np.float32)

@@ -17,13 +17,11 @@ from attn_core.measures import jsd_ragged
 from attn_core.models.classifier import build
 from attn_core.obtain import obtain
 from attn_core.run import Run
-from attn_core.tracing import trace
+from attn_core.tracing import inputs, trace
 from attn_core.training import imitate, without_denormals
 from attn_core.training.guide import initial
-from attn_core.training.jain import inputs
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
-CPU = torch.device("cpu")
 
 
 def base(**fields) -> Run:
@@ -62,9 +60,9 @@ def models(vocabulary=12, scale=3.0):
 def value(model, guide, documents, divergence, factor):
     """The loss as `imitate.step` forms it, kept in double precision."""
     rows = np.arange(len(documents))
-    own = imitate.attend(model, **inputs(documents, rows, CPU, 1))
+    own = imitate.attend(model, **inputs(model, documents, rows))
     with torch.no_grad():
-        theirs = imitate.attend(guide, **inputs(documents, rows, CPU, 1))
+        theirs = imitate.attend(guide, **inputs(guide, documents, rows))
     return imitate.loss(*own[:2], *theirs[:2], divergence, factor)[0]
 
 

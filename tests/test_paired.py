@@ -17,8 +17,7 @@ from attn_core.experiments.correlation import kendall_ragged
 from attn_core.fast import deletion
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
-from attn_core.tracing import probabilities, trace
-from attn_core.training.jain import inputs
+from attn_core.tracing import inputs, probabilities, trace
 
 SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}}
 ENCODERS = tuple(SIZES)
@@ -68,7 +67,7 @@ def test_a_question_by_hand():
     p = answers(0.75 - 0.25)
     np.testing.assert_allclose(traces.outputs[0], p, atol=1e-6)
     with torch.no_grad():
-        found = model(**inputs(documents, np.array([0]), torch.device("cpu"), 3)).softmax(1)
+        found = model(**inputs(model, documents, np.array([0]))).softmax(1)
     np.testing.assert_allclose(found[0], p, atol=1e-6)
     # dp_0 / dhidden = p_0 (U_0 - sum_k p_k U_k); a word acts through its share of the context.
     slope = p[0] * (2 - (2 * p[0] - p[1] + 0.5 * p[2])) * (1 - math.tanh(0.8) ** 2)

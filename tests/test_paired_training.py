@@ -13,8 +13,8 @@ from attn_core.models import paired
 from attn_core.models.classifier import to_arrays
 from attn_core.obtain import obtain
 from attn_core.run import Run
-from attn_core.tracing import trace
-from attn_core.training.jain import accuracy, inputs, train
+from attn_core.tracing import inputs, trace
+from attn_core.training.jain import accuracy, train
 
 
 def places(n: int, seed: int) -> Documents:
@@ -65,7 +65,7 @@ def test_training_is_one_adam_on_mean_cross_entropy():
     model, twin = fresh("lstm", "tanh"), fresh("lstm", "tanh")
     trained = train(model, data, Run("planted", seed=0, epochs=1, batch=40, decay=0.1), False)
     optimiser = torch.optim.Adam(twin.parameters(), lr=1e-3, amsgrad=True, weight_decay=0.1, foreach=False)
-    logits = twin(**inputs(data.splits["train"], np.arange(40), torch.device("cpu"), 4))
+    logits = twin(**inputs(twin, data.splits["train"], np.arange(40)))
     loss = nn.functional.cross_entropy(logits, torch.as_tensor(data.splits["train"].labels))
     loss.backward()
     optimiser.step()

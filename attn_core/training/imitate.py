@@ -20,9 +20,9 @@ from attn_core.models import classifier
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays
 from attn_core.run import Run
 from attn_core.traces import Traces, totals
-from attn_core.tracing import trace
+from attn_core.tracing import inputs, placed, trace
 from attn_core.training import Trained, outputs_of, trained, without_denormals
-from attn_core.training.jain import adam, attended, inputs, placed, positive_weight
+from attn_core.training.jain import adam, attended, positive_weight
 
 PATIENCE = 10
 """Epochs in a row without a lower training loss after which the training ends."""
@@ -93,7 +93,7 @@ def step(
     p (D,), logs (T,): the base's outputs and log-attention of all documents. factor: the batch's class weights, summed.
     """
     device = next(model.parameters()).device
-    found, own, mask = attend(model, **inputs(documents, rows, device, 1))
+    found, own, mask = attend(model, **inputs(model, documents, rows))
     theirs = torch.as_tensor(placed(logs, documents, rows), device=device)
     value, change, kl = loss(found, own, torch.as_tensor(p[rows], device=device), theirs, divergence, factor)
     optimiser.zero_grad(set_to_none=True)

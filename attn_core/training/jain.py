@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attn_core import training
 from attn_core.corpora import catalogue
-from attn_core.corpora.documents import Documents, Encoded, batches, pad, take_ragged
+from attn_core.corpora.documents import Documents, Encoded, batches
 from attn_core.corpora.planted import deciding
 from attn_core.models import classifier, paired
 from attn_core.models.classifier import Classifier, real_tokens, to_arrays
@@ -19,7 +19,7 @@ from attn_core.models.encoders import WordTie
 from attn_core.models.paired import Paired
 from attn_core.run import Run
 from attn_core.traces import Traces, positive_probability
-from attn_core.tracing import probabilities, trace
+from attn_core.tracing import inputs, probabilities, trace
 from attn_core.training import Trained, outputs_of
 
 LONGEST_DELETED = 500
@@ -206,7 +206,7 @@ def step(
     given (T,): see `train`. extra: h (B, L, H), attention (B, L), ids, mask -> the batch's sum of a penalty.
     """
     labels = torch.as_tensor(documents.labels[rows], device=device)
-    arguments = inputs(documents, rows, device, model.outputs, given)
+    arguments = inputs(model, documents, rows, given)
     if extra is None:
         logits, apart = model(**arguments), 0.0
     else:  # states and attention are needed twice
@@ -230,30 +230,6 @@ def seen(weights: Tensor, secret: Tensor) -> Tensor:
     return -torch.log1p(-(weights * secret).sum(-1).clamp(max=1 - 1e-6)).sum()
 
 
-def inputs(
-    documents: Documents, rows: np.ndarray, device: torch.device, outputs: int, given: np.ndarray | None = None
-) -> dict[str, torch.Tensor]:
-    """The arguments of a model's forward pass on the documents in `rows`, on the device. given (T,): see `train`."""
-    arrays = dict(zip(("ids", "lengths"), pad(documents, rows), strict=True))
-    if documents.query_ids is not None:
-        arrays |= zip(("query_ids", "query_lengths"), pad(documents.queries, rows), strict=True)
-    if documents.answer_ids is not None:
-        arrays["allowed"] = documents.take(rows).allowed(outputs)
-    if given is not None:
-        arrays["given"] = placed(given, documents, rows)
-    return {name: torch.as_tensor(array, device=device) for name, array in arrays.items()}
-
-
-def placed(values: np.ndarray, documents: Documents, rows: np.ndarray) -> np.ndarray:
-    """Numbers of words (T,), start and end not counted, on the rows' positions: (B, L) float32, 0 elsewhere."""
-    lengths = documents.lengths[rows]
-    position = np.arange(lengths.max(initial=0))
-    real = (position > 0) & (position < lengths[:, None] - 1)  # (B, L), as models.classifier.real_tokens
-    array = np.zeros(real.shape, np.float32)
-    array[real] = take_ragged(values, documents.word_offsets, rows)[0]
-    return array
-
-
 def roc_auc(model: Classifier, documents: Documents, given: np.ndarray | None = None) -> float:
     """ROC AUC of a one-logit model on a split; NaN where only one class occurs. given (T,): see `train`."""
     from sklearn.metrics import roc_auc_score
@@ -270,6 +246,5 @@ def roc_auc(model: Classifier, documents: Documents, given: np.ndarray | None = 
 
 def accuracy(model: Classifier | Paired, documents: Documents, given: np.ndarray | None = None) -> float:
     """Share of documents whose largest logit is their label's. given (T,): see `train`."""
-    device = next(model.parameters()).device
-    arguments = lambda rows: inputs(documents, rows, device, model.outputs, given)
+    arguments = lambda rows: inputs(model, documents, rows, given)
     return training.accuracy(model, documents.labels, documents.lengths, arguments)
