@@ -290,7 +290,7 @@ def shortened(stopped, reason: str):
 
 
 def build(root: str | Path | None = None, html: bool = True, edition: str = "teacher") -> int:
-    """Build the book; returns the exit status: 1 for failing pages, what `review` finds, warnings of Sphinx, and damaged
+    """Build the book; returns an exit status: 1 for failing pages, what `review` finds, warnings of Sphinx, and damaged
     files of the archive, on which a gap in the book may hang.
 
     html: False stops after the pages. edition: teacher, into _build/html, or student, into _build/student.

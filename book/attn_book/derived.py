@@ -33,7 +33,7 @@ COUNTED = ("vocabulary_size", "average_length_tokens", "train_size", "test_size"
 """Measures of Table 1 that describe the data and depend on no seed."""
 
 NOTES = ["mean", "low", "high", "n_seeds", "absent", "documents", "guides"]
-"""What may be said of a rule besides its numbers: an interval that is not over seeds, why there is no number, documents,
+"""What may be said of a rule besides its numbers: an interval not over seeds, why there is no number, documents,
 models behind the seeds."""
 
 Stored = tuple[pd.DataFrame, pd.DataFrame]
@@ -69,7 +69,7 @@ def of_jain(rules: pd.DataFrame) -> Stored:
 
 
 def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
-    """Counts of Table 1 by rule id, from the statistics of a run's data. Vocabulary: of all splits for most sets, of the
+    """Counts of Table 1 by rule id, from statistics of a run's data. Vocabulary: of all splits for most sets, of the
     training split for SNLI and CNN, and for bAbI the words of the three tasks (our answers) with four special ids."""
     first, found = index.runs(family=["text", "pair"]).drop_duplicates("corpus"), {}
     records = {record["run"]["corpus"]: record for record in index.records(first["key"])}
@@ -196,7 +196,7 @@ def adversaries(corpora: str | Iterable[str], every: bool = False, **where: obje
     """Adversaries trained against bases chosen on development data, rows of `index.runs` by seed and divergence.
 
     where: fields that base and adversary share. settled: whether the JSD on the test set moved by at most 0.02 over the
-    last five epochs. Of those that differ in their epochs alone the one trained for most, unless every one is asked for.
+    last five epochs. Of those that differ in their epochs alone the one trained for most, unless each is asked for.
     """
     rows = index.runs(corpus=corpora, encoder="lstm", attention="tanh", divergence="any", source="archive", **where)
     bases = {Run(corpus, seed=seed, **where).key for corpus in set(rows["corpus"]) for seed in SEEDS}

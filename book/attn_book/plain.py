@@ -40,7 +40,7 @@ def glued(text: str, values: dict) -> str:
 
 
 def readable(notebook, root: Path, target: Path, place: Callable[[str], Path | None], values: dict | None = None):
-    """A notebook with numbers, names of sources and links put in, and directives as plain Markdown; a cell keeps its own
+    """A notebook with numbers, names of sources and links put in, directives as plain Markdown; a cell keeps its own
     text as `metadata.myst`. root: of the repository. target: where the notebook will lie. place: page -> the file to
     link to, None for no link. values: of `values_of`, its own unless given."""
     from pybtex.database import parse_file

@@ -77,7 +77,7 @@ def rows(heads: dict[str, bool], lines: Iterable[Iterable[object]]) -> HTML:
 
 
 def record(rows: pd.DataFrame | list[tuple[str, str]], evidence: Iterable[str], here: str = "") -> HTML:
-    """The record of a page, folded: data, vectors, seeds, rules with their dates, what else was trained, evidence. rows:
+    """The record of a page, folded: data, vectors, seeds, rules and their dates, what else was trained, evidence. rows:
     of the scorecard, all that the page is judged by, or what to say of one that judges nothing. evidence: numbers of
     the statements it rests on."""
     facts = None if isinstance(rows, list) else _facts(rows)
