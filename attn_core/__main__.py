@@ -3,15 +3,22 @@
 import errno
 import json
 import os
+import signal
 import sys
+import webbrowser
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
+import pandas as pd
 import typer
 from typer import Argument, Option
 
-from attn_core import foreign
+from attn_core import foreign, index, store
+from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError, one_line
+from attn_core.experiments import asked
+from attn_core.run import COUNTED, LEARNED, NAMED, from_dict, set_fields
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -45,10 +52,6 @@ def show(rows, as_json: bool, digits: int = 4) -> None:
 @app.command()
 def corpora(as_json: Json = False) -> None:
     """List all data sets of the three papers: name, task, title, licence."""
-    import pandas as pd
-
-    from attn_core.corpora.catalogue import CATALOGUE
-
     show(pd.DataFrame(CATALOGUE.values())[["name", "task", "title", "licence"]], as_json)
 
 
@@ -71,12 +74,7 @@ def run(
 
     A run that is not stored starts from vectors by counting (a minute) in place of learned ones (a quarter of an hour).
     """
-    from dataclasses import replace
-
-    from attn_core.experiments import asked
-    from attn_core.index import echoes
     from attn_core.obtain import obtain, stored
-    from attn_core.run import COUNTED, LEARNED, NAMED, from_dict, set_fields
 
     wanted = from_dict({name: context.params[name] for name in NAMED} | set_fields(other))
     if wanted.vectors == LEARNED and not (vectors or fresh or stored(wanted)):
@@ -91,7 +89,7 @@ def run(
     scores = ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc")
     lines |= {name: f"{record[name]:.4f}" for name in scores if name in record}
     if result.traces is not None:
-        rows = echoes(result).query("measure in ('echo', 'locked') and statistic == 'mean'")
+        rows = index.echoes(result).query("measure in ('echo', 'locked') and statistic == 'mean'")
         lines |= {row.measure: f"{row.value:.4f}  (of {len(result.traces)} documents)" for row in rows.itertuples()}
         if wanted.family == "text" and result.traces.gradient is not None:
             few = result.traces.take(range(min(200, len(result.traces))))
@@ -140,10 +138,6 @@ def sweep(
 @archive_app.command("list")
 def archive_list(as_json: Json = False) -> None:
     """Every archived run with its accuracy and macro F1."""
-    import pandas as pd
-
-    from attn_core import store
-
     folder = store.archive_folder()
     rows = [store.read_record(folder, key) for key in store.keys(folder)]
     show(pd.DataFrame(rows, columns=["key", "accuracy", "macro_f1"]), as_json)
@@ -154,8 +148,6 @@ def archive_list(as_json: Json = False) -> None:
 @archive_app.command("verify")
 def archive_verify() -> None:
     """Check every file against MANIFEST, and every archived run's metrics against its traces."""
-    from attn_core import store
-
     folder = store.archive_folder()
     faults = store.faults(folder)
     for key in store.keys(folder) if not faults else ():
@@ -170,8 +162,6 @@ def archive_verify() -> None:
 @archive_app.command("seal")
 def archive_seal() -> None:
     """Write MANIFEST anew over what lies in data/archive and data/reported now; every change is printed."""
-    from attn_core import store
-
     changes = store.seal(store.archive_folder())
     print("\n".join([*changes, f"sealed {store.archive_folder()}: {len(changes)} files new, changed or gone"]))
 
@@ -188,8 +178,6 @@ def numbers(
     as_json: Json = False,
 ) -> None:
     """Stored numbers of runs, one row a seed, or with --by means over seeds with their 95 % intervals."""
-    from attn_core import index
-
     if listed or not measure:
         rows = index.measures()
     else:
@@ -257,8 +245,6 @@ def execute(
     force: Annotated[bool, Option("--force", help="Replace what stands there, edited or another's.")] = False,
 ) -> None:
     """Re-run one page of the book with other parameters."""
-    import webbrowser
-
     from attn_book.build import rerun
 
     if bare := [item for item in parameter or [] if "=" not in item]:
@@ -305,8 +291,6 @@ def book(
 
     Stopped, it goes on with the pages that are not done.
     """
-    import signal
-
     from attn_book.build import build
 
     def stop(*_) -> None:

@@ -7,6 +7,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import load_file
 
 from attn_core.corpora import catalogue, encoding, user_code
 from attn_core.errors import AttnError, one_line
@@ -82,8 +83,6 @@ def read_arrays(source: str | Path | dict) -> dict[str, np.ndarray]:
             if path.suffix == ".npz":
                 source = dict(np.load(path))
             elif path.suffix == ".safetensors":
-                from safetensors.numpy import load_file
-
                 source = load_file(path)
             else:
                 import torch

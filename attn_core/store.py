@@ -25,6 +25,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
 
 from attn_core.corpora.files import cache_folder, replacing, sha256
 from attn_core.errors import AttnError, Damaged
@@ -201,8 +206,6 @@ def verify(folder: Path, key: str) -> None:
 def sweep_away(folder: Path) -> None:
     """Remove the staging folders of dead writers, of other machines that share the store those a week old. A run that
     such a writer had moved aside, without bringing the new one, is put back."""
-    import psutil
-
     for stage in folder.glob(".*.*"):
         writer, _, machine = stage.name.split(".")[1].partition("@")
         try:
@@ -308,9 +311,6 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
 
 def write_traces(path: Path, traces: Traces) -> None:
     """Traces as Parquet, one row per document with token lists; what all documents share in the schema's metadata."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     columns = {"doc_id": pa.array(traces.doc_id), "label": pa.array(traces.label)}
     lists = dict.fromkeys(TOKEN_ARRAYS, traces.offsets) | dict.fromkeys(PER_DOCUMENT, np.arange(len(traces) + 1))
     for name, offsets in lists.items():
@@ -327,8 +327,6 @@ def write_traces(path: Path, traces: Traces) -> None:
 
 def read_traces(path: Path) -> Traces:
     """The traces of `write_traces`."""
-    import pyarrow.parquet as pq
-
     table = pq.read_table(path).combine_chunks()
     shared = {name.decode(): json.loads(text) for name, text in table.schema.metadata.items()}
     width = shared.pop("width", len(shared["bias"]))  # runs stored before there were pairs name no width
@@ -352,8 +350,6 @@ def weights_file(key: str) -> Path:
 def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: dict[str, str]) -> None:
     """Keep both checkpoints of a training in the cache (safetensors), with its history in the header. inputs:
     fingerprints of the data and vectors it was trained on, which the key does not hold."""
-    from safetensors.numpy import save
-
     path = weights_file(key)
     flat = {f"{selection}/{name}": array for selection, arrays in weights.items() for name, array in arrays.items()}
     try:
@@ -366,8 +362,6 @@ def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: 
 def read_weights(key: str, inputs: dict[str, str] | None = None) -> tuple[dict[str, Arrays], dict] | None:
     """(weights by selection, training) of `write_weights`, or None where the training is not cached. inputs: the
     fingerprints it must have been trained on; other weights are passed over, with a line on standard error."""
-    from safetensors import SafetensorError, safe_open
-
     path, weights = weights_file(key), {}
     if not path.is_file():
         return None
