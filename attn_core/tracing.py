@@ -115,8 +115,8 @@ def trace_plainly(
 def inputs(
     model: Classifier | Paired, documents: Documents, rows: np.ndarray, given: np.ndarray | None = None
 ) -> dict[str, Tensor]:
-    """The documents `rows` as arguments of the model's forward pass, on its device. given (T,): attention weights of the
-    words to use instead of the model's own."""
+    """The documents `rows` as arguments of the model's forward pass, on its device. given (T,): attention weights of
+    the words to use instead of the model's own."""
     found = dict(zip(("ids", "lengths"), pad(documents, rows), strict=True))
     if isinstance(model, Paired):
         found |= zip(("query_ids", "query_lengths"), pad(documents.queries, rows), strict=True)

@@ -74,21 +74,6 @@ def test_importances_by_hand():
         importances(toy_traces(classes=3))
 
 
-@pytest.mark.parametrize("baseline", ["from_mean", "from_zero"])
-def test_integrated_gradients_of_an_affine_decoder_are_a_product(baseline):
-    """Summed along the path in a thousand steps they are proportional to it, and sum to what p gains along it."""
-    traces = toy_traces(lengths=(7,), seed=3)
-    a, c = traces.attention, traces.contribution[:, 0].astype(float)
-    start = np.full(7, c.mean()) if baseline == "from_mean" else np.zeros(7)
-    steps = (np.arange(1000) + 0.5) / 1000
-    p = sigmoid(traces.bias[0] + np.array([a @ (start + step * (c - start)) for step in steps]))
-    summed = (c - start) * a * (p * (1 - p)).mean()
-    gained = traces.p[0] - sigmoid(traces.bias[0] + a @ start)
-    np.testing.assert_allclose(summed.sum(), gained, rtol=1e-5)
-    signed = importances(traces)[baseline] * (1 if traces.predicted[0] == 1 else -1)
-    np.testing.assert_allclose(summed / summed.sum(), signed / signed.sum(), rtol=1e-6)
-
-
 def test_erasure_by_hand():
     """Two texts of 2 and 10 words: half of two is one; a tenth of ten is one, a twentieth too."""
     traces = toy_traces(lengths=(2, 10), seed=1)

@@ -20,7 +20,6 @@ from attn_core.experiments.single import (
     single,
     top_items,
     two_by_two,
-    weights_dealt_anew,
 )
 from attn_core.experiments.tables import described
 from attn_core.traces import Traces
@@ -49,16 +48,6 @@ def test_a_weight_near_one_may_do_less_than_a_small_one():
     one = Traces(np.array([0]), np.array([0]), np.array([0, 3]), np.log(alpha) - np.log(0.9), c, np.array([0.0]))
     moved = [abs(float((logits_without(one, np.array([t])) - one.logits)[0, 0])) for t in range(3)]
     np.testing.assert_allclose(moved, [0, *[0.05 * (10 + 0.5 / 0.95)] * 2], atol=1e-12)
-
-
-def test_weights_dealt_anew_are_the_same_weights_on_other_items():
-    traces = toy_traces((2, 5, 9, 30), classes=3)
-    anew = weights_dealt_anew(traces)
-    for start, stop in zip(traces.offsets, traces.offsets[1:], strict=False):
-        np.testing.assert_array_equal(np.sort(anew.attention[start:stop]), np.sort(traces.attention[start:stop]))
-    assert not np.array_equal(anew.attention, traces.attention) and anew.contribution is traces.contribution
-    assert not np.array_equal(weights_dealt_anew(traces, seed=1).attention, anew.attention)
-    assert single(anew)["delta_js@coded"].notna().all()
 
 
 def test_the_other_item_by_both_rules():

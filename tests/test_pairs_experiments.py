@@ -1,7 +1,5 @@
 """Experiments on traces of text pairs and of three classes or more: by hand, against loops, independence."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import plain
@@ -70,13 +68,6 @@ def test_question_by_hand():
         assert row["tvd"] == pytest.approx(moved[chosen] if chosen >= 0 else 0.0, abs=1e-6)
         expected = jsd(weights[chosen], [0.75, 0.25]) if chosen >= 0 else 0.0
         assert row["jsd"] == pytest.approx(expected, abs=1e-6)
-
-
-def test_disallowed_answers_have_no_part_in_the_distance():
-    traces = replace(question(), allowed=np.array([[True, False, True]]))
-    outputs = [np.exp([h, 0]) / np.exp([h, 0]).sum() for h in ((9**w - 1) / (9**w + 1) for w in (0.75, 0.25))]
-    change = permutation(traces, draws=np.array([[1, 0]]))["median_change"][0]
-    assert change == pytest.approx(outputs[0][0] - outputs[1][0], abs=1e-6)
 
 
 @kinds

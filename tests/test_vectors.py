@@ -1,7 +1,6 @@
 """Word vectors: text files, the random recipe, training and its cache."""
 
 import hashlib
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -129,12 +128,6 @@ def test_the_name_of_a_recipe_never_means_a_file(tmp_path, monkeypatch):
         (tmp_path / name).write_text("a 1 2 3\n")
         assert Run("sst", vectors=name).key == keys[name]
     assert vectors("random-50", WORDS)[0].shape == (len(WORDS), 50)
-
-
-@pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")
-def test_the_fixed_texts():
-    """Each word of each text, in their order."""
-    assert module.digest_of(module.training_texts()).startswith("b31cfe0edcf4b0b4")
 
 
 # --- word2vec on a data set's own texts -------------------------------------------------------------------------------
