@@ -33,7 +33,7 @@ def planted(seed: int, encoder: str = "average", n_train: int = 600, **fields: o
     """A run on texts in which one word decides; with a guide or a divergence its base is the trained one."""
     base = {"base": planted(seed)} if {"guide", "divergence"} & set(fields) else {}
     fields = {"attention": "given" if "guide" in fields else "tanh"} | base | fields
-    return Run("planted", encoder, seed=seed, options=(PLANTED | {"n_train": n_train}).items(), **fields)
+    return Run("planted", encoder, seed=seed, options=PLANTED | {"n_train": n_train}, **fields)
 
 
 @cache
