@@ -174,10 +174,9 @@ def sweep(
     tasks, failures = plan(runs, pack), {}
     if not tasks:
         return {}
-    for run, group in groups(tasks, batch_seeds).items():
-        tasks[run]["together"] = group
-    leads = lambda item: item[1].get("together", [None])[0] == item[0]
-    tasks = dict(sorted(tasks.items(), key=leads, reverse=True))  # they have no bases to wait for
+    together = groups(tasks, batch_seeds)
+    order = dict.fromkeys([*(group[0] for group in together.values()), *tasks])  # who leads has no bases to wait for
+    tasks = {run: {**tasks[run], "together": together.get(run, ())} for run in order}
     with ExitStack() as stack:
         bar = stack.enter_context(tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1))
         if jobs == 1 and not scheduler:
@@ -263,7 +262,7 @@ def on_cluster(
             store.staging(store.cache_store(), "sweep").rmdir()  # one that cannot be written is better known before
         while waiting and len(flying) < 2 * able:
             flying.append(run := waiting.pop(0))
-            needed = [*bases(run), *tasks[run].get("together", [])[:1]]
+            needed = [*bases(run), *tasks[run]["together"][:1]]
             before = {other.key: future for other, future in futures.items()
                       if other in needed or training[other] == training[run]}  # fmt: skip
             key = run.key + "-packed" * tasks[run]["packs"]
