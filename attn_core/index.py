@@ -52,7 +52,7 @@ Names = str | Iterable[str]
 
 SWAPPED = {"measure": "statistic", "statistic": "measure"}
 
-SCORES = ("accuracy", "macro_f1", "auc")
+SCORES = ("accuracy", "macro_f1", "f1_1", "auc")
 
 
 # ---- asking ----------------------------------------------------------------------------------------------------------
