@@ -22,7 +22,6 @@ from attn_core.errors import AttnError, one_line
 from attn_core.measures import classification
 from attn_core.run import RECIPE, Run, as_dict, weights_key
 from attn_core.store import Result
-from attn_core.traces import Traces
 from attn_core.training import guide, imitate, jain, seeds, serrano
 
 FAMILIES = {"text": jain, "pair": jain, "hierarchical": serrano, "guided": guide, "adversary": imitate}

@@ -42,9 +42,12 @@ def numbers():
 def harmless(tmp_path, monkeypatch, numbers):
     """Nothing is downloaded, trained, swept or executed: each command goes as far as that and no further."""
 
+    def stop(*_, **__):
+        raise AttnError("noted")
+
     def read_alone(run, **_):
         encode(run.corpus, **dict(run.options))
-        raise AttnError("noted")
+        stop()
 
     for scheme in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.setenv(scheme, "http://127.0.0.1:9")
@@ -53,7 +56,7 @@ def harmless(tmp_path, monkeypatch, numbers):
     monkeypatch.setattr(import_module("attn_core.obtain"), "obtain", read_alone)
     monkeypatch.setattr(import_module("attn_core.sweep"), "sweep", lambda *_, **__: {})
     monkeypatch.setattr(index, "_everything", lambda: numbers)
-    monkeypatch.setattr(import_module("attn_book.build"), "NotebookClient", None)
+    monkeypatch.setattr(import_module("attn_book.build"), "NotebookClient", stop)
 
 
 def run(*words) -> str:
