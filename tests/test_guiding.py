@@ -12,7 +12,7 @@ from plain_guiding import attention, guided_logits, words
 from plain_network import random_documents
 from scipy.special import rel_entr
 
-from attn_core import compute, store
+from attn_core import compute, packing, store
 from attn_core.corpora import encode
 from attn_core.corpora.documents import pad
 from attn_core.corpora.vectors import vectors
@@ -108,6 +108,29 @@ def test_uniform_weights_given_train_the_uniform_network(data, matrix):
         np.testing.assert_allclose(array, trained[1].weights["dev"][name], atol=2e-4, err_msg=name)
     for one, other in zip(trained[0].history, trained[1].history, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
+
+
+def test_start_and_batches_depend_on_the_seed_alone(data, matrix, monkeypatch):
+    """Controls differ from each other in the weights given, in nothing else."""
+    seen = []
+    for run in (base(), base(50)):
+        weights_of(run)
+
+    def watched(model, *_, **__):
+        seen.append(to_arrays(model))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jain, "train", watched)
+    without = guided("", attention="uniform", base=None, words="position")
+    for run in (guided(), guided("permuted"), guided("untrained"), guided("swapped"), without):
+        torch.manual_seed(run.seed)
+        with pytest.raises(KeyboardInterrupt):
+            guide.fit(run, data, matrix, "cpu", False, weights_of)
+    torch.manual_seed(10)
+    fresh = to_arrays(build("average", "uniform", matrix))
+    for arrays in seen:
+        for name in ("encoder.project.weight", "encoder.project.bias", "decoder.weight", "decoder.bias"):
+            np.testing.assert_array_equal(arrays[name], fresh[name], err_msg=name)
 
 
 def test_permuted_weights_are_the_same_within_each_document_whatever_else_there_is(data):
@@ -208,6 +231,29 @@ def test_without_words_only_the_weights_are_read(mode, data, matrix):
     table = arrays["encoder.embedding.weight"]
     constant = {**arrays, "encoder.embedding.weight": np.tile(table[2], (len(table), 1)) * table.any(1)[:, None]}
     assert np.ptp(guide.read(run, constant, data, "cpu", False, weights_of).p) < 1e-6
+
+
+def test_an_adversary_may_be_the_guide(data):
+    adversary = Run("planted", "average", epochs=2, options=TINY, base=base(), divergence=0.01)
+    result = obtain(guided(base=adversary), progress=False)
+    theirs = obtain(adversary).traces
+    np.testing.assert_allclose(result.traces.attention, theirs.attention, rtol=1e-3)
+
+
+def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, tmp_path, monkeypatch, capsys):
+    (tmp_path / "archive").mkdir()
+    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
+    before = own_scores(base(), data, "test")
+    obtain(base(), progress=False)
+    packing.prepare(base())
+    packing.adopt(base().key)
+    (store.cache_store().parent / "weights" / f"{base().key}.safetensors").unlink()
+    assert obtain(base(), traces=False).source == "archive"
+    capsys.readouterr()
+    obtain(guided(), progress=True)
+    said = [line for line in capsys.readouterr().err.splitlines() if "not cached" in line]
+    assert said == [f"the weights of {base().key} are not cached; training it"]
+    np.testing.assert_array_equal(own_scores(base(), data, "test"), before)
 
 
 @pytest.mark.parametrize(

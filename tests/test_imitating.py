@@ -78,6 +78,43 @@ def test_the_loss_is_that_of_a_plain_loop(divergence):
     assert found.item() != pytest.approx(0) and len(set(p)) == len(p) and len(a[0]) == 1
 
 
+def test_the_gradient_is_that_of_finite_differences():
+    model, guide, documents = models()
+    divergence, factor, step = 0.3, 2.5, 1e-6
+    value(model, guide, documents, divergence, factor).backward()
+    rng = np.random.default_rng(0)
+    for name, parameter in model.named_parameters():
+        flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
+        for place in rng.choice(len(flat), min(6, len(flat)), replace=False):
+            there = flat[place].item()
+            around = []
+            for moved in (there + step, there - step):
+                flat[place] = moved
+                around.append(value(model, guide, documents, divergence, factor).item())
+            flat[place] = there
+            expected = (around[0] - around[1]) / (2 * step)
+            assert gradient[place].item() == pytest.approx(expected, rel=1e-5, abs=1e-7), name
+
+
+def test_one_step_returns_the_sums_it_trains_on_and_moves_against_the_gradient(data, matrix):
+    torch.manual_seed(0)
+    model, guide = build("average", "tanh", matrix), build("average", "tanh", matrix)
+    documents, rows = data.splits["train"], np.arange(20)
+    theirs = trace(guide, documents, gradient=False, leave_one_out=False, progress=False)
+    own = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    tokens = slice(0, theirs.offsets[20])
+    logs = imitate.log_attention(theirs)
+    arguments = (theirs.p.astype(np.float32), logs, 30.0, 0.01)
+    optimiser = torch.optim.SGD(model.parameters(), lr=1e-6)
+    sums = imitate.step(model, documents, rows, *arguments, optimiser)
+    change = np.abs(own.p - theirs.p)[:20].sum()
+    kl = (own.attention * (np.log(own.attention) - np.log(theirs.attention)))[tokens].sum()
+    jsd = jsd_ragged(own.attention, theirs.attention, own.offsets)[:20].sum()
+    np.testing.assert_allclose(sums, [(0.5 * change - 0.01 * kl) * 30, change, kl, jsd], rtol=1e-3, atol=1e-5)
+    again = imitate.step(model, documents, rows, *arguments, optimiser)
+    assert again[0] < sums[0]
+
+
 @pytest.mark.parametrize("scale", [1.0, 1e3, 1e5])
 def test_extreme_attention_gives_no_nan(scale):
     """Weights that underflow on either side, beside pads and texts of one word."""

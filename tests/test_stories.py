@@ -1,4 +1,4 @@
-"""Generated stories of the bAbI kind, against a reader that knows the text alone."""
+"""Generated stories of the bAbI kind, against a reader and a rule of asking that know the text alone."""
 
 import os
 
@@ -39,6 +39,51 @@ def solve(passage: str, question: str) -> str:
     return trail[max(i for i, place in enumerate(trail) if place == asked[-1]) - 1]
 
 
+def askable(statements: list[str], task: int) -> set[str]:
+    """Questions that may follow these statements by the rule of the original, read from the text alone."""
+    place_of, moved, carried = {}, {}, {}
+    for line, sentence in enumerate(statements):
+        who, *rest = sentence.rstrip(".").split()
+        thing = next((w for w in rest if w in ("apple", "football", "milk")), None)
+        if thing is None:
+            place_of[who], moved[who] = rest[-1], line
+            for carry in carried.values():
+                if carry["who"] == who:
+                    carry["stays"].append(rest[-1])
+        elif set(rest) & {"got", "grabbed", "took", "picked"}:
+            carried[thing] = {"who": who, "line": line, "from": place_of.get(who), "stays": []}
+        else:
+            carried[thing] |= {"who": None, "line": line}
+    last = len(statements) - 5
+    if task == 1:
+        return {f"Where is {who}?" for who, line in moved.items() if line >= last}
+    asked = set()
+    for thing, carry in carried.items():
+        stays = carry["stays"]
+        if carry["line"] < last:
+            continue
+        if task == 2 and (stays or (carry["who"] is None and carry["from"])):
+            asked.add(f"Where is the {thing}?")
+        if task == 3:
+            asked |= {f"Where was the {thing} before the {place}?" for place in stays[1:]}
+    return asked
+
+
+def moments(table, task: int) -> tuple[int, int, int]:
+    """Pairs of statements after which a question could be asked and was, could and was not, could not and was."""
+    both = unasked = strange = 0
+    for _, story in table.groupby("story"):
+        statements = story["passage"].iloc[-1].split("\n")
+        questions = dict(zip(story["passage"].str.count("\n") + 1, story["question"], strict=True))
+        assert all(count % 2 == 0 for count in questions)
+        for count in range(2, len(statements) + 1, 2):
+            may, asked = askable(statements[:count], task), questions.get(count)
+            both += asked in may
+            unasked += asked is None and bool(may)
+            strange += asked is not None and asked not in may
+    return both, unasked, strange
+
+
 def wrong(table) -> int:
     return sum(solve(p, q) != a for p, q, a in zip(table["passage"], table["question"], table["answer"], strict=True))
 
@@ -62,6 +107,11 @@ def test_stories_answer_themselves_and_resemble_the_original(task, mean, slack, 
     assert set(shares.index) == set(stories.PLACES) and shares.min() > 0.1
 
 
+@pytest.mark.parametrize("task", [1, 2, 3])
+def test_questions_are_asked_whenever_the_rule_allows(task):
+    assert moments(stories.babi(task, 400, 1)["train"], task) == (400, 0, 0)
+
+
 def test_stories_repeat_with_the_seed():
     one, same, other = (stories.babi(2, 50, 20, seed=s)["train"] for s in (0, 0, 1))
     assert one.equals(same) and not one.equals(other)
@@ -73,3 +123,5 @@ def test_stories_repeat_with_the_seed():
 def test_the_original_follows_the_same_rules(task):
     table = pandas.read_parquet(os.path.join(os.environ["ATTN_DATA"], f"babi_{task}", "test.parquet"))
     assert wrong(table) == 0
+    asked, unasked, strange = moments(table, task)
+    assert asked == len(table) and strange == 0 and unasked <= 0.01 * asked
