@@ -215,3 +215,27 @@ def test_attention_trained_to_hide_leaves_the_words_that_decide():
 def test_what_cannot_be_hidden_is_refused(fields):
     with pytest.raises(AttnError, match="hide goes with planted texts"):
         Run(**{"corpus": "planted", "hide": 1.0} | fields)
+
+
+def test_lstm_follows_its_equations():
+    model = random_model("lstm", "dot", 6, width=2, hidden=1)
+    ids = [2, 5, 1, 4, 3]
+    e = model.encoder.embedding.weight.detach().numpy().astype(float)
+
+    def states(lstm, order):
+        u, w = lstm.weight_ih_l0.detach().numpy(), lstm.weight_hh_l0.detach().numpy()[:, 0]
+        b = (lstm.bias_ih_l0 + lstm.bias_hh_l0).detach().numpy()
+        h = c = 0.0
+        found = []
+        for word in order:
+            i, f, g, o = (float(u[k] @ e[word] + w[k] * h + b[k]) for k in range(4))
+            c = sigmoid(f) * c + sigmoid(i) * math.tanh(g)
+            h = sigmoid(o) * math.tanh(c)
+            found.append(h)
+        return found
+
+    ahead, back = states(model.encoder.forward_lstm, ids), states(model.encoder.backward_lstm, ids[::-1])[::-1]
+    expected = np.stack([ahead, back], 1)
+    with torch.no_grad():
+        found = model.encode(*tensors(np.array(ids)))[0].numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-6)
