@@ -162,8 +162,10 @@ def archive_verify() -> None:
 @archive_app.command("seal")
 def archive_seal() -> None:
     """Write MANIFEST anew over what lies in data/archive and data/reported now; every change is printed."""
-    changes = store.seal(store.archive_folder())
-    print("\n".join([*changes, f"sealed {store.archive_folder()}: {len(changes)} files new, changed or gone"]))
+    changes, refused = store.seal(store.archive_folder())
+    told = f"sealed {store.archive_folder()}: {len(changes)} files new, changed or gone; {len(refused)} runs refused"
+    print("\n".join([*changes, *refused, told]))
+    raise typer.Exit(1 if refused else 0)
 
 
 @app.command()

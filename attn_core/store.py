@@ -272,11 +272,22 @@ def faults(folder: Path) -> list[str]:
     return [f"{name} {fault}" for name, fault in sorted(told.items())]
 
 
-def seal(folder: Path) -> list[str]:
-    """Write the manifest anew, over what lies in an archive now; returns the `faults` that there were before it."""
-    before = faults(folder)
-    write_manifest(folder, digests(folder))
-    return before
+def seal(folder: Path) -> tuple[list[str], list[str]]:
+    """Write the manifest anew, over what lies in an archive now. Returns the `faults` that there were before it, and one
+    line for each run that is not sealed: its files are not those that its record names."""
+    before, found, refused = faults(folder), digests(folder), []
+    for key in keys(folder):
+        named = {path.name: found.get(f"{key}/{path.name}") for path in (folder / key).glob("*")}
+        try:
+            record = json.loads((folder / key / "record.json").read_text(encoding="utf-8"))
+            whole = record["files"] | {"record.json": named["record.json"]} == named
+        except (ValueError, LookupError, TypeError):
+            whole = False
+        if not whole:
+            refused.append(f"{key} does not hold the files that its record names; it is not sealed")
+            found = {name: digest for name, digest in found.items() if not name.startswith(f"{key}/")}
+    write_manifest(folder, found)
+    return before, refused
 
 
 def reseal(folder: Path, key: str, files: Path) -> None:

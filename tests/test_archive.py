@@ -151,8 +151,9 @@ def test_what_is_not_as_sealed_is_named(tmp_path, kind):
     (tmp_path / "reported").mkdir()
     (tmp_path / "reported" / "a.csv").write_text("x\n1\n")
     stored(folder)
-    assert "has no MANIFEST" in store.seal(folder)[0] and store.faults(folder) == []
-    assert store.seal(folder) == []
+    changes, refused = store.seal(folder)
+    assert "has no MANIFEST" in changes[0] and not refused and store.faults(folder) == []
+    assert store.seal(folder) == ([], [])
     tamper(folder / name)
     assert any(told in line for line in store.faults(folder)), store.faults(folder)
 
@@ -178,14 +179,15 @@ def test_what_is_not_as_sealed_enters_no_number(tmp_path, monkeypatch, capsys, k
         store.read(folder, "twin" if kind == "extra run" else real[0])
 
 
-def test_a_run_is_sealed_as_it_is_stored_and_a_forged_one_never_read(tmp_path):
+def test_a_run_is_sealed_as_it_is_stored_and_a_forged_one_never(tmp_path):
     store.seal(tmp_path)
     stored(tmp_path)
     stored(tmp_path, toy_traces(seed=1))
     assert store.faults(tmp_path) == []
     flip(tmp_path / "toy" / "traces.parquet")
-    store.seal(tmp_path)
-    with pytest.raises(Damaged, match=r"traces\.parquet does not match its record"):
+    _, refused = store.seal(tmp_path)
+    assert refused == ["toy does not hold the files that its record names; it is not sealed"]
+    with pytest.raises(Damaged, match=r"record\.json is no file that MANIFEST names"):
         store.read(tmp_path, "toy")
 
 

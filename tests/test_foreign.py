@@ -195,8 +195,8 @@ CODE = """
 """
 
 
-def hashed(*change: str) -> str:
-    names = {"__name__": "__main__"}
+def hashed(*change: str, name: str = "__main__") -> str:
+    names = {"__name__": name}
     exec(textwrap.dedent(CODE).replace(*change or ("", "")), names)
     return user_code.digest(names["made"])
 
@@ -212,6 +212,7 @@ def test_the_hash_sees_what_code_names_and_nothing_else():
     ]  # fmt: skip
     assert len({hashed(*change) for change in same}) == 1
     assert len({hashed(), *(hashed(*change) for change in other)}) == 1 + len(other)
+    assert hashed("0.5", "0.5", name="builtins") != hashed("0.5", "0.6", name="builtins")  # run without a name
 
 
 def test_unchanged_code_is_the_same_run_in_another_process():

@@ -22,8 +22,11 @@ def digest(value: object) -> str:
     return hashlib.sha256(repr(told(value, {})).encode()).hexdigest()
 
 
-def is_users(module: str | None) -> bool:
-    """Whether the code of a module is the user's: neither this package's nor Python's nor installed."""
+def is_users(thing: FunctionType | type | ModuleType) -> bool:
+    """Whether code is the user's: neither this package's nor Python's nor installed."""
+    module = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
+    if module == "builtins":  # also what exec makes of code without a name; types of C are no heap types
+        return isinstance(thing, FunctionType) or isinstance(thing, type) and bool(thing.__flags__ & 1 << 9)
     if module in (None, "__main__"):  # of a notebook this is the kernel's file
         return True
     package = module.partition(".")[0]
@@ -53,12 +56,12 @@ def told(value: object, seen: dict) -> object:
     if isinstance(value, (list, dict)):
         parts = list(value.items() if isinstance(value, dict) else value)
     elif isinstance(value, FunctionType):
-        own, known = is_users(value.__module__), value.__globals__
+        own, known = is_users(value), value.__globals__
         cells = [cell.cell_contents for cell in value.__closure__ or () if cell != CellType()]
         read = [(name, known[name]) for name in global_names(value.__code__) if name in known] if own else ()
         parts = [value.__code__ if own else name_of(value), read, cells, value.__defaults__, value.__kwdefaults__]
     elif isinstance(value, (type, ModuleType)):
-        own = is_users(value.__name__ if isinstance(value, ModuleType) else value.__module__)
+        own = is_users(value)
         body = sorted(vars(value).items()) if own else ()  # of dunders methods alone: others tell of lines and files
         kept = [(name, part) for name, part in body if not name.startswith("__") or callable(part)]
         parts = [kept, getattr(value, "__bases__", ())] if own else [name_of(value)]
