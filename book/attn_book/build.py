@@ -40,6 +40,7 @@ from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from papermill.parameterize import parameterize_notebook
 from sphinx_external_toc.parsing import parse_toc_yaml
+from tqdm import tqdm
 from traitlets.config import Config
 
 import attn_core
@@ -193,12 +194,14 @@ def execute(
     notebook.metadata["papermill"] = {"start_time": datetime.now(UTC).isoformat()}
     injected = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
     done, start = parameterize_notebook(notebook, injected) if values else notebook, time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="attn-", ignore_cleanup_errors=True) as own:
+    bar = tqdm(total=sum(cell.cell_type == "code" for cell in done.cells), desc=name, unit="cell", disable=bool(stamp))
+    with bar, tempfile.TemporaryDirectory(prefix="attn-", ignore_cleanup_errors=True) as own:
         # Two kernels that start at once may pick the same port, but no socket; its name has at most 104 bytes.
         sockets = {"transport": "ipc", "ip": f"{own}/kernel"} if os.name == "posix" and len(own) < 90 else {}
         client = NotebookClient(
             done, timeout=CELL_SECONDS, record_timing=False, coalesce_streams=True, extra_arguments=["--log-level=50"],
             config=Config({"KernelManager": sockets}), resources={"metadata": {"path": str(here)}},
+            on_cell_executed=lambda **_: bar.update(),
         )  # fmt: skip
         try:
             client.execute(env=os.environ | kernel_environment(own))
@@ -451,8 +454,7 @@ def address(root: Path) -> str | None:
 
 
 def setup(app) -> dict:
-    """As an extension of Sphinx: the chain of pages ends before the record, and under a page's title links open it on
-    Binder or in a Codespace, where the clone has an address."""
+    """As an extension of Sphinx: the chain ends before the record, and a page has links to Binder and Codespaces."""
     root = Path(app.srcdir).parent
     chain, at = toc_pages(root, record=False), address(root)
 
