@@ -273,8 +273,8 @@ def faults(folder: Path) -> list[str]:
 
 
 def seal(folder: Path) -> tuple[list[str], list[str]]:
-    """Write the manifest anew, over what lies in an archive now. Returns the `faults` that there were before it, and one
-    line for each run that is not sealed: its files are not those that its record names."""
+    """Write the manifest anew, over what lies in an archive now. Returns the `faults` that there were before it, and
+    one line for each run that is not sealed: its files are not those that its record names."""
     before, found, refused = faults(folder), digests(folder), []
     for key in keys(folder):
         named = {path.name: found.get(f"{key}/{path.name}") for path in (folder / key).glob("*")}
