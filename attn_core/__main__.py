@@ -113,7 +113,6 @@ def sweep(
         str, Option(help="What each run takes of a worker started with --resources, such as GPU=1.")
     ] = "",
     no_workers_timeout: Annotated[float, Option(help="Seconds to wait for a worker that can do the runs.")] = 40.0,
-    batch_seeds: Annotated[int, Option(help="BiLSTMs of different seeds trained at once, to fill a GPU.")] = 1,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
     from attn_core import sweep as sweeps
@@ -128,7 +127,7 @@ def sweep(
     print(sweeps.remains(runs, pack), flush=True)
     if dry:
         return
-    failures = sweeps.sweep(runs, pack, True, jobs, scheduler, demand, no_workers_timeout, batch_seeds)
+    failures = sweeps.sweep(runs, pack, True, jobs, scheduler, demand, no_workers_timeout)
     print(f"{len(runs)} runs, {len(failures)} failed")
     for key, reason in failures.items():
         print(f"failed  {key}: {reason}")

@@ -22,7 +22,7 @@ from attn_core.errors import AttnError, one_line
 from attn_core.measures import classification
 from attn_core.run import RECIPE, Run, as_dict, weights_key
 from attn_core.store import Result
-from attn_core.training import guide, imitate, jain, seeds, serrano
+from attn_core.training import guide, imitate, jain, serrano
 
 FAMILIES = {"text": jain, "pair": jain, "hierarchical": serrano, "guided": guide, "adversary": imitate}
 """Run.family -> recipe: see `attn_core.training`."""
@@ -67,17 +67,6 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -
     training = {"history": found.history, "seconds": found.seconds}
     store.write_weights(weights_key(run), found.weights, training, inputs)
     return found.weights, training
-
-
-def train_together(runs: list[Run], progress: bool = True) -> None:
-    """Train runs that `seeds.fellows` holds to be of one training, at once, and cache the weights of each."""
-    data, matrix, inputs = inputs_of(runs[0])
-    with own_randomness() as device:
-        found = seeds.fit(runs, data, matrix, device, progress)
-    share = max(result.seconds for result in found) / len(runs)
-    for run, result in zip(runs, found, strict=True):
-        training = {"history": result.history, "seconds": share}
-        store.write_weights(weights_key(run), result.weights, training, inputs)
 
 
 @contextmanager

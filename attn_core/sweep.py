@@ -10,8 +10,8 @@ import threading
 import time
 import traceback
 from asyncio import CancelledError
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import product
 from pathlib import Path
@@ -26,7 +26,6 @@ from attn_core.errors import AttnError, one_line
 from attn_core.obtain import fits, obtain, other_data, stored
 from attn_core.packing import adopt, packed_store, prepare, same_data
 from attn_core.run import SEEDS, Run, as_dict, bases, from_dict, weights_key
-from attn_core.training import seeds
 
 MOST_RUNS = 100_000
 """Of one block of a grid."""
@@ -114,27 +113,11 @@ def plan(runs: list[Run], pack: bool = False) -> dict[Run, dict[str, bool]]:
     return found
 
 
-def groups(runs: Iterable[Run], size: int) -> dict[Run, tuple[Run, ...]]:
-    """Run -> the runs, at most `size`, that `compute.train_together` trains with it, the first of them leading: one for
-    each training of which nothing is cached and that can be joined by another."""
-    alike: dict[Run, dict[str, Run]] = defaultdict(dict)
-    for run in runs:
-        if (kind := seeds.fellows(run)) and not has_weights(run) and not fits(run, store.cache_store()):
-            alike[kind].setdefault(weights_key(run), run)
-    several = [tuple(found.values()) for found in alike.values()]
-    cut = [group[start : start + size] for group in several for start in range(0, len(group), size)]
-    return {run: group for group in cut if len(group) > 1 for run in group}
-
-
-def make(
-    run: Run, weights: bool, result: bool, packs: bool = False, progress: bool = False, together: tuple[Run, ...] = ()
-) -> None:
+def make(run: Run, weights: bool, result: bool, packs: bool = False, progress: bool = False) -> None:
     """What is absent of a run: its weights, for those who wait for them; its result; what `packing.adopt` takes.
-    together: runs to be trained with it at once. AttnError before any training where the archive's data are others."""
+    AttnError before any training where the archive's data are others."""
     if packs:
         same_data(as_dict(run), encoding.identity(run.corpus, run.options))
-    if together and not has_weights(run):
-        compute.train_together([other for other in together if not has_weights(other)], progress)
     if weights and not has_weights(run):
         compute.trained(run, compute.inputs_of(run), progress)
     if result:
@@ -154,7 +137,6 @@ def sweep(
     scheduler: str = "",
     resources: dict[str, float] | None = None,
     no_workers_timeout: float = 40.0,
-    batch_seeds: int = 1,
 ) -> dict[str, str]:
     """Obtain every run, training what is absent; returns key -> error line of those that failed.
 
@@ -163,20 +145,15 @@ def sweep(
     jobs: processes of this machine. scheduler: address of a Dask cluster whose $ATTN_CACHE is this process's folder.
     resources: what each run takes of what its workers were started with, such as {"GPU": 1}. no_workers_timeout:
     seconds without any worker that offers them, after which the sweep is refused or, once begun, what is left fails.
-    batch_seeds: at most so many BiLSTMs that differ in their seed alone are trained at once, see `training.seeds`.
     AttnError for an unreachable or lost scheduler, or one without fitting workers; dask not installed.
     """
-    for name, count in (("jobs", jobs), ("batch_seeds", batch_seeds)):
-        if count < 1:
-            raise AttnError(f"{name} must be at least 1, got {count}")
+    if jobs < 1:
+        raise AttnError(f"jobs must be at least 1, got {jobs}")
     for folder in [store.cache_store(), *([packed_store(), store.archive_folder()] if pack else [])]:
         store.sweep_away(folder)
     tasks, failures = plan(runs, pack), {}
     if not tasks:
         return {}
-    together = groups(tasks, batch_seeds)
-    order = dict.fromkeys([*(group[0] for group in together.values()), *tasks])  # who leads has no bases to wait for
-    tasks = {run: {**tasks[run], "together": together.get(run, ())} for run in order}
     with ExitStack() as stack:
         bar = stack.enter_context(tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1))
         if jobs == 1 and not scheduler:
@@ -236,8 +213,7 @@ def on_cluster(
     """Let the workers of a Dask cluster `work`; yields each run that is done and why it failed. Arguments: see `sweep`.
 
     Each run is a task of its own key, so two sweeps that share a run train it once. In Dask's graph a task depends on
-    those of its bases, and on one that shares its training (the other selection, or a group's first). Two tasks a
-    worker are handed out: the scheduler blames its loss on all tasks assigned to it (allowed-failures).
+    those of its bases, and on one that shares its training (the other selection). Two tasks a worker are handed out: the scheduler blames its loss on all tasks assigned to it (allowed-failures).
     """
     address, training = client.scheduler.address, {run: weights_key(run) for run in tasks}
     waiting, flying, futures, able_at = list(tasks), [], {}, time.monotonic()
@@ -262,9 +238,8 @@ def on_cluster(
             store.staging(store.cache_store(), "sweep").rmdir()  # one that cannot be written is better known before
         while waiting and len(flying) < 2 * able:
             flying.append(run := waiting.pop(0))
-            needed = [*bases(run), *tasks[run]["together"][:1]]
             before = {other.key: future for other, future in futures.items()
-                      if other in needed or training[other] == training[run]}  # fmt: skip
+                      if other in bases(run) or training[other] == training[run]}  # fmt: skip
             key = run.key + "-packed" * tasks[run]["packs"]
             how = {**tasks[run], "expected": named(run)}
             futures[run] = client.submit(work, run, before, **how, key=key, resources=resources)

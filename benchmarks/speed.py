@@ -22,15 +22,15 @@ from attn_core.models.classifier import Classifier, build
 from attn_core.run import Run
 from attn_core.traces import Traces
 from attn_core.tracing import probabilities, trace
-from attn_core.training import jain, keep_memory, seeds
+from attn_core.training import jain, keep_memory
 from benchmarks import cost, plain
 
 FILE = "measured/speed.csv"
 VOCABULARY, TRAIN, TEST = 13_826, 6_355, 1_725
 """Words and texts of SST."""
 
-STEPS, SEARCHED, TOGETHER = 20, 20, 3
-"""Steps of training and of search that are timed, and models that are trained as one."""
+STEPS, SEARCHED = 20, 20
+"""Steps of training and of search that are timed."""
 
 ALL_STEPS = -(-TRAIN // plain.BATCH)
 
@@ -88,40 +88,24 @@ def some(documents: Documents, every: int) -> Documents:
     return documents.take(np.concatenate(plain.by_length(documents.lengths)[every // 2 :: every]))
 
 
-def training_tasks() -> Iterator[Task]:
-    """Steps of one model, and of several at once, scaled to an epoch without the passes over dev and test."""
-    documents, run = texts(TRAIN), Run("planted")
+def training() -> Task:
+    """Steps of one model, scaled to an epoch without the passes over dev and test."""
+    documents, model = texts(TRAIN), classifier()
     rows = batches(documents, plain.BATCH, np.random.default_rng(0))[:STEPS]
-    models = [classifier(seed) for seed in range(TOGETHER)]
-    written = plain.packed(models[0])
+    written = plain.packed(model)
     adams, device = plain.optimisers(written), torch.device("cpu")
-    fused = [jain.adam(dict(model.named_parameters()), True, run) for model in models]
+    fused = jain.adam(dict(model.named_parameters()), True, Run("planted"))
     loss_of = nn.BCEWithLogitsLoss(reduction="sum")
-
-    def alone(model: int) -> None:
-        for part in rows:
-            jain.step(models[model], documents, part, loss_of, fused[model], device)
-
     share = STEPS / ALL_STEPS
-    yield Task("training (one epoch)", lambda: alone(0),
-               lambda: [plain.step(written, documents, part, adams) for part in rows], share, share,
-               3 * sum(products(documents.take(part)) for part in rows) / share)  # fmt: skip
-    stack = seeds.Stack([classifier(seed) for seed in range(TOGETHER)])
-    each = nn.BCEWithLogitsLoss(reduction="none")
-    adam = jain.adam(stack.stacked, True, run)
-    together = seeds.zip_batches([rows] * TOGETHER)
-    yield Task(
-        f"training of {TOGETHER} seeds as one (one epoch)",
-        lambda: [seeds.step(stack, documents, part, each, adam) for part in together],
-        lambda: [alone(model) for model in range(TOGETHER)],
-        share,
-        share,
-    )
+    return Task("training (one epoch)",
+                lambda: [jain.step(model, documents, part, loss_of, fused, device) for part in rows],
+                lambda: [plain.step(written, documents, part, adams) for part in rows], share, share,
+                3 * sum(products(documents.take(part)) for part in rows) / share)  # fmt: skip
 
 
 def tasks() -> Iterator[Task]:
     """All rows, each phase of the authors' code under the name it has in data/reported/baseline_timings.csv."""
-    yield from training_tasks()
+    yield training()
     model = classifier().eval()
     written, documents = plain.packed(model), texts(TEST)
     once, tokens, words = products(documents), documents.lengths.sum(), documents.lengths - 2

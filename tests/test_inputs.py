@@ -197,7 +197,6 @@ OTHERS = {
     "archive is no folder": ("archive list", no_damage, "ATTN_ARCHIVE names"),
     "no grid": (SWEEP, no_damage, "no grid file grid.yml"), "grid is a folder": ("sweep data", no_damage, "no grid"),
     "jobs 0": ("sweep grid.yml --jobs 0", grid("- corpus: planted"), "jobs must be at least 1"),
-    "no seeds": ("sweep grid.yml --batch-seeds 0", grid("- corpus: planted"), "batch_seeds must be at least 1"),
     **{at: (f"sweep grid.yml --scheduler {at}", grid("- corpus: planted"), f"no Dask scheduler answers at '{at}'")
        for at in ("127.0.0.1:9", "no/address")},
     "resources": ("sweep grid.yml --resources GPU=x --scheduler a", grid("- corpus: sst"), "must be NAME=AMOUNT"),

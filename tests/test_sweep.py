@@ -109,7 +109,7 @@ def test_a_failed_base_is_named_and_not_tried_again(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_tables", "plugins")
 def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
-    """Both selections of a seed are trained once, and seeds together; a failed base is named; plugins are known."""
+    """Both selections of a seed are trained once; a failed base is named; plugins are known."""
     path = tmp_path / "grid.yml"
     options = json.dumps([list(pair) for pair in TINY])
     wrong = json.dumps([["shortest", 0]])
@@ -118,21 +118,19 @@ def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
     path.write_text(
         f"{block}  seed: 3 seeds\n  options: [{options}]\n"
         f"{plain}  seed: 2\n  selection: [dev, test]\n  options: [{options}]\n"
-        f"- corpus: planted\n  epochs: 1\n  seed: [1, 2]\n  options: [{options}]\n"
         "- {corpus: weather, encoder: gated, epochs: 1}\n"
         f"{block}  seed: 10\n  options: [{wrong}]\n"
     )
-    command = "sweep", str(path), "--jobs", "2", "--batch-seeds", "2"
+    command = "sweep", str(path), "--jobs", "2"
     status, out, _ = called(monkeypatch, capsys, *command)
     *runs, bad = sweep.read_grid(path)
     assert [run.base and run.base.seed for run in runs[:5]] == [10, 50, 257, None, None]
-    assert status == 1 and "9 runs, 2 failed" in out, "the base and the run that needed it"
+    assert status == 1 and "7 runs, 2 failed" in out, "the base and the run that needed it"
     assert f"failed  {bad.base.key}: AttnError: " in out
     assert f"failed  {bad.key}: AttnError: its base {bad.base.key} failed (AttnError: " in out
     assert whole_store() == {run.key for run in runs} and all(sweep.has_weights(run.base) for run in runs[:3])
     seconds = [store.read_record(store.cache_store(), run.key)["seconds"]["train"] for run in runs]
     assert seconds[3] == seconds[4], "both selections are of one training, not of two side by side"
-    assert seconds[5] == seconds[6], "and so are both seeds"
     monkeypatch.setattr("distributed.Client", None)  # nothing left to do: no process is started
     assert sweep.sweep(runs, jobs=2, progress=False) == {}
     status, _, errors = called(monkeypatch, capsys, *command, "--scheduler", "tcp://127.0.0.1:9")

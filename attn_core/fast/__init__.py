@@ -4,7 +4,6 @@ Each gives the numbers of its plain form to rounding, as the tests show by compa
 ATTN_FAST=0 stands in the environment.
 
     states, gradient, deletion, tracing   scores, gradients and leave-one-out of many texts at once, without autograd
-    lstm                                  many BiLSTMs in training at once, for `training.seeds`
     search                                Jain & Wallace's search with its gradient written out
 """
 

@@ -1,7 +1,6 @@
 """How models are trained and read: one recipe a file.
 
     jain      single texts and pairs: the loop and its two checkpoints      Jain & Wallace 2019
-    seeds     the same, many seeds of one BiLSTM at once
     serrano   HAN and FLAN: rate halved on a plateau, stopped early         Serrano & Smith 2019
     guide     networks under the attention weights of another model         Wiegreffe & Pinter 2019, section 3.4
     imitate   adversaries that imitate a model and leave its attention      Wiegreffe & Pinter 2019, section 4
