@@ -52,13 +52,13 @@ def trees() -> bytes:
     return packed.getvalue()
 
 
-def reviews(folder: str, classes: int, columns: int, train: list[bytes] = (), rows: int = 60) -> bytes:
-    """An archive in the layout of Zhang et al., with the text columns 'part 1', 'part 2', ... and lines of its own."""
+def reviews(folder: str, classes: int, columns: int) -> bytes:
+    """An archive in the layout of Zhang et al., with the text columns 'part 1', 'part 2', ..."""
     lines = [
         ",".join([f'"{1 + i % classes}"', *(f'"Part {c}. A ""word"".\\n"' for c in range(columns))]).encode() + b"\n"
-        for i in range(rows)
+        for i in range(60)
     ]
-    members = {f"{folder}/readme.txt": "about", f"{folder}/train.csv": b"".join([*lines, *train])}
+    members = {f"{folder}/readme.txt": "about", f"{folder}/train.csv": b"".join(lines)}
     if folder.startswith("yahoo"):
         members[f"{folder}/classes.txt"] = "Society & Culture\n"
     return tar({**members, f"{folder}/test.csv": b"".join(lines[: 2 * classes])})

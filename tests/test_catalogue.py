@@ -64,7 +64,7 @@ def test_the_archives_arrays_are_cached_and_need_neither_data_nor_tokenizer_agai
     files.cache_folder().rename(files.cache_folder().with_name("before it was known"))
     first = encode("sst")
     monkeypatch.delenv("ATTN_DATA")
-    monkeypatch.setattr(text, "split_words", lambda _: pytest.fail("tokenized again"))
+    monkeypatch.setattr(text, "clean_sst", lambda _: pytest.fail("tokenized again"))
     again = encode("sst")
     assert again.fingerprint == first.fingerprint and again.statistics == first.statistics
     assert again.vocabulary == first.vocabulary and again.splits["test"].ids.dtype == np.int32
@@ -172,7 +172,7 @@ def test_no_data_have_no_identity_and_a_folder_that_is_none_is_named(sst_data, m
 
 def test_dev_is_drawn_from_train_with_the_authors_seed():
     texts = prepare.Texts([[str(i)] for i in range(20)], np.arange(20), np.arange(20) + 100)
-    splits = prepare.with_dev("mine", {"train": texts, "test": texts})
+    splits = prepare.with_dev({"train": texts, "test": texts})
     train, dev = splits["train"], splits["dev"]
     assert dev.doc_ids.tolist() == [117, 104, 111] and sorted([*train.labels, *dev.labels]) == list(range(20))
     assert all(lists == [[str(i)] for i in labels] for lists, labels, *_ in (train, dev)) and splits["test"] is texts

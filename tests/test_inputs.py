@@ -163,14 +163,14 @@ OWN_SST = {  # what is wrong with the user's own files -> the damage, and what t
 }  # fmt: skip
 
 OWN_CSV = {
-    "one tweet": ("adr", tweets("text,label\na pill a day helps me,1\n"), "'adr': 1 documents are too few to be split"),
+    "one tweet": ("adr", tweets("text,label\na pill a day helps me,1\n"), "1 documents are too few to be split"),
     "no head": ("adr", tweets("a pill,1\n"), "lacks the column 'text'"), "empty": ("adr", tweets(""), "lacks the col"),
     "no tweets": ("adr", tweets("text,label\n"), "holds no records"), "Latin-1": ("adr", tweets(
         b"text,label\na caf\xe9,1\n"), "codec can't decode byte 0xe9"),
     "a Latin-1 head": ("adr", tweets(b"text,label,\xe9\nx,1,1\n"), "codec can't decode byte 0xe9"),
     "label 2": ("adr", tweets("text,label\nfine,1\nx,2\n"), "record 2: label is neither 0 nor 1"),
     "no label": ("adr", tweets("text,label\nx,\n"), "record 1: label is neither 0 nor 1"),
-    "no test part": ("adr", tweets("text,label,exp_split\nx,0,train\n"), "no tweet has exp_split 'test'"),
+    "no test part": ("adr", tweets("text,label,exp_split\nx,0,train\n"), "has the splits train; train, dev and test are needed"),
     "a comma too many": ("adr", tweets("text,label\na,b,1\n"), "record 1 has not the 2 columns"),
     "an open quote": ("adr", tweets('text,label\na,1\n"a,1\n'), "unexpected end of data"),
     "an open quote in the last column": ("adr", tweets('label,text\n1,a\n1,"a\n0,b\n'), "unexpected end of data"),

@@ -43,9 +43,8 @@ def test_a_story_as_arrays(tables):
 
 @pytest.fixture
 def few_generated(monkeypatch):
-    """The generator with 40 training questions, so that tests stay fast."""
-    make = stories.babi
-    monkeypatch.setattr(stories, "babi", lambda task, n_train=40, n_test=10: make(task, n_train, n_test))
+    """The generator makes 40 training questions, so that tests stay fast."""
+    monkeypatch.setattr(stories, "SIZES", {"train": 40, "test": 10})
 
 
 def test_the_short_training_file_is_replaced_by_generated_questions_and_it_is_said(tables, few_generated):
@@ -70,11 +69,9 @@ def test_the_short_training_file_is_replaced_by_generated_questions_and_it_is_sa
         encode("babi_3", n_train=5)
 
 
-def test_without_files_generated_questions_have_to_be_asked_for(monkeypatch, few_generated):
-    monkeypatch.delenv("ATTN_DATA", raising=False)
-    absent = catalogue.Source("tasks.tar.gz", "http://127.0.0.1:9/")
-    monkeypatch.setitem(catalogue.SOURCES, "babi", absent)
-    with pytest.raises(AttnError, match="no data for corpus 'babi_1'.*source='generated'"):
+def test_without_files_generated_questions_have_to_be_asked_for(monkeypatch, no_data_at_hand, few_generated):
+    monkeypatch.setitem(catalogue.SOURCES, "babi", catalogue.Source("tasks.tar.gz", "http://127.0.0.1:9/"))
+    with pytest.raises(AttnError, match="no data for corpus 'babi_1'"):
         encode("babi_1")
     assert encode("babi_1", source="generated").statistics["train_source"] == "generated"
 
@@ -205,15 +202,12 @@ def test_escapes_are_undone(raw, undone):
     assert prepare.unescaped(raw) == undone
 
 
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=80), st.booleans())
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=80).map(np.array), st.booleans())
 def test_dev_is_a_tenth(labels, stratified):
-    labels = np.array(labels)
     dev = prepare.tenth(labels, stratified)
-    assert np.array_equal(dev, prepare.tenth(labels, stratified)) and dev.any()
-    if not stratified:
-        assert dev.sum() == max(1, round(len(labels) / 10))
-    elif any(round((labels == c).sum() / 10) for c in range(4)):
-        assert all(dev[labels == c].sum() == round((labels == c).sum() / 10) for c in range(4))
+    assert np.array_equal(dev, prepare.tenth(labels, stratified))
+    for group in [labels == c for c in range(4)] if stratified else [labels >= 0]:
+        assert dev[group].sum() == round(group.sum() / 10)
 
 
 def rows(n, words="a fine day. yes.", **columns):

@@ -42,7 +42,7 @@ def admission_codes(path: Path) -> dict[int, set[str]]:
 
 
 def summaries(path: Path, wanted) -> dict[int, str]:
-    """NOTEEVENTS.csv -> HADM_ID -> discharge summary of the admissions wanted.
+    """NOTEEVENTS.csv -> HADM_ID, ascending -> discharge summary of the admissions wanted.
 
     Notes flagged as errors are left out. Per admission first the reports, then the addenda, each by date, joined by a
     blank (J&W); notes of one day stay in the order of the file.
@@ -60,11 +60,9 @@ def summaries(path: Path, wanted) -> dict[int, str]:
 
 
 def admission_list(path: Path) -> list[int]:
-    """One HADM_ID a line; a first line without digits is a heading."""
+    """One HADM_ID a line."""
     with files.opened(path) as file:
         lines = pandas.Series(file.read().split(), dtype=str)
-    if len(lines) and not any(sign.isdigit() for sign in lines[0]):
-        lines = lines[1:]
     lines.index += 1
     refuse(path, ~lines.str.isdecimal(), "no whole number")
     return lines.astype(int).tolist()
@@ -78,9 +76,9 @@ def _diabetes() -> Prepared:
     everything = pandas.Series([admission for part in parts for admission in lists[part]])
     if (twice := everything.duplicated()).any():
         raise AttnError(f"admission {everything[twice].iloc[0]} stands twice in the lists; each belongs to one split")
-    known, texts, notes = _texts("diabetes", {a: int("25000" in codes.get(a, ())) for a in everything})
+    known, texts = _texts("diabetes", {a: int("25000" in codes.get(a, ())) for a in everything})
     place = {admission: row for row, admission in enumerate(known)}
-    return Prepared({part: texts.take([place[a] for a in lists[part] if a in place]) for part in parts}, notes=notes)
+    return Prepared({part: texts.take([place[a] for a in lists[part] if a in place]) for part in parts})
 
 
 def _anemia() -> Prepared:
@@ -91,20 +89,18 @@ def _anemia() -> Prepared:
         acute, chronic = "2851" in codes, any(code.startswith("2852") for code in codes)
         if acute != chronic:
             labels[admission] = int(acute)
-    _, texts, notes = _texts("anemia", labels)
-    return Prepared(in_three("anemia", texts, (12939, 0.2), (13448, 0.15)), notes=notes)
+    _, texts = _texts("anemia", labels)
+    return Prepared(in_three(texts, (12939, 0.2), (13448, 0.15)))
 
 
-def _texts(corpus: str, labels: dict[int, int]) -> tuple[list[int], Texts, dict]:
-    """Admissions with a summary, ascending, their texts (doc_ids: rows; no HADM_ID is ever stored), and statistics."""
+def _texts(corpus: str, labels: dict[int, int]) -> tuple[list[int], Texts]:
+    """The admissions that have a summary, ascending, and their texts (doc_ids: rows; no HADM_ID is ever stored)."""
     path = needed(corpus, "NOTEEVENTS.csv")
     found = summaries(path, labels)
     if not found:
         raise AttnError(f"{path} holds no discharge summary of the {len(labels)} admissions of corpus '{corpus}'")
-    known = sorted(found)
-    lists = [text.clean_clinical(found[admission]) for admission in known]
-    texts = Texts(lists, np.array([labels[admission] for admission in known]), np.arange(len(known)))
-    return known, texts, {"admissions_without_summary": len(labels) - len(known)}
+    lists = [text.clean_clinical(summary) for summary in found.values()]
+    return list(found), Texts(lists, np.array([labels[admission] for admission in found]), np.arange(len(found)))
 
 
 def _adr() -> Prepared:
@@ -117,13 +113,10 @@ def _adr() -> Prepared:
     texts = Texts(lists, table["label"].astype(int).to_numpy(), np.arange(len(table)))
     if "exp_split" in table:
         refuse(path, ~table["exp_split"].isin(["train", "dev", "test"]), "exp_split is none of train, dev, test")
-        named = {part: table["exp_split"] == part for part in ("train", "dev", "test")}
-        splits = {part: texts.take(np.flatnonzero(own)) for part, own in named.items() if own.any()}
-        if missing := {"train", "test"} - set(splits):
-            raise AttnError(f"{path}: no tweet has exp_split '{missing.pop()}'")
+        splits = {part: texts.take(rows) for part, rows in table.groupby("exp_split").indices.items()}
     else:
-        splits = dict(zip(("train", "test"), apart("adr", texts, 13020, True, test_size=0.2), strict=True))
-    return Prepared(splits if "dev" in splits else with_dev("adr", splits))
+        splits = dict(zip(("train", "test"), apart(texts, 13020, True, test_size=0.2), strict=True))
+    return Prepared(with_dev(splits) if set(splits) == {"train", "test"} else splits)
 
 
 PREPARE = {"diabetes": _diabetes, "anemia": _anemia, "adr": _adr}

@@ -10,13 +10,10 @@ from attn_core.errors import AttnError
 POSITIVE = tuple("good great fine lovely superb bright sweet brilliant charming perfect warm witty".split())
 NEGATIVE = tuple("bad awful poor dull dreadful bleak sour stupid boring broken cold clumsy".split())
 _SYLLABLES = tuple(c + v for c in "bdfgklmnprstvz" for v in "aeiou")
+FILLERS = np.random.default_rng(0).permutation([a + b for a in _SYLLABLES for b in _SYLLABLES]).tolist()
 SPLIT_ROWS = 1_000_000  # doc_ids of dev and test start here and at twice as much, so they do not depend on n_train
-MOST_FILLERS = len(_SYLLABLES) ** 2
-LIMITS = {
-    **dict.fromkeys(("n_train", "n_dev", "n_test"), (1, SPLIT_ROWS)),
-    **dict.fromkeys(("positive", "silent"), (0, 1)),
-    **{"evidence": (1, np.inf), "cues": (1, len(POSITIVE)), "fillers": (1, MOST_FILLERS)},
-}
+LIMITS = dict.fromkeys(("n_train", "n_dev", "n_test"), (1, SPLIT_ROWS)) | dict.fromkeys(("positive", "silent"), (0, 1))
+LIMITS |= {"evidence": (1, np.inf), "cues": (1, len(POSITIVE)), "fillers": (1, len(FILLERS))}
 """Knob -> least and most; of the others 0 and no bound."""
 
 
@@ -37,13 +34,11 @@ def planted(
     """
     knobs = dict(locals())
     _check(knobs)
-    words = [a + b for a in _SYLLABLES for b in _SYLLABLES]
-    words = [words[i] for i in np.random.default_rng(0).permutation(MOST_FILLERS)[:fillers]]  # the same for every seed
     weight, documents = 1 / np.arange(1, fillers + 1), {}
     for stream, (split, n) in enumerate((("train", n_train), ("dev", n_dev), ("test", n_test))):
         rng = np.random.default_rng([seed, stream])
         labels = rng.permutation(np.arange(n) < round(positive * n)).astype(np.int64)
-        lists = [_document(rng, label, knobs, words, weight / weight.sum()) for label in labels]
+        lists = [_document(rng, label, knobs, weight / weight.sum()) for label in labels]
         sentences = None
         if longest_sentence:
             rng = np.random.default_rng([seed, stream, 1])
@@ -59,36 +54,36 @@ def deciding(vocabulary: tuple[str, ...]) -> np.ndarray:
 
 def _cut(rng, words: int, shortest: int, longest: int) -> list[int]:
     """Lengths of a document's sentences, shortest to longest tokens, uniform; the last takes what is left."""
-    ends = np.minimum(np.cumsum(rng.integers(shortest, longest + 1, size=-(-words // shortest))), words)
-    return np.diff(ends[: np.searchsorted(ends, words) + 1], prepend=0).tolist()
+    ends = np.cumsum(rng.integers(shortest, longest + 1, size=-(-words // shortest)))
+    return np.diff(np.unique(np.minimum(ends, words)), prepend=0).tolist()
 
 
-def _document(rng, label, knobs, words, weight) -> list[str]:
-    """Tokens of one document."""
-    length = int(rng.integers(knobs["shortest"], knobs["longest"] + 1))
-    tokens = []
+def _document(rng, label, knobs, weight) -> list[str]:
+    """Tokens of one document. weight: probability of each filler."""
+    length, tokens = int(rng.integers(knobs["shortest"], knobs["longest"] + 1)), []
     for i in range(0 if knobs["silent"] and label == 0 else knobs["evidence"] + knobs["distractors"]):
         rng.random()  # of a knob that is no more; without it all documents would be others
         side = label if i < knobs["evidence"] else 1 - label
         tokens.append((NEGATIVE, POSITIVE)[side][rng.integers(knobs["cues"])])
-    tokens += [words[i] for i in rng.choice(len(words), size=length - len(tokens), p=weight)]
+    tokens += [FILLERS[i] for i in rng.choice(len(weight), size=length - len(tokens), p=weight)]
     return [tokens[i] for i in rng.permutation(len(tokens))]
 
 
-def _check(k: dict) -> None:
+def _check(knobs: dict) -> None:
     """AttnError for a knob of the wrong type or size, or a combination that cannot be met."""
-    for name, value in k.items():
+    for name, value in knobs.items():
         kind, wanted = (Real, "a number") if name == "positive" else (Integral, "a whole number")
         low, high = LIMITS.get(name, (0, np.inf))
         if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
             raise AttnError(f"planted: {name} is {value!r}, expected {wanted} from {low} to {high}")
-    least, most = k["shortest_sentence"], k["longest_sentence"]
-    broken = {
-        "distractors must be fewer than evidence": k["distractors"] >= k["evidence"],
-        "shortest must not exceed longest": k["shortest"] > k["longest"],
-        "shortest must leave room for all cues": k["shortest"] < k["evidence"] + k["distractors"],
+    least, most = knobs["shortest_sentence"], knobs["longest_sentence"]
+    rules = {
+        "distractors must be fewer than evidence": knobs["distractors"] < knobs["evidence"],
+        "shortest must not exceed longest": knobs["shortest"] <= knobs["longest"],
+        "shortest must leave room for all cues": knobs["shortest"] >= knobs["evidence"] + knobs["distractors"],
         "shortest_sentence must be at least 1 and not exceed longest_sentence (both 0: not cut)":
-            not 0 < least <= most and (least, most) != (0, 0),
+            0 < least <= most or least == most == 0,
     }  # fmt: skip
-    if any(broken.values()):
-        raise AttnError(f"planted: {next(rule for rule, found in broken.items() if found)}")
+    for rule, kept in rules.items():
+        if not kept:
+            raise AttnError(f"planted: {rule}")

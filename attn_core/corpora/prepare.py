@@ -9,7 +9,6 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Literal, NamedTuple
 
@@ -20,8 +19,7 @@ from attn_core.corpora import catalogue, files, stories, text
 from attn_core.errors import AttnError
 
 IMDB_SHORTER_THAN = 400  # tokens; longer reviews were never taken
-DEV_SEED = 0
-_ESCAPES = re.compile(r'(?:\\(?:[nr"\\]|u[0-9a-fA-F]{4}))+')
+_ESCAPE = re.compile(r'\\(?:[nr"\\]|u[0-9a-fA-F]{4})')
 
 
 class Texts(NamedTuple):
@@ -39,24 +37,23 @@ class Texts(NamedTuple):
     sentences: list[list[int]] | None = None
 
     def take(self, rows) -> "Texts":
-        """The texts of these rows, in the order given."""
-        rows = np.asarray(rows, dtype=np.int64)
+        """The texts of these rows (integers or a boolean mask), in the order given."""
+        rows = np.arange(len(self.lists))[rows]
         pick = lambda part: [part[i] for i in rows] if isinstance(part, list) else np.asarray(part)[rows]
         return Texts(*(None if part is None else pick(part) for part in self))
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """splits: 'train', 'dev', 'test' -> Texts. classes: names of the labels, empty = the catalogue's. entities: words
     that stand in the vocabulary whatever their document frequency. notes: more entries of ``Encoded.statistics``."""
 
     splits: dict[str, Texts]
     classes: Sequence[str] = ()
     entities: Sequence[str] = ()
-    notes: dict = field(default_factory=dict)
+    notes: dict = {}
 
 
-def apart(corpus: str, texts: Texts, seed: int, stratified: bool = False, **sizes) -> list[Texts]:
+def apart(texts: Texts, seed: int, stratified: bool = False, **sizes) -> list[Texts]:
     """Texts in two parts by scikit-learn's draw, as the authors'. sizes: test_size or train_size, the share."""
     from sklearn.model_selection import train_test_split
 
@@ -64,19 +61,19 @@ def apart(corpus: str, texts: Texts, seed: int, stratified: bool = False, **size
     try:
         return [texts.take(part) for part in train_test_split(rows, random_state=seed, stratify=labels, **sizes)]
     except ValueError as error:
-        raise AttnError(f"corpus '{corpus}': {len(rows)} documents are too few to be split: {error}") from error
+        raise AttnError(f"{len(rows)} documents are too few to be split: {error}") from error
 
 
-def in_three(corpus: str, texts: Texts, for_test: tuple[int, float], for_dev: tuple[int, float]) -> dict[str, Texts]:
+def in_three(texts: Texts, for_test: tuple[int, float], for_dev: tuple[int, float]) -> dict[str, Texts]:
     """train, dev and test by two stratified draws, each by a seed and a share: test of all, dev of the rest."""
-    rest, test = apart(corpus, texts, for_test[0], True, test_size=for_test[1])
-    train, dev = apart(corpus, rest, for_dev[0], True, test_size=for_dev[1])
+    rest, test = apart(texts, for_test[0], True, test_size=for_test[1])
+    train, dev = apart(rest, for_dev[0], True, test_size=for_dev[1])
     return {"train": train, "dev": dev, "test": test}
 
 
-def with_dev(corpus: str, splits: dict[str, Texts]) -> dict[str, Texts]:
+def with_dev(splits: dict[str, Texts]) -> dict[str, Texts]:
     """15 % of train at random become dev (random_state 16377, not stratified), as in the authors' final run."""
-    train, dev = apart(corpus, splits["train"], 16377, test_size=0.15)
+    train, dev = apart(splits["train"], 16377, test_size=0.15)
     return {"train": train, "dev": dev, "test": splits["test"]}
 
 
@@ -98,16 +95,18 @@ def _20news() -> Prepared:
     That order: training posts, then test posts, each sorted by group and file name and shuffled with seed 0, then
     all 18,846 shuffled with seed 42. doc_ids: row in the training table, or 11,314 + row in the test table.
     """
-    rows = pandas.concat(tables("20news"), names=["part", None]).assign(row=lambda table: np.arange(len(table)))
-    shuffled = lambda table, seed: table.iloc[np.random.RandomState(seed).permutation(len(table))]
-    parts = [rows.loc[[part]].sort_values(["group", "doc_id"], kind="stable") for part in ("train", "test")]
-    posts = shuffled(pandas.concat([shuffled(part, 0) for part in parts]), 42)
+    from sklearn.utils import shuffle
+
+    rows = pandas.concat(tables("20news"), names=["part"]).reset_index("part").reset_index(drop=True)
+    rows = rows.sort_values(["group", "doc_id"], kind="stable")
+    parts = [shuffle(rows[rows["part"] == part], random_state=0) for part in ("train", "test")]
+    posts = shuffle(pandas.concat(parts), random_state=42)
     posts = pandas.concat([posts[posts["group"] == f"rec.sport.{sport}"] for sport in ("baseball", "hockey")])
     posts = posts.assign(text=posts["text"].map(text.strip_post))
     posts = posts[posts["text"].str.strip() != ""]  # J&W drop empty texts before splitting
     lists = [text.clean_news(t) for t in posts["text"]]
     labels = (posts["group"] == "rec.sport.hockey").to_numpy().astype(np.int64)
-    return Prepared(in_three("20news", Texts(lists, labels, posts["row"].to_numpy()), (13478, 0.2), (13478, 0.2)))
+    return Prepared(in_three(Texts(lists, labels, posts.index.to_numpy()), (13478, 0.2), (13478, 0.2)))
 
 
 def _imdb() -> Prepared:
@@ -123,15 +122,15 @@ def _imdb() -> Prepared:
     known = {word for tokens in lists["train"] for word in tokens}
     lists["test"] = [[word for word in tokens if word in known] for tokens in lists["test"]]
     for part, table in found.items():
-        short = [row for row, tokens in enumerate(lists[part]) if len(tokens) < IMDB_SHORTER_THAN]
+        short = [len(tokens) < IMDB_SHORTER_THAN for tokens in lists[part]]
         texts[part] = Texts(lists[part], table["label"], np.arange(len(table))).take(short)
-    if all("jw_split" in table.columns for table in found.values()):
-        part = lambda split: "test" if split == "test" else "train"
-        chosen = lambda split: found[part(split)]["jw_split"].to_numpy()[texts[part(split)].doc_ids] == split
-        splits = ("train", "dev", "test")
-        return Prepared({split: texts[part(split)].take(np.flatnonzero(chosen(split))) for split in splits})
-    train, dev = apart("imdb", texts["train"], 1378, test_size=0.2)
-    test, _ = apart("imdb", texts["test"], 1378, train_size=0.2)
+    if "jw_split" in found["train"]:
+        named = {part: table["jw_split"].to_numpy()[texts[part].doc_ids] for part, table in found.items()}
+        train, dev = (texts["train"].take(named["train"] == split) for split in ("train", "dev"))
+        test = texts["test"].take(named["test"] == "test")
+    else:
+        train, dev = apart(texts["train"], 1378, test_size=0.2)
+        test, _ = apart(texts["test"], 1378, train_size=0.2)
     return Prepared({"train": train, "dev": dev, "test": test})
 
 
@@ -139,46 +138,33 @@ def _agnews() -> Prepared:
     """World (0) against Business (1) by the description alone; rows whose description is not known apart are unused."""
     documents = {}
     for split, table in tables("agnews").items():
-        known = table["description"].map(lambda t: isinstance(t, str))
-        rows = np.flatnonzero(~table["label"].isin([1, 3]) & known)  # a label that is none is refused behind this
-        lists = [text.clean_plain(t) for t in table["description"].iloc[rows]]
-        documents[split] = Texts(lists, table["label"].replace(2, 1).to_numpy()[rows], rows)
-    return Prepared(with_dev("agnews", documents))
+        used = ~table["label"].isin([1, 3]) & table["description"].notna()  # a label that is none is refused later
+        lists = [text.clean_plain(t) for t in table["description"][used]]
+        documents[split] = Texts(lists, table["label"][used].replace(2, 1).to_numpy(), np.flatnonzero(used))
+    return Prepared(with_dev(documents))
 
 
 def _babi(task: int, source: Literal["", "files", "generated train", "generated"] = "") -> Prepared:
-    """bAbI task 1, 2 or 3 (J&W): story = all statements so far, question, one word as answer, the 36 words of the three
-    tasks as possible answers. dev: 15 % of train.
+    """bAbI task 1, 2 or 3 (J&W): story = all statements so far, a lone stop between them, case kept; question; one word
+    as answer, the 36 words of the three tasks as possible answers. dev: 15 % of train.
 
     source: 'files' takes the tables as they are; 'generated train' trains on 10,000 questions of our own generator and
     tests on the official ones; 'generated' makes both, and needs no file. '' is 'files', except where the training
     table at hand is the 1,000-question version (column source 'en'), which is then replaced by 'generated train'. What
     was taken is in the statistics: train_source and test_source are 'en-10k', 'en' or 'generated'.
     """
-    name = f"babi_{task}"
-    try:
-        found = stories.babi(task) if source == "generated" else tables(name)
-    except AttnError as error:
-        raise AttnError(f"{error}; or encode it with source='generated'") from error
+    made = lambda split: stories.babi(task, split)
+    found = {"train": made("train"), "test": made("test")} if source == "generated" else tables(f"babi_{task}")
     short = set(found["train"].get("source", ())) == {"en"}
     if source == "generated train" or (source == "" and short):
-        found["train"] = stories.babi(task, n_test=1)["train"]
-    splits = with_dev(name, {split: _stories(table) for split, table in found.items()})
-    told = {split: sorted(set(table.get("source", ["files"]))) for split, table in found.items()}
-    notes = {f"{split}_source": ", ".join(names) for split, names in told.items()}
-    return Prepared(splits, classes=stories.WORDS, notes=notes)
-
-
-def _stories(table: pandas.DataFrame) -> Texts:
-    lists = [story_tokens(passage) for passage in table["passage"]]
-    queries = [question.replace("?", " ").split() for question in table["question"]]
-    return Texts(lists, table["answer"], np.arange(len(table)), queries)
-
-
-def story_tokens(passage: str) -> list[str]:
-    """Statements, one a line -> tokens; a lone stop between statements, none after the last; case is kept."""
-    statements = [line.strip().removesuffix(".") for line in passage.split("\n") if line.strip()]
-    return " . ".join(statements).split()
+        found["train"] = made("train")
+    splits, notes = {}, {}
+    for split, table in found.items():
+        lists = [passage.removesuffix(".").replace(".\n", " . ").split() for passage in table["passage"]]
+        queries = [question.replace("?", " ").split() for question in table["question"]]
+        splits[split] = Texts(lists, table["answer"], np.arange(len(table)), queries)
+        notes[f"{split}_source"] = ", ".join(sorted(set(table.get("source", ["files"]))))
+    return Prepared(with_dev(splits), classes=stories.WORDS, notes=notes)
 
 
 def _snli(premise: Literal["own", "shuffled"] = "own") -> Prepared:
@@ -222,35 +208,32 @@ def _cnn() -> Prepared:
 
 def unescaped(raw: str) -> str:
     r"""The escapes of Zhang et al.'s files undone: ``\n``, ``\r``, ``\"``, ``\\`` and ``\u20ac``."""
-    if "\\" not in raw:
-        return raw
-    undone = _ESCAPES.sub(lambda found: json.loads(f'"{found.group()}"'), raw)
+    undone = _ESCAPE.sub(lambda found: json.loads(f'"{found.group()}"'), raw)
     # Two escapes may be the halves of one character; a lone half becomes U+FFFD.
     return undone.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def tenth(labels: np.ndarray, stratified: bool = False) -> np.ndarray:
-    """(D,) bool, True at the dev texts: a tenth of all texts, or of each class, drawn with DEV_SEED; at least one."""
-    rng, dev = np.random.default_rng(DEV_SEED), np.zeros(len(labels), dtype=bool)
+    """(D,) bool, True at the dev texts: a tenth of all texts, or of each class, drawn with seed 0."""
+    rng, dev = np.random.default_rng(0), np.zeros(len(labels), dtype=bool)
     groups = labels if stratified else np.zeros(len(labels))
-    for rows in (np.flatnonzero(groups == group) for group in np.unique(groups)):
+    for group in np.unique(groups):
+        rows = np.flatnonzero(groups == group)
         dev[rng.permutation(rows)[: round(len(rows) / 10)]] = True
-    if not dev.any():
-        dev[rng.integers(len(dev))] = True
     return dev
 
 
 def _rated(name: str, clean: Callable, stratified: bool) -> Prepared:
     """Official train and test -> cut train, dev, test; the label is the class, or the stars of ten that name it."""
-    column, parts = catalogue.corpus(name).columns[1], {}
+    parts = {}
     for split, table in tables(name).items():
-        labels = table["label"] if column == "label" else [f"{stars} of 10" for stars in table[column]]
+        labels = [f"{stars} of 10" for stars in table["stars"]] if name == "imdb_stars" else table["label"]
         cuts = (text.cut(clean(raw)) for raw in table["text"])
         pairs = [(sum(cut, []), [len(sentence) for sentence in cut]) for cut in cuts]
         lists, sentences = map(list, zip(*pairs, strict=True))
         parts[split] = Texts(lists, np.array(labels), np.arange(len(table)), sentences=sentences)
     dev = tenth(parts["train"].labels, stratified)
-    train, dev = (parts["train"].take(np.flatnonzero(rows)) for rows in (~dev, dev))
+    train, dev = (parts["train"].take(rows) for rows in (~dev, dev))
     return Prepared({"train": train, "dev": dev, "test": parts["test"]})
 
 

@@ -10,6 +10,7 @@ import re
 import sys
 from collections import Counter
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,6 @@ import numpy as np
 PAD, UNKNOWN, START, END = range(4)
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 
-_BLANKS = re.compile(r"\s+")
 _NON_WORD = re.compile(r"\W+")
 _DIGIT = re.compile(r"\d")
 _DEIDENTIFIED = re.compile(r"\[ ?\* ?\*.*?\* ?\* ?\]")
@@ -39,19 +39,14 @@ def english():
     return made
 
 
-def split_words(text: str) -> list[str]:
-    """spaCy English tokens of a text, blanks squeezed first; case is kept."""
-    return [token.text for token in english().tokenizer(_BLANKS.sub(" ", text).strip())]
-
-
 def mask_digits(tokens) -> list[str]:
     """Every token that holds a digit becomes ``qqq``."""
     return ["qqq" if _DIGIT.search(token) else token for token in tokens]
 
 
 def clean_lower(text: str) -> list[str]:
-    """spaCy tokens in lower case; digits are kept (J&W's rule for the tweets)."""
-    return [word.lower() for word in split_words(text)]
+    """spaCy English tokens in lower case, blanks squeezed first; digits are kept (J&W's rule for the tweets)."""
+    return [token.text.lower() for token in english().tokenizer(" ".join(text.split()))]
 
 
 def clean_sst(text: str) -> list[str]:
@@ -131,9 +126,7 @@ def cut(text: str) -> list[list[str]]:
 def vocabulary(documents, least: int = 1, each: bool = False) -> tuple[str, ...]:
     """The four special tokens, then every token found in at least ``least`` documents (token lists), in sorted (code
     point) order. A document counts once, however often it holds the token; with ``each`` as often as it holds it."""
-    seen = Counter()
-    for tokens in documents:
-        seen.update(tokens if each else set(tokens))
+    seen = Counter(chain.from_iterable(documents if each else map(set, documents)))
     # A token spelled like a special one ("<s>") would take its place in the index; the special one wins.
     return SPECIALS + tuple(sorted(word for word, count in seen.items() if count >= least and word not in SPECIALS))
 
