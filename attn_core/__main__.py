@@ -212,15 +212,13 @@ def scorecard(as_json: Json = False) -> None:
 def read(
     text: Annotated[str, Argument(help="A sentence of your own, in English.")],
     epsilon: Annotated[float, Option(help="How far the other attention may move p, above 0 and below 1.")] = 0.05,
-    corpus: Annotated[str, Option(help="Read by a model of this data set that was trained here.")] = "",
     key: Annotated[str, Option("--run", help="Read by the run of this key that was trained here.")] = "",
     as_json: Json = False,
 ) -> None:
     """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
     from attn_core.reader import MOST_DELETED, read_sentence, trained_here
 
-    run = trained_here(key, corpus) if key or corpus else None
-    table, summary = read_sentence(unescaped(text), epsilon, run)
+    table, summary = read_sentence(unescaped(text), epsilon, trained_here(key) if key else None)
     if as_json:
         rows = table.astype(object).where(table.notna(), None).to_dict("records")  # JSON knows no NaN
         print(json.dumps({**summary, "tokens": rows}, indent=1, allow_nan=False))
