@@ -61,7 +61,20 @@ def load_weights(
     """
     from attn_core.models import classifier, hierarchical, paired
 
-    arrays = renamed(read_arrays(source), names or {})
+    arrays: dict[str, np.ndarray] = {}
+    for theirs, value in (source if isinstance(source, dict) else read_file(Path(source))).items():
+        array = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+        if array.dtype.kind not in "fiu":
+            raise AttnError(f"{theirs} holds {array.dtype}, not numbers; give weights alone, as float32")
+        ours = theirs
+        for pattern, name in (names or {}).items():
+            if match := re.fullmatch(pattern, theirs):
+                ours = name and match.expand(name)
+                break
+        if ours in arrays:
+            raise AttnError(f"two weights are called {ours} after renaming, the second is {theirs}; name them apart")
+        if ours is not None:
+            arrays[ours] = array
     told = lambda signs, otherwise: next((kind for kind, sign in signs.items() if sign in arrays), otherwise)
     if "embedding.weight" in arrays:
         shape = "han" if any(name.startswith("sentence.") for name in arrays) else "flan"
@@ -73,45 +86,21 @@ def load_weights(
     return (paired if pairs else classifier).from_arrays(encoder or told(ENCODERS, "none"), attention, arrays)
 
 
-def read_arrays(source: str | Path | dict) -> dict[str, np.ndarray]:
-    """name -> array of a file or of a dict of arrays and tensors; see `load_weights`."""
-    if not isinstance(source, dict):
-        path = Path(source)
-        if not path.is_file():
-            raise AttnError(f"{path} is no file; weights are a .safetensors, .npz or torch.save file, or a dict")
-        try:
-            if path.suffix == ".npz":
-                source = dict(np.load(path))
-            elif path.suffix == ".safetensors":
-                source = load_file(path)
-            else:
-                import torch
+def read_file(path: Path) -> dict:
+    """name -> array or tensor of a file; see `load_weights`."""
+    if not path.is_file():
+        raise AttnError(f"{path} is no file; weights are a .safetensors, .npz or torch.save file, or a dict")
+    try:
+        if path.suffix == ".npz":
+            return dict(np.load(path))
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        import torch
 
-                source = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:  # each library has its own
-            raise AttnError(f"cannot read weights from {path}: {one_line(error)}; save them as .safetensors") from error
-    if not isinstance(source, dict):
-        raise AttnError(f"{type(source).__name__} in the file, where name -> array is needed; save model.state_dict()")
-    tensors = {name: value.detach().cpu() if hasattr(value, "detach") else value for name, value in source.items()}
-    arrays = {str(name): np.asarray(value) for name, value in tensors.items()}
-    if odd := [name for name, array in arrays.items() if array.dtype.kind not in "fiu"]:
-        raise AttnError(f"{odd[0]} holds {arrays[odd[0]].dtype}, not numbers; give weights alone, as float32")
-    return arrays
-
-
-def renamed(arrays: dict[str, np.ndarray], names: dict[str, str | None]) -> dict[str, np.ndarray]:
-    """The arrays under our names, see `load_weights`; AttnError where two get the same."""
-    found: dict[str, np.ndarray] = {}
-    for theirs, array in arrays.items():
-        fits = ((re.fullmatch(pattern, theirs), ours) for pattern, ours in names.items())
-        match, ours = next((pair for pair in fits if pair[0]), (None, theirs))
-        if ours is None:
-            continue
-        ours = match.expand(ours) if match else ours
-        if ours in found:
-            raise AttnError(f"two weights are called {ours} after renaming, the second is {theirs}; name them apart")
-        found[ours] = array
-    return found
+        return dict(torch.load(path, map_location="cpu", weights_only=True))
+    except Exception as error:  # each library has its own
+        told = f"cannot read weights from {path}: {one_line(error)}"
+        raise AttnError(f"{told}; save model.state_dict() as .safetensors") from error
 
 
 PLUGINS = "ATTN_PLUGINS"
