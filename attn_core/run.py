@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shlex
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -31,9 +31,7 @@ GUIDES = ("", "own", "permuted", "swapped", "untrained", "searched")
 """Whose weights a guided model is given: none, its base's own, these permuted within each document, its base's in
 training and another seed's in the test, those of an untrained model, those of the per-document search."""
 
-MOST = 2**32 - 1
-"""The largest seed that NumPy takes, and beyond any number of epochs or units."""
-
+MOST = 2**32 - 1  # the largest seed that NumPy takes, and beyond any number of epochs or units
 BOUNDS = {
     "seed": (0, MOST), "rounding": (0, MOST), "epochs": (0, MOST), "batch": (1, MOST), "hidden": (1, MOST),
     "fraction": (1e-9, 1.0), "learning_rate": (1e-12, 10.0), "decay": (0.0, 10.0), "divergence": (0.0, 1e6),
@@ -124,32 +122,29 @@ class Run:
 
     def _rules(self) -> tuple[tuple[bool, str], ...]:
         """What must hold of fields together, and each rule in words."""
-        family, base, guided = self.family, self.base, self.family == "guided"
-        hierarchical, average = self.encoder in HIERARCHICAL, self.encoder == "average"
+        family, base, average = self.family, self.base, self.encoder == "average"
         learned, single = self.attention in ("tanh", "dot"), family == "text"
         return (
             ((bool(self.guide) or self.divergence is not None) == (base is not None),
              "base goes with guide or divergence, and these need a base"),
             (not (self.guide and self.divergence is not None), "a run has a guide or a divergence, not both"),
             (bool(self.guide) == (self.attention == "given"), "attention 'given' goes with a guide"),
-            (self.words == "text" or average, "words other than 'text' need the average encoder"),
-            (base is None or base.corpus == self.corpus, "base must be a run of the same corpus"),
-            (not hierarchical or self.attention == "tanh", "HAN and FLAN models have attention 'tanh'"),
-            (not hierarchical or self.selection == "dev", "HAN and FLAN models take selection 'dev'"),
+            (self.words == "text" or family == "guided", "words other than 'text' do not go with a divergence"),
+            (self.encoder not in HIERARCHICAL or (self.attention, self.selection) == ("tanh", "dev"),
+             "HAN and FLAN models have attention 'tanh' and selection 'dev'"),
             (not self.context or (average and single), "context goes with the average encoder on single texts"),
             (self.encoder != "transformer" or single, "encoder transformer reads single texts"),
             (not self.tie or (self.encoder == "lstm" and single), "tie goes with lstm on single texts"),
             (not self.hide or (self.corpus == "planted" and single and learned and not self.tie),
              "hide goes with planted texts and an attention that is learned, and not with tie"),
             (not self.rounding or family in ("text", "pair"), "rounding goes with the models of Jain & Wallace"),
-            (not guided or average, f"guides are given to the average encoder, got {self.encoder}"),
-            (not guided or self.attention in ("given", "uniform"),
-             f"the attention of a guided run is 'given' or 'uniform', got {self.attention}"),
-            (family != "adversary" or learned,
-             f"an adversary learns its attention ('tanh' or 'dot'), got {self.attention}"),
+            (family != "guided" or (average and self.attention in ("given", "uniform")),
+             "a run that is guided or reads other words is of the average encoder, attention 'given' or 'uniform'"),
+            (family != "adversary" or learned, "an adversary learns its attention, 'tanh' or 'dot'"),
             (base is None or base.family == "text" or (self.guide and base.family == "adversary"),
              "base must be a model of single texts, of a guided run also an adversary"),
-            (base is None or base.options == self.options, "base must be trained on the same data (options)"),
+            (base is None or (base.corpus, base.options) == (self.corpus, self.options),
+             "base must be trained on the same data (corpus and options)"),
         )  # fmt: skip
 
     @property
@@ -214,9 +209,8 @@ def changed(run: Run) -> dict:
 
 def as_dict(run: Run) -> dict:
     """All fields, as the record keeps them; a vector file is named by its content, not by its place."""
-    base = None if run.base is None else as_dict(run.base)
-    options, file = [list(pair) for pair in run.options], vectors_identity(run.vectors)
-    return {**asdict(run), "options": options, "vectors": file, "base": base}
+    told = {"options": [list(pair) for pair in run.options], "vectors": vectors_identity(run.vectors)}
+    return vars(run) | told | {"base": run.base and as_dict(run.base)}
 
 
 def from_dict(values: dict) -> Run:
@@ -269,8 +263,6 @@ def set_fields(words: list[str]) -> dict:
             value = yaml.safe_load(text)
         except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date that is none
             raise AttnError(f"--set {name}: {text!r} is not a value that YAML reads; put quotes around text") from None
-        if name in NAMED:
-            raise AttnError(f"--set {name}: it has an option of its own, --{name}")
         if name.startswith("options."):
             found.setdefault("options", {})[name.removeprefix("options.")] = value
         else:

@@ -113,7 +113,7 @@ FIELDS = {  # what is typed after `run --corpus planted` -> what the line says
     "--set options.n_train=few": "n_train is 'few', expected", "--set options.sed=3": "no option 'sed'",
     "--set base=x": "base must be a run", "--set base={corpus: planted}": "base goes with guide or divergence",
     "--set widht=3": "unknown run field 'widht'", "--set hidden": "takes NAME=VALUE", "--set =3": "takes NAME=VALUE",
-    "--set hidden=": "takes NAME=VALUE", "--set seed=3": "an option of its own, --seed",
+    "--set hidden=": "takes NAME=VALUE",
     "--set options.source=[": "not a value that YAML reads", "--set hidden=2020-99-99": "not a value that YAML reads",
     "--set hidden=-3": f"hidden {WHOLE} 1", "--set rounding=-1": f"rounding {WHOLE} 0",
     "--set base={corpus: planted, seed: -1}": f"seed {WHOLE} 0",

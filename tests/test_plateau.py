@@ -225,10 +225,9 @@ def test_what_cannot_be_read_is_one_clear_line():
 
 
 def test_another_attention_or_choice_of_checkpoint_is_refused():
-    with pytest.raises(AttnError, match="^planted flan_conv dot: HAN and FLAN models have attention 'tanh'"):
-        Run("planted", "flan_conv", "dot")
-    with pytest.raises(AttnError, match="^planted han_rnn tanh: HAN and FLAN models take selection 'dev'"):
-        Run("planted", "han_rnn", selection="test")
+    for encoder, fields in (("flan_conv", {"attention": "dot"}), ("han_rnn", {"selection": "test"})):
+        with pytest.raises(AttnError, match=f"^planted {encoder} .*: HAN and FLAN models have attention 'tanh' and"):
+            Run("planted", encoder, **fields)
 
 
 @pytest.mark.parametrize("name", ["han_rnn", "flan_none"])
