@@ -109,17 +109,12 @@ def sweep(
     scheduler: Annotated[
         str, Option(help="Address of a Dask scheduler, whose workers train the runs; see README.")
     ] = "",
-    resources: Annotated[
-        str, Option(help="What each run takes of a worker started with --resources, such as GPU=1.")
-    ] = "",
-    no_workers_timeout: Annotated[float, Option(help="Seconds to wait for a worker that can do the runs.")] = 40.0,
+    no_workers_timeout: Annotated[float, Option(help="Seconds to wait for a cluster's worker.")] = 40.0,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
     from attn_core import sweep as sweeps
 
-    runs, demand = sweeps.read_grid(grid), sweeps.demanded(resources)
-    if demand and not scheduler:
-        raise AttnError("--resources says what a run takes of a cluster's worker; name the cluster with --scheduler")
+    runs = sweeps.read_grid(grid)
     if scheduler and jobs != 1:
         raise AttnError("--jobs starts processes here, --scheduler uses those of a cluster; give one of them")
     for wanted in runs if dry else ():
@@ -127,7 +122,7 @@ def sweep(
     print(sweeps.remains(runs, pack), flush=True)
     if dry:
         return
-    failures = sweeps.sweep(runs, pack, True, jobs, scheduler, demand, no_workers_timeout)
+    failures = sweeps.sweep(runs, pack, True, jobs, scheduler, no_workers_timeout)
     print(f"{len(runs)} runs, {len(failures)} failed")
     for key, reason in failures.items():
         print(f"failed  {key}: {reason}")

@@ -111,7 +111,7 @@ class Run:
                 continue
             if not isinstance(value, (int, kind)) or isinstance(value, bool) or not least <= value <= most:
                 what = "a whole number" if kind is int else "a number"
-                hint = " (in YAML 1e-3 is text; write 0.001 or 1.0e-3)" if isinstance(value, str) else ""
+                hint = " (in YAML 1e-3 is text; write 1.0e-3)" if isinstance(value, str) else ""
                 raise AttnError(f"{name} must be {what} from {least:,} to {most:,}, got {value!r}{hint}")
             put(name, kind(value))  # 0 and 0.0 are one run
         if not isinstance(self.class_weights, bool):

@@ -14,7 +14,6 @@ from attn_core import compute, packing, store, sweep
 from attn_core.errors import AttnError
 from attn_core.obtain import obtain
 from attn_core.run import SEEDS, Run
-from attn_core.sweep import demanded
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.faults
@@ -68,9 +67,9 @@ class Cluster:
         self.address = self.inner.scheduler_address
         (place / "preload.py").write_text(PRELOAD)
 
-    def start(self, *words: str, hangs: str = "", cache=None) -> subprocess.Popen:
+    def start(self, hangs: str = "", cache=None) -> subprocess.Popen:
         """A worker; it stores its runs in this test's cache."""
-        command = [sys.executable, "-m", "dask", "worker", self.address, "--no-nanny", "--nthreads", "2", *words]
+        command = [sys.executable, "-m", "dask", "worker", self.address, "--no-nanny", "--nthreads", "2"]
         command += ["--no-dashboard", "--local-directory", str(self.place), "--preload", str(self.place / "preload.py")]
         environment = {**os.environ, "TEST_PLACE": str(self.place), "TEST_HANGS": hangs}
         environment["ATTN_CACHE"] = str(cache or os.environ["ATTN_CACHE"])
@@ -96,21 +95,21 @@ def cluster(tmp_path):
 def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tmp_path, monkeypatch):
     (tmp_path / "archive").mkdir()
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
-    victim = cluster.start("--resources", "GPU=1", hangs="writing")
+    victim = cluster.start(hangs="writing")
     runs = [tiny(seed) for seed in range(4)]
     failing = tiny(5, (*TINY, ("shortest", 0)))
     found = {}
 
     def work_off():
         found["failures"] = sweep.sweep(
-            [*runs, failing], True, False, scheduler=cluster.address, resources={"GPU": 1}, no_workers_timeout=PATIENCE
+            [*runs, failing], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE
         )
 
     client = threading.Thread(target=work_off, daemon=True)
     client.start()
     until((tmp_path / "halfway").exists, "the first worker to be in the middle of writing")
     assert store.keys(store.cache_store()) == []
-    cluster.start("--resources", "GPU=1")
+    cluster.start()
     until(lambda: len(store.keys(store.cache_store())) >= 1, "the second worker to take runs while the first hangs")
     victim.send_signal(signal.SIGKILL)
     victim.wait()
@@ -124,8 +123,7 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tm
         store.verify(tmp_path / "archive", run.key)
         assert obtain(run).record["n_test"] == 40
     assert set(os.listdir(tmp_path / "archive")) == {store.MANIFEST, *(run.key for run in runs)}
-    # Nothing is left to do: no worker is needed, and a demand that none can meet is no obstacle.
-    assert sweep.sweep(runs, True, False, scheduler=cluster.address, resources={"NONE": 1}, no_workers_timeout=0) == {}
+    assert sweep.sweep(runs, True, False, scheduler="nowhere") == {}, "nothing is left to do"
     packed_by_the_workers(cluster, tmp_path / "archive", monkeypatch)
 
 
@@ -156,25 +154,21 @@ def test_an_error_that_no_pickle_can_hold_reaches_the_client(monkeypatch, capsys
         return deep()
 
     monkeypatch.setattr(sweep, "make", deep)
-    found = sweep.work(tiny(0), {}, sweep.named(tiny(0)))
+    found = sweep.work(tiny(0), {}, True, False, expected=sweep.named(tiny(0)))
     assert found.startswith("RecursionError: maximum recursion depth")
     assert "in deep" in capsys.readouterr().err, "the worker's log names the place"
 
 
 @pytest.mark.slow
-def test_a_demand_that_no_worker_meets_and_a_worker_with_another_store(cluster, tmp_path, monkeypatch, capsys):
+def test_no_worker_and_a_worker_with_another_store(cluster, tmp_path, monkeypatch, capsys):
     command = ["sweep", grid(tmp_path), "--scheduler", cluster.address]
     start = time.monotonic()
     status, _, errors = called(monkeypatch, capsys, *command, "--no-workers-timeout", "0.5")
     assert status == 2 and len(errors) == 1, errors
-    assert errors[0].startswith(f"attn_core: no worker for 0.5 s at {cluster.address} (workers there: none); start one")
-    cluster.start("--resources", "GPU=1", cache=tmp_path / "elsewhere")
-    until(lambda: len(cluster.inner.scheduler.workers) == 1, "the worker")
-    status, _, errors = called(monkeypatch, capsys, *command, "--resources", "GPU=2", "--no-workers-timeout", "1")
-    assert status == 2 and len(errors) == 1, errors
-    assert "no worker that offers GPU=2 for 1 s" in errors[0] and "workers there: 1 with GPU=1" in errors[0]
+    assert errors[0].startswith(f"attn_core: no worker at {cluster.address} for 0.5 s; start one")
     assert not store.cache_store().exists(), "a refused sweep left something behind"
-    status, out, _ = called(monkeypatch, capsys, *command, "--resources", "GPU=1")
+    cluster.start(cache=tmp_path / "elsewhere")
+    status, out, _ = called(monkeypatch, capsys, *command)
     assert status == 1 and "2 runs, 2 failed" in out
     assert out.count("set ATTN_CACHE to one shared folder for both") == 4  # each as it fails and at the end
     assert whole_store() == set() and not list((tmp_path / "elsewhere").glob("runs/*"))
@@ -196,7 +190,7 @@ def test_when_the_last_worker_is_lost_the_rest_fails_by_name(cluster, tmp_path):
     client.join(PATIENCE)
     assert not client.is_alive(), "the sweep hangs"
     assert set(found) == {run.key for run in runs}
-    assert all(reason.startswith("AttnError: no worker for 2 s") for reason in found.values())
+    assert all(reason.startswith("AttnError: no worker at ") for reason in found.values())
     assert whole_store() == set()
 
 
@@ -211,10 +205,10 @@ def test_a_worker_with_other_data_is_refused(tmp_path, monkeypatch):
     here = sweep.named(run)
     (tmp_path / "data" / "sst" / "dev.parquet").write_text("changed")
     for other in (there, here):
-        told = sweep.work(run, {}, other)
+        told = sweep.work(run, {}, True, False, expected=other)
         assert f"the sweep for {other}; " in told and "set ATTN_DATA to one shared folder" in told
-    monkeypatch.setattr(sweep, "make", lambda run: None)
-    assert sweep.work(run, {}, sweep.named(run)) == ""
+    monkeypatch.setattr(sweep, "make", lambda *_: None)
+    assert sweep.work(run, {}, True, False, expected=sweep.named(run)) == ""
 
 
 def test_a_lost_scheduler_ends_the_sweep(tmp_path, cluster, monkeypatch):
@@ -242,14 +236,3 @@ def test_without_dask_it_says_what_to_install(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "distributed", None)
     status, _, errors = called(monkeypatch, capsys, "sweep", grid(tmp_path), "--scheduler", "tcp://127.0.0.1:9")
     assert status == 2 and len(errors) == 1 and "pip install 'dask[distributed]'" in errors[0]
-
-
-def test_resources_are_those_of_dask_worker(tmp_path, monkeypatch, capsys):
-    assert demanded("") == {}
-    assert demanded("GPU=1") == {"GPU": 1.0}
-    assert demanded("GPU=1 MEMORY=8e9,DISK=.5") == {"GPU": 1.0, "MEMORY": 8e9, "DISK": 0.5}
-    for wrong in ("GPU", "GPU=0", "GPU=-1", "=1", "GPU=many", "GPU=inf", "GPU=nan"):
-        with pytest.raises(AttnError, match=f"such as GPU=1, got '{wrong}'"):
-            demanded(wrong)
-    status, _, errors = called(monkeypatch, capsys, "sweep", grid(tmp_path), "--resources", "GPU=1")
-    assert status == 2 and len(errors) == 1 and "--scheduler" in errors[0]

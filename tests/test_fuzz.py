@@ -110,7 +110,7 @@ def command_lines(draw):
         words += ["--by", pick("seed", "corpus", draw(VALUE))] if draw(st.booleans()) else []
     elif command == "sweep":
         words += [pick("data/sweeps/jain-sst.yml", "nowhere.yml", "data", draw(VALUE)), "--dry-run"]
-        words += [pick("--jobs", "--resources", "--no-workers-timeout", "--scheduler"), draw(VALUE)]
+        words += [pick("--jobs", "--no-workers-timeout", "--scheduler"), draw(VALUE)]
     elif command == "read":
         words += [draw(VALUE)]
     return [*words, *draw(st.lists(VALUE, max_size=2 if command == "any" else 1))]

@@ -38,11 +38,6 @@ def guided(seed=10, **fields) -> Run:
     return Run("planted", "average", "given", seed=seed, epochs=1, options=TINY, guide="own", **fields)
 
 
-def planned(*runs: Run, **how) -> dict[Run, str]:
-    """The runs of a plan and what is to be made of each."""
-    return {run: " ".join(name for name in task if task[name]) for run, task in sweep.plan(runs, **how).items()}
-
-
 def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, monkeypatch):
     (tmp_path / "archive").mkdir()
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
@@ -50,14 +45,13 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     adversary = Run("planted", encoder="average", epochs=1, options=TINY, base=base, divergence=1e-3)
     own, swapped = guided(base=base), Run(**{**vars(guided(base=base)), "guide": "swapped"})
     untrained = Run(**{**vars(guided(base=base)), "guide": "untrained"})
-    assert planned(own) == {base: "weights", own: "result"}
-    assert planned(untrained) == {untrained: "result"}
-    assert list(planned(swapped, base)) == [base, further, swapped]
-    assert planned(guided(base=adversary)) == {base: "weights", adversary: "weights", guided(base=adversary): "result"}
+    assert sweep.plan([own]) == {base: False, own: True} and sweep.plan([untrained]) == {untrained: True}
+    assert list(sweep.plan([swapped, base])) == [base, further, swapped]
+    assert sweep.plan([guided(base=adversary)]) == {base: False, adversary: False, guided(base=adversary): True}
     assert sweep.sweep([guided(base=adversary), own], progress=False) == {}
     assert set(store.keys(store.cache_store())) == {guided(base=adversary).key, own.key}, "bases lend their weights"
     assert sweep.has_weights(base) and sweep.has_weights(adversary)
-    assert planned(swapped, own) == {further: "weights", swapped: "result"}, "the other is stored"
+    assert sweep.plan([swapped, own]) == {further: False, swapped: True}, "the other is stored"
     # A base in the archive alone has no weights: it is trained again for those who need them, and not packed anew.
     obtain(base, progress=False)
     packing.prepare(base)
@@ -65,7 +59,7 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     packed = (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns
     (store.cache_store().parent / "weights" / f"{base.key}.safetensors").unlink()
     again = Run(**{**vars(own), "words": "rank"})
-    assert planned(base, again, pack=True) == {base: "weights", again: "result packs"}
+    assert sweep.plan([base, again], pack=True) == {base: False, again: True}
     assert sweep.sweep([base, again], pack=True, progress=False) == {} and sweep.has_weights(base)
     assert (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns == packed
     assert set(os.listdir(tmp_path / "archive")) == {store.MANIFEST, base.key, again.key}
@@ -213,7 +207,7 @@ def test_base_of_a_grid_block(tmp_path):
     ]
     assert runs[6].base == Run("sst", seed=257, divergence=0.1, base=Run("sst", seed=257))
     path.write_text("- corpus: sst\n  divergence: 0.1\n  base: sst\n")
-    with pytest.raises(AttnError, match="base must be a mapping"):
+    with pytest.raises(AttnError, match="base must be a run, in a grid a mapping"):
         sweep.read_grid(path)
 
 
