@@ -21,7 +21,7 @@ from attn_core.corpora.documents import Documents
 from attn_core.corpora.text import clean_typed, contractions, mask_digits, to_ids
 from attn_core.errors import AttnError
 from attn_core.run import Run, from_dict
-from attn_core.traces import Traces, one_logit, positive_probability, sigmoid, with_ties
+from attn_core.traces import Traces, one_logit, sigmoid, with_ties
 
 FOLDER = "sst-reader"
 EPSILON = 0.05
@@ -163,14 +163,14 @@ def read_sentence(text: str, epsilon: float = EPSILON, run: Run | None = None) -
     tokens, known, traces = sentence_traces(text, run)
     optimum = exact(traces, epsilon)
     contribution, bias = one_logit(traces)
-    alone = positive_probability(traces.contribution.astype(float) + traces.bias)
+    alone = sigmoid(contribution + bias)
     left_out = np.nan if traces.leave_one_out is None else traces.leave_one_out
     table = pd.DataFrame({
         "token": tokens, "known": known, "attention": traces.attention, "contribution": contribution, "alone": alone,
         "gradient": traces.gradient, "leave_one_out": left_out, "adversary": expand(traces, optimum),
     })  # fmt: skip
-    adverse = positive_probability(traces.logits_under(table["adversary"].to_numpy()))
-    told = {"p": traces.p[0], "p_adversary": adverse[0], "bias": bias, "jsd_exact": optimum["jsd_exact"].iloc[0],
+    p_adversary = sigmoid(bias + contribution @ table["adversary"])
+    told = {"p": traces.p[0], "p_adversary": p_adversary, "bias": bias, "jsd_exact": optimum["jsd_exact"].iloc[0],
             "ceiling": ceiling(traces)[0], "echo": np.mean((alone > 0.5) == (traces.p[0] > 0.5))}  # fmt: skip
     name = catalogue.corpus(run.corpus if run else "sst").classes[1]
     line = (

@@ -5,7 +5,6 @@ bias + sum_t a_t * contribution_t with contribution_t = decoder matrix times the
 searching adversaries and erasing are therefore array work on these few numbers per token.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,8 +13,6 @@ import numpy as np
 
 from attn_core.errors import AttnError
 from attn_core.measures import tvd
-
-MANTISSA_BITS = 12
 
 NUMBERS = 1 << 22
 """Contributions held at once."""
@@ -102,12 +99,12 @@ class Traces:
     @cached_property
     def p(self) -> np.ndarray:
         """(D,) float64: probability of class 1 for one or two logits, of the predicted class for more."""
-        return positive_probability(self.logits) if self.classes <= 2 else self.outputs.max(axis=1)
+        return self.outputs[:, -1] if self.classes <= 2 else self.outputs.max(axis=1)
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """Predicted class, (D,). One logit: p rounded, as the paper groups documents."""
-        return np.round(self.p).astype(np.int64) if self.classes == 1 else self.logits.argmax(axis=1)
+        """Predicted class, (D,)."""
+        return decisions(self.logits)
 
     @cached_property
     def max_attention(self) -> np.ndarray:
@@ -196,24 +193,13 @@ def with_ties(traces: Traces, words: np.ndarray) -> Traces:
     return replace(traces, leave_one_out=traces.leave_one_out[first])
 
 
-def positive_probability(logits: np.ndarray) -> np.ndarray:
-    """Probability of class 1 from logits (..., K): sigmoid for K = 1, softmax for K = 2, no meaning elsewhere."""
-    if logits.shape[-1] > 2:
-        raise AttnError(f"the probability of class 1 was asked of a model with {logits.shape[-1]} classes")
-    difference = logits[..., 0] if logits.shape[-1] == 1 else logits[..., 1] - logits[..., 0]
-    return sigmoid(difference)
-
-
-def round_mantissa(values: np.ndarray | None, bits: int = MANTISSA_BITS) -> np.ndarray | None:
+def round_mantissa(values: np.ndarray | None, bits: int = 12) -> np.ndarray | None:
     """Nearest float32 whose mantissa has at most `bits` explicit bits (ties to even); NaN and infinities stay."""
     if values is None:
         return None
-    values = np.asarray(values, dtype=np.float32)
-    drop = 23 - bits
-    word = values.view(np.uint32)
-    odd = (word >> drop) & 1
-    kept = (word + np.uint32((1 << (drop - 1)) - 1) + odd) & np.uint32(~((1 << drop) - 1) & 0xFFFFFFFF)
-    return np.where(np.isfinite(values), kept.view(np.float32), values)
+    values = np.asarray(values, np.float32)
+    unit = np.maximum(np.frexp(values)[1], -125) - bits - 1  # exponent of the last bit kept; subnormals share one
+    return np.ldexp(np.rint(np.ldexp(values, -unit)), unit)
 
 
 # One logit
@@ -267,16 +253,7 @@ def totals(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return np.add.reduceat(values, offsets[:-1], axis=-1)
 
 
-# Padded blocks
-
-
-def padded_length(n: np.ndarray) -> np.ndarray:
-    """Lengths rounded up to a ladder whose steps grow by 1.35: similar documents share a padded block, and each is
-    padded alike whatever is computed beside it."""
-    ladder = [1]
-    while ladder[-1] < np.max(n, initial=1):
-        ladder.append(math.ceil(ladder[-1] * 1.35))
-    return np.asarray(ladder)[np.searchsorted(ladder, n)]
+# Documents side by side
 
 
 def chunks(lengths: np.ndarray, limit: int, least: int = 1) -> Iterator[tuple[np.ndarray, int]]:
@@ -287,11 +264,6 @@ def chunks(lengths: np.ndarray, limit: int, least: int = 1) -> Iterator[tuple[np
             yield rows[start : start + step], int(length)
 
 
-def blocks(lengths: np.ndarray, limit: int, multiple: int = 1, least: int = 1) -> Iterator[tuple[np.ndarray, int]]:
-    """`chunks` of documents of like padded length L, rounded up to multiples of `multiple`: (rows (B,), L)."""
-    return chunks(-(-padded_length(lengths) // multiple) * multiple, limit, least)
-
-
 def cut(lengths: np.ndarray, texts: int, tokens: int) -> list[np.ndarray]:
     """Documents from long to short, cut into chunks of at most `texts` texts and `tokens` tokens (or one long text)."""
     order, parts = np.argsort(-lengths, kind="stable"), []
@@ -300,18 +272,3 @@ def cut(lengths: np.ndarray, texts: int, tokens: int) -> list[np.ndarray]:
         parts.append(order[:size])
         order = order[size:]
     return parts
-
-
-def pad(values: np.ndarray, traces: Traces, rows: np.ndarray, length: int, fill: float) -> np.ndarray:
-    """Token values (..., T) of some documents as (..., B, length), filled up at the right."""
-    real, tokens = places(traces, rows, length)
-    found = np.full((*values.shape[:-1], *real.shape), fill, values.dtype)
-    found[..., real] = values[..., tokens]
-    return found
-
-
-def places(traces: Traces, rows: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of documents padded to a length: which places (B, length) hold a token, and these tokens (N,), in order."""
-    position = np.arange(length)
-    real = position < traces.lengths[rows, None]
-    return real, (traces.offsets[rows, None] + position)[real]

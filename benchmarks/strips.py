@@ -14,7 +14,7 @@ from attn_core.corpora.text import clean_typed, to_ids
 from attn_core.experiments.adversarial import exact, expand
 from attn_core.reader import EPSILON
 from attn_core.run import COUNTED, SEEDS, Run
-from attn_core.traces import positive_probability
+from attn_core.traces import sigmoid
 
 
 def wanted() -> list[tuple[str, Run]]:
@@ -45,7 +45,7 @@ def make_strips(examples: Path) -> Path:
         shown = [(kind, traces.attention, traces.p)]
         if kind == "learned" and run.encoder == "lstm":
             far = expand(traces, exact(traces, EPSILON))
-            shown.append(("farthest", far, positive_probability(traces.logits_under(far))))
+            shown.append(("farthest", far, sigmoid(traces.logits_under(far)[:, 0])))
         for name, attention, p in shown:
             shares = [np.rint(1000 * part).astype(int).tolist() for part in np.split(attention, traces.offsets[1:-1])]
             about = {"encoder": run.encoder, "kind": name, "seed": run.seed, "key": run.key}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attn_core.experiments.echo import MEASURES, echo, elsewhere, median_change
-from attn_core.traces import decisions, positive_probability
+from attn_core.traces import decisions, sigmoid
 
 
 def document(traces, d):
@@ -107,7 +107,7 @@ def test_mean_and_variance_are_exact_over_all_permutations(n):
 def test_the_median_is_that_of_a_normal():
     mean, deviation, p = np.array([0.3, -2.0, 4.0]), np.array([0.8, 0.1, 2.0]), np.array([0.9, 0.2, 0.5])
     drawn = np.random.default_rng(0).normal(size=(400_000, 1)) * deviation + mean
-    change = np.abs(positive_probability(drawn[..., None]) - p)
+    change = np.abs(sigmoid(drawn) - p)
     np.testing.assert_allclose(median_change(mean, deviation, p), np.median(change, axis=0), atol=3e-3)
     alone = median_change(np.array([0.3]), np.zeros(1), np.array([0.9]))
-    assert alone == pytest.approx(0.9 - positive_probability(np.array([[0.3]]))[0])
+    assert alone == pytest.approx(0.9 - sigmoid(0.3))

@@ -15,13 +15,12 @@ from attn_core.experiments.optimum import exact, expand, slab, sparse
 from attn_core.experiments.search import select
 from attn_core.experiments.tables import table
 from attn_core.measures import jsd_point, jsd_ragged
-from attn_core.traces import Traces, blocks, has_one_logit, one_logit, pad, places
+from attn_core.traces import Traces, has_one_logit, one_logit
 
 __all__ = ["adversarial", "exact", "expand", "select"]
 
-ALL_PAIRS = 67
-SAMPLED_PAIRS = 512
-"""Swaps looked at per step: all of them up to padded length ALL_PAIRS, else this many random ones, and one start."""
+ALL_PAIRS, SAMPLED_PAIRS = 67, 512
+"""Swaps looked at per step: all of them up to this many tokens, else this many random ones, and one start."""
 
 PENALTIES = (0.3, 1.0, 3.0, 10.0, 100.0)
 """Price, in nats, of leaving the slab by the largest |contribution|; rises from climb to climb."""
@@ -31,7 +30,7 @@ SMALLEST_GAIN, PATIENCE, STEPS = 1e-6, 3, 200
 latest after STEPS."""
 
 BLOCK = 20_000
-"""Padded tokens at once, so at most about two million swaps are valued at a time."""
+"""Tokens at once, so at most about two million swaps are valued at a time."""
 
 
 def adversarial(traces: Traces, epsilon: float, weights: np.ndarray, seed: int = 0) -> pd.DataFrame:
@@ -104,59 +103,47 @@ def best_permutation(traces: Traces, epsilon: float, seed: int = 0) -> pd.DataFr
     to climb, and weights once inside stay inside. Starts: the `mirrored` weights, the maximum where the output does not
     matter; and, in documents of up to 67 tokens, the model's own order (JSD 0, always allowed) and a random order.
     """
-    s, _ = one_logit(traces)
-    low, high = slab(traces, epsilon)
-    attention, lengths = traces.attention, traces.lengths
+    (s, _), (low, high) = one_logit(traces), slab(traces, epsilon)
+    attention = traces.attention
     found = np.stack([mirrored(traces), attention, attention[shuffles(seed, "climb", traces)]])  # (3, T)
-    for rows, length in blocks(lengths, BLOCK):
-        if length == 1:
-            continue
-        starts = 3 if length <= ALL_PAIRS else 1
-        weights = pad(found[:starts], traces, rows, length, 0.0).reshape(-1, length)  # (3B or B, L)
-        own, value = (np.tile(pad(x, traces, rows, length, 0.0), (starts, 1)) for x in (attention, s))
-        sizes, lows, highs = (np.tile(x[rows], starts)[:, None] for x in (lengths, low, high))
-        for penalty in PENALTIES:
-            climb(weights, own, value, sizes, lows, highs, penalty)
-        real, tokens = places(traces, rows, length)
-        found[:starts, tokens] = weights.reshape(starts, len(rows), length)[:, real]
+    for rows, tokens in traces.equal_lengths(BLOCK):
+        n = tokens.shape[1]
+        starts = 3 if n <= ALL_PAIRS else 1
+        weights = found[:starts, tokens].reshape(-1, n)  # (3B or B, n)
+        for penalty in PENALTIES if n > 1 else ():
+            climb(weights, attention[tokens], s[tokens], low[rows, None], high[rows, None], penalty)
+        found[:starts, tokens] = weights.reshape(starts, *tokens.shape)
     return select(traces, found, epsilon)
 
 
-def climb(weights, own, value, sizes, low, high, penalty) -> None:
-    """Swaps weights (C, L) in place, one swap per chain and step, until none gains.
+def climb(weights, attention, s, low, high, penalty) -> None:
+    """Swaps weights (C, n) in place, one swap per chain and step, until none gains.
 
-    own, value (C, L): attention and s; sizes, low, high (C, 1). JSD of permuted weights a' to a is a constant minus
-    sum (a'_t + a_t) ln(a'_t + a_t) / 2: two logarithms a swap.
+    attention, s (B, n); low, high (B, 1); chain c belongs to document c % B. JSD of permuted weights a' to a is a
+    constant minus sum (a'_t + a_t) ln(a'_t + a_t) / 2: two logarithms a swap.
     """
-    length = weights.shape[1]
-    every = length <= ALL_PAIRS
-    pick = lambda values, index: values[:, index] if every else np.take_along_axis(values, index, axis=1)
+    documents, n = s.shape
     times_log = lambda x: x * np.log(np.maximum(x, 1e-300))
-    outside = lambda z: np.maximum(np.maximum(low[live] - z, z - high[live]), 0.0)
-    price = penalty / np.maximum(np.abs(value).max(axis=1, keepdims=True), 1e-300)
+    outside = lambda z: np.maximum(np.maximum(low[own] - z, z - high[own]), 0.0)
+    price = penalty / np.maximum(np.abs(s).max(axis=1, keepdims=True), 1e-300)
     live, idle = np.arange(len(weights)), np.zeros(len(weights), np.int64)
-    t, u = np.triu_indices(length, 1)  # (P,), the same for all chains; sampled pairs are (C, P)
+    t, u = np.triu_indices(n, 1)  # (P,)
     for step in range(STEPS):
-        a, x, s, n = weights[live], own[live], value[live], sizes[live]
-        if not every:  # pairs of different positions that depend on size and step alone
+        if n > ALL_PAIRS:  # pairs of different positions that depend on n and step alone
             first, second = np.random.default_rng(step).random((2, SAMPLED_PAIRS))
             t = (first * n).astype(np.int64)
             u = (t + 1 + (second * (n - 1)).astype(np.int64)) % n
-        z = (a * s).sum(axis=1, keepdims=True)
-        a_t, a_u, x_t, x_u = pick(a, t), pick(a, u), pick(x, t), pick(x, u)  # (C, P)
-        cost = times_log(a + x)
-        gain = 0.5 * (pick(cost, t) + pick(cost, u) - times_log(a_u + x_t) - times_log(a_t + x_u))
-        before, after = outside(z), outside(z + (a_u - a_t) * (pick(s, t) - pick(s, u)))
-        gain -= price[live] * (after - before)
+        own = live % documents
+        a, x, value = weights[live], attention[own], s[own]
+        z, cost = (a * value).sum(axis=1, keepdims=True), times_log(a + x)
+        gain = 0.5 * (cost[:, t] + cost[:, u] - times_log(a[:, u] + x[:, t]) - times_log(a[:, t] + x[:, u]))  # (C, P)
+        before, after = outside(z), outside(z + (a[:, u] - a[:, t]) * (value[:, t] - value[:, u]))
+        gain -= price[own] * (after - before)
         gain[(before == 0) & (after > 0)] = -np.inf
-        if every:
-            gain[u >= n] = -np.inf
-        best, chain = gain.argmax(axis=1), np.arange(len(live))
-        better = gain[chain, best] > SMALLEST_GAIN
-        first, second = (np.broadcast_to(pair, gain.shape)[chain, best][better] for pair in (t, u))
-        rows = live[better]
+        best, better = gain.argmax(axis=1), gain.max(axis=1) > SMALLEST_GAIN
+        rows, first, second = live[better], t[best[better]], u[best[better]]
         weights[rows, first], weights[rows, second] = weights[rows, second], weights[rows, first]
         idle[live] = np.where(better, 0, idle[live] + 1)
-        live = live[idle[live] < (1 if every else PATIENCE)]
+        live = live[idle[live] < (1 if n <= ALL_PAIRS else PATIENCE)]
         if not len(live):
             break

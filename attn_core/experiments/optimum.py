@@ -8,6 +8,8 @@ vertex: one token with low <= s_t <= high, or two tokens on opposite sides of a 
 weight w = (s_j - B) / (s_j - s_i) on i. For text pairs and three classes or more see `sparse`.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import scipy  # its parts are loaded when first used
@@ -15,7 +17,7 @@ import scipy  # its parts are loaded when first used
 from attn_core.errors import AttnError
 from attn_core.experiments.tables import ROUNDING, check_epsilon, table
 from attn_core.measures import LN2, jsd_point
-from attn_core.traces import NUMBERS, Traces, apart, each_alone, one_logit, probabilities, sigmoid, totals
+from attn_core.traces import Traces, apart, each_alone, one_logit, probabilities, sigmoid, totals
 
 GRID = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 """Weights of the first of two tokens, in `sparse`."""
@@ -23,6 +25,9 @@ GRID = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 PAIRS, FEWEST = 2048, 4
 """In a document of n tokens one of the two is among the max(FEWEST, PAIRS // n) tokens that change the output least
 when they carry all weight: up to 45 tokens every pair, from 512 on every pair with one of four tokens."""
+
+AT_ONCE = 256
+"""Mixtures of a document whose output is computed at once."""
 
 
 def slab(traces: Traces, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
@@ -65,38 +70,20 @@ def exact(traces: Traces, epsilon: float) -> pd.DataFrame:
 
 
 def best_vertex(s: np.ndarray, attention: np.ndarray, low: float, high: float) -> tuple[float, int, int, float]:
-    """(jsd, i, j, weight on i), see `exact`, of one document: s (n,), attention (n,), low <= sum_t a'_t s_t <= high.
-
-    Of all vertices only those that can win are valued. The value of a pair falls as the model's weight on either token
-    grows and is convex in w, so token i is beaten by two tokens on its side of B, one nearer to B and one farther,
-    with no larger weight than i's. What stays are tokens with a record low weight, seen from either end of their side.
-    """
-    tokens = np.argsort(s, kind="stable")
-    value, mass = s[tokens], attention[tokens]
-    begin, end = np.searchsorted(value, low), np.searchsorted(value, high, side="right")
-    best, lightest = (-np.inf, 0, -1, 1.0), np.inf
-    if begin < end:
-        t = begin + mass[begin:end].argmin()
-        best, lightest = (jsd_point(mass[t]), tokens[t], -1, 1.0), mass[t]
+    """(jsd, i, j, weight on i), see `exact`, of one document: s (n,), attention (n,), low <= sum_t a'_t s_t <= high."""
+    best, inside = (-np.inf, 0, -1, 1.0), np.flatnonzero((s >= low) & (s <= high))
+    if len(inside):
+        t = inside[attention[inside].argmin()]
+        best = (jsd_point(attention[t]), t, -1, 1.0)
     for bound in (low, high):
-        left, right = np.searchsorted(value, bound), np.searchsorted(value, bound, side="right")
-        # a pair is never above the better of its tokens alone, so one of them must beat the best single token
-        if left == 0 or right == len(value) or min(mass[:left].min(), mass[right:].min()) >= lightest:
-            continue
-        i, j = tokens[records(mass[:left])][:, None], tokens[right + records(mass[right:])]
-        w, rest = (s[j] - bound) / (s[j] - s[i]), (bound - s[i]) / (s[j] - s[i])
-        jsd = 0.5 * LN2 + share(w, attention[i]) + share(rest, attention[j])
-        top = np.unravel_index(jsd.argmax(), jsd.shape)
-        if jsd[top] > best[0]:
-            best = jsd[top], i[top[0], 0], j[top[1]], w[top]
+        i, j = np.flatnonzero(s < bound)[:, None], np.flatnonzero(s > bound)
+        if i.size and j.size:
+            w, rest = (s[j] - bound) / (s[j] - s[i]), (bound - s[i]) / (s[j] - s[i])
+            jsd = 0.5 * LN2 + share(w, attention[i]) + share(rest, attention[j])  # (left, right)
+            left, right = np.unravel_index(jsd.argmax(), jsd.shape)
+            if jsd[left, right] > best[0]:
+                best = (jsd[left, right], i[left, 0], j[right], w[left, right])
     return best
-
-
-def records(mass: np.ndarray) -> np.ndarray:
-    """Places in mass (n,) that lie below all before them, or below all after them."""
-    before = np.minimum.accumulate(np.append(np.inf, mass[:-1]))
-    after = np.minimum.accumulate(np.append(np.inf, mass[:0:-1]))[::-1]
-    return np.flatnonzero((mass < before) | (mass < after))
 
 
 def share(w: np.ndarray, mass: np.ndarray) -> np.ndarray:
@@ -126,9 +113,8 @@ def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
     check_epsilon(epsilon)
     _, alone = each_alone(traces)
     best, change = np.zeros((2, len(traces)))
-    most = max(64, NUMBERS // max(traces.contribution.shape[1], traces.classes))
-    for row, (start, stop) in enumerate(zip(traces.offsets[:-1], traces.offsets[1:], strict=True)):
-        own, single = traces.attention[start:stop], alone[start:stop]
+    for row, (start, stop) in enumerate(pairwise(traces.offsets)):
+        own, single, contribution = traces.attention[start:stop], alone[start:stop], traces.contribution[start:stop]
         fits = np.flatnonzero(single <= epsilon + ROUNDING)
         if len(fits):
             i = fits[own[fits].argmin()]
@@ -136,17 +122,14 @@ def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
             if own[i] == own.min():
                 continue  # no pair is above the better of its tokens, and none of these is better
         value, i, j, w = mixtures(own, single, best[row])
-        first, size = 0, 64
-        while first < len(value):  # in parts that grow
-            part = slice(first, first + size)
-            first_token, second = (traces.contribution[start + at[part]] for at in (i, j))
-            context = w[part, None] * first_token + (1 - w[part, None]) * second
+        for first in range(0, len(value), AT_ONCE):
+            part = slice(first, first + AT_ONCE)
+            context = w[part, None] * contribution[i[part]] + (1 - w[part, None]) * contribution[j[part]]
             moved = apart(probabilities(traces.decoded(context, np.array([row]))), traces.outputs[row])
             within = np.flatnonzero(moved <= epsilon + ROUNDING)
             if len(within):
                 best[row], change[row] = value[part][within[0]], moved[within[0]]
                 break
-            first, size = first + size, min(4 * size, most)
     return table(traces, jsd=best, tvd=change)
 
 
@@ -155,15 +138,10 @@ def mixtures(own: np.ndarray, single: np.ndarray, above: float) -> tuple[np.ndar
 
     own (n,): the model's attention, single (n,): change of output by each token alone.
     """
-    n, grid = len(own), np.array(GRID)
-    nearest = np.argsort(single, kind="stable")[: max(FEWEST, PAIRS // n)]
-    rank = np.full(n, n)
-    rank[nearest] = np.arange(len(nearest))
-    i, j = np.nonzero(np.arange(len(nearest))[:, None] < rank)  # two near tokens only once: GRID is symmetric
-    i = nearest[i]
-    limit = jsd_point(own)
-    pair, level = np.nonzero(grid * limit[i, None] + (1 - grid) * limit[j, None] > above)
-    i, j, w = i[pair], j[pair], grid[level]
-    value = 0.5 * LN2 + share(w, own[i]) + share(1 - w, own[j])
-    order = np.argsort(-value, kind="stable")[: np.count_nonzero(value > above)]
-    return value[order], i[order], j[order], w[order]
+    nearest, grid = np.argsort(single, kind="stable"), np.array(GRID)
+    first = min(len(own), max(FEWEST, PAIRS // len(own)))
+    i, j = nearest[np.array(np.triu_indices(first, 1, len(own)))]  # each pair once: GRID is symmetric
+    value = 0.5 * LN2 + share(grid, own[i, None]) + share(1 - grid, own[j, None])  # (pairs, GRID)
+    order = np.argsort(-value, axis=None, kind="stable")[: np.count_nonzero(value > above)]
+    pair, level = np.unravel_index(order, value.shape)
+    return value[pair, level], i[pair], j[pair], grid[level]

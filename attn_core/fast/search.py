@@ -5,7 +5,8 @@ hidden layer of text pairs is written with sigmoids, tanh(x) = 1 - 2 sigmoid(-2 
 fast: the factors go into query, contributions, readout and bias, so a step has no more operations.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from attn_core.traces import Traces, blocks, has_one_logit, one_logit, pad, places, sigmoid, totals
+from attn_core.traces import Traces, chunks, has_one_logit, one_logit, sigmoid, totals
 
 BLOCK = 1 << 17
 """Padded tokens searched at once; bounds memory (about 30 floats a token at k = 5)."""
@@ -72,6 +73,34 @@ def search(
     finally:
         torch.set_num_threads(threads)
     return found
+
+
+def blocks(lengths: np.ndarray, limit: int, multiple: int = 1, least: int = 1) -> Iterator[tuple[np.ndarray, int]]:
+    """`chunks` of documents of like padded length L: (rows (B,), L).
+
+    Lengths are rounded up to a ladder whose steps grow by 1.35, then to multiples of `multiple`; so each document is
+    padded alike whatever is computed beside it.
+    """
+    ladder = [1]
+    while ladder[-1] < np.max(lengths, initial=1):
+        ladder.append(math.ceil(ladder[-1] * 1.35))
+    padded = np.asarray(ladder)[np.searchsorted(ladder, lengths)]
+    return chunks(-(-padded // multiple) * multiple, limit, least)
+
+
+def pad(values: np.ndarray, traces: Traces, rows: np.ndarray, length: int, fill: float) -> np.ndarray:
+    """Token values (..., T) of some documents as (..., B, length), filled up at the right."""
+    real, tokens = places(traces, rows, length)
+    found = np.full((*values.shape[:-1], *real.shape), fill, values.dtype)
+    found[..., real] = values[..., tokens]
+    return found
+
+
+def places(traces: Traces, rows: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of documents padded to a length: which places (B, length) hold a token, and these tokens (N,), in order."""
+    position = np.arange(length)
+    real = position < traces.lengths[rows, None]
+    return real, (traces.offsets[rows, None] + position)[real]
 
 
 class Mixing:

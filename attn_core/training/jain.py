@@ -18,7 +18,7 @@ from attn_core.models.classifier import Classifier, real_tokens, to_arrays
 from attn_core.models.encoders import WordTie
 from attn_core.models.paired import Paired
 from attn_core.run import Run
-from attn_core.traces import Traces, positive_probability
+from attn_core.traces import Traces, sigmoid
 from attn_core.tracing import inputs, probabilities, trace
 from attn_core.training import Trained, outputs_of
 
@@ -240,7 +240,7 @@ def roc_auc(model: Classifier, documents: Documents, given: np.ndarray | None = 
         p = probabilities(model, documents)
     else:
         traces = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
-        p = positive_probability(traces.logits_under(given))
+        p = sigmoid(traces.logits_under(given)[:, 0])
     return float(roc_auc_score(documents.labels, p))
 
 
