@@ -53,12 +53,6 @@ def jsd_point(weight: np.ndarray) -> np.ndarray:
     return 0.5 * (LN2 * (1.0 - weight) + np.log(2.0 / (1.0 + weight)) + own)
 
 
-def share_significant(p: np.ndarray) -> float:
-    """Share of p values at most LEVEL; NaN counts as not significant (the papers' "Sig. Frac."). NaN if empty."""
-    p = np.asarray(p, np.float64)
-    return float(np.mean(p <= LEVEL)) if p.size else math.nan
-
-
 CLASS_SCORES = 20
 """Up to this many classes every class's own F1 is listed."""
 
@@ -103,14 +97,13 @@ RESAMPLES = 2_000
 def bootstrap_interval(values: np.ndarray, statistic: Callable = np.mean) -> tuple[float, float]:
     """Percentile bootstrap interval of a statistic over documents, RESAMPLES times drawn: (low, high), 95 %.
 
-    values (D,): NaN entries are dropped first; NaN of fewer than two. statistic takes (array, axis). It measures the
-    spread over documents of one trained model, not over trainings; for those see seed_interval.
+    values (D,): NaN entries are dropped first; NaN of fewer than two. It measures the spread over documents of one
+    trained model, not over trainings; for those see seed_interval.
     """
     if len(values := known(values)) < 2:
         return math.nan, math.nan
-    rng, batch = np.random.default_rng(0), max(1, 2_000_000 // len(values))  # SciPy's own takes a second to import
-    sizes = [(min(batch, RESAMPLES - done), len(values)) for done in range(0, RESAMPLES, batch)]
-    found = np.concatenate([statistic(values[rng.integers(len(values), size=size)], axis=-1) for size in sizes])
+    rng = np.random.default_rng(0)  # SciPy's own takes a second to import
+    found = [statistic(values[rng.integers(len(values), size=len(values))]) for _ in range(RESAMPLES)]
     low, high = np.quantile(found, [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
 

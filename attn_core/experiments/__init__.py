@@ -7,14 +7,14 @@ attention; both are what the archive keeps.
 import numpy as np
 import pandas as pd
 
-from attn_core.experiments.adversarial import adversarial
+from attn_core.experiments.adversarial import adversarial, ceilings
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.echo import echo
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
 from attn_core.experiments.tables import IDENTITY, QUANTILES, described, joined, table
-from attn_core.measures import share_significant
+from attn_core.measures import LEVEL, known
 from attn_core.traces import Traces
 
 ATTENTION_BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
@@ -27,26 +27,26 @@ MOST_CLASSES = 3
 """With more outputs a summary has only the group 'all'. (The authors' code counts the different answers a model gives,
 so that one which knows few answers is grouped after all.)"""
 
-ONCE = ["ceiling", "ceiling_permutation", "max_attention"]
-"""Columns of the adversarial table that do not depend on epsilon."""
+EPSILONS = (0.01, 0.05)
+"""By how much an adversary may move the output."""
 
 
-def document_table(traces: Traces, seed: int = 0, epsilons: tuple[float, ...] = (0.01, 0.05)) -> pd.DataFrame:
+def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
     """Every per-document statistic at default parameters, one row per document.
 
     Columns: doc_id, label, predicted, n (tokens), p (of class 1, of the predicted class where there are more than two
-    outputs); those of `correlation`; median_change (100 permutations); ONCE; the others of `adversarial` for every
-    epsilon, with the suffix @0.01 and the like, from one search; those of `echo`. What follows from them is left to
-    `derived`.
+    outputs); those of `correlation`; median_change (100 permutations); those of `ceilings`; those of `adversarial` for
+    each of EPSILONS, with the suffixes @0.01 and @0.05, from one search; those of `echo`. What follows from them is
+    left to `derived`.
     """
     weights = search(traces, seed=seed)
-    found = {epsilon: adversarial(traces, epsilon, weights, seed) for epsilon in epsilons}
+    found = {epsilon: adversarial(traces, epsilon, weights, seed) for epsilon in EPSILONS}
     return joined(
         table(traces, p=traces.p),
         correlation(traces, seed),
         permutation(traces, seed=seed)[["median_change"]],
-        found[epsilons[0]][ONCE],
-        *(part.drop(columns=[*IDENTITY, *ONCE]).add_suffix(f"@{epsilon:g}") for epsilon, part in found.items()),
+        ceilings(traces),
+        *(part.drop(columns=list(IDENTITY)).add_suffix(f"@{epsilon:g}") for epsilon, part in found.items()),
         echo(traces),
     )
 
@@ -115,35 +115,35 @@ def summary_table(documents: pd.DataFrame, outputs: int = 2) -> pd.DataFrame:
     documents = derived(documents)
     classes = {"all": np.ones(len(documents), bool)}
     if outputs <= MOST_CLASSES:
-        classes |= {str(c): (documents["predicted"] == c).to_numpy() for c in sorted(documents["predicted"].unique())}
+        classes |= {str(c): documents["predicted"] == c for c in sorted(documents["predicted"].unique())}
     binned = attention_bin(documents["max_attention"])
     bins = {"all": classes["all"]} | {label: binned == label for label in ATTENTION_BINS}
-    groups = [(c, b, of_class & of_bin) for c, of_class in classes.items() for b, of_bin in bins.items()]
-    rows = []
-    for statistic in (name for name in documents if name not in IDENTITY and not name.startswith("p_")):
-        values = documents[statistic].to_numpy(np.float64)
-        p = documents["p_" + statistic.removeprefix("tau_")].to_numpy() if statistic.startswith("tau_") else None
-        for *place, group in groups:
-            found = summary(statistic, values[group], None if p is None else p[group], place[1] == "all")
-            rows += [(statistic, *place, *pair) for pair in found.items()]
+    parts = {(c, b): documents[of_class & of_bin] for c, of_class in classes.items() for b, of_bin in bins.items()}
+    rows = [
+        (statistic, *group, *pair)
+        for statistic in documents
+        if statistic not in IDENTITY and not statistic.startswith("p_")
+        for group, part in parts.items()
+        for pair in summary(statistic, part, group[1] == "all").items()
+    ]
     return pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"])
 
 
-def summary(statistic: str, values: np.ndarray, p: np.ndarray | None, counts: bool) -> dict[str, float]:
+def summary(statistic: str, part: pd.DataFrame, counts: bool) -> dict[str, float]:
     """Measure -> value of one statistic in one group of documents, see `summary_table`."""
-    known = values[~np.isnan(values)]
-    found = {"n": len(values), "n_nan": len(values) - len(known)} if len(values) else {}
-    if p is not None and len(values):
-        found["share_significant"] = share_significant(p)
-    if not len(known):
+    values = known(part[statistic])
+    found = {"n": len(part), "n_nan": len(part) - len(values)} if len(part) else {}
+    if len(part) and statistic.startswith("tau_"):
+        found["share_significant"] = (part["p_" + statistic.removeprefix("tau_")] <= LEVEL).mean()
+    if not len(values):
         return found
-    found |= described(known, "mean", "std", *QUANTILES)
+    found |= described(values, "mean", "std", *QUANTILES)
     if statistic == "median_change":
-        found["share_below_0.1"] = (known < 0.1).mean()
+        found["share_below_0.1"] = (values < 0.1).mean()
     if statistic.startswith(("jsd_", "ceiling")):
-        found |= {f"share_above_{level}": (known > level).mean() for level in (0.4, 0.6)}
+        found |= {f"share_above_{level}": (values > level).mean() for level in (0.4, 0.6)}
     if counts and statistic.startswith(COUNTED):
         limits = edges(statistic)
-        count = np.histogram(np.clip(known, limits[0], limits[-1]), limits)[0]
+        count = np.histogram(np.clip(values, limits[0], limits[-1]), limits)[0]
         found |= {f"hist:{k}": count[k] for k in np.flatnonzero(count)}
     return found

@@ -43,7 +43,6 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray, seed: int =
     jsd_lower, tvd_lower: the better of it and the search; the optimum lies between jsd_lower and the ceiling.
     jsd_shuffled: jsd_exact, or jsd_sparse, when contributions are shuffled over the tokens by (seed, doc_id): which
     token has which contribution changes, hence the output too, and the constraint is around that new output.
-    ceiling: see there; ceiling_permutation: the same among permutations of the model's own weights, see `mirrored`.
     """
     chosen = select(traces, weights, epsilon)
     shuffled = replace(traces, contribution=traces.contribution[shuffles(seed, "shuffle", traces)])
@@ -60,15 +59,14 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray, seed: int =
         best = {"jsd_sparse": few["jsd"]}
         best |= {f"{name}_lower": chosen[name].where(better, few[name]) for name in ("jsd", "tvd")}
         best["jsd_shuffled"] = sparse(shuffled, epsilon)["jsd"]
-    return table(
-        traces,
-        jsd_search=chosen["jsd"],
-        tvd_search=chosen["tvd"],
-        **best,
-        ceiling=ceiling(traces),
-        ceiling_permutation=jsd_ragged(mirrored(traces), traces.attention, traces.offsets),
-        max_attention=traces.max_attention,
-    )
+    return table(traces, jsd_search=chosen["jsd"], tvd_search=chosen["tvd"], **best)
+
+
+def ceilings(traces: Traces) -> pd.DataFrame:
+    """What JSD to the model's attention allows without any model: `ceiling`; ceiling_permutation, the same among
+    permutations of the model's own weights, see `mirrored`; and max_attention, by which documents are grouped."""
+    moved = jsd_ragged(mirrored(traces), traces.attention, traces.offsets)
+    return table(traces, ceiling=ceiling(traces), ceiling_permutation=moved, max_attention=traces.max_attention)
 
 
 def ceiling(traces: Traces) -> np.ndarray:

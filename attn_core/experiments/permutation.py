@@ -9,12 +9,10 @@ from attn_core.experiments.tables import table
 from attn_core.traces import Traces, apart, probabilities
 
 CHUNK = 1 << 15
-"""Permuted weights worked on at once: 256 KB per array stay in the processor's cache."""
+"""Permuted weights worked on at once: 256 KB per array stay in the processor's cache. Changes no number."""
 
 
-def permutation(
-    traces: Traces, count: int = 100, seed: int = 0, draws: np.ndarray | None = None, chunk: int = CHUNK
-) -> pd.DataFrame:
+def permutation(traces: Traces, count: int = 100, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
     """Median over `count` random permutations of the change of output, per document.
 
     Columns: median_change = median over permutations of TVD(output under permuted attention, output) (the median of
@@ -23,7 +21,7 @@ def permutation(
     K logits: half the L1 distance of the softmax outputs.
 
     draws (count, T): column t of row c is the position, within its document, of the token whose weight token t gets;
-    by default uniform permutations from (seed, doc_id). chunk bounds memory and changes no number.
+    by default uniform permutations from (seed, doc_id).
     """
     if draws is not None:
         draws = np.asarray(draws)
@@ -33,7 +31,7 @@ def permutation(
     if count < 1:
         raise AttnError(f"count must be at least 1 permutation, got {count}")
     median = np.empty(len(traces))
-    for rows, tokens in traces.equal_lengths(chunk // count):  # (B,), (B, n)
+    for rows, tokens in traces.equal_lengths(CHUNK // count):  # (B,), (B, n)
         n = tokens.shape[1]
         if draws is None:
             order = random.permutations(seed, "permutation", traces.doc_id[rows], n, count)  # (B, count, n)

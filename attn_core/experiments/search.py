@@ -6,6 +6,7 @@ automatic differentiation; `fast.search` has the same with the gradient written 
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,9 @@ from attn_core.experiments import draws as random
 from attn_core.experiments.tables import ROUNDING, check_epsilon, table
 from attn_core.measures import jsd_ragged
 from attn_core.traces import Traces, apart, has_one_logit, one_logit, probabilities
+
+NOISE = 3.0
+"""Standard deviation of the starting log-weights."""
 
 
 def paper_diversity(k: int) -> float:
@@ -32,7 +36,6 @@ def search(
     objective: str = "jsd",
     steps: int = 500,
     lr: float = 0.01,
-    noise: float = 3.0,
     seed: int = 0,
     starts: np.ndarray | None = None,
     progress: bool | None = None,
@@ -45,8 +48,8 @@ def search(
 
     diversity: weight of each ordered pair (i, j); None is 1/k^2 as in the authors' code, `paper_diversity(k)` is the
     paper's text. objective: 'jsd', or 'kl' for -KL(a_i, attention) in the first term, as the first version had it.
-    penalty has no factor 1/k (as in the code). noise: standard deviation of the starting log-weights. starts (k, T):
-    the starting log-weights themselves, else normal numbers from (seed, doc_id). progress: a bar; None: only if long.
+    penalty has no factor 1/k (as in the code). starts (k, T): the starting log-weights, else normal numbers of standard
+    deviation NOISE from (seed, doc_id). progress: a bar; None: only if long.
     One logit, or two taken as their difference: the hinge sees |p' - p| (the authors' code sees twice that in softmax
     models). Text pairs and three classes or more: it sees sum_c |p'_c - p_c|, twice the TVD, as in the authors' code.
     The fast form computes in single precision. AttnError for options out of range and starts of another shape.
@@ -57,7 +60,7 @@ def search(
     if objective not in ("jsd", "kl"):
         raise AttnError(f"unknown objective '{objective}'; known: jsd, kl")
     if starts is None:
-        starts = noise * random.normals(seed, "starts", traces.doc_id, traces.offsets, k)
+        starts = NOISE * random.normals(seed, "starts", traces.doc_id, traces.offsets, k)
     elif np.shape(starts) != (k, len(traces.score)):
         raise AttnError(f"starts must be (k, tokens) = {(k, len(traces.score))}, got {np.shape(starts)}")
     diversity = 1.0 / k**2 if diversity is None else diversity
@@ -68,7 +71,7 @@ def search(
     import torch
 
     found = []
-    for row, (start, stop) in enumerate(zip(traces.offsets[:-1], traces.offsets[1:], strict=True)):
+    for row, (start, stop) in enumerate(pairwise(traces.offsets)):
         one = traces.take([row])
         own, outputs = torch.tensor(one.attention), differentiable(one)
         log_weights = torch.tensor(starts[:, start:stop], dtype=torch.float64, requires_grad=True)
