@@ -13,7 +13,7 @@ from attn_core.experiments.permutation import permutation
 
 @pytest.fixture(scope="module")
 def documents():
-    return document_table(toy_traces((1, 2, 3, 5, 5, 8, 13, 21), seed=4), epsilons=(0.01, 0.05))
+    return document_table(toy_traces((1, 2, 3, 5, 5, 8, 13, 21), seed=4))
 
 
 def test_document_table_joins_the_experiments(documents):

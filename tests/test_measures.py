@@ -24,7 +24,6 @@ from attn_core.measures import (
     jsd_ragged,
     seed_interval,
     seed_p,
-    share_significant,
     tvd,
 )
 
@@ -126,11 +125,6 @@ def test_kendall_of_long_documents_stays_small_in_memory():
     tracemalloc.stop()
     assert peak < 150e6
     assert tau[1] == kendalltau(x[1], y[1]).statistic
-
-
-def test_share_significant_counts_nan_as_not_significant():
-    assert share_significant([0.05, 0.051, np.nan, 0.01]) == 0.5
-    assert math.isnan(share_significant([]))
 
 
 def test_classification_by_hand():
