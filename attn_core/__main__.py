@@ -30,6 +30,8 @@ archive_app = typer.Typer(no_args_is_help=True, help="What lies in data/archive.
 app.add_typer(archive_app, name="archive")
 
 ASKED = {
+    "echo": "of words, each alone, give the text's decision",
+    "locked": "of texts: every word alone gives it, so any attention does",
     "tau": "rank agreement of attention and gradients (Jain & Wallace 4.1)",
     "shuffled": "of texts: p moves by less than 0.1 under shuffled weights (4.2.1)",
     "far twin": "of texts: another attention, JSD over 0.4, leaves p within 0.05 (4.2.2, exact)",
@@ -88,13 +90,10 @@ def run(
     lines["documents"] = ", ".join(f"{split} {record[f'n_{split}']}" for split in ("train", "dev", "test"))
     scores = ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc")
     lines |= {name: f"{record[name]:.4f}" for name in scores if name in record}
-    if result.traces is not None:
-        rows = index.echoes(result).query("measure in ('echo', 'locked') and statistic == 'mean'")
-        lines |= {row.measure: f"{row.value:.4f}  (of {len(result.traces)} documents)" for row in rows.itertuples()}
-        if wanted.family == "text" and result.traces.gradient is not None:
-            few = result.traces.take(range(min(200, len(result.traces))))
-            told = asked(few).items()
-            lines |= {name: f"{value:.4f}  {ASKED[name]}; {len(few)} documents" for name, value in told}
+    if wanted.family == "text" and result.traces is not None and result.traces.gradient is not None:
+        few = result.traces.take(range(min(200, len(result.traces))))
+        lines |= {name: f"{value:.4f}  {ASKED[name]}" for name, value in asked(few).items()}
+        lines["asked of"] = f"{len(few)} documents"
     train, trace = (record["seconds"][name] for name in ("train", "trace"))
     lines["seconds"] = f"train {train:.1f}, trace {trace:.1f}  ({record['device']})"
     print("\n".join(f"{name:10} {told}" for name, told in lines.items()))
@@ -213,7 +212,7 @@ def read(
     """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
     from attn_core.reader import MOST_DELETED, read_sentence, trained_here
 
-    table, summary = read_sentence(unescaped(text), epsilon, trained_here(key) if key else None)
+    table, summary = read_sentence(text, epsilon, trained_here(key) if key else None)
     if as_json:
         rows = table.astype(object).where(table.notna(), None).to_dict("records")  # JSON knows no NaN
         print(json.dumps({**summary, "tokens": rows}, indent=1, allow_nan=False))
@@ -243,8 +242,8 @@ def execute(
 
     if bare := [item for item in parameter or [] if "=" not in item]:
         raise AttnError(f"-p {bare[0]}: it takes NAME=VALUE or NAME VALUE, such as -p epsilon 0.1")
-    pairs = dict(unescaped(item).split("=", 1) for item in parameter or [])
-    path = rerun(page, pairs, output, unescaped(compare), html or show, force)
+    pairs = dict(item.split("=", 1) for item in parameter or [])
+    path = rerun(page, pairs, output, compare, html or show, force)
     print(f"executed {page} -> {path}")
     if show:
         webbrowser.open(path.resolve().as_uri())
@@ -323,21 +322,13 @@ def pdf() -> None:
     print(f"printed {path}" if path else "no Chromium was found, so no PDF was printed")
 
 
-def join_pairs(arguments: list[str]) -> list[str]:
+def join_pairs(words: list[str]) -> list[str]:
     """`-p NAME VALUE`, papermill's form, as `-p NAME=VALUE`."""
-    joined, rest = [], list(arguments)
-    while rest:
-        word = rest.pop(0)
-        if word in ("-p", "--parameter") and len(rest) >= 2 and "=" not in rest[0]:
-            joined += [word, f"{rest.pop(0)}={rest.pop(0)}"]
-        else:
-            joined.append(word)
+    joined = list(words)
+    for place, word in enumerate(joined):  # grows shorter as it goes
+        if word in ("-p", "--parameter") and not any("=" in name for name in joined[place + 1 : place + 2]):
+            joined[place + 1 : place + 3] = ["=".join(joined[place + 1 : place + 3])]
     return joined
-
-
-def unescaped(text: str) -> str:
-    """Words of a command line as UTF-8, whatever Python takes the console for."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def main() -> None:

@@ -24,10 +24,11 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
     """
     if train not in ("never", "auto", "fresh"):
         raise AttnError(f"unknown train mode '{train}'; known: never, auto, fresh")
-    archive, kept, other = store.archive_folder(required=False), False, ""
-    beside = [archive.parent / "measured" / "runs"] if archive else []  # whole runs that pages ask for
-    places = [folder for folder in (*store.stores(), *beside) if store.has(folder, run.key)]
-    for folder in places if train != "fresh" else ():
+    kept, other, folders = False, "", []
+    if train != "fresh":
+        beside = store.archive_folder(required=False)  # whole runs that pages ask for lie in data/measured
+        folders = store.stores() + ([beside.with_name("measured") / "runs"] if beside else [])
+    for folder in [folder for folder in folders if store.has(folder, run.key)]:
         if reason := other_data(run, folder):
             other = reason
         else:
@@ -62,8 +63,7 @@ def other_data(run: Run, folder: Path) -> str:
     """That a stored run was trained on other data than those at hand, in words; '' where it was not. An archived run
     needs no data: only the user's own tables tell against it. Of generated and foreign data a run's key tells."""
     entry, own = catalogue.corpus(run.corpus), files.own_tables(run.corpus)
-    told = entry.generated or encoding.is_foreign(run.corpus) or (folder != store.cache_store() and not own)
-    if told or not store.has(folder, run.key):
+    if entry.generated or encoding.is_foreign(run.corpus) or (folder != store.cache_store() and not own):
         return ""
     stored = store.read_record(folder, run.key).get("fingerprints", {}).get("data")
     now = encoding.identity(run.corpus, run.options)

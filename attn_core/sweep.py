@@ -23,7 +23,7 @@ from attn_core import compute, foreign, store
 from attn_core.compute import has_weights
 from attn_core.corpora import encoding, files
 from attn_core.errors import AttnError, one_line
-from attn_core.obtain import fits, obtain, other_data, stored
+from attn_core.obtain import fits, obtain, stored
 from attn_core.packing import adopt, packed_store, prepare, same_data
 from attn_core.run import SEEDS, Run, as_dict, bases, from_dict, weights_key
 
@@ -74,8 +74,6 @@ def remains(runs: list[Run], pack: bool = False) -> str:
     todo = [run for run in runs if not stored(run, pack)]
     kinds = Counter(f"{run.corpus} {run.encoder} {run.attention}" for run in todo)
     left = f"; remaining: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}" if todo else ""
-    if other := [run.key for run in todo if any(other_data(run, folder) for folder in store.stores())]:
-        left += f"; of these, stored with other data than those at hand: {', '.join(other)}"
     return f"{len(runs) - len(todo)} of {len(runs)} runs stored{left}"
 
 

@@ -321,7 +321,7 @@ def test_files_of_windows_are_the_same(place, capsys):
 @pytest.mark.parametrize(("text", "said"), {
     "film": ["film", "0.683 to 0.683", "–"], "qqqzzz xxyyzz": ["2 of 2 words are unknown"],
     "فيلم جيد": ["فيلم", "2 of 2 words"], "a" * 10_000: ["1 of 1 words", "a" * 30 + "..."], "good 🎬 film!": ["good"],
-    "<script>alert(1)</script>": ["script"], "caf\udcc3\udca9": ["café", "1 of 1"], "1 2 3": ["3"],
+    "<script>alert(1)</script>": ["script"], "1 2 3": ["3"],
     "not a word " * 1_300: ["–", "none is left out"],
 }.items(), ids=ascii)  # fmt: skip
 def test_odd_texts_have_clear_answers(text, said, capsys):
@@ -331,12 +331,9 @@ def test_odd_texts_have_clear_answers(text, said, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("console", "words"), [
-    ({"LC_ALL": "C", "PYTHONUTF8": "0"}, ["read", "a café, so fine"]),
-    ({"PYTHONIOENCODING": "ascii"}, ["run", "--corpus", "ü"]),
-], ids=["read", "run"])  # fmt: skip
-def test_a_console_of_ascii_alone(words, console, tmp_path):
-    environment = {**os.environ, **console, "ATTN_ARCHIVE": str(ROOT / "data" / "archive"),
+@pytest.mark.parametrize("words", [["read", "a café, so fine"], ["run", "--corpus", "ü"]], ids=["read", "run"])
+def test_a_console_of_ascii_alone(words, tmp_path):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "ATTN_ARCHIVE": str(ROOT / "data" / "archive"),
                    "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}"}  # fmt: skip
     done = subprocess.run([sys.executable, "-m", "attn_core", *words], cwd=tmp_path, env=environment,
                           capture_output=True, timeout=120)  # fmt: skip

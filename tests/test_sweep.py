@@ -163,8 +163,7 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tmp_path, monkeypatch, 
     assert oct(weights.stat().st_mode)[-3:] == "644", "a cache may be shared"
     labels(1)
     status, out, errors = called(monkeypatch, capsys, "sweep", str(path), "--pack")
-    told = "0 of 1 runs stored; remaining: 1 sst average tanh; of these, stored with other"
-    assert not status and out.startswith(told)
+    assert not status and out.startswith("0 of 1 runs stored; remaining: 1 sst average tanh\n")
     assert any(f"{run.key} was trained on data {first[:12]}, 'sst' here is {data()[:12]} by ATTN_DATA" in line
                for line in errors)  # fmt: skip
     second, sealed = data(), store.manifest(tmp_path / "archive")

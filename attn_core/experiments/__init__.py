@@ -69,13 +69,15 @@ def derived(documents: pd.DataFrame) -> pd.DataFrame:
 
 
 def asked(traces: Traces) -> dict[str, float]:
-    """What the three papers would ask of a model of single texts, five numbers over the documents in seconds.
+    """What the three papers would ask of a model of single texts, seven numbers over the documents in seconds.
 
     tau: mean of Kendall's tau of attention and gradients. shuffled: share with a median change below 0.1. far twin:
-    share whose exact optimum at epsilon 0.05 has a JSD over 0.4. erased, flat: means of top_erased and flat_flips.
+    share whose exact optimum at epsilon 0.05 has a JSD over 0.4. The others are means of columns of `echo`.
     """
     own = echo(traces)
     return {
+        "echo": own["echo"].mean(),
+        "locked": own["locked"].mean(),
         "tau": correlation(traces)["tau_attention_gradient"].mean(),
         "shuffled": (permutation(traces)["median_change"] < 0.1).mean(),
         "far twin": (exact(traces, 0.05)["jsd_exact"] > 0.4).mean(),
