@@ -182,13 +182,11 @@ def numbers(
         rows = index.numbers(measure, statistic, **pairs)
         if rows.empty:
             raise AttnError(f"no stored run fits {' '.join(where)}; `python -m attn_core archive list` names all runs")
-        group = [name for name in by if name != "seed"] or [name for name in index.GROUP if rows[name].nunique() > 1]
-        means = index.over_seeds(rows, *dict.fromkeys([*group, "measure", "statistic"]))
-        if by and by != ["seed"]:
-            rows = means
+        if by:
+            rows = index.over_seeds(rows, *dict.fromkeys([*by, "measure", "statistic"]))
         else:
             shown = ["corpus", "encoder", "attention", "selection", "variant", "seed", *index.NAMES, "value"]
-            rows = rows[[*shown, "data", "n_test", "key"]].merge(means.drop(columns="std"))
+            rows = rows[[*shown, "data", "n_test", "key"]]
     show(rows, as_json)
 
 
@@ -214,8 +212,8 @@ def read(
 
     table, summary = read_sentence(text, epsilon, trained_here(key) if key else None)
     if as_json:
-        rows = table.astype(object).where(table.notna(), None).to_dict("records")  # JSON knows no NaN
-        print(json.dumps({**summary, "tokens": rows}, indent=1, allow_nan=False))
+        tokens = json.loads(table.to_json(orient="records"))  # which knows no NaN
+        print(json.dumps({**summary, "tokens": tokens}, indent=1))
         return
     print(summary["line"])
     if unknown := len(table) - int(table["known"].sum()):
@@ -228,9 +226,7 @@ def read(
 @app.command()
 def execute(
     page: Annotated[str, Argument(help="Page, such as jain/04-1-correlation.")],
-    parameter: Annotated[
-        list[str] | None, Option("-p", "--parameter", help="NAME=VALUE; the form -p NAME VALUE works too.")
-    ] = None,
+    parameter: Annotated[list[str], Option("-p", "--parameter", help="NAME VALUE, or NAME=VALUE.")] = [],
     output: Annotated[Path | None, Option(help="Where the executed notebook goes.")] = None,
     compare: Annotated[str, Option(help="NAME=a,b: two runs side by side, as HTML.")] = "",
     html: Annotated[bool, Option("--html", help="Make a page like the book's of it, too.")] = False,
@@ -240,9 +236,9 @@ def execute(
     """Re-run one page of the book with other parameters."""
     from attn_book.build import rerun
 
-    if bare := [item for item in parameter or [] if "=" not in item]:
+    if bare := [item for item in parameter if "=" not in item]:
         raise AttnError(f"-p {bare[0]}: it takes NAME=VALUE or NAME VALUE, such as -p epsilon 0.1")
-    pairs = dict(item.split("=", 1) for item in parameter or [])
+    pairs = dict(item.split("=", 1) for item in parameter)
     path = rerun(page, pairs, output, compare, html or show, force)
     print(f"executed {page} -> {path}")
     if show:
@@ -272,8 +268,7 @@ def notebooks() -> None:
     """Write every page as a Jupyter notebook beside its source, for Jupyter or papermill; edited ones stay."""
     from attn_book.build import convert_all
 
-    for path in convert_all():
-        print(path)
+    print("\n".join(map(str, convert_all())))
 
 
 @app.command()
@@ -332,20 +327,17 @@ def join_pairs(words: list[str]) -> list[str]:
 
 
 def main() -> None:
-    """Run the command line. A user's mistake is one line and exit status 2; whatever nobody foresaw is one line and 1.
-
-    With --debug among the words, or ATTN_DEBUG=1, the traceback is shown.
-    """
+    """Run the command line. A user's mistake is one line and exit status 2; whatever nobody foresaw is one line and 1,
+    with --debug among the words a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # not Jupyter's
             stream.reconfigure(errors="backslashreplace")  # a console that knows ASCII alone shows a dash as \u2013
     words = join_pairs(sys.argv[1:])
-    debug = "--debug" in words or os.environ.get("ATTN_DEBUG", "0") not in ("", "0")
     try:
         foreign.load_plugins()
         app(args=[word for word in words if word != "--debug"], prog_name="python -m attn_core")
     except Exception as error:
-        if debug:
+        if "--debug" in words:
             raise
         mine, full = isinstance(error, AttnError), getattr(error, "errno", None) == errno.ENOSPC
         hint = "make room there, or set ATTN_CACHE to another folder" if full else "add --debug to see where it arose"

@@ -43,9 +43,6 @@ FIELDS = tuple(field.name for field in fields(Run))
 ALONG = {"guide": ("base", "attention"), "divergence": ("base", "epochs"), "words": ("attention",)}
 """Fields that a guided network or an adversary has besides the one that is named."""
 
-GROUP = ("corpus", "encoder", "attention", "selection", "variant", "measure", "statistic", "predicted", "bin")
-"""What may tell the rows of one seed apart."""
-
 NAMES = ("measure", "statistic", "predicted", "bin")
 
 Names = str | Iterable[str]

@@ -264,7 +264,7 @@ def test_numbers_on_the_command_line(few, asked):
     status, out, _ = asked(TAU, "mean", *sst, "--json")
     rows = pd.DataFrame(json.loads(out))
     assert status == 0 and rows["seed"].tolist() == list(SEEDS[:3]) and set(rows["selection"]) == {"dev"}
-    assert rows["value"].tolist() == pytest.approx([0.49, 0.5, 0.51]) and rows["mean"].round(9).eq(0.5).all()
+    assert rows["value"].tolist() == pytest.approx([0.49, 0.5, 0.51])
     (row,) = json.loads(asked(TAU, "mean", *sst, "--by", "corpus", "--json")[1])
     assert (row["n_seeds"], row["mean"]) == (3, pytest.approx(0.5)) and row["low"] < row["mean"] < row["high"]
 
