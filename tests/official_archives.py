@@ -38,18 +38,20 @@ def tar(members: dict[str, str | bytes]) -> bytes:
     return packed.getvalue()
 
 
-def trees() -> bytes:
+def zipped(members: dict[str, str]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        train = (
-            "(3 (2 It) (4 (2 's) (3 (3 lovely) (2 .))))\n"
-            "(2 (2 So) (2 so))\n"
-            "(0 (1 Bad) (2 (2 -LRB-) (2 (2 1\\/2) (2 -RRB-))))\n"
-        )
-        archive.writestr("trees/train.txt", train)
-        archive.writestr("trees/dev.txt", "(4 (3 Fine) (2 .))\n")
-        archive.writestr("trees/test.txt", "(1 (1 Poor) (2 .))\n")
+        for name, content in members.items():
+            archive.writestr(name, content)
     return packed.getvalue()
+
+
+TREES = zipped({
+    "trees/train.txt": "(3 (2 It) (4 (2 's) (3 (3 lovely) (2 .))))\n(2 (2 So) (2 so))\n"
+                       "(0 (1 Bad) (2 (2 -LRB-) (2 (2 1\\/2) (2 -RRB-))))\n",
+    "trees/dev.txt": "(4 (3 Fine) (2 .))\n",
+    "trees/test.txt": "(1 (1 Poor) (2 .))\n",
+})  # fmt: skip
 
 
 def reviews(folder: str, classes: int, columns: int) -> bytes:
@@ -65,13 +67,8 @@ def reviews(folder: str, classes: int, columns: int) -> bytes:
 
 
 def snli(**files: str) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("snli_1.0/README.txt", "about")
-        archive.writestr("__MACOSX/snli_1.0/._snli_1.0_dev.jsonl", "\0")
-        for split, lines in files.items():
-            archive.writestr(f"snli_1.0/snli_1.0_{split}.jsonl", lines)
-    return packed.getvalue()
+    members = {f"snli_1.0/snli_1.0_{split}.jsonl": lines for split, lines in files.items()}
+    return zipped({"snli_1.0/README.txt": "about", "__MACOSX/snli_1.0/._snli_1.0_dev.jsonl": "\0", **members})
 
 
 def pair(premise, hypothesis, label) -> str:

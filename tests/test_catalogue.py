@@ -77,7 +77,7 @@ def test_own_data_are_taken_while_they_are_named_and_never_after(sst_data, monke
     monkeypatch.delenv("ATTN_DATA")
     assert identity("sst", ()) is None and files.own_tables("sst") == []
     with pytest.raises(AttnError, match="no data for corpus 'sst'"), monkeypatch.context() as context:
-        context.setattr(files.official, "fetch", lambda *_: (_ for _ in ()).throw(AttnError("no network")))
+        context.setattr(files.official, "fetch", lambda *_: (_ for _ in ()).throw(OSError("no network")))
         encode("sst")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:

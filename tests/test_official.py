@@ -5,7 +5,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from official_archives import CLOZE, STORIES, pair, reviews, snli, tar, trees
+from official_archives import CLOZE, STORIES, TREES, pair, reviews, snli, tar
 
 from attn_core.corpora import encode, files, official, read
 from attn_core.corpora.catalogue import Source
@@ -15,14 +15,14 @@ pytestmark = pytest.mark.usefixtures("no_data_at_hand")
 
 
 def test_sst_trees(offer):
-    offer("sst", trees())
+    offer("sst", TREES)
     told = read("sst", "train").to_dict("list")  # neutral is out
     assert told == {"text": ["It 's lovely .", "Bad -LRB- 1\\/2 -RRB-"], "label": [1, 0]}
     assert read("sst", "test").values.tolist() == [["Poor .", 0]]
 
 
 def test_a_damaged_table_in_the_cache_is_made_anew_from_the_archive(offer, capsys):
-    archive = offer("sst", trees())
+    archive = offer("sst", TREES)
     first = read("sst", "train")
     path = files.cache_folder() / "tables" / "sst" / "train.parquet"
     path.write_bytes(path.read_bytes()[:50])
@@ -56,19 +56,19 @@ def test_imdb(offer):
         "aclImdb/test/neg/0_1.txt": "Dire",
     }
     offer("imdb", tar(reviews))
-    train, test = (read("imdb", split)[["text", "label", "stars", "doc_id"]] for split in ("train", "test"))
-    assert train.values.tolist() == [["Bad", 0, 2, "neg/10_2"], ["Great<br />film", 1, 9, "pos/0_9"]]
-    assert test.values.tolist() == [["Dire", 0, 1, "neg/0_1"]]
+    bad, great = ["Bad", 0, "neg", "10_2", 2], ["Great<br />film", 1, "pos", "0_9", 9]
+    assert read("imdb", "train").values.tolist() == [bad, great]
+    assert read("imdb", "test").values.tolist() == [["Dire", 0, "neg", "0_1", 1]]
 
 
-def test_ag_news(offer, monkeypatch):
-    monkeypatch.setattr(official, "AG_NEWS_FIRST_ROWS", 1)
+def test_ag_news(offer):
     offer("ag_news_train", b'"3","Wall ""St.""","Bears, \\bulls"\n"1","World","Talks\nresume"\n')
     offer("ag_news_test", b'"4","Chip","Fast"\n')
-    train = read("agnews", "train")
-    assert train["text"].tolist() == ['Wall "St." Bears, \\bulls', "World Talks\nresume"]
-    assert train["label"].tolist() == [2, 0] and train["part"].tolist() == ["first_rows", "rest"]
-    assert read("agnews", "test")[["title", "description", "part"]].values.tolist() == [["Chip", "Fast", "official"]]
+    assert read("agnews", "train").to_dict("list") == {
+        "text": ['Wall "St." Bears, \\bulls', "World Talks\nresume"], "label": [2, 0], "title": ['Wall "St."', "World"],
+        "description": ["Bears, \\bulls", "Talks\nresume"],
+    }  # fmt: skip
+    assert read("agnews", "test").values.tolist() == [["Chip Fast", 3, "Chip", "Fast"]]
 
 
 SETS = [
@@ -101,7 +101,7 @@ WHOLE = tar({f"cnn/{split}.txt": CLOZE for split in ("train", "dev", "test")})
 }.values())  # fmt: skip
 def test_damage_of_the_one_archive_without_a_checksum_is_one_line(offer, data, told):
     archive = offer("cnn", data)
-    with pytest.raises(AttnError, match=f"{archive.name} .* cannot .*has to be deleted: .*{told}") as caught:
+    with pytest.raises(AttnError, match=f"'cnn': .*{told}.*put {archive.name} into .*in place of") as caught:
         read("cnn", "train")
     assert "\n" not in str(caught.value) and not (files.cache_folder() / "tables" / "cnn").exists()
 
@@ -156,7 +156,7 @@ def test_cnn_blocks(offer):
 
 
 def test_an_absent_address_names_the_three_ways(offer):
-    archive = offer("sst", trees())
+    archive = offer("sst", TREES)
     archive.unlink()
     with pytest.raises(AttnError, match="no data for corpus 'sst'.*Three ways.*ATTN_DATA.*the download") as caught:
         encode("sst")

@@ -57,8 +57,9 @@ def moments(table, task: int) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(("task", "mean", "slack", "words"), [(1, 36.2, 0.5, 24), (2, 94.1, 5, 38), (3, 307.0, 25, 39)])
-def test_stories_resemble_the_original(task, mean, slack, words):
-    table = stories.babi(task, "train", 3000)
+def test_stories_resemble_the_original(monkeypatch, task, mean, slack, words):
+    monkeypatch.setitem(stories.SIZES, "train", 3000)
+    table = stories.babi(task, "train")
     assert table.columns.tolist() == ["passage", "question", "answer", "story", "source"] and len(table) == 3000
     lists = [passage.replace(".\n", " . ").rstrip(".").split() for passage in table["passage"]]
     assert abs(np.mean([len(tokens) for tokens in lists]) - mean) < slack
@@ -69,10 +70,13 @@ def test_stories_resemble_the_original(task, mean, slack, words):
 
 
 @pytest.mark.parametrize("task", [1, 2, 3])
-def test_questions_are_asked_whenever_the_rule_allows_and_the_text_answers_them(task):
-    table = stories.babi(task, "train", 1500)
+def test_questions_are_asked_whenever_the_rule_allows_and_the_text_answers_them(monkeypatch, task):
+    table, short, test = (
+        monkeypatch.setitem(stories.SIZES, split, n) or stories.babi(task, split)
+        for split, n in (("train", 1500), ("train", 50), ("test", 50))
+    )
     assert moments(table, task) == (1500, 0)
-    assert table[:52].equals(stories.babi(task, "train", 52)) and not table[:52].equals(stories.babi(task, "test", 52))
+    assert table[:50].equals(short) and not table[:50].equals(test)
 
 
 @pytest.mark.skipif(not os.environ.get("ATTN_DATA"), reason="ATTN_DATA is not set")

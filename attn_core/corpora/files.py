@@ -245,11 +245,11 @@ def _from_official(entry: catalogue.Corpus) -> dict[str, pandas.DataFrame]:
         raise AttnError(f"no data for corpus '{entry.name}': {first}{searched}")
     try:
         tables = official.read(entry, downloads)
-    except AttnError as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         given = ", ".join(catalogue.SOURCES[source].file for source in entry.sources)
         raise AttnError(
-            f"no data for corpus '{entry.name}': {error}{searched}. Three ways: {first}; put {given} into {downloads}; "
-            "or allow the download"
+            f"no data for corpus '{entry.name}': {one_line(error)}{searched}. Three ways: {first}; put {given} into "
+            f"{downloads} in place of a damaged one; or allow the download"
         ) from error
     for split, table in tables.items():
         try:

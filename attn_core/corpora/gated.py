@@ -11,19 +11,19 @@ import numpy as np
 import pandas
 
 from attn_core.corpora import catalogue, files, text
-from attn_core.corpora.prepare import Prepared, Texts, apart, in_three, with_dev
+from attn_core.corpora.prepare import Prepared, Texts, apart, with_dev
 from attn_core.errors import AttnError
 
 
 def needed(corpus: str, file: str) -> Path:
     """The user's file, plain or with .gz; where it is absent, one AttnError that says what to put where."""
-    entry, folder = catalogue.corpus(corpus), files.data_folder()
+    entry = catalogue.corpus(corpus)
     if path := files.locate(entry, file):
         return path
-    place = folder / entry.folder if folder else f"the folder {entry.folder} under $ATTN_DATA (not set)"
     raise AttnError(
         f"corpus '{corpus}' is read from your own copy only and {file} is not there; put {', '.join(entry.own)} "
-        f"(or with .gz) into {place}; they come from {entry.origin}"
+        f"(or with .gz) into {entry.folder} under $ATTN_DATA ({files.data_folder() or 'not set'}); "
+        f"they come from {entry.origin}"
     )
 
 
@@ -62,23 +62,19 @@ def summaries(path: Path, wanted) -> dict[int, str]:
 def admission_list(path: Path) -> list[int]:
     """One HADM_ID a line."""
     with files.opened(path) as file:
-        lines = pandas.Series(file.read().split(), dtype=str)
-    lines.index += 1
-    refuse(path, ~lines.str.isdecimal(), "no whole number")
-    return lines.astype(int).tolist()
+        return [int(line) for line in file.read().split()]
 
 
 def _diabetes() -> Prepared:
     """Discharge summaries of the authors' admission lists; label 1 = ICD-9 code 250.00 is among the diagnoses."""
     codes = admission_codes(needed("diabetes", "DIAGNOSES_ICD.csv"))
-    parts = ("train", "dev", "test")
-    lists = {part: admission_list(needed("diabetes", f"{part}_50_hadm_ids.csv")) for part in parts}
-    everything = pandas.Series([admission for part in parts for admission in lists[part]])
+    ids = {part: admission_list(needed("diabetes", f"{part}_50_hadm_ids.csv")) for part in ("train", "dev", "test")}
+    everything = pandas.Series([admission for own in ids.values() for admission in own])
     if (twice := everything.duplicated()).any():
         raise AttnError(f"admission {everything[twice].iloc[0]} stands twice in the lists; each belongs to one split")
     known, texts = _texts("diabetes", {a: int("25000" in codes.get(a, ())) for a in everything})
     place = {admission: row for row, admission in enumerate(known)}
-    return Prepared({part: texts.take([place[a] for a in lists[part] if a in place]) for part in parts})
+    return Prepared({part: texts.take([place[a] for a in own if a in place]) for part, own in ids.items()})
 
 
 def _anemia() -> Prepared:
@@ -90,7 +86,7 @@ def _anemia() -> Prepared:
         if acute != chronic:
             labels[admission] = int(acute)
     _, texts = _texts("anemia", labels)
-    return Prepared(in_three(texts, (12939, 0.2), (13448, 0.15)))
+    return Prepared(with_dev(apart(texts, 12939, 0.2, True), 13448, 0.15, True))
 
 
 def _texts(corpus: str, labels: dict[int, int]) -> tuple[list[int], Texts]:
@@ -115,7 +111,7 @@ def _adr() -> Prepared:
         refuse(path, ~table["exp_split"].isin(["train", "dev", "test"]), "exp_split is none of train, dev, test")
         splits = {part: texts.take(rows) for part, rows in table.groupby("exp_split").indices.items()}
     else:
-        splits = dict(zip(("train", "test"), apart(texts, 13020, True, test_size=0.2), strict=True))
+        splits = apart(texts, 13020, 0.2, True)
     return Prepared(with_dev(splits) if set(splits) == {"train", "test"} else splits)
 
 

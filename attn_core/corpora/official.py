@@ -7,20 +7,15 @@ under $ATTN_DATA. A file whose checksum fits is the official one to the byte, so
 import csv
 import re
 import shutil
-import zlib
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
 import pandas
 import pyarrow.json
 
 from attn_core.corpora.catalogue import SOURCES, Corpus, Source
-from attn_core.errors import AttnError, one_line
-
-AG_NEWS_FIRST_ROWS = 10_429  # rows of the official train.csv that the sample under $ATTN_DATA holds in order
 
 
 def fetch(source: Source, folder: Path) -> Path:
@@ -35,22 +30,13 @@ def fetch(source: Source, folder: Path) -> Path:
 
 
 def read(entry: Corpus, downloads: Path) -> dict[str, pandas.DataFrame]:
-    """split -> table of a data set from its official files, see `fetch`. AttnError if they cannot be had, for damage or
-    another layout."""
-    sources = [SOURCES[name] for name in entry.sources]
-    try:
-        files = [fetch(source, downloads) for source in sources]
-        with TemporaryDirectory(dir=downloads) as place:
-            for file in files:
-                if file.suffix != ".csv":  # those are read where they lie
-                    shutil.unpack_archive(file, place, filter=None if file.suffix == ".zip" else "data")
-            return {split: READERS[entry.folder](Path(place), split) for split in entry.files}
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        given = ", ".join(f"{source.file} ({source.url})" for source in sources)
-        raise AttnError(
-            f"{given} cannot be downloaded, or not be read from {downloads}, where a damaged copy has to be deleted: "
-            f"{one_line(error)}"
-        ) from error
+    """split -> table of a data set from its official files. Errors as of `fetch`; EOFError or zlib.error for damage."""
+    files = [fetch(SOURCES[name], downloads) for name in entry.sources]
+    with TemporaryDirectory(dir=downloads) as place:
+        for file in files:
+            if file.suffix != ".csv":  # those are read where they lie
+                shutil.unpack_archive(file, place, filter=None if file.suffix == ".zip" else "data")
+        return {split: READERS[entry.folder](Path(place), split) for split in entry.files}
 
 
 def _sst(place: Path, split: str) -> pandas.DataFrame:
@@ -72,10 +58,9 @@ def _folders(place: Path, encoding: str, classes: list[str] | None = None) -> pa
 
 
 def _imdb(place: Path, split: str) -> pandas.DataFrame:
-    """``aclImdb/{train,test}/{neg,pos}/<id>_<stars>.txt`` -> text, label, stars, doc_id ('pos/0_9'), group."""
+    """``aclImdb/{train,test}/{neg,pos}/<id>_<stars>.txt`` -> text, label, group, doc_id ('0_9'), stars."""
     found = _folders(place / "aclImdb" / split, "utf-8", ["neg", "pos"])
-    stars = found["doc_id"].str.split("_").str[1].astype(int)
-    return found.assign(stars=stars, doc_id=found["group"] + "/" + found["doc_id"])
+    return found.assign(stars=found["doc_id"].str.split("_").str[1].astype(int))
 
 
 def _labelled(path: Path, *columns: str) -> pandas.DataFrame:
@@ -84,19 +69,6 @@ def _labelled(path: Path, *columns: str) -> pandas.DataFrame:
     with open(path, encoding="utf-8", newline="") as file:
         rows = [(" ".join(texts), int(label) - 1, *texts[: len(columns)]) for label, *texts in csv.reader(file)]
     return pandas.DataFrame(rows, columns=["text", "label", *columns])
-
-
-def _ag_news(place: Path, split: str) -> pandas.DataFrame:
-    """``ag_news_{train,test}.csv`` beside the folder -> text, label, title, description, part."""
-    found = _labelled(place.parent / f"ag_news_{split}.csv", "title", "description")
-    first = np.where(found.index < AG_NEWS_FIRST_ROWS, "first_rows", "rest")
-    return found.assign(part=first if split == "train" else "official")
-
-
-def _zhang(place: Path, split: str) -> pandas.DataFrame:
-    """``<name>_csv/{train,test}.csv`` -> text, label."""
-    (path,) = place.glob(f"*_csv/{split}.csv")
-    return _labelled(path)
 
 
 def _babi(task: int, place: Path, split: str) -> pandas.DataFrame:
@@ -143,10 +115,13 @@ READERS = {
     "sst": _sst,
     "20newsgroups": lambda place, split: _folders(place / f"20news-bydate-{split}", "latin-1"),
     "imdb": _imdb,
-    "ag_news": _ag_news,
+    "ag_news": lambda place, split: _labelled(place.parent / f"ag_news_{split}.csv", "title", "description"),
     **{f"babi_{task}": partial(_babi, task) for task in (1, 2, 3)},
     "snli": _snli,
     "cnn": _cnn,
-    **dict.fromkeys(("amazon_review_full", "yelp_review_full", "yahoo_answers"), _zhang),
+    **{
+        name: lambda place, split, name=name: _labelled(place / f"{name}_csv/{split}.csv")
+        for name in ("amazon_review_full", "yelp_review_full", "yahoo_answers")
+    },
 }
 """Folder under $ATTN_DATA -> reader of its official files."""

@@ -18,7 +18,6 @@ import pandas
 from attn_core.corpora import catalogue, files, stories, text
 from attn_core.errors import AttnError
 
-IMDB_SHORTER_THAN = 400  # tokens; longer reviews were never taken
 _ESCAPE = re.compile(r'\\(?:[nr"\\]|u[0-9a-fA-F]{4})')
 
 
@@ -53,28 +52,22 @@ class Prepared(NamedTuple):
     notes: dict = {}
 
 
-def apart(texts: Texts, seed: int, stratified: bool = False, **sizes) -> list[Texts]:
-    """Texts in two parts by scikit-learn's draw, as the authors'. sizes: test_size or train_size, the share."""
+def apart(texts: Texts, seed: int, share: float, stratified: bool = False) -> dict[str, Texts]:
+    """Texts as train and a share of them as test, by scikit-learn's draw as the authors'."""
     from sklearn.model_selection import train_test_split
 
-    rows, labels = np.arange(len(texts.lists)), np.asarray(texts.labels) if stratified else None
+    labels = np.asarray(texts.labels) if stratified else None
     try:
-        return [texts.take(part) for part in train_test_split(rows, random_state=seed, stratify=labels, **sizes)]
+        parts = train_test_split(np.arange(len(texts.lists)), test_size=share, random_state=seed, stratify=labels)
     except ValueError as error:
-        raise AttnError(f"{len(rows)} documents are too few to be split: {error}") from error
+        raise AttnError(f"{len(texts.lists)} documents are too few to be split: {error}") from error
+    return {"train": texts.take(parts[0]), "test": texts.take(parts[1])}
 
 
-def in_three(texts: Texts, for_test: tuple[int, float], for_dev: tuple[int, float]) -> dict[str, Texts]:
-    """train, dev and test by two stratified draws, each by a seed and a share: test of all, dev of the rest."""
-    rest, test = apart(texts, for_test[0], True, test_size=for_test[1])
-    train, dev = apart(rest, for_dev[0], True, test_size=for_dev[1])
-    return {"train": train, "dev": dev, "test": test}
-
-
-def with_dev(splits: dict[str, Texts]) -> dict[str, Texts]:
-    """15 % of train at random become dev (random_state 16377, not stratified), as in the authors' final run."""
-    train, dev = apart(splits["train"], 16377, test_size=0.15)
-    return {"train": train, "dev": dev, "test": splits["test"]}
+def with_dev(splits: dict[str, Texts], seed: int = 16377, share: float = 0.15, stratified: bool = False) -> dict:
+    """A share of train at random becomes dev, by default as in the authors' final run."""
+    parts = apart(splits["train"], seed, share, stratified)
+    return {"train": parts["train"], "dev": parts["test"], "test": splits["test"]}
 
 
 def tables(corpus: str) -> dict[str, pandas.DataFrame]:
@@ -106,7 +99,8 @@ def _20news() -> Prepared:
     posts = posts[posts["text"].str.strip() != ""]  # J&W drop empty texts before splitting
     lists = [text.clean_news(t) for t in posts["text"]]
     labels = (posts["group"] == "rec.sport.hockey").to_numpy().astype(np.int64)
-    return Prepared(in_three(Texts(lists, labels, posts.index.to_numpy()), (13478, 0.2), (13478, 0.2)))
+    splits = apart(Texts(lists, labels, posts.index.to_numpy()), 13478, 0.2, True)
+    return Prepared(with_dev(splits, 13478, 0.2, True))
 
 
 def _imdb() -> Prepared:
@@ -122,16 +116,14 @@ def _imdb() -> Prepared:
     known = {word for tokens in lists["train"] for word in tokens}
     lists["test"] = [[word for word in tokens if word in known] for tokens in lists["test"]]
     for part, table in found.items():
-        short = [len(tokens) < IMDB_SHORTER_THAN for tokens in lists[part]]
+        short = [len(tokens) < 400 for tokens in lists[part]]
         texts[part] = Texts(lists[part], table["label"], np.arange(len(table))).take(short)
     if "jw_split" in found["train"]:
         named = {part: table["jw_split"].to_numpy()[texts[part].doc_ids] for part, table in found.items()}
         train, dev = (texts["train"].take(named["train"] == split) for split in ("train", "dev"))
-        test = texts["test"].take(named["test"] == "test")
-    else:
-        train, dev = apart(texts["train"], 1378, test_size=0.2)
-        test, _ = apart(texts["test"], 1378, train_size=0.2)
-    return Prepared({"train": train, "dev": dev, "test": test})
+        return Prepared({"train": train, "dev": dev, "test": texts["test"].take(named["test"] == "test")})
+    texts["test"] = apart(texts["test"], 1378, 0.8)["train"]
+    return Prepared(with_dev(texts, 1378, 0.2))
 
 
 def _agnews() -> Prepared:

@@ -26,8 +26,8 @@ RECENT = 5
 _STYLE = {1: (1.0, (0.0, 0.0)), 2: (0.65, (1.0, 0.2)), 3: (0.64, (0.2, 0.2))}
 
 
-def babi(task: int, split: str, n: int | None = None) -> pandas.DataFrame:
-    """n questions (None: see SIZES) of bAbI task 1, 2 or 3 (Weston et al. 2015), by a grammar of our own, as a table.
+def babi(task: int, split: str) -> pandas.DataFrame:
+    """A split of bAbI task 1, 2 or 3 (Weston et al. 2015) by a grammar of our own.
 
     Columns: passage (statements so far, one a line), question, answer, story, source ('generated'). Task 1: where a
     person is. Task 2: where an object is. Task 3: where an object was before it came to a place (its last stay there
@@ -36,8 +36,8 @@ def babi(task: int, split: str, n: int | None = None) -> pandas.DataFrame:
     which all 24,000 questions at hand follow. Deviation: the people's steps are drawn by simple rules, so lengths
     resemble the original's and are not equal.
     """
-    rng, rows, n = np.random.default_rng([0, task, list(SIZES).index(split)]), [], n or SIZES[split]
-    for number in range(-(-n // 5)):
+    rng, rows = np.random.default_rng([0, task, list(SIZES).index(split)]), []
+    for number in range(SIZES[split] // 5):
         story = World(rng, *_STYLE[task])
         while len(rows) < 5 * number + 5:
             story.step()
@@ -45,7 +45,7 @@ def babi(task: int, split: str, n: int | None = None) -> pandas.DataFrame:
             if known := story.questions(task):
                 asked = story.pick(story.pick(known))
                 rows.append(("\n".join(story.statements), *asked, number, "generated"))
-    return pandas.DataFrame(rows[:n], columns=["passage", "question", "answer", "story", "source"])
+    return pandas.DataFrame(rows, columns=["passage", "question", "answer", "story", "source"])
 
 
 class World:
