@@ -17,23 +17,20 @@ LEVEL = 0.05
 """Two-sided level of every test that decides something; the same as a 95 % interval that leaves out the threshold."""
 
 
-def tvd(p: np.ndarray, q: np.ndarray, axis: int | None = None) -> np.ndarray:
-    """Total variation distance between two outputs (Jain and Wallace 2019, section 4).
+def tvd(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Total variation distance of outputs (..., K) (Jain and Wallace 2019, section 4): half the L1 distance; where
+    K = 1, of probabilities of class 1, |p - q|, which is the same of the two classes."""
+    distance = np.abs(np.subtract(p, q))
+    return distance.sum(axis=-1) if distance.shape[-1] == 1 else 0.5 * distance.sum(axis=-1)
 
-    axis = None: p and q are probabilities of class 1 of one-logit models and the distance is |p - q|, which equals
-    half the L1 distance of the two-class distributions. Otherwise: half the L1 distance along `axis`.
+
+def jsd(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Jensen-Shannon divergence in nats of distributions (..., n) (Jain and Wallace 2019, section 4), 0 to ln 2.
+
+    0 log 0 = 0. The authors' code adds 1e-10 inside the logarithms and clips to [0, 1]; that changes no digit anyone
+    prints (less than 1e-8) and is left out.
     """
-    distance = np.abs(np.asarray(p, np.float64) - np.asarray(q, np.float64))
-    return distance if axis is None else 0.5 * distance.sum(axis=axis)
-
-
-def jsd(a: np.ndarray, b: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Jensen-Shannon divergence in nats along `axis` (Jain and Wallace 2019, section 4), between 0 and ln 2.
-
-    a and b broadcast and sum to 1 along the axis; 0 log 0 = 0. The authors' code adds 1e-10 inside the logarithms
-    and clips to [0, 1]; that changes no digit anyone prints (less than 1e-8 in the tests) and is left out.
-    """
-    return np.maximum(jsd_terms(np.asarray(a, np.float64), np.asarray(b, np.float64)).sum(axis=axis), 0.0)
+    return np.maximum(jsd_terms(np.asarray(a, np.float64), np.asarray(b, np.float64)).sum(axis=-1), 0.0)
 
 
 def jsd_ragged(a: np.ndarray, b: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -160,11 +160,6 @@ def decisions(logits: np.ndarray) -> np.ndarray:
     return (logits[..., 0] > 0).astype(np.int64) if logits.shape[-1] == 1 else logits.argmax(axis=-1)
 
 
-def apart(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Total variation distance of outputs (..., K), see `probabilities`: |p - q| of one logit, else half the L1."""
-    return tvd(p[..., 0], q[..., 0]) if p.shape[-1] == 1 else tvd(p, q, axis=-1)
-
-
 def each_alone(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
     """With all the attention on one token: the decision (T,), and how far the output lies from the model's (T,)."""
     decision, moved = np.empty(len(traces.score), np.int64), np.empty(len(traces.score))
@@ -174,7 +169,7 @@ def each_alone(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
         document = traces.owner[tokens]
         logits = traces.decoded(traces.contribution[tokens].astype(np.float64), document)
         decision[tokens] = decisions(logits)
-        moved[tokens] = apart(probabilities(logits), traces.outputs[document])
+        moved[tokens] = tvd(probabilities(logits), traces.outputs[document])
     return decision, moved
 
 

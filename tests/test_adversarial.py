@@ -151,8 +151,6 @@ def test_two_logits_are_one_and_three_are_refused():
         exact(toy_pairs((3,), outputs=2), 0.05)
     with pytest.raises(AttnError, match="between 0 and 1"):
         exact(traces, -0.1)
-    with pytest.raises(AttnError, match="other traces"):
-        expand(traces, exact(traces.take(np.arange(3)), 0.1))
 
 
 # Yardsticks

@@ -98,5 +98,3 @@ def test_select_by_hand():
     own = select(traces, weights[:1], 0.05).iloc[0]
     assert own[["adversary", "jsd", "tvd"]].tolist() == [-1, 0, 0]
     assert select(traces, weights, 0.5)["adversary"][0] == 0
-    with pytest.raises(AttnError, match=r"\(k, 2\)"):
-        select(traces, np.zeros((2, 3)), 0.1)

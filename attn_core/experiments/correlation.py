@@ -9,7 +9,7 @@ import scipy  # its parts are loaded when first used
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
-from attn_core.traces import Traces
+from attn_core.traces import Traces, chunks
 
 PAIRS = (("attention", "gradient"), ("attention", "loo"), ("gradient", "loo"), ("attention", "random"))
 """The pairs of rankings compared; columns are tau_<a>_<b> and p_<a>_<b>."""
@@ -53,17 +53,15 @@ def kendall_ragged(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> tuple[n
     correction; NaN where a vector is constant, has fewer than two entries or a NaN.
     """
     lengths = np.diff(offsets)
-    tau, p = np.full((2, len(lengths)), np.nan)
-    for n in np.unique(lengths[lengths > 1]):
-        same = np.flatnonzero(lengths == n)
-        for rows in np.array_split(same, -(-len(same) * int(n) ** 2 // AT_ONCE)):
-            tokens = offsets[rows, None] + np.arange(n)
-            tau[rows], p[rows] = kendall(x[tokens], y[tokens])
+    tau, p = np.empty((2, len(lengths)))
+    for rows, _ in chunks(lengths**2, AT_ONCE):
+        tokens = offsets[rows, None] + np.arange(lengths[rows[0]])
+        tau[rows], p[rows] = kendall(x[tokens], y[tokens])
     return tau, p
 
 
 def kendall(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same of B documents of n > 1 tokens each: x, y (B, n) -> (B,), (B,)."""
+    """The same of B documents of n tokens each: x, y (B, n) -> (B,), (B,)."""
     n = x.shape[1]
     pairs, m = n * (n - 1) / 2, n * (n - 1)
     above = [values[:, :, None] > values[:, None] for values in (x, y)]  # (B, n, n)

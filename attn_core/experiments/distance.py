@@ -10,8 +10,8 @@ import pandas as pd
 
 from attn_core.errors import AttnError
 from attn_core.experiments.search import changes
-from attn_core.measures import jsd_ragged
-from attn_core.traces import Traces, apart
+from attn_core.measures import jsd_ragged, tvd
+from attn_core.traces import Traces
 
 HALVED = 0.5
 """The authors' code multiplies |p' - p| by this."""
@@ -36,7 +36,7 @@ def against(base: Traces, other: Traces) -> pd.DataFrame:
         raise AttnError("document {} has {} tokens in the base and {} in the other model; compare runs of the same data"
                         .format(base.doc_id[bad[0]], *counts))  # fmt: skip
     jsd = jsd_ragged(base.attention, other.attention, base.offsets)
-    return pd.DataFrame(grouping(base) | {"jsd": jsd, "tvd": apart(base.outputs, other.outputs)})
+    return pd.DataFrame(grouping(base) | {"jsd": jsd, "tvd": tvd(base.outputs, other.outputs)})
 
 
 def grouping(traces: Traces) -> dict[str, np.ndarray]:

@@ -16,8 +16,9 @@ import pandas as pd
 import scipy  # its parts are loaded when first used
 
 from attn_core.experiments.tables import table
+from attn_core.measures import tvd
 from attn_core.traces import (
-    Traces, apart, attending_only, decisions, each_alone, has_one_logit, one_logit, probabilities, sigmoid, totals,
+    Traces, attending_only, decisions, each_alone, has_one_logit, one_logit, probabilities, sigmoid, totals,
 )  # fmt: skip
 
 MEASURES = ("echo", "locked", "flat_flips", "permutation_expected", "alone_near", "top_erased")
@@ -45,7 +46,7 @@ def echo(traces: Traces) -> pd.DataFrame:
     kept = np.ones(len(alone), bool)
     kept[traces.heaviest] = False
     rest = attending_only(traces, kept)
-    erased = apart(probabilities(traces.logits_under(rest)), traces.outputs)
+    erased = tvd(probabilities(traces.logits_under(rest)), traces.outputs)
     flat = decisions(traces.logits_under(1 / traces.lengths[traces.owner])) != own
     return table(
         traces,

@@ -16,8 +16,8 @@ import scipy  # its parts are loaded when first used
 
 from attn_core.errors import AttnError
 from attn_core.experiments.tables import ROUNDING, check_epsilon, table
-from attn_core.measures import LN2, jsd_point
-from attn_core.traces import Traces, apart, each_alone, one_logit, probabilities, sigmoid, totals
+from attn_core.measures import LN2, jsd_point, tvd
+from attn_core.traces import Traces, each_alone, one_logit, probabilities, sigmoid, totals
 
 GRID = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 """Weights of the first of two tokens, in `sparse`."""
@@ -65,8 +65,8 @@ def exact(traces: Traces, epsilon: float) -> pd.DataFrame:
     jsd, i, j, weight = np.array(best).reshape(-1, 4).T
     i, j = i.astype(np.int64), j.astype(np.int64)
     z = weight * s[start + i] + np.where(j < 0, 0.0, (1.0 - weight) * s[start + j])
-    tvd = np.abs(sigmoid(z + bias) - sigmoid(own + bias))
-    return table(traces, jsd_exact=np.maximum(jsd, 0.0), tvd_exact=tvd, i=i, j=j, weight=weight)
+    moved = np.abs(sigmoid(z + bias) - sigmoid(own + bias))
+    return table(traces, jsd_exact=np.maximum(jsd, 0.0), tvd_exact=moved, i=i, j=j, weight=weight)
 
 
 def best_vertex(s: np.ndarray, attention: np.ndarray, low: float, high: float) -> tuple[float, int, int, float]:
@@ -93,8 +93,6 @@ def share(w: np.ndarray, mass: np.ndarray) -> np.ndarray:
 
 def expand(traces: Traces, vertices: pd.DataFrame) -> np.ndarray:
     """Attention weights (T,) of the optima in a table of `exact` made from the same traces."""
-    if not np.array_equal(vertices["doc_id"], traces.doc_id):
-        raise AttnError("the table of optima belongs to other traces (its documents differ)")
     weights, start = np.zeros(len(traces.score)), traces.offsets[:-1]
     i, j, w = (vertices[name].to_numpy() for name in ("i", "j", "weight"))
     weights[start + i] = w
@@ -125,7 +123,7 @@ def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
         for first in range(0, len(value), AT_ONCE):
             part = slice(first, first + AT_ONCE)
             context = w[part, None] * contribution[i[part]] + (1 - w[part, None]) * contribution[j[part]]
-            moved = apart(probabilities(traces.decoded(context, np.array([row]))), traces.outputs[row])
+            moved = tvd(probabilities(traces.decoded(context, np.array([row]))), traces.outputs[row])
             within = np.flatnonzero(moved <= epsilon + ROUNDING)
             if len(within):
                 best[row], change[row] = value[part][within[0]], moved[within[0]]

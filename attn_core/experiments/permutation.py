@@ -6,7 +6,8 @@ import pandas as pd
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
-from attn_core.traces import Traces, apart, probabilities
+from attn_core.measures import tvd
+from attn_core.traces import Traces, probabilities
 
 CHUNK = 1 << 15
 """Permuted weights worked on at once: 256 KB per array stay in the processor's cache. Changes no number."""
@@ -43,5 +44,5 @@ def permutation(traces: Traces, count: int = 100, seed: int = 0, draws: np.ndarr
         permuted = traces.attention[tokens].ravel()[order]
         context = np.matmul(permuted, traces.contribution[tokens].astype(np.float64))  # (B, count, K or M)
         outputs = probabilities(traces.decoded(context, rows[:, None]))
-        median[rows] = np.median(apart(outputs, traces.outputs[rows, None]), axis=1)
+        median[rows] = np.median(tvd(outputs, traces.outputs[rows, None]), axis=1)
     return table(traces, median_change=median, max_attention=traces.max_attention)

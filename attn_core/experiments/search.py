@@ -15,8 +15,8 @@ from attn_core import fast
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import ROUNDING, check_epsilon, table
-from attn_core.measures import jsd_ragged
-from attn_core.traces import Traces, apart, has_one_logit, one_logit, probabilities
+from attn_core.measures import jsd_ragged, tvd
+from attn_core.traces import Traces, has_one_logit, one_logit, probabilities
 
 NOISE = 3.0
 """Standard deviation of the starting log-weights."""
@@ -114,22 +114,20 @@ def differentiable(traces: Traces) -> Callable:
 
 def changes(traces: Traces, weights: np.ndarray) -> np.ndarray:
     """Change of output (TVD) under weights (k, T), (k, D)."""
-    return np.stack([apart(probabilities(traces.logits_under(row)), traces.outputs) for row in weights])
+    return np.stack([tvd(probabilities(traces.logits_under(row)), traces.outputs) for row in weights])
 
 
 def select(traces: Traces, weights: np.ndarray, epsilon: float) -> pd.DataFrame:
     """The adversary the paper keeps: of the k found ones and the model's own attention, the largest JSD within epsilon.
 
     weights (k, T) from `search`. Columns: jsd, tvd (|p' - p| for one logit), adversary = its row in weights (-1: the
-    model's own attention, JSD 0, which always qualifies). AttnError for weights of another shape.
+    model's own attention, JSD 0, which always qualifies).
     """
     check_epsilon(epsilon)
-    weights = np.atleast_2d(np.asarray(weights, np.float64))
-    if weights.shape[1] != len(traces.score):
-        raise AttnError(f"weights must be (k, {len(traces.score)}) for these traces, got {weights.shape}")
-    tvd = changes(traces, weights)
-    jsd = np.where(tvd <= epsilon + ROUNDING, jsd_ragged(weights, traces.attention, traces.offsets), 0.0)
-    chosen, documents = jsd.argmax(axis=0), np.arange(len(traces))
-    jsd, tvd = jsd[chosen, documents], tvd[chosen, documents]
-    own = jsd <= 0.0
-    return table(traces, jsd=jsd, tvd=np.where(own, 0.0, tvd), adversary=np.where(own, -1, chosen))
+    weights = np.atleast_2d(weights)
+    moved = changes(traces, weights)
+    jsd = np.where(moved <= epsilon + ROUNDING, jsd_ragged(weights, traces.attention, traces.offsets), 0.0)
+    chosen = (jsd.argmax(axis=0), np.arange(len(traces)))
+    own = jsd[chosen] <= 0.0
+    columns = {"tvd": np.where(own, 0.0, moved[chosen]), "adversary": np.where(own, -1, chosen[0])}
+    return table(traces, jsd=jsd[chosen], **columns)
