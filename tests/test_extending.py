@@ -11,7 +11,7 @@ from plain_network import random_documents, random_model
 
 from attn_book import build
 from attn_core.errors import AttnError
-from attn_core.fast.states import has_fast_form
+from attn_core.fast.bilstm import has_fast_form
 from attn_core.models.attention import Additive
 from attn_core.tracing import trace
 

@@ -14,7 +14,7 @@ from attn_core import fast
 from attn_core.corpora.documents import Documents, pad
 from attn_core.errors import AttnError
 from attn_core.experiments.correlation import kendall_ragged
-from attn_core.fast import deletion
+from attn_core.fast import bilstm
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
 from attn_core.tracing import inputs, probabilities, trace
@@ -181,7 +181,7 @@ def test_scores_far_apart_take_a_second_pass(monkeypatch):
             parameter.mul_(30.0)
         model.attention.scale = 1000.0
     passes = []
-    monkeypatch.setattr(deletion, "staircase", lambda *args, once=deletion.staircase: passes.append(1) or once(*args))
+    monkeypatch.setattr(bilstm, "staircase", lambda *args, once=bilstm.staircase: passes.append(1) or once(*args))
     found = trace(model, documents, progress=False).leave_one_out
     assert len(passes) > 2  # one per direction, and again
     with fast.off():

@@ -1,5 +1,6 @@
 """Tracing against hand-worked models and differences; its fast forms against the plain ones."""
 
+import copy
 import math
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,10 +15,10 @@ from plain_network import random_documents, random_model, window_model
 from attn_core import fast, tracing
 from attn_core.corpora.documents import Documents
 from attn_core.errors import AttnError
-from attn_core.fast import tracing as quick
 from attn_core.models.attention import ATTENTIONS
 from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS
+from attn_core.traces import cut
 from attn_core.tracing import probabilities, trace
 
 SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {},
@@ -147,10 +148,12 @@ def test_the_plain_form_against_differences_and_shortened_texts(encoder, outputs
         for t in range(1, n + 1):
             changes = []
             for step in (1e-6, -1e-6):
-                table = tracing.own_rows(model.encoder.embedding, torch.tensor(ids).long())
-                with torch.no_grad(), table as (e, places):
+                moved = copy.copy(model)
+                moved._modules = dict(model._modules)
+                moved.encoder, e, places = tracing.own_rows(model.encoder, torch.tensor(ids).long()[None])
+                with torch.no_grad():
                     e[t + 1] *= 1 + step
-                    changes.append(p(model(places[None], torch.tensor([n + 2]), given=given)))
+                    changes.append(p(moved(places, torch.tensor([n + 2]), given=given)))
             assert traces.gradient[words][t - 1] == pytest.approx((changes[0] - changes[1]) / 2e-6, abs=1e-7)
             if n > 1:
                 without = p(model(*plain.tensors(np.delete(ids, t))))
@@ -178,7 +181,7 @@ def test_chunks_order_and_threads_do_not_matter(encoder, monkeypatch):
 
     rows = np.random.default_rng(0).permutation(len(documents))
     assert_same(trace(model, documents.take(rows), progress=False).take(np.argsort(rows)), atol=1e-6)
-    monkeypatch.setitem(quick.BUDGETS, "cpu", quick.Budget(texts=3, tokens=20, rows=20))
+    monkeypatch.setitem(tracing.BUDGETS, "cpu", (3, 20, 20))
     small = trace(model, documents, progress=False)
     assert_same(small, atol=1e-6)
     before = torch.get_num_threads()
@@ -274,7 +277,7 @@ def test_deleting_either_of_two_equal_neighbours_is_a_tie(paired, encoder, lengt
 @given(st.lists(st.integers(3, 50), min_size=1, max_size=40), st.integers(1, 9), st.integers(1, 100))
 def test_every_document_is_in_one_chunk_within_the_budget(lengths, texts, tokens):
     lengths = np.array(lengths)
-    parts = quick.cut(lengths, texts, tokens)
+    parts = cut(lengths, texts, tokens)
     assert sorted(np.concatenate(parts)) == list(range(len(lengths)))
     for rows in parts:
         assert len(rows) <= texts

@@ -7,7 +7,6 @@ fast: the factors go into query, contributions, readout and bias, so a step has 
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -198,11 +197,40 @@ def one_output(traces: Traces, rows: np.ndarray, length: int, held: Buffers, pen
 def several_outputs(
     traces: Traces, rows: np.ndarray, length: int, held: Buffers, penalty: float, margin: float
 ) -> Callable:
-    """The same for text pairs and for three classes or more."""
-    outputs = decoder(traces, rows, length)
+    """The same for text pairs and for three classes or more; the hinge sees sum_c |output_c - own_c|.
+
+    M and K are filled up to multiples of MULTIPLE: added hidden numbers are read out with weight 0, added outputs have
+    probability 0, as disallowed ones.
+    """
+    texts, paired, contribution = len(rows), traces.readout is not None, traces.contribution.T  # (M, T)
+    width, outputs = (-(-size // MULTIPLE) * MULTIPLE for size in (len(contribution), traces.classes))
+    bias = traces.bias.astype(np.float64)
+    if paired:
+        query = filled(-2.0 * traces.query[rows, None], (texts, 1, width))
+        readout = filled(-2.0 * traces.readout.T, (width, outputs))
+        bias, contribution = bias + traces.readout.astype(np.float64).sum(axis=1), np.float32(-2.0) * contribution
+    bias = np.broadcast_to(bias, (texts, 1, traces.classes))
+    if traces.allowed is not None:
+        bias = np.where(traces.allowed[rows, None], bias, -np.inf)
+    bias = filled(bias, (texts, 1, outputs), -np.inf)
+    own = filled(traces.outputs[rows, None], (texts, 1, outputs))
+    value = filled(np.moveaxis(pad(contribution, traces, rows, length, 0), 0, -1), (texts, length, width))
 
     def put_gradient() -> None:
-        pull = outputs.pull(held.a.transpose(0, 1), penalty, margin).transpose(0, 1)  # (k, B, L)
+        weights = held.a.transpose(0, 1)  # (B, k, L)
+        if paired:
+            hidden = torch.baddbmm(query, weights, value).sigmoid_()
+            logits = torch.matmul(hidden, readout)
+        else:
+            logits = torch.bmm(weights, value)
+        output = torch.softmax(logits.add_(bias), -1)
+        difference = output - own
+        outside = (difference.abs().sum(-1, keepdim=True) > margin).to(output.dtype).mul_(penalty)  # (B, k, 1)
+        sign = difference.sign_()
+        slope = sign.sub_((sign * output).sum(-1, keepdim=True)).mul_(output).mul_(outside)  # d/d logits
+        if paired:
+            slope = torch.matmul(slope, readout.t()).mul_(hidden.addcmul_(hidden, hidden, value=-1.0))
+        pull = torch.bmm(slope, value.transpose(1, 2)).transpose(0, 1)  # (k, B, L)
         torch.add(held.slope_of, pull, out=held.log_weights.grad)
         torch.mul(held.a, held.log_weights.grad, out=held.slope_of)
         held.log_weights.grad.sub_(held.slope_of.sum(2, keepdim=True)).mul_(held.a)
@@ -210,66 +238,8 @@ def several_outputs(
     return put_gradient
 
 
-@dataclass(frozen=True)
-class Decoder:
-    """Outputs of a block of B documents from weights, and their gradient, in single precision.
-
-    value (B, L, M), query (B, 1, M) or None, readout (M, K) or None, bias (B, 1, K) with minus infinity at disallowed
-    outputs, own (B, 1, K): outputs under the model's attention. Without query and readout M = K.
-    """
-
-    value: Tensor
-    query: Tensor | None
-    readout: Tensor | None
-    bias: Tensor
-    own: Tensor
-
-    def pull(self, weights, penalty: float, margin: float):
-        """Gradient (B, k, L) with respect to weights of penalty * max(0, sum_c |output_c - own_c| - margin)."""
-        if self.readout is None:
-            hidden, logits = None, torch.bmm(weights, self.value)
-        else:
-            hidden = torch.baddbmm(self.query, weights, self.value).sigmoid_()
-            logits = torch.matmul(hidden, self.readout)
-        output = torch.softmax(logits.add_(self.bias), -1)
-        difference = output - self.own
-        outside = (difference.abs().sum(-1, keepdim=True) > margin).to(output.dtype).mul_(penalty)  # (B, k, 1)
-        sign = difference.sign_()
-        slope = sign.sub_((sign * output).sum(-1, keepdim=True)).mul_(output).mul_(outside)  # d/d logits
-        if hidden is not None:
-            slope = torch.matmul(slope, self.readout.t()).mul_(hidden.addcmul_(hidden, hidden, value=-1.0))
-        return torch.bmm(slope, self.value.transpose(1, 2))
-
-
-def decoder(traces: Traces, rows: np.ndarray, length: int) -> Decoder:
-    """The decoder of some documents, padded to a length; M and K are filled up to multiples of MULTIPLE.
-
-    Added hidden numbers are read out with weight 0, added outputs have probability 0.
-    """
-    paired = traces.readout is not None
-    width, outputs = (-(-size // MULTIPLE) * MULTIPLE for size in (traces.contribution.shape[1], traces.classes))
-    bias = np.broadcast_to(traces.bias.astype(np.float64), (len(rows), 1, traces.classes))
-    query = readout = None
-    if paired:
-        query = filled(-2.0 * traces.query[rows, None], (len(rows), 1, width))
-        readout = filled(-2.0 * traces.readout.T, (width, outputs))
-        bias = bias + traces.readout.astype(np.float64).sum(axis=1)
-        if traces.allowed is not None:
-            bias = np.where(traces.allowed[rows, None], bias, -np.inf)
-    real, tokens = places(traces, rows, length)
-    value = np.zeros((*real.shape, traces.contribution.shape[1]), np.float32)
-    value[real] = traces.contribution[tokens] * np.float32(-2.0 if paired else 1.0)
-    return Decoder(
-        value=filled(value, (len(rows), length, width)),
-        query=query,
-        readout=readout,
-        bias=filled(bias, (len(rows), 1, outputs), -np.inf),
-        own=filled(traces.outputs[rows, None], (len(rows), 1, outputs)),
-    )
-
-
-def filled(values: np.ndarray, shape: tuple[int, ...], fill: float = 0.0):
+def filled(values: np.ndarray, shape: tuple[int, ...], fill: float = 0.0) -> Tensor:
     """A float32 tensor of this shape with values in its first corner; torch's own memory begins on a cache line."""
     found = torch.full(shape, fill, dtype=torch.float32)
-    found[tuple(slice(size) for size in values.shape)] = torch.from_numpy(np.ascontiguousarray(values, np.float32))
+    found[tuple(slice(size) for size in values.shape)] = tensor(values)
     return found

@@ -22,8 +22,8 @@ from tqdm import tqdm
 
 from attn_core.corpora.documents import Encoded
 from attn_core.errors import AttnError
-from attn_core.fast.tracing import cut
 from attn_core.run import Run
+from attn_core.traces import cut
 
 
 @dataclass(frozen=True)
