@@ -3,8 +3,8 @@
 Jain & Wallace 2019, Algorithm 1, for texts and pairs of texts; Serrano & Smith 2019 for the items of their networks.
 Scores and contributions come from forward passes, gradients from autograd with the attention given, and what a deletion
 changes from the shortened text, encoded anew. So any encoder and attention will do that have the calling form of
-models/encoders.py and read the ids through their `embedding` alone. `fast.bilstm` gives the same numbers for BiLSTMs, to
-rounding, in a fraction of the time.
+models/encoders.py and read the ids through their `embedding` alone. Two ways to the same numbers, to rounding, in a
+fraction of the time: encoders in REACH read no more of a shortened text than the deletion changes, and `fast.bilstm`.
 
 Texts are cut into chunks of like length. On a CPU the chunks are shared out to as many Python threads as torch has
 (`torch.get_num_threads`), each with single-threaded kernels: torch works outside the interpreter lock, every thread
@@ -337,11 +337,10 @@ class Texts:
             score, value = self.score[kept, text[:, None]], self.contribution[kept, text[:, None]]
         if reach:  # the states whose windows hold the gap, from as much of the text as they read
             around = gone[:, None] + torch.arange(-2 * reach, 2 * reach, device=gone.device)  # (R, 4 reach)
-            inside = (around >= 0) & (around < lengths[:, None])
-            around = around.clamp(0, ids.shape[1] - 1)
-            mask = inside & (around > 0) & (around < lengths[:, None] - 1)
-            _, near_score, near_value = self.read(ids.gather(1, around) * inside, mask.sum(1), mask, *q)
-            changed = around[:, reach:-reach]
+            near = nn.functional.pad(ids, (2 * reach, 2 * reach)).gather(1, around + 2 * reach)
+            mask = (around > 0) & (around < lengths[:, None] - 1)
+            _, near_score, near_value = self.read(near, mask.sum(1), mask, *q)
+            changed = around[:, reach:-reach].clamp(0, ids.shape[1] - 1)  # start and end have no weight
             score.scatter_(1, changed, near_score[:, reach:-reach])
             value.scatter_(1, changed[..., None].expand(-1, -1, value.shape[-1]), near_value[:, reach:-reach])
         return (score.double().softmax(-1)[:, None] @ value.double()).squeeze(1)
@@ -393,7 +392,7 @@ def trace_items(
     traces = replace(assembled(documents, texts.items, decoder, found), leave_one_out=change)
     if chosen.any():
         sizes, each = np.where(chosen, items, 0), list(rows[:, None])
-        less = over_chunks(partial(read_less, model, texts), each, sizes**2.0, sizes, device, progress)
+        less = over_chunks(partial(read_without, model, texts), each, sizes**2.0, sizes, device, progress)
         change[np.repeat(chosen, items)] = output_change(traces.take(rows), less["logits"])
     return traces if model.sentence is not None else with_ties(traces, texts.ids)
 
@@ -415,7 +414,7 @@ def read_items(model: Hierarchical, texts: Documents, rows: np.ndarray) -> dict[
     return {"score": score, "contribution": contribution, "gradient": gradient}
 
 
-def read_less(model: Hierarchical, texts: Documents, row: np.ndarray) -> dict[str, Tensor]:
+def read_without(model: Hierarchical, texts: Documents, row: np.ndarray) -> dict[str, Tensor]:
     """Logits (n, K) of one document (row (1,)) without each of its n > 1 items in turn."""
     given = texts.inputs(row, model.decoder.weight.device)
     items = model.items(given["words"], given.get("sentence_lengths"))  # (n, ...)

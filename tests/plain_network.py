@@ -1,7 +1,5 @@
 """Random documents and models, and encoders and forward passes as one would write them first."""
 
-import copy
-
 import numpy as np
 import torch
 
@@ -10,6 +8,7 @@ from attn_core.models import paired
 from attn_core.models.classifier import Classifier, build
 from attn_core.models.encoders import CNN, Average
 from attn_core.models.paired import Paired
+from attn_core.tracing import inputs
 
 
 class PlainCNN(CNN):
@@ -27,13 +26,6 @@ class PlainAverage(Average):
         own = self.project(self.embedding(ids))
         mean = (own * mask[..., None]).sum(1, keepdim=True) / mask.sum(1)[:, None, None]
         return ((1 - self.context) * own + self.context * mean).tanh()
-
-
-def plain_encoder(encoder: torch.nn.Module) -> torch.nn.Module:
-    """The encoder with the same weights in its plain form."""
-    encoder = copy.copy(encoder)
-    encoder.__class__ = {CNN: PlainCNN, Average: PlainAverage}.get(type(encoder), type(encoder))
-    return encoder
 
 
 def random_documents(lengths: np.ndarray, vocabulary: int, seed: int = 0) -> Documents:
@@ -63,32 +55,24 @@ def random_pairs(
     )
 
 
-def random_paired(encoder: str, attention: str, vocabulary: int, outputs: int = 3, width: int = 300, **sizes) -> Paired:
-    """As `random_model`, for pairs, in double precision."""
-    torch.manual_seed(0)
-    vectors = np.random.default_rng(1).normal(0, 1.0, (vocabulary, width)).astype(np.float32)
-    vectors[0] = 0.0
-    model = paired.build(encoder, attention, vectors, outputs, **sizes).eval()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "embedding" not in name:
-                parameter.mul_(2.0)
-    return model.double()
-
-
 def random_model(
-    encoder: str, attention: str, vocabulary: int, outputs: int = 1, width: int = 300, **sizes
+    encoder: str, attention: str, vocabulary: int, outputs: int = 1, width: int = 300, make=build, **sizes
 ) -> Classifier:
     """A classifier with weights twice as large as torch's own start, so that scores and outputs differ clearly."""
     torch.manual_seed(0)
     vectors = np.random.default_rng(1).normal(0, 1.0, (vocabulary, width)).astype(np.float32)
     vectors[0] = 0.0
-    model = build(encoder, attention, vectors, outputs, **sizes).eval()
+    model = make(encoder, attention, vectors, outputs, **sizes).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "embedding" not in name:
                 parameter.mul_(2.0)
     return model
+
+
+def random_paired(encoder: str, attention: str, vocabulary: int, outputs: int = 3, width: int = 300, **sizes) -> Paired:
+    """As `random_model`, for pairs, in double precision."""
+    return random_model(encoder, attention, vocabulary, outputs, width, paired.build, **sizes).double()
 
 
 def window_model() -> Classifier:
@@ -112,35 +96,8 @@ def texts(documents: Documents) -> list[np.ndarray]:
     return np.split(documents.ids, documents.offsets[1:-1])
 
 
-def output(logits: torch.Tensor, chosen: int | None) -> torch.Tensor:
-    """p of class 1 from one logit, of class `chosen` from several."""
-    return logits[0, 0].sigmoid() if logits.shape[1] == 1 else logits.softmax(1)[0, chosen]
-
-
-def probability(model: Classifier, ids: np.ndarray) -> float:
-    """Probability of class 1 of one text, through the model's own forward pass."""
+def outputs_of(model: Classifier, documents: Documents) -> torch.Tensor:
+    """Outputs (D, K) of each document alone, through the model's own forward pass."""
     with torch.no_grad():
-        return output(model(*tensors(ids)), 1).item()
-
-
-def pairs(documents: Documents) -> list[dict]:
-    """Each document as the arguments of a paired model's forward pass, a batch of one."""
-    found = []
-    for row, (ids, query) in enumerate(zip(texts(documents), texts(documents.queries), strict=True)):
-        (ids, lengths), (query_ids, query_lengths) = tensors(ids), tensors(query)
-        found.append({"ids": ids, "lengths": lengths, "query_ids": query_ids, "query_lengths": query_lengths})
-        if documents.answer_ids is not None:
-            possible = documents.answer_ids[documents.answer_offsets[row] : documents.answer_offsets[row + 1]]
-            found[-1]["possible"] = torch.as_tensor(possible, dtype=torch.long)
-    return found
-
-
-def paired_logits(model: Paired, pair: dict) -> torch.Tensor:
-    """Logits (K,) of one pair through the model's own forward pass; impossible outputs at minus infinity."""
-    arguments = {name: value for name, value in pair.items() if name != "possible"}
-    logits = model(**arguments)[0]
-    if "possible" in pair:
-        masked = torch.full_like(logits, -torch.inf)
-        masked[pair["possible"]] = logits[pair["possible"]]
-        return masked
-    return logits
+        logits = torch.cat([model(**inputs(model, documents, np.array([row]))) for row in range(len(documents))])
+    return logits.sigmoid() if logits.shape[1] == 1 else logits.softmax(1)

@@ -17,12 +17,13 @@ from attn_core.experiments.correlation import kendall_ragged
 from attn_core.fast import bilstm
 from attn_core.models import paired
 from attn_core.models.attention import PAIRED_ATTENTIONS, PairedAdditive, PairedDot
-from attn_core.tracing import inputs, probabilities, trace
+from attn_core.tracing import probabilities, trace
 
 SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {}}
 ENCODERS = tuple(SIZES)
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in PAIRED_ATTENTIONS]
 LENGTHS = [5, 1, 2, 3, 4, 17, 1, 9, 8, 7, 6, 2, 40, 16]
+forms = pytest.mark.usefixtures("form")
 TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")
 
 
@@ -52,7 +53,7 @@ def softmax(values):
     return [weight / sum(weights) for weight in weights]
 
 
-@pytest.mark.usefixtures("form")
+@forms
 def test_a_question_by_hand():
     model, documents = question()
     traces = trace(model, documents, progress=False)
@@ -66,9 +67,7 @@ def test_a_question_by_hand():
 
     p = answers(0.75 - 0.25)
     np.testing.assert_allclose(traces.outputs[0], p, atol=1e-6)
-    with torch.no_grad():
-        found = model(**inputs(model, documents, np.array([0]))).softmax(1)
-    np.testing.assert_allclose(found[0], p, atol=1e-6)
+    np.testing.assert_allclose(plain.outputs_of(model, documents)[0], p, atol=1e-6)
     # dp_0 / dhidden = p_0 (U_0 - sum_k p_k U_k); a word acts through its share of the context.
     slope = p[0] * (2 - (2 * p[0] - p[1] + 0.5 * p[2])) * (1 - math.tanh(0.8) ** 2)
     np.testing.assert_allclose(traces.gradient, [slope * 0.75, slope * -0.25], atol=1e-6)
@@ -76,7 +75,7 @@ def test_a_question_by_hand():
     np.testing.assert_allclose(traces.leave_one_out, distance, atol=1e-6)
 
 
-@pytest.mark.usefixtures("form")
+@forms
 def test_impossible_answers_by_hand():
     model, documents = question()
     documents = Documents(
@@ -134,9 +133,7 @@ def test_fast_equals_plain(encoder, attention, answers):
     close |= {"gradient": 1e-7, "leave_one_out": 1e-7}
     for name, tolerance in close.items():
         np.testing.assert_allclose(getattr(traces, name), getattr(plain_ones, name), atol=tolerance, err_msg=name)
-    for row, pair in enumerate(plain.pairs(documents)):
-        with torch.no_grad():
-            np.testing.assert_allclose(plain_ones.logits[row], plain.paired_logits(model, pair), atol=1e-5)
+    np.testing.assert_allclose(plain_ones.outputs, plain.outputs_of(model, documents), atol=1e-6)
     assert np.abs(traces.gradient).max() > 1e-3 and np.nanmax(traces.leave_one_out) > 1e-3
 
 
@@ -163,9 +160,8 @@ def test_padding_and_order_do_not_matter(names, lengths, extra, seed):
         return [torch.from_numpy(array) for array in arrays]
 
     with torch.no_grad():
-        together = model(*tensors(order)).numpy()
-        alone = [plain.paired_logits(model, pair).numpy() for pair in plain.pairs(documents)]
-    np.testing.assert_allclose(together, np.array(alone)[order], atol=1e-10)
+        together = model(*tensors(order)).softmax(1)
+    np.testing.assert_allclose(together, plain.outputs_of(model, documents)[order], atol=1e-10)
     whole = trace(model, documents, progress=False)
     turned = trace(model, documents.take(order), progress=False).take(np.argsort(order))
     for name in TOKEN_ARRAYS:
@@ -198,22 +194,22 @@ def test_rounded_traces_tell_the_networks_story(encoder, attention):
     model = random_paired(encoder, attention, 60, 4, width=20, hidden=8).float()
     traces = trace(model, documents, progress=False)
     rounded = traces.rounded()
-    with torch.no_grad():
-        network = [plain.paired_logits(model, pair).softmax(0).numpy() for pair in plain.pairs(documents)]
+    network = plain.outputs_of(model, documents).numpy()
     assert np.abs(rounded.outputs - network).max() < 2e-4
-    np.testing.assert_allclose(probabilities(model, documents), np.max(network, 1), atol=1e-5)
+    np.testing.assert_allclose(probabilities(model, documents), network.max(1), atol=1e-5)
     if attention != "uniform":
         for name in ("gradient", "leave_one_out"):
             taus = [kendall_ragged(t.attention, np.abs(getattr(t, name)), t.offsets)[0] for t in (traces, rounded)]
             assert abs(np.nanmean(taus[1]) - np.nanmean(taus[0])) <= 0.001
 
 
+@pytest.mark.parametrize("encoder", ["average", "none"])
 @pytest.mark.parametrize("make", [(random_model, random_documents), (random_paired, random_pairs)])
-def test_a_word_that_occurs_twice_makes_the_same_difference_twice(make):
+def test_a_word_that_occurs_twice_makes_the_same_difference_twice(make, encoder):
     """Without context the deletion of either is the same text: a tie, which rounding errors must not break."""
     network, texts = make
     documents = texts(np.full(40, 60), 30)
-    traces = trace(network("average", "tanh", 30, width=20, hidden=16).float(), documents, progress=False).rounded()
+    traces = trace(network(encoder, "tanh", 30, width=20, hidden=16).float(), documents, progress=False).rounded()
     found = 0
     for row, ids in enumerate(plain.texts(documents)):
         values = traces.leave_one_out[traces.offsets[row] : traces.offsets[row + 1]]
@@ -224,7 +220,7 @@ def test_a_word_that_occurs_twice_makes_the_same_difference_twice(make):
     assert found > 100
 
 
-@pytest.mark.usefixtures("form")
+@forms
 def test_texts_without_a_question_are_refused():
     with pytest.raises(AttnError, match="no second text"):
         trace(small("none", "dot"), random_documents([3, 4], 30))

@@ -3,8 +3,8 @@
 Each gives the numbers of its plain form to rounding, as the tests show by comparing the two, and is left out where
 ATTN_FAST=0 stands in the environment.
 
-    states, gradient, deletion, tracing   scores, gradients and leave-one-out of many texts at once, without autograd
-    search                                Jain & Wallace's search with its gradient written out
+    bilstm    scores, gradients and leave-one-out of many texts at once, without autograd
+    search    Jain & Wallace's search with its gradient written out
 """
 
 import os
