@@ -45,7 +45,7 @@ def search(
     progress: bool | None = None,
 ) -> np.ndarray:
     """Weights (k, T) float64 from starting log-weights (k, T); arguments and loss as in `experiments.search.search`."""
-    mixing, found = Mixing(len(starts), diversity, objective), np.empty(starts.shape)
+    mixed, found = mixing(len(starts), diversity, objective), np.empty(starts.shape)
     several = not has_one_logit(traces)
     lanes, limits = LANES, (BLOCK,)
     if several:
@@ -59,12 +59,12 @@ def search(
         with bar, torch.no_grad():
             for documents, length in blocks(traces.lengths, *limits):
                 rows = np.pad(documents, (0, -len(documents) % lanes), mode="edge")  # (B,)
-                held = Buffers(mixing, traces, starts, rows, length, 2 if several else 1)
+                held = Buffers(*mixed, traces, starts, rows, length, 2 if several else 1)
                 put_gradient = (several_outputs if several else one_output)(traces, rows, length, held, penalty, margin)
                 real, tokens = places(traces, documents, length)
                 optimiser = torch.optim.Adam([held.log_weights], lr=lr, amsgrad=True, fused=True)
                 for _ in range(steps):
-                    held.put_slopes(mixing)
+                    held.put_slopes()
                     put_gradient()
                     optimiser.step()
                     bar.update(len(tokens))
@@ -102,7 +102,7 @@ def places(traces: Traces, rows: np.ndarray, length: int) -> tuple[np.ndarray, n
     return real, (traces.offsets[rows, None] + position)[real]
 
 
-class Mixing:
+def mixing(k: int, diversity: float, objective: str) -> tuple[Tensor, Tensor]:
     """The linear parts of the gradient as two small matrices: a step is two products around one logarithm.
 
     With l = log-weights, d(loss)/da_i = -1/2 (l_i - ln(a_i + attention)) - diversity sum_{j != i} (l_i - ln(a_i + a_j))
@@ -110,24 +110,22 @@ class Mixing:
     sums (R, k + 2) times the rows [a_1..a_k, attention, guard] gives what is put into logarithms; combine
     (k, R + k + 1) times [logarithms, l_1..l_k, scores] gives the gradient with respect to a.
     """
-
-    def __init__(self, k: int, diversity: float, objective: str) -> None:
-        pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
-        own = k if objective == "jsd" else 0
-        self.k, self.logs = k, len(pairs) + own
-        self.sums = torch.zeros(self.logs, k + 2)
-        self.combine = torch.zeros(k, self.logs + k + 1)
-        self.sums[:, k + 1] = 1.0
-        for row, (i, j) in enumerate(pairs):
-            self.sums[row, [i, j]] = 1.0
-            self.combine[[i, j], row] = diversity
-        for i in range(k):
-            self.combine[i, self.logs + i] = -diversity * (k - 1) - (0.5 if own else 1.0)
-            if own:
-                self.sums[len(pairs) + i, [i, k]] = 1.0
-                self.combine[i, len(pairs) + i] = 0.5
-            else:
-                self.combine[i, -1] = 1.0  # -(l_i - ln attention)
+    pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
+    own = k if objective == "jsd" else 0
+    logs = len(pairs) + own
+    sums, combine = torch.zeros(logs, k + 2), torch.zeros(k, logs + k + 1)
+    sums[:, k + 1] = 1.0
+    for row, (i, j) in enumerate(pairs):
+        sums[row, [i, j]] = 1.0
+        combine[[i, j], row] = diversity
+    for i in range(k):
+        combine[i, logs + i] = -diversity * (k - 1) - (0.5 if own else 1.0)
+        if own:
+            sums[len(pairs) + i, [i, k]] = 1.0
+            combine[i, len(pairs) + i] = 0.5
+        else:
+            combine[i, -1] = 1.0  # -(l_i - ln attention)
+    return sums, combine
 
 
 def tensor(values: np.ndarray) -> Tensor:
@@ -141,16 +139,19 @@ class Buffers:
     axis: of the tokens. At padding log-weights are -inf, attention and score are 0.
     """
 
-    def __init__(self, mixing: Mixing, traces: Traces, starts: np.ndarray, rows: np.ndarray, length: int, axis: int):
+    def __init__(
+        self, sums: Tensor, combine: Tensor, traces: Traces, starts: np.ndarray, rows: np.ndarray, length: int,
+        axis: int,
+    ) -> None:  # fmt: skip
         start, attention, score = (
             np.moveaxis(pad(values, traces, rows, length, fill), -1, axis - 3)
             for values, fill in ((starts, -np.inf), (traces.attention, 0), (traces.score, 0))
         )
-        k, self.logs, self.axis, size = mixing.k, mixing.logs, axis, attention.size
+        self.sums, self.combine, self.axis, k, size = sums, combine, axis, len(combine), attention.size
         self.real = tensor(start[0]) > -torch.inf
-        self.mixed = torch.empty(self.logs + k + 1, size)  # logarithms, log-weights, scores
+        self.mixed = torch.empty(combine.shape[1], size)  # logarithms, log-weights, scores
         self.mixed[-1] = tensor(score).reshape(-1)
-        self.log_weights = self.mixed[self.logs : -1].view(start.shape)
+        self.logs, self.log_weights = self.mixed[: len(sums)], self.mixed[len(sums) : -1].view(start.shape)
         # exp(-200) is 0: padding has weight 0, gradient 0 and never moves
         self.log_weights.copy_(tensor(np.maximum(start - start.max(axis=axis, keepdims=True), -200.0)))
         self.log_weights.grad = torch.zeros_like(self.log_weights)
@@ -161,12 +162,11 @@ class Buffers:
         self.slope = torch.empty(k, size)
         self.slope_of = self.slope.view(start.shape)
 
-    def put_slopes(self, mixing: Mixing) -> None:
+    def put_slopes(self) -> None:
         """a = the weights of the log-weights; slope_of = gradient of the divergences with respect to a."""
         torch.softmax(self.log_weights, self.axis, out=self.a)
-        torch.mm(mixing.sums, self.weights, out=self.mixed[: self.logs])
-        self.mixed[: self.logs].log_()
-        torch.mm(mixing.combine, self.mixed, out=self.slope)
+        torch.mm(self.sums, self.weights, out=self.logs).log_()
+        torch.mm(self.combine, self.mixed, out=self.slope)
 
     def final(self) -> np.ndarray:
         """The weights (k, B, L) of the log-weights, float64."""
@@ -202,19 +202,20 @@ def several_outputs(
     M and K are filled up to multiples of MULTIPLE: added hidden numbers are read out with weight 0, added outputs have
     probability 0, as disallowed ones.
     """
-    texts, paired, contribution = len(rows), traces.readout is not None, traces.contribution.T  # (M, T)
-    width, outputs = (-(-size // MULTIPLE) * MULTIPLE for size in (len(contribution), traces.classes))
-    bias = traces.bias.astype(np.float64)
+    texts, paired, hidden = len(rows), traces.readout is not None, traces.contribution.shape[1]
+    width, outputs = (-(-size // MULTIPLE) * MULTIPLE for size in (hidden, traces.classes))
+    bias = np.broadcast_to(traces.bias.astype(np.float64), (texts, 1, traces.classes))
     if paired:
         query = filled(-2.0 * traces.query[rows, None], (texts, 1, width))
         readout = filled(-2.0 * traces.readout.T, (width, outputs))
-        bias, contribution = bias + traces.readout.astype(np.float64).sum(axis=1), np.float32(-2.0) * contribution
-    bias = np.broadcast_to(bias, (texts, 1, traces.classes))
+        bias = bias + traces.readout.astype(np.float64).sum(axis=1)
     if traces.allowed is not None:
         bias = np.where(traces.allowed[rows, None], bias, -np.inf)
     bias = filled(bias, (texts, 1, outputs), -np.inf)
     own = filled(traces.outputs[rows, None], (texts, 1, outputs))
-    value = filled(np.moveaxis(pad(contribution, traces, rows, length, 0), 0, -1), (texts, length, width))
+    real, tokens = places(traces, rows, length)
+    value = torch.zeros(texts, length, width)
+    value[tensor(real) > 0, :hidden] = tensor(traces.contribution[tokens] * np.float32(-2.0 if paired else 1.0))
 
     def put_gradient() -> None:
         weights = held.a.transpose(0, 1)  # (B, k, L)
