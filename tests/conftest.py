@@ -7,6 +7,7 @@ import sys
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import hypothesis
@@ -200,3 +201,12 @@ def toy_pairs(lengths=(1, 2, 3, 5, 5, 8), seed=0, outputs=4, hidden=6, allowed=N
         readout=rng.normal(size=(outputs, hidden)).astype(np.float32),
         allowed=possible,
     )
+
+
+KINDS = {
+    "one logit": toy_traces,
+    "three classes": partial(toy_traces, classes=3),
+    "pairs": toy_pairs,
+    "cloze": partial(toy_pairs, outputs=9, allowed=3),
+}
+kinds = pytest.mark.parametrize("kind", KINDS)
