@@ -26,7 +26,6 @@ HIERARCHICAL = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "fla
 """The six models of Serrano & Smith: attention over sentences (HAN) or over words (FLAN)."""
 
 ATTENTIONS = ("tanh", "dot", "uniform", "given")
-SELECTIONS = ("dev", "test")
 GUIDES = ("", "own", "permuted", "swapped", "untrained", "searched")
 """Whose weights a guided model is given: none, its base's own, these permuted within each document, its base's in
 training and another seed's in the test, those of an untrained model, those of the per-document search."""
@@ -83,8 +82,8 @@ class Run:
     def __post_init__(self) -> None:
         foreign.load_plugins()
         put = partial(object.__setattr__, self)
-        choices = {"encoder": ENCODERS + HIERARCHICAL, "attention": ATTENTIONS, "selection": SELECTIONS}
-        choices |= {"guide": GUIDES, "words": WORDS}
+        choices = {"encoder": ENCODERS + HIERARCHICAL, "attention": ATTENTIONS, "selection": ("dev", "test"),
+                   "guide": GUIDES, "words": WORDS}  # fmt: skip
         for name in ("corpus", "vectors", *choices):
             value = getattr(self, name)
             if not isinstance(value, str):
@@ -125,9 +124,8 @@ class Run:
         family, base, average = self.family, self.base, self.encoder == "average"
         learned, single = self.attention in ("tanh", "dot"), family == "text"
         return (
-            ((bool(self.guide) or self.divergence is not None) == (base is not None),
-             "base goes with guide or divergence, and these need a base"),
-            (not (self.guide and self.divergence is not None), "a run has a guide or a divergence, not both"),
+            (bool(self.guide) + (self.divergence is not None) == (base is not None),
+             "base goes with guide or divergence, with one of the two, and these need a base"),
             (bool(self.guide) == (self.attention == "given"), "attention 'given' goes with a guide"),
             (self.words == "text" or family == "guided", "words other than 'text' do not go with a divergence"),
             (self.encoder not in HIERARCHICAL or (self.attention, self.selection) == ("tanh", "dev"),

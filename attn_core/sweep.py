@@ -12,7 +12,7 @@ import traceback
 from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import product
 from pathlib import Path
 
@@ -122,8 +122,7 @@ def sweep(
     Bases that runs need and whose weights are not cached are trained before them. pack: also put each run into
     data/archive, with the tables at default parameters; this process alone writes there.
     jobs: processes of this machine. scheduler: address of a Dask cluster whose $ATTN_CACHE is this process's folder.
-    no_workers_timeout: seconds without any worker, after which the sweep is refused or, once begun, what is left fails.
-    AttnError for an unreachable or lost scheduler, or one without workers; dask not installed.
+    AttnError for an unreachable or lost scheduler, or one that is no_workers_timeout seconds without any worker.
     """
     if jobs < 1:
         raise AttnError(f"jobs must be at least 1, got {jobs}")
@@ -132,12 +131,13 @@ def sweep(
     tasks, failures = plan(runs, pack), {}
     if not tasks:
         return {}
-    with ExitStack() as stack:
-        bar = stack.enter_context(tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1))
-        if jobs == 1 and not scheduler:
+    here = jobs == 1 and not scheduler
+    bar = tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1)
+    with bar, nullcontext() if here else cluster(scheduler, jobs) as client:
+        if here:
             done = ((run, work(run, failures, result, pack, progress)) for run, result in tasks.items())
         else:
-            done = on_cluster(stack.enter_context(cluster(scheduler, jobs)), tasks, pack, no_workers_timeout)
+            done = on_cluster(client, tasks, pack, no_workers_timeout)
         for run, reason in done:
             bar.set_postfix_str(run.key)
             try:
@@ -194,27 +194,26 @@ def on_cluster(client, tasks: dict[Run, bool], pack: bool, patience: float) -> I
     the scheduler blames its loss on all tasks assigned to it (allowed-failures).
     """
     waiting, flying, futures, seen = list(tasks), [], {}, time.monotonic()
-    training = {run: weights_key(run) for run in tasks}
+    training, address = {run: weights_key(run) for run in tasks}, client.scheduler.address
     while waiting or flying:
         done = [run for run in flying if futures[run].done()]
-        workers = count_workers(client)  # raises where the scheduler is lost, and all cancelled
+        try:
+            if client.status in ("closing", "closed"):
+                raise ConnectionError("lost")
+            workers = len(client.nthreads())
+        except (Exception, CancelledError) as error:  # as the client's state is; all futures are cancelled
+            lost = f"the Dask scheduler at {address} no longer answers ({type(error).__name__}); start it again"
+            raise AttnError(f"{lost} and repeat the sweep, which goes on with what is not stored") from error
         for run in done:
             flying.remove(run)
             try:
                 yield run, futures[run].result()  # what `work` returned
             except Exception as error:  # a worker lost too often, a task that was cancelled
                 yield run, one_line(error)
-        if workers:
-            seen = time.monotonic()
-        elif time.monotonic() - seen > patience:
-            address = client.scheduler.address
-            error = AttnError(f"no worker at {address} for {patience:g} s; start one with: dask worker {address}")
-            if not futures:
-                raise error
-            yield from ((run, one_line(error)) for run in [*flying, *waiting])
-            return
-        if workers and not futures:
-            store.staging(store.cache_store(), "sweep").rmdir()  # one that cannot be written is better known before
+        seen = time.monotonic() if workers else seen
+        if time.monotonic() - seen > patience:
+            lost = f"no worker at {address} for {patience:g} s; start one with 'dask worker {address}'"
+            raise AttnError(f"{lost} and repeat the sweep, which goes on with what is not stored")
         while waiting and len(flying) < 2 * workers:
             flying.append(run := waiting.pop(0))
             before = {other.key: future for other, future in futures.items()
@@ -227,12 +226,9 @@ def on_cluster(client, tasks: dict[Run, bool], pack: bool, patience: float) -> I
 @contextmanager
 def cluster(scheduler: str, jobs: int):
     """A client of the Dask scheduler at an address; without one, of `jobs` processes of one thread each, which last as
-    the block. AttnError without dask or scheduler."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        told = "several processes need dask, here and on the workers: pip install 'dask[distributed]'"
-        raise AttnError(f"{told} (requirements.lock names the version)") from error
+    the block. AttnError where none answers."""
+    from distributed import Client
+
     own = {
         "n_workers": jobs, "threads_per_worker": 1, "memory_limit": None, "host": "127.0.0.1", "protocol": "tcp://",
         "dashboard_address": None, "silence_logs": logging.ERROR,
@@ -247,16 +243,3 @@ def cluster(scheduler: str, jobs: int):
         ) from error
     with client:
         yield client
-
-
-def count_workers(client) -> int:
-    """How many workers there are; AttnError where the scheduler no longer answers."""
-    try:
-        if client.status in ("closing", "closed"):
-            raise ConnectionError("lost")
-        return len(client.nthreads())
-    except (Exception, CancelledError) as error:  # as the client's state is
-        raise AttnError(
-            f"the Dask scheduler no longer answers ({type(error).__name__}); start it again and repeat the sweep, "
-            "which goes on with what is not stored"
-        ) from error
