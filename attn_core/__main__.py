@@ -29,17 +29,6 @@ app = typer.Typer(
 archive_app = typer.Typer(no_args_is_help=True, help="What lies in data/archive.")
 app.add_typer(archive_app, name="archive")
 
-ASKED = {
-    "echo": "of words, each alone, give the text's decision",
-    "locked": "of texts: every word alone gives it, so any attention does",
-    "tau": "rank agreement of attention and gradients (Jain & Wallace 4.1)",
-    "shuffled": "of texts: p moves by less than 0.1 under shuffled weights (4.2.1)",
-    "far twin": "of texts: another attention, JSD over 0.4, leaves p within 0.05 (4.2.2, exact)",
-    "erased": "p moved, the most attended word erased (after Serrano & Smith 4)",
-    "flat": "of decisions turn under equal weights, not retrained (after Wiegreffe & Pinter 3.2)",
-}
-"""What the three papers would ask of a model of single texts, by the names of `experiments.asked`."""
-
 Json = Annotated[bool, Option("--json", help="Print JSON for programs.")]
 
 
@@ -90,13 +79,13 @@ def run(
     lines["documents"] = ", ".join(f"{split} {record[f'n_{split}']}" for split in ("train", "dev", "test"))
     scores = ("accuracy", "f1_0", "f1_1", "f1_2", "macro_f1", "auc")
     lines |= {name: f"{record[name]:.4f}" for name in scores if name in record}
-    if wanted.family == "text" and result.traces is not None and result.traces.gradient is not None:
-        few = result.traces.take(range(min(200, len(result.traces))))
-        lines |= {name: f"{value:.4f}  {ASKED[name]}" for name, value in asked(few).items()}
-        lines["asked of"] = f"{len(few)} documents"
     train, trace = (record["seconds"][name] for name in ("train", "trace"))
     lines["seconds"] = f"train {train:.1f}, trace {trace:.1f}  ({record['device']})"
     print("\n".join(f"{name:10} {told}" for name, told in lines.items()))
+    if wanted.family == "text" and result.traces is not None and result.traces.gradient is not None:
+        few = result.traces.take(range(min(200, len(result.traces))))
+        print(f"of {len(few)} documents:")
+        print("\n".join(f"{answer:10.4f} {question}" for question, answer in asked(few).items()))
 
 
 @app.command()
@@ -105,20 +94,18 @@ def sweep(
     pack: Annotated[bool, Option("--pack", help="Put each run into data/archive.")] = False,
     dry: Annotated[bool, Option("--dry-run", help="List the runs and what remains.")] = False,
     jobs: Annotated[int, Option(help="Processes of this machine that share the runs, one thread each.")] = 1,
-    scheduler: Annotated[
-        str, Option(help="Address of a Dask scheduler, whose workers train the runs; see README.")
-    ] = "",
+    scheduler: Annotated[str, Option(help="Address of a Dask scheduler whose workers share them; see README.")] = "",
     no_workers_timeout: Annotated[float, Option(help="Seconds to wait for a cluster's worker.")] = 40.0,
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
     from attn_core import sweep as sweeps
+    from attn_core.obtain import stored
 
     runs = sweeps.read_grid(grid)
-    if scheduler and jobs != 1:
-        raise AttnError("--jobs starts processes here, --scheduler uses those of a cluster; give one of them")
-    for wanted in runs if dry else ():
-        print(f"{'stored ' if sweeps.stored(wanted, pack) else 'to do  '} {wanted.key}")
-    print(sweeps.remains(runs, pack), flush=True)
+    todo = {wanted for wanted in runs if not stored(wanted, pack)}
+    if dry:
+        print("\n".join(f"{'to do  ' if wanted in todo else 'stored '} {wanted.key}" for wanted in runs))
+    print(f"{len(runs) - len(todo)} of {len(runs)} runs stored", flush=True)
     if dry:
         return
     failures = sweeps.sweep(runs, pack, True, jobs, scheduler, no_workers_timeout)

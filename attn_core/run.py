@@ -3,11 +3,10 @@
 import hashlib
 import json
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from pathlib import Path
-
-import yaml
 
 from attn_core import foreign
 from attn_core.corpora import catalogue
@@ -244,23 +243,19 @@ def command(run: Run) -> str:
     given |= {f"options.{name}": value for name, value in given.pop("options", ())}
     words = ["python", "-m", "attn_core", "run"]
     for name, value in given.items():
-        text = yaml.safe_dump(value, default_flow_style=True, width=1 << 20)  # 0.001, true, generated train
-        text = text.removesuffix("\n").removesuffix("\n...")
-        words += [f"--{name}", str(value)] if name in NAMED else ["--set", f"{name}={text}"]
+        words += [f"--{name}", str(value)] if name in NAMED else ["--set", f"{name}={json.dumps(value)}"]
     return shlex.join(words)
 
 
 def set_fields(words: list[str]) -> dict:
-    """Run fields of NAME=VALUE words, `options.NAME=VALUE` for a knob of the corpus; values are read as YAML."""
+    """Run fields of NAME=VALUE words, `options.NAME=VALUE` for a knob of the corpus; what is no JSON is text."""
     found: dict = {}
     for word in words:
-        name, equals, text = word.partition("=")
-        if not (name and equals and text):
+        name, _, value = word.partition("=")
+        if not (name and value):
             raise AttnError(f"--set takes NAME=VALUE, such as hidden=64 or options.source=files; got {word!r}")
-        try:
-            value = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date that is none
-            raise AttnError(f"--set {name}: {text!r} is not a value that YAML reads; put quotes around text") from None
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
         if name.startswith("options."):
             found.setdefault("options", {})[name.removeprefix("options.")] = value
         else:

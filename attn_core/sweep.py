@@ -10,7 +10,6 @@ import threading
 import time
 import traceback
 from asyncio import CancelledError
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import product
@@ -67,14 +66,6 @@ def with_base(fields: dict) -> dict:
         return fields
     inherited = {name: fields[name] for name in ("corpus", "options", "seed", "selection") if name in fields}
     return {**fields, "base": with_base(inherited | base)}
-
-
-def remains(runs: list[Run], pack: bool = False) -> str:
-    """What is left of a sweep, in one line."""
-    todo = [run for run in runs if not stored(run, pack)]
-    kinds = Counter(f"{run.corpus} {run.encoder} {run.attention}" for run in todo)
-    left = f"; remaining: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}" if todo else ""
-    return f"{len(runs) - len(todo)} of {len(runs)} runs stored{left}"
 
 
 def plan(runs: list[Run], pack: bool = False) -> dict[Run, bool]:
