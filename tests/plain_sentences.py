@@ -6,7 +6,7 @@ from attn_core.corpora.text import cut
 
 
 def encoded(splits: dict, min_count: int, most_sentences=None, longest_sentence=None) -> dict:
-    """split -> [(row, ids with START and END, words per sentence, sentences without words)], and the vocabulary.
+    """split -> [(row, ids with START and END, words per sentence)], and the vocabulary.
 
     splits: split -> texts. Only train is bounded.
     """
@@ -17,8 +17,7 @@ def encoded(splits: dict, min_count: int, most_sentences=None, longest_sentence=
     made = {}
     for split, texts in cuts.items():
         made[split] = []
-        for row, sentences in enumerate(texts):
-            full = [sentence for sentence in sentences if sentence]
+        for row, full in enumerate(texts):
             if not full:
                 continue
             if split == "train":
@@ -27,6 +26,5 @@ def encoded(splits: dict, min_count: int, most_sentences=None, longest_sentence=
                 if longest_sentence is not None and max(map(len, full)) > longest_sentence:
                     continue
             ids = [words.index(w) if w in words[4:] else 1 for sentence in full for w in sentence]
-            lengths = [len(sentence) for sentence in full]
-            made[split].append((row, [2, *ids, 3], lengths, len(sentences) - len(full)))
+            made[split].append((row, [2, *ids, 3], [len(sentence) for sentence in full]))
     return {"vocabulary": tuple(words), **made}

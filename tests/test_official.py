@@ -149,7 +149,8 @@ def test_cnn_blocks(offer):
     assert test.doc_ids.tolist() == [1, 2] and test.labels.tolist() == [3, 1]  # @entity9 is in no training passage
     assert test.allowed(4).tolist() == [[True, False, True, True], [False, True, True, False]]
     counts = encoded.statistics["splits"]
-    assert (counts["test"]["dropped_answer"], counts["train"]["dropped_answer"]) == (1, 0)
+    assert [counts[split]["dropped_answer"] for split in ("train", "test")] == [0, 1]
+    assert counts["test"]["dropped_length"] == 0
 
 
 # --- download -------------------------------------------------------------------------------------------------------

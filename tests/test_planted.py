@@ -86,17 +86,19 @@ def test_sentences_cut_the_same_documents(shortest, more, seed):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"evidence": 0}, "evidence is 0, expected a whole number from 1"),
-        ({"evidence": 2, "distractors": 2}, "distractors must be fewer than evidence"),
-        ({"cues": 13}, "cues is 13, expected a whole number from 1 to 12"),
-        ({"shortest": 3, "evidence": 4}, "shortest must leave room for all cues"),
-        ({"shortest": 9, "longest": 8}, "shortest must not exceed longest"),
-        ({"n_test": 0}, "n_test is 0, expected a whole number from 1 to"),
+        ({"evidence": 0}, "evidence is 0, expected from 1 to"),
+        ({"evidence": 2, "distractors": 2}, "distractors is 2, expected from 0 to 1"),
+        ({"cues": 13}, "cues is 13, expected from 1 to 12"),
+        ({"shortest": 3, "evidence": 4}, "shortest is 3, expected from 4 to 30"),
+        ({"shortest": 9, "longest": 8}, "shortest is 9, expected from 2 to 8"),
+        ({"n_test": 0}, "n_test is 0, expected from 1 to"),
         ({"n_train": 10.5}, "n_train is 10.5, expected a whole number"),
         ({"positive": "half"}, "positive is 'half', expected a number"),
+        ({"positive": float("nan")}, "positive is nan, expected from 0 to 1"),
         ({"seed": True}, "seed is True, expected a whole number"),
-        ({"longest_sentence": 5}, "shortest_sentence must be at least 1 and not exceed longest_sentence"),
-        ({"shortest_sentence": 6, "longest_sentence": 5}, "shortest_sentence must be at least 1 and not exceed"),
+        ({"silent": 2}, "silent is 2, expected from 0 to 1"),
+        ({"longest_sentence": 5}, "shortest_sentence is 0, expected from 1 to 5"),
+        ({"shortest_sentence": 6, "longest_sentence": 5}, "shortest_sentence is 6, expected from 1 to 5"),
     ],
 )
 def test_impossible_knobs_are_refused(options, message):
@@ -109,8 +111,6 @@ def test_silent_documents_of_class_0_hold_no_cue():
     for split in data.splits:
         assert all(len(cues(tokens)) == (3 if label else 0) for tokens, label in texts(data, split))
     assert encode("planted").fingerprint == encode("planted", silent=0).fingerprint
-    with pytest.raises(AttnError, match="silent is 2, expected a whole number from 0 to 1"):
-        encode("planted", silent=2)
 
 
 def test_long_documents_and_uniform_weights_are_traced_without_deletions():

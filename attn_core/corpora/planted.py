@@ -12,9 +12,6 @@ NEGATIVE = tuple("bad awful poor dull dreadful bleak sour stupid boring broken c
 _SYLLABLES = tuple(c + v for c in "bdfgklmnprstvz" for v in "aeiou")
 FILLERS = np.random.default_rng(0).permutation([a + b for a in _SYLLABLES for b in _SYLLABLES]).tolist()
 SPLIT_ROWS = 1_000_000  # doc_ids of dev and test start here and at twice as much, so they do not depend on n_train
-LIMITS = dict.fromkeys(("n_train", "n_dev", "n_test"), (1, SPLIT_ROWS)) | dict.fromkeys(("positive", "silent"), (0, 1))
-LIMITS |= {"evidence": (1, np.inf), "cues": (1, len(POSITIVE)), "fillers": (1, len(FILLERS))}
-"""Knob -> least and most; of the others 0 and no bound."""
 
 
 def planted(
@@ -33,18 +30,17 @@ def planted(
     documents of class 0 without any cue, so that only class 1 has decisive tokens.
     """
     knobs = dict(locals())
-    _check(knobs)
+    check(knobs)
     weight, documents = 1 / np.arange(1, fillers + 1), {}
     for stream, (split, n) in enumerate((("train", n_train), ("dev", n_dev), ("test", n_test))):
         rng = np.random.default_rng([seed, stream])
         labels = rng.permutation(np.arange(n) < round(positive * n)).astype(np.int64)
-        lists = [_document(rng, label, knobs, weight / weight.sum()) for label in labels]
-        sentences = None
+        lists, sentences = [_document(rng, label, knobs, weight / weight.sum()) for label in labels], None
         if longest_sentence:
             rng = np.random.default_rng([seed, stream, 1])
             sentences = [_cut(rng, len(tokens), shortest_sentence, longest_sentence) for tokens in lists]
         documents[split] = Texts(lists, labels, SPLIT_ROWS * stream + np.arange(n), sentences=sentences)
-    return Prepared(documents, notes={"knobs": knobs})
+    return Prepared(documents)
 
 
 def deciding(vocabulary: tuple[str, ...]) -> np.ndarray:
@@ -69,21 +65,17 @@ def _document(rng, label, knobs, weight) -> list[str]:
     return [tokens[i] for i in rng.permutation(len(tokens))]
 
 
-def _check(knobs: dict) -> None:
-    """AttnError for a knob of the wrong type or size, or a combination that cannot be met."""
+def check(knobs: dict) -> None:
+    """AttnError for a knob of the wrong type, or of a size that the others do not allow."""
     for name, value in knobs.items():
         kind, wanted = (Real, "a number") if name == "positive" else (Integral, "a whole number")
-        low, high = LIMITS.get(name, (0, np.inf))
-        if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
-            raise AttnError(f"planted: {name} is {value!r}, expected {wanted} from {low} to {high}")
-    least, most = knobs["shortest_sentence"], knobs["longest_sentence"]
-    rules = {
-        "distractors must be fewer than evidence": knobs["distractors"] < knobs["evidence"],
-        "shortest must not exceed longest": knobs["shortest"] <= knobs["longest"],
-        "shortest must leave room for all cues": knobs["shortest"] >= knobs["evidence"] + knobs["distractors"],
-        "shortest_sentence must be at least 1 and not exceed longest_sentence (both 0: not cut)":
-            0 < least <= most or least == most == 0,
-    }  # fmt: skip
-    for rule, kept in rules.items():
-        if not kept:
-            raise AttnError(f"planted: {rule}")
+        if isinstance(value, bool) or not isinstance(value, kind):
+            raise AttnError(f"planted: {name} is {value!r}, expected {wanted}")
+    limits = dict.fromkeys(knobs, (0, np.inf)) | dict.fromkeys(("n_train", "n_dev", "n_test"), (1, SPLIT_ROWS))
+    limits |= {"positive": (0, 1), "silent": (0, 1), "cues": (1, len(POSITIVE)), "fillers": (1, len(FILLERS))}
+    limits |= {"evidence": (1, np.inf), "distractors": (0, knobs["evidence"] - 1)}
+    limits["shortest"] = (knobs["evidence"] + knobs["distractors"], knobs["longest"])
+    limits["shortest_sentence"] = (min(1, knobs["longest_sentence"]), knobs["longest_sentence"])
+    for name, (least, most) in limits.items():
+        if not least <= knobs[name] <= most:
+            raise AttnError(f"planted: {name} is {knobs[name]}, expected from {least} to {most}")

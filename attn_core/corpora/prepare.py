@@ -25,7 +25,7 @@ class Texts(NamedTuple):
     """D texts of a split. lists: token lists. labels (D,): index or name of the class. doc_ids (D,): row in its source.
 
     For pairs, queries: token lists of the second texts. Where only some answers are possible, answers: one array of
-    class indices per text. Of texts cut into sentences, sentences: per text the tokens of each, 0 for one of blanks.
+    class indices per text. Of texts cut into sentences, sentences: per text the tokens of each.
     """
 
     lists: list[list[str]]

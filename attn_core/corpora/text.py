@@ -112,7 +112,7 @@ def strip_post(text: str) -> str:
 
 
 def cut(text: str) -> list[list[str]]:
-    """A text as sentences of lower-case tokens (Serrano & Smith). Blanks are no tokens, so a sentence may be empty.
+    """A text as sentences of lower-case tokens (Serrano & Smith); blanks are no tokens, and none is empty.
 
     Two deviations from the authors, who use a trained pipeline: their boundaries come from the dependency parse, ours
     from spaCy's rule-based sentencizer; and they tokenize each sentence on its own for models with sentences and the
@@ -120,7 +120,8 @@ def cut(text: str) -> list[list[str]]:
     """
     document = english().get_pipe("sentencizer")(english().tokenizer(text))  # english() itself refuses long texts
     # Equal words share one string, or the lists of a large set would fill the memory.
-    return [[sys.intern(token.lower_) for token in part if not token.is_space] for part in document.sents]
+    sentences = ([sys.intern(token.lower_) for token in part if not token.is_space] for part in document.sents)
+    return list(filter(None, sentences))
 
 
 def vocabulary(documents, least: int = 1, each: bool = False) -> tuple[str, ...]:
