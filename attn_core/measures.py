@@ -64,11 +64,9 @@ def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
     """
     from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
-    labels, p = np.asarray(labels), np.asarray(p)
-    if p.ndim == 2 and p.shape[1] <= 2:
-        p = p[:, -1]
-    two = p.ndim == 1
-    predicted, classes = (np.round(p).astype(np.int64), 2) if two else (p.argmax(axis=1), p.shape[1])
+    p = np.reshape(p, (len(labels), -1))
+    two, classes = p.shape[1] <= 2, max(2, p.shape[1])
+    predicted = np.round(p[:, -1]).astype(np.int64) if two else p.argmax(axis=1)
     scores = {"accuracy": accuracy_score(labels, predicted)}
     if classes <= CLASS_SCORES:
         f1 = f1_score(labels, predicted, labels=np.arange(classes), average=None, zero_division=0.0)
@@ -76,7 +74,7 @@ def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
     among = [0, 1] if two else None  # None: the classes that occur
     scores["macro_f1"] = f1_score(labels, predicted, labels=among, average="macro", zero_division=0.0)
     if two and len(np.unique(labels)) == 2:
-        scores["auc"] = roc_auc_score(labels, p)
+        scores["auc"] = roc_auc_score(labels, p[:, -1])
     return {name: float(value) for name, value in scores.items()}
 
 

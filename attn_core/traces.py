@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy  # its parts are loaded when first used
 
 from attn_core.errors import AttnError
 from attn_core.measures import tvd
@@ -133,8 +134,8 @@ class Traces:
 
     def rounded(self) -> "Traces":
         """The same with 12-bit mantissas, as the archive stores them; every reported number is computed after this."""
-        rounded = {name: round_mantissa(getattr(self, name)) for name in (*TOKEN_ARRAYS, "bias", "query", "readout")}
-        return replace(self, **rounded)
+        found = {name: getattr(self, name) for name in (*TOKEN_ARRAYS, "bias", "query", "readout")}
+        return replace(self, **{name: round_mantissa(array) for name, array in found.items() if array is not None})
 
 
 TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")
@@ -149,10 +150,7 @@ def softmax(score: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 def probabilities(logits: np.ndarray) -> np.ndarray:
     """Sigmoid of one logit (..., 1), softmax of several (..., K); logits of minus infinity give 0."""
-    if logits.shape[-1] == 1:
-        return sigmoid(logits)
-    weight = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return weight / weight.sum(axis=-1, keepdims=True)
+    return sigmoid(logits) if logits.shape[-1] == 1 else scipy.special.softmax(logits, axis=-1)
 
 
 def decisions(logits: np.ndarray) -> np.ndarray:
@@ -180,18 +178,15 @@ def output_change(traces: Traces, logits: np.ndarray) -> np.ndarray:
 
 
 def with_ties(traces: Traces, words: np.ndarray) -> Traces:
-    """Deleting either of two equal neighbours among the words (T,) leaves the same text: both get the first's number,
-    a tie for Kendall's tau too."""
+    """Deleting either of two equal neighbours among words (T,) leaves the same text: both get the first's number."""
     again = np.concatenate([[False], words[1:] == words[:-1]])
     again[traces.offsets[:-1]] = False  # a text's first word
     first = np.maximum.accumulate(np.where(again, 0, np.arange(len(words))))
     return replace(traces, leave_one_out=traces.leave_one_out[first])
 
 
-def round_mantissa(values: np.ndarray | None, bits: int = 12) -> np.ndarray | None:
+def round_mantissa(values: np.ndarray, bits: int = 12) -> np.ndarray:
     """Nearest float32 whose mantissa has at most `bits` explicit bits (ties to even); NaN and infinities stay."""
-    if values is None:
-        return None
     values = np.asarray(values, np.float32)
     unit = np.maximum(np.frexp(values)[1], -125) - bits - 1  # exponent of the last bit kept; subnormals share one
     return np.ldexp(np.rint(np.ldexp(values, -unit)), unit)

@@ -13,8 +13,8 @@ from attn_core.traces import Traces
 
 
 def test_by_hand():
-    """Attention rises along the text; |gradient| has one of six pairs out of order, |leave-one-out| is reversed. P of at
-    most one inversion of four is (1 + 3) / 24, of none 1 / 24."""
+    """Attention rises along the text; |gradient| has one of six pairs out of order, |leave-one-out| is reversed. At
+    most one inversion of four has P (1 + 3) / 24, none 1 / 24."""
     traces = Traces(
         doc_id=np.array([7]),
         label=np.array([1]),

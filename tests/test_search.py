@@ -69,7 +69,7 @@ def test_search_survives_extreme_starts_and_saturated_models_and_leaves_threads_
     [
         ({"objective": "tvd"}, "known: jsd, kl"),
         ({"k": 0}, "k must be at least 1"),
-        ({"steps": -1}, "steps must be at least 0"),
+        ({"steps": -1}, "steps at least 0"),
         ({"starts": np.zeros((5, 2))}, r"\(5, 3\)"),
     ],
 )

@@ -24,8 +24,7 @@ COUNTED = ("tau_", "jsd_", "ceiling", "ratio_", "median_change")
 """Statistics whose summary holds a histogram."""
 
 MOST_CLASSES = 3
-"""With more outputs a summary has only the group 'all'. (The authors' code counts the different answers a model gives,
-so that one which knows few answers is grouped after all.)"""
+"""With more outputs a summary has only the group 'all' (the authors' code counts the answers that a model gives)."""
 
 EPSILONS = (0.01, 0.05)
 """By how much an adversary may move the output."""
@@ -34,10 +33,9 @@ EPSILONS = (0.01, 0.05)
 def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
     """Every per-document statistic at default parameters, one row per document.
 
-    Columns: doc_id, label, predicted, n (tokens), p (of class 1, of the predicted class where there are more than two
-    outputs); those of `correlation`; median_change (100 permutations); those of `ceilings`; those of `adversarial` for
-    each of EPSILONS, with the suffixes @0.01 and @0.05, from one search; those of `echo`. What follows from them is
-    left to `derived`.
+    Columns: doc_id, label, predicted, n (tokens), `Traces.p`; those of `correlation`; median_change (100 permutations);
+    those of `ceilings`; of `adversarial` for each of EPSILONS, with the suffixes @0.01 and @0.05, from one search; of
+    `echo`. What follows from them is left to `derived`.
     """
     weights = search(traces, seed=seed)
     found = {epsilon: adversarial(traces, epsilon, weights, seed) for epsilon in EPSILONS}
@@ -83,11 +81,8 @@ def asked(traces: Traces) -> dict[str, float]:
 
 
 def edges(statistic: str) -> np.ndarray:
-    """Edges of the bins in which `summary_table` counts a statistic.
-
-    tau: 30 bins on [-1, 1]; JSD and ceilings: 40 on [0, 0.7], both as in the paper's figures; ratios and changes of
-    output: 40 on [0, 1]. The last bin includes its upper edge.
-    """
+    """Edges of the bins in which `summary_table` counts a statistic, those of tau, JSD and ceilings as in the paper's
+    figures; the last bin includes its upper edge."""
     if statistic.startswith("tau_"):
         return np.linspace(-1, 1, 31)
     return np.linspace(0, 0.7 if statistic.startswith(("jsd_", "ceiling")) else 1, 41)
@@ -101,14 +96,13 @@ def attention_bin(max_attention: np.ndarray) -> np.ndarray:
 def summary_table(documents: pd.DataFrame, outputs: int = 2) -> pd.DataFrame:
     """A document table by class and bin: tidy, one number per row, small enough to keep for every seed.
 
-    outputs: how many the model has (`Traces.classes`); with more than MOST_CLASSES, as in question answering, documents
-    are not grouped by predicted class, as in the paper.
+    outputs: `Traces.classes`; of more than MOST_CLASSES documents are not grouped by predicted class, as in the paper.
     Columns statistic (numbers of `documents` and of `derived`), predicted ('0', '1', ... or 'all'), bin (a label of
     ATTENTION_BINS or 'all'), measure, value. Groups without documents have no rows. Measures:
     n documents, n_nan of them without a value; mean, std (ddof 0), QUANTILES of the others; share_significant for tau
     (p <= 0.05, NaN counts as not significant); share_below_0.1 for median_change, share_above_0.4 and share_above_0.6
-    for JSD and ceilings, among the documents with a value; for bin 'all' also hist:<k>, documents in the k-th bin of
-    `edges`, of COUNTED; empty ones are left out.
+    for JSD and ceilings, among the documents with a value; for bin 'all' also hist:<k>, how many documents lie in the
+    k-th bin of `edges`, of COUNTED, unless none.
     """
     documents = derived(documents)
     classes = {"all": np.ones(len(documents), bool)}

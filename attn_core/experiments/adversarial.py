@@ -1,8 +1,8 @@
 """Can attention be quite different at the same output? Jain and Wallace 2019, section 4.2.2, and how different at most.
 
 search.py holds the authors' search, optimum.py the exact optimum of one logit and a lower bound for more outputs. Here
-are their table and what an adversarial JSD must be held against, which is not in the paper: most of its height is the
-measure's, not the model's, since between spread-out attention and one or two tokens it is near ln 2 in any case.
+are their table and what an adversarial JSD must be held against (ours): most of its height is the measure's, since
+between spread-out attention and one or two tokens it is near ln 2 in any model.
 """
 
 from dataclasses import replace
@@ -23,11 +23,10 @@ ALL_PAIRS, SAMPLED_PAIRS = 67, 512
 """Swaps looked at per step: all of them up to this many tokens, else this many random ones, and one start."""
 
 PENALTIES = (0.3, 1.0, 3.0, 10.0, 100.0)
-"""Price, in nats, of leaving the slab by the largest |contribution|; rises from climb to climb."""
+"""Price, in nats, of leaving the slab by the largest |contribution|, of one climb after another."""
 
 SMALLEST_GAIN, PATIENCE, STEPS = 1e-6, 3, 200
-"""A climb ends after PATIENCE steps without a gain of SMALLEST_GAIN nats (one step, if it looked at all swaps), at the
-latest after STEPS."""
+"""A climb ends after PATIENCE steps (one, if it looks at all swaps) without a gain of so many nats, or after STEPS."""
 
 BLOCK = 20_000
 """Tokens at once, so at most about two million swaps are valued at a time."""

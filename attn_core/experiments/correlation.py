@@ -24,9 +24,7 @@ AT_ONCE = 1 << 21
 def correlation(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
     """Kendall's tau-b and two-sided p between attention, |gradient|, |leave-one-out| and random scores, per document.
 
-    Columns tau_<a>_<b>, p_<a>_<b> of PAIRS. Importances that the traces lack have no columns; documents of one token
-    and those with a constant ranking or a NaN importance have NaN.
-
+    Columns tau_<a>_<b>, p_<a>_<b> of PAIRS, of the importances that the traces have; NaN as in `kendall_ragged`.
     Attention is ranked by its scores, which the softmax keeps in order, so that weights too small for a float do not
     become ties. Deviations from the paper: the authors' gradients are divided by their sum first, which keeps ranks
     but gives 0/0 where all are zero (here a constant ranking, NaN as well); the random baseline is not in the paper.

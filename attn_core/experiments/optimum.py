@@ -5,7 +5,7 @@ In a one-logit model with an affine decoder the maximum can be computed (`exact`
 token t, a for the model's attention, p for its output. |p' - p| <= epsilon means low <= sum_t a'_t s_t <= high; low,
 high = logit(p -+ epsilon) - bias. JSD(., a) is convex, so its maximum over the simplex within that slab lies at a
 vertex: one token with low <= s_t <= high, or two tokens on opposite sides of a finite bound B, s_i < B < s_j, with
-weight w = (s_j - B) / (s_j - s_i) on i. For text pairs and three classes or more see `sparse`.
+weight w = (s_j - B) / (s_j - s_i) on i. All vertices are tried. For other models see `sparse`.
 """
 
 from itertools import pairwise
@@ -52,8 +52,7 @@ def exact(traces: Traces, epsilon: float) -> pd.DataFrame:
     """The largest JSD to the model's attention among ALL attentions whose output lies within epsilon, per document.
 
     Columns: jsd_exact; tvd_exact = |p' - p| there; i, j = positions within the document of the two tokens that carry
-    the mass (j = -1: one token carries all); weight = the weight on i, j has the rest. One logit, or two as their
-    difference; other traces are an AttnError. Every search must stay below it.
+    the mass (j = -1: one token carries all); weight = the weight on i, j has the rest. See `one_logit`.
     """
     s, bias = one_logit(traces)
     own, start = totals(traces.attention * s, traces.offsets), traces.offsets[:-1]
@@ -104,9 +103,8 @@ def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
     """The largest JSD to the model's attention found within epsilon among attentions on one or two tokens.
 
     Columns: jsd, tvd; both 0, those of the model's own attention, where none was within epsilon. All single tokens are
-    tried, and of the pairs of PAIRS with the weights of GRID those that can win, from the largest JSD down to the
-    first within epsilon: a mixture's JSD follows from the model's weights on its two tokens, and is at most the
-    mixture of theirs. So this is a lower bound of the maximum; any number of outputs.
+    tried, and the pairs of PAIRS with the weights of GRID, from the largest JSD down to the first within epsilon. So
+    this is a lower bound of the maximum; any number of outputs.
     """
     check_epsilon(epsilon)
     _, alone = each_alone(traces)

@@ -52,11 +52,10 @@ def search(
     deviation NOISE from (seed, doc_id). progress: a bar; None: only if long.
     One logit, or two taken as their difference: the hinge sees |p' - p| (the authors' code sees twice that in softmax
     models). Text pairs and three classes or more: it sees sum_c |p'_c - p_c|, twice the TVD, as in the authors' code.
-    The fast form computes in single precision. AttnError for options out of range and starts of another shape.
+    The fast form computes in single precision.
     """
-    for name, value, least in (("k", k, 1), ("steps", steps, 0), ("penalty", penalty, 0), ("margin", margin, 0)):
-        if value < least:
-            raise AttnError(f"{name} must be at least {least}, got {value}")
+    if k < 1 or steps < 0:
+        raise AttnError(f"k must be at least 1 and steps at least 0, got {k} and {steps}")
     if objective not in ("jsd", "kl"):
         raise AttnError(f"unknown objective '{objective}'; known: jsd, kl")
     if starts is None:
