@@ -60,10 +60,8 @@ def reviews(folder: str, classes: int, columns: int) -> bytes:
         ",".join([f'"{1 + i % classes}"', *(f'"Part {c}. A ""word"".\\n"' for c in range(columns))]).encode() + b"\n"
         for i in range(60)
     ]
-    members = {f"{folder}/readme.txt": "about", f"{folder}/train.csv": b"".join(lines)}
-    if folder.startswith("yahoo"):
-        members[f"{folder}/classes.txt"] = "Society & Culture\n"
-    return tar({**members, f"{folder}/test.csv": b"".join(lines[: 2 * classes])})
+    train, test = b"".join(lines), b"".join(lines[: 2 * classes])
+    return tar({f"{folder}/readme.txt": "about", f"{folder}/train.csv": train, f"{folder}/test.csv": test})
 
 
 def snli(**files: str) -> bytes:

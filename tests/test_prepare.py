@@ -132,11 +132,12 @@ some = st.lists(raw_texts, min_size=1, max_size=5)
 @settings(max_examples=60)
 @given(some, some, some, st.integers(1, 4), st.none() | st.integers(1, 3), st.none() | st.integers(1, 6))
 def test_build_is_its_plain_loop(train, dev, test, min_count, most, longest):
-    expected = plain.encoded({"train": train, "dev": dev, "test": test}, min_count, most, longest)
+    raw = {"train": train, "dev": dev, "test": test}
+    expected = plain.encoded(raw, min_count, most, longest)
     assume(all(expected[split] for split in ("train", "dev", "test")))
     assume(len({row % 2 for row, *_ in expected["train"]}) == 2)  # one class is refused
     entry = replace(ENTRY, min_count=min_count, most_sentences=most, longest_sentence=longest)
-    encoded = built(entry, train=train, dev=dev, test=test)
+    encoded = built(entry, **raw)
     assert encoded.vocabulary == expected["vocabulary"]
     for split, documents in encoded.splits.items():
         rows, ids, lengths = zip(*expected[split], strict=True)
@@ -146,23 +147,15 @@ def test_build_is_its_plain_loop(train, dev, test, min_count, most, longest):
             own = slice(documents.sentence_offsets[d], documents.sentence_offsets[d + 1])
             assert documents.sentence_lengths[own].tolist() == lengths[d]
         counts = encoded.statistics["splits"][split]
+        empty = sum(not text.cut(one) for one in raw[split])
+        assert (counts["dropped_empty"], counts["dropped_length"]) == (empty, len(raw[split]) - empty - len(rows))
         assert counts["one_sentence"] == sum(len(own) == 1 for own in lengths)
+        assert counts["sentences"] == sum(len(own) for own in lengths)
+        assert counts["max_length"] == max(sum(own) for own in lengths)
         assert counts["mean_length"] == pytest.approx(fmean(sum(own) for own in lengths))
         assert counts["mean_sentences"] == pytest.approx(fmean(len(own) for own in lengths))
         picked = documents.take(np.arange(len(rows))[::-1])
         assert np.split(picked.sentence_lengths, picked.sentence_offsets[1:-1])[0].tolist() == lengths[-1]
-
-
-def test_odd_documents_are_handled_and_counted():
-    test = ["word " * 3000, "One sentence", "Two. Here.", "Blank after.  \n", " \n ", "x"]
-    train = ["long word " * 80, "fine. day.", "bad. day"]
-    encoded = built(ENTRY, train=train, dev=["a b"], test=test)
-    counts = encoded.statistics["splits"]
-    assert encoded.splits["test"].doc_ids.tolist() == [0, 1, 2, 3, 5]
-    assert counts["test"]["max_length"] == 3000 and counts["test"]["one_sentence"] == 4  # no bound on test texts
-    assert (counts["test"]["dropped_empty"], counts["test"]["sentences"]) == (1, 6)
-    assert counts["train"]["dropped_length"] == 1 and encoded.splits["train"].doc_ids.tolist() == [1, 2]
-    assert counts["dev"]["per_class"] == [1, 0]
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------

@@ -100,8 +100,7 @@ def _snli(place: Path, split: str) -> pandas.DataFrame:
 
 def _cnn(place: Path, split: str) -> pandas.DataFrame:
     """``cnn/{train,dev,test}.txt``, blocks between empty lines: question, answer, passage, then one entity a line ->
-    passage, question, answer. The form that Danqi Chen made and J&W took; it has no checksum, so a block that is
-    none is refused by its number."""
+    passage, question, answer. The form that Danqi Chen made and J&W took."""
     rows = []
     with open(place / f"cnn/{split}.txt", encoding="utf-8") as file:
         for lines in (list(block) for written, block in groupby(map(str.strip, file), key=bool) if written):

@@ -107,9 +107,8 @@ def _imdb() -> Prepared:
     """Reviews below 400 tokens by Keras' token rule; the authors' own selection where the table names it.
 
     Words of test reviews that no training review holds are dropped before counting, as in the files that the authors
-    took. Column ``jw_split`` (train, dev, test, empty = unused) is the authors' selection; without it the same rule
-    draws other documents, because their files have another order: a fifth of train for dev and a fifth of test,
-    random_state 1378. doc_ids: row in the training table for train and dev, in the test table for test.
+    took. Column ``jw_split`` (train, dev, test, empty = unused) is the authors' selection; without it the same rule, a
+    fifth of train for dev and a fifth of test, draws other documents, because their files have another order.
     """
     found, texts = tables("imdb"), {}
     lists = {part: [text.clean_keras(t) for t in table["text"]] for part, table in found.items()}
@@ -181,8 +180,7 @@ def _cnn() -> Prepared:
     """Cloze questions: possible answers are the entities of the passage, classes all entities of training passages.
 
     All those entities stand in the vocabulary, rare ones at its end. Questions whose answer is none of their possible
-    answers are dropped and counted. Memory while encoding: 2.3 GB (380,298 passages, 761 tokens on average, of 8 bytes,
-    since equal words share one string), beside the texts themselves.
+    answers are dropped and counted. Memory while encoding, where equal words share one string: 2.3 GB beside the texts.
     """
     words = lambda written: [sys.intern(word) for word in written.split()]
     found = tables("cnn")

@@ -13,13 +13,13 @@ TAKES = ("got the", "grabbed the", "took the", "picked up the")
 DROPS = ("dropped the", "discarded the", "left the", "put down the")
 _OTHERS = "Where is was before there .".split()
 WORDS = tuple(sorted({*ACTORS, *PLACES, *OBJECTS, *" ".join(MOVES + TAKES + DROPS).split(), *_OTHERS}))
-"""The 36 words of tasks 1-3 together, the stop between sentences included: the original's and ours."""
+"""The 36 words of tasks 1-3 together (20, 34 and 35 of each), the stop between sentences included."""
 STORIES = 2
 """Raised by hand when other stories are made; cached arrays are then made anew."""
 SIZES = {"train": 10_000, "test": 1_000}
 """Questions of each split; a story has five."""
 RECENT = 5
-"""Statements: only of what was handled (task 1: who moved) within so many is anything asked, as in the original."""
+"""Statements within which something must have happened to what is asked of, as in the original."""
 
 # Per task: share of moves among the statements; share of 'there' after an object taken and after one dropped, all as
 # counted in the original's files.
@@ -31,10 +31,9 @@ def babi(task: int, split: str) -> pandas.DataFrame:
 
     Columns: passage (statements so far, one a line), question, answer, story, source ('generated'). Task 1: where a
     person is. Task 2: where an object is. Task 3: where an object was before it came to a place (its last stay there
-    counts). Every answer follows from the passage alone. Words, and so vocabulary sizes, are the original's (24, 38 and
-    39 with the four special ids, 40 together), and so is the rule of when and of what is asked (``World.questions``),
-    which all 24,000 questions at hand follow. Deviation: the people's steps are drawn by simple rules, so lengths
-    resemble the original's and are not equal.
+    counts). Every answer follows from the passage alone. Words and the rule of when and of what is asked
+    (``World.questions``) are the original's; all 24,000 questions at hand follow them. Deviation: the people's steps are
+    drawn by simple rules, so lengths resemble the original's and are not equal.
     """
     rng, rows = np.random.default_rng([0, task, list(SIZES).index(split)]), []
     for number in range(SIZES[split] // 5):
@@ -88,9 +87,8 @@ class World:
     def questions(self, task: int) -> list[list[tuple[str, str]]]:
         """All (question, answer) that may be asked now, together those of one person or object.
 
-        Task 1: of a person who moved within RECENT statements. Tasks 2 and 3: of an object handled within RECENT.
-        Task 2: if it is held, only once it was carried somewhere. Task 3: of two places it was carried to one after the
-        other in its last carrying.
+        Task 1: of a person who moved, tasks 2 and 3: of an object handled within RECENT statements. Task 2: if it is
+        held, only once it was carried somewhere. Task 3: of two places in a row that it was last carried to.
         """
         recent = lambda lines: [name for name, line in lines.items() if len(self.statements) - line <= RECENT]
         if task == 1:
