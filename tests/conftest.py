@@ -9,6 +9,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import hypothesis
 import numpy as np
@@ -64,6 +65,11 @@ def private_cache(tmp_path, monkeypatch):
 def form(request, monkeypatch):
     """The test runs on the fast forms and again on the plain ones."""
     monkeypatch.setenv("ATTN_FAST", request.param)
+
+
+def plainly():
+    """Within it everything is computed by the plain forms."""
+    return mock.patch.dict("os.environ", ATTN_FAST="0")
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from conftest import plainly
 from plain_network import random_documents, random_model
 
 from attn_book import build
-from attn_core import fast
 from attn_core.errors import AttnError
 from attn_core.models.attention import Additive
 from attn_core.tracing import reach_of, trace
@@ -106,5 +106,5 @@ def test_an_attention_that_only_inherits_is_not_taken_for_its_parent(encoder):
         p = [model(ids, torch.tensor([ids.shape[1]])).sigmoid().item() for ids in texts]
     np.testing.assert_allclose(found.p, p, atol=1e-6)
     assert np.abs(found.attention - parent.attention).max() > 1e-3
-    with fast.off():
+    with plainly():
         np.testing.assert_allclose(found.leave_one_out, trace(model, documents).leave_one_out, atol=1e-6)

@@ -6,11 +6,11 @@ import numpy as np
 import plain_network as plain
 import pytest
 import torch
+from conftest import plainly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_network import random_documents, random_model, random_paired, random_pairs
 
-from attn_core import fast
 from attn_core.corpora.documents import Documents, pad
 from attn_core.errors import AttnError
 from attn_core.experiments.correlation import kendall_ragged
@@ -127,7 +127,7 @@ def test_summary_reads_the_texts_own_positions(encoder):
 def test_fast_equals_plain(encoder, attention, answers):
     model, documents = small(encoder, attention, outputs=5), random_pairs(LENGTHS, 30, outputs=5, answers=answers)
     traces = trace(model, documents, progress=False)
-    with fast.off():
+    with plainly():
         plain_ones = trace(model, documents, progress=False)
     close = {"attention": 1e-6, "contribution": 1e-5, "query": 1e-6, "readout": 0}
     close |= {"gradient": 1e-7, "leave_one_out": 1e-7}
@@ -180,7 +180,7 @@ def test_scores_far_apart_take_a_second_pass(monkeypatch):
     monkeypatch.setattr(bilstm, "staircase", lambda *args, once=bilstm.staircase: passes.append(1) or once(*args))
     found = trace(model, documents, progress=False).leave_one_out
     assert len(passes) > 2  # one per direction, and again
-    with fast.off():
+    with plainly():
         expected = trace(model, documents, gradient=False, progress=False).leave_one_out
     np.testing.assert_allclose(found, expected, atol=1e-6)
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import KINDS, kinds, toy_traces
+from conftest import KINDS, kinds, plainly, toy_traces
 from test_adversarial import one
 
-from attn_core import fast
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.search import paper_diversity, search, select
@@ -22,7 +21,7 @@ def test_search_equals_automatic_differentiation(kind, options):
     traces = KINDS[kind]((1, 2, 3, 5, 5, 8, 20), seed=5)
     starts = 3 * random.normals(0, "starts", traces.doc_id, traces.offsets, options.get("k", 5))
     found = search(traces, steps=10, starts=starts, **options)
-    with fast.off():
+    with plainly():
         far = np.abs(found - search(traces, steps=10, starts=starts, **options)).max()
     assert far < (1e-5 if kind == "one logit" else 2e-5)
 

@@ -8,11 +8,12 @@ import numpy as np
 import plain_network as plain
 import pytest
 import torch
+from conftest import plainly
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plain_network import random_documents, random_model, window_model
 
-from attn_core import fast, tracing
+from attn_core import tracing
 from attn_core.corpora.documents import Documents
 from attn_core.errors import AttnError
 from attn_core.models.attention import ATTENTIONS
@@ -41,7 +42,7 @@ def one_text(*ids):
 def assert_equals_plain(model, documents, tolerance=1e-6):
     """Every token array of the fast traces against the plain ones; returns the largest |gradient|, |leave-one-out|."""
     traces = trace(model, documents, progress=False)
-    with fast.off():
+    with plainly():
         plain_ones = trace(model, documents, progress=False)
     for name in ("attention", "contribution", "gradient", "leave_one_out", "p", "doc_id", "offsets", "label"):
         allowed = 5 * tolerance if name == "contribution" else tolerance
@@ -129,7 +130,7 @@ def test_the_plain_form_against_differences_and_shortened_texts(encoder, outputs
     """<e_t, dp/de_t> as the change of p when e_t grows by a millionth, in double precision; texts without a word."""
     model = random_model(encoder, "tanh", 30, outputs, width=6, **SIZES[encoder]).double()
     documents = random_documents([4, 1, 7], 30)
-    with fast.off():
+    with plainly():
         traces = trace(model, documents, progress=False)
     for row, ids in enumerate(plain.texts(documents)):
         words, n = slice(*traces.offsets[row : row + 2]), len(ids) - 2
