@@ -34,8 +34,8 @@ from attn_core.models.paired import Paired
 from attn_core.traces import Traces, cut, output_change, with_ties
 
 BUDGETS = {"cpu": (200, 16_384, 1024), "cuda": (8192, 131_072, 16_384)}
-"""Texts and tokens of a chunk, and its tokens with leave-one-out: texts side by side make the products large, states are
-to stay in cache (a BiLSTM's 3 kB a token, and 3.6 kB a deleted word)."""
+"""Texts and tokens of a chunk, and its tokens with leave-one-out: texts side by side make the products large, states
+are to stay in cache (a BiLSTM's 3 kB a token, and 3.6 kB a deleted word)."""
 
 REACH = {CNN: 3, Average: 0, NoEncoder: 0}
 """Words to either side that a state depends on: a deletion changes no other. Of other encoders nothing is known."""
@@ -388,12 +388,13 @@ def trace_items(
     device, parts = decoder.bias.device.type, cut(texts.lengths, DOCUMENTS, WORDS)
     found = over_chunks(partial(read_items, model, texts), parts, texts.lengths, items, device, progress)
     chosen = np.isin(np.arange(len(texts)), deleted) & (items > 1) & (items <= MOST_ITEMS)
-    change, rows = np.full(len(found["score"]), np.nan, np.float32), np.flatnonzero(chosen)
-    traces = replace(assembled(documents, texts.items, decoder, found), leave_one_out=change)
+    traces, change = assembled(documents, texts.items, decoder, found), np.full(items.sum(), np.nan, np.float32)
     if chosen.any():
-        sizes, each = np.where(chosen, items, 0), list(rows[:, None])
-        less = over_chunks(partial(read_without, model, texts), each, sizes**2.0, sizes, device, progress)
+        rows, sizes = np.flatnonzero(chosen), np.where(chosen, items, 0)
+        parts = list(rows[:, None])
+        less = over_chunks(partial(read_without, model, texts), parts, sizes**2.0, sizes, device, progress)
         change[np.repeat(chosen, items)] = output_change(traces.take(rows), less["logits"])
+    traces = replace(traces, leave_one_out=change)
     return traces if model.sentence is not None else with_ties(traces, texts.ids)
 
 

@@ -36,7 +36,7 @@ class Direction:
     table: Tensor  # (U, 4H) input products of each distinct word, biases included; gates i, f, g, o
     bias: Tensor  # (4H,)
     recurrent: Tensor  # (H, 4H)
-    score_weight: Tensor  # (H, A) this half's share in the attention layer; (1, B, H) where each text has its own vector
+    score_weight: Tensor  # (H, A) this half's share in the attention layer; (1, B, H): each text's own vector
     value: Tensor  # (H, K) this half's share in the contribution
 
 
@@ -218,7 +218,7 @@ class Texts:
             reference = after.masked_fill(after.isinf(), 0.0)
             halves.append(staircase(self.network, side, this, old_projected, old_value, self.real, reference))
         (mass, context), back = halves
-        # Deletion j is deletion length - 1 - j of the reversed text; the two halves of the softmax meet by their masses.
+        # Deletion j is deletion length - 1 - j of the reversed text; the softmax's two halves meet by their masses.
         back_mass, back_context = (
             self.mirrored(torch.cat([part, torch.zeros_like(part[:1])]))[: len(mass)] for part in back
         )
