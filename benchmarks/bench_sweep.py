@@ -44,7 +44,7 @@ def wiegreffe(corpus: str) -> pd.DataFrame:
         raise SystemExit(
             f"no sweep of Wiegreffe & Pinter's names the data set {corpus!r}; see data/sweeps/wiegreffe-*.yml"
         )
-    planned = {run for block in blocks for run in expand(block, Path("blocks"))}
+    planned = {run for block in blocks for run in expand(block)}
     minutes = seconds(blocks, ["--jobs", "2"], 1) / 60
     row = {"corpus": corpus, "runs": len(planned), "minutes": minutes, "processes": 2, "cores": os.cpu_count()}
     return cost.stamped(pd.DataFrame([row]))
