@@ -1,14 +1,10 @@
 """From a run to its stored result: data, training, tracing, record. One trainer and one reader for each family."""
 
-import os
 import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +14,10 @@ import torch
 from attn_core import store
 from attn_core.corpora import encode
 from attn_core.corpora.vectors import vectors
-from attn_core.errors import AttnError, one_line
 from attn_core.measures import classification
-from attn_core.run import RECIPE, Run, as_dict, weights_key
+from attn_core.run import RECIPE, Run, as_dict, bases, weights_key
 from attn_core.store import Result
-from attn_core.training import guide, imitate, jain, serrano
+from attn_core.training import compute_device, guide, imitate, jain, serrano
 
 FAMILIES = {"text": jain, "pair": jain, "hierarchical": serrano, "guided": guide, "adversary": imitate}
 """Run.family -> recipe: see `attn_core.training`."""
@@ -36,8 +31,8 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     store.staging(folder, run.key).rmdir()  # a store that cannot be written is better known before the training
     arrays, training = trained(run, made, progress, fresh)
     start = time.perf_counter()
-    weights = partial(weights_of, progress=progress)
-    traces = FAMILIES[run.family].read(run, arrays[run.selection], data, device, progress, weights).rounded()
+    weights = [weights_of(base, progress) for base in bases(run)]
+    traces = FAMILIES[run.family].read(run, arrays[run.selection], data, progress, *weights).rounded()
     record = {
         "key": run.key,
         "run": as_dict(run),
@@ -60,24 +55,14 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -
     data, matrix, inputs = made
     if not fresh and (cached := store.read_weights(weights_key(run), inputs)):
         return cached
-    with own_randomness() as device:
+    weights = [weights_of(base, progress) for base in bases(run)]
+    start = time.perf_counter()
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):  # afterwards as before
         torch.manual_seed(run.seed)
-        weights = partial(weights_of, progress=progress)
-        found = FAMILIES[run.family].fit(run, data, matrix, device, progress, weights)
-    training = {"history": found.history, "seconds": found.seconds}
+        found = FAMILIES[run.family].fit(run, data, matrix, progress, *weights)
+    training = {"history": found.history, "seconds": time.perf_counter() - start}
     store.write_weights(weights_key(run), found.weights, training, inputs)
     return found.weights, training
-
-
-@contextmanager
-def own_randomness() -> Iterator[str]:
-    """The device to train on; torch's generators are afterwards as they were before."""
-    device = compute_device()
-    on_gpu = torch.device(device).type == "cuda"
-    if on_gpu:  # TF32 would choose checkpoints in another arithmetic than they are traced in
-        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if on_gpu else []):
-        yield device
 
 
 def has_weights(run: Run) -> bool:
@@ -109,18 +94,6 @@ def reduced(data, fraction: float):
     return replace(data, splits={**data.splits, "train": training.take(kept)})
 
 
-def compute_device() -> str:
-    """'cuda' where a GPU is at hand, else 'cpu'; $ATTN_DEVICE overrides ('cuda:1' names the second GPU)."""
-    device = os.environ.get("ATTN_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
-    if device.partition(":")[0] not in ("cpu", "cuda"):
-        raise AttnError(f"ATTN_DEVICE is {device!r}; known: cpu, cuda, cuda:0 and so on")
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise AttnError(f"torch has no device {device!r} here ({one_line(error)}); unset ATTN_DEVICE") from error
-    return device
-
-
 def environment(device: str) -> dict:
     """Device, threads, versions and commit: what stands in a record beside the numbers, never in the key."""
     ask = ["git", "rev-parse", "--short", "HEAD"]
@@ -128,7 +101,6 @@ def environment(device: str) -> dict:
         commit = subprocess.check_output(ask, cwd=Path(__file__).parent, stderr=subprocess.DEVNULL, text=True).strip()
     except (OSError, subprocess.CalledProcessError):
         commit = "unknown"
-    on_gpu = torch.device(device).type == "cuda"
-    name = torch.cuda.get_device_name(device) if on_gpu else f"cpu ({platform.machine()})"
+    name = f"cpu ({platform.machine()})" if device == "cpu" else torch.cuda.get_device_name(device)
     versions = {"python": platform.python_version()} | {one.__name__: one.__version__ for one in (torch, np, scipy)}
     return {"device": name, "threads": torch.get_num_threads(), "versions": versions, "commit": commit}

@@ -11,7 +11,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from attn_core import experiments, store
-from attn_core.compute import compute_device, inputs_of, trained, weights_of
+from attn_core.compute import inputs_of, trained, weights_of
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.experiments import erasure
@@ -149,7 +149,7 @@ def at_hand(run: Run) -> Traces:
     tqdm.write(f"what is packed is compared with {run.key}, which is not cached; reading its attention again, or "
                "training it where its weights are absent too", file=sys.stderr)  # fmt: skip
     documents = inputs_of(run)[0].splits["test"]
-    return attended(run, weights_of(run, progress=False), documents, compute_device(), progress=True).rounded()
+    return attended(run, weights_of(run, progress=False), documents, progress=True).rounded()
 
 
 def archived(run: Run) -> Traces | None:
@@ -185,7 +185,7 @@ def shuffled(run: Run) -> dict[str, float]:
     for start, end in zip(test.offsets, test.offsets[1:], strict=False):
         ids[start + 1 : end - 1] = rng.permutation(ids[start + 1 : end - 1])
     arrays = trained(run, made, progress=False)[0][run.selection]
-    traces = attended(run, arrays, replace(test, ids=ids), "cpu", progress=False)
+    traces = attended(run, arrays, replace(test, ids=ids), progress=False)
     auc = classification(traces.label, traces.outputs)["auc"]
     return {**echo(traces)[list(MEASURES)].mean().to_dict(), "auc": auc}
 

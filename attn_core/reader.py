@@ -137,7 +137,7 @@ def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[
         tokens, none, data = mask_digits(tokens), np.zeros(1, np.int64), encode(run.corpus, **dict(run.options))
         words, documents = data.vocabulary, Documents(*to_ids([tokens], data.vocabulary), none, none)
         data = replace(data, splits={"test": documents})
-        traces = FAMILIES[run.family].read(run, weights_of(run), data, "cpu", False)
+        traces = FAMILIES[run.family].read(run, weights_of(run), data, False)
     known = set(words)
     return tokens, [token in known for token in tokens], traces
 

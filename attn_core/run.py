@@ -51,8 +51,8 @@ class Run:
     decay: None takes what the papers use for the corpus and the encoder; epochs 0 is a model that is not trained.
     fraction: share of the training documents that is used. options: knobs of a corpus, by name or in pairs. Not in the
     papers: rounding, which draw moves each starting weight to a neighbouring float32 (`jain.nudge`); context, how much
-    of the text's mean each token of the average encoder reads; tie, strength of a penalty that keeps a BiLSTM's states
-    near their own words (models/encoders.py); hide, of one on attention to the words that decide (`jain.train`).
+    of the text's mean each token of the average encoder reads; tie and hide, strengths of the penalties of that name in
+    `training.jain`.
     """
 
     corpus: str
@@ -184,9 +184,11 @@ def other_seed(run: Run) -> Run:
 
 
 def bases(run: Run) -> list[Run]:
-    """The runs whose trained weights this one needs; an untrained guide needs none."""
-    if run.base is None or run.guide == "untrained":
+    """The runs whose weights this one needs: none, its base, that as it starts, or it and its next seed."""
+    if run.base is None:
         return []
+    if run.guide == "untrained":
+        return [replace(run.base, epochs=0)]
     return [run.base, other_seed(run.base)] if run.guide == "swapped" else [run.base]
 
 

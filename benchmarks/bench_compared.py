@@ -59,7 +59,7 @@ def of_run(run: Run) -> pd.DataFrame:
     adverse, long = run.family == "adversary", traces.leave_one_out is None
     order = order[few] if long and not adverse else order
     traces, documents = traces.take(order), data.splits["test"].take(order)
-    model = loaded(run, weights_of(run), "cpu")
+    model = loaded(run, weights_of(run))
     if adverse:  # of which training keeps attention and output alone
         traces = trace(model, documents).rounded()
     elif long:  # long texts in a transformer, of which training's traces leave it out

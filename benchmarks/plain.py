@@ -89,13 +89,12 @@ def gradients(model: Classifier, documents: Documents) -> np.ndarray:
     parts, looked_up = [], []
     hook = model.encoder.embedding.register_forward_hook(lambda module, ids, e: looked_up.append(e))
     for rows, ids, lengths in batches(documents):
-        mask = real_tokens(ids, lengths)
-        h = model.encoder(ids, lengths, mask)
+        h, scores = model.read(ids, lengths)
         looked_up[-1].retain_grad()
-        weights = model.scores(h, mask).softmax(-1).detach()
+        weights = scores.softmax(-1).detach()
         model.decoder((weights[:, None] @ h).squeeze(1)).sigmoid().sum().backward()
         e = looked_up.pop()
-        parts.append((rows, mask, (e.grad * e).sum(-1).detach()))
+        parts.append((rows, real_tokens(ids, lengths), (e.grad * e).sum(-1).detach()))
     hook.remove()
     return in_order(documents.word_offsets, parts)
 

@@ -6,11 +6,11 @@ attention: what a pass costs does not depend on what the words say. No data are 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter, process_time
 
 import numpy as np
 import torch
-from torch import nn
 
 from attn_core.corpora.documents import Documents, batches
 from attn_core.experiments import draws as random
@@ -22,7 +22,7 @@ from attn_core.models.classifier import Classifier, build
 from attn_core.run import Run
 from attn_core.traces import Traces
 from attn_core.tracing import probabilities, trace
-from attn_core.training import jain, keep_memory
+from attn_core.training import jain, keep_memory, trained
 from benchmarks import cost, plain
 
 FILE = "measured/speed.csv"
@@ -93,12 +93,11 @@ def training() -> Task:
     documents, model = texts(TRAIN), classifier()
     rows = batches(documents, plain.BATCH, np.random.default_rng(0))[:STEPS]
     written = plain.packed(model)
-    adams, device = plain.optimisers(written), torch.device("cpu")
-    fused = jain.adam(dict(model.named_parameters()), True, Run("planted"))
-    loss_of = nn.BCEWithLogitsLoss(reduction="sum")
+    adams, fused = plain.optimisers(written), jain.adam(model, Run("planted"))
+    losses = partial(jain.losses, model, documents)
     share = STEPS / ALL_STEPS
     return Task("training (one epoch)",
-                lambda: [jain.step(model, documents, part, loss_of, fused, device) for part in rows],
+                lambda: list(trained(model, fused, 1, len(documents), lambda: rows, losses, False)),
                 lambda: [plain.step(written, documents, part, adams) for part in rows], share, share,
                 3 * sum(products(documents.take(part)) for part in rows) / share)  # fmt: skip
 

@@ -41,7 +41,7 @@ def make_strips(examples: Path) -> Path:
     data = replace(data, splits={"test": Documents(ids, offsets, none, none)})
     models = []
     for kind, run in wanted():
-        traces = FAMILIES[run.family].read(run, weights_of(run), data, "cpu", False)
+        traces = FAMILIES[run.family].read(run, weights_of(run), data, False)
         shown = [(kind, traces.attention, traces.p)]
         if kind == "learned" and run.encoder == "lstm":
             far = expand(traces, exact(traces, EPSILON))

@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 from plain_guiding import attention, guided_logits, words
 from plain_network import random_documents
 from scipy.special import rel_entr
+from tiny_runs import pack_run
 
-from attn_core import compute, packing, store
+from attn_core import compute, store
 from attn_core.corpora import encode
 from attn_core.corpora.documents import pad
 from attn_core.corpora.vectors import vectors
 from attn_core.errors import AttnError
 from attn_core.models.classifier import build, to_arrays
 from attn_core.obtain import obtain
-from attn_core.run import Run, other_seed
+from attn_core.run import Run, bases, other_seed
 from attn_core.tracing import placed
 from attn_core.training import guide, jain
 from attn_core.training.jain import attended, train
@@ -28,6 +29,10 @@ TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
 
 
 weights_of = partial(compute.weights_of, progress=False)
+
+
+def bases_of(run: Run) -> list[dict]:
+    return [weights_of(base) for base in bases(run)]
 
 
 def base(seed=10, **fields) -> Run:
@@ -51,11 +56,11 @@ def matrix(data):
 
 def own_scores(run: Run, data, split: str) -> np.ndarray:
     """What a base's own traces say."""
-    return attended(run, weights_of(run), data.splits[split], "cpu", False).score
+    return attended(run, weights_of(run), data.splits[split], False).score
 
 
 def scores_of(run: Run, data, split: str) -> np.ndarray:
-    return guide.guide_scores(run, data, split, "cpu", False, weights_of)
+    return guide.guide_scores(run, data, split, False, *bases_of(run))
 
 
 def split_up(values, documents):
@@ -87,7 +92,7 @@ def test_the_given_attention_is_the_one_used_from_first_batch_to_traces(data):
         np.testing.assert_allclose(mine, theirs, rtol=1e-3)  # the store's 12-bit mantissas
     arrays = store.read_weights(guided().key)[0]["dev"]
     assert not [name for name in arrays if name.startswith("attention")]
-    exact = guide.read(guided(), arrays, data, "cpu", False, weights_of)
+    exact = guide.read(guided(), arrays, data, False, *bases_of(guided()))
     np.testing.assert_allclose(exact.logits[:, 0], guided_logits(arrays, documents, held), atol=1e-4)
     assert exact.gradient is None and exact.leave_one_out is None
     assert obtain(guided()).source == "cache" and result.record["run"]["guide"] == "own"
@@ -113,19 +118,19 @@ def test_uniform_weights_given_train_the_uniform_network(data, matrix):
 def test_start_and_batches_depend_on_the_seed_alone(data, matrix, monkeypatch):
     """Controls differ from each other in the weights given, in nothing else."""
     seen = []
-    for run in (base(), base(50)):
-        weights_of(run)
+    without = guided("", attention="uniform", base=None, words="position")
+    runs = [guided(), guided("permuted"), guided("untrained"), guided("swapped"), without]
+    given = [bases_of(run) for run in runs]
 
     def watched(model, *_, **__):
         seen.append(to_arrays(model))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(jain, "train", watched)
-    without = guided("", attention="uniform", base=None, words="position")
-    for run in (guided(), guided("permuted"), guided("untrained"), guided("swapped"), without):
+    for run, weights in zip(runs, given, strict=True):
         torch.manual_seed(run.seed)
         with pytest.raises(KeyboardInterrupt):
-            guide.fit(run, data, matrix, "cpu", False, weights_of)
+            guide.fit(run, data, matrix, False, *weights)
     torch.manual_seed(10)
     fresh = to_arrays(build("average", "uniform", matrix))
     for arrays in seen:
@@ -157,7 +162,7 @@ def test_swapped_takes_the_next_seed_in_the_test_alone(data):
         other_seed(base(3))
 
 
-def test_untrained_is_what_the_base_started_from(data, matrix, monkeypatch):
+def test_untrained_is_what_the_base_started_from(data, monkeypatch):
     started = {}
 
     def watched(model, *_, **__):
@@ -165,23 +170,22 @@ def test_untrained_is_what_the_base_started_from(data, matrix, monkeypatch):
         raise KeyboardInterrupt
 
     for run in (base(50), Run("planted", seed=50, options=TINY)):
-        monkeypatch.setattr(jain, "train", watched)
-        with pytest.raises(KeyboardInterrupt):
-            compute.compute(run, progress=False)
-        found = guide.initial(run, data)
+        (found,) = bases_of(guided("untrained", base=run))
+        with monkeypatch.context() as patch:
+            patch.setattr(jain, "train", watched)
+            with pytest.raises(KeyboardInterrupt):
+                compute.compute(run, progress=False)
         assert set(found) == set(started)
         for name, array in started.items():
             np.testing.assert_array_equal(array, found[name], err_msg=name)
         started.clear()
-    scores_of(guided("untrained"), data, "train")
-    assert not list((store.cache_store().parent / "weights").glob("*")), "nothing was trained for it"
 
 
 def test_searched_weights_move_far_and_leave_the_output(data):
     documents = data.splits["dev"].take(np.arange(12))
     few = replace(data, splits={"dev": documents})
     found = guide.softmax(scores_of(guided("searched"), few, "dev"), documents.word_offsets)
-    traces = attended(base(), weights_of(base()), documents, "cpu", False)
+    traces = attended(base(), weights_of(base()), documents, False)
     logits = traces.logits_under(found)[:, 0]
     change = np.abs(1 / (1 + np.exp(-logits)) - traces.p)
     assert change.max() <= guide.EPSILON + 1e-6
@@ -217,12 +221,12 @@ def test_words_taken_away_leave_places_and_ranks(data):
 def test_without_words_only_the_weights_are_read(mode, data, matrix):
     """Other words under the same weights change nothing; one vector for all places gives one output for all texts."""
     run = guided(words=mode)
-    fitted = guide.fit(run, data, matrix, "cpu", False, weights_of)
+    fitted = guide.fit(run, data, matrix, False, *bases_of(run))
     arrays = fitted.weights["dev"]
     np.testing.assert_array_equal(
         arrays["encoder.embedding.weight"], guide.place_vectors(guide.longest(data), matrix.shape[1])
     )
-    traces = guide.read(run, arrays, data, "cpu", False, weights_of)
+    traces = guide.read(run, arrays, data, False, *bases_of(run))
     assert np.ptp(traces.p) > 1e-6
     scores = scores_of(run, data, "test")
     others = replace(data.splits["test"], ids=np.full_like(data.splits["test"].ids, 5))
@@ -230,7 +234,7 @@ def test_without_words_only_the_weights_are_read(mode, data, matrix):
     np.testing.assert_array_equal(words(same)[3], words(guide.seen(run, data.splits["test"], scores, data))[3])
     table = arrays["encoder.embedding.weight"]
     constant = {**arrays, "encoder.embedding.weight": np.tile(table[2], (len(table), 1)) * table.any(1)[:, None]}
-    assert np.ptp(guide.read(run, constant, data, "cpu", False, weights_of).p) < 1e-6
+    assert np.ptp(guide.read(run, constant, data, False, *bases_of(run)).p) < 1e-6
 
 
 def test_an_adversary_may_be_the_guide(data):
@@ -245,8 +249,7 @@ def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, tmp_
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
     before = own_scores(base(), data, "test")
     obtain(base(), progress=False)
-    packing.prepare(base())
-    packing.adopt(base().key)
+    pack_run(base())
     (store.cache_store().parent / "weights" / f"{base().key}.safetensors").unlink()
     assert obtain(base(), traces=False).source == "archive"
     capsys.readouterr()

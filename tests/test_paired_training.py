@@ -14,7 +14,8 @@ from attn_core.models.classifier import to_arrays
 from attn_core.obtain import obtain
 from attn_core.run import Run
 from attn_core.tracing import inputs, trace
-from attn_core.training.jain import accuracy, train
+from attn_core.training import accuracy
+from attn_core.training.jain import train
 
 
 def places(n: int, seed: int) -> Documents:

@@ -125,5 +125,5 @@ def test_long_documents_and_uniform_weights_are_traced_without_deletions():
         vectors = np.random.default_rng(0).normal(size=(len(data.vocabulary), 6)).astype(np.float32)
         vectors[0] = 0  # of pads
         arrays = classifier.to_arrays(classifier.build("average", attention, vectors))
-        traces = jain.read(Run("planted", "average", attention), arrays, data, "cpu", False)
+        traces = jain.read(Run("planted", "average", attention), arrays, data, False)
         assert (traces.leave_one_out is not None) == deleted and traces.gradient is not None

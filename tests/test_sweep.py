@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import threading
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -43,9 +44,9 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
     base, further = tiny(10), tiny(50)
     adversary = Run("planted", encoder="average", epochs=1, options=TINY, base=base, divergence=1e-3)
-    own, swapped = guided(base=base), Run(**{**vars(guided(base=base)), "guide": "swapped"})
-    untrained = Run(**{**vars(guided(base=base)), "guide": "untrained"})
-    assert sweep.plan([own]) == {base: False, own: True} and sweep.plan([untrained]) == {untrained: True}
+    own, swapped, untrained = (replace(guided(base=base), guide=guide) for guide in ("own", "swapped", "untrained"))
+    assert sweep.plan([own]) == {base: False, own: True}
+    assert sweep.plan([untrained]) == {replace(base, epochs=0): False, untrained: True}
     assert list(sweep.plan([swapped, base])) == [base, further, swapped]
     assert sweep.plan([guided(base=adversary)]) == {base: False, adversary: False, guided(base=adversary): True}
     assert sweep.sweep([guided(base=adversary), own], progress=False) == {}
@@ -58,7 +59,7 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     packing.adopt(base.key)
     packed = (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns
     (store.cache_store().parent / "weights" / f"{base.key}.safetensors").unlink()
-    again = Run(**{**vars(own), "words": "rank"})
+    again = replace(own, words="rank")
     assert sweep.plan([base, again], pack=True) == {base: False, again: True}
     assert sweep.sweep([base, again], pack=True, progress=False) == {} and sweep.has_weights(base)
     assert (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns == packed
@@ -214,7 +215,8 @@ def test_the_books_grids_of_wiegreffe_and_pinter_use_bases_of_the_books_grids():
     names = ("seeds", "uniform", "adversaries", "guides")
     grids = {name: sweep.read_grid(folder / f"wiegreffe-{name}.yml") for name in names}
     trained = {*grids["seeds"], *grids["adversaries"]}
-    needed = {base for name in ("adversaries", "guides") for run in grids[name] for base in sweep.bases(run)}
+    needed = {base for name in ("adversaries", "guides") for run in grids[name] for base in sweep.bases(run)
+              if base.epochs}  # fmt: skip
     assert needed <= trained
     pairs = [run for run in grids["guides"] if run.base is not None and run.base.family == "text"]
     assert pairs and all(run.base.seed == run.seed for run in pairs)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attn_core.errors import AttnError
+from attn_core.errors import AttnError, one_line
 from attn_core.models.attention import ATTENTIONS
 from attn_core.models.encoders import ENCODERS
 
@@ -47,12 +47,19 @@ class Classifier(nn.Module):
             raise AttnError(f"{name}: an attention gives one score a token, {tuple(mask.shape)}, not {found}")
         return scores.masked_fill(~mask, -torch.inf)
 
+    def read(self, ids: Tensor, lengths: Tensor, *q: Tensor) -> tuple[Tensor, Tensor]:
+        """States as of `encode` and their scores; the attention is the scores' softmax."""
+        h = self.encode(ids, lengths)
+        return h, self.scores(h, real_tokens(ids, lengths), *q)
+
     def context(self, ids: Tensor, lengths: Tensor, given: Tensor | None, *q: Tensor) -> Tensor:
         """What is attended to, (B, H). given (B, L): attention weights to use instead of the model's own."""
-        mask = real_tokens(ids, lengths)
-        h = self.encoder(ids, lengths, mask)
-        weights = self.scores(h, mask, *q).softmax(-1) if given is None else given
-        return (weights[:, None] @ h).squeeze(1)
+        if given is None:
+            h, scores = self.read(ids, lengths, *q)
+            given = scores.softmax(-1)
+        else:
+            h = self.encode(ids, lengths)
+        return (given[:, None] @ h).squeeze(1)
 
     def forward(self, ids: Tensor, lengths: Tensor, given: Tensor | None = None) -> Tensor:
         """Logits (B, K); given as in `context`."""
@@ -94,6 +101,8 @@ def new_encoder(name: str, vectors: np.ndarray, hidden: int | None) -> nn.Module
 
 def table_of(vectors: np.ndarray) -> nn.Embedding:
     """Word vectors to be trained, a copy of these (V, E); AttnError where one is not finite."""
+    if np.ndim(vectors) != 2:
+        raise AttnError(f"the embedding must be a table of words and numbers, not {np.ndim(vectors)}-dimensional")
     if len(odd := np.flatnonzero(~np.isfinite(vectors).all(axis=1))):
         raise AttnError(
             f"word vectors hold NaN or infinity in row {odd[0]}; every vector must be finite, check the vector file"
@@ -106,56 +115,43 @@ def to_arrays(model: nn.Module) -> dict[str, np.ndarray]:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in model.state_dict().items()}
 
 
-def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray]) -> Classifier:
-    """The model that `to_arrays` describes; widths are read off the arrays. AttnError as in `loaded`."""
-    sizes = size_of(arrays, "decoder.weight") or 1, hidden_of(encoder, arrays)
-    make = lambda vectors: build(encoder, attention, vectors, *sizes)
+def from_arrays(
+    encoder: str, attention: str, arrays: dict[str, np.ndarray], hidden: int | None = None
+) -> Classifier:
+    """The model that `to_arrays` describes. hidden: as for `build`, None reads it off. AttnError as in `loaded`."""
+
+    def make() -> Classifier:
+        outputs, width = np.shape(arrays["decoder.weight"])
+        vectors = arrays["encoder.embedding.weight"]
+        return build(encoder, attention, vectors, outputs, hidden or hidden_of(encoder, width))
+
     return loaded(make, f"{encoder}+{attention} classifier", arrays)
 
 
-def size_of(arrays: dict[str, np.ndarray], name: str, axis: int = 0) -> int | None:
-    """Length of an array along an axis; None where there is no such array or axis."""
-    shape = np.shape(arrays.get(name, 0))
-    return shape[axis] if axis < len(shape) else None
+def hidden_of(encoder: str, width: int) -> int | None:
+    """`hidden` of an encoder whose states have this width, as `build` takes it; None of those of the user's."""
+    return {"lstm": width // 2, "cnn": width // 4, "average": width, "transformer": width}.get(encoder)
 
 
-def hidden_of(encoder: str, arrays: dict[str, np.ndarray]) -> int | None:
-    """`hidden` of a model's encoder, as `build` takes it."""
-    widths = {"lstm": ("encoder.forward_lstm.weight_hh_l0", 1), "cnn": ("encoder.convolutions.0.weight", 0)}
-    return size_of(arrays, *widths.get(encoder, ("encoder.project.weight", 0)))
+def loaded(make: Callable[[], nn.Module], title: str, arrays: dict[str, np.ndarray]) -> nn.Module:
+    """A model with the arrays as its parameters, ready to be evaluated; torch's generator stays as it was.
 
-
-def loaded(
-    make: Callable[[np.ndarray], nn.Module], title: str, arrays: dict[str, np.ndarray],
-    words: str = "encoder.embedding.weight",
-) -> nn.Module:  # fmt: skip
-    """A model with the arrays as its parameters, ready to be evaluated.
-
-    make(vectors (V, E)) builds it; words: its table of words; title: its name in messages. AttnError for a name that is
-    missing or left over, another shape, no numbers, NaN or infinity, and a pad's vector (row 0 of a table of words)
-    that is not zero: a text's numbers would then depend on its neighbours in a batch.
+    make() builds it; title: its name in messages. AttnError for a name that is missing or left over, another shape, NaN
+    or infinity, and a pad's vector (row 0 of a table of words) that is not zero: a text's numbers would then depend on
+    its neighbours in a batch.
     """
-
-    def fault(reason: str) -> None:
-        raise AttnError(f"the arrays do not describe a {title}: {reason}")
-
-    if np.ndim(vectors := arrays.get(words)) != 2:
-        found = "no" if vectors is None else f"{np.ndim(vectors)}-dimensional"
-        fault(f"a table of words is needed, there is {found} {words}")
-    model = make(np.asarray(vectors, np.float32))
-    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    if lacking := [name for name in shapes if name not in arrays]:
-        fault(f"{lacking[0]}, of shape {shapes[lacking[0]]}, is missing; there are {', '.join(arrays)}")
-    if further := [name for name in arrays if name not in shapes]:
-        fault(f"{further[0]} has no place in it; leave it out, or give it one of the names {', '.join(shapes)}")
-    for name, shape in shapes.items():
-        array = np.asarray(arrays[name])
-        if array.shape != shape:
-            fault(f"{name} has shape {array.shape}, but {shape} is needed beside the others; is it transposed?")
+    try:
+        with torch.random.fork_rng(devices=[]):
+            model = make()
+        model.load_state_dict({name: torch.tensor(np.asarray(array)) for name, array in arrays.items()})
+    except (KeyError, RuntimeError, ValueError) as error:  # torch tells all that is missing, left over or misshapen
+        told = f"{error} is missing" if isinstance(error, KeyError) else one_line(error)
+        hint = "classifier.to_arrays shows the names and shapes of such a model"
+        raise AttnError(f"the arrays do not describe a {title}: {told}; {hint}") from error
+    for name, array in arrays.items():
         if count := int((~np.isfinite(array)).sum()):
-            fault(f"{name} has NaN or infinity in {count:,} of {array.size:,} numbers; take a sound checkpoint")
+            raise AttnError(f"{name} has NaN or infinity in {count:,} of {array.size:,} numbers; take a sound checkpoint")
         if name.endswith("embedding.weight") and array[0].any():
-            fault(f"row 0 of {name}, the vector of pads, is not zero; set it to 0, or if it is a word's, put a row of "
-                  "zeros before it and add 1 to the ids")  # fmt: skip
-    model.load_state_dict({name: torch.from_numpy(np.array(arrays[name])) for name in shapes})
+            raise AttnError(f"row 0 of {name}, the vector of pads, is not zero; set it to 0, or if it is a word's, put "
+                            "a row of zeros before it and add 1 to the ids")  # fmt: skip
     return model.eval()

@@ -57,23 +57,6 @@ class BiLSTM(nn.Module):
         return torch.cat([ahead[torch.arange(len(ids), device=ids.device), lengths - 1], back[:, 0]], dim=-1)
 
 
-class WordTie(nn.Module):
-    """A penalty that keeps states near their own words: the mean over tokens of |h_t - tanh(W e_t)|^2 / width.
-
-    W is learned with the model and thrown away. After Tutek & Šnajder 2020, who tie states to embeddings of their own
-    width; here a learned map bridges 300 and 256.
-    """
-
-    def __init__(self, embedding: nn.Embedding, width: int) -> None:
-        super().__init__()
-        self.word = nn.Linear(embedding.embedding_dim, width)
-
-    def forward(self, embedding: nn.Embedding, h: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
-        """The penalty of a batch, a number; h (B, L, width), mask (B, L) as for encoders."""
-        apart = (h - self.word(embedding(ids)).tanh()).square().mean(-1)  # (B, L)
-        return (apart * mask).sum() / mask.sum()
-
-
 class CNN(nn.Module):
     """Convolutions of width 1, 3, 5, 7 with 32 filters each, ReLU (authors' final run; 64 filters in their April run).
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from attn_core.models.classifier import loaded, named, size_of, table_of
+from attn_core.models.classifier import loaded, named, table_of
 
 OWN_DROPOUT = 0.3
 """Of the convolutional encoder, on its input, on top of all others."""
@@ -193,6 +193,9 @@ def build(
 
 def from_arrays(encoder: str, arrays: dict[str, np.ndarray]) -> Hierarchical:
     """The model that `classifier.to_arrays` describes, widths read off the arrays; AttnError where they do not fit."""
-    outputs, width = (size_of(arrays, "decoder.weight", axis) or 1 for axis in (0, 1))
-    make = lambda vectors: build(encoder, vectors, outputs, max(1, width // 2))
-    return loaded(make, f"{encoder} model", arrays, "embedding.weight")
+
+    def make() -> Hierarchical:
+        outputs, width = np.shape(arrays["decoder.weight"])
+        return build(encoder, arrays["embedding.weight"], outputs, max(1, width // 2))
+
+    return loaded(make, f"{encoder} model", arrays)

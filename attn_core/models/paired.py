@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from attn_core.models.attention import PAIRED_ATTENTIONS
-from attn_core.models.classifier import Classifier, hidden_of, loaded, named, new_encoder, real_tokens, size_of
+from attn_core.models.classifier import Classifier, hidden_of, loaded, named, new_encoder, real_tokens
 
 
 class Joint(nn.Module):
@@ -62,8 +62,12 @@ def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int, hidde
     return Paired(*encoders, kind(encoders[0].width), outputs)
 
 
-def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray]) -> Paired:
-    """The model that `classifier.to_arrays` describes; AttnError as in `classifier.loaded`."""
-    sizes = size_of(arrays, "decoder.output.weight") or 1, hidden_of(encoder, arrays)
-    make = lambda vectors: build(encoder, attention, vectors, *sizes)
+def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray], hidden: int | None = None) -> Paired:
+    """The model that `classifier.to_arrays` describes, as `classifier.from_arrays`."""
+
+    def make() -> Paired:
+        outputs, width = len(arrays["decoder.output.weight"]), np.shape(arrays["decoder.context.weight"])[1]
+        vectors = arrays["encoder.embedding.weight"]
+        return build(encoder, attention, vectors, outputs, hidden or hidden_of(encoder, width))
+
     return loaded(make, f"{encoder}+{attention} model of pairs", arrays)

@@ -5,12 +5,13 @@
     guide     networks under the attention weights of another model         Wiegreffe & Pinter 2019, section 3.4
     imitate   adversaries that imitate a model and leave its attention      Wiegreffe & Pinter 2019, section 4
 
-Each has `fit(run, data, matrix, device, progress, weights_of) -> Trained`, called with torch seeded by the run's seed,
-and `read(run, arrays, data, device, progress, weights_of) -> Traces` of the test set. matrix (V, width): start vectors.
-weights_of(run): the trained weights of another run, a base, as named arrays.
+Each has `fit(run, data, matrix, progress, *bases) -> Trained`, called with torch seeded by the run's seed, and
+`read(run, arrays, data, progress, *bases) -> Traces` of the test set. matrix (V, width): start vectors. bases: the
+trained weights of `run.bases(run)`, each as named arrays.
 """
 
 import ctypes
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,10 +21,12 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from attn_core.corpora.documents import Encoded
-from attn_core.errors import AttnError
+from attn_core.corpora.documents import Documents, Encoded
+from attn_core.errors import AttnError, one_line
+from attn_core.models.hierarchical import Hierarchical
 from attn_core.run import Run
 from attn_core.traces import cut
+from attn_core.tracing import inputs
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,20 @@ class Trained:
 
     weights: dict[str, dict[str, np.ndarray]]
     history: list[dict[str, float]]
-    seconds: float
+
+
+def compute_device() -> str:
+    """'cuda' where a GPU is at hand, else 'cpu'; $ATTN_DEVICE overrides ('cuda:1' names the second GPU)."""
+    device = os.environ.get("ATTN_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+    if device.partition(":")[0] not in ("cpu", "cuda"):
+        raise AttnError(f"ATTN_DEVICE is {device!r}; known: cpu, cuda, cuda:0 and so on")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise AttnError(f"torch has no device {device!r} here ({one_line(error)}); unset ATTN_DEVICE") from error
+    if device != "cpu":  # TF32 is no single precision
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    return device
 
 
 def outputs_of(run: Run, data: Encoded) -> int:
@@ -42,12 +58,13 @@ def outputs_of(run: Run, data: Encoded) -> int:
 
 
 def trained(
-    model: nn.Module, epochs: int, documents: int, batches: Callable, step: Callable, progress: bool
-) -> Iterator[tuple[int, np.ndarray]]:
+    model: nn.Module, optimiser: torch.optim.Optimizer, epochs: int, documents: int, batches: Callable,
+    losses: Callable, progress: bool,
+) -> Iterator[tuple[int, float]]:  # fmt: skip
     """Train: after each epoch its number and the mean loss of a document, the model ready to be evaluated.
 
-    batches() gives one epoch's rows; step(rows) makes one step and returns a batch's sum of losses, or several such
-    sums, on the model's device: only an epoch waits for it. AttnError where a mean is not finite.
+    batches() gives one epoch's rows; losses(rows) what the optimiser descends and the batch's sum of losses, on the
+    model's device: only an epoch waits for it. AttnError where the mean is not finite.
     """
     keep_memory()
     with tqdm(total=epochs * documents, desc="training", unit="text", disable=not progress) as bar:
@@ -55,25 +72,33 @@ def trained(
             model.train()
             total = 0.0
             for rows in batches():
-                total += step(rows)
+                loss, summed = losses(rows)
+                optimiser.zero_grad(set_to_none=True)
+                loss.backward()
+                optimiser.step()
+                total += summed
                 bar.update(len(rows))
             model.eval()
-            mean = torch.as_tensor(total).cpu().numpy() / documents
-            if not np.isfinite(mean).all():
+            mean = float(total) / documents
+            if not np.isfinite(mean):
                 advice = "lower learning_rate, or the divergence of an adversary"
                 raise AttnError(f"the training diverged: loss {mean} in epoch {epoch}; {advice}")
-            bar.set_postfix_str(f"loss {np.ravel(mean)[0]:.3f}")
+            bar.set_postfix_str(f"loss {mean:.3f}")
             yield epoch, mean
 
 
-def accuracy(model: nn.Module, labels: np.ndarray, lengths: np.ndarray, inputs: Callable) -> float:
-    """Share of documents whose largest logit is their label's, by plain forward passes over texts of like length.
-    inputs(rows): the model's arguments for these."""
+def accuracy(model: nn.Module, documents: Documents, given: np.ndarray | None = None) -> float:
+    """Share of documents whose largest logit is their label's, by forward passes over texts of like length.
+    given: see `tracing.inputs`; documents of HAN and FLAN as `documents.flat` makes them."""
     right = 0
     with torch.inference_mode():
-        for rows in cut(lengths, texts=512, tokens=16_384):
-            right += int((model(**inputs(rows)).argmax(1).cpu().numpy() == labels[rows]).sum())
-    return right / len(labels)
+        for rows in cut(documents.lengths, texts=512, tokens=16_384):
+            if isinstance(model, Hierarchical):
+                arguments = documents.inputs(rows, model.decoder.weight.device)
+            else:
+                arguments = inputs(model, documents, rows, given)
+            right += int((model(**arguments).argmax(1).cpu().numpy() == documents.labels[rows]).sum())
+    return right / len(documents)
 
 
 @contextmanager

@@ -8,21 +8,18 @@ Controls the paper lacks: `Run.guide` 'permuted', 'swapped', 'untrained', 'searc
 'rank', which take the words away and leave the weights (Bai et al. 2021: weights may carry the label by themselves).
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import torch
 
 from attn_core.corpora.documents import Documents, Encoded
-from attn_core.corpora.vectors import vectors
 from attn_core.experiments import draws
 from attn_core.experiments.search import search, select
 from attn_core.models import classifier
-from attn_core.run import Run, other_seed
+from attn_core.run import Run, bases
 from attn_core.traces import Traces, softmax
 from attn_core.tracing import trace
-from attn_core.training import Trained, jain, outputs_of, without_denormals
+from attn_core.training import Trained, compute_device, jain, outputs_of, without_denormals
 
 Arrays = dict[str, np.ndarray]
 
@@ -36,9 +33,7 @@ PLACES_SEED = 20_210_601
 """Of the random vectors that stand for places and ranks; one table for all runs."""
 
 
-def fit(
-    run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool, weights_of: Callable[[Run], Arrays]
-) -> Trained:
+def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool, *weights: Arrays) -> Trained:
     """One training under the given weights, both checkpoints; see `jain.train`.
 
     The network starts from the same numbers as the uniform one of the same seed and sees the same batches. Vectors of
@@ -46,51 +41,38 @@ def fit(
     """
     splits, attention = {}, {}
     for split, documents in data.splits.items():
-        scores = guide_scores(run, data, split, device, progress, weights_of)
+        scores = guide_scores(run, data, split, progress, *weights)
         splits[split], attention[split] = seen(run, documents, scores, data), softmax(scores, documents.word_offsets)
     if run.words != "text":
         matrix = place_vectors(longest(data), matrix.shape[1])
-    model = classifier.build("average", "uniform", matrix, outputs_of(run, data), run.hidden).to(device)
+    model = classifier.build("average", "uniform", matrix, outputs_of(run, data), run.hidden).to(compute_device())
     model.encoder.embedding.weight.requires_grad_(run.words == "text")
     with without_denormals():
         return jain.train(model, replace(data, splits=splits), run, progress, given=attention)
 
 
-def read(
-    run: Run, arrays: Arrays, data: Encoded, device: str, progress: bool, weights_of: Callable[[Run], Arrays]
-) -> Traces:
+def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *weights: Arrays) -> Traces:
     """Traces of the test set under the given weights; no gradient or leave-one-out, which would move these."""
-    scores = guide_scores(run, data, "test", device, progress, weights_of)
-    model = classifier.from_arrays("average", "uniform", arrays).to(device)
+    scores = guide_scores(run, data, "test", progress, *weights)
+    model = classifier.from_arrays("average", "uniform", arrays).to(compute_device())
     documents = seen(run, data.splits["test"], scores, data)
     return replace(trace(model, documents, gradient=False, leave_one_out=False, progress=progress), score=scores)
 
 
-def guide_scores(
-    run: Run, data: Encoded, split: str, device: str, progress: bool, weights_of: Callable[[Run], Arrays]
-) -> np.ndarray:
+def guide_scores(run: Run, data: Encoded, split: str, progress: bool, *weights: Arrays) -> np.ndarray:
     """Scores (T,) float32 of a split's words by `Run.guide`: their softmax within a document is the weights given.
 
-    'swapped' takes those of the base's next seed (`run.other_seed`) in the test set alone. 'untrained': the base as
-    it starts, before its first step. 'searched': the best of the authors' search at its defaults within EPSILON.
+    weights: of `run.bases(run)`, of which there are two for 'swapped': the second is read in the test set alone.
+    'searched': the best of the authors' search at its defaults within EPSILON.
     """
     documents = data.splits[split]
     if not run.guide:
         return np.zeros(documents.word_offsets[-1], np.float32)
-    base = other_seed(run.base) if run.guide == "swapped" and split == "test" else run.base
-    with torch.random.fork_rng(devices=[]):  # what trains next starts from its own seed alone
-        arrays = initial(base, data) if run.guide == "untrained" else weights_of(base)
-        traces = jain.attended(base, arrays, documents, device, progress)
+    which = -1 if split == "test" else 0
+    traces = jain.attended(bases(run)[which], weights[which], documents, progress)
     if run.guide == "permuted":
         return permuted(traces)
     return searched(traces) if run.guide == "searched" else traces.score
-
-
-def initial(base: Run, data: Encoded) -> Arrays:
-    """The weights with which a base's training starts, as `compute` seeds them."""
-    matrix, _ = vectors(base.vectors, data.vocabulary)
-    torch.manual_seed(base.seed)
-    return classifier.to_arrays(jain.fresh(base, data, matrix))
 
 
 def permuted(traces: Traces) -> np.ndarray:

@@ -6,9 +6,6 @@ half of |p - p_base| and KL summed over the real tokens. Gold labels enter only 
 nearly cancels; beside it the L2 term is small. divergence 0 is the control that only imitates.
 """
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -21,60 +18,50 @@ from attn_core.models.classifier import Classifier, real_tokens, to_arrays
 from attn_core.run import Run
 from attn_core.traces import Traces, totals
 from attn_core.tracing import inputs, placed, trace
-from attn_core.training import Trained, outputs_of, trained, without_denormals
+from attn_core.training import Trained, compute_device, outputs_of, trained, without_denormals
 from attn_core.training.jain import adam, attended, positive_weight
 
 PATIENCE = 10
 """Epochs in a row without a lower training loss after which the training ends."""
 
 
-def fit(
-    run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool,
-    weights_of: Callable[[Run], dict[str, np.ndarray]],
-) -> Trained:  # fmt: skip
+def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool, base: dict[str, np.ndarray]) -> Trained:
     """Train against the base's outputs and attention on the training set; the checkpoint has the lowest training loss.
 
     Fresh initialisation from the run's seed, optimiser and batches as in `jain.train`. The loss is that of the
     batches as they come, each before its own step; the weights kept are those at the end of the epoch, the same for
-    both selections: neither dev nor test takes part. History, per epoch: loss (per document), tvd (|p - p_base|), kl
-    and jsd on the training set, as the epoch goes; <split>_jsd and <split>_tvd on dev and test at its end.
+    both selections: neither dev nor test takes part. History, per epoch: the loss per document, and <split>_jsd and
+    <split>_tvd (|p - p_base|) on dev and test at its end.
     """
     if outputs_of(run, data) != 1:
         raise AttnError(f"adversary on {run.corpus}: adversaries are trained for two classes (one logit)")
-    with torch.random.fork_rng(devices=[]):  # this training starts from its own seed alone
-        guide = weights_of(run.base)
-        base = {name: attended(run.base, guide, part, device, progress) for name, part in data.splits.items()}
-    model = classifier.build(run.encoder, run.attention, matrix, 1, run.hidden).to(device)
+    theirs = {split: attended(run.base, base, part, progress) for split, part in data.splits.items()}
+    model = classifier.build(run.encoder, run.attention, matrix, 1, run.hidden).to(compute_device())
     training = data.splits["train"]
-    targets = base["train"].p.astype(np.float32), log_attention(base["train"])
+    targets = theirs["train"].p.astype(np.float32), log_attention(theirs["train"])
     weight = positive_weight(training) if run.class_weights else 1.0
     factor = np.where(training.labels == 1, weight, 1.0)
-    optimiser = adam(dict(model.named_parameters()), True, run)
     rng = np.random.default_rng(run.seed)
     history, kept, best, worse = [], to_arrays(model), np.inf, 0
-    start = time.perf_counter()
     rows = lambda: batches(training, run.batch, rng)
-    summed = lambda rows: step(model, training, rows, *targets, factor[rows].sum(), run.divergence, optimiser)
+    summed = lambda rows: losses(model, training, rows, *targets, factor[rows].sum(), run.divergence)
     with without_denormals():
-        for epoch, means in trained(model, run.epochs, len(training), rows, summed, progress):
-            row = dict(zip(("loss", "tvd", "kl", "jsd"), means.tolist(), strict=True))
+        for epoch, mean in trained(model, adam(model, run), run.epochs, len(training), rows, summed, progress):
+            history.append({"epoch": epoch, "loss": mean})
             for split in ("dev", "test"):
                 own = trace(model, data.splits[split], gradient=False, leave_one_out=False, progress=False)
-                row |= against(base[split], own)[["jsd", "tvd"]].mean().add_prefix(f"{split}_").to_dict()
-            history.append({"epoch": epoch, **row})
-            worse = 0 if row["loss"] < best else worse + 1
+                history[-1] |= against(theirs[split], own)[["jsd", "tvd"]].mean().add_prefix(f"{split}_").to_dict()
+            worse = 0 if mean < best else worse + 1
             if worse == 0:
-                best, kept = row["loss"], to_arrays(model)
+                best, kept = mean, to_arrays(model)
             if worse == PATIENCE:
                 break
-    return Trained({"dev": kept, "test": kept}, history, time.perf_counter() - start)
+    return Trained({"dev": kept, "test": kept}, history)
 
 
-def read(
-    run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool, weights_of=None
-) -> Traces:
+def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, progress: bool, *_) -> Traces:
     """Traces of the test set without gradient and leave-one-out: attention and output are what is compared."""
-    return attended(run, arrays, data.splits["test"], device, progress)
+    return attended(run, arrays, data.splits["test"], progress)
 
 
 def log_attention(traces: Traces) -> np.ndarray:
@@ -84,40 +71,30 @@ def log_attention(traces: Traces) -> np.ndarray:
     return (score - np.log(total)[traces.owner]).astype(np.float32)
 
 
-def step(
+def losses(
     model: Classifier, documents: Documents, rows: np.ndarray, p: np.ndarray, logs: np.ndarray, factor: float,
-    divergence: float, optimiser: torch.optim.Optimizer,
-) -> Tensor:  # fmt: skip
-    """One optimiser step on the documents in `rows`; the batch's sums of loss, |p - p_base|, KL and JSD, (4,).
+    divergence: float,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The loss of the documents in `rows`, see the module: as it is descended, and as a number.
 
     p (D,), logs (T,): the base's outputs and log-attention of all documents. factor: the batch's class weights, summed.
     """
-    device = next(model.parameters()).device
-    found, own, mask = attend(model, **inputs(model, documents, rows))
-    theirs = torch.as_tensor(placed(logs, documents, rows), device=device)
-    value, change, kl = loss(found, own, torch.as_tensor(p[rows], device=device), theirs, divergence, factor)
-    optimiser.zero_grad(set_to_none=True)
-    value.backward()
-    optimiser.step()
-    with torch.no_grad():
-        middle = torch.logaddexp(own, theirs) - np.log(2.0)
-        jsd = 0.5 * (own.exp() * (own - middle) + theirs.exp() * (theirs - middle)).masked_fill(~mask, 0.0)
-    return torch.stack([value, change.sum(), kl.sum(), jsd.sum(-1).sum()]).detach().double()
+    own = attend(model, **inputs(model, documents, rows))
+    base = (torch.as_tensor(part, device=own[0].device) for part in (p[rows], placed(logs, documents, rows)))
+    found = loss(*own, *base, divergence, factor)
+    return found, found.detach().double()
 
 
-def attend(model: Classifier, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Probability of class 1 (B,), log-attention (B, L) with 0 off the real tokens, and the mask of these (B, L)."""
-    mask = real_tokens(ids, lengths)
-    h = model.encoder(ids, lengths, mask)
-    logs = model.scores(h, mask).log_softmax(-1)
+def attend(model: Classifier, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Probability of class 1 (B,) and log-attention (B, L) with 0 off the real tokens."""
+    h, scores = model.read(ids, lengths)
+    logs = scores.log_softmax(-1)
     context = (logs.exp()[:, None] @ h).squeeze(1)
     # A weight of 0 times a logarithm of minus infinity would be NaN, in the loss and in its gradient.
-    return model.decoder(context).squeeze(-1).sigmoid(), logs.masked_fill(~mask, 0.0), mask
+    return model.decoder(context).squeeze(-1).sigmoid(), logs.masked_fill(~real_tokens(ids, lengths), 0.0)
 
 
-def loss(
-    p: Tensor, logs: Tensor, base_p: Tensor, base_logs: Tensor, divergence: float, factor: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The batch's loss, see the module; |p - p_base| (B,); KL(own || base) of the attentions (B,), logs (B, L)."""
-    change, kl = (p - base_p).abs(), (logs.exp() * (logs - base_logs)).sum(-1)  # logs are 0 off real tokens
-    return (0.5 * change.sum() - divergence * kl.sum()) * factor, change, kl
+def loss(p: Tensor, logs: Tensor, base_p: Tensor, base_logs: Tensor, divergence: float, factor: float) -> Tensor:
+    """The batch's loss, see the module, of outputs (B,) and log-attentions (B, L)."""
+    kl = (logs.exp() * (logs - base_logs)).sum(-1).sum()  # logs are 0 off real tokens
+    return (0.5 * (p - base_p).abs().sum() - divergence * kl) * factor

@@ -3,7 +3,7 @@
 Their final code (specification, section 3.5). What of it is Wiegreffe & Pinter's is the `given` attention.
 """
 
-import time
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import torch
@@ -14,13 +14,12 @@ from attn_core.corpora import catalogue
 from attn_core.corpora.documents import Documents, Encoded, batches
 from attn_core.corpora.planted import deciding
 from attn_core.models import classifier, paired
-from attn_core.models.classifier import Classifier, real_tokens, to_arrays
-from attn_core.models.encoders import WordTie
+from attn_core.models.classifier import Classifier, to_arrays
 from attn_core.models.paired import Paired
 from attn_core.run import Run
 from attn_core.traces import Traces, sigmoid
 from attn_core.tracing import inputs, probabilities, trace
-from attn_core.training import Trained, outputs_of
+from attn_core.training import Trained, accuracy, compute_device, outputs_of
 
 LONGEST_DELETED = 500
 """Words of a generated document up to which leave-one-out is traced: of one of 2,000 words it takes half a minute."""
@@ -29,25 +28,17 @@ LONGEST_SLOW = 100
 """Mean words of a test set up to which leave-one-out is traced for transformers, which read each shortened text anew."""
 
 
-def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool, weights_of=None) -> Trained:
+def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool) -> Trained:
     """One training, both checkpoints; see `train`."""
-    model = fresh(run, data, matrix).to(device)
-    return train(model, data, run, progress)
-
-
-def fresh(run: Run, data: Encoded, matrix: np.ndarray) -> nn.Module:
-    """The model of a run as its training starts; its weights are drawn from torch's generator as it stands."""
     kind = paired if run.family == "pair" else classifier
     model = kind.build(run.encoder, run.attention, matrix, outputs_of(run, data), run.hidden)
     turn(model, run)
     if run.rounding:
         nudge(model, run.rounding)
-    return model
+    return train(model.to(compute_device()), data, run, progress)
 
 
-def read(
-    run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool, weights_of=None
-) -> Traces:
+def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, progress: bool) -> Traces:
     """Traces of the test set with gradient and leave-one-out.
 
     Without the latter, the dearest part, where no test reads it: uniform weights rank no words, untrained models and
@@ -56,22 +47,22 @@ def read(
     """
     test = data.splits["test"]
     if run.rounding:
-        return attended(run, arrays, test, device, progress)
+        return attended(run, arrays, test, progress)
     long = catalogue.corpus(run.corpus).generated and int(test.lengths.max()) - 2 > LONGEST_DELETED
     slow = run.encoder == "transformer" and float(test.lengths.mean()) > LONGEST_SLOW
     delete = not long and not slow and run.attention != "uniform" and run.epochs > 0
-    return trace(loaded(run, arrays, device), test, leave_one_out=delete, progress=progress)
+    return trace(loaded(run, arrays), test, leave_one_out=delete, progress=progress)
 
 
-def attended(run: Run, arrays: dict[str, np.ndarray], documents: Documents, device: str, progress: bool) -> Traces:
+def attended(run: Run, arrays: dict[str, np.ndarray], documents: Documents, progress: bool) -> Traces:
     """One forward pass: attention and outputs, without gradient and leave-one-out."""
-    return trace(loaded(run, arrays, device), documents, gradient=False, leave_one_out=False, progress=progress)
+    return trace(loaded(run, arrays), documents, gradient=False, leave_one_out=False, progress=progress)
 
 
-def loaded(run: Run, arrays: dict[str, np.ndarray], device: str) -> Classifier | Paired:
+def loaded(run: Run, arrays: dict[str, np.ndarray]) -> Classifier | Paired:
     """A run's model with trained weights."""
     kind = paired if run.family == "pair" else classifier
-    model = kind.from_arrays(run.encoder, run.attention, arrays).to(device)
+    model = kind.from_arrays(run.encoder, run.attention, arrays, run.hidden).to(compute_device())
     turn(model, run)
     return model
 
@@ -91,7 +82,7 @@ def nudge(model: nn.Module, draw: int) -> None:
     coins = torch.Generator().manual_seed(draw)
     with torch.no_grad():
         for weight in model.parameters():
-            up = torch.randint(2, weight.shape, generator=coins).bool().to(weight.device)
+            up = torch.randint(2, weight.shape, generator=coins).bool()
             moved = torch.nextafter(weight, torch.where(up, torch.inf, -torch.inf))
             weight.copy_(torch.where(weight == 0, weight, moved))
 
@@ -101,93 +92,53 @@ def train(
 ) -> Trained:
     """Train a model as the run says and keep the dev-chosen and the test-chosen checkpoint of the same training.
 
-    Adam with amsgrad and coupled L2 decay. One logit (text classification): decay on encoder (embedding included) and
-    decoder, none on attention; binary cross-entropy, positives weighted by N_neg / N_pos of the training set
-    (`class_weights`), summed over the batch; checkpoints by ROC AUC. Several logits (questions, inference): decay on
-    everything, cross-entropy, mean over the batch, no class weights; checkpoints by accuracy. A checkpoint is kept when
-    its value is strictly above the best so far, never from the first epoch; all epochs are run, unless both are at 1,
-    which nothing exceeds (the authors go on; what is kept is the same).
+    Adam with amsgrad and coupled L2 decay, the fused kernel, which changes no arithmetic. One logit (text
+    classification): no decay on attention; binary cross-entropy, positives weighted by N_neg / N_pos of the training
+    set (`class_weights`), summed over the batch; checkpoints by ROC AUC. Several logits (questions, inference): decay
+    on everything, cross-entropy, mean over the batch, no class weights; checkpoints by accuracy. A checkpoint is kept
+    when its value is strictly above the best so far, never from the first epoch unless it is the only one; the last
+    weights where none is. All epochs are run, unless both values are at 1, which nothing exceeds (the authors go on;
+    what is kept is the same). 'dev' is the authors' final code, 'test' what they did for the paper's Table 2.
 
     given: split -> attention weights (T,) over its documents' words (start and end not counted), which take the place
     of the model's own in training and in the choice of checkpoints (Wiegreffe & Pinter 2019, section 3.4).
 
-    Two penalties may be added to a document's loss. `tie`: strength of `encoders.WordTie`; its map is not part of the
-    result. `hide`: strength of -log(1 - attention on the words that decide a planted text), with which attention is
-    trained to deceive (Pruthi et al. 2020, section 3).
-
-    'dev' is the authors' final code, 'test' what they did for the paper's Table 2. The fused optimiser and the two
-    unidirectional LSTM kernels change speed, not arithmetic.
+    Two penalties may be added to a document's loss, `run.tie` times `tie` or `run.hide` times `hide`.
     """
-    device = next(model.parameters()).device
-    documents = data.splits["train"]
-    single = model.outputs == 1
-    if single:
-        weight = positive_weight(documents) if run.class_weights else 1.0
-        loss_of = nn.BCEWithLogitsLoss(reduction="sum", pos_weight=torch.tensor([weight], device=device))
-    else:
-        loss_of = nn.CrossEntropyLoss()
-    penalty = WordTie(model.encoder.embedding, model.encoder.width).to(device) if run.tie else None
-    optimiser = adam(dict(model.named_parameters()), single, run, penalty)
-    extra = None
+    device, documents, given = next(model.parameters()).device, data.splits["train"], given or {}
+    weight = positive_weight(documents) if run.class_weights else 1.0
+    penalty, word = None, None
     if run.tie:
-        extra = lambda h, weights, ids, mask: run.tie * len(ids) * penalty(model.encoder.embedding, h, ids, mask)
+        word = nn.Linear(model.encoder.embedding.embedding_dim, model.encoder.width).to(device)
+        penalty = lambda ids, h, weights, real: run.tie * len(ids) * tie(word, model.encoder.embedding(ids), h, real)
     if run.hide:
         secret = torch.as_tensor(deciding(data.vocabulary), device=device)  # (V,)
-        extra = lambda h, weights, ids, mask: run.hide * seen(weights, secret[ids])
-    kept = Checkpoints(model, data, run, given)
+        penalty = lambda ids, h, weights, real: run.hide * hide(weights, secret[ids])
+    optimiser = adam(model, run, word.parameters() if word else ())
     rng = np.random.default_rng(run.seed)
-
-    def summed(rows: np.ndarray) -> Tensor:
-        loss = step(model, documents, rows, loss_of, optimiser, device, (given or {}).get("train"), extra)
-        return loss if single else loss * len(rows)
-
     rows = lambda: batches(documents, run.batch, rng)
-    for epoch, loss in training.trained(model, run.epochs, len(documents), rows, summed, progress):
-        if kept.see(epoch, float(loss)):
+    summed = lambda rows: losses(model, documents, rows, weight, given.get("train"), penalty)
+    measure, name = (roc_auc, "auc") if model.outputs == 1 else (accuracy, "accuracy")
+    best, weights, history = {"dev": 0.0, "test": 0.0}, {}, []
+    for epoch, loss in training.trained(model, optimiser, run.epochs, len(documents), rows, summed, progress):
+        found = {split: measure(model, data.splits[split], given.get(split)) for split in best}
+        history.append({"epoch": epoch, "loss": loss} | {f"{split}_{name}": found[split] for split in best})
+        for split, value in found.items():
+            if (epoch > 0 and value > best[split]) or run.epochs == 1:
+                best[split], weights[split] = value, to_arrays(model)
+        if min(best.values()) >= 1.0:
             break
-    return kept.trained()
+    return Trained({split: weights.get(split) or to_arrays(model) for split in best}, history)
 
 
-class Checkpoints:
-    """The dev-chosen and the test-chosen checkpoint of a training and its history; `train` says how they are chosen."""
-
-    def __init__(
-        self, model: Classifier | Paired, data: Encoded, run: Run, given: dict[str, np.ndarray] | None = None
-    ) -> None:
-        self.model, self.data, self.run, self.given = model, data, run, given or {}
-        self.measure, self.name = (roc_auc, "auc") if model.outputs == 1 else (accuracy, "accuracy")
-        self.best, self.weights, self.history = {"dev": 0.0, "test": 0.0}, {}, []
-        self.start = time.perf_counter()
-
-    def see(self, epoch: int, loss: float) -> bool:
-        """Look at the model after an epoch; whether no later one can be kept."""
-        data, run = self.data.splits, self.run
-        found = {split: self.measure(self.model, data[split], self.given.get(split)) for split in self.best}
-        scores = {f"{split}_{self.name}": value for split, value in found.items()}
-        self.history.append({"epoch": epoch, "loss": loss, **scores})
-        for selection, value in found.items():
-            if (epoch > 0 and value > self.best[selection]) or run.epochs == 1:
-                self.best[selection], self.weights[selection] = value, to_arrays(self.model)
-        return min(self.best.values()) >= 1.0
-
-    def trained(self) -> Trained:
-        """What the training leaves. Where no later epoch was above 0 or had a defined AUC, its last weights stand."""
-        for selection in self.best:
-            self.weights.setdefault(selection, to_arrays(self.model))
-        return Trained(self.weights, self.history, time.perf_counter() - self.start)
-
-
-def adam(
-    parameters: dict[str, Tensor], single: bool, run: Run, penalty: WordTie | None = None
-) -> torch.optim.Adam:
-    """Adam with amsgrad and coupled L2 decay; with one logit none on the attention layer, and none on a penalty's."""
-    free = [name for name in parameters if single and name.startswith("attention.")]
+def adam(model: Classifier | Paired, run: Run, undecayed: Iterable[Tensor] = ()) -> torch.optim.Adam:
+    """The optimiser of `train`. undecayed: parameters of a penalty."""
+    free = lambda name: model.outputs == 1 and name.startswith("attention.")
+    named = list(model.named_parameters())
     groups = [
-        {"params": [value for name, value in parameters.items() if name not in free], "weight_decay": run.decay},
-        {"params": [parameters[name] for name in free], "weight_decay": 0.0},
+        {"params": [value for name, value in named if not free(name)], "weight_decay": run.decay},
+        {"params": [*(value for name, value in named if free(name)), *undecayed], "weight_decay": 0.0},
     ]
-    if penalty is not None:
-        groups.append({"params": list(penalty.parameters()), "weight_decay": 0.0})
     return torch.optim.Adam(groups, lr=run.learning_rate, amsgrad=True, fused=True)
 
 
@@ -197,33 +148,44 @@ def positive_weight(documents: Documents) -> float:
     return (len(documents) - positives) / max(positives, 1)
 
 
-def step(
-    model: Classifier | Paired, documents: Documents, rows: np.ndarray, loss_of, optimiser, device, given=None,
-    extra=None,
-) -> Tensor:  # fmt: skip
-    """One optimiser step on the documents in `rows`; returns the batch's loss, the penalty's share left out.
+def losses(
+    model: Classifier | Paired, documents: Documents, rows: np.ndarray, weight: float = 1.0,
+    given: np.ndarray | None = None, penalty: Callable | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """What one step descends on the documents in `rows`, and their sum of losses, the penalty's share left out.
 
-    given (T,): see `train`. extra: h (B, L, H), attention (B, L), ids, mask -> the batch's sum of a penalty.
+    weight: of positive documents. given (T,): see `train`. penalty(ids (B, L), states (B, L, H), attention (B, L), where
+    words are (B, L)): the batch's sum of a penalty.
     """
-    labels = torch.as_tensor(documents.labels[rows], device=device)
     arguments = inputs(model, documents, rows, given)
-    if extra is None:
+    if penalty is None:
         logits, apart = model(**arguments), 0.0
     else:  # states and attention are needed twice
-        ids, mask = arguments["ids"], real_tokens(arguments["ids"], arguments["lengths"])
-        h = model.encoder(ids, arguments["lengths"], mask)
-        weights = model.scores(h, mask).softmax(-1)
+        h, scores = model.read(**arguments)
+        weights = scores.softmax(-1)
         logits = model.decoder((weights[:, None] @ h).squeeze(1))
-        apart = extra(h, weights, ids, mask)
-    loss = loss_of(logits, labels[:, None].float() if logits.shape[1] == 1 else labels)
-    optimiser.zero_grad(set_to_none=True)
-    (loss + apart).backward()
-    optimiser.step()
-    return loss.detach().double()
+        apart = penalty(arguments["ids"], h, weights, scores.isfinite())
+    labels = torch.as_tensor(documents.labels[rows], device=logits.device)
+    if model.outputs == 1:
+        loss_of = nn.BCEWithLogitsLoss(reduction="sum", pos_weight=torch.tensor([weight], device=logits.device))
+        loss, count = loss_of(logits, labels[:, None].float()), 1
+    else:
+        loss, count = nn.functional.cross_entropy(logits, labels), len(rows)
+    return loss + apart, loss.detach().double() * count
 
 
-def seen(weights: Tensor, secret: Tensor) -> Tensor:
-    """-log(1 - attention on secret words), summed over a batch: weights (B, L), secret (B, L) bool.
+def tie(word: nn.Linear, e: Tensor, h: Tensor, real: Tensor) -> Tensor:
+    """A penalty that keeps states h near their own words e: the mean over tokens of |h_t - tanh(W e_t)|^2 / width.
+
+    W is learned with the model and thrown away. After Tutek & Šnajder 2020, who tie states to embeddings of their own
+    width; here a learned map bridges 300 and 256. real (B, L): where words are.
+    """
+    return ((h - word(e).tanh()).square().mean(-1) * real).sum() / real.sum()
+
+
+def hide(weights: Tensor, secret: Tensor) -> Tensor:
+    """-log(1 - attention on secret words), summed over a batch: weights (B, L), secret (B, L) bool. With it attention
+    is trained to deceive (Pruthi et al. 2020, section 3): the words that decide a planted text are the secret ones.
 
     Attention within a rounding of 1 counts as that far from it, so the penalty stays finite.
     """
@@ -242,9 +204,3 @@ def roc_auc(model: Classifier, documents: Documents, given: np.ndarray | None = 
         traces = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
         p = sigmoid(traces.logits_under(given)[:, 0])
     return float(roc_auc_score(documents.labels, p))
-
-
-def accuracy(model: Classifier | Paired, documents: Documents, given: np.ndarray | None = None) -> float:
-    """Share of documents whose largest logit is their label's. given (T,): see `train`."""
-    arguments = lambda rows: inputs(model, documents, rows, given)
-    return training.accuracy(model, documents.labels, documents.lengths, arguments)

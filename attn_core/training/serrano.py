@@ -1,7 +1,5 @@
 """Serrano & Smith's models and training: Adam, halved on a plateau, stopped early (specification section 3.2)."""
 
-import time
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -14,25 +12,23 @@ from attn_core.run import Run
 from attn_core.store import sample
 from attn_core.traces import Traces
 from attn_core.tracing import trace_items
-from attn_core.training import Trained, accuracy, outputs_of, trained
+from attn_core.training import Trained, accuracy, compute_device, outputs_of, trained
 
 DELETED = 300
 """Test documents, the first of the corpus's fixed sample, whose items are left out one by one."""
 
 
-def fit(run: Run, data: Encoded, matrix: np.ndarray, device: str, progress: bool, weights_of=None) -> Trained:
+def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool) -> Trained:
     """One training with the schedule of the run's corpus; see `train`."""
     plan, (shape, kind) = schedule(run.corpus), run.encoder.split("_")
     splits = {name: flat(part, shape == "han", f"{data.name} {name}") for name, part in data.splits.items()}
-    model = build(run.encoder, matrix, outputs_of(run, data), run.hidden or 50, plan.dropout(run.encoder)).to(device)
-    return train(model, splits, run, plan.cap[shape], plan.patience[kind], plan.clip[kind], progress)
+    model = build(run.encoder, matrix, outputs_of(run, data), run.hidden or 50, plan.dropout(run.encoder))
+    return train(model.to(compute_device()), splits, run, plan.cap[shape], plan.patience[kind], plan.clip[kind], progress)
 
 
-def read(
-    run: Run, arrays: dict[str, np.ndarray], data: Encoded, device: str, progress: bool, weights_of=None
-) -> Traces:
+def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, progress: bool) -> Traces:
     """Traces of the test set; leave-one-out of its first DELETED documents in the corpus's fixed order, else NaN."""
-    model = from_arrays(run.encoder, arrays).requires_grad_(False).to(device)
+    model = from_arrays(run.encoder, arrays).requires_grad_(False).to(compute_device())
     documents = data.splits["test"]
     return trace_items(model, documents, sample(documents.doc_ids, data.name)[:DELETED], data.name, progress)
 
@@ -48,42 +44,38 @@ def train(
     halved. Training stops after `patience` epochs without a strictly better dev accuracy, at the latest after
     `epochs`. clip: ('norm', limit of the whole gradient) or ('value', limit of each number). cap: see `batches`.
     """
-    device = model.decoder.weight.device
-    loss_of = nn.CrossEntropyLoss()
     optimiser = torch.optim.Adam(model.parameters(), lr=run.learning_rate, weight_decay=run.decay, fused=True)
+    optimiser.register_step_pre_hook(lambda *_: clipped(model, *clip))
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
         optimiser, mode="max", factor=0.5, patience=0, threshold=1e-4, threshold_mode="rel"
     )
     texts, dev, rng = splits["train"], splits["dev"], np.random.default_rng(run.seed)
     best, best_epoch, weights, history = -1.0, 0, {}, []
-    start = time.perf_counter()
     rows = lambda: batches(texts, run.batch, cap, rng)
-    summed = lambda rows: step(model, texts, rows, loss_of, optimiser, clip, device) * len(rows)
-    for epoch, loss in trained(model, run.epochs, len(texts), rows, summed, progress):
-        found = accuracy(model, dev.labels, dev.lengths, lambda rows: dev.inputs(rows, device))
-        rate = optimiser.param_groups[0]["lr"]
-        history.append({"epoch": epoch, "loss": float(loss), "dev_accuracy": found, "learning_rate": rate})
+    summed = lambda rows: losses(model, texts, rows)
+    for epoch, loss in trained(model, optimiser, run.epochs, len(texts), rows, summed, progress):
+        found, rate = accuracy(model, dev), optimiser.param_groups[0]["lr"]
+        history.append({"epoch": epoch, "loss": loss, "dev_accuracy": found, "learning_rate": rate})
         if found > best:
             best, best_epoch, weights = found, epoch, to_arrays(model)
         plateau.step(found)
         if epoch - best_epoch >= patience:
             break
-    return Trained({"dev": weights}, history, time.perf_counter() - start)
+    return Trained({"dev": weights}, history)
 
 
-def step(model: Hierarchical, texts: Documents, rows: np.ndarray, loss_of, optimiser, clip, device) -> Tensor:
-    """One optimiser step on the documents in `rows`; returns the batch's mean loss."""
+def clipped(model: nn.Module, kind: str, limit: float) -> None:
+    """Clip the gradients in place, see `train`."""
+    clip = nn.utils.clip_grad_value_ if kind == "value" else nn.utils.clip_grad_norm_
+    clip(model.parameters(), limit)
+
+
+def losses(model: Hierarchical, texts: Documents, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+    """The mean loss of the documents in `rows`, which a step descends, and its sum."""
+    device = model.decoder.weight.device
     labels = torch.as_tensor(texts.labels[rows], device=device)
-    loss = loss_of(model(**texts.inputs(rows, device)), labels)
-    optimiser.zero_grad(set_to_none=True)
-    loss.backward()
-    kind, limit = clip
-    if kind == "value":
-        nn.utils.clip_grad_value_(model.parameters(), limit)
-    elif (norm := nn.utils.get_total_norm([p.grad for p in model.parameters()])) > limit:  # a rare case
-        nn.utils.clip_grads_with_norm_(model.parameters(), limit, norm)
-    optimiser.step()
-    return loss.detach().double()
+    loss = nn.functional.cross_entropy(model(**texts.inputs(rows, device)), labels)
+    return loss, loss.detach().double() * len(rows)
 
 
 def batches(texts: Documents, size: int, cap: int, rng: np.random.Generator, noise: float = 0.1) -> list[np.ndarray]:
