@@ -150,7 +150,7 @@ def loaded(make: Callable[[], nn.Module], title: str, arrays: dict[str, np.ndarr
         raise AttnError(f"the arrays do not describe a {title}: {told}; {hint}") from error
     for name, array in arrays.items():
         if count := int((~np.isfinite(array)).sum()):
-            raise AttnError(f"{name} has NaN or infinity in {count:,} of {array.size:,} numbers; take a sound checkpoint")
+            raise AttnError(f"{name} has NaN or infinity in {count:,} of {array.size:,} numbers; it must be finite")
         if name.endswith("embedding.weight") and array[0].any():
             raise AttnError(f"row 0 of {name}, the vector of pads, is not zero; set it to 0, or if it is a word's, put "
                             "a row of zeros before it and add 1 to the ids")  # fmt: skip

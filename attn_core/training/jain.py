@@ -154,8 +154,8 @@ def losses(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """What one step descends on the documents in `rows`, and their sum of losses, the penalty's share left out.
 
-    weight: of positive documents. given (T,): see `train`. penalty(ids (B, L), states (B, L, H), attention (B, L), where
-    words are (B, L)): the batch's sum of a penalty.
+    weight: of positive documents. given (T,): see `train`. penalty(ids (B, L), states (B, L, H), attention (B, L),
+    where words are (B, L)): the batch's sum of a penalty.
     """
     arguments = inputs(model, documents, rows, given)
     if penalty is None:

@@ -23,7 +23,8 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool) -> Trained:
     plan, (shape, kind) = schedule(run.corpus), run.encoder.split("_")
     splits = {name: flat(part, shape == "han", f"{data.name} {name}") for name, part in data.splits.items()}
     model = build(run.encoder, matrix, outputs_of(run, data), run.hidden or 50, plan.dropout(run.encoder))
-    return train(model.to(compute_device()), splits, run, plan.cap[shape], plan.patience[kind], plan.clip[kind], progress)
+    model = model.to(compute_device())
+    return train(model, splits, run, plan.cap[shape], plan.patience[kind], plan.clip[kind], progress)
 
 
 def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, progress: bool) -> Traces:
