@@ -54,12 +54,9 @@ class Classifier(nn.Module):
 
     def context(self, ids: Tensor, lengths: Tensor, given: Tensor | None, *q: Tensor) -> Tensor:
         """What is attended to, (B, H). given (B, L): attention weights to use instead of the model's own."""
-        if given is None:
-            h, scores = self.read(ids, lengths, *q)
-            given = scores.softmax(-1)
-        else:
-            h = self.encode(ids, lengths)
-        return (given[:, None] @ h).squeeze(1)
+        h = self.encode(ids, lengths)
+        weights = self.scores(h, real_tokens(ids, lengths), *q).softmax(-1) if given is None else given
+        return (weights[:, None] @ h).squeeze(1)
 
     def forward(self, ids: Tensor, lengths: Tensor, given: Tensor | None = None) -> Tensor:
         """Logits (B, K); given as in `context`."""
