@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
@@ -83,9 +84,7 @@ ODD = st.sampled_from(
      "2020-99-99", "x=1", "=", "%s", "{}", "../..", "\\n", "'", "`{glue:text}`", "<script>", "sst", "planted", "lstm"]
 )  # fmt: skip
 VALUE = ODD | st.text(max_size=12).filter(lambda text: "\0" not in text and text != "--debug")  # which raises
-FIELDS = ["corpus", "encoder", "attention", "seed", "vectors", "selection", "epochs", "batch", "learning_rate", "decay",
-          "class_weights", "hidden", "fraction", "options", "base", "guide", "words", "divergence", "rounding",
-          "context", "tie"]  # fmt: skip
+FIELDS = [field.name for field in fields(Run)]
 PAGES = ["one-model", "how-to-measure", "gallery", "teaching", "data-details", "jain/04-2-2-adversarial", "verdict"]
 
 

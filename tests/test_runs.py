@@ -15,7 +15,7 @@ from attn_core import compute, packing, store
 from attn_core.errors import AttnError
 from attn_core.obtain import AbsentRun, obtain
 from attn_core.packing import compared_with
-from attn_core.run import SEEDS, Run, as_dict, from_dict
+from attn_core.run import BOUNDS, SEEDS, Run, as_dict, from_dict
 from attn_core.sweep import read_grid, sweep
 
 
@@ -39,6 +39,14 @@ def test_key_reads_every_field_and_no_default():
 def test_options_of_a_grid_are_pairs_or_a_mapping():
     written = {"corpus": "planted", "options": dict(TINY)}
     assert from_dict(written) == from_dict({**written, "options": [list(pair) for pair in TINY]})
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_number_lies_within_its_bounds(name):
+    least, most = BOUNDS[name]
+    for value in (least - 1, most * 2, float("nan"), True, str(least), [least]):
+        with pytest.raises(AttnError, match=f"^{name} must be a "):
+            Run("planted", **{name: value})
 
 
 def test_runs_without_archived_documents_have_their_record_and_name_the_way_to_the_rest():
