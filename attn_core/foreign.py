@@ -37,27 +37,17 @@ def parts(run) -> dict[str, object]:
     return found
 
 
-ENCODERS = {
-    "lstm": "encoder.forward_lstm.weight_ih_l0",
-    "cnn": "encoder.convolutions.0.weight",
-    "transformer": "encoder.layers.norm.weight",
-    "average": "encoder.project.weight",
-}
-"""Encoder -> a weight that it and none after it has; a model with none of them has no encoder."""
-
-
 def load_weights(
-    source: str | Path | dict, names: dict[str, str | None] | None = None, encoder: str | None = None,
-    attention: str | None = None,
+    source: str | Path | dict, names: dict[str, str | None] | None = None, encoder: str = "lstm",
+    attention: str = "tanh",
 ):  # fmt: skip
     """A model with weights that were trained elsewhere, ready for `trace`: a Classifier, Paired or Hierarchical.
 
     source: name -> array or tensor, or a file of these: .safetensors, .npz, else what torch.save wrote (pickled code in
     it is not run). names: regular expression that fits their whole name -> our name, in which \\1 is the first group;
     the first that fits counts, None leaves a weight out, and what none fits keeps its name (`classifier.to_arrays`
-    shows ours). encoder, attention: as in `Run`; None: told by the names, where pairs without attention weights count
-    as 'dot', single texts as 'uniform'. AttnError: a file that cannot be read, two weights of one name, and as in
-    `classifier.loaded`.
+    shows ours). encoder, attention: as in `Run`. AttnError: a file that cannot be read, two weights of one name, and as
+    in `classifier.loaded`.
     """
     from attn_core.models import classifier, hierarchical, paired
 
@@ -75,15 +65,10 @@ def load_weights(
             raise AttnError(f"two weights are called {ours} after renaming, the second is {theirs}; name them apart")
         if ours is not None:
             arrays[ours] = array
-    told = lambda signs, otherwise: next((kind for kind, sign in signs.items() if sign in arrays), otherwise)
-    if "embedding.weight" in arrays:
-        shape = "han" if any(name.startswith("sentence.") for name in arrays) else "flan"
-        kinds = {"rnn": "document.encoder.gru.weight_ih_l0", "conv": "document.encoder.convolutions.0.weight"}
-        return hierarchical.from_arrays(encoder or f"{shape}_{told(kinds, 'none')}", arrays)
-    pairs = "decoder.context.weight" in arrays
-    kinds = {"tanh": "attention.project.weight", "dot": "attention.w.weight"}
-    attention = attention or told(kinds, "dot" if pairs else "uniform")
-    return (paired if pairs else classifier).from_arrays(encoder or told(ENCODERS, "none"), attention, arrays)
+    if encoder.startswith(("han_", "flan_")):
+        return hierarchical.from_arrays(encoder, arrays)
+    kind = paired if "decoder.context.weight" in arrays else classifier
+    return kind.from_arrays(encoder, attention, arrays)
 
 
 def read_file(path: Path) -> dict:
