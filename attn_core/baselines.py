@@ -24,37 +24,20 @@ def stored() -> pd.DataFrame:
 
 
 def weak(runs: pd.DataFrame) -> pd.Series:
-    """`weakness` of the runs of each model, by corpus and encoder. runs: columns corpus, encoder, accuracy, of one
-    attention, all encoders of a data set together."""
-    models = runs.groupby(["corpus", "encoder"])["accuracy"]
-    means = models.mean()
-    best, bars = means.groupby("corpus").max(), stored().set_index("corpus")
-    why = [weakness(model[0], values, best[model[0]], bars) for model, values in models]
-    return pd.Series(why, means.index, dtype=str)
+    """Whether the runs of a model did not do their task, so that it enters no claim; by corpus and encoder.
 
-
-def weakness(corpus: str, accuracies: pd.Series, best: float, bars: pd.DataFrame) -> str:
-    """Why the runs of one model did not do their task and enter no claim, in words; '' where they did.
-
-    accuracies: one per seed. Weak where their 95 % interval (below three seeds: the lowest) reaches the majority rate.
-    A model of texts also where their mean lies more than BELOW under the regression. A model of pairs where it lies
-    less than BELOW over the regression, which never reads the text that is attended to, or more than BELOW_BEST under
-    `best`, the mean of the best encoder. Generated sets have no bar to pass. bars: `stored`, by corpus.
+    runs: columns corpus, encoder, accuracy (one per seed), of one attention, all encoders of a data set together. Weak
+    where their 95 % interval (below three seeds: the lowest) reaches the majority rate, or where no baseline was
+    measured. A model of texts also where their mean lies more than BELOW under the regression. A model of pairs where
+    it lies less than BELOW over the regression, which never reads the text that is attended to, or more than BELOW_BEST
+    under the mean of the best encoder. Generated sets have no bar to pass.
     """
-    if CATALOGUE[corpus].generated:
-        return ""
-    if corpus not in bars.index:
-        return "no baseline was measured"
-    majority, regression = bars.loc[corpus, ["majority", "regression"]]
-    low, mean = seed_interval(accuracies)[0], accuracies.mean()
-    low = accuracies.min() if np.isnan(low) else low
-    if low <= majority:
-        return f"its interval reaches the majority rate of {majority:.2f}"
-    if CATALOGUE[corpus].task != "text":
-        if mean < regression + BELOW:
-            return f"{100 * (mean - regression):.1f} points above a regression that does not read the text attended to"
-        if mean < best - BELOW_BEST:
-            return f"{100 * (best - mean):.1f} points below the best encoder"
-    elif mean < regression - BELOW:
-        return f"{100 * (regression - mean):.1f} points below the regression"
-    return ""
+    accuracies = runs.groupby(["corpus", "encoder"])["accuracy"]
+    found = accuracies.agg(["mean", "min"]).join(stored().set_index("corpus"), on="corpus")
+    low = accuracies.agg(lambda values: seed_interval(values)[0]).fillna(found["min"])
+    sets = [CATALOGUE[corpus] for corpus in found.index.get_level_values("corpus")]
+    pairs = np.array([corpus.task != "text" for corpus in sets], bool)
+    bar = found["regression"] + np.where(pairs, BELOW, -BELOW)
+    best = found["mean"].groupby("corpus").transform("max")
+    passes = (low > found["majority"]) & (found["mean"] >= bar) & (~pairs | (found["mean"] >= best - BELOW_BEST))
+    return ~(passes | np.array([corpus.generated for corpus in sets], bool))

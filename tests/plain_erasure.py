@@ -62,7 +62,7 @@ def orders(traces, draws):
         slope = gradient(traces, attention, contribution)
         with np.errstate(divide="ignore", invalid="ignore"):
             matched = attention * (slope - attention @ slope) / (1 - attention)
-        scores = {"attention": attention, "gradient": slope, "product": attention * slope, "ascending": -attention}
+        scores = {"attention": attention, "gradient": slope, "product": attention * slope}
         scores |= {"random": draws[tokens], "first_order": np.where(attention < 1, matched, np.inf)}
         yield row, {name: np.argsort(-values, kind="stable") for name, values in scores.items()}
 

@@ -83,7 +83,7 @@ def test_erasure_by_hand():
     assert np.flatnonzero(words[0.5]).tolist() == [1, 7, 8, 9, 10, 11]
     ties = chosen(np.zeros(12), traces.offsets, 0.1, -values)  # draws decide
     assert np.flatnonzero(ties).tolist() == [1, 11]
-    p = sigmoid(logits_without(traces, np.array([1, 9]))[:, 0])
+    p = sigmoid(logits_without(traces, np.array([1, 11]))[:, 0])
     lost = np.where(traces.predicted == 1, traces.p - p, p - traces.p)
     np.testing.assert_allclose(erasure(traces, ~words[0.1]), lost)
     np.testing.assert_allclose(erasure(traces, np.ones(12, bool)), 0, atol=1e-12)

@@ -69,10 +69,6 @@ def test_bad_input_is_named():
         distance.against(base, toy_traces((2, 5), doc_ids=[1, 2]))
     with pytest.raises(AttnError, match="share no document"):
         distance.against(base, toy_traces((2, 3), doc_ids=[5, 6]))
-    with pytest.raises(AttnError, match="occurs twice"):
-        distance.against(base, toy_traces((2, 3), doc_ids=[1, 1]))
-    with pytest.raises(AttnError, match="nothing to compare"):
-        distance.per_instance([])
 
 
 def test_median_and_maximum_over_seeds():
@@ -97,4 +93,4 @@ def test_reading_off_a_curve():
     assert distance.tvd_at([0.1, 0.5, 0.1], [0.0, 0.4, 0.2], 0.3) == pytest.approx((0.2 + 0.3) / 2), (
         "passes twice: the mean"
     )
-    assert distance.tvd_at([0.2], [0.7], 0.2) == 0.7 and np.isnan(distance.tvd_at([0.2], [0.7], 0.3))
+    assert np.isnan(distance.tvd_at([0.2], [0.7], 0.3)), "one point is no line"

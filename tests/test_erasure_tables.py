@@ -12,15 +12,8 @@ from test_erasure import CLASSES, LENGTHS, every_toy
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.erasure import RANKINGS, derived, dispersion, document_table, summary_table
-from attn_core.experiments.single import (
-    CHOICES,
-    RULES,
-    logits_without,
-    other_item,
-    single,
-    top_items,
-    two_by_two,
-)
+from attn_core.experiments.removal import by_class, importances
+from attn_core.experiments.single import CHOICES, RULES, logits_without, other_item, single, two_by_two
 from attn_core.experiments.tables import described
 from attn_core.traces import Traces
 
@@ -28,12 +21,13 @@ from attn_core.traces import Traces
 def test_single_equals_the_loop():
     for traces in every_toy():
         draws = random.uniforms(0, "erased item", traces.doc_id, np.arange(len(traces) + 1), 3)
-        table = single(traces)
+        table, importance = single(traces), importances(by_class(traces), CHOICES)
         for row in np.flatnonzero(traces.lengths > 1):
+            tokens = slice(*traces.offsets[row : row + 2])
             for uniform, choice in zip(draws[:, row], CHOICES, strict=True):
                 for rule in RULES:
                     top, other, flips, other_flips, js, alpha = twin.single(traces, row, choice, rule, uniform)
-                    assert top_items(traces)[choice][row] == top
+                    assert importance[choice][tokens].argmax() == top
                     assert table[f"flips_{choice}"][row] == flips
                     assert table[f"flips_r_{choice}@{rule}"][row] == other_flips
                     if choice == "attention":
@@ -66,21 +60,14 @@ def test_the_other_item_by_both_rules():
 
 def test_two_by_two_sums_to_100_over_documents_of_several_items():
     """Acceptance test, by hand as well."""
-    table = single(toy_traces((1, 1, *[4] * 60), classes=3))
+    table = single(toy_traces([4] * 60, classes=3))
     for choice in CHOICES:
         for rule in RULES:
             cells = two_by_two(table, choice, rule)
             assert cells.pop("n") == 60 and sum(cells.values()) == pytest.approx(100)
-    flags = pd.DataFrame(
-        {"n": [1, 2, 2, 2, 2], "flips_product": [0, 1, 1, 0, 0], "flips_r_product@coded": [0, 1, 0, 1, 0]}
-    )
-    assert two_by_two(flags, "product", "coded") == {
-        "both": 25,
-        "only_top": 25,
-        "only_random": 25,
-        "neither": 25,
-        "n": 4,
-    }
+    flags = pd.DataFrame({"flips_product": [1, 1, 0, 0], "flips_r_product@coded": [1, 0, 1, 0]})
+    cells = dict.fromkeys(("both", "only_top", "only_random", "neither"), 25)
+    assert two_by_two(flags, "product", "coded") == cells | {"n": 4}
 
 
 # ---- dispersion, tables ----------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ LEVELS = {
 AUC = {"own, position": 0.50, "own, rank": 0.50, "uniform, position": 0.50}
 
 
-def scores_of(levels=None, corpus="sst", seeds=SEEDS[:5], spread=0.002, positives=0.5, auc=None):
+def scores_of(levels=None, corpus="sst", seeds=SEEDS[:5], spread=0.002, auc=None):
     """Made-up F1 around a level per source, one number a seed, noise of its own for each source; AUC likewise."""
     rng = np.random.default_rng(0)
     rows = []
@@ -26,24 +26,19 @@ def scores_of(levels=None, corpus="sst", seeds=SEEDS[:5], spread=0.002, positive
             noise = rng.normal(size=len(seeds))
             noise = spread * (noise - noise.mean())
             area = (AUC | (auc or {})).get(source, 0.9)
-            rows += [
-                (corpus, source, seed, level + e, area + e, positives) for seed, e in zip(seeds, noise, strict=True)
-            ]
-    return pd.DataFrame(rows, columns=["corpus", "source", "seed", "f1", "auc", "positives"])
+            rows += [(corpus, source, seed, seed, level + e, area + e) for seed, e in zip(seeds, noise, strict=True)]
+    return pd.DataFrame(rows, columns=["corpus", "source", "seed", "base_seed", "f1", "auc"])
 
 
 def test_differences_are_taken_within_seeds():
     scores = scores_of()
     found = guides.differences(scores).set_index("contrast")
     runs = {source: part.set_index("seed") for source, part in scores.groupby("source")}
-    for contrast in guides.CONTRASTS:
-        row, first = found.loc[contrast.name], runs[contrast.first][contrast.score]
-        second = runs[contrast.second][contrast.score]
+    for name, (first, second, score) in guides.CONTRASTS.items():
+        row, first, second = found.loc[name], runs[first][score], runs[second][score]
         test = ttest_rel(first, second)
-        low, high = test.confidence_interval(0.95)
-        assert (row["mean"], row["low"], row["high"], row["p"]) == pytest.approx(
-            (np.mean(first - second), low, high, test.pvalue)
-        )
+        expected = np.mean(first - second), *test.confidence_interval(0.95), test.pvalue
+        assert (row["mean"], row["low"], row["high"], row["p"]) == pytest.approx(expected)
         assert row["n_seeds"] == 5
     assert found["score"].value_counts().to_dict() == {"f1": 7, "auc": 2}
 
@@ -51,10 +46,10 @@ def test_differences_are_taken_within_seeds():
 def test_words_are_compared_by_auc_in_a_correction_of_their_own():
     """Where a threshold is noise, F1 shows nothing and AUC may; the latter changes no verdict."""
     scores = scores_of({"own": 0.80}, auc={"own": 0.95})
-    found, areas = (take(scores).set_index("contrast") for take in (guides.differences, guides.by_auc))
+    found, areas = (guides.differences(scores, of).set_index("contrast") for of in (guides.CONTRASTS, guides.BY_AUC))
     assert found.loc["own − uniform", "lies"] == "contains" and areas.loc["own − uniform", "lies"] == "above"
     assert areas.loc["own − uniform", "mean"] == pytest.approx(0.05) and areas["score"].eq("auc").all()
-    assert list(areas.index) == [c.name for c in guides.WITH_WORDS]
+    assert list(areas.index) == list(guides.BY_AUC) and {"own − trained", "trained − uniform"} < set(guides.BY_AUC)
     smallest = areas["p"].idxmin()
     assert areas.loc[smallest, "holm"] == pytest.approx(min(areas.loc[smallest, "p"] * len(areas), 1))
 
@@ -94,9 +89,6 @@ def test_networks_guided_by_one_adversary_are_shown_and_not_judged():
     assert before.loc["adversary − uniform", "lies"] == "below", "five adversaries are judged"
 
 
-
 def test_without_runs_there_are_tables_without_rows():
-    none = scores_of().iloc[:0]
-    for take in (guides.differences, guides.by_auc):
-        table = take(none)
-        assert table.empty and table["mean"].dtype == float
+    table = guides.differences(scores_of().iloc[:0])
+    assert table.empty and table["mean"].dtype == float

@@ -22,15 +22,12 @@ def against(base: Traces, other: Traces) -> pd.DataFrame:
 
     Columns: doc_id; predicted (of the base, as the paper groups documents); max_attention (of the base); jsd of the two
     attentions in nats, 0 to ln 2; tvd of the two outputs. AttnError where a document has other tokens in the other
-    model or stands twice in one, and where the two share none.
+    model, and where the two share none.
     """
-    if any(len(np.unique(traces.doc_id)) < len(traces) for traces in (base, other)):
-        raise AttnError("a doc_id occurs twice in one run; its data set was encoded wrongly")
-    _, mine, theirs = np.intersect1d(base.doc_id, other.doc_id, assume_unique=True, return_indices=True)
-    if not len(mine):
+    theirs = pd.Index(other.doc_id).get_indexer(base.doc_id)  # -1: not there
+    base, other = base.take(np.flatnonzero(theirs >= 0)), other.take(theirs[theirs >= 0])
+    if not len(base):
         raise AttnError("the two runs share no document; compare runs of the same data set and split")
-    order = np.argsort(mine)
-    base, other = base.take(mine[order]), other.take(theirs[order])
     if len(bad := np.flatnonzero(base.lengths != other.lengths)):
         counts = (part.lengths[bad[0]] for part in (base, other))
         raise AttnError("document {} has {} tokens in the base and {} in the other model; compare runs of the same data"
@@ -45,16 +42,14 @@ def grouping(traces: Traces) -> dict[str, np.ndarray]:
 
 
 def per_instance(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    """Several comparisons with one base as one row per document that all of them have.
+    """Several comparisons with one base (tables of `against`) as one row per document that all of them have.
 
-    tables: of `against`. Columns doc_id, predicted, max_attention; median and max of the JSD over the tables (the
-    authors' code takes the median; the maximum is Jain & Wallace's way with their adversaries).
+    Columns doc_id, predicted, max_attention; median and max of the JSD over the tables (the authors' code takes the
+    median; the maximum is Jain & Wallace's way with their adversaries).
     """
-    if not tables:
-        raise AttnError("nothing to compare: no other seed's table; `python -m attn_core archive list` shows the runs")
-    wide = pd.concat([table.set_index("doc_id")["jsd"] for table in tables], axis=1, join="inner")  # (D, S)
-    first = tables[0].set_index("doc_id").loc[wide.index, ["predicted", "max_attention"]]
-    return first.assign(median=wide.median(axis=1), max=wide.max(axis=1)).reset_index()
+    rows = pd.concat(tables).groupby("doc_id", sort=False)
+    found = rows[["predicted", "max_attention"]].first().join(rows["jsd"].agg(["median", "max"]))
+    return found[rows.size() == len(tables)].reset_index()
 
 
 def searched(traces: Traces, weights: np.ndarray) -> pd.DataFrame:
@@ -74,8 +69,6 @@ def tvd_at(jsd: np.ndarray, tvd: np.ndarray, at: float) -> float:
     The papers join adversaries in the order of lambda, so a line may pass several times; then the mean counts.
     """
     jsd, tvd = np.asarray(jsd, float), np.asarray(tvd, float)
-    if len(jsd) == 1:
-        return float(tvd[0]) if jsd[0] == at else np.nan
     a, b = jsd[:-1], jsd[1:]
     passes = (np.minimum(a, b) <= at) & (at <= np.maximum(a, b)) & (a != b)
     share = (at - a[passes]) / (b[passes] - a[passes])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attn_core.experiments.echo import MEASURES, echo
-from attn_core.experiments.removal import NEVER, RANKINGS, as_classes, removals
+from attn_core.experiments.removal import NEVER, RANKINGS, removals
 from attn_core.experiments.single import CHOICES, RULES, single, two_by_two
 from attn_core.experiments.tables import MIDDLE, described, joined, table
 from attn_core.traces import Traces, centred, totals
@@ -26,7 +26,6 @@ def dispersion(traces: Traces) -> pd.DataFrame:
     = 1 - |m|^2 / sum_t a_t |c_t|^2 with a = attention and m = sum_t a_t c_t; dispersion = the same with a = 1/n. c is
     `centred`. NaN where n = 1 or all contributions are 0.
     """
-    as_classes(traces)
     value, columns = centred(traces), {}
     squares = (value**2).sum(axis=1)
     for name, weight in (("dispersion_weighted", traces.attention), ("dispersion", 1 / traces.lengths[traces.owner])):
@@ -77,8 +76,8 @@ def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
 def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     """A document table in numbers, tidy and small enough to keep for every seed: what tables and figures need of a run.
 
-    Columns as `experiments.summary_table`: statistic, predicted and bin ('all' unless said), measure, value. All but
-    `single_item` (n: documents of one item) is over documents of more than one item:
+    Columns as `experiments.summary_table`: statistic, predicted ('all'), bin ('all' unless said), measure, value. All
+    but `single_item` (n: documents of one item) is over documents of more than one item:
     fraction_<r>, mass_<r>: n; n_flipped; of those mean, quartiles and whiskers, as Figures 5 and 6 draw them; bin
     'common': of the documents that flip under every ranking. regret_fraction_<r>, equals_<r>, gradient_first: n, mean,
     quartiles. All of these also with the suffix @left, where flips with the zero vector count as none.
@@ -87,22 +86,22 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     SMALL_GAP; negative_near_0, share above -NEAR among negative delta_js.
     flips_<choice>@<rule>: see `two_by_two`. dispersion, dispersion_weighted and those of `echo`: n, mean, quartiles.
     """
-    rows = rows_of("single_item", {"n": (documents["n"] == 1).sum()})
-    documents = documents[documents["n"] > 1]
+    several = documents[documents["n"] > 1]
+    found = {("single_item", "all"): {"n": len(documents) - len(several)}}
+    further = [f"{kind}_{name}" for name in RANKINGS[:-1] for kind in ("regret_fraction", "equals")]
     for suffix, item_left in (("", False), ("@left", True)):
-        rows += removal_rows(derived(documents, item_left), suffix)
+        flips = derived(several, item_left)
+        for group, part in (("all", flips), ("common", flips[flips["common"]])):
+            for name in (f"{kind}_{name}" for name in RANKINGS for kind in ("fraction", "mass")):
+                counts = {"n": len(part), "n_flipped": part[name].count()}
+                found[name + suffix, group] = counts | described(part[name], *MIDDLE, "whisker_low", "whisker_high")
+        found |= {(name + suffix, "all"): middle(flips[name]) for name in (*further, "gradient_first")}
     for rule in RULES:
-        rows += single_rows(documents, rule)
-    for name in ("dispersion", "dispersion_weighted", *MEASURES):
-        rows += rows_of(name, middle(documents[name]))
-    found = pd.DataFrame(rows, columns=["statistic", "bin", "measure", "value"])
-    found.insert(1, "predicted", "all")
-    return found
-
-
-def rows_of(statistic: str, measures: dict[str, float], group: str = "all") -> list[tuple]:
-    """(statistic, bin, measure, value) of each measure."""
-    return [(statistic, group, name, float(value)) for name, value in measures.items()]
+        found[f"delta_js@{rule}", "all"] = beside_gaps(several[f"delta_js@{rule}"], several[f"delta_alpha@{rule}"])
+        found |= {(f"flips_{choice}@{rule}", "all"): two_by_two(several, choice, rule) for choice in CHOICES}
+    found |= {(name, "all"): middle(several[name]) for name in ("dispersion", "dispersion_weighted", *MEASURES)}
+    rows = [(name, "all", group, *pair) for (name, group), measures in found.items() for pair in measures.items()]
+    return pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"]).astype({"value": float})
 
 
 def middle(values: pd.Series) -> dict[str, float]:
@@ -110,30 +109,11 @@ def middle(values: pd.Series) -> dict[str, float]:
     return {"n": values.count()} | described(values, *MIDDLE)
 
 
-def removal_rows(table: pd.DataFrame, suffix: str) -> list[tuple]:
-    """Rows of the multi-weight tests; table: `derived` of documents of several items."""
-    rows = []
-    for group, part in (("all", table), ("common", table[table["common"]])):
-        for name in (f"{kind}_{name}" for name in RANKINGS for kind in ("fraction", "mass")):
-            found = {"n": len(part), "n_flipped": part[name].count()}
-            rows += rows_of(name + suffix, found | described(part[name], *MIDDLE, "whisker_low", "whisker_high"), group)
-    further = (f"{kind}_{name}" for name in RANKINGS[:-1] for kind in ("regret_fraction", "equals"))
-    for name in (*further, "gradient_first"):
-        rows += rows_of(name + suffix, middle(table[name]))
-    return rows
-
-
-def single_rows(documents: pd.DataFrame, rule: str) -> list[tuple]:
-    """Rows of the single-weight tests under one rule for r; documents of several items."""
-    from scipy.stats import rankdata
-
-    js, alpha = (documents[f"delta_{name}@{rule}"] for name in ("js", "alpha"))
+def beside_gaps(js: pd.Series, alpha: pd.Series) -> dict[str, float]:
+    """Measures of the JS differences of `single` beside the weight gaps, see `summary_table`."""
     shares = {"share_negative": js < 0, "near_0": js[alpha <= SMALL_GAP].abs() < NEAR,
               "negative_near_0": js[js < 0] > -NEAR}  # fmt: skip
     found = middle(js) | {name: values.mean() for name, values in shares.items() if len(values)}
     if js.nunique() > 1 and alpha.nunique() > 1:
-        found["spearman"] = np.corrcoef(rankdata(js), rankdata(alpha))[0, 1]
-    rows = rows_of(f"delta_js@{rule}", found)
-    for choice in CHOICES:
-        rows += rows_of(f"flips_{choice}@{rule}", two_by_two(documents, choice, rule))
-    return rows
+        found["spearman"] = np.corrcoef(js.rank(), alpha.rank())[0, 1]
+    return found

@@ -4,14 +4,11 @@ What two sources of weights differ by is taken within seeds. The paper has four 
 controls are ours: weights permuted within the document, another seed's in the test, an untrained model's, those of the
 per-document search, and weights without words (after Bai et al. 2021: the weights themselves may tell the label).
 
-Sources with words are compared by F1, as in the paper. F1 hangs on where a network puts its threshold; `by_auc` asks
-the same of ROC AUC, which does not (post hoc). Two rules on weights without words were changed after the results had
+Sources with words are compared by F1, as in the paper. F1 hangs on where a network puts its threshold; BY_AUC asks the
+same of ROC AUC, which does not (post hoc). Two rules on weights without words were changed after the results had
 been seen: they are compared by ROC AUC (the F1 of a network that knows nothing is 2/3 or 0 by the sign of an offset),
 and ranks with places under uniform weights instead of chance, since as many ranks as words tell a text's length.
 """
-
-from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -34,43 +31,42 @@ SOURCES = {
 """Source of the weights (and what the network reads, where not words) -> in words. The first four are Table 3's."""
 
 
-class Contrast(NamedTuple):
-    """A difference first - second within seeds, and the score it is taken of."""
+CONTRASTS = {f"own − {second}": ("own", second, "f1")
+             for second in ("trained", "uniform", "permuted", "swapped", "untrained", "searched")}  # fmt: skip
+CONTRASTS |= {
+    "adversary − uniform": ("adversary", "uniform", "f1"),
+    "weights alone − places alone": ("own, position", "uniform, position", "auc"),
+    "ranks alone − places alone": ("own, rank", "uniform, position", "auc"),
+}
+"""The family of contrasts: name -> sources first and second, whose difference is taken within seeds, and the score."""
 
-    first: str
-    second: str
-    score: str = "f1"
-    title: str = ""
-
-    @property
-    def name(self) -> str:
-        """As tables show it."""
-        return self.title or f"{self.first} − {self.second}"
-
-
-CONTRASTS = (
-    *(Contrast("own", second) for second in ("trained", "uniform", "permuted", "swapped", "untrained", "searched")),
-    Contrast("adversary", "uniform"),
-    Contrast("own, position", "uniform, position", "auc", "weights alone − places alone"),
-    Contrast("own, rank", "uniform, position", "auc", "ranks alone − places alone"),
-)
-"""The family of contrasts."""
-
-LEARNED = Contrast("trained", "uniform")
+LEARNED = {"trained − uniform": ("trained", "uniform", "f1")}
 """The other half of Table 3's order. Scored by a rule that was fixed before any guided run; added to the tables of
-contrasts after the results had been seen: shown by `gaps_of`, and in the correction of `by_auc` alone."""
+contrasts after the results had been seen, and in the correction of BY_AUC alone."""
 
-WITH_WORDS = (*(c for c in CONTRASTS if c.score == "f1"), LEARNED)
-"""The contrasts of networks that read the words."""
+BY_AUC = {name: (first, second, "auc")
+          for name, (first, second, score) in (CONTRASTS | LEARNED).items() if score == "f1"}  # fmt: skip
+"""The contrasts of networks that read the words, with a correction of their own: post hoc, so no verdict's."""
 
 
-def differences(scores: pd.DataFrame, contrasts: Iterable[Contrast] = CONTRASTS) -> pd.DataFrame:
-    """Contrasts of each data set over shared seeds, corrected together.
+def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]] = CONTRASTS) -> pd.DataFrame:
+    """Contrasts of each data set within seeds, corrected together; those without a common seed are left out.
 
-    scores and columns: as `gaps_of`; more columns holm (over all rows of all data sets with HEADLINE_SEEDS or more
-    seeds and guides), lies: 'above', 'below' or 'contains' zero after Holm, '' where not judged.
+    scores: corpus, source, seed, f1, auc, and base_seed, the seed of the model whose weights guide (-1: none does).
+    Columns corpus, contrast, score, mean, low, high, n_seeds, n_guides (models that guide the first source; n_seeds
+    where none does), p (Student t, two-sided, against 0), holm (over all rows of all data sets with HEADLINE_SEEDS or
+    more seeds and guides), lies: 'above', 'below' or 'contains' zero after Holm, '' where not judged.
     """
-    found = gaps_of(scores, contrasts)
+    rows = []
+    for corpus, part in scores.groupby("corpus", sort=False):
+        for name, (first, second, score) in contrasts.items():
+            one, other = (part[part["source"] == source].set_index("seed") for source in (first, second))
+            gap = (one[score] - other[score]).dropna()
+            if len(gap):
+                values, counts = gap.to_numpy(float), (len(gap), guides_of(one.loc[gap.index].reset_index()))
+                rows.append([corpus, name, score, values.mean(), *seed_interval(values), *counts, seed_p(values)])
+    columns = ["corpus", "contrast", "score", "mean", "low", "high", "n_seeds", "n_guides", "p"]
+    found = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(("mean", "low", "high", "p"), float))
     judged = (found[["n_seeds", "n_guides"]].min(axis=1) >= HEADLINE_SEEDS).to_numpy()
     corrected = np.full(len(found), np.nan)
     corrected[judged] = holm(found["p"].to_numpy()[judged])
@@ -78,32 +74,6 @@ def differences(scores: pd.DataFrame, contrasts: Iterable[Contrast] = CONTRASTS)
     return found.assign(holm=corrected, lies=np.where(judged, np.where(corrected < LEVEL, side, "contains"), ""))
 
 
-def by_auc(scores: pd.DataFrame) -> pd.DataFrame:
-    """`differences` of WITH_WORDS by ROC AUC, with a correction of their own: post hoc, so no verdict's."""
-    return differences(scores, [c._replace(score="auc") for c in WITH_WORDS])
-
-
-def gaps_of(scores: pd.DataFrame, contrasts: Iterable[Contrast]) -> pd.DataFrame:
-    """Contrasts of each data set within seeds, not yet judged; those without a common seed are left out.
-
-    scores: corpus, source, seed, f1, auc, and base_seed, the seed of the model whose weights guide (without that column
-    each seed has a guide of its own). Columns corpus, contrast, score, mean, low, high, n_seeds, n_guides (models
-    that guide the first source; n_seeds where none does), p (Student t, two-sided, against 0).
-    """
-    contrasts, rows = list(contrasts), []
-    for corpus, part in scores.groupby("corpus", sort=False):
-        runs = {source: mine.set_index("seed") for source, mine in part.groupby("source")}
-        for c in (c for c in contrasts if {c.first, c.second} <= set(runs)):
-            gap = (runs[c.first][c.score] - runs[c.second][c.score]).dropna()
-            if len(gap):
-                values, first = gap.to_numpy(float), runs[c.first].loc[gap.index].reset_index()
-                counts = len(values), guides_of(first)
-                rows.append([corpus, c.name, c.score, values.mean(), *seed_interval(values), *counts, seed_p(values)])
-    columns = ["corpus", "contrast", "score", "mean", "low", "high", "n_seeds", "n_guides", "p"]
-    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(("mean", "low", "high", "p"), float))
-
-
 def guides_of(rows: pd.DataFrame) -> int:
     """Models whose weights guide the runs of one source; a network that learns its own weights has one a seed."""
-    guides = rows.get("base_seed", rows["seed"])
-    return int(guides.where(guides != -1, rows["seed"]).nunique())
+    return rows["base_seed"].where(rows["base_seed"] != -1, rows["seed"]).nunique()

@@ -73,13 +73,3 @@ def passing(texts: pd.DataFrame) -> dict[str, float]:
     """
     known = {test: side * (texts[test].dropna() - line) for test, (line, side) in LINES.items() if test in texts}
     return {test: float((values > 0).mean()) for test, values in known.items()}
-
-
-def averages(texts: pd.DataFrame) -> dict[str, float]:
-    """Test -> what is told of it over texts: the mean, of 'permutation' the share below its line, of 'adversaries' the
-    share above. texts: of `of_texts`."""
-    found = {test: float(texts[test].dropna().mean()) for test in LINES if test in texts}
-    for test, side in (("permutation", -1), ("adversaries", 1)):
-        if test in texts:
-            found[test] = float((side * (texts[test].dropna() - LINES[test][0]) > 0).mean())
-    return found

@@ -11,7 +11,7 @@ prefix that suffices is the smallest set for k, and the smallest over the rivals
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ import pandas as pd
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
-from attn_core.traces import Traces, attending_only, decisions, probabilities
+from attn_core.traces import Traces, attending_only, decisions, probabilities, totals
 
 RANKINGS = ("random", "attention", "gradient", "product", "first_order", "optimum")
 """Orders of removal; 'product' is gradient times attention, 'optimum' the exact smallest flip set."""
@@ -37,116 +37,87 @@ NUMBERS = 1 << 17
 """Margins held at once: a megabyte stays in the processor's cache."""
 
 
-@dataclass(frozen=True)
-class Items:
-    """B documents of n items, R = K - 1 rivals of the predicted class y.
-
-    attention (B, n). margin (B, n, R + 1): m_tk for the classes k other than y in ascending order, then the attention,
-    so that one gather and one sum serve both. lower (B, R): whether rival k < y and so wins ties. gradient (B, n):
-    d p_y / d alpha_t. empty (B,): whether the zero vector, which decodes to the bias, has another label than y.
-    """
-
-    attention: np.ndarray
-    margin: np.ndarray
-    lower: np.ndarray
-    gradient: np.ndarray
-    empty: np.ndarray
-
-
-def as_classes(traces: Traces) -> tuple[int, np.ndarray]:
-    """Number of classes and their biases (K,) float64; one logit o is two classes with logits (0, o)."""
+def by_class(traces: Traces) -> Traces:
+    """The same with a logit for each class: 0 and o where there is one logit o. AttnError for text pairs."""
     if traces.readout is not None:
         raise AttnError("erasure takes affine decoders, these traces are of text pairs (Serrano & Smith, section 3)")
-    bias = traces.bias.astype(np.float64)
-    return (2, np.array([0.0, bias[0]])) if traces.classes == 1 else (traces.classes, bias)
+    if traces.classes > 1:
+        return traces
+    contribution = np.pad(traces.contribution, ((0, 0), (1, 0)))
+    return replace(traces, contribution=contribution, bias=np.pad(traces.bias, (1, 0)))
 
 
-def distributions(logits: np.ndarray) -> np.ndarray:
-    """Output distributions (D, K), of one logit (D, 2)."""
-    p = probabilities(logits)
-    return np.concatenate([1.0 - p, p], axis=1) if p.shape[1] == 1 else p
+def gradient(traces: Traces) -> np.ndarray:
+    """d p_y / d alpha_t = p_y (c_ty - sum_k p_k c_tk) of the predicted class y, (T,); traces: `by_class`."""
+    owner, c, p = traces.owner, traces.contribution, traces.outputs
+    expected = sum(p[owner, k] * c[:, k] for k in range(traces.classes))
+    return p.max(axis=1)[owner] * (c[np.arange(len(c)), traces.predicted[owner]] - expected)
 
 
-def items(traces: Traces, rows: np.ndarray, tokens: np.ndarray) -> Items:
-    """The documents `rows` (B,) of the tokens (B, n), in double precision."""
-    classes, bias = as_classes(traces)
-    attention, value = traces.attention[tokens], traces.contribution[tokens].astype(np.float64)  # (B, n), (B, n, K)
-    if traces.classes == 1:
-        value = np.concatenate([np.zeros_like(value), value], axis=2)
-    outputs, y = distributions(traces.logits[rows]), decisions(traces.logits[rows])
-    own = np.take_along_axis(value, y[:, None, None], axis=2)  # (B, n, 1)
-    gradient = np.take_along_axis(outputs, y[:, None], axis=1) * (own - value @ outputs[:, :, None])[..., 0]
-    rival = np.arange(classes - 1) + (np.arange(classes - 1) >= y[:, None])  # (B, R)
-    ahead = np.take_along_axis(value, rival[:, None], axis=2) - own + (bias[rival] - bias[y, None])[:, None]
-    margin = np.concatenate([attention[..., None] * ahead, attention[..., None]], axis=2)
-    return Items(attention, margin, rival < y[:, None], gradient, bias.argmax() != y)
+def blocks(traces: Traces) -> Iterator[tuple[np.ndarray, ...]]:
+    """All documents, B of n items at a time: rows (B,), tokens (B, n), margins (B, n, R) of the R = K - 1 classes other
+    than the predicted one, and the level (B, R) that such a rival's sum must exceed. traces: `by_class`."""
+    bias, rivals = traces.bias.astype(np.float64), np.arange(traces.classes - 1)
+    for rows, tokens in traces.equal_lengths(NUMBERS // traces.classes):
+        y, value = traces.predicted[rows, None], traces.contribution[tokens].astype(np.float64)
+        rival = rivals + (rivals >= y)
+        ahead = np.take_along_axis(value, rival[:, None], axis=2) - np.take_along_axis(value, y[:, None], axis=2)
+        margin = traces.attention[tokens][..., None] * (ahead + (bias[rival] - bias[y])[:, None])
+        yield rows, tokens, margin, np.where(rival < y, np.nextafter(0.0, -1.0), 0.0)
 
 
-def blocks(traces: Traces) -> Iterator[tuple[np.ndarray, np.ndarray, Items]]:
-    """(rows (B,), tokens (B, n), their items) until all documents are seen."""
-    for rows, tokens in traces.equal_lengths(NUMBERS // as_classes(traces)[0]):
-        yield rows, tokens, items(traces, rows, tokens)
-
-
-def wins(kept: np.ndarray, lower: np.ndarray) -> np.ndarray:
-    """Whether a rival overtakes by sums of margins `kept`: above 0, or at 0 where it also wins ties (lower)."""
-    return kept > np.where(lower, np.nextafter(0.0, -1.0), 0.0)
-
-
-def smallest_by_rival(margin: np.ndarray, attention: np.ndarray, lower: np.ndarray) -> np.ndarray:
+def smallest_by_rival(margin: np.ndarray, attention: np.ndarray, level: np.ndarray) -> np.ndarray:
     """Size of the smallest flip set for each rival, at least one item of positive weight left: (B, R), NONE where none.
 
-    margin (B, n, R), attention (B, n), lower (B, R). Items of weight 0 change nothing and are in no smallest set.
+    margin (B, n, R) and level (B, R) of `blocks`, attention (B, n).
     """
-    held = attention[..., None] > 0
-    sort = np.sort(np.moveaxis(np.where(held, margin, np.inf), 1, 2), axis=2)  # (B, R, n): most negative first
-    sort[np.isinf(sort)] = 0.0  # items of weight 0 come last
-    ahead = wins(sort[..., ::-1].cumsum(axis=2)[..., ::-1], lower[..., None])  # after j removals
-    ahead &= np.arange(margin.shape[1]) < held.sum(axis=1, keepdims=True)
-    ahead[..., 0] = False
-    return np.where(ahead.any(axis=2), ahead.argmax(axis=2), NONE)
+    kept = np.sort(margin, axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]  # after j removals, the most negative first
+    held = (attention > 0).sum(axis=1)
+    ahead = (kept > level[:, None]) & (np.arange(margin.shape[1])[:, None] < held[:, None, None])
+    ahead[:, 0] = False
+    return np.where(ahead.any(axis=1), ahead.argmax(axis=1), NONE)
 
 
-def first_order(attention: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """To first order, the loss of p_y when an item goes and the others are renormalised, (B, n) (not in the paper).
+def smallest_first(traces: Traces) -> np.ndarray:
+    """Importances (T,) by which a smallest flip set goes first, that of the first rival which has one; items of weight
+    0 come last. traces: `by_class`."""
+    found = np.empty(len(traces.score))
+    for _, tokens, margin, level in blocks(traces):
+        attention = traces.attention[tokens]
+        best = smallest_by_rival(margin, attention, level).argmin(axis=1)
+        of_best = np.take_along_axis(margin, best[:, None, None], axis=2)[..., 0]
+        found[tokens] = np.where(attention > 0, -of_best, -np.inf)
+    return found
 
+
+def importances(traces: Traces, rankings: tuple[str, ...], draws: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Importance (T,) of each item by ranking, the largest goes first; draws (T,): those of 'random'.
+
+    first_order (not in the paper): to first order, the loss of p_y when an item goes and the others are renormalised,
     alpha_t (g_t - sum alpha g) / (1 - alpha_t): the gradient with respect to the item's score, divided by what is left.
-    An item that holds all weight comes first.
+    An item that holds all weight comes first. traces: `by_class`.
     """
-    left = 1.0 - attention
-    mean = (attention * gradient).sum(axis=1, keepdims=True)
-    return np.where(left > 0, attention * (gradient - mean) / np.where(left > 0, left, 1.0), np.inf)
+    a, g = traces.attention, gradient(traces)
+    left, mean = 1.0 - a, totals(a * g, traces.offsets)[traces.owner]
+    first_order = np.where(left > 0, a * (g - mean) / np.where(left > 0, left, 1.0), np.inf)
+    known = {"random": draws, "attention": a, "gradient": g, "product": a * g, "first_order": first_order}
+    return {name: smallest_first(traces) if name == "optimum" else known[name] for name in rankings}
 
 
-def order_of(name: str, part: Items, draws: np.ndarray) -> np.ndarray:
-    """Positions (B, n) in order of removal, ties in order of the text; draws (B, n): importances of 'random'.
+def first_flip(margin: np.ndarray, attention: np.ndarray, level: np.ndarray, empty: np.ndarray, order: np.ndarray):
+    """removed, mass, zero, (B,) each, see `removals`, when items go in this order (B, n).
 
-    'optimum' begins with a smallest flip set, for the first rival that has one; items of weight 0 come last.
+    margin, level: of `blocks`; attention (B, n); empty (B,): whether the bias alone has another label.
     """
-    a, g = part.attention, part.gradient
-    known = {"attention": a, "ascending": -a, "gradient": g, "product": a * g, "random": draws}
-    if name == "optimum":
-        best = smallest_by_rival(part.margin[..., :-1], a, part.lower).argmin(axis=1)
-        known[name] = np.where(a > 0, -np.take_along_axis(part.margin, best[:, None, None], axis=2)[..., 0], -np.inf)
-    elif name == "first_order":
-        known[name] = first_order(a, g)
-    elif name not in known:
-        raise AttnError(f"unknown ranking '{name}'; known: {', '.join((*known, 'first_order', 'optimum'))}")
-    return np.argsort(-known[name], axis=1, kind="stable")
-
-
-def first_flip(part: Items, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """removed, mass, zero, (B,) each, see `removals`, when items go in this order (B, n)."""
-    rows, length, width = part.margin.shape
-    backward = (order + length * np.arange(rows)[:, None])[:, ::-1]
-    kept = part.margin.reshape(-1, width).take(backward, axis=0).cumsum(axis=1)[:, ::-1]  # (B, n, R + 1): j removed
-    left = kept[..., -1]  # attention kept
-    ahead = wins(kept[..., :-1], part.lower[:, None]).any(axis=2) & (left > 0)
+    row = np.arange(len(order))
+    backward = row[:, None], order[:, ::-1]
+    kept = margin[backward].cumsum(axis=1)[:, ::-1]  # (B, n, R): j removed
+    left = np.pad(attention[backward].cumsum(axis=1)[:, ::-1], ((0, 0), (0, 1)))  # (B, n + 1)
+    ahead = (kept > level[:, None]).any(axis=2) & (left[:, :-1] > 0)
     ahead[:, 0] = False  # nothing removed: the decision stands, whatever rounding says
     flips, last = ahead.any(axis=1), (left > 0).sum(axis=1)  # last: removals until no weight is left
-    removed = np.where(flips, ahead.argmax(axis=1), np.where(part.empty, last, NEVER))
-    after = np.where(removed < length, left[np.arange(rows), np.clip(removed, 0, length - 1)], 0.0)
-    return removed, np.where(removed == NEVER, np.nan, left[:, 0] - after), ~flips & part.empty
+    removed = np.where(flips, ahead.argmax(axis=1), np.where(empty, last, NEVER))
+    return removed, np.where(removed == NEVER, np.nan, left[:, 0] - left[row, removed]), ~flips & empty
 
 
 def removals(
@@ -157,35 +128,35 @@ def removals(
     Columns removed_<r>: number removed, NEVER where no step flips, the last step being the zero vector, which decodes
     to the bias; mass_<r>: attention removed by then (NaN where never); zero_<r>: whether the flip came with the zero
     vector, so that 'with an item left' the document never flips. Rankings: attention, gradient (signed, d p_y / d alpha
-    at the unmodified weights), product, random, all largest first; and, not in the paper, first_order, optimum and
-    'ascending' (attention, smallest first: what the authors' code makes of gradient signs). One logit is two classes.
-    Documents of one item are in the table; the paper leaves them out. Deviations: double precision throughout (the
-    authors decode in single precision), one random order (they draw five and plot the first).
+    at the unmodified weights), product, random, all largest first, ties in order of the text; and, not in the paper,
+    first_order and optimum. Documents of one item are in the table; the paper leaves them out. Deviations: double
+    precision throughout (the authors decode in single precision), one random order (they draw five and plot the first).
 
     draws (T,): scores of the random order; by default uniform from (seed, doc_id).
     """
-    draws = random.given(draws, seed, "removal", traces.doc_id, traces.offsets)
+    draws, model = random.given(draws, seed, "removal", traces.doc_id, traces.offsets), by_class(traces)
+    importance, empty = importances(model, rankings, draws), model.bias.argmax() != model.predicted
     columns = {f"{kind}_{name}": np.empty(len(traces), dtype) for name in rankings for kind, dtype in KINDS.items()}
-    for rows, tokens, part in blocks(traces):
+    for rows, tokens, margin, level in blocks(model):
         for name in rankings:
-            for kind, values in zip(KINDS, first_flip(part, order_of(name, part, draws[tokens])), strict=True):
+            order = np.argsort(-importance[name][tokens], axis=1, kind="stable")
+            found = first_flip(margin, model.attention[tokens], level, empty[rows], order)
+            for kind, values in zip(KINDS, found, strict=True):
                 columns[f"{kind}_{name}"][rows] = values
     return table(traces, **columns)
 
 
-def curve(traces: Traces, row: int, ranking: str, draws: np.ndarray | None = None) -> pd.DataFrame:
+def curve(traces: Traces, row: int, ranking: str) -> pd.DataFrame:
     """One document's whole removal sequence: position, removed (0 to n), mass, label, p (of the original label).
 
-    position: the item that goes at this step (-1 at step 0). draws (n,): scores of a random order, by default from
-    seed 0. The last row is the zero vector.
+    position: the item that goes at this step (-1 at step 0). The last row is the zero vector; 'random' is of seed 0.
     """
-    one = traces.take([row])
-    draws = random.given(draws, 0, "removal", one.doc_id, one.offsets)
-    ((_, _, part),) = blocks(one)
-    order, removed = order_of(ranking, part, draws[None])[0], np.arange(one.lengths[0] + 1)
-    kept = [attending_only(one, np.argsort(order) >= step) for step in removed]
-    logits = np.concatenate([one.logits_under(weights) for weights in kept])  # (n + 1, K)
+    one = by_class(traces.take([row]))
+    draws = random.uniforms(0, "removal", one.doc_id, one.offsets)[0]
+    order = np.argsort(-importances(one, (ranking,), draws)[ranking], kind="stable")
+    removed = np.arange(len(order) + 1)
+    logits = np.concatenate([one.logits_under(attending_only(one, np.argsort(order) >= step)) for step in removed])
     return pd.DataFrame({
         "position": np.append(-1, order), "removed": removed, "mass": np.append(0.0, one.attention[order].cumsum()),
-        "label": decisions(logits), "p": distributions(logits)[:, int(decisions(one.logits)[0])],
+        "label": decisions(logits), "p": probabilities(logits)[:, one.predicted[0]],
     })  # fmt: skip

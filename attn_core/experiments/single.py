@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
-from attn_core.experiments.removal import as_classes, blocks, distributions
-from attn_core.experiments.tables import table
 from attn_core.experiments.adversarial import shuffles
+from attn_core.experiments.removal import by_class, importances
+from attn_core.experiments.tables import table
 from attn_core.measures import jsd
-from attn_core.traces import Traces, attending_only, decisions, each_without, totals
+from attn_core.traces import Traces, attending_only, decisions, each_without, probabilities, totals
 
 CHOICES = ("attention", "gradient", "product")
 """Whose top item is erased: the largest attention, gradient, or gradient times attention."""
@@ -20,63 +19,51 @@ RULES = ("coded", "described")
 """How the other item r is drawn: as the authors' code does it, or as the paper says."""
 
 
-def top_items(traces: Traces) -> dict[str, np.ndarray]:
-    """Position within its document of each CHOICES' top item, the first of several: (D,) each."""
-    found = {name: np.empty(len(traces), np.int64) for name in CHOICES}
-    for rows, _, part in blocks(traces):
-        for name, values in zip(CHOICES, (part.attention, part.gradient, part.attention * part.gradient), strict=True):
-            found[name][rows] = values.argmax(axis=1)
-    return found
-
-
 def other_item(top: np.ndarray, n: np.ndarray, uniform: np.ndarray, rule: str) -> np.ndarray:
-    """Position r of the other item in each document of n > 1 items, (D,), from uniform numbers in [0, 1).
+    """Position r of the other item in each document of n items, (D,), from uniform numbers in [0, 1).
 
     'described': uniform over the positions other than `top`. 'coded': uniform over all positions but the first, so it
     may be `top` itself and is never the first item. n = 1: 0 (there is no other item).
     """
-    if rule not in RULES:
-        raise AttnError(f"unknown rule '{rule}' for the other item; known: {', '.join(RULES)}")
     drawn = np.minimum((uniform * (n - 1)).astype(np.int64), np.maximum(n - 2, 0))  # 0 to n - 2
     others = drawn + 1 if rule == "coded" else drawn + (drawn >= top)
     return np.where(n > 1, others, 0)
 
 
-def logits_without(traces: Traces, position: np.ndarray) -> np.ndarray:
-    """Logits (D, K) when the item at `position` (D,) of each document is erased, see `attending_only`."""
+def logits_without(traces: Traces, items: np.ndarray) -> np.ndarray:
+    """Logits (D, K) when of each document one of `items` (D,), places among all tokens, is erased."""
     kept = np.ones(len(traces.attention), bool)
-    kept[traces.offsets[:-1] + position] = False
+    kept[items] = False
     return traces.logits_under(attending_only(traces, kept))
 
 
 def single(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
     """The single-weight tests of sections 4.1 and 4.2, one row per document.
 
-    For each choice of top item i*: flips_<choice>, whether erasing i* changes the decision; for each rule for r:
-    flips_r_<choice>@<rule>, whether erasing r does. For attention's i* also delta_js@<rule> = JS(p, q_i*) - JS(p, q_r)
-    in nats, delta_alpha@<rule> = alpha_i* - alpha_r, and same@<rule>, whether r is i* (then both are 0). n = 1: NaN and
-    False; the paper leaves these out. Every choice draws its r anew; both rules use the same uniform number.
-    Deviations: double precision throughout (the authors keep one weight in double and decode in single precision).
+    For each choice of top item i* (the first of several): flips_<choice>, whether erasing i* changes the decision; for
+    each rule for r: flips_r_<choice>@<rule>, whether erasing r does. For attention's i* also delta_js@<rule> =
+    JS(p, q_i*) - JS(p, q_r) in nats, delta_alpha@<rule> = alpha_i* - alpha_r, and same@<rule>, whether r is i* (then
+    both are 0). n = 1: NaN and False; the paper leaves these out. Every choice draws its r anew; both rules use the
+    same uniform number. Deviations: double precision throughout (the authors decode in single precision).
 
     draws (3, D): uniform numbers in [0, 1) in the order of CHOICES; by default from (seed, doc_id).
     """
     draws = random.given(draws, seed, "erased item", traces.doc_id, np.arange(len(traces) + 1), len(CHOICES))
-    n, start, several = traces.lengths, traces.offsets[:-1], traces.lengths > 1
-    p, y = distributions(traces.logits), decisions(traces.logits)
-    columns = {}
-    for (choice, top), uniform in zip(top_items(traces).items(), draws, strict=True):
-        without = logits_without(traces, top)
-        columns[f"flips_{choice}"] = (decisions(without) != y) & several
+    model, start, n, columns = by_class(traces), traces.offsets[:-1], traces.lengths, {}
+    p, y, alpha, importance = model.outputs, model.predicted, model.attention, importances(model, CHOICES)
+    for choice, uniform in zip(CHOICES, draws, strict=True):
+        top = np.lexsort((-importance[choice], model.owner))[start]
+        without = logits_without(model, top)
+        columns[f"flips_{choice}"] = (decisions(without) != y) & (n > 1)
         for rule in RULES:
-            r = other_item(top, n, uniform, rule)
-            other = logits_without(traces, r)
-            columns[f"flips_r_{choice}@{rule}"] = (decisions(other) != y) & several
+            r = start + other_item(top - start, n, uniform, rule)
+            other = logits_without(model, r)
+            columns[f"flips_r_{choice}@{rule}"] = (decisions(other) != y) & (n > 1)
             if choice == "attention":
-                gap = jsd(p, distributions(without)) - jsd(p, distributions(other))
-                alpha = traces.attention[start + top] - traces.attention[start + r]
-                columns[f"delta_js@{rule}"] = np.where(several, gap, np.nan)
-                columns[f"delta_alpha@{rule}"] = np.where(several, alpha, np.nan)
-                columns[f"same@{rule}"] = (r == top) & several
+                gap = jsd(p, probabilities(without)) - jsd(p, probabilities(other))
+                columns[f"delta_js@{rule}"] = np.where(n > 1, gap, np.nan)
+                columns[f"delta_alpha@{rule}"] = np.where(n > 1, alpha[top] - alpha[r], np.nan)
+                columns[f"same@{rule}"] = (r == top) & (n > 1)
     return table(traces, **columns)
 
 
@@ -90,14 +77,13 @@ def weights_dealt_anew(traces: Traces, seed: int = 0) -> Traces:
 
 
 def two_by_two(documents: pd.DataFrame, choice: str, rule: str) -> dict[str, float]:
-    """Percentages of the documents of more than one item: both, only_top, only_random, neither; and n (section 4.2).
+    """Percentages of documents of several items: both, only_top, only_random, neither; and n (section 4.2).
 
-    documents: columns of `single`. only_top: erasing i* flips, erasing r does not. NaN without such documents.
+    documents: columns of `single`. only_top: erasing i* flips, erasing r does not. NaN without documents.
     """
-    part = documents[documents["n"] > 1]
-    top, other = (part[name].astype(bool) for name in (f"flips_{choice}", f"flips_r_{choice}@{rule}"))
+    top, other = (documents[name].astype(bool) for name in (f"flips_{choice}", f"flips_r_{choice}@{rule}"))
     cells = {"both": top & other, "only_top": top & ~other, "only_random": ~top & other, "neither": ~top & ~other}
-    return {name: 100.0 * cell.mean() for name, cell in cells.items()} | {"n": len(part)}
+    return {name: 100.0 * cell.mean() for name, cell in cells.items()} | {"n": len(documents)}
 
 
 def others_flip(traces: Traces) -> np.ndarray:
@@ -105,7 +91,6 @@ def others_flip(traces: Traces) -> np.ndarray:
 
     The expectation of what `single` estimates by one draw of r, 'described'.
     """
-    as_classes(traces)
     without = traces.bias + each_without(traces, traces.contribution)  # (T, K)
     flips = decisions(without) != decisions(traces.logits)[traces.owner]
     others = totals(flips.astype(float), traces.offsets) - flips[traces.heaviest]

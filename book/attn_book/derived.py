@@ -146,10 +146,9 @@ def statements() -> pd.DataFrame:
 
 def statements_in(traces: Traces) -> pd.Series:
     """Numbers of `statements_of` in documents of several items, r as coded; NaN where none is defined."""
-    documents = erasure.document_table(traces)
-    documents = documents[documents["n"] > 1]
-    rows = [*erasure.single_rows(documents, "coded"), *erasure.removal_rows(erasure.derived(documents), "")]
-    return pd.Series(statements_of(defaultdict(lambda: np.nan, {tuple(place): value for *place, value in rows})))
+    rows = erasure.summary_table(erasure.document_table(traces))
+    told = rows.set_index(["statistic", "bin", "measure"])["value"]
+    return pd.Series(statements_of(defaultdict(lambda: np.nan, told.to_dict())))
 
 
 def beside_dealt(test: Callable[[Traces], float], deals: int = 5, **where: object) -> pd.DataFrame:

@@ -134,7 +134,7 @@ def judged(rules: pd.DataFrame, stored: Callable[[pd.DataFrame], Stored], family
 def unable(rules: pd.DataFrame, family: str | list[str]) -> np.ndarray:
     """Of each rule whether a model it compares did not do its task; scores are compared all the same."""
     parts = runs(family=family).groupby("attention")
-    bad = {(*model, name) for name, part in parts for model, why in weak(part).items() if why}
+    bad = {(*model, name) for name, part in parts for model, fails in weak(part).items() if fails}
     other = rules["minus"].str.removeprefix("encoder_ours=")
     models = zip(rules["corpus"], rules["encoder_ours"], other, rules["attention"], rules["measure_ours"], strict=True)
     return np.array([measure not in SCORES and not bad.isdisjoint({(corpus, one, how), (corpus, two, how)})
