@@ -15,11 +15,10 @@ from attn_core.experiments import draws as random
 from attn_core.experiments.erasure import RANKINGS, document_table, summary_table
 from attn_core.experiments.removal import (
     NEVER,
-    NONE,
     by_class,
     curve,
     gradient,
-    importances,
+    ranking_values,
     removals,
     smallest_by_rival,
 )
@@ -106,7 +105,7 @@ def test_gradient_is_that_of_the_output(classes):
 def test_first_order_is_the_slope_of_renormalised_erasure():
     """A small part of an item goes, the others are renormalised: p_y falls at the matched rate (specification, 8.3)."""
     traces, step = toy_traces((6,) * 4, classes=3), 1e-6
-    rate = importances(traces, ("first_order",))["first_order"].reshape(4, 6)
+    rate = ranking_values(traces)["first_order"].reshape(4, 6)
     for row, _, attention, contribution in plain.documents(traces):
         y = twin.decode(traces, attention, contribution).argmax()
         for t in range(6):
@@ -153,7 +152,7 @@ def test_smallest_flip_set_in_exact_arithmetic(longest, trials):
         y = decided(range(n))
         brute = next((size for size in range(1, n) for gone in combinations(range(n), size)
                       for kept in [[t for t in range(n) if t not in gone]]
-                      if weight[kept].sum() and decided(kept) != y), NONE)  # fmt: skip
+                      if weight[kept].sum() and decided(kept) != y), n + 3)  # fmt: skip
         rivals = [k for k in range(classes) if k != y]
         margin = (weight[:, None] * (value + bias - (value[:, y] + bias[y])[:, None]))[:, rivals].astype(float)
         level = np.array([np.nextafter(0, -1) if k < y else 0 for k in rivals])  # a rival before y wins ties

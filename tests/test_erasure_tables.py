@@ -12,7 +12,7 @@ from test_erasure import CLASSES, LENGTHS, every_toy
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.erasure import RANKINGS, derived, dispersion, document_table, summary_table
-from attn_core.experiments.removal import by_class, importances
+from attn_core.experiments.removal import by_class, ranking_values
 from attn_core.experiments.single import CHOICES, RULES, logits_without, other_item, single, two_by_two
 from attn_core.experiments.tables import described
 from attn_core.traces import Traces
@@ -21,13 +21,13 @@ from attn_core.traces import Traces
 def test_single_equals_the_loop():
     for traces in every_toy():
         draws = random.uniforms(0, "erased item", traces.doc_id, np.arange(len(traces) + 1), 3)
-        table, importance = single(traces), importances(by_class(traces), CHOICES)
+        table, ranked = single(traces), ranking_values(by_class(traces))
         for row in np.flatnonzero(traces.lengths > 1):
             tokens = slice(*traces.offsets[row : row + 2])
             for uniform, choice in zip(draws[:, row], CHOICES, strict=True):
                 for rule in RULES:
                     top, other, flips, other_flips, js, alpha = twin.single(traces, row, choice, rule, uniform)
-                    assert importance[choice][tokens].argmax() == top
+                    assert ranked[choice][tokens].argmax() == top
                     assert table[f"flips_{choice}"][row] == flips
                     assert table[f"flips_r_{choice}@{rule}"][row] == other_flips
                     if choice == "attention":

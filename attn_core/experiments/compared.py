@@ -15,15 +15,13 @@ from attn_core.traces import Traces, attending_only, each_without, one_logit, si
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 """Shares of a text's words that are erased, or kept alone."""
 
-UNSIGNED = ("attention", "random")
-
 
 def importances(traces: Traces, seed: int = 0) -> dict[str, np.ndarray]:
     """Measure -> importance (T,) of each word, positive where it speaks for the decision. One logit or two.
 
-    attention: the score, UNSIGNED. gradient: <e_t, dp/de_t>. from_mean: alpha_t (c_t - mean c); from_zero: alpha_t c_t;
-    both are integrated gradients (Sundararajan et al. 2017) of p with respect to the states, attention held fixed, from
-    that baseline, up to a positive factor of the text: along the path p is a function of one number that grows evenly.
+    attention: the weight. gradient: <e_t, dp/de_t>. from_mean: alpha_t (c_t - mean c); from_zero: alpha_t c_t; both are
+    integrated gradients (Sundararajan et al. 2017) of p with respect to the states, attention held fixed, from that
+    baseline, up to a positive factor of the text: along the path p is a function of one number that grows evenly.
     state: what p of the decision loses without state t, the other weights scaled up. deletion: what it loses without
     word t, encoded anew (leave-one-out; absent where the traces lack it). random: uniform from (seed, doc_id).
     """
@@ -31,7 +29,7 @@ def importances(traces: Traces, seed: int = 0) -> dict[str, np.ndarray]:
     owner, weight = traces.owner, traces.attention
     toward = np.where(traces.predicted == 1, 1.0, -1.0)[owner]
     found = {
-        "attention": traces.score.astype(np.float64),
+        "attention": weight,
         "gradient": toward * traces.gradient,
         "from_mean": toward * weight * (c - (totals(c, traces.offsets) / traces.lengths)[owner]),
         "from_zero": toward * weight * c,
@@ -41,11 +39,6 @@ def importances(traces: Traces, seed: int = 0) -> dict[str, np.ndarray]:
     if traces.leave_one_out is not None:
         found["deletion"] = -toward * traces.leave_one_out
     return found
-
-
-def sizes(signed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The same without their signs."""
-    return {name: values if name in UNSIGNED else np.abs(values) for name, values in signed.items()}
 
 
 def included(values: np.ndarray, offsets: np.ndarray, k: int) -> np.ndarray:
@@ -64,11 +57,9 @@ def agreement(a: np.ndarray, b: np.ndarray, offsets: np.ndarray, k: int) -> np.n
 def chosen(values: np.ndarray, offsets: np.ndarray, share: float, draws: np.ndarray) -> np.ndarray:
     """Whether (T,) each word is among the ceil(share n) largest values of its text; draws (T,) decide between ties."""
     n = np.diff(offsets)
-    found = np.empty(len(values), bool)
     order = np.lexsort((draws, -values, np.repeat(np.arange(len(n)), n)))
-    place = np.arange(len(values)) - np.repeat(offsets[:-1], n)
-    found[order] = place < np.repeat(np.ceil(share * n - 1e-9), n)
-    return found
+    place = np.argsort(order) - np.repeat(offsets[:-1], n)  # within its text
+    return place < np.repeat(np.ceil(share * n - 1e-9), n)
 
 
 def erasure(traces: Traces, kept: np.ndarray) -> np.ndarray:
@@ -81,23 +72,23 @@ def erasure(traces: Traces, kept: np.ndarray) -> np.ndarray:
 def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
     """Every measure beside every other, and erased: measure, other, statistic, value, error.
 
-    With another measure: top1, top3 (`agreement` of sizes), tau (Kendall's). Alone: argues_state and argues_deletion,
+    With another measure, of their sizes: top1, top3 (`agreement`), tau (Kendall's). Alone: argues_state and argues_deletion,
     how often the word of the largest size speaks against the decision; moved, by how much p moves when this word is
     deleted; comprehensiveness@share and sufficiency@share, what p of the decision loses without the states that speak
     for it most, and with them alone (`erasure`). value: mean over texts of several words; error: its standard error.
     """
     traces = traces.take(np.flatnonzero(traces.lengths > 1))
-    signed, offsets = importances(traces, seed), traces.offsets
-    size, draws = sizes(signed), random.uniforms(seed, "orders", traces.doc_id, offsets)[0]
-    found = {}
+    signed, offsets, found = importances(traces, seed), traces.offsets, {}
+    size = {name: np.abs(values) for name, values in signed.items()}
+    draws = random.uniforms(seed, "orders", traces.doc_id, offsets)[0]
     for a, b in combinations(signed, 2):
         found |= {(a, b, f"top{k}"): agreement(size[a], size[b], offsets, k) for k in (1, 3)}
         found[a, b, "tau"] = kendall_ragged(size[a], size[b], offsets)[0]
     for name, values in signed.items():
         top = included(size[name], offsets, 1)
-        for level in {"state", "deletion"} & set(signed):
-            found[name, "", f"argues_{level}"] = totals(top * (signed[level] < 0), offsets)
+        found[name, "", "argues_state"] = totals(top * (signed["state"] < 0), offsets)
         if "deletion" in signed:
+            found[name, "", "argues_deletion"] = totals(top * (signed["deletion"] < 0), offsets)
             found[name, "", "moved"] = totals(top * size["deletion"], offsets)
         for share in SHARES:
             words = chosen(values, offsets, share, draws)

@@ -43,9 +43,7 @@ def echo(traces: Traces) -> pd.DataFrame:
     own = decisions(traces.logits)
     mean = lambda values: totals(values.astype(np.float64), traces.offsets) / traces.lengths
     share = mean(alone == own[traces.owner])
-    kept = np.ones(len(alone), bool)
-    kept[traces.heaviest] = False
-    rest = attending_only(traces, kept)
+    rest = attending_only(traces, np.arange(len(alone)) != traces.heaviest[traces.owner])
     erased = tvd(probabilities(traces.logits_under(rest)), traces.outputs)
     flat = decisions(traces.logits_under(1 / traces.lengths[traces.owner])) != own
     return table(

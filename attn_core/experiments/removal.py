@@ -30,9 +30,6 @@ KINDS = {"removed": np.int32, "mass": float, "zero": bool}
 NEVER = -1
 """Number removed where no step of the removal changes the decision."""
 
-NONE = np.iinfo(np.int64).max
-"""Size where no set with an item left flips the decision."""
-
 NUMBERS = 1 << 17
 """Margins held at once: a megabyte stays in the processor's cache."""
 
@@ -54,44 +51,38 @@ def gradient(traces: Traces) -> np.ndarray:
     return p.max(axis=1)[owner] * (c[np.arange(len(c)), traces.predicted[owner]] - expected)
 
 
-def blocks(traces: Traces) -> Iterator[tuple[np.ndarray, ...]]:
-    """All documents, B of n items at a time: rows (B,), tokens (B, n), margins (B, n, R) of the R = K - 1 classes other
-    than the predicted one, and the level (B, R) that such a rival's sum must exceed. traces: `by_class`."""
-    bias, rivals = traces.bias.astype(np.float64), np.arange(traces.classes - 1)
-    for rows, tokens in traces.equal_lengths(NUMBERS // traces.classes):
-        y, value = traces.predicted[rows, None], traces.contribution[tokens].astype(np.float64)
-        rival = rivals + (rivals >= y)
-        ahead = np.take_along_axis(value, rival[:, None], axis=2) - np.take_along_axis(value, y[:, None], axis=2)
-        margin = traces.attention[tokens][..., None] * (ahead + (bias[rival] - bias[y])[:, None])
-        yield rows, tokens, margin, np.where(rival < y, np.nextafter(0.0, -1.0), 0.0)
+def margins(traces: Traces, rows: np.ndarray, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the documents `rows` (B,) of the tokens (B, n): margins (B, n, R) of the R = K - 1 classes other than the
+    predicted one, and the level (B, R) that such a rival's sum must exceed. traces: `by_class`."""
+    bias, y = traces.bias.astype(np.float64), traces.predicted[rows, None]
+    value, rival = traces.contribution[tokens].astype(np.float64), np.arange(traces.classes - 1)
+    rival = rival + (rival >= y)
+    ahead = np.take_along_axis(value, rival[:, None], axis=2) - np.take_along_axis(value, y[:, None], axis=2)
+    margin = traces.attention[tokens][..., None] * (ahead + (bias[rival] - bias[y])[:, None])
+    return margin, np.where(rival < y, np.nextafter(0.0, -1.0), 0.0)
 
 
 def smallest_by_rival(margin: np.ndarray, attention: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Size of the smallest flip set for each rival, at least one item of positive weight left: (B, R), NONE where none.
+    """Size of the smallest flip set for each rival, at least one item of positive weight left: (B, R), n where none.
 
-    margin (B, n, R) and level (B, R) of `blocks`, attention (B, n).
+    margin (B, n, R) and level (B, R) of `margins`, attention (B, n).
     """
     kept = np.sort(margin, axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]  # after j removals, the most negative first
     held = (attention > 0).sum(axis=1)
     ahead = (kept > level[:, None]) & (np.arange(margin.shape[1])[:, None] < held[:, None, None])
     ahead[:, 0] = False
-    return np.where(ahead.any(axis=1), ahead.argmax(axis=1), NONE)
+    return np.where(ahead.any(axis=1), ahead.argmax(axis=1), margin.shape[1])
 
 
-def smallest_first(traces: Traces) -> np.ndarray:
-    """Importances (T,) by which a smallest flip set goes first, that of the first rival which has one; items of weight
-    0 come last. traces: `by_class`."""
-    found = np.empty(len(traces.score))
-    for _, tokens, margin, level in blocks(traces):
-        attention = traces.attention[tokens]
-        best = smallest_by_rival(margin, attention, level).argmin(axis=1)
-        of_best = np.take_along_axis(margin, best[:, None, None], axis=2)[..., 0]
-        found[tokens] = np.where(attention > 0, -of_best, -np.inf)
-    return found
+def smallest_first(margin: np.ndarray, attention: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Values (B, n) by which a smallest flip set goes first, for the first rival that has one; items of weight 0
+    come last."""
+    best = smallest_by_rival(margin, attention, level).argmin(axis=1)
+    return np.where(attention > 0, -np.take_along_axis(margin, best[:, None, None], axis=2)[..., 0], -np.inf)
 
 
-def importances(traces: Traces, rankings: tuple[str, ...], draws: np.ndarray | None = None) -> dict[str, np.ndarray]:
-    """Importance (T,) of each item by ranking, the largest goes first; draws (T,): those of 'random'.
+def ranking_values(traces: Traces, draws: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Ranking (but for 'optimum') -> value (T,) of each item, the largest goes first. draws (T,): of 'random'.
 
     first_order (not in the paper): to first order, the loss of p_y when an item goes and the others are renormalised,
     alpha_t (g_t - sum alpha g) / (1 - alpha_t): the gradient with respect to the item's score, divided by what is left.
@@ -100,19 +91,28 @@ def importances(traces: Traces, rankings: tuple[str, ...], draws: np.ndarray | N
     a, g = traces.attention, gradient(traces)
     left, mean = 1.0 - a, totals(a * g, traces.offsets)[traces.owner]
     first_order = np.where(left > 0, a * (g - mean) / np.where(left > 0, left, 1.0), np.inf)
-    known = {"random": draws, "attention": a, "gradient": g, "product": a * g, "first_order": first_order}
-    return {name: smallest_first(traces) if name == "optimum" else known[name] for name in rankings}
+    return {"random": draws, "attention": a, "gradient": g, "product": a * g, "first_order": first_order}
 
 
-def first_flip(margin: np.ndarray, attention: np.ndarray, level: np.ndarray, empty: np.ndarray, order: np.ndarray):
-    """removed, mass, zero, (B,) each, see `removals`, when items go in this order (B, n).
+def orders(traces: Traces, rankings: tuple[str, ...], draws: np.ndarray) -> Iterator[tuple]:
+    """For B documents of n items at a time and each ranking: rows (B,), the ranking, positions (B, n) in order of
+    removal, ties in order of the text; and their margins, attention (B, n) and level. traces: `by_class`."""
+    ranked = ranking_values(traces, draws)
+    for rows, tokens in traces.equal_lengths(NUMBERS // traces.classes):
+        attention, (margin, level) = traces.attention[tokens], margins(traces, rows, tokens)
+        for name in rankings:
+            score = smallest_first(margin, attention, level) if name == "optimum" else ranked[name][tokens]
+            yield rows, name, np.argsort(-score, axis=1, kind="stable"), margin, attention, level
 
-    margin, level: of `blocks`; attention (B, n); empty (B,): whether the bias alone has another label.
-    """
+
+def first_flip(order: np.ndarray, margin: np.ndarray, attention: np.ndarray, level: np.ndarray, empty: np.ndarray):
+    """removed, mass, zero, (B,) each, see `removals`, when items go in this order. The first four: of `orders`; empty
+    (B,): whether the bias alone has another label."""
     row = np.arange(len(order))
     backward = row[:, None], order[:, ::-1]
     kept = margin[backward].cumsum(axis=1)[:, ::-1]  # (B, n, R): j removed
-    left = np.pad(attention[backward].cumsum(axis=1)[:, ::-1], ((0, 0), (0, 1)))  # (B, n + 1)
+    left = np.zeros((len(order), order.shape[1] + 1))  # the weight then
+    left[:, :-1] = attention[backward].cumsum(axis=1)[:, ::-1]
     ahead = (kept > level[:, None]).any(axis=2) & (left[:, :-1] > 0)
     ahead[:, 0] = False  # nothing removed: the decision stands, whatever rounding says
     flips, last = ahead.any(axis=1), (left > 0).sum(axis=1)  # last: removals until no weight is left
@@ -135,14 +135,11 @@ def removals(
     draws (T,): scores of the random order; by default uniform from (seed, doc_id).
     """
     draws, model = random.given(draws, seed, "removal", traces.doc_id, traces.offsets), by_class(traces)
-    importance, empty = importances(model, rankings, draws), model.bias.argmax() != model.predicted
+    empty = model.bias.argmax() != model.predicted
     columns = {f"{kind}_{name}": np.empty(len(traces), dtype) for name in rankings for kind, dtype in KINDS.items()}
-    for rows, tokens, margin, level in blocks(model):
-        for name in rankings:
-            order = np.argsort(-importance[name][tokens], axis=1, kind="stable")
-            found = first_flip(margin, model.attention[tokens], level, empty[rows], order)
-            for kind, values in zip(KINDS, found, strict=True):
-                columns[f"{kind}_{name}"][rows] = values
+    for rows, name, *removal in orders(model, rankings, draws):
+        for kind, values in zip(KINDS, first_flip(*removal, empty[rows]), strict=True):
+            columns[f"{kind}_{name}"][rows] = values
     return table(traces, **columns)
 
 
@@ -153,7 +150,7 @@ def curve(traces: Traces, row: int, ranking: str) -> pd.DataFrame:
     """
     one = by_class(traces.take([row]))
     draws = random.uniforms(0, "removal", one.doc_id, one.offsets)[0]
-    order = np.argsort(-importances(one, (ranking,), draws)[ranking], kind="stable")
+    ((_, _, (order,), *_),) = orders(one, (ranking,), draws)
     removed = np.arange(len(order) + 1)
     logits = np.concatenate([one.logits_under(attending_only(one, np.argsort(order) >= step)) for step in removed])
     return pd.DataFrame({

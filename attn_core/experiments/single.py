@@ -7,7 +7,7 @@ import pandas as pd
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.adversarial import shuffles
-from attn_core.experiments.removal import by_class, importances
+from attn_core.experiments.removal import by_class, ranking_values
 from attn_core.experiments.tables import table
 from attn_core.measures import jsd
 from attn_core.traces import Traces, attending_only, decisions, each_without, probabilities, totals
@@ -32,27 +32,27 @@ def other_item(top: np.ndarray, n: np.ndarray, uniform: np.ndarray, rule: str) -
 
 def logits_without(traces: Traces, items: np.ndarray) -> np.ndarray:
     """Logits (D, K) when of each document one of `items` (D,), places among all tokens, is erased."""
-    kept = np.ones(len(traces.attention), bool)
-    kept[items] = False
-    return traces.logits_under(attending_only(traces, kept))
+    return traces.logits_under(attending_only(traces, np.arange(len(traces.score)) != items[traces.owner]))
 
 
 def single(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
     """The single-weight tests of sections 4.1 and 4.2, one row per document.
 
-    For each choice of top item i* (the first of several): flips_<choice>, whether erasing i* changes the decision; for
-    each rule for r: flips_r_<choice>@<rule>, whether erasing r does. For attention's i* also delta_js@<rule> =
-    JS(p, q_i*) - JS(p, q_r) in nats, delta_alpha@<rule> = alpha_i* - alpha_r, and same@<rule>, whether r is i* (then
-    both are 0). n = 1: NaN and False; the paper leaves these out. Every choice draws its r anew; both rules use the
-    same uniform number. Deviations: double precision throughout (the authors decode in single precision).
+    For each choice of top item i*: flips_<choice>, whether erasing i* changes the decision; for each rule for r:
+    flips_r_<choice>@<rule>, whether erasing r does. For attention's i* also delta_js@<rule> = JS(p, q_i*) - JS(p, q_r)
+    in nats, delta_alpha@<rule> = alpha_i* - alpha_r, and same@<rule>, whether r is i* (then both are 0). n = 1: NaN and
+    False; the paper leaves these out. Every choice draws its r anew; both rules use the same uniform number.
+    Deviations: double precision throughout (the authors decode in single precision).
 
     draws (3, D): uniform numbers in [0, 1) in the order of CHOICES; by default from (seed, doc_id).
     """
     draws = random.given(draws, seed, "erased item", traces.doc_id, np.arange(len(traces) + 1), len(CHOICES))
     model, start, n, columns = by_class(traces), traces.offsets[:-1], traces.lengths, {}
-    p, y, alpha, importance = model.outputs, model.predicted, model.attention, importances(model, CHOICES)
+    p, y, alpha, ranked = model.outputs, model.predicted, model.attention, ranking_values(model)
     for choice, uniform in zip(CHOICES, draws, strict=True):
-        top = np.lexsort((-importance[choice], model.owner))[start]
+        largest = np.maximum.reduceat(ranked[choice], start)[model.owner]
+        tops = np.flatnonzero(ranked[choice] == largest)
+        top = tops[np.searchsorted(tops, start)]  # the first of several
         without = logits_without(model, top)
         columns[f"flips_{choice}"] = (decisions(without) != y) & (n > 1)
         for rule in RULES:
