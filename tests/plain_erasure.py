@@ -56,24 +56,17 @@ def first_flip(traces, attention, contribution, order):
     return -1, np.nan, False
 
 
-def orders(traces, draws):
-    """The rankings of each document by its row: dict of name -> order of removal (n,)."""
-    for row, tokens, attention, contribution in documents(traces):
+def removals(traces, draws):
+    """(removed, mass, zero) for every document: dict of ranking -> list; draws (T,): importances of 'random'."""
+    found = {}
+    for _, tokens, attention, contribution in documents(traces):
         slope = gradient(traces, attention, contribution)
         with np.errstate(divide="ignore", invalid="ignore"):
             matched = attention * (slope - attention @ slope) / (1 - attention)
-        scores = {"attention": attention, "gradient": slope, "product": attention * slope}
-        scores |= {"random": draws[tokens], "first_order": np.where(attention < 1, matched, np.inf)}
-        yield row, {name: np.argsort(-values, kind="stable") for name, values in scores.items()}
-
-
-def removals(traces, ranked):
-    """(removed, mass, zero) for every document and ranking: dict of name -> list, from the output of `orders`."""
-    found = {}
-    parts = {row: (attention, contribution) for row, _, attention, contribution in documents(traces)}
-    for row, of_document in ranked:
-        for name, order in of_document.items():
-            found.setdefault(name, []).append(first_flip(traces, *parts[row], order))
+        scores = {"attention": attention, "gradient": slope, "product": attention * slope, "random": draws[tokens]}
+        for name, values in (scores | {"first_order": np.where(attention < 1, matched, np.inf)}).items():
+            order = np.argsort(-values, kind="stable")
+            found.setdefault(name, []).append(first_flip(traces, attention, contribution, order))
     return found
 
 

@@ -1,5 +1,6 @@
 """One word alone: echo, locked, flat flips, and the closed form of the permutation test, against plain forms."""
 
+from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
@@ -55,18 +56,11 @@ def test_words_of_other_texts(classes):
 def test_by_hand():
     """Bias 0, contributions 1, 1, -3 and weights 0.5, 0.3, 0.2: the logit is 0.2, two of three tokens agree."""
     traces = toy_traces(lengths=(3,))
-    score = np.log(np.array([0.5, 0.3, 0.2]) / 0.5).astype(np.float32)
-    contribution = np.array([[1.0], [1.0], [-3.0]], np.float32)
-    changes = {"score": score, "contribution": contribution, "bias": np.zeros(1, np.float32)}
-    row = echo(type(traces)(**{**vars_of(traces), **changes})).iloc[0]
+    traces = replace(traces, score=np.log([1, 0.6, 0.4]), bias=np.zeros(1))
+    row = echo(replace(traces, contribution=np.array([[1.0], [1.0], [-3.0]]))).iloc[0]
     assert row["echo"] == pytest.approx(2 / 3) and row["locked"] == 0 and row["flat_flips"] == 1
-    changes["contribution"] = np.array([[1.0], [2.0], [0.5]], np.float32)
-    row = echo(type(traces)(**{**vars_of(traces), **changes})).iloc[0]
+    row = echo(replace(traces, contribution=np.array([[1.0], [2.0], [0.5]]))).iloc[0]
     assert (row["echo"], row["locked"], row["flat_flips"]) == (1, 1, 0)
-
-
-def vars_of(traces):
-    return {name: getattr(traces, name) for name in traces.__dataclass_fields__}
 
 
 @settings(max_examples=40)

@@ -72,10 +72,11 @@ def erasure(traces: Traces, kept: np.ndarray) -> np.ndarray:
 def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
     """Every measure beside every other, and erased: measure, other, statistic, value, error.
 
-    With another measure, of their sizes: top1, top3 (`agreement`), tau (Kendall's). Alone: argues_state and argues_deletion,
-    how often the word of the largest size speaks against the decision; moved, by how much p moves when this word is
-    deleted; comprehensiveness@share and sufficiency@share, what p of the decision loses without the states that speak
-    for it most, and with them alone (`erasure`). value: mean over texts of several words; error: its standard error.
+    With another measure, of their sizes: top1, top3 (`agreement`), tau (Kendall's). Alone: argues_state and
+    argues_deletion, how often the word of the largest size speaks against the decision; moved, by how much p moves when
+    this word is deleted; comprehensiveness@share and sufficiency@share, what p of the decision loses without the states
+    that speak for it most, and with them alone (`erasure`). value: mean over texts of several words; error: its
+    standard error.
     """
     traces = traces.take(np.flatnonzero(traces.lengths > 1))
     signed, offsets, found = importances(traces, seed), traces.offsets, {}

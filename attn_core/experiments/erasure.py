@@ -65,9 +65,8 @@ def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
     for name, removed in gone.items():
         columns[f"fraction_{name}"] = removed / n
         columns[f"mass_{name}"] = documents[f"mass_{name}"].where(removed.notna())
-        if name != "optimum":
-            columns[f"regret_fraction_{name}"] = (removed - fewest) / n
-            columns[f"equals_{name}"] = (removed == fewest).astype(float).where(fewest.notna())
+        columns[f"regret_fraction_{name}"] = (removed - fewest) / n
+        columns[f"equals_{name}"] = (removed == fewest).astype(float).where(fewest.notna())
     columns["common"] = pd.DataFrame(gone).notna().all(axis=1)
     first = gone["gradient"].fillna(np.inf) < gone["attention"].fillna(np.inf)
     return documents.assign(**columns, gradient_first=first.astype(float).where(n > 1))
