@@ -12,15 +12,7 @@ from plain_network import random_documents, random_model
 
 from attn_core import Run, obtain
 from attn_core.errors import AttnError
-from attn_core.experiments.compared import (
-    SHARES,
-    agreement,
-    chosen,
-    compared,
-    erasure,
-    importances,
-    included,
-)
+from attn_core.experiments.compared import SHARES, agreement, chosen, compared, erasure, importances, included
 from attn_core.experiments.single import logits_without
 from attn_core.tracing import trace
 from attn_core.traces import sigmoid

@@ -18,18 +18,11 @@ lengths = st.lists(st.integers(1, 12), min_size=1, max_size=6)
 
 def looped(base, other):
     """`against` as one would write it first: rows (doc_id, predicted, max_attention, jsd, tvd)."""
-    place = {doc_id: row for row, doc_id in enumerate(other.doc_id)}
     found = []
-    theirs = {row: (attention, contribution) for row, _, attention, contribution in documents(other)}
-    for row, _, attention, contribution in documents(base):
-        doc_id = base.doc_id[row]
-        if doc_id not in place:
-            continue
-        second, weights = theirs[place[doc_id]]
-        p = output(attention @ contribution + base.bias.astype(np.float64))
-        q = output(second @ weights + other.bias.astype(np.float64))
+    for (row, _, one, c), (_, _, two, d) in zip(documents(base), documents(other), strict=True):
+        p, q = output(one @ c + base.bias.astype(np.float64)), output(two @ d + other.bias.astype(np.float64))
         predicted = int(round(p[1])) if len(base.bias) == 1 else int(np.argmax(p))
-        found.append((doc_id, predicted, max(attention), jsd(attention, second), 0.5 * sum(abs(p - q))))
+        found.append((base.doc_id[row], predicted, max(one), jsd(one, two), 0.5 * sum(abs(p - q))))
     return found
 
 
@@ -90,7 +83,5 @@ def test_reading_off_a_curve():
     assert distance.tvd_at([0.1, 0.3, 0.5], [0.0, 0.2, 0.3], 0.2) == pytest.approx(0.1)
     assert distance.tvd_at([0.1, 0.3, 0.5], [0.0, 0.2, 0.3], 0.5) == pytest.approx(0.3)
     assert np.isnan(distance.tvd_at([0.1, 0.3, 0.5], [0.0, 0.2, 0.3], 0.6))
-    assert distance.tvd_at([0.1, 0.5, 0.1], [0.0, 0.4, 0.2], 0.3) == pytest.approx((0.2 + 0.3) / 2), (
-        "passes twice: the mean"
-    )
+    assert distance.tvd_at([0.1, 0.5, 0.1], [0.0, 0.4, 0.2], 0.3) == pytest.approx((0.2 + 0.3) / 2)  # passes twice
     assert np.isnan(distance.tvd_at([0.2], [0.7], 0.3)), "one point is no line"

@@ -8,15 +8,10 @@ import pytest
 from conftest import toy_pairs, toy_traces
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain import documents
 
 from attn_core.experiments.echo import MEASURES, echo, elsewhere, median_change
 from attn_core.traces import decisions, sigmoid
-
-
-def document(traces, d):
-    """Weights (n,), contributions (n, K), bias (K,) of a document, float64."""
-    tokens = slice(*traces.offsets[d : d + 2])
-    return traces.attention[tokens], traces.contribution[tokens].astype(float), traces.bias.astype(float)
 
 
 def decides(logits):
@@ -25,9 +20,8 @@ def decides(logits):
 
 def plain(traces):
     """The definitions, token by token."""
-    rows = []
-    for d in range(len(traces)):
-        a, c, b = document(traces, d)
+    rows, b = [], traces.bias.astype(float)
+    for _, _, a, c in documents(traces):
         own = decides(b + a @ c)
         alone = [decides(b + token) == own for token in c]
         rows.append((np.mean(alone), float(all(alone)), float(decides(b + c.mean(axis=0)) != own)))
@@ -45,10 +39,9 @@ def test_fast_is_plain(classes):
 @pytest.mark.parametrize("classes", [1, 3])
 def test_words_of_other_texts(classes):
     traces = toy_traces(lengths=(1, 2, 5, 8), seed=classes, classes=classes)
-    parts = [document(traces, d) for d in range(len(traces))]
-    expected = []
-    for d, (a, c, b) in enumerate(parts):
-        own, others = decides(b + a @ c), [token for e, (_, more, _) in enumerate(parts) if e != d for token in more]
+    b, expected = traces.bias.astype(float), []
+    for d, _, a, c in documents(traces):
+        own, others = decides(b + a @ c), [token for e, _, _, more in documents(traces) if e != d for token in more]
         expected.append(np.mean([decides(b + token) == own for token in others]))
     np.testing.assert_allclose(elsewhere(traces), expected)
 
@@ -68,7 +61,7 @@ def test_by_hand():
 def test_locked_is_what_a_grid_of_all_attentions_says(n, classes, seed):
     """Weights in steps of a twentieth: none flips a locked document; of another, a token alone does."""
     traces = toy_traces(lengths=(n,), seed=seed, classes=classes)
-    _, c, b = document(traces, 0)
+    ((_, _, _, c),), b = documents(traces), traces.bias
     grid = [np.array(w) / 20 for w in product(range(21), repeat=n) if sum(w) == 20]
     own = decisions(traces.logits)[0]
     assert echo(traces)["locked"].iloc[0] == all(decides(b + w @ c) == own for w in grid)
@@ -92,7 +85,7 @@ def test_pairs_are_read_by_their_network_and_never_called_locked():
 @pytest.mark.parametrize("n", range(2, 8))
 def test_mean_and_variance_are_exact_over_all_permutations(n):
     traces = toy_traces(lengths=(n,), seed=n)
-    a, c, b = document(traces, 0)
+    ((_, _, a, c),), b = documents(traces), traces.bias
     logits = np.array([b[0] + a[list(order)] @ c[:, 0] for order in permutations(range(n))])
     expected = median_change(logits.mean(keepdims=True), logits.std(keepdims=True), traces.p)
     np.testing.assert_allclose(echo(traces)["permutation_expected"], expected, rtol=1e-9)

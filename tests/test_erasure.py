@@ -157,19 +157,14 @@ def test_optimum_bounds_every_ranking_and_who_never_flips_has_the_label_of_the_b
     assert never > 100
 
 
-def test_a_document_is_removed_alike_in_any_company():
-    traces = toy_traces((3, 200, 1, 40, 41, 7), classes=5)
+def test_a_document_is_removed_alike_in_any_company_be_it_of_3000_items_or_of_one():
+    traces = toy_traces((3, 3000, 1, 40, 41, 2999), classes=5)
     whole = document_table(traces)
     for row in range(len(traces)):
         alone = document_table(traces.take([row]))
         pd.testing.assert_frame_equal(alone, whole.iloc[[row]].reset_index(drop=True), rtol=1e-12)
-
-
-def test_documents_of_3000_items_and_of_one():
-    traces = toy_traces((3000, 1, 2999), classes=5)
-    table = document_table(traces)
-    assert table["n"].tolist() == [3000, 1, 2999] and np.isnan(table["delta_js@coded"][1])
-    assert summary_table(table.iloc[[1]])["value"].notna().any()  # a set of one-item documents alone
+    assert whole["n"].tolist() == traces.lengths.tolist() and np.isnan(whole["delta_js@coded"][2])
+    assert summary_table(whole.iloc[[2]])["value"].notna().any()  # a set of one-item documents alone
 
 
 def test_what_cannot_be_erased_is_refused():

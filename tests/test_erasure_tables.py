@@ -70,9 +70,6 @@ def test_two_by_two_sums_to_100_over_documents_of_several_items():
     assert two_by_two(flags, "product", "coded") == cells | {"n": 4}
 
 
-# ---- dispersion, tables ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("classes", CLASSES)
 def test_dispersion_by_loop_and_its_invariances(classes):
     traces = toy_traces(LENGTHS, classes=classes)
@@ -89,15 +86,8 @@ def test_dispersion_by_loop_and_its_invariances(classes):
                 assert table[name][row] == pytest.approx(expected) and 0 <= expected <= 1
     moved = replace(traces, contribution=4 * traces.contribution + (8 if classes > 1 else 0), bias=traces.bias + 1)
     pd.testing.assert_frame_equal(dispersion(moved).iloc[:, 4:], table.iloc[:, 4:], rtol=1e-4)
-    alike = replace(
-        traces, contribution=np.ones_like(traces.contribution) * np.arange(1, classes + 1, dtype=np.float32)
-    )
+    alike = replace(traces, contribution=np.ones_like(traces.contribution) * np.arange(1, classes + 1))
     np.testing.assert_allclose(dispersion(alike)["dispersion"].dropna(), 0, atol=1e-12)
-
-
-@pytest.fixture(scope="module")
-def table():
-    return document_table(toy_traces((1, 1, *range(2, 40)), classes=3, seed=2))
 
 
 def documents_by_hand() -> pd.DataFrame:
@@ -124,7 +114,8 @@ def test_derived_by_hand():
     assert not kept["common"].any()
 
 
-def test_summary_says_what_the_documents_say(table):
+def test_summary_says_what_the_documents_say():
+    table = document_table(toy_traces((1, 1, *range(2, 40)), classes=3, seed=2))
     rows = summary_table(table)
     assert not rows.duplicated(["statistic", "bin", "measure"]).any() and set(rows["predicted"]) == {"all"}
     value = rows.set_index(["statistic", "bin", "measure"])["value"].sort_index()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from conftest import toy_pairs, toy_traces
+from plain import documents
 
 from attn_core.errors import AttnError
 from attn_core.experiments import known
@@ -17,13 +18,11 @@ LENGTHS = (1, 2, 3, 5, 8, 13) * 4
 def test_the_weight_lies_on_the_contribution_farthest_from_the_mean(classes):
     traces = toy_traces(classes=classes, lengths=LENGTHS)
     found = near_ideal(traces, 0.9)
-    for i, j in zip(traces.offsets, traces.offsets[1:], strict=False):
-        c, weights = traces.contribution[i:j].astype(float), found.attention[i:j]
+    for _, _, weights, c in documents(found):
         c = c - c.mean(axis=1, keepdims=True) if classes > 1 else c
         far = ((c - c.mean(axis=0)) ** 2).sum(axis=1).argmax()
-        assert weights.argmax() == far and weights[far] == pytest.approx(0.9 if j - i > 1 else 1)
-        if j - i > 1:
-            assert np.ptp(np.delete(weights, far)) < 1e-12
+        assert weights.argmax() == far and weights[far] == pytest.approx(0.9 if len(c) > 1 else 1)
+        assert len(c) == 1 or np.ptp(np.delete(weights, far)) < 1e-12
     assert found.gradient is None and found.leave_one_out is None
     again = near_ideal(found)  # what a model attends to does not enter
     assert np.allclose(again.attention, near_ideal(traces).attention)
@@ -32,8 +31,8 @@ def test_the_weight_lies_on_the_contribution_farthest_from_the_mean(classes):
 def test_good_and_bad_weights_have_the_same_entropy():
     traces = toy_traces(lengths=LENGTHS)
     good, bad = (KINDS[kind](traces) for kind in (GOOD, BAD))
-    for i, j in zip(traces.offsets, traces.offsets[1:], strict=False):
-        assert np.allclose(np.sort(good.attention[i:j]), np.sort(bad.attention[i:j]))
+    for (_, _, one, _), (_, _, two, _) in zip(documents(good), documents(bad), strict=True):
+        assert np.allclose(np.sort(one), np.sort(two))
     assert not np.allclose(good.attention, bad.attention)
 
 
@@ -42,7 +41,7 @@ def test_the_expectation_over_r_is_the_mean_over_every_other_item(classes):
     traces = toy_traces(classes=classes, lengths=LENGTHS, seed=3)
     found = others_flip(traces)
     several, n = traces.lengths > 1, traces.lengths
-    top = np.array([traces.attention[i:j].argmax() for i, j in zip(traces.offsets, traces.offsets[1:], strict=False)])
+    top = np.array([weights.argmax() for _, _, weights, _ in documents(traces)])
     flips = np.zeros((200, len(traces)))
     for k, uniform in enumerate((np.arange(200) + 0.5) / 200):  # 'described': every other item, about equally often
         r = other_item(top, n, np.full(len(traces), uniform), "described")
@@ -61,8 +60,5 @@ def test_what_passes_is_on_the_right_side_of_the_line():
     assert found["order"] == pytest.approx((texts["order"].dropna() < 0).mean())
     assert "adversaries" not in of_texts(toy_traces(classes=3, lengths=LENGTHS))
     assert "gradients" not in of_texts(near_ideal(traces))
-
-
-def test_pairs_are_refused():
     with pytest.raises(AttnError, match="affine"):
         of_texts(toy_pairs())
