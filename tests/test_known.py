@@ -6,8 +6,7 @@ from conftest import toy_pairs, toy_traces
 from plain import documents
 
 from attn_core.errors import AttnError
-from attn_core.experiments import known
-from attn_core.experiments.known import BAD, GOOD, KINDS, near_ideal, of_texts, passing
+from attn_core.experiments.known import BAD, GOOD, KINDS, LINES, near_ideal, of_texts, passing
 from attn_core.experiments.single import logits_without, other_item, others_flip
 from attn_core.traces import decisions
 
@@ -53,7 +52,7 @@ def test_the_expectation_over_r_is_the_mean_over_every_other_item(classes):
 def test_what_passes_is_on_the_right_side_of_the_line():
     traces = toy_traces(lengths=LENGTHS, seed=5)
     texts = of_texts(traces)
-    assert len(texts) == sum(n > 1 for n in LENGTHS) and set(known.LINES) <= set(texts)
+    assert len(texts) == sum(n > 1 for n in LENGTHS) and set(LINES) <= set(texts)
     found = passing(texts)
     assert found["gradients"] == pytest.approx((texts["gradients"].dropna() > 0.5).mean())
     assert found["adversaries"] == pytest.approx((texts["adversaries"] < 0.4).mean())

@@ -8,9 +8,8 @@ import pandas as pd
 import yaml
 
 from attn_core import Run, obtain
-from attn_core.experiments import known
 from attn_core.experiments.distance import against
-from attn_core.experiments.known import BAD, GOOD, KINDS
+from attn_core.experiments.known import BAD, GOOD, KINDS, of_texts, passing
 from attn_core.experiments.single import weights_dealt_anew
 from attn_core.index import HEADLINE_SEEDS, over_seeds
 from attn_core.run import SEEDS
@@ -47,8 +46,8 @@ def tested() -> pd.DataFrame:
         for kind, weigh in KINDS.items():
             first = weigh(models[SEEDS[0]])
             for seed, traces in models.items():
-                place, texts = (corpus, encoder, seed, kind), known.of_texts(weigh(traces))
-                for test, rate in known.passing(texts).items():
+                place, texts = (corpus, encoder, seed, kind), of_texts(weigh(traces))
+                for test, rate in passing(texts).items():
                     number = 1 - rate if test in ("permutation", "adversaries") else texts[test].mean()
                     rows.append((test, *place, number, rate))
                 if encoder == "lstm" and seed != SEEDS[0]:
