@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype, union_categoricals
 
 from attn_core import run as run_fields
 from attn_core import store
@@ -78,7 +79,10 @@ def runs(**where: object) -> pd.DataFrame:
         table = table[np.array([set(differs.split()) <= named for differs in table["differs"]], bool)]
         if "seed" not in named:
             table = table[table["seed"].isin(SEEDS)]
-    return table.drop(columns=["differs", "fingerprint", "record"]).reset_index(drop=True)
+    place = {seed: at - len(SEEDS) for at, seed in enumerate(SEEDS)}  # before all others, which are not below 0
+    placed = lambda column: column.map(lambda seed: place.get(seed, seed)) if column.name == "seed" else column
+    table = table.sort_values(["corpus", "encoder", "attention", "seed", "key"], ignore_index=True, key=placed)
+    return table.drop(columns=["differs", "fingerprint", "record"])
 
 
 def numbers(
@@ -107,9 +111,7 @@ def _among(column: pd.Series, wanted: object) -> np.ndarray:
     if isinstance(wanted, str) and wanted == "any":
         return np.ones(len(column), bool)
     values = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
-    if pd.api.types.is_bool_dtype(column):
-        column, values = column.astype(str).str.lower(), [str(value).lower() for value in values]
-    elif pd.api.types.is_numeric_dtype(column):
+    if is_numeric_dtype(column):
         try:
             values = [float(value) for value in values if value is not None]
         except ValueError:
@@ -168,15 +170,12 @@ def side(rows, threshold: float | pd.Series, fewest: int = HEADLINE_SEEDS) -> pd
     return pd.Series(found, index=rows.index, dtype=object) if isinstance(rows, pd.DataFrame) else str(found)
 
 
-LOSSES_ALIKE = 0.001
-"""Two trainings of a seed count as one while their losses lie this close: rounding differs from version to version."""
-
-
 def same_training(first: dict, second: dict) -> bool:
-    """Whether two records are of checkpoints of one training: their losses are `LOSSES_ALIKE` after each epoch. If not,
-    rounding led two trainings apart, and what else they differ in is not all that sets their numbers apart."""
+    """Whether two records are of checkpoints of one training: after each epoch their losses lie within 0.001, for
+    rounding differs from version to version. If not, rounding led two trainings apart, and what else they differ in is
+    not all that sets their numbers apart."""
     one, other = ([epoch["loss"] for epoch in record.get("history", ())] for record in (first, second))
-    return len(one) == len(other) and np.allclose(one, other, rtol=0, atol=LOSSES_ALIKE)
+    return len(one) == len(other) and np.allclose(one, other, rtol=0, atol=0.001)
 
 
 # ---- what data a run saw ---------------------------------------------------------------------------------------------
@@ -206,12 +205,10 @@ def data_kind(record: dict) -> str:
 @cache
 def printed_sizes() -> dict[str, dict[str, float]]:
     """corpus -> split -> documents of Jain & Wallace's Table 1, with the corrections of its slips."""
-    table = io.BytesIO(store.read_reported("tolerances.csv"))
-    rows = pd.read_csv(table, usecols=["corpus", "group", "measure", "reference"])
-    rows = rows[rows["measure"].isin(("train_size", "test_size"))]
-    last = rows.groupby(["corpus", "measure", "group"], sort=False)["reference"].last()  # corrections stand behind
-    sizes = last.groupby(level=["corpus", "measure"]).sum().unstack()
-    return sizes.rename(columns=lambda name: name.removesuffix("_size")).to_dict("index")
+    rows = pd.read_csv(io.BytesIO(store.read_reported("tolerances.csv")))
+    rows = rows.replace({"measure": {"train_size": "train", "test_size": "test"}}).query("measure in ('train', 'test')")
+    rows = rows.drop_duplicates(["corpus", "measure", "group"], keep="last")  # corrections stand behind
+    return rows.pivot_table("reference", "corpus", "measure", "sum").to_dict("index")
 
 
 def documents(record: dict, split: str, label: int | None = None) -> tuple[int, float]:
@@ -234,14 +231,12 @@ def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFra
     source: a checksum of what it is made from; another, or (in the cache) other code of the experiments, remakes it.
     """
     shipped = store.archive_folder().parent / "measured" / f"{name}-{source[:8]}.parquet"
-    if shipped.is_file():
-        return pd.read_parquet(shipped)
-    return _cached(name, source + _code(), ("table",), lambda: (make(),))[0]
+    return pd.read_parquet(shipped) if shipped.is_file() else _cached(name, source, ("table",), lambda: (make(),))[0]
 
 
 def _cached(stem: str, source: str, names: tuple[str, ...], make: Callable) -> tuple[pd.DataFrame, ...]:
-    """Tables of the cache that were made from `source`; made and kept where they are not there, or damaged."""
-    folder, digest = cache_folder() / "index", hashlib.sha256(source.encode()).hexdigest()[:16]
+    """Tables of the cache that this code made from `source`; made and kept where they are not there, or damaged."""
+    folder, digest = cache_folder() / "index", hashlib.sha256((source + _code()).encode()).hexdigest()[:16]
     paths = [folder / f"{stem}-{digest}-{name}.parquet" for name in names]
     try:
         return tuple(map(pd.read_parquet, paths))
@@ -260,71 +255,54 @@ def _cached(stem: str, source: str, names: tuple[str, ...], make: Callable) -> t
 
 @cache
 def _code() -> str:
-    """A checksum of the code that makes numbers from traces."""
-    rooms = ("experiments/*.py", "fast/*.py", "measures.py", "traces.py")
+    """A checksum of the code that makes numbers from traces, and these tables."""
+    rooms = ("experiments/*.py", "fast/*.py", "index.py", "measures.py", "run.py", "traces.py")
     files = [path for room in rooms for path in sorted(Path(__file__).parent.glob(room))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def _everything() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both tables over the archive and the cache; a run that both hold counts once, as archived."""
+    """Both tables over the archive and the cache, of the corpora, encoders and attentions that this process knows."""
     folders = [folder for folder in store.stores() if folder.is_dir()]
-    return _joined(tuple((str(folder), folder.stat().st_mtime_ns) for folder in folders), _names())
-
-
-def _names() -> tuple[str, ...]:
-    """Fields, corpora, encoders and attentions that this process knows: runs of others have no place in its tables."""
-    models = (*run_fields.ENCODERS, *run_fields.HIERARCHICAL, *run_fields.ATTENTIONS)
-    return (*FIELDS, *sorted(catalogue.CATALOGUE), *models)
+    names = (*sorted(catalogue.CATALOGUE), *run_fields.ENCODERS, *run_fields.HIERARCHICAL, *run_fields.ATTENTIONS)
+    return _joined(tuple((folder, folder.stat().st_mtime_ns) for folder in folders), names)
 
 
 @lru_cache(maxsize=4)
-def _joined(stores: tuple[tuple[str, int], ...], names: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The tables of some stores together. Times of change, part of the key, move when a run comes or goes."""
-    parts = [_of_store(Path(folder)) for folder, _ in stores]
-    if not parts:
+def _joined(stores: tuple[tuple[Path, int], ...], names: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The tables of some stores together; a run that several hold counts once, as the first holds it. Runs trained on
+    other data than the archive's are left out and named. Times of change, part of the key, move when a run comes or
+    goes."""
+    if not stores:
         raise AttnError("nothing is stored: neither data/archive nor a cached run is at hand")
-    table, values = parts[0]
-    for more, theirs in parts[1:]:
-        more = _of_the_same_data(more[~more["key"].isin(table["key"])], table)
-        theirs = theirs[theirs["key"].isin(more["key"])]
-        if len(more):
-            names = {name: {*values[name].cat.categories, *theirs[name].cat.categories} for name in (*NAMES, "key")}
-            kinds = {name: pd.CategoricalDtype(sorted(known)) for name, known in names.items()}
-            table = pd.concat([table, more])
-            values = pd.concat([values.astype(kinds), theirs.astype(kinds)], ignore_index=True)  # else as text: slow
-    return ordered(table, values)
+    parts, seen = [], set()
+    for folder, _ in stores:
+        keys = [key for key in store.keys(folder) if key not in seen]
+        seen |= {*keys}
+        if keys or not parts:
+            parts.append(_of_store(folder, keys, names))
+    table, values = pd.concat([runs for runs, _ in parts]), [values for _, values in parts]
+    archived = table["fingerprint"].where(table["source"] == "archive")
+    archived = archived.groupby([table["corpus"], table["options"]]).transform("first")
+    other = table["key"][archived.notna() & (archived != table["fingerprint"])]
+    if len(other):
+        say(f"left out of all numbers, for trained on other data than the archive's: {', '.join(other)}")
+        table, values = table[~table["key"].isin(other)], [part[~part["key"].isin(other)] for part in values]
+    named = lambda name: union_categoricals([part[name] for part in values], sort_categories=True)  # as text: slow
+    told = {name: named(name) for name in ("key", *NAMES)} | {"value": np.concatenate([part["value"] for part in values])}
+    return table, pd.DataFrame(told)
 
 
-def _of_the_same_data(more: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """The runs that were trained on the data that a table's runs of that name were; the others are named."""
-    names = ["corpus", "options"]
-    theirs = more[names].merge(table.drop_duplicates(names), how="left", on=names)["fingerprint"].to_numpy()
-    other = pd.notna(theirs) & (theirs != more["fingerprint"].to_numpy())
-    if other.any():
-        say(f"left out of all numbers, for trained on other data than the archive's: {', '.join(more['key'][other])}")
-    return more[~other]
-
-
-def ordered(table: pd.DataFrame, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both tables as they are asked: runs by corpus, encoder and attention, seeds in the book's order."""
-    place = {seed: at - len(SEEDS) for at, seed in enumerate(SEEDS)}  # before all others, which are not below 0
-    placed = lambda column: column.map(lambda seed: place.get(seed, seed)) if column.name == "seed" else column
-    table = table.sort_values(["corpus", "encoder", "attention", "seed", "key"], ignore_index=True, key=placed)
-    return table, values.astype(dict.fromkeys((*NAMES, "key"), "category"))
-
-
-def _of_store(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The two tables of one store, from the cache where it holds those of this very listing, else made. A damaged run,
-    or one that the archive's manifest does not name, is left out with one line."""
-    names = (store.MANIFEST, "[!.]*/record.json", "[!.]*/summary.parquet")
-    listing = [stamp(path) for name in names for path in sorted(folder.glob(name))]
+def _of_store(folder: Path, keys: list[str], names: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The two tables of these runs of a store, from the cache where it holds those of this very listing, else made. A
+    damaged run, or one that the archive's manifest does not name, is left out with one line."""
+    patterns = (store.MANIFEST, "[!.]*/record.json", "[!.]*/summary.parquet")
+    listing = [stamp(path) for pattern in patterns for path in sorted(folder.glob(pattern))]
     stem = hashlib.sha256(str(folder).encode()).hexdigest()[:10]
-    source = json.dumps([str(folder), listing, _names()]) + Path(__file__).read_text(encoding="utf-8")
-    keys = store.keys(folder)
-    tables = _cached(stem, source, ("runs", "numbers"), lambda: tables_of(_sound(folder, keys)))
-    list(_sound(folder, sorted({*keys} - {*tables[0]["key"]}), told=True))
-    return tables
+    make = lambda: tables_of(_sound(folder, keys))
+    table, values = _cached(stem, json.dumps([listing, keys, names]), ("runs", "numbers"), make)
+    list(_sound(folder, sorted({*keys} - {*table["key"]}), told=True))
+    return table, values
 
 
 def _sound(folder: Path, keys: list[str], told: bool = False) -> Iterator[store.Result]:
@@ -341,21 +319,21 @@ def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFra
     """Both tables of some results: their records and, where they have one, their summaries. The first has three columns
     besides those of `runs`: differs (the fields off their defaults, with blanks between), fingerprint (of the data) and
     record (as JSON)."""
-    rows, keys, parts, whole = [], [], [], []
+    rows, parts, whole = [], [], []
     for result in results:
-        record, own = result.record, [] if result.summary is None else [result.summary.rename(columns=SWAPPED)]
+        record, summary = result.record, result.summary
         try:
             run = from_dict(record["run"])
         except AttnError:  # a corpus or an encoder of somebody's own, a field of another version
             continue
-        beside = {name: value for name, value in record.get("against", {}).items() if name in ("jsd", "tvd")}
-        scores = {name: value for name, value in record.items() if name in SCORES or name.startswith("f1_")}
+        scores = {name: record[name] for name in record if name in SCORES or name.startswith("f1_")}
         scores = {name: value for name, value in scores.items() if value is not None}  # questions have no AUC
+        beside = {name: value for name, value in record.get("against", {}).items() if name in ("jsd", "tvd")}
         rows.append(_row(run, result) | scores | beside)
-        if result.traces is not None and not (own and own[0]["measure"].eq("echo").any()):
-            own.append(echoes(result))
-        keys += [record["key"]] * len(own)
-        parts += own
+        if summary is not None:
+            parts.append(summary.rename(columns=SWAPPED).assign(key=record["key"]))
+        if result.traces is not None and (summary is None or not summary["statistic"].eq("echo").any()):
+            parts.append(echoes(result))
         whole += [(record["key"], name, "value", value) for name, value in scores.items()]
         whole += [(record["key"], f"{name}_beside", "mean", value) for name, value in beside.items()]
     columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "data"]
@@ -363,12 +341,8 @@ def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFra
     table = pd.DataFrame(rows, columns=list(dict.fromkeys([*columns, *(name for row in rows for name in row)])))
     table = table.astype(dict.fromkeys(("divergence", "base_divergence", "jsd", "tvd", "auc"), float))
     whole = pd.DataFrame(whole, columns=["key", "measure", "statistic", "value"]).assign(predicted="all", bin="all")
-    if parts:
-        told = pd.concat(parts, ignore_index=True)
-        told["key"] = pd.Categorical(keys).repeat([len(part) for part in parts])  # millions of rows
-        whole = pd.concat([told, whole], ignore_index=True)
-    kinds = {"value": float} | dict.fromkeys((*NAMES, "key"), "category")
-    return table, whole[["key", *NAMES, "value"]].astype(kinds)
+    kinds = dict.fromkeys(("key", *NAMES), "category") | {"value": float}
+    return table, pd.concat([*parts, whole], ignore_index=True)[[*kinds]].astype(kinds)
 
 
 def echoes(result: store.Result) -> pd.DataFrame:

@@ -16,11 +16,10 @@ import json
 import os
 import platform
 import shutil
-import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +30,7 @@ import pyarrow.parquet as pq
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from attn_core.corpora.files import cache_folder, replacing, sha256
+from attn_core.corpora.files import cache_folder, replacing, say, sha256
 from attn_core.errors import AttnError, Damaged
 from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Traces, round_mantissa
 
@@ -146,35 +145,36 @@ def write(folder: Path, key: str, record: dict, files: dict) -> None:
     """Put a run into a store in one step: staged beside it, then renamed, so a kill leaves the old state or the new.
     files: name -> Traces, DataFrame or a file to copy."""
     stage = staging(folder, key)
-    old = stage.with_suffix(".old")
+    new, old = stage / "new", stage / "old"
     try:
+        new.mkdir()
         for name, content in files.items():
             if isinstance(content, Path):
-                shutil.copyfile(content, stage / name)
+                shutil.copyfile(content, new / name)
             else:
-                (write_traces if isinstance(content, Traces) else write_table)(stage / name, content)
-        sums = {name: sha256(stage / name) for name in files}
+                (write_traces if isinstance(content, Traces) else write_table)(new / name, content)
+        sums = {name: sha256(new / name) for name in files}
         entries = {**record, "files": sums}.items()  # one a line: half the size of one number a line, and read by eye
         lines = (f"{json.dumps(name)}: {json.dumps(value, default=float)}" for name, value in entries)
-        (stage / "record.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
-        stage.chmod(0o755)
-        reseal(folder, key, stage)  # before the run appears: after a kill it is missing, and made again
+        (new / "record.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        reseal(folder, key, new)  # before the run appears: after a kill it is missing, and made again
         if (folder / key).exists():
-            os.rename(folder / key, old)
-        os.rename(stage, folder / key)
+            old.mkdir()
+            os.rename(folder / key, old / key)
+        os.rename(new, folder / key)
+        clear(stage)
     except BaseException:
-        put_back(old, folder / key)
+        clear(stage)
         reseal(folder, key, folder / key)
         raise
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
 
 
-def put_back(old: Path, place: Path) -> None:
-    """Put back a run whose writer was stopped between moving it aside and bringing the new one."""
-    if old.exists() and not place.exists():
-        os.rename(old, place)
+def clear(stage: Path) -> None:
+    """Remove a staging folder; the run that was moved aside into it is put back, unless the new one has come."""
+    for old in stage.glob("old/*"):
+        if not (stage.parent / old.name).exists():
+            os.rename(old, stage.parent / old.name)
+    shutil.rmtree(stage, ignore_errors=True)
 
 
 def staging(folder: Path, key: str) -> Path:
@@ -204,18 +204,13 @@ def verify(folder: Path, key: str) -> None:
 
 
 def sweep_away(folder: Path) -> None:
-    """Remove the staging folders of dead writers, of other machines that share the store those a week old. A run that
-    such a writer had moved aside, without bringing the new one, is put back."""
-    for stage in folder.glob(".*.*"):
-        writer, _, machine = stage.name.split(".")[1].partition("@")
-        try:
+    """`clear` the staging folders of dead writers, of other machines that share the store those a week old."""
+    for stage in folder.glob(".*@*"):
+        writer, machine = stage.name[1:].partition(".")[0].split("@")
+        with suppress(FileNotFoundError):  # just finished
             old = time.time() - stage.stat().st_mtime > 7 * 24 * 3600
-        except FileNotFoundError:  # just finished
-            continue
-        if writer.isdigit() and (old if machine != MACHINE else not psutil.pid_exists(int(writer))):
-            if stage.suffix == ".old":
-                put_back(stage, folder / stage.name.split(".", 2)[2].removesuffix(".old"))
-            shutil.rmtree(stage, ignore_errors=True)
+            if old if machine != MACHINE else not psutil.pid_exists(int(writer)):
+                clear(stage)
 
 
 # ---- the seal --------------------------------------------------------------------------------------------------------
@@ -226,24 +221,20 @@ MANIFEST = "MANIFEST"
 
 def manifest(folder: Path) -> dict[str, str] | None:
     """Path of every file that belongs to an archive -> its SHA-256; None where there is no manifest, as in a cache."""
-    path = folder / MANIFEST
-    state = path.stat() if path.is_file() else None
-    return state and _manifest(path, state.st_ino, state.st_mtime_ns, state.st_size)
-
-
-@lru_cache(maxsize=4)
-def _manifest(path: Path, *state: int) -> dict[str, str]:
-    lines = [line.partition("  ") for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
-    return {name: digest for digest, _, name in lines}
+    if not (folder / MANIFEST).is_file():
+        return None
+    text = (folder / MANIFEST).read_text(encoding="utf-8", errors="replace")
+    return {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
 
 
 def sealed(folder: Path, name: str) -> bytes:
     """A file's bytes; Damaged where the folder has a manifest and they are not those that it names."""
-    data, known = (folder / name).read_bytes(), manifest(folder)
-    if known is not None and known.get(name) != hashlib.sha256(data).hexdigest():
+    data, path = (folder / name).read_bytes(), folder / MANIFEST
+    known = path.read_bytes() if path.is_file() else None
+    if known is not None and f"{hashlib.sha256(data).hexdigest()}  {name}\n".encode() not in known:
         raise Damaged(
-            f"{folder / name} is {'not the' if name in known else 'no'} file that {MANIFEST} names and is refused; "
-            "restore it (git checkout) or, if the change is yours, seal it: python -m attn_core archive seal"
+            f"{folder / name} is {'not the' if f'  {name}'.encode() in known else 'no'} file that {MANIFEST} names and "
+            "is refused; restore it (git checkout) or, if the change is yours, seal it: python -m attn_core archive seal"
         )
     return data
 
@@ -277,15 +268,16 @@ def seal(folder: Path) -> tuple[list[str], list[str]]:
     one line for each run that is not sealed: its files are not those that its record names."""
     before, found, refused = faults(folder), digests(folder), []
     for key in keys(folder):
-        named = {path.name: found.get(f"{key}/{path.name}") for path in (folder / key).glob("*")}
+        own = {path.name: found.pop(f"{key}/{path.name}", "") for path in (folder / key).glob("*")}
         try:
-            record = json.loads((folder / key / "record.json").read_text(encoding="utf-8"))
-            whole = record["files"] | {"record.json": named["record.json"]} == named
+            named = json.loads((folder / key / "record.json").read_text(encoding="utf-8"))["files"]
+            whole = named | {"record.json": own["record.json"]} == own
         except (ValueError, LookupError, TypeError):
             whole = False
-        if not whole:
+        if whole:
+            found |= {f"{key}/{name}": digest for name, digest in own.items()}
+        else:
             refused.append(f"{key} does not hold the files that its record names; it is not sealed")
-            found = {name: digest for name, digest in found.items() if not name.startswith(f"{key}/")}
     write_manifest(folder, found)
     return before, refused
 
@@ -380,7 +372,7 @@ def read_weights(key: str, inputs: dict[str, str] | None = None) -> tuple[dict[s
         with safe_open(path, framework="numpy") as file:
             about = {name: json.loads(text) for name, text in file.metadata().items()}
             if inputs is not None and about.get("inputs", {}) != inputs:
-                print(f"the cached weights of {key} were trained on other data or vectors; not used", file=sys.stderr)
+                say(f"the cached weights of {key} were trained on other data or vectors; not used")
                 return None
             for flat in file.keys():
                 selection, name = flat.split("/", 1)

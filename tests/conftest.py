@@ -83,7 +83,7 @@ def stored(monkeypatch):
             layers = {"traces.parquet": result.traces, "against.parquet": result.against}
             files = {name: "made up" for name, table in layers.items() if table is not None}
             held[result.key] = replace(result, record=result.record | {"files": files})
-        tables = index.ordered(*index.tables_of(held.values()))
+        tables = index.tables_of(held.values())
         monkeypatch.setattr(index, "_everything", lambda: tables)
         monkeypatch.setattr(store, "read", lambda folder, key, whole=True: held[key])
         derived.searched.cache_clear()

@@ -36,7 +36,7 @@ def examples(share):
 @pytest.fixture(scope="module")
 def numbers():
     """Those of one archived run: all of them take 10 seconds to gather."""
-    return index.ordered(*index.tables_of([store.read(store.archive_folder(), Run("sst").key)]))
+    return index.tables_of([store.read(store.archive_folder(), Run("sst").key)])
 
 
 @pytest.fixture(autouse=True)
