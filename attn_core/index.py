@@ -70,19 +70,15 @@ def runs(**where: object) -> pd.DataFrame:
     table, named = _everything()[0], set(where)
     for name, value in where.items():
         if name not in table.columns:
-            near = get_close_matches(name, table.columns, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else ";"
-            raise AttnError(f"a run has no field '{name}'{hint} known: {', '.join(map(str, table.columns))}")
+            raise AttnError(f"a run has no field '{name}'; known: {', '.join(table.columns)}")
         table = table[_among(table[name], value)]
     if not named & {"key", "variant"}:
         named |= {other for name in named for other in ALONG.get(name, ())}
         table = table[np.array([set(differs.split()) <= named for differs in table["differs"]], bool)]
         if "seed" not in named:
             table = table[table["seed"].isin(SEEDS)]
-    place = {seed: at - len(SEEDS) for at, seed in enumerate(SEEDS)}  # before all others, which are not below 0
-    placed = lambda column: column.map(lambda seed: place.get(seed, seed)) if column.name == "seed" else column
-    table = table.sort_values(["corpus", "encoder", "attention", "seed", "key"], ignore_index=True, key=placed)
-    return table.drop(columns=["differs", "fingerprint", "record"])
+    table = table.sort_values(["corpus", "encoder", "attention", "place", "seed", "key"], ignore_index=True)
+    return table.drop(columns=["differs", "place", "fingerprint", "record"])
 
 
 def numbers(
@@ -96,9 +92,8 @@ def numbers(
     chosen, table = runs(**where), _everything()[1]
     table = table[table["key"].isin(chosen["key"])]
     for name, wanted in zip(NAMES, (measure, statistic, predicted, bin), strict=True):
-        known, several = table[name].cat.categories, [wanted] if isinstance(wanted, str) else list(wanted)
-        lacking = [one for one in several if one != "any" and one not in known]
-        if lacking and name in ("measure", "statistic"):
+        known = {"any", *table[name].cat.categories}
+        if name in ("measure", "statistic") and (lacking := [one for one in _several(wanted) if one not in known]):
             near = ", ".join(get_close_matches(lacking[0], known, n=3)) or "`python -m attn_core numbers --list`"
             raise AttnError(f"no stored run has the {name} '{lacking[0]}'; near: {near}")
         table = table[_among(table[name], wanted)]
@@ -108,15 +103,19 @@ def numbers(
 
 def _among(column: pd.Series, wanted: object) -> np.ndarray:
     """Which entries are the value, or one of several; 'any': all. Of a command line, numbers come as text."""
-    if isinstance(wanted, str) and wanted == "any":
+    values = _several(wanted)
+    if values == ["any"]:
         return np.ones(len(column), bool)
-    values = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
     if is_numeric_dtype(column):
         try:
             values = [float(value) for value in values if value is not None]
         except ValueError:
             raise AttnError(f"{column.name} is a number; got {', '.join(map(str, values))}") from None
     return column.isin(values).to_numpy()
+
+
+def _several(wanted: object) -> list:
+    return [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
 
 
 def has(name: str) -> set[str]:
@@ -288,9 +287,9 @@ def _joined(stores: tuple[tuple[Path, int], ...], names: tuple[str, ...]) -> tup
     if len(other):
         say(f"left out of all numbers, for trained on other data than the archive's: {', '.join(other)}")
         table, values = table[~table["key"].isin(other)], [part[~part["key"].isin(other)] for part in values]
-    named = lambda name: union_categoricals([part[name] for part in values], sort_categories=True)  # as text: slow
-    told = {name: named(name) for name in ("key", *NAMES)} | {"value": np.concatenate([part["value"] for part in values])}
-    return table, pd.DataFrame(told)
+    columns = {name: [part[name] for part in values] for name in ("key", *NAMES)}
+    columns = {name: union_categoricals(parts, sort_categories=True) for name, parts in columns.items()}
+    return table, pd.DataFrame(columns | {"value": np.concatenate([part["value"] for part in values])})
 
 
 def _of_store(folder: Path, keys: list[str], names: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -316,9 +315,9 @@ def _sound(folder: Path, keys: list[str], told: bool = False) -> Iterator[store.
 
 
 def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both tables of some results: their records and, where they have one, their summaries. The first has three columns
-    besides those of `runs`: differs (the fields off their defaults, with blanks between), fingerprint (of the data) and
-    record (as JSON)."""
+    """Both tables of some results: their records and, where they have one, their summaries. Columns of the first beside
+    those of `runs`: differs (the fields off their defaults, with blanks between), place (of the seed in the book's
+    list), fingerprint (of the data), record (as JSON)."""
     rows, parts, whole = [], [], []
     for result in results:
         record, summary = result.record, result.summary
@@ -326,9 +325,9 @@ def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFra
             run = from_dict(record["run"])
         except AttnError:  # a corpus or an encoder of somebody's own, a field of another version
             continue
-        scores = {name: record[name] for name in record if name in SCORES or name.startswith("f1_")}
-        scores = {name: value for name, value in scores.items() if value is not None}  # questions have no AUC
-        beside = {name: value for name, value in record.get("against", {}).items() if name in ("jsd", "tvd")}
+        scored = [name for name in record if name in SCORES or name.startswith("f1_")]
+        scores = {name: record[name] for name in scored if record[name] is not None}  # questions have no AUC
+        beside = {name: record["against"][name] for name in ("jsd", "tvd") if "against" in record}
         rows.append(_row(run, result) | scores | beside)
         if summary is not None:
             parts.append(summary.rename(columns=SWAPPED).assign(key=record["key"]))
@@ -336,8 +335,8 @@ def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFra
             parts.append(echoes(result))
         whole += [(record["key"], name, "value", value) for name, value in scores.items()]
         whole += [(record["key"], f"{name}_beside", "mean", value) for name, value in beside.items()]
-    columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "data"]
-    columns += ["n_train", "n_dev", "n_test", "epochs_trained", *SCORES, "jsd", "tvd", "fingerprint", "record"]
+    columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "place"]
+    columns += ["data", "n_train", "n_dev", "n_test", "epochs_trained", *SCORES, "jsd", "tvd", "fingerprint", "record"]
     table = pd.DataFrame(rows, columns=list(dict.fromkeys([*columns, *(name for row in rows for name in row)])))
     table = table.astype(dict.fromkeys(("divergence", "base_divergence", "jsd", "tvd", "auc"), float))
     whole = pd.DataFrame(whole, columns=["key", "measure", "statistic", "value"]).assign(predicted="all", bin="all")
@@ -360,8 +359,8 @@ def _row(run: Run, result: store.Result) -> dict:
     """The columns of `tables_of` that follow from the run's fields, and counts of its record."""
     attention = "tanh" if run.attention == "given" else run.attention  # weights are given by a guide alone, see Run
     plain, base, record = Run(run.corpus, run.encoder, attention, run.seed), run.base, result.record
-    off = {name: getattr(run, name) for name in FIELDS if getattr(run, name) != getattr(plain, name)}
-    return {name: getattr(run, name) for name in FIELDS} | {
+    off = {name: value for name, value in vars(run).items() if value != getattr(plain, name)}
+    return vars(run) | {
         "key": record["key"],
         "source": result.source,
         "family": run.family,
@@ -371,6 +370,7 @@ def _row(run: Run, result: store.Result) -> dict:
         "base_divergence": None if base is None else base.divergence,
         "variant": ", ".join(f"{name}={getattr(value, 'key', value)}" for name, value in off.items()),
         "differs": " ".join(off),
+        "place": (*SEEDS, run.seed).index(run.seed),
         "data": data_kind(record),
         **{name: record[name] for name in ("n_train", "n_dev", "n_test")},
         "epochs_trained": len(record.get("history", ())),

@@ -61,10 +61,7 @@ def prepare(run: Run) -> None:
     """Compute what is archived of a cached run, of the traces of its whole test set, into `packed_store`, for `adopt`:
     its record; a sample of its traces, the document table and the summary as KEPT says; the table beside another run.
     AttnError as `same_as_archived`."""
-    folder = store.cache_store()
-    if not store.has(folder, run.key):
-        raise AttnError(f"run {run.key} is not in the local cache, only its archived sample is; train it: --fresh")
-    result, files = store.read(folder, run.key), {}
+    result, files = store.read(store.cache_store(), run.key), {}
     record, traces = {name: value for name, value in result.record.items() if name != "files"}, result.traces
     first = lambda doc_ids, count: np.sort(store.sample(doc_ids, run.corpus)[:count])
     if run.family == "guided" and run.base is not None:  # its attention is another run's; what counts are its scores
@@ -77,10 +74,9 @@ def prepare(run: Run) -> None:
         if hierarchical:
             summary, kind = erasure.summary_table(documents), run.encoder.partition("_")[0]
         else:
-            summary = experiments.summary_table(documents, traces.classes)
-            kind = catalogue.corpus(run.corpus).task
-        if not hierarchical and run.vectors == COUNTED:
-            record |= {"elsewhere": float(elsewhere(traces).mean()), "shuffled": shuffled(run)}
+            summary, kind = experiments.summary_table(documents, traces.classes), catalogue.corpus(run.corpus).task
+            if run.vectors == COUNTED:
+                record |= {"elsewhere": float(elsewhere(traces).mean()), "shuffled": shuffled(run)}
         if is_variant(run):  # no figure of distributions shows a variant
             summary = summary[~summary["measure"].str.startswith("hist:")]
             if run.vectors == COUNTED and layer == "summary":  # the dial, ties and untrained models: one number a run
@@ -89,12 +85,13 @@ def prepare(run: Run) -> None:
             documents = documents[[name for name in documents if name in (*COLUMNS_KEPT, *MEASURES)]]
         files["summary.parquet"] = summary
         items, rows = KEPT[layer][KINDS.index(kind)], KEPT[layer][-1]
-        items = items * CLASSES_KEPT // max(CLASSES_KEPT, traces.classes) if kind == "han" else items
-        within = (traces.lengths[store.sample(traces.doc_id, run.corpus)].cumsum() <= items).sum()
+        if kind == "han":
+            items = items * CLASSES_KEPT // max(CLASSES_KEPT, traces.classes)
         if items:
+            within = (traces.lengths[store.sample(traces.doc_id, run.corpus)].cumsum() <= items).sum()
             files["traces.parquet"] = traces.take(first(traces.doc_id, max(1, within)))
-        if items and rows:
-            files["documents.parquet"] = documents.iloc[first(traces.doc_id, rows)]
+            if rows:
+                files["documents.parquet"] = documents.iloc[first(traces.doc_id, rows)]
     if against is not None and run.selection != "test" and run.divergence is None:  # else the record's means are read
         files["against.parquet"] = against.iloc[first(against["doc_id"], AGAINST_KEPT)]
     if run.corpus in NOT_PASSED_ON:

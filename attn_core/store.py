@@ -31,7 +31,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from attn_core.corpora.files import cache_folder, replacing, say, sha256
-from attn_core.errors import AttnError, Damaged
+from attn_core.errors import AttnError, Damaged, one_line
 from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Traces, round_mantissa
 
 MACHINE = platform.node().replace(".", "-")
@@ -118,21 +118,18 @@ def read_record(folder: Path, key: str) -> dict:
     path = folder / key / "record.json"
     try:
         record = json.loads(sealed(folder, f"{key}/record.json"))
-        found, _ = record["key"], record["run"] and record["files"].items()
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise Damaged(f"{path} is unreadable ({type(error).__name__}); delete the folder and run again") from error
-    if found != key:
-        raise Damaged(f"{path} holds key {found!r}, expected {key!r}; delete the folder and run again")
+        if (record["key"], type(record["run"]), type(record["files"])) != (key, dict, dict):
+            raise ValueError(f"holds key {record['key']!r}")
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise Damaged(f"{path} is unreadable ({one_line(error)}); delete the folder and run again") from error
     return record
 
 
 def read(folder: Path, key: str, whole: bool = True) -> Result:
     """A stored run, every file checked against the SHA-256 in its record; whole False: record and summary alone."""
     record, found = read_record(folder, key), {}
-    for name, expected in record["files"].items():
-        if not (whole or name == "summary.parquet"):
-            continue
-        path = folder / key / name
+    for name in record["files"] if whole else {"summary.parquet"} & {*record["files"]}:
+        path, expected = folder / key / name, record["files"][name]
         digest = sha256(path) if path.is_file() else "no file"
         if digest != expected:
             raise Damaged(f"{path} does not match its record (expected SHA-256 {expected[:12]}…, got {digest[:12]}…); "
@@ -233,8 +230,8 @@ def sealed(folder: Path, name: str) -> bytes:
     known = path.read_bytes() if path.is_file() else None
     if known is not None and f"{hashlib.sha256(data).hexdigest()}  {name}\n".encode() not in known:
         raise Damaged(
-            f"{folder / name} is {'not the' if f'  {name}'.encode() in known else 'no'} file that {MANIFEST} names and "
-            "is refused; restore it (git checkout) or, if the change is yours, seal it: python -m attn_core archive seal"
+            f"{folder / name} is {'not the' if f'  {name}'.encode() in known else 'no'} file that {MANIFEST} names, so "
+            "it is refused; restore it (git checkout), or seal a change of yours: python -m attn_core archive seal"
         )
     return data
 

@@ -49,18 +49,16 @@ def test_a_record_that_tells_another_story_and_files_that_are_not_its_own_are_re
     record = json.loads(path.read_text())
     for damage in (flip, os.remove):
         damage(tmp_path / "toy" / "traces.parquet")
-        with pytest.raises(AttnError, match=r"traces\.parquet does not match its record"):
+        with pytest.raises(Damaged, match=r"traces\.parquet does not match its record"):
             store.read(tmp_path, "toy")
     stored(tmp_path)
     path.write_text(json.dumps({**record, "accuracy": record["accuracy"] + 0.1}))
     with pytest.raises(AttnError, match="record says accuracy"):
         store.verify(tmp_path, "toy")
-    path.write_text(json.dumps({**record, "key": "other"}))
-    with pytest.raises(AttnError, match="holds key 'other'"):
-        store.read(tmp_path, "toy")
-    path.write_text("{")
-    with pytest.raises(AttnError, match="unreadable"):
-        store.read(tmp_path, "toy")
+    for text, told in ((json.dumps({**record, "key": "other"}), "holds key 'other'"), ("{", "unreadable")):
+        path.write_text(text)
+        with pytest.raises(Damaged, match=told):
+            store.read(tmp_path, "toy")
 
 
 def test_what_builds_on_another_training_of_its_base_is_refused(tmp_path, monkeypatch):
@@ -68,15 +66,14 @@ def test_what_builds_on_another_training_of_its_base_is_refused(tmp_path, monkey
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path))
     base, traces = Run("sst"), toy_traces().rounded()
     packing.same_as_archived(base, traces)  # nothing is archived
-    store.write(tmp_path, base.key, {"key": base.key, "run": as_dict(base)}, {})
-    packing.same_as_archived(base, traces)  # its documents are not
     record = {"key": base.key, "run": as_dict(base)}
+    store.write(tmp_path, base.key, record, {})
+    packing.same_as_archived(base, traces)  # its documents are not
     store.write(tmp_path, base.key, record, {"traces.parquet": traces.take([1, 2, 4])})
     packing.same_as_archived(base, traces.take([5, 4, 3, 2, 1, 0]))  # in any order, and more than the archived ones
     other = dataclasses.replace(traces, score=toy_traces(seed=1).rounded().score)
-    with pytest.raises(AttnError, match="sst-lstm-tanh-10-1c71b4bec1 became another model here") as error:
+    with pytest.raises(AttnError, match="sst-lstm-tanh-10-1c71b4bec1 became another model here .*--fresh"):
         packing.same_as_archived(base, other)
-    assert "--fresh" in str(error.value) and "\n" not in str(error.value)
 
 
 def test_sample_depends_on_the_corpus_alone():
@@ -169,13 +166,12 @@ def test_what_is_not_as_sealed_enters_no_number(tmp_path, monkeypatch, capsys, k
         shutil.copytree(REAL / key, folder / key)
     store.seal(folder)
     tamper(folder / name.replace("toy", real[0]))
+    bad, kept = ("twin", real) if kind == "extra run" else (real[0], real[1:])
     for _ in range(2):
         index._joined.cache_clear()
-        kept = real if kind == "extra run" else real[1:]
-        assert sorted(index.runs()["key"]) == kept
-        assert ("twin" if kind == "extra run" else real[0]) in capsys.readouterr().err
+        assert sorted(index.runs()["key"]) == kept and bad in capsys.readouterr().err
     with pytest.raises(Damaged):
-        store.read(folder, "twin" if kind == "extra run" else real[0])
+        store.read(folder, bad)
 
 
 def test_a_run_is_sealed_as_it_is_stored_and_a_forged_one_never(tmp_path):

@@ -38,10 +38,8 @@ def test_the_optimum_bounds_everything_on_every_archived_document(key):
     assert documents["doc_id"].is_unique and len(derived(documents)) == len(documents)
     best = "exact" if "jsd_exact@0.05" in documents else "lower"  # text pairs: the lower end of a bracket
     for epsilon in (0.01, 0.05):
-        of = {
-            name: documents[f"{name}@{epsilon:g}"].to_numpy()
-            for name in (f"jsd_{best}", "jsd_search", "jsd_permutation", f"tvd_{best}", "tvd_search")
-        }
+        names = (f"jsd_{best}", "jsd_search", "jsd_permutation", f"tvd_{best}", "tvd_search")
+        of = {name: documents[f"{name}@{epsilon:g}"].to_numpy() for name in names}
         assert (of[f"jsd_{best}"] >= of["jsd_search"] - 1e-6).all()
         if best == "exact":
             assert (of["jsd_exact"] >= of["jsd_permutation"] - 1e-6).all()
@@ -57,13 +55,8 @@ def test_the_document_layer_is_what_the_traces_give(key):
     few = result.traces.take(np.arange(0, len(result.traces), max(1, len(result.traces) // 60)))
     stored = result.documents.set_index("doc_id").loc[few.doc_id]
     fresh = correlation(few)
-    for column in (
-        "tau_attention_gradient",
-        "tau_attention_loo",
-        "tau_gradient_loo",
-        "tau_attention_random",
-        "p_attention_gradient",
-    ):
+    taus = ("tau_attention_gradient", "tau_attention_loo", "tau_gradient_loo", "tau_attention_random")
+    for column in (*taus, "p_attention_gradient"):
         np.testing.assert_allclose(fresh[column], stored[column], atol=2e-6, equal_nan=True)
     np.testing.assert_allclose(permutation(few)["median_change"], stored["median_change"], atol=2e-6)
     if few.readout is None:
@@ -74,10 +67,8 @@ def test_the_document_layer_is_what_the_traces_give(key):
 def test_summary_and_record_follow_from_the_documents(key):
     result = read(key)
     assert len(result.documents) == result.record["n_test"]
-    again = summary_table(result.documents, result.traces.classes).set_index(
-        ["statistic", "predicted", "bin", "measure"]
-    )["value"]
-    kept = result.summary.set_index(["statistic", "predicted", "bin", "measure"])["value"]
+    tables = (summary_table(result.documents, result.traces.classes), result.summary)
+    again, kept = (table.set_index(["statistic", "predicted", "bin", "measure"])["value"] for table in tables)
     means = again.index[again.index.get_level_values("measure") == "mean"]
     np.testing.assert_allclose(again[means], kept[means], atol=2e-5)
     accuracy = (result.documents["label"] == result.documents["predicted"]).mean()
