@@ -48,8 +48,6 @@ NAMES = ("measure", "statistic", "predicted", "bin")
 
 Names = str | Iterable[str]
 
-SWAPPED = {"measure": "statistic", "statistic": "measure"}
-
 SCORES = ("accuracy", "macro_f1", "f1_1", "auc")
 
 
@@ -330,7 +328,8 @@ def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFra
         beside = {name: record["against"][name] for name in ("jsd", "tvd") if "against" in record}
         rows.append(_row(run, result) | scores | beside)
         if summary is not None:
-            parts.append(summary.rename(columns=SWAPPED).assign(key=record["key"]))
+            swapped = summary.rename(columns={"measure": "statistic", "statistic": "measure"})
+            parts.append(swapped.assign(key=record["key"]))
         if result.traces is not None and (summary is None or not summary["statistic"].eq("echo").any()):
             parts.append(echoes(result))
         whole += [(record["key"], name, "value", value) for name, value in scores.items()]
