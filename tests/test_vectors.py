@@ -1,16 +1,15 @@
 """Word vectors: text files, the random recipe, training and its cache."""
 
 import hashlib
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from attn_core.corpora import catalogue, encode, files
+from attn_core.corpora import encode, files
 from attn_core.corpora import vectors as module
-from attn_core.corpora.catalogue import CATALOGUE
+from attn_core.corpora.catalogue import CATALOGUE, RECIPES, VECTORS
 from attn_core.corpora.text import END, PAD, SPECIALS, START
-from attn_core.corpora.vectors import SHARED, vectors
+from attn_core.corpora.vectors import vectors
 from attn_core.errors import AttnError
 from attn_core.run import Run, vectors_identity
 
@@ -70,41 +69,42 @@ def test_random_rows_depend_on_their_number_alone():
 
 
 TEXTS = [["good", "fine", "film"], ["bad", "poor", "film"], ["good", "film", "once"]] * 40 + [["rare"]]
-QUICK = {**SHARED["indomain-300"], "epochs": 2, "bucket": 500, "sample": 0}
+QUICK = {**VECTORS["indomain-300"], "epochs": 2, "bucket": 500, "sample": 0}
 
 
-def test_training_repeats_bit_by_bit_and_its_fingerprint_sees_texts_and_parameters(capsys):
-    words, rows, fingerprint = module.train(TEXTS, QUICK)
-    again = module.train(TEXTS, QUICK)
-    assert words == again[0] and np.array_equal(rows, again[1]) and fingerprint == again[2]
-    assert set(words) == {"good", "fine", "film", "bad", "poor", "once"}  # "rare" is below min_count
-    assert rows.shape == (6, WIDTH) and rows.dtype == np.float32 and np.isfinite(rows).all() and rows.any(axis=1).all()
-    assert module.train(TEXTS[1:], QUICK)[2] != fingerprint != module.train(TEXTS, {**QUICK, "window": 4})[2]
+@pytest.fixture
+def trained(monkeypatch):
+    """'indomain-300' on three short texts instead of 53,000; the texts and parameters of each training."""
+    calls, plain = [], module.train
+    monkeypatch.setattr(module, "training_texts", lambda: TEXTS)
+    monkeypatch.setattr(module, "train", lambda *given: calls.append(given) or plain(*given))
+    monkeypatch.setitem(VECTORS, "indomain-300", QUICK)
+    return calls
+
+
+def test_indomain_is_trained_once_then_read_and_repeats_bit_by_bit(trained, monkeypatch, tmp_path, capsys):
+    words = (*SPECIALS, "good", "fine", "film", "bad", "poor", "once", "rare")  # "rare" is below min_count
+    rows, fingerprint = vectors("indomain-300", words)
+    assert rows.shape == (11, WIDTH) and rows.dtype == np.float32 and np.isfinite(rows).all()
+    assert rows[4:10].any(axis=1).all() and not rows[:4].any() and not rows[10].any()
     assert "word vectors: 100%" in capsys.readouterr().err
+    again, same = vectors("indomain-300", words[::-1])
+    assert np.array_equal(rows, again[::-1]) and same == fingerprint and len(trained) == 1
+    fingerprints = []
+    for texts, parameters in ((TEXTS, QUICK), (TEXTS[1:], QUICK), (TEXTS, {**QUICK, "window": 4})):
+        monkeypatch.setenv("ATTN_CACHE", str(tmp_path / str(len(trained))))
+        monkeypatch.setattr(module, "training_texts", lambda texts=texts: texts)
+        monkeypatch.setitem(VECTORS, "indomain-300", parameters)
+        other, told = vectors("indomain-300", words)
+        assert trained[-1] == (texts, parameters)
+        assert np.array_equal(rows, other) == (told == fingerprint)
+        fingerprints.append(told)
+    assert fingerprints[0] == fingerprint and len(set(fingerprints)) == 3
 
 
 def test_texts_without_a_repeated_word_are_one_error():
     with pytest.raises(AttnError, match="cannot be trained on these 1 texts"):
         module.train([["a", "b"]], QUICK)
-
-
-@pytest.fixture
-def trained(monkeypatch):
-    """'indomain-300' on three short texts instead of 53,000; counts how often it is trained."""
-    calls = []
-    plain = module.train
-    monkeypatch.setattr(module, "training_texts", lambda: TEXTS)
-    monkeypatch.setattr(module, "train", lambda *_: calls.append(1) or plain(TEXTS, QUICK))
-    return calls
-
-
-def test_indomain_is_trained_once_then_read(trained, capsys):
-    rows, fingerprint = vectors("indomain-300", WORDS)
-    assert rows[4].any() and rows[5].any() and not rows[:4].any() and not rows[6].any()
-    again, same = vectors("indomain-300", WORDS)
-    assert np.array_equal(rows, again) and same == fingerprint and len(trained) == 1
-    reordered, _ = vectors("indomain-300", (*SPECIALS, "good", "bad"))
-    assert np.array_equal(reordered[4], rows[5]) and np.array_equal(reordered[5], rows[4])
 
 
 def test_vectors_of_own_texts_lie_apart_and_are_not_taken_for_the_official_ones(trained, tables, monkeypatch):
@@ -119,12 +119,10 @@ def test_vectors_of_own_texts_lie_apart_and_are_not_taken_for_the_official_ones(
 
 
 def test_the_name_of_a_recipe_never_means_a_file(tmp_path, monkeypatch):
-    names = [*module.RANDOM, *module.SHARED, *module.OWN]
-    assert set(names) <= catalogue.RECIPES
-    keys = {name: Run("sst", vectors=name).key for name in names}
+    keys = {name: Run("sst", vectors=name).key for name in RECIPES}
     monkeypatch.chdir(tmp_path)
     vectors_identity.cache_clear()
-    for name in names:
+    for name in RECIPES:
         (tmp_path / name).write_text("a 1 2 3\n")
         assert Run("sst", vectors=name).key == keys[name]
     assert vectors("random-50", WORDS)[0].shape == (len(WORDS), 50)
@@ -148,7 +146,9 @@ def reviews(tables):
     return write
 
 
-def test_own_vectors_have_unit_rows_and_repeat_bit_by_bit(reviews, capsys):
+def test_own_vectors_have_unit_rows_and_are_trained_anew_on_other_texts(reviews, monkeypatch, capsys):
+    trained, plain = [], module.train
+    monkeypatch.setattr(module, "train", lambda *given: trained.append(given) or plain(*given))
     data = encode("yelp")
     rows, fingerprint = vectors("yelp-200", data.vocabulary)
     assert rows.shape == (len(data.vocabulary), 200) and rows.dtype == np.float32
@@ -156,31 +156,19 @@ def test_own_vectors_have_unit_rows_and_repeat_bit_by_bit(reviews, capsys):
     assert norms[1] == pytest.approx(1) and norms[4:] == pytest.approx(np.ones(len(rows) - 4))  # <unk> has a vector
     assert not rows[[PAD, START, END]].any() and "rare" not in data.vocabulary
     assert "word vectors: 100%" in capsys.readouterr().err
-    words, again, _ = module.train_own(data, module.own_parameters(data))
-    index = [words.index(word) for word in data.vocabulary[4:]]
-    assert np.array_equal(again[index], rows[4:])
     reordered, same = vectors("yelp-200", (*SPECIALS, "unheard", "good"))
-    assert same == fingerprint and not reordered[4].any()
+    assert same == fingerprint and not reordered[4].any() and len(trained) == 1
     assert np.array_equal(reordered[5], rows[data.vocabulary.index("good")])
-
-
-def test_own_vectors_are_read_from_the_cache_and_trained_anew_on_other_texts(reviews, monkeypatch):
-    trained = []
-    plain = module.train_own
-    monkeypatch.setattr(module, "train_own", lambda *given: trained.append(1) or plain(*given))
-    rows, fingerprint = vectors("yelp-200", encode("yelp").vocabulary)
-    again, same = vectors("yelp-200", encode("yelp").vocabulary)
-    assert np.array_equal(rows, again) and same == fingerprint and len(trained) == 1
+    words, again, _ = plain(*trained[0])
+    assert np.array_equal(again[[words.index(word) for word in data.vocabulary[4:]]], rows[4:])  # bit by bit
     reviews([text.replace("here", "there") for text in REVIEWS])
     assert vectors("yelp-200", encode("yelp").vocabulary)[1] != fingerprint and len(trained) == 2
 
 
-def test_passes_are_the_authors_and_part_of_the_parameters(reviews):
-    data = encode("yelp")
-    assert module.own_parameters(data)["epochs"] == 30 and module.own_parameters(data)["data"] == data.fingerprint
-    assert module.own_parameters(replace(data, name="imdb_stars"))["epochs"] == 5
-    cut = {name for name, entry in CATALOGUE.items() if entry.cut}
-    assert all(CATALOGUE[name].vectors == f"{name}-200" for name in cut) and set(module.OWN.values()) == cut
+def test_passes_are_the_authors():
+    assert {name: VECTORS[f"{name}-200"]["epochs"] for name in ("yelp", "amazon", "imdb_stars", "yahoo")} == {
+        "yelp": 30, "amazon": 30, "imdb_stars": 5, "yahoo": 5}  # fmt: skip
+    assert all(entry.vectors == f"{name}-200" in VECTORS for name, entry in CATALOGUE.items() if entry.cut)
 
 
 def counted_plainly(texts, window, min_count, smoothing):
@@ -206,8 +194,8 @@ def test_vectors_by_counting_span_the_plain_table():
     """With as many numbers as words have signs to share, the rows' products are the table's own; scale and all."""
     rng = np.random.default_rng(1)
     texts = [list(rng.choice(list("abcdefghijkl"), 30)) for _ in range(20)]
-    parameters = SHARED["ppmi-300"] | {"vector_size": 11, "min_count": 3, "passes": 7}
-    words, rows, fingerprint = module.count(texts, parameters)
+    parameters = VECTORS["ppmi-300"] | {"vector_size": 11, "min_count": 3, "passes": 7}
+    words, rows, _ = module.count(texts, parameters)
     known, information = counted_plainly(texts, 5, 3, 0.75)
     assert sorted(words) == sorted(known) and rows.dtype == np.float32
     place = [known.index(word) for word in words]
@@ -216,13 +204,11 @@ def test_vectors_by_counting_span_the_plain_table():
     found = rows @ rows.T
     np.testing.assert_allclose(found / np.trace(found), expected / np.trace(expected), atol=1e-4)
     assert np.sqrt(np.mean(np.square(rows))) == pytest.approx(0.3)
-    small = module.count(texts, parameters | {"rms": module.SHARED["ppmi-300-small"]["rms"]})[1]
+    small = module.count(texts, parameters | {"rms": VECTORS["ppmi-300-small"]["rms"]})[1]
     np.testing.assert_allclose(small, rows * (0.19 / 0.3), rtol=1e-5)  # the control differs in scale alone
-    again = module.count(texts, parameters)
-    assert np.array_equal(rows, again[1]) and fingerprint == again[2]
-    assert fingerprint != module.count(texts[1:], parameters)[2] != module.count(texts, {**parameters, "window": 4})[2]
+    assert np.array_equal(rows, module.count(texts, parameters)[1])
 
 
 def test_too_few_words_for_counting_are_one_error():
     with pytest.raises(AttnError, match="need more than 300 words seen 2 times, these 1 texts have 0"):
-        module.count([["a", "b"]], SHARED["ppmi-300"])
+        module.count([["a", "b"]], VECTORS["ppmi-300"])

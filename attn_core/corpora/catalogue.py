@@ -4,7 +4,6 @@ The facts come from the papers, from the statistics files of Jain & Wallace's re
 pages.
 """
 
-import difflib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -125,18 +124,19 @@ CATALOGUE = {
 SCHEDULES = {name: Schedule(**facts) for name, facts in _FACTS["schedules"].items()}
 VECTORS: dict[str, dict] = _FACTS["vectors"]
 VECTOR_FILES: dict[str, str] = _FACTS["vector_files"]
-RECIPES = {"random", "random-50", *VECTORS, *(f"{name}-200" for name, entry in CATALOGUE.items() if entry.cut)}
+"""Recipe of trained or counted word vectors -> parameters; named after a data set with -200: of its texts alone."""
+RANDOM = {"random": 300, "random-50": 50}
+"""Recipe of random word vectors -> numbers per word."""
+RECIPES = (*RANDOM, *VECTORS)
 """Names of word vectors: none of them ever means a file."""
 FINGERPRINTS: dict[str, str] = _FACTS["fingerprints"]
 """Of the data and the word vectors that the archive's runs were trained on: the only ones taken without their texts."""
 
 
 def corpus(name: str) -> Corpus:
-    """The entry of a data set; an unknown name is an AttnError with the nearest name and the list."""
+    """The entry of a data set; an unknown name is an AttnError with the list."""
     if name not in CATALOGUE:
-        near = difflib.get_close_matches(str(name).lower(), CATALOGUE, n=1, cutoff=0.5)
-        hint = f" did you mean '{near[0]}'?" if near else ""
-        raise AttnError(f"unknown corpus '{name}';{hint} known: {', '.join(CATALOGUE)}")
+        raise AttnError(f"unknown corpus '{name}'; known: {', '.join(CATALOGUE)}")
     return CATALOGUE[name]
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -173,17 +173,13 @@ class Encoded:
     statistics: dict
 
 
-FIELDS = tuple(field.name for field in fields(Documents))
-"""The arrays of Documents; those after the fourth may be None."""
-
-
 def fingerprint(splits: dict[str, Documents], vocabulary) -> str:
     """SHA-256 over the arrays (little-endian, split by split in alphabetical order) and the vocabulary."""
     digest = hashlib.sha256(json.dumps(list(vocabulary), ensure_ascii=True).encode())
     for split in sorted(splits):
         digest.update(split.encode())
-        for field in FIELDS:
-            if (values := getattr(splits[split], field)) is not None:
+        for field, values in vars(splits[split]).items():
+            if values is not None:
                 small = field in ("ids", "query_ids", "answer_ids")
                 array = np.ascontiguousarray(values, dtype="<i4" if small else "<i8")
                 digest.update(f"{field}{array.shape}".encode() + array.tobytes())

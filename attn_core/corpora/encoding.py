@@ -8,18 +8,19 @@ without tables that the catalogue names is never kept: nothing would tell that i
 import inspect
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import fields
 from functools import cache, lru_cache
 from typing import get_args
 
 import numpy as np
 
-from attn_core.corpora import catalogue, documents, files, gated, prepare, stories, text, user_code
-from attn_core.corpora.documents import FIELDS, Documents, Encoded, fingerprint
+from attn_core.corpora import catalogue, documents, files, gated, prepare, text, user_code
+from attn_core.corpora.documents import Documents, Encoded, fingerprint
 from attn_core.corpora.planted import planted
 from attn_core.errors import AttnError
 
 ENCODING = 1
-"""Raised by hand when the same text is meant to give other arrays; older cache files are then made anew."""
+"""Raised by hand when the same text, or bAbI's generator, is meant to give other arrays; all are then made anew."""
 
 PREPARE = prepare.PREPARE | gated.PREPARE | {"planted": planted}
 """Corpus -> function that turns its tables into ``prepare.Prepared``; its arguments are the corpus's options."""
@@ -56,22 +57,28 @@ def _encoded(corpus: str, **options) -> Encoded:
         if known[name] and value not in known[name]:
             raise AttnError(f"corpus '{corpus}': {name} is {value!r}; known: {', '.join(map(repr, known[name]))}")
     vocabulary_from = options.pop("vocabulary_from", "train")
-    code = {"code": user_code.digest([PREPARE[corpus], repr(entry)])} if is_foreign(corpus) else {}
-    source = lambda: _source(entry, options, code)
     make = lambda: build(entry, PREPARE[corpus](**options), vocabulary_from)
-    if not (entry.files or entry.own) or (code and source() is None):
+    if not (entry.files or entry.own) or options.get("source") == "generated":
+        return make()
+    code = {"code": user_code.digest([PREPARE[corpus], repr(entry)])} if is_foreign(corpus) else {}
+    mark = files.stamp if entry.own else files.sha256  # own files: too large for a checksum at each start
+
+    def source() -> dict[str, str] | None:
+        here = files.found(entry)
+        return here and {part: mark(path) for part, path in here.items()} | code
+
+    if code and not source():
         return make()
 
     def made() -> tuple[dict, dict[str, np.ndarray]]:
         about = vars(make()).copy()
-        splits = about.pop("splits").items()
-        arrays = {f"{split} {field}": getattr(part, field) for split, part in splits for field in FIELDS}
-        return about, {name: array for name, array in arrays.items() if array is not None}
+        parts = ((split, *pair) for split, part in about.pop("splits").items() for pair in vars(part).items())
+        return about, {f"{split} {field}": values for split, field, values in parts if values is not None}
 
     marks = ["all"] * (vocabulary_from == "all") + [str(v) for name, v in options.items() if v != own[name].default]
     stem = files.cache_folder() / "arrays" / "-".join([corpus, *marks])
     about, arrays = files.cached(stem, ENCODING, source, made)
-    of = lambda split: Documents(*(arrays.get(f"{split} {field}") for field in FIELDS))
+    of = lambda split: Documents(*(arrays.get(f"{split} {field.name}") for field in fields(Documents)))
     splits = {split: of(split) for split in about["statistics"]["splits"]}
     return Encoded(corpus, splits, tuple(about["vocabulary"]), about["fingerprint"], about["statistics"])
 
@@ -100,17 +107,6 @@ def _identity(corpus: str, options: tuple, *made_from) -> str:
     return encode(corpus, **dict(options)).fingerprint
 
 
-def _source(entry: catalogue.Corpus, options: dict, code: dict[str, str]) -> dict[str, str] | None:
-    """File -> SHA-256 of the tables at hand, and of bAbI the generator's version, of a foreign corpus the hash of its
-    code; None if a table is missing."""
-    made = code or ({"generator": str(stories.STORIES)} if entry.name.startswith("babi") else {})
-    if options.get("source") == "generated" and not code:
-        return made
-    mark = files.stamp if entry.own else files.sha256  # own files: too large for a checksum at each start
-    here = files.found(entry)
-    return here and {part: mark(path) for part, path in here.items()} | made
-
-
 def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: str = "train") -> Encoded:
     """Token lists -> Encoded: vocabulary fitted BEFORE the length filter, filter, ids, statistics.
 
@@ -121,12 +117,10 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
     answer is none of their possible answers. statistics['train_share']: documents read for training over those of the
     official files. AttnError for wrong labels or texts, a split that keeps nothing, or one class where two are needed.
     """
-    classes = list(prepared.classes or entry.classes)
+    corpus, classes = f"corpus '{entry.name}'", list(prepared.classes or entry.classes)
     if set(prepared.splits) != {"train", "dev", "test"}:
-        found = ", ".join(prepared.splits)
-        raise AttnError(f"corpus '{entry.name}' has the splits {found}; train, dev and test are needed")
-    splits = {split: _checked(f"corpus '{entry.name}', split '{split}'", texts, classes)
-              for split, texts in prepared.splits.items()}  # fmt: skip
+        raise AttnError(f"{corpus} has the splits {', '.join(prepared.splits)}; train, dev and test are needed")
+    splits = {name: _checked(f"{corpus}, split '{name}'", texts, classes) for name, texts in prepared.splits.items()}
 
     def vocabulary(names) -> tuple[str, ...]:
         lists = [tokens for name in names for tokens in (*splits[name].lists, *(splits[name].queries or ()))]
@@ -146,39 +140,23 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
         if texts.answers is not None:
             kept &= [label in possible for label, possible in zip(texts.labels, texts.answers, strict=True)]
         if not kept.any():
-            limits = ("longer_than", "shorter_than", "most_sentences", "longest_sentence")
-            bounds = ", ".join(f"{at} {getattr(entry, at)}" for at in limits if getattr(entry, at)) or "any words"
-            raise AttnError(
-                f"corpus '{entry.name}': none of the {len(lengths)} documents of split '{split}' passes "
-                f"the length filter ({bounds}); the longest has {lengths.max(initial=0)} tokens"
-            )
+            told = f"none of the {len(lengths)} documents passes the length filter"
+            raise AttnError(f"{corpus}, split '{split}': {told}; the longest has {lengths.max(initial=0)} tokens")
         texts = texts.take(np.flatnonzero(kept))
         made[split] = _documents(texts, words)
         counts[split] = documents.counts(made[split], classes) | {
             "dropped_empty": int((lengths == 0).sum()),
             "dropped_length": int((lengths > 0).sum() - keep.sum()),
+            "dropped_answer": int(keep.sum() - kept.sum()),
+            "dropped_sentences": sum(sizes.count(0) for sizes in texts.sentences or ()),
         }
-        if texts.answers is not None:
-            counts[split]["dropped_answer"] = int(keep.sum() - kept.sum())
-        if entry.cut:
-            counts[split]["dropped_sentences"] = sum(sizes.count(0) for sizes in texts.sentences)
         # Nothing can be learned of one class; of single texts of two classes, dev's ROC AUC chooses the checkpoint.
         two = split == "train" or (split == "dev" and entry.task == "text" and not entry.cut and len(classes) == 2)
         if two and len(found := np.unique(made[split].labels)) < 2:
-            raise AttnError(
-                f"corpus '{entry.name}': all {len(made[split])} documents of split '{split}' that are left are of one "
-                f"class ({classes[found[0]]}); at least two are needed"
-            )
-    rules = ("min_count", "most_sentences", "longest_sentence") if entry.cut else ("min_df",)
-    statistics = {
-        "splits": counts,
-        "classes": classes,
-        "vocabulary": len(words),
-        "vocabulary_all_splits": len(all_words),
-        "vocabulary_from": "train and dev" if entry.cut else vocabulary_from,
-        **{rule: getattr(entry, rule) for rule in rules},
-        **prepared.notes,
-    }
+            told = f"all documents that are left are of one class ({classes[found[0]]})"
+            raise AttnError(f"{corpus}, split '{split}': {told}; at least two are needed")
+    sizes = {"vocabulary": len(words), "vocabulary_all_splits": len(all_words)}
+    statistics = {"splits": counts, "classes": classes, **sizes, **prepared.notes}
     if entry.whole_train and statistics.get("train_source") != "generated":
         carved = ("train",) if "dev" in entry.files else ("train", "dev")
         statistics["train_share"] = sum(len(splits[s].lists) for s in carved) / entry.whole_train
@@ -189,18 +167,15 @@ def _checked(where: str, texts: prepare.Texts, classes: list[str]) -> prepare.Te
     """The texts, checked, with int64 labels; where only some answers are possible, -1 for one that no class is."""
     if len(sizes := {len(part) for part in texts if part is not None}) > 1:
         raise AttnError(f"{where}: texts, labels, doc_ids and the like have different lengths: {sorted(sizes)}")
-    for row, tokens in zip(texts.doc_ids, texts.lists, strict=True):
+    number = {value: i for i, name in enumerate(classes) for value in (str(name), i)}
+    for row, tokens, label in zip(texts.doc_ids, texts.lists, texts.labels, strict=True):
         if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
             raise AttnError(f"{where}: the text of row {row} is no list of words")
-    if texts.answers is not None:
-        return texts
-    named = any(isinstance(label, str) for label in texts.labels)
-    number = {value: i for i, value in enumerate(classes if named else range(len(classes)))}
-    for row, label in zip(texts.doc_ids, texts.labels, strict=True):
-        if label not in number:
-            known = ", ".join(classes) if named else f"0 to {len(classes) - 1}"
+        if texts.answers is None and label not in number:
+            known = f"{', '.join(classes)} or 0 to {len(classes) - 1}"
             raise AttnError(f"{where}: the label of row {row} is '{str(label)[:40]}'; known: {known}")
-    return texts._replace(labels=np.array([number[label] for label in texts.labels], dtype=np.int64))
+    labels = texts.labels if texts.answers is not None else [number[label] for label in texts.labels]
+    return texts._replace(labels=np.array(labels, dtype=np.int64))
 
 
 def _documents(texts: prepare.Texts, words) -> Documents:
@@ -215,7 +190,7 @@ def _documents(texts: prepare.Texts, words) -> Documents:
     sentences = texts.sentences and [[n for n in lengths if n] for lengths in texts.sentences]
     return Documents(
         *text.to_ids(texts.lists, words),
-        np.asarray(texts.labels, dtype=np.int64),
+        texts.labels,
         np.asarray(texts.doc_ids, dtype=np.int64),
         *((None, None) if texts.queries is None else text.to_ids(texts.queries, words)),
         *ragged(texts.answers, np.int32),

@@ -76,6 +76,15 @@ def digest(parts) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
+def keep(path: Path, write: Callable) -> None:
+    """A file of the cache, written by write(file) in one step; one warning line where the cache cannot be written."""
+    try:
+        with replacing(path) as file:
+            write(file)
+    except OSError as error:
+        say(f"the cache {path.parent} cannot be written ({error.strerror}); '{path.name}' is not kept")
+
+
 def cached(stem: Path, rules, source: Callable, make: Callable) -> tuple[dict, dict[str, np.ndarray]]:
     """What arrays are (their fingerprint and more) and the arrays, from the cache or made now and kept, in one file.
 
@@ -92,12 +101,8 @@ def cached(stem: Path, rules, source: Callable, make: Callable) -> tuple[dict, d
     about, arrays = make()
     texts = source()  # an official download has left tables, where there were none
     about |= {"rules": rules, "source": texts}
-    path = common if about["fingerprint"] in catalogue.FINGERPRINTS else place()
-    try:
-        with replacing(path) as file:
-            np.savez(file, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)
-    except OSError as error:
-        say(f"the cache {path.parent} cannot be written ({error.strerror}); '{path.name}' is not kept")
+    packed = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays}
+    keep(common if about["fingerprint"] in catalogue.FINGERPRINTS else place(), lambda file: np.savez(file, **packed))
     return about, arrays
 
 
@@ -148,9 +153,9 @@ def stamp(path: Path) -> str:
 
 def own_tables(*corpora: str) -> list[Path]:
     """The tables of some data sets that are read from $ATTN_DATA."""
-    entries = [entry for entry in map(catalogue.corpus, corpora) if not entry.own]
-    paths = [path for entry in entries if data_folder() for path in (found(entry) or {}).values()]
-    return [path for path in paths if data_folder() in path.parents]
+    own, entries = data_folder(), map(catalogue.corpus, corpora)
+    paths = [path for entry in entries if not entry.own for path in (found(entry) or {}).values()]
+    return [path for path in paths if own in path.parents]
 
 
 @contextmanager
@@ -171,48 +176,46 @@ def reading(path: Path):
         raise AttnError(f"{path} cannot be read ({reason}); copy it again, text as UTF-8") from error
 
 
-def records(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> Iterator[pandas.DataFrame]:
+def records(path: Path, columns: tuple[str, ...]) -> Iterator[pandas.DataFrame]:
     """A CSV file in parts, every value a text without blanks around it, names of columns without regard to case.
 
     Separator: a tab if the first line holds one, else a comma. The index counts records from 1. AttnError for a missing
     column, a record of another number of columns, an open quotation mark, or a damaged file.
     """
     csv.field_size_limit(1 << 30)
+    asked, number = {name.lower(): name for name in columns}, 0
     with opened(path) as file:
         first = file.readline()
-        rows = csv.DictReader(chain([first], file), delimiter="\t" if "\t" in first else ",", strict=True)
-        rows.fieldnames = given = [name.strip().lower() for name in rows.fieldnames or ()]
-        if missing := [name for name in columns if name.lower() not in given]:
+        rows = csv.reader(chain([first], file), delimiter="\t" if "\t" in first else ",", strict=True)
+        given = [asked.get(name.strip().lower(), name.strip().lower()) for name in next(rows, ())]
+        if missing := [name for name in columns if name not in given]:
             raise AttnError(f"{path} lacks the column '{missing[0]}'; it holds {', '.join(given) or 'nothing'}")
-        names = [*columns, *(name for name in optional if name in given)]
-        numbered, number = enumerate(rows, 1), 0
-        while part := list(islice(numbered, 20_000)):
-            for number, row in part:
-                if None in row or None in row.values():
+        rows = filter(None, rows)  # without empty lines
+        while part := list(islice(rows, 20_000)):
+            places = range(number + 1, number + 1 + len(part))
+            for number, row in zip(places, part, strict=True):
+                if len(row) != len(given):
                     raise ValueError(f"record {number} has not the {len(given)} columns of the first line")
-            values = [[row[name.lower()].strip() for name in names] for _, row in part]
-            yield pandas.DataFrame(values, [number for number, _ in part], names)
+            yield pandas.DataFrame([[value.strip() for value in row] for row in part], places, given)
     if number == 0:
         raise AttnError(f"{path} holds no records")
 
 
-def read_table(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> pandas.DataFrame:
-    """A Parquet, JSONL, CSV or TSV file as a table, checked for the columns it must hold and for rows without text.
-    optional: columns that a CSV file may hold besides."""
+def read_table(path: Path, columns: tuple[str, ...]) -> pandas.DataFrame:
+    """A Parquet, JSONL, CSV or TSV file as a table, checked for the columns it must hold and for rows without text."""
     if path.suffix in (".csv", ".tsv"):
-        return pandas.concat(records(path, columns, optional), ignore_index=True)
+        return pandas.concat(records(path, columns), ignore_index=True)
     with reading(path):
         table = pandas.read_json(path, lines=True) if path.suffix == ".jsonl" else pandas.read_parquet(path)
-    if missing := [column for column in columns if column not in table.columns]:
+    if missing := [name for name in columns if name not in table.columns]:
         raise AttnError(f"{path} lacks the column '{missing[0]}'; it holds {', '.join(map(str, table.columns))}")
     if len(table) == 0:
         raise AttnError(f"{path} holds no rows")
     for column in TEXTS & set(columns):
-        if strange := [(row, value) for row, value in enumerate(table[column]) if not isinstance(value, str)]:
-            raise AttnError(
-                f"{path}: column '{column}' of row {strange[0][0]} holds {str(strange[0][1])[:40]}, which is no text "
-                f"({len(strange)} such rows); leave such rows out"
-            )
+        for row, value in enumerate(table[column]):
+            if not isinstance(value, str):
+                what = f"holds {str(value)[:40]}, which is no text; leave such rows out"
+                raise AttnError(f"{path}: column '{column}' of row {row} {what}")
     return table
 
 
@@ -238,9 +241,9 @@ def read(corpus: str, split: str) -> pandas.DataFrame:
 
 def _from_official(entry: catalogue.Corpus) -> dict[str, pandas.DataFrame]:
     """All splits from the official download, kept as Parquet in the cache for the next time."""
-    downloads = cache_folder() / "downloads"
+    downloads, own = cache_folder() / "downloads", data_folder()
     first = f"set ATTN_DATA to a folder with {entry.folder}/{entry.files[0]}.parquet"
-    searched = f"; ATTN_DATA is {data_folder()} and has no folder '{entry.folder}'" if data_folder() else ""
+    searched = f"; ATTN_DATA is {own} and has no folder '{entry.folder}'" if own else ""
     if not entry.sources:  # registered by the user
         raise AttnError(f"no data for corpus '{entry.name}': {first}{searched}")
     try:
@@ -252,10 +255,6 @@ def _from_official(entry: catalogue.Corpus) -> dict[str, pandas.DataFrame]:
             f"{downloads} in place of a damaged one; or allow the download"
         ) from error
     for split, table in tables.items():
-        try:
-            with replacing(cache_folder() / "tables" / entry.folder / f"{split}.parquet") as file:
-                table.to_parquet(file, compression="zstd")
-        except OSError as error:
-            say(f"the cache {cache_folder()} cannot be written ({error.strerror}); nothing is kept")
-            break
+        place = cache_folder() / "tables" / entry.folder / f"{split}.parquet"
+        keep(place, lambda file, table=table: table.to_parquet(file, compression="zstd"))
     return tables

@@ -103,7 +103,7 @@ def _adr() -> Prepared:
     """The authors' file adr_dataset.csv: text, label (1 = a reaction is mentioned) and, where it is there, exp_split
     (train, dev, test); without it stratified 80/20 (random_state 13020). dev: 15 % of train."""
     path = needed("adr", "adr_dataset.csv")
-    table = pandas.concat(files.records(path, ("text", "label"), optional=("exp_split",)))
+    table = pandas.concat(files.records(path, ("text", "label")))
     refuse(path, ~table["label"].isin(["0", "1"]), "label is neither 0 nor 1")
     lists = [text.clean_lower(tweet) for tweet in table["text"]]
     texts = Texts(lists, table["label"].astype(int).to_numpy(), np.arange(len(table)))

@@ -14,8 +14,6 @@ DROPS = ("dropped the", "discarded the", "left the", "put down the")
 _OTHERS = "Where is was before there .".split()
 WORDS = tuple(sorted({*ACTORS, *PLACES, *OBJECTS, *" ".join(MOVES + TAKES + DROPS).split(), *_OTHERS}))
 """The 36 words of tasks 1-3 together (20, 34 and 35 of each), the stop between sentences included."""
-STORIES = 2
-"""Raised by hand when other stories are made; cached arrays are then made anew."""
 SIZES = {"train": 10_000, "test": 1_000}
 """Questions of each split; a story has five."""
 RECENT = 5

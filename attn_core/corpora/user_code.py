@@ -12,8 +12,6 @@ from types import CellType, CodeType, FunctionType, ModuleType
 
 PLAIN = (str, bytes, int, float, complex, type(None), type(...))
 CODE = ("code", "exceptiontable", "argcount", "kwonlyargcount", "flags", "names", "varnames", "freevars", "consts")
-INSIDE = ("__wrapped__", "fget", "fset", "fdel")
-"""Attributes of static methods, properties and other wrappers that hold what they do."""
 
 
 def digest(value: object) -> str:
@@ -24,20 +22,18 @@ def digest(value: object) -> str:
 
 def is_users(thing: FunctionType | type | ModuleType) -> bool:
     """Whether code is the user's: neither this package's nor Python's nor installed."""
-    module = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
+    module = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__ or "__main__"
     if module == "builtins":  # also what exec makes of code without a name; types of C are no heap types
         return isinstance(thing, FunctionType) or isinstance(thing, type) and bool(thing.__flags__ & 1 << 9)
-    if module in (None, "__main__"):  # of a notebook this is the kernel's file
-        return True
     package = module.partition(".")[0]
-    files = [Path(getattr(sys.modules.get(name), "__file__", None) or "") for name in (module, package)]
-    installed = any({"site-packages", "dist-packages"} & set(file.parts) for file in files)
-    return not installed and package != "attn_core" and package not in sys.stdlib_module_names
+    file = Path(getattr(sys.modules.get(package), "__file__", None) or "")
+    ours = package in ("attn_core", *sys.stdlib_module_names) or {"site-packages", "dist-packages"} & set(file.parts)
+    return package == "__main__" or not ours  # of a notebook that is the kernel's file
 
 
 def told(value: object, seen: dict) -> object:
-    """A value in lists and plain values whose repr is the same in every process. seen: id -> number and object of what
-    was met before, since code may name itself.
+    """A value in lists and plain values whose repr is the same in every process. seen: id -> what was met before, since
+    code may name itself; held, or its id could become another's.
 
     Of the user's the code of a function with the globals that this reads, the bases and the body of a class, the names
     of a module; of all others the name. Of any function also what it encloses and its defaults.
@@ -51,28 +47,28 @@ def told(value: object, seen: dict) -> object:
     if isinstance(value, tuple):
         return [told(part, seen) for part in value]
     if id(value) in seen:
-        return ["again", seen[id(value)][0]]
-    seen[id(value)] = len(seen), value  # held, or its id could become another's
+        return ["again", list(seen).index(id(value))]
+    seen[id(value)] = value
     if isinstance(value, (list, dict)):
-        parts = list(value.items() if isinstance(value, dict) else value)
+        parts = value.items() if isinstance(value, dict) else value
     elif isinstance(value, FunctionType):
         own, known = is_users(value), value.__globals__
         cells = [cell.cell_contents for cell in value.__closure__ or () if cell != CellType()]
         read = [(name, known[name]) for name in global_names(value.__code__) if name in known] if own else ()
         parts = [value.__code__ if own else name_of(value), read, cells, value.__defaults__, value.__kwdefaults__]
-    elif isinstance(value, (type, ModuleType)):
-        own = is_users(value)
-        body = sorted(vars(value).items()) if own else ()  # of dunders methods alone: others tell of lines and files
-        kept = [(name, part) for name, part in body if not name.startswith("__") or callable(part)]
-        parts = [kept, getattr(value, "__bases__", ())] if own else [name_of(value)]
+    elif isinstance(value, (type, ModuleType)) and not is_users(value):
+        parts = [name_of(value)]
+    elif isinstance(value, (type, ModuleType)):  # of dunders methods alone: others tell of lines and files
+        body = [(name, part) for name, part in vars(value).items() if not name.startswith("__") or callable(part)]
+        parts = [sorted(body, key=lambda pair: pair[0]), getattr(value, "__bases__", ())]
     else:
         if hasattr(value, "untyped_storage"):  # a tensor: packed, it holds an address
             value = [str(value.dtype), value.detach().cpu().double().numpy()]
-        try:
-            inside = [getattr(value, name) for name in INSIDE if hasattr(value, name)] or value.__reduce_ex__(4)
+        try:  # what static methods, properties and other wrappers hold, else what a copy is made of
+            wrapped = [getattr(value, name) for name in ("__wrapped__", "fget", "fset") if hasattr(value, name)]
+            parts = [name_of(type(value)), *(wrapped or value.__reduce_ex__(4))]
         except Exception:  # open files, locks and the like raise many kinds; of these only the kind counts
-            inside = ()
-        parts = [name_of(type(value)), *(list(part) if hasattr(part, "__next__") else part for part in inside)]
+            parts = [name_of(type(value))]
     return [told(part, seen) for part in parts]
 
 

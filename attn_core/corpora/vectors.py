@@ -11,6 +11,7 @@ import hashlib
 import re
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +22,7 @@ from attn_core.corpora.documents import Encoded
 from attn_core.corpora.encoding import encode
 from attn_core.errors import AttnError
 
-RANDOM = {"random": 300, "random-50": 50}
-"""Recipe -> numbers per word."""
 RANDOM_SEED = 0
-SHARED = {name: recipe for name, recipe in catalogue.VECTORS.items() if name.endswith(("-300", "-small"))}
-"""Recipe -> parameters, over the fixed list of training texts."""
-OWN = {f"{name}-200": name for name, entry in catalogue.CATALOGUE.items() if entry.cut}
-"""Recipe -> the data set whose texts it is trained on."""
 
 
 def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
@@ -35,23 +30,22 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
 
     recipe: 'random' (every row but <pad> standard normal; row i depends on i alone, never on the run's seed),
     'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see ``train``), 'ppmi-300' (see
-    ``count``; '-small': a control), 'imdb_stars-200' and the like for each set cut into sentences (see ``train_own``)
+    ``count``; '-small': a control), 'imdb_stars-200' and the like for each set cut into sentences (see ``sentences``)
     or the path of a text file (see ``read_text``). fingerprint: of texts and parameters, or of the file.
     """
     vocabulary = tuple(vocabulary)
-    if recipe in RANDOM:
-        width = RANDOM[recipe]
+    if recipe in catalogue.RANDOM:
+        width = catalogue.RANDOM[recipe]
         rows = np.random.default_rng(RANDOM_SEED).standard_normal((len(vocabulary), width), dtype=np.float32)
         rows[text.PAD] = 0
         return rows, files.digest(["random", "standard normal", RANDOM_SEED, width])
-    if recipe in SHARED or recipe in OWN:
-        about, arrays = _trained(recipe)
+    if recipe in catalogue.VECTORS:
+        about, arrays = _made(recipe)
         rows = pandas.DataFrame(arrays["rows"], about["words"]).reindex(list(vocabulary), fill_value=0)
         return rows.to_numpy(np.float32), about["fingerprint"]
     path = Path(recipe)
     if not path.is_file():
-        known = ", ".join([*RANDOM, *SHARED])
-        raise AttnError(f"unknown vectors '{recipe}': no file, and no recipe ({known}, {', '.join(OWN)})")
+        raise AttnError(f"unknown vectors '{recipe}': no file, and no recipe ({', '.join(catalogue.RECIPES)})")
     return read_text(path, vocabulary), files.sha256(path)
 
 
@@ -87,18 +81,25 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
     return rows
 
 
-def _trained(recipe: str) -> tuple[dict, dict[str, np.ndarray]]:
+def _made(recipe: str) -> tuple[dict, dict[str, np.ndarray]]:
     """Words and fingerprint of a recipe, and rows (W, width) float32, from the cache or trained or counted now."""
-    pack = lambda words, rows, fingerprint: ({"fingerprint": fingerprint, "words": words}, {"rows": rows})
-    if recipe in SHARED:
-        parameters, how = SHARED[recipe], train if recipe == "indomain-300" else count
-        own = lambda: [files.sha256(path) for path in files.own_tables("sst", "imdb", "agnews", "20news")]
-        make = lambda: pack(*how(training_texts(), parameters))
+    parameters, own = catalogue.VECTORS[recipe], recipe.removesuffix("-200")
+    if own in catalogue.CATALOGUE:
+        data = encode(own)
+        parameters = parameters | {"data": data.fingerprint}
+        texts, source = partial(sentences, data), list
     else:
-        data = encode(OWN[recipe])
-        parameters, own = own_parameters(data), list
-        make = lambda: pack(*train_own(data, parameters))
-    return files.cached(files.cache_folder() / "vectors" / recipe, parameters, own, make)
+        texts = training_texts
+        source = lambda: [files.sha256(path) for path in files.own_tables("sst", "imdb", "agnews", "20news")]
+
+    def make() -> tuple[dict, dict[str, np.ndarray]]:
+        lists = texts()
+        words, rows, version = (count if "rms" in parameters else train)(lists, parameters)
+        written = "".join(f"{' '.join(tokens)}\n" for tokens in lists).encode()
+        read = [] if "data" in parameters else [hashlib.sha256(written).hexdigest()]
+        return {"fingerprint": files.digest([*read, parameters, version]), "words": words}, {"rows": rows}
+
+    return files.cached(files.cache_folder() / "vectors" / recipe, parameters, source, make)
 
 
 def training_texts() -> list[list[str]]:
@@ -120,21 +121,23 @@ def training_texts() -> list[list[str]]:
     return sorted(filter(None, lists), key=lambda tokens: hashlib.sha256(" ".join(tokens).encode()).digest())
 
 
+def sentences(data: Encoded) -> list[list[str]]:
+    """Training and dev sentences of a set that is cut into them, rare words already the one unknown word, which so gets
+    a vector of its own. Deviation: training texts that the length filter leaves out are not read."""
+    words, lists = np.array(data.vocabulary, dtype=object), []
+    for part in (data.splits["train"], data.splits["dev"]):
+        cut = np.split(words[part.ids[part.inner]], np.cumsum(part.sentence_lengths)[:-1])
+        lists += [sentence.tolist() for sentence in cut]
+    return lists
+
+
 def train(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarray, str]:
-    """fastText vectors of token lists, with subwords: (words, (W, 300) float32, fingerprint of texts, parameters and
-    gensim's version), one thread, fixed seed."""
-    words, rows, version = _by_gensim("FastText", texts, parameters, sg=1)
-    return words, rows, files.digest([digest_of(texts), parameters, version])
+    """gensim's vectors of token lists: (words, (W, width) float32, gensim's version); progress goes to stderr.
 
-
-def digest_of(texts: list[list[str]]) -> str:
-    """SHA-256 of token lists, one a line."""
-    return hashlib.sha256("".join(f"{' '.join(tokens)}\n" for tokens in texts).encode()).hexdigest()
-
-
-def _by_gensim(kind: str, texts: list[list[str]], parameters: dict, sg: int) -> tuple[list[str], np.ndarray, str]:
-    """Words, (W, width) float32 and gensim's version of a model on the texts; progress with the time that remains goes
-    to stderr. AttnError where no word is left."""
+    fastText's skip-gram, with subwords, or word2vec's CBOW, rows of length one (Serrano & Smith). Deviations from the
+    latter: one thread and a fixed seed, so that the same texts give the same vectors; the number of passes of the sets
+    but Amazon and Yelp is not known and is gensim's own. AttnError where no word is left.
+    """
     import gensim
     from tqdm import tqdm
 
@@ -144,48 +147,28 @@ def _by_gensim(kind: str, texts: list[list[str]], parameters: dict, sg: int) -> 
                 bar.update()
                 yield tokens
 
+    subwords = "bucket" in parameters
+    kind = gensim.models.FastText if subwords else gensim.models.Word2Vec
     options = {name: value for name, value in parameters.items() if name not in ("algorithm", "data")}
     total = len(texts) * (options["epochs"] + 1)  # the first pass counts the words
     with tqdm(total=total, unit="text", desc="word vectors", file=sys.stderr, mininterval=5) as bar:
         try:
-            model = getattr(gensim.models, kind)(sentences=Passes(), sg=sg, **options)
+            known = kind(sentences=Passes(), sg=int(subwords), **options).wv
         except RuntimeError as error:  # no word left after min_count
             raise AttnError(f"the word vectors cannot be trained on these {len(texts)} texts: {error}") from error
-    return list(model.wv.index_to_key), model.wv.vectors.astype(np.float32), gensim.__version__
-
-
-def own_parameters(data: Encoded) -> dict:
-    """Everything the vectors of a data set depend on, gensim's version apart."""
-    known = catalogue.VECTORS
-    return known.get(f"{data.name}-200", known["own-200"]) | {"data": data.fingerprint}
-
-
-def train_own(data: Encoded, parameters: dict) -> tuple[list[str], np.ndarray, str]:
-    """word2vec vectors of a data set cut into sentences: (words, (W, 200) float32 of length one, fingerprint).
-
-    gensim's CBOW on sentences, rare words already the one unknown word, which so gets a vector of its own. Deviations
-    from the authors: one thread and a fixed seed, so that the same data give the same vectors; training texts that the
-    length filter leaves out are not read, so words found nowhere else keep a zero row; the number of passes of the sets
-    but Amazon and Yelp is not known and is gensim's own.
-    """
-    words, texts = np.array(data.vocabulary, dtype=object), []
-    for part in (data.splits["train"], data.splits["dev"]):
-        cut = np.split(words[part.ids[part.inner]], np.cumsum(part.sentence_lengths)[:-1])
-        texts += [sentence.tolist() for sentence in cut]
-    known, rows, version = _by_gensim("Word2Vec", texts, parameters, sg=0)
-    rows = rows.astype(np.float64)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return known, rows.astype(np.float32), files.digest([parameters, version])
+    rows = known.vectors.astype(np.float64)
+    if not subwords:
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return list(known.index_to_key), rows.astype(np.float32), gensim.__version__
 
 
 def count(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarray, str]:
-    """Word vectors by counting: (words, (W, 300) float32, fingerprint), the same form as ``train``.
+    """Word vectors by counting: (words, (W, width) float32, scikit-learn's version).
 
     How often words stand within `window` of each other, nearer counting more (5/5 to 1/5), contexts to the power
     `smoothing`; positive pointwise mutual information; a randomised singular value decomposition, singular values to
     the power `singular_power`; the whole scaled to a root mean square of `rms` (Levy, Goldberg & Dagan 2015). A word
-    seen less than min_count times has no vector. The signs and digits of a decomposition may differ by library, hence
-    scikit-learn's version in the fingerprint.
+    seen less than min_count times has no vector. Signs and digits of a decomposition may differ by version.
     """
     import scipy.sparse
     import sklearn
@@ -217,4 +200,4 @@ def count(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarr
     left, size, _ = randomized_svd(table, width, n_iter=parameters["passes"], random_state=parameters["seed"])
     rows = left * size ** parameters["singular_power"]
     rows *= parameters["rms"] / np.sqrt(np.mean(np.square(rows)))
-    return words, rows.astype(np.float32), files.digest([digest_of(texts), parameters, sklearn.__version__])
+    return words, rows.astype(np.float32), sklearn.__version__
