@@ -195,7 +195,8 @@ def bases(run: Run) -> list[Run]:
 def defaults(entry: catalogue.Corpus, encoder: str) -> dict:
     """The fields whose default depends on the corpus and the encoder."""
     if encoder in HIERARCHICAL:
-        return schedule(entry.name).fields(encoder)
+        plan, hidden = schedule(entry.name, encoder), None if encoder.endswith("none") else 50
+        return {name: plan[name] for name in ("epochs", "batch", "learning_rate")} | {"hidden": hidden, "decay": 0.0}
     own = {"epochs": entry.epochs, "batch": entry.batch, "hidden": entry.hidden.get(encoder)}
     return own | {"learning_rate": 5e-4 if encoder == "transformer" else 1e-3, "decay": 1e-5}
 

@@ -27,12 +27,13 @@ def guard_cell(page: str = "jain/04-1-correlation") -> str:
     return f"{cells[place].source}\n{cells[place + 1].source}\nprint(archive_folder())"
 
 
-def run_in(folder: Path, code: str, archive: Path | None = None, installed: bool = True):
-    """The code in a fresh Python that starts in `folder`, with ATTN_ARCHIVE set or not."""
+def run_in(folder: Path, archive: Path | None = None):
+    """The guard cell in a fresh Python that starts in `folder`, with ATTN_ARCHIVE set or not: status, output, errors."""
     environment = {k: v for k, v in os.environ.items() if k not in ("ATTN_ARCHIVE", "PYTHONPATH")}
     environment |= {"ATTN_ARCHIVE": str(archive)} if archive else {}
-    command = [sys.executable, "-c", code if installed else HIDE + code]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    command = [sys.executable, "-c", HIDE + guard_cell()]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout.strip(), done.stderr.strip()
 
 
 @pytest.fixture
@@ -43,34 +44,24 @@ def empty(tmp_path) -> Path:
     return folder
 
 
-def test_the_named_archive_is_used_from_an_empty_folder(empty):
-    done = run_in(empty, guard_cell(), ROOT / "data" / "archive", installed=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(ROOT / "data" / "archive")
-
-
-def test_a_clone_above_is_found_without_installation():
-    done = run_in(ROOT / "notebooks" / "jain", guard_cell(), installed=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(ROOT / "data" / "archive")
+def test_the_named_archive_or_that_of_a_clone_above_is_used(empty):
+    archive = ROOT / "data" / "archive"
+    assert run_in(empty, archive) == run_in(ROOT / "notebooks" / "jain") == (0, str(archive), "")
 
 
 def test_without_package_and_clone_one_clear_line(empty):
-    done = run_in(empty, guard_cell(), installed=False)
-    assert done.returncode != 0
-    assert done.stderr.strip() == (
-        "attn_core is neither installed nor above this folder: set ATTN_ARCHIVE to a clone's data/archive"
-    )
+    status, _, told = run_in(empty)
+    assert status != 0
+    assert told == "attn_core is neither installed nor above this folder: set ATTN_ARCHIVE to a clone's data/archive"
 
 
 def test_with_the_package_alone_one_clear_line(empty):
     """As `pip install` leaves it: the package without data. Notebooks show the AttnError as one line."""
     for folder in (ROOT / "attn_core", ROOT / "book" / "attn_book"):
         shutil.copytree(folder, empty / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
-    done = run_in(empty, guard_cell(), installed=False)
-    last = done.stderr.strip().splitlines()[-1]
-    assert done.returncode != 0 and "ATTN_ARCHIVE" in last
-    assert last.startswith("attn_core.errors.AttnError: no data/archive found here or above; ")
+    status, _, told = run_in(empty)
+    last = told.splitlines()[-1]
+    assert status != 0 and last.startswith("attn_core.errors.AttnError: no data/archive found") and "ATTN_ARCHIVE" in last
 
 
 @pytest.mark.slow

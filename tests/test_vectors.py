@@ -40,8 +40,8 @@ def test_text_file(tmp_path, header, width):
 
 @pytest.mark.parametrize(("bad", "message"), [
     (line("far", 1, 299), "299 numbers, expected 300"), (line("far", 1, 301), "301 numbers, expected 300"),
-    ("", "0 numbers, expected 300"), (line("good", 1).replace("1.005", "nan"), ".*the vector of 'good' holds NaN"),
-    (line("good", 1).replace("1.005", "1,0"), "no word with 300 numbers: could not convert"),
+    ("", "0 numbers, expected 300"), (line("good", 1).replace("1.005", "nan"), "the vector of 'good' holds NaN"),
+    (line("good", 1).replace("1.005", "1,0"), "could not convert"),
 ])  # fmt: skip
 def test_a_bad_line_is_named(tmp_path, bad, message):
     path = write(tmp_path / "v.txt", line("bad", 0), bad, line("unheard", 0))

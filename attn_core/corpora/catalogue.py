@@ -1,7 +1,6 @@
 """All data sets of the three papers, one entry each, plus the generated set ``planted``: the facts of catalogue.yml.
 
-The facts come from the papers, from the statistics files of Jain & Wallace's repository and from the data sets' own
-pages.
+They come from the papers, the statistics files of Jain & Wallace's repository and the data sets' own pages.
 """
 
 from dataclasses import dataclass, field
@@ -78,38 +77,6 @@ class Corpus:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """How Serrano & Smith train the six models on one data set.
-
-    han: dropout on words, sentence vectors and logits of a HAN; flan: on words and logits of a FLAN. epochs: at most,
-    by kind of encoder; patience: epochs without a better dev accuracy before training stops; clip: by kind, see
-    catalogue.yml. cap: a batch's longest sentence (HAN) or text (FLAN) times its documents, in words. note: whose
-    schedule it is where not the data set's own.
-    """
-
-    learning_rate: float
-    han: tuple[float, float, float] | None
-    flan: tuple[float, float]
-    cap: dict[str, int]
-    epochs: dict[str, int]
-    clip: dict[str, tuple[str, float]]
-    patience: dict[str, int] = field(default_factory={"rnn": 5, "conv": 5, "none": 10}.copy)
-    note: str = ""
-
-    def fields(self, encoder: str) -> dict:
-        """The run fields this schedule sets for one of the six models; AttnError where it has none for HANs."""
-        shape, kind = encoder.split("_")
-        if shape == "han" and self.han is None:
-            raise AttnError(f"no {encoder} here: {self.note}; flan_rnn, flan_conv and flan_none are trained")
-        sizes = {"epochs": self.epochs[kind], "batch": 64, "hidden": None if kind == "none" else 50}
-        return sizes | {"learning_rate": self.learning_rate, "decay": 0.0}
-
-    def dropout(self, encoder: str) -> tuple[float, float, float]:
-        """Rates on words, sentence vectors and logits; a FLAN has no sentence vectors."""
-        return self.han if encoder.startswith("han") else (self.flan[0], 0.0, self.flan[1])
-
-
 class _Facts(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """Lists as tuples: what all runs share must not change."""
 
@@ -121,7 +88,7 @@ CATALOGUE = {
     name: Corpus(name, **facts | {"reported": tuple(facts.get("reported", {}).items())})
     for name, facts in _FACTS["corpora"].items()
 }
-SCHEDULES = {name: Schedule(**facts) for name, facts in _FACTS["schedules"].items()}
+SCHEDULES: dict[str, dict] = _FACTS["schedules"]
 VECTORS: dict[str, dict] = _FACTS["vectors"]
 VECTOR_FILES: dict[str, str] = _FACTS["vector_files"]
 """Recipe of trained or counted word vectors -> parameters; named after a data set with -200: of its texts alone."""
@@ -140,8 +107,14 @@ def corpus(name: str) -> Corpus:
     return CATALOGUE[name]
 
 
-def schedule(name: str) -> Schedule:
-    """The schedule of a data set; AttnError where the six models are not trained on it."""
+def schedule(name: str, encoder: str) -> dict:
+    """How Serrano & Smith train one of the six models on a data set: its share of what catalogue.yml says, the dropout
+    on words, sentence vectors (0 in a FLAN, which has none) and logits. AttnError where it is not trained there."""
     if name not in SCHEDULES:
         raise AttnError(f"no schedule of HAN and FLAN models for '{name}'; they are trained on {', '.join(SCHEDULES)}")
-    return SCHEDULES[name]
+    plan, (shape, kind) = SCHEDULES[name], encoder.split("_")
+    if plan[shape] is None:
+        raise AttnError(f"no {encoder} here: {plan['note']}; flan_rnn, flan_conv and flan_none are trained")
+    dropout = plan["han"] if shape == "han" else (plan["flan"][0], 0.0, plan["flan"][1])
+    own = {"cap": plan["cap"][shape], "epochs": plan["epochs"][kind], "clip": plan["clip"][kind], "batch": 64}
+    return own | {"learning_rate": plan["learning_rate"], "patience": 10 if kind == "none" else 5, "dropout": dropout}

@@ -1,8 +1,8 @@
 """From tables to arrays of token ids: one function per data set, one cache for all.
 
-Arrays are made once and kept, see ``files.cached``, so a machine that only trains needs neither the text nor a
-tokenizer; those of the user's own tables are taken while $ATTN_DATA names these and never after. What a function makes
-without tables that the catalogue names is never kept: nothing would tell that it has changed.
+Arrays are made once and kept, see ``files.cached``, so a machine that only trains needs neither text nor tokenizer;
+those of the user's own tables are taken while $ATTN_DATA names these and never after. What is made without tables that
+the catalogue names is never kept: nothing would tell that it has changed.
 """
 
 import inspect
@@ -36,10 +36,9 @@ def is_foreign(corpus: str) -> bool:
 def encode(corpus: str, **options) -> Encoded:
     """A data set as arrays, from the cache or made from its tables.
 
-    corpus: a name of the catalogue. options: for real sets ``vocabulary_from`` ('train', as in Jain & Wallace's
-    final run, or 'all', as behind their Table 1: vocabulary fitted on all splits; sets cut into sentences have one rule
-    and no such option); for bAbI also ``source``, see ``prepare``; for generated sets their knobs. Errors: AttnError
-    (unknown corpus or option, data found nowhere, no document left by the length filter).
+    corpus: a name of the catalogue. options: those of its function in ``prepare`` or ``planted``, and for the sets of
+    Jain & Wallace ``vocabulary_from``: 'train', as in their final run, or 'all', as behind their Table 1 (vocabulary
+    fitted on all splits). AttnError: unknown corpus or option, data found nowhere, or as of `build`.
     """
     return (_HELD.get() if is_foreign(corpus) else _encoded)(corpus, **options)
 
@@ -110,10 +109,8 @@ def _identity(corpus: str, options: tuple, *made_from) -> str:
 def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: str = "train") -> Encoded:
     """Token lists -> Encoded: vocabulary fitted BEFORE the length filter, filter, ids, statistics.
 
-    Vocabulary (J&W): words in at least ``entry.min_df`` texts of train, the texts of a pair counted as two. Of cut sets
-    (Serrano & Smith, specification 2.2): words met at least ``entry.min_count`` times in train and dev together.
-    Length filter: of J&W on the first text, see ``text.length_filter``; of cut sets only in ``entry.bounded``, by
-    sentences and by the longest sentence. Dropped and counted: documents and sentences without tokens, and pairs whose
+    The rules are the entry's, see ``catalogue.Corpus``; the texts of a pair count as two for the vocabulary, and the
+    first alone is filtered by length. Dropped and counted: documents and sentences without tokens, and pairs whose
     answer is none of their possible answers. statistics['train_share']: documents read for training over those of the
     official files. AttnError for wrong labels or texts, a split that keeps nothing, or one class where two are needed.
     """

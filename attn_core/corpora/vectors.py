@@ -12,6 +12,7 @@ import re
 import sys
 from collections import Counter
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -64,20 +65,18 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
         if width < 1:
             raise AttnError(f"{path}, line 1: no numbers; expected a word and its vector, or count and width")
         rows = np.zeros((len(vocabulary), width), dtype=np.float32)
-        if not heads:
-            file.seek(0)
-        for number, line in enumerate(file, start=1 + heads):
+        file.seek(0)
+        for number, line in islice(enumerate(file, 1), int(heads), None):
             word, *numbers = line.rsplit(maxsplit=width) or [b""]
-            if len(numbers) < width or re.search(rb" [-+]?[\d.]*\d$", word):
-                found = max(len(line.split()) - 1, 0)
-                raise AttnError(f"{path}, line {number}: {found} numbers, expected {width}")
             try:
+                if len(numbers) < width or re.search(rb" [-+]?[\d.]*\d$", word):
+                    raise ValueError(f"{max(len(line.split()) - 1, 0)} numbers, expected {width}")
                 if (row := index.pop(word.decode(), None)) is not None:
                     rows[row] = np.array(numbers, dtype=np.float64)
                     if not np.isfinite(rows[row]).all():
                         raise ValueError(f"the vector of '{vocabulary[row]}' holds NaN or infinity")
             except ValueError as error:  # bytes that are not UTF-8 among them
-                raise AttnError(f"{path}, line {number}: no word with {width} numbers: {error}") from error
+                raise AttnError(f"{path}, line {number}: {error}") from error
     return rows
 
 

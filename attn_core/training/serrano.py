@@ -20,11 +20,11 @@ DELETED = 300
 
 def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool) -> Trained:
     """One training with the schedule of the run's corpus; see `train`."""
-    plan, (shape, kind) = schedule(run.corpus), run.encoder.split("_")
+    plan, shape = schedule(run.corpus, run.encoder), run.encoder.split("_")[0]
     splits = {name: flat(part, shape == "han", f"{data.name} {name}") for name, part in data.splits.items()}
-    model = build(run.encoder, matrix, outputs_of(run, data), run.hidden or 50, plan.dropout(run.encoder))
+    model = build(run.encoder, matrix, outputs_of(run, data), run.hidden or 50, plan["dropout"])
     model = model.to(compute_device())
-    return train(model, splits, run, plan.cap[shape], plan.patience[kind], plan.clip[kind], progress)
+    return train(model, splits, run, plan["cap"], plan["patience"], plan["clip"], progress)
 
 
 def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, progress: bool) -> Traces:
