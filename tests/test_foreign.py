@@ -44,7 +44,7 @@ def ran(cell: str, *changes: tuple[str, str]) -> dict:
 # ---- corpora ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_third_word_is_learned_after_the_page_has_run():
+def test_a_third_word_is_learned_after_the_page_has_run_and_a_changed_entry_is_another_run():
     first = ran("corpus")["report"]
     again = ran("corpus", THIRD, DRAWN, ('train="fresh"', 'train="auto"'))["report"]
     assert again.source == "trained" and again.key != first.key
@@ -52,13 +52,9 @@ def test_a_third_word_is_learned_after_the_page_has_run():
     assert again.record["fingerprints"]["data"] == encode("weather").fingerprint != first.record["fingerprints"]["data"]
     back = ran("corpus", ('train="fresh"', 'train="auto"'))["report"]
     assert back.key == first.key and back.source == "cache", "what was there before is known again"
-
-
-def test_a_changed_entry_is_another_run():
-    key = ran("corpus")["report"].key
     for fields in ({"epochs": 3}, {"classes": ("rainy", "sunny", "other")}, {"min_df": 30}):
         catalogue.CATALOGUE["weather"] = replace(catalogue.CATALOGUE["weather"], **fields)
-        assert Run("weather", "average", epochs=2).key != key
+        assert Run("weather", "average", epochs=2).key != first.key
 
 
 def register(function, name="mine", files=(), **fields):
