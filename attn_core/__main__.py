@@ -101,6 +101,8 @@ def sweep(
     from attn_core import sweep as sweeps
     from attn_core.obtain import stored
 
+    if scheduler and jobs != 1:
+        raise AttnError("--jobs starts processes here, --scheduler uses those of a cluster; give one of them")
     runs = sweeps.read_grid(grid)
     todo = {wanted for wanted in runs if not stored(wanted, pack)}
     if dry:

@@ -7,6 +7,7 @@ attention; both are what the archive keeps.
 import numpy as np
 import pandas as pd
 
+from attn_core import measures
 from attn_core.experiments.adversarial import adversarial, ceilings
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.echo import echo
@@ -14,7 +15,6 @@ from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
 from attn_core.experiments.tables import IDENTITY, QUANTILES, described, joined, table
-from attn_core.measures import LEVEL, known
 from attn_core.traces import Traces
 
 ATTENTION_BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
@@ -123,10 +123,10 @@ def summary_table(documents: pd.DataFrame, outputs: int = 2) -> pd.DataFrame:
 
 def summary(statistic: str, part: pd.DataFrame, counts: bool) -> dict[str, float]:
     """Measure -> value of one statistic in one group of documents, see `summary_table`."""
-    values = known(part[statistic])
+    values = measures.known(part[statistic])
     found = {"n": len(part), "n_nan": len(part) - len(values)} if len(part) else {}
     if len(part) and statistic.startswith("tau_"):
-        found["share_significant"] = (part["p_" + statistic.removeprefix("tau_")] <= LEVEL).mean()
+        found["share_significant"] = (part["p_" + statistic.removeprefix("tau_")] <= measures.LEVEL).mean()
     if not len(values):
         return found
     found |= described(values, "mean", "std", *QUANTILES)
