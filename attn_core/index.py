@@ -276,8 +276,8 @@ def _joined(stores: tuple[tuple[Path, int], ...], names: tuple[str, ...]) -> tup
     for folder, _ in stores:
         keys = [key for key in store.keys(folder) if key not in seen]
         seen |= {*keys}
-        if keys or not parts:
-            parts.append(_of_store(folder, keys, names))
+        parts.append(_of_store(folder, keys, names))
+    parts = [part for part in parts if len(part[0])] or [tables_of(())]  # of runs that are another process's, none
     table, values = pd.concat([runs for runs, _ in parts]), [values for _, values in parts]
     archived = table["fingerprint"].where(table["source"] == "archive")
     archived = archived.groupby([table["corpus"], table["options"]]).transform("first")

@@ -226,10 +226,21 @@ def test_cached_runs_stand_beside_archived_ones_which_win(folder):
 
 
 def test_a_run_of_another_version_is_left_out(folder):
+    """Beside others, and where a cache holds no other: made now, and read by the next process."""
     result = result_of(seed=SEEDS[2], values={"accuracy": 0.5})
     result.record["run"]["of_the_future"] = 1
-    put(folder, result)
-    assert accuracies() == [0.8, 0.8]
+    store.cache_store().mkdir(parents=True)
+    for place in (folder, store.cache_store()):
+        put(place, result)
+        for _ in range(2):
+            assert accuracies() == [0.8, 0.8]
+            index._joined.cache_clear()
+    for key in store.keys(folder):
+        shutil.rmtree(folder / key)
+    later(folder)
+    for _ in range(2):
+        assert index.runs().empty and index.measures().empty
+        index._joined.cache_clear()
 
 
 def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
