@@ -28,7 +28,7 @@ def guard_cell(page: str = "jain/04-1-correlation") -> str:
 
 
 def run_in(folder: Path, archive: Path | None = None):
-    """The guard cell in a fresh Python that starts in `folder`, with ATTN_ARCHIVE set or not: status, output, errors."""
+    """The guard cell in a fresh Python that starts in `folder`, ATTN_ARCHIVE set or not: status, output, errors."""
     environment = {k: v for k, v in os.environ.items() if k not in ("ATTN_ARCHIVE", "PYTHONPATH")}
     environment |= {"ATTN_ARCHIVE": str(archive)} if archive else {}
     command = [sys.executable, "-c", HIDE + guard_cell()]
@@ -61,7 +61,8 @@ def test_with_the_package_alone_one_clear_line(empty):
         shutil.copytree(folder, empty / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
     status, _, told = run_in(empty)
     last = told.splitlines()[-1]
-    assert status != 0 and last.startswith("attn_core.errors.AttnError: no data/archive found") and "ATTN_ARCHIVE" in last
+    assert status != 0 and "ATTN_ARCHIVE" in last
+    assert last.startswith("attn_core.errors.AttnError: no data/archive found")
 
 
 @pytest.mark.slow

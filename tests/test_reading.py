@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from golden import CLOSE_SEARCHED
 from test_pages import ELSEWHERE
 
 from attn_book import build, derived
@@ -73,4 +74,4 @@ def test_the_searches_that_pages_show_are_those_of_the_code(corpus, monkeypatch)
     stored, rows = derived.searched(corpus), derived.classifiers(corpus)
     few = store.read(store.archive_folder(), rows.set_index("seed")["key"][10]).traces.take(range(0, 100, 20))
     found = searched(few, search(few, progress=False)).set_index("doc_id")
-    assert found.sub(stored.set_index("doc_id").loc[found.index, found.columns]).abs().to_numpy().max() < 1e-12
+    assert found.sub(stored.set_index("doc_id").loc[found.index, found.columns]).abs().to_numpy().max() < CLOSE_SEARCHED

@@ -30,8 +30,8 @@ def babi(task: int, split: str) -> pandas.DataFrame:
     Columns: passage (statements so far, one a line), question, answer, story, source ('generated'). Task 1: where a
     person is. Task 2: where an object is. Task 3: where an object was before it came to a place (its last stay there
     counts). Every answer follows from the passage alone. Words and the rule of when and of what is asked
-    (``World.questions``) are the original's; all 24,000 questions at hand follow them. Deviation: the people's steps are
-    drawn by simple rules, so lengths resemble the original's and are not equal.
+    (``World.questions``) are the original's; all 24,000 questions at hand follow them. Deviation: the people's steps
+    are drawn by simple rules, so lengths resemble the original's and are not equal.
     """
     rng, rows = np.random.default_rng([0, task, list(SIZES).index(split)]), []
     for number in range(SIZES[split] // 5):

@@ -25,7 +25,7 @@ LONGEST_DELETED = 500
 """Words of a generated document up to which leave-one-out is traced: of one of 2,000 words it takes half a minute."""
 
 LONGEST_SLOW = 100
-"""Mean words of a test set up to which leave-one-out is traced for transformers, which read each shortened text anew."""
+"""Mean words of a test set up to which leave-one-out is traced for transformers: they read each shortened text anew."""
 
 
 def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool) -> Trained:
