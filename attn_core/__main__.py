@@ -29,6 +29,17 @@ app = typer.Typer(
 archive_app = typer.Typer(no_args_is_help=True, help="What lies in data/archive.")
 app.add_typer(archive_app, name="archive")
 
+ASKED = {
+    "echo": "of words, each alone, give the text's decision",
+    "locked": "of texts: every word alone gives it, so any attention does",
+    "tau": "mean tau of attention and gradients (Jain & Wallace 4.1)",
+    "shuffled": "of texts: p moves by less than 0.1 under shuffled weights (4.2.1)",
+    "far twin": "of texts: another attention, JSD over 0.4, leaves p within 0.05 (4.2.2, exact)",
+    "erased": "p moved, the most attended word erased (after Serrano & Smith 4)",
+    "flat": "of decisions turn under equal weights, not retrained (after Wiegreffe & Pinter 3.2)",
+}
+"""What the numbers of `experiments.asked` mean."""
+
 Json = Annotated[bool, Option("--json", help="Print JSON for programs.")]
 
 
@@ -85,7 +96,7 @@ def run(
     if wanted.family == "text" and result.traces is not None and result.traces.gradient is not None:
         few = result.traces.take(range(min(200, len(result.traces))))
         print(f"of {len(few)} documents:")
-        print("\n".join(f"{answer:10.4f} {question}" for question, answer in asked(few).items()))
+        print("\n".join(f"{answer:10.4f} {ASKED[name]}" for name, answer in asked(few).items()))
 
 
 @app.command()

@@ -31,7 +31,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     store.staging(folder, run.key).rmdir()  # a store that cannot be written is better known before the training
     arrays, training = trained(run, made, progress, fresh)
     start = time.perf_counter()
-    weights = [weights_of(base, progress) for base in bases(run)]
+    weights = [weights_of(base, progress) for base in bases(run) if run.guide]  # an adversary is read alone
     traces = FAMILIES[run.family].read(run, arrays[run.selection], data, progress, *weights).rounded()
     record = {
         "key": run.key,

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_numeric_dtype, union_categoricals
+from pandas.api.types import is_bool_dtype, is_numeric_dtype, union_categoricals
 
 from attn_core import run as run_fields
 from attn_core import store
@@ -104,7 +104,9 @@ def _among(column: pd.Series, wanted: object) -> np.ndarray:
     values = _several(wanted)
     if values == ["any"]:
         return np.ones(len(column), bool)
-    if is_numeric_dtype(column):
+    if is_bool_dtype(column):
+        column, values = column.astype(str).str.lower(), [str(value).lower() for value in values]
+    elif is_numeric_dtype(column):
         try:
             values = [float(value) for value in values if value is not None]
         except ValueError:
@@ -275,8 +277,8 @@ def _joined(stores: tuple[tuple[Path, int], ...], names: tuple[str, ...]) -> tup
     parts, seen = [], set()
     for folder, _ in stores:
         keys = [key for key in store.keys(folder) if key not in seen]
-        seen |= {*keys}
         parts.append(_of_store(folder, keys, names))
+        seen |= {*parts[-1][0]["key"]}  # so a sound copy stands in for a damaged one
     parts = [part for part in parts if len(part[0])] or [tables_of(())]  # of runs that are another process's, none
     table, values = pd.concat([runs for runs, _ in parts]), [values for _, values in parts]
     archived = table["fingerprint"].where(table["source"] == "archive")

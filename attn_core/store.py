@@ -203,10 +203,10 @@ def verify(folder: Path, key: str) -> None:
 def sweep_away(folder: Path) -> None:
     """`clear` the staging folders of dead writers, of other machines that share the store those a week old."""
     for stage in folder.glob(".*@*"):
-        writer, machine = stage.name[1:].partition(".")[0].split("@")
+        writer, _, machine = stage.name[1:].partition(".")[0].partition("@")
         with suppress(FileNotFoundError):  # just finished
             old = time.time() - stage.stat().st_mtime > 7 * 24 * 3600
-            if old if machine != MACHINE else not psutil.pid_exists(int(writer)):
+            if writer.isdigit() and (old if machine != MACHINE else not psutil.pid_exists(int(writer))):
                 clear(stage)
 
 

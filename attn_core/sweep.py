@@ -4,6 +4,7 @@ What is stored is skipped, so an interrupted sweep resumes where it stopped.
 """
 
 import logging
+import math
 import platform
 import re
 import threading
@@ -26,6 +27,9 @@ from attn_core.obtain import fits, obtain, stored
 from attn_core.packing import adopt, packed_store, prepare, same_data
 from attn_core.run import SEEDS, Run, as_dict, bases, from_dict, weights_key
 
+MOST_RUNS = 100_000
+"""Of one block of a grid."""
+
 CONNECT_SECONDS = 5
 """How long an unreachable scheduler is tried."""
 
@@ -47,7 +51,10 @@ def read_grid(path: Path) -> list[Run]:
         raise AttnError(f"{path} is no YAML in UTF-8: {one_line(error)}") from error
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise AttnError(f"{path} must hold a list of blocks of run fields, such as '- corpus: sst'")
-    return list(dict.fromkeys(run for block in blocks for run in expand(block)))
+    try:
+        return list(dict.fromkeys(run for block in blocks for run in expand(block)))
+    except RecursionError:
+        raise AttnError(f"{path}: a base that is its own base; write out the fields of each") from None
 
 
 def expand(block: dict) -> list[Run]:
@@ -55,6 +62,8 @@ def expand(block: dict) -> list[Run]:
     choices = {name: value if isinstance(value, list) else [value] for name, value in block.items()}
     if first := re.fullmatch("([1-9]) seeds", str(block.get("seed"))):
         choices["seed"] = SEEDS[: int(first[1])]
+    if (count := math.prod(map(len, choices.values()))) > MOST_RUNS:
+        raise AttnError(f"a block of {count:,} runs; at most {MOST_RUNS:,}")
     combinations = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
     return [from_dict(with_base(fields)) for fields in combinations]
 

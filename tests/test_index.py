@@ -223,6 +223,10 @@ def test_cached_runs_stand_beside_archived_ones_which_win(folder):
         [SEEDS[0], "archive", 0.8], [SEEDS[1], "archive", 0.8], [SEEDS[3], "cache", 0.6],
     ]  # fmt: skip
     assert accuracies() == [0.8, 0.8, 0.6]
+    (folder / Run("sst").key / "summary.parquet").write_bytes(b"damaged")
+    later(folder / Run("sst").key / "summary.parquet")
+    later(folder)
+    assert accuracies() == [0.1, 0.8, 0.6], "a sound copy stands in for a damaged one"
 
 
 def test_a_run_of_another_version_is_left_out(folder):

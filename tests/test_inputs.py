@@ -120,6 +120,8 @@ GRIDS = {  # a grid file -> what the line says
     "- corpus: sst\n  sed: 3\n": "unknown run field 'sed'", "- {corpus: sst, 3: 4, a: b}": "unknown run field 3",
     "- seed: 3\n": "a run without corpus", "- corpus: sst\n  decay: 1e-5\n": "write 1.0e-3",
     "- corpus: {a: 1}": "corpus must be text, got {'a': 1}",
+    "- &a {corpus: sst, guide: own, attention: given, encoder: average, base: *a}": "its own base",
+    f"- {{corpus: sst, seed: {list(range(999))}, epochs: {list(range(999))}}}": "998,001 runs; at most",
     "- {corpus: sst, vectors: 3}": "vectors must be text, got 3",
     "- {corpus: sst, seed: 99 seeds}": f"seed {WHOLE} 0", "- {corpus: sst, seed: ² seeds}": f"seed {WHOLE} 0",
     "- {corpus: planted, options: {n_train: [1, 2]}}": "options must be pairs",

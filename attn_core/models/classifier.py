@@ -143,7 +143,7 @@ def loaded(make: Callable[[], nn.Module], title: str, arrays: dict[str, np.ndarr
         model.load_state_dict({name: torch.tensor(np.asarray(array)) for name, array in arrays.items()})
     except (KeyError, RuntimeError, ValueError) as error:  # torch tells all that is missing, left over or misshapen
         told = f"{error} is missing" if isinstance(error, KeyError) else one_line(error)
-        hint = "classifier.to_arrays shows the names and shapes of such a model"
+        hint = "name its encoder and attention, or rename: classifier.to_arrays shows names and shapes of such a model"
         raise AttnError(f"the arrays do not describe a {title}: {told}; {hint}") from error
     for name, array in arrays.items():
         if count := int((~np.isfinite(array)).sum()):
