@@ -70,8 +70,8 @@ def asked(traces: Traces) -> dict[str, float]:
     """What the three papers would ask of a model of single texts: numbers over the documents, in seconds.
 
     echo, locked, erased, flat: means of columns of `echo`, the last two of top_erased and flat_flips. tau: mean of
-    Kendall's tau of attention and gradients. shuffled: share with a median change below 0.1. far twin: share whose exact optimum at
-    epsilon 0.05 has a JSD over 0.4.
+    Kendall's tau of attention and gradients. shuffled: share with a median change below 0.1. far twin: share whose
+    exact optimum at epsilon 0.05 has a JSD over 0.4.
     """
     own = echo(traces)[["echo", "locked", "top_erased", "flat_flips"]].mean()
     return {
