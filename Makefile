@@ -5,27 +5,29 @@ BIN := $(VENV)/bin
 # All of it, and what the book needs: that has no torch, spaCy, gensim and Dask.
 STAMP := $(VENV)/.installed
 READ := $(VENV)/.installed-read
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # Every page and many tests are processes of their own: without compiled modules each would compile its libraries anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install notebooks lab book pdf zip test test-faults bench clean
+.PHONY: install notebooks lab book pdf zip check test test-quick test-faults bench lock clean
 
 install: $(STAMP)
 
 define installed
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else f"Python 3.11 to 3.13 is needed, {v[0]}.{v[1]} was found; name one: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(1)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(PIP) --no-compile --require-hashes -r $(1)
+	$(PIP) --no-build-isolation --no-deps --editable .
 endef
 
 $(READ): requirements-read.lock pyproject.toml
 	$(call installed,requirements-read.lock)
 	@touch $@
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock requirements-torch.lock pyproject.toml
 	$(call installed,requirements.lock)
+	$(PIP) --no-compile -r requirements-torch.lock
 	@touch $(READ) $@
 
 notebooks: $(READ)
@@ -44,14 +46,32 @@ pdf: book
 zip: book
 	cd _build && ../$(BIN)/python -m zipfile -c is-attention-explanation.zip html
 
+check: install  # form, types, who imports whom
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
 test: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-quick: install  # half a minute, for every save
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 test-faults: install  # kills, tampering, lost workers, and ten times as many random inputs as `test` tries
 	ATTN_FAULTS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m faults
 
 bench: install
 	$(BIN)/python -m benchmarks
+
+# Versions that still fit stay; LOCK=--upgrade renews all. For every platform and Python of pyproject.toml at once, with
+# the hashes of all files of a release.
+UV = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+  --custom-compile-command "make lock" $(LOCK) pyproject.toml --group build --extra book
+lock: install
+	$(PIP) uv==0.13.9
+	$(UV) --extra train --extra dev --constraint requirements-torch.lock --no-emit-package torch -o requirements.lock > /dev/null
+	$(UV) --constraint requirements.lock -o requirements-read.lock > /dev/null
 
 clean:  # notebooks that were edited stay
 	if [ -x $(BIN)/python ]; then $(BIN)/python -m attn_core clean; fi

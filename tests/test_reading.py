@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,12 +22,22 @@ ABSENT = ("torch", "spacy", "gensim", "dask", "distributed")
 
 def lock(name: str) -> dict[str, str]:
     """Package -> version."""
-    return dict(line.split("==") for line in (ROOT / name).read_text().split())
+    return dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / name).read_text(), re.MULTILINE))
 
 
 def test_what_reading_needs_is_a_part_of_the_whole():
-    read, whole = lock("requirements-read.lock"), lock("requirements.lock")
+    read = lock("requirements-read.lock")
+    whole = lock("requirements.lock") | lock("requirements-torch.lock")
     assert read.items() <= whole.items() and not set(read) & set(ABSENT) and set(ABSENT) <= set(whole)
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-read.lock"])
+def test_locked_versions_carry_hashes_and_no_address(name):
+    text = (ROOT / name).read_text()
+    entries = re.split(r"\n(?=\w)", text)[1:]  # the first is a comment
+    assert len(entries) > 100
+    assert all(re.search(r" \\\n    --hash=sha256:[0-9a-f]{64}", entry) for entry in entries)
+    assert "://" not in text
 
 
 @pytest.fixture
