@@ -40,18 +40,20 @@ def tar(members: dict[str, str | bytes]) -> bytes:
 
 def zipped(members: dict[str, str]) -> bytes:
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return packed.getvalue()
 
 
-TREES = zipped({
-    "trees/train.txt": "(3 (2 It) (4 (2 's) (3 (3 lovely) (2 .))))\n(2 (2 So) (2 so))\n"
-                       "(0 (1 Bad) (2 (2 -LRB-) (2 (2 1\\/2) (2 -RRB-))))\n",
-    "trees/dev.txt": "(4 (3 Fine) (2 .))\n",
-    "trees/test.txt": "(1 (1 Poor) (2 .))\n",
-})  # fmt: skip
+TREES = zipped(
+    {
+        "trees/train.txt": "(3 (2 It) (4 (2 's) (3 (3 lovely) (2 .))))\n(2 (2 So) (2 so))\n"
+        "(0 (1 Bad) (2 (2 -LRB-) (2 (2 1\\/2) (2 -RRB-))))\n",
+        "trees/dev.txt": "(4 (3 Fine) (2 .))\n",
+        "trees/test.txt": "(1 (1 Poor) (2 .))\n",
+    }
+)
 
 
 def reviews(folder: str, classes: int, columns: int) -> bytes:

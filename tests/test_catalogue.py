@@ -1,6 +1,7 @@
 """Catalogue, look-up, cache, and how splits are made."""
 
 import io
+import os
 import zipfile
 from pathlib import Path
 
@@ -42,10 +43,16 @@ def test_reported_names_depend_on_the_paper():
 def sst_data(tables):
     """A small SST in the form of $ATTN_DATA: sentences of 4 to 11 words."""
     word = lambda number: f"Word{'abcdefgh'[number % 8]}"
-    return tables("sst", **{
-        split: {"label": [0, 1] * 8, "text": [" ".join(word(i + t + k) for t in range(4 + i % 8)) for i in range(16)]}
-        for split, k in (("train", 0), ("dev", 3), ("test", 5))
-    })  # fmt: skip
+    return tables(
+        "sst",
+        **{
+            split: {
+                "label": [0, 1] * 8,
+                "text": [" ".join(word(i + t + k) for t in range(4 + i % 8)) for i in range(16)],
+            }
+            for split, k in (("train", 0), ("dev", 3), ("test", 5))
+        },
+    )
 
 
 def test_encode_filters_counts_and_keeps_row_numbers(sst_data):
@@ -92,8 +99,15 @@ def test_own_data_are_taken_while_they_are_named_and_never_after(sst_data, monke
     assert encode("sst").fingerprint == identity("sst", ()) == own, "both lie in the cache"
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"PK" + data,
-                                    lambda data: data[:900] + bytes([data[900] ^ 1]) + data[901:]])  # fmt: skip
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: b"",
+        lambda data: b"PK" + data,
+        lambda data: data[:900] + bytes([data[900] ^ 1]) + data[901:],
+    ],
+)
 def test_a_damaged_cache_is_made_anew_with_one_line(sst_data, capsys, damage):
     first = encode("sst")
     (path,) = (files.cache_folder() / "arrays").glob("sst-*.npz")
@@ -110,6 +124,61 @@ def test_without_a_writable_cache_the_data_still_serve(sst_data, monkeypatch, tm
     assert len(encode("sst").splits["train"]) == 10
     warned = capsys.readouterr().err.splitlines()
     assert len(warned) == 1 and "cannot be written" in warned[0]
+
+
+@pytest.mark.parametrize("variable", ["ATTN_CACHE", "ATTN_DATA"])
+def test_a_named_folder_is_settled_at_the_first_call(monkeypatch, tmp_path, variable):
+    for folder in ("here", "there", "home/store"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv(variable, "../there")
+    assert files.folder_of(variable) == tmp_path / "there"
+    monkeypatch.chdir(tmp_path)
+    assert files.folder_of(variable) == tmp_path / "there" and os.environ[variable] == str(tmp_path / "there")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv(variable, "~/store")
+    assert files.folder_of(variable) == tmp_path / "home" / "store"
+
+
+@pytest.mark.parametrize(
+    "value", ["s3://bucket/attn", "file:///tmp/attn", "s3:bucket", "HTTP://host/x", "~nobody-here/x"]
+)
+def test_an_address_is_no_cache_and_nothing_is_encoded(sst_data, monkeypatch, value):
+    monkeypatch.setenv("ATTN_CACHE", value)
+    monkeypatch.setattr(text, "clean_sst", lambda _: pytest.fail("encoded for nothing"))
+    with pytest.raises(AttnError, match="ATTN_CACHE is .* no folder of this machine"):
+        encode("sst")
+
+
+# --- the user's own tables ------------------------------------------------------------------------------------------
+
+ROWS = pandas.DataFrame({"text": ["0001", 'say "so" twice', "plain"], "label": ["01", "1", "2"]})
+
+
+def test_every_form_of_table_gives_the_values_as_written(tmp_path):
+    ROWS.to_csv(tmp_path / "a.CSV", index=False)
+    ROWS.set_axis([5, 0, 5]).to_parquet(tmp_path / "numbered.parquet")
+    ROWS.set_axis(list("xyz")).to_parquet(tmp_path / "named.parquet")
+    ROWS.set_index("text").to_parquet(tmp_path / "of texts.parquet")
+    ROWS.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    (tmp_path / "a.tsv").write_text("text\tlabel\n" + "".join(f"{t}\t{label}\n" for t, label in ROWS.values))
+    for path in sorted(tmp_path.iterdir()):
+        table = files.read_table(path, ("text", "label"))
+        assert table.index.tolist() == [0, 1, 2], path
+        assert table[["text", "label"]].values.tolist() == ROWS.values.tolist(), path
+
+
+def test_a_quotation_mark_in_a_tsv_swallows_no_row(tmp_path):
+    rows = [[f'"open {i}' if i % 2 else f'half" {i}', "a"] for i in range(8)]
+    (tmp_path / "a.tsv").write_text("text\tlabel\n" + "".join("\t".join(row) + "\n" for row in rows))
+    assert files.read_table(tmp_path / "a.tsv", ("text", "label")).values.tolist() == rows
+
+
+@pytest.mark.parametrize("header", ["text,label,text", "Text,label, text"])
+def test_two_columns_of_one_name_are_refused(tmp_path, header):
+    (tmp_path / "a.csv").write_text(f"{header}\na,b,c\n")
+    with pytest.raises(AttnError, match="two columns 'text'"):
+        files.read_table(tmp_path / "a.csv", ("text", "label"))
 
 
 def test_vocabulary_from_all_splits_is_a_set_of_its_own(sst_data):

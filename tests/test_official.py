@@ -2,13 +2,14 @@
 
 import hashlib
 import threading
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from official_archives import CLOZE, STORIES, TREES, pair, reviews, snli, tar
+from official_archives import CLOZE, STORIES, TREES, pair, reviews, snli, tar, zipped
 
 from attn_core.corpora import encode, files, official, read
-from attn_core.corpora.catalogue import Source
+from attn_core.corpora.catalogue import SOURCES, Source
 from attn_core.errors import AttnError
 
 pytestmark = pytest.mark.usefixtures("no_data_at_hand")
@@ -65,9 +66,11 @@ def test_ag_news(offer):
     offer("ag_news_train", b'"3","Wall ""St.""","Bears, \\bulls"\n"1","World","Talks\nresume"\n')
     offer("ag_news_test", b'"4","Chip","Fast"\n')
     assert read("agnews", "train").to_dict("list") == {
-        "text": ['Wall "St." Bears, \\bulls', "World Talks\nresume"], "label": [2, 0], "title": ['Wall "St."', "World"],
+        "text": ['Wall "St." Bears, \\bulls', "World Talks\nresume"],
+        "label": [2, 0],
+        "title": ['Wall "St."', "World"],
         "description": ["Bears, \\bulls", "Talks\nresume"],
-    }  # fmt: skip
+    }
     assert read("agnews", "test").values.tolist() == [["Chip Fast", 3, "Chip", "Fast"]]
 
 
@@ -94,16 +97,49 @@ BLOCK = "cnn/train.txt, block 3: not question, @entity and passage"
 WHOLE = tar({f"cnn/{split}.txt": CLOZE for split in ("train", "dev", "test")})
 
 
-@pytest.mark.parametrize(("data", "told"), {
-    "truncated": (WHOLE[: len(WHOLE) * 2 // 3], "end-of-stream marker"), "no archive": (b"<html>", "not a .* file"),
-    "another layout": (tar({"other/file": "text"}), "No such file"),
-    **{block: (tar({"cnn/train.txt": f"{CLOZE}\n\n{block}\n\n"}), BLOCK) for block in ("alone", "q\nnobody\np")},
-}.values())  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "told"),
+    {
+        "truncated": (WHOLE[: len(WHOLE) * 2 // 3], "end-of-stream marker"),
+        "no archive": (b"<html>", "Not a gzipped file"),
+        "another layout": (tar({"other/file": "text"}), "No such file"),
+        **{block: (tar({"cnn/train.txt": f"{CLOZE}\n\n{block}\n\n"}), BLOCK) for block in ("alone", "q\nnobody\np")},
+    }.values(),
+)
 def test_damage_of_the_one_archive_without_a_checksum_is_one_line(offer, data, told):
     archive = offer("cnn", data)
     with pytest.raises(AttnError, match=f"'cnn': .*{told}.*put {archive.name} into .*in place of") as caught:
         read("cnn", "train")
     assert "\n" not in str(caught.value) and not (files.cache_folder() / "tables" / "cnn").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "archive"),
+    [
+        ("cnn", tar({"cnn/train.txt": "0" * 50_000})),
+        ("cnn", tar({"0" * 50_000: "a header that is too long"})),
+        ("sst", zipped({"trees/train.txt": "0" * 50_000})),
+        ("cnn", tar({"../outside": "text"})),
+    ],
+    ids=["tar", "header", "zip", "outside"],
+)
+def test_an_archive_that_grows_or_leads_outside_is_refused_and_leaves_nothing(offer, monkeypatch, name, archive):
+    monkeypatch.setattr(official, "ALWAYS_UNPACKED", 40_000)
+    path = offer(name, archive)
+    with pytest.raises(AttnError, match="more than 40,000 bytes|outside"):
+        read(name, "train")
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_file_without_a_published_checksum_is_said(offer, monkeypatch, capsys):
+    offer("cnn", WHOLE)
+    read("cnn", "dev")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setitem(SOURCES, "cnn", replace(SOURCES["cnn"], checksum=None))
+    (files.cache_folder() / "tables").rename(files.cache_folder() / "others")
+    read("cnn", "dev")
+    (warning,) = capsys.readouterr().err.splitlines()
+    assert "cnn.tar.gz" in warning and "checksum" in warning and "http:" in warning
 
 
 def test_babi(offer):
@@ -138,10 +174,13 @@ def test_cnn_blocks(offer):
     offer("cnn", tar({"cnn/train.txt": CLOZE, "cnn/dev.txt": CLOZE, "cnn/test.txt": other + "\n\n" + CLOZE + "\n"}))
     table = read("cnn", "train")
     assert table.values.tolist() == [
-        ["( @entity7 ) @entity1 came to @entity4 , 1,000 people saw @entity7 .",
-         "@placeholder met @entity1 in @entity4", "@entity7"],
+        [
+            "( @entity7 ) @entity1 came to @entity4 , 1,000 people saw @entity7 .",
+            "@placeholder met @entity1 in @entity4",
+            "@entity7",
+        ],
         ["nobody saw @entity2 but @entity4", "who saw @placeholder ?", "@entity2"],
-    ]  # fmt: skip
+    ]
     encoded = encode("cnn")
     assert encoded.statistics["classes"] == ["@entity1", "@entity2", "@entity4", "@entity7"]
     assert encoded.vocabulary[4:] == ("@entity1", "@entity2", "@entity4", "@entity7")  # no word is in 8 texts
@@ -181,7 +220,7 @@ class Server(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_download_is_whole_or_refused_and_never_kept_broken(tmp_path, capsys):
+def test_a_download_is_whole_or_refused_and_never_kept_broken(tmp_path, capsys, monkeypatch):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}/big.bin"
@@ -191,10 +230,13 @@ def test_a_download_is_whole_or_refused_and_never_kept_broken(tmp_path, capsys):
             official.fetch(source, tmp_path)
         with pytest.raises(ValueError, match="hash of downloaded file"):
             official.fetch(Source("big.bin", address, "sha256:" + "0" * 64), tmp_path)
+        with pytest.raises(ValueError, match="more than 1,000,000 bytes"), monkeypatch.context() as context:
+            context.setattr(official, "LARGEST_DOWNLOAD", 1_000_000)
+            official.fetch(source, tmp_path)
         assert not list(tmp_path.iterdir())
         assert official.fetch(source, tmp_path).read_bytes() == Server.data
         assert "100%" in capsys.readouterr().err
-        assert official.fetch(source, tmp_path).exists() and Server.asked == 3, "a whole file is not asked for again"
+        assert official.fetch(source, tmp_path).exists() and Server.asked == 4, "a whole file is not asked for again"
     finally:
         server.shutdown()
         server.server_close()

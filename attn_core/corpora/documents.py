@@ -9,6 +9,14 @@ import numpy as np
 from attn_core.corpora.text import PAD, UNKNOWN
 from attn_core.errors import AttnError
 
+RAGGED = (
+    ("ids", "offsets"),
+    ("query_ids", "query_offsets"),
+    ("answer_ids", "answer_offsets"),
+    ("sentence_lengths", "sentence_offsets"),
+)
+"""Fields of `Documents` that hold many values a document, each with the field that says where these lie."""
+
 
 @dataclass(frozen=True)
 class Documents:
@@ -49,32 +57,32 @@ class Documents:
     def inner(self) -> np.ndarray:
         """(T,) bool: which ids are words, START and END of each text left out."""
         words = np.ones(len(self.ids), dtype=bool)
-        words[self.offsets[:-1]] = words[self.offsets[1:] - 1] = False
+        words[self.offsets[:-1]] = False  # START
+        words[self.offsets[1:] - 1] = False  # END
         return words
 
     def take(self, rows) -> "Documents":
         """The documents of these rows (integers or a boolean mask), in the order given."""
         rows = np.arange(len(self))[rows]
-        return Documents(
-            *take_ragged(self.ids, self.offsets, rows),
-            self.labels[rows],
-            self.doc_ids[rows],
-            *take_ragged(self.query_ids, self.query_offsets, rows),
-            *take_ragged(self.answer_ids, self.answer_offsets, rows),
-            *take_ragged(self.sentence_lengths, self.sentence_offsets, rows),
-        )
+        taken = {"labels": self.labels[rows], "doc_ids": self.doc_ids[rows]}
+        for values, offsets in RAGGED:
+            if getattr(self, values) is not None:
+                taken[values], taken[offsets] = take_ragged(getattr(self, values), getattr(self, offsets), rows)
+        return Documents(**taken)
 
     @property
     def queries(self) -> "Documents":
-        """The second texts as documents of their own."""
+        """The second texts as documents of their own; only pairs have them."""
+        assert self.query_ids is not None and self.query_offsets is not None
         return Documents(self.query_ids, self.query_offsets, self.labels, self.doc_ids)
 
     def allowed(self, outputs: int) -> np.ndarray | None:
         """(D, outputs) bool, True at possible answers; None where all are possible everywhere."""
-        if self.answer_ids is None:
+        if self.answer_ids is None or self.answer_offsets is None:
             return None
         mask = np.zeros((len(self), outputs), dtype=bool)
-        mask[np.repeat(np.arange(len(self)), np.diff(self.answer_offsets)), self.answer_ids] = True
+        document_of = np.repeat(np.arange(len(self)), np.diff(self.answer_offsets))  # (A,)
+        mask[document_of, self.answer_ids] = True
         return mask
 
     @property
@@ -85,7 +93,7 @@ class Documents:
     @property
     def longest(self) -> np.ndarray:
         """(D,) words of each document's longest sentence, of the whole document where it is not cut."""
-        if self.sentence_lengths is None:
+        if self.sentence_lengths is None or self.sentence_offsets is None:
             return self.lengths
         return np.maximum.reduceat(self.sentence_lengths, self.sentence_offsets[:-1])
 
@@ -95,13 +103,13 @@ class Documents:
 
         taken = self.take(rows)
         arrays = {"words": taken.ids, "counts": np.diff(taken.items), "sentence_lengths": taken.sentence_lengths}
-        return {name: torch.as_tensor(part, device=device) for name, part in arrays.items() if part is not None}
+        return {name: torch.as_tensor(array, device=device) for name, array in arrays.items() if array is not None}
 
 
 def counts(documents: Documents, classes) -> dict:
     """What the statistics page says of a split: texts by class, words, unknown words; of cut texts the sentences."""
     words = documents.lengths - 2
-    found = {
+    statistics = {
         "documents": len(documents),
         "per_class": np.bincount(documents.labels, minlength=len(classes)).tolist(),
         "mean_length": float(words.mean()),
@@ -110,24 +118,22 @@ def counts(documents: Documents, classes) -> dict:
         "tokens": int(words.sum()),
         "unknown_tokens": int((documents.ids == UNKNOWN).sum()),
     }
-    if documents.sentence_lengths is not None:
+    if documents.sentence_offsets is not None:
         sentences = np.diff(documents.sentence_offsets)
-        found |= {
+        statistics |= {
             "sentences": int(sentences.sum()),
             "mean_sentences": float(sentences.mean()),
             "one_sentence": int((sentences == 1).sum()),
         }
-    return found
+    return statistics
 
 
-def take_ragged(values: np.ndarray | None, offsets: np.ndarray | None, rows: np.ndarray):
-    """Rows of a ragged array, in the order given: (values, offsets); (None, None) of none."""
-    if values is None:
-        return None, None
+def take_ragged(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of a ragged array, in the order given: (values, offsets)."""
     lengths = np.diff(offsets)[rows]
-    taken = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    shift = np.repeat(offsets[rows] - taken[:-1], lengths)  # from a text's new start to its old one
-    return values[np.arange(taken[-1]) + shift], taken
+    new_offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    shift = np.repeat(offsets[rows] - new_offsets[:-1], lengths)  # from a text's new start to its old one
+    return values[np.arange(new_offsets[-1]) + shift], new_offsets
 
 
 def flat(documents: Documents, sentences: bool, name: str) -> Documents:
@@ -140,21 +146,25 @@ def flat(documents: Documents, sentences: bool, name: str) -> Documents:
     if len(documents) == 0:
         raise AttnError(f"{name} holds no documents; at least one is needed")
     lengths = documents.lengths - 2
-    if len(empty := np.flatnonzero(lengths < 1)):
-        raise AttnError(f"{name}: document {documents.doc_ids[empty[0]]} has no words; leave empty documents out")
+    if lengths.min() < 1:
+        raise AttnError(
+            f"{name}: document {documents.doc_ids[lengths.argmin()]} has no words; leave empty documents out"
+        )
     words = documents.ids[documents.inner].astype(np.int64)
     whole = Documents(words, documents.word_offsets, documents.labels, documents.doc_ids)
     if not sentences:
         return whole
-    if documents.sentence_lengths is None:
+    if documents.sentence_lengths is None or documents.sentence_offsets is None:
         raise AttnError(
             f"{name} is not cut into sentences, which a HAN attends to; take a FLAN, or planted with the options "
             "shortest_sentence=4 and longest_sentence=9"
         )
-    sizes, bounds = documents.sentence_lengths.astype(np.int64), documents.sentence_offsets.astype(np.int64)
-    if (sizes < 1).any() or (np.diff(np.cumsum([0, *sizes])[bounds]) != lengths).any():
+    sizes = documents.sentence_lengths.astype(np.int64)
+    offsets = documents.sentence_offsets.astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(sizes)])  # (S + 1,) words before each sentence
+    if sizes.min(initial=1) < 1 or not np.array_equal(np.diff(ends[offsets]), lengths):
         raise AttnError(f"{name}: sentence_lengths must count every word but START and END, and none may be empty")
-    return replace(whole, sentence_lengths=sizes, sentence_offsets=bounds)
+    return replace(whole, sentence_lengths=sizes, sentence_offsets=offsets)
 
 
 @dataclass(frozen=True)
@@ -176,8 +186,8 @@ def fingerprint(splits: dict[str, Documents], vocabulary) -> str:
         digest.update(split.encode())
         for field, values in vars(splits[split]).items():
             if values is not None:
-                small = field in ("ids", "query_ids", "answer_ids")
-                array = np.ascontiguousarray(values, dtype="<i4" if small else "<i8")
+                kind = "<i4" if field in ("ids", "query_ids", "answer_ids") else "<i8"
+                array = np.ascontiguousarray(values, dtype=kind)
                 digest.update(f"{field}{array.shape}".encode() + array.tobytes())
     return digest.hexdigest()
 
@@ -193,8 +203,8 @@ def batches(documents: Documents, size: int, rng: np.random.Generator, noise: fl
     low = np.floor(-noise * lengths).astype(np.int64)
     high = np.maximum(np.ceil(noise * lengths).astype(np.int64), low + 1)  # exclusive
     order = np.argsort(lengths + rng.integers(low, high), kind="stable")
-    parts = [order[start : start + size] for start in range(0, len(order), size)]
-    return [parts[i] for i in rng.permutation(len(parts))]
+    cut = [order[start : start + size] for start in range(0, len(order), size)]
+    return [cut[i] for i in rng.permutation(len(cut))]
 
 
 def pad(documents: Documents, rows) -> tuple[np.ndarray, np.ndarray]:

@@ -8,18 +8,21 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 import pandas
 import pyarrow
+import pyarrow.parquet
 
 from attn_core.corpora import catalogue, official
 from attn_core.errors import AttnError, one_line
@@ -29,20 +32,33 @@ def cache_folder() -> Path:
     """Everything that can be made again, downloads and runs too: $ATTN_CACHE, else in the user's cache folder."""
     import platformdirs
 
-    return Path(os.environ.get("ATTN_CACHE") or platformdirs.user_cache_path("attn_core"))
+    return folder_of("ATTN_CACHE") or platformdirs.user_cache_path("attn_core")
 
 
 def data_folder() -> Path | None:
     """$ATTN_DATA, the user's own copies of data sets as Parquet; None if unset, AttnError if it is no folder."""
-    if not os.environ.get("ATTN_DATA"):
-        return None
-    folder = Path(os.environ["ATTN_DATA"])
-    if not folder.is_dir():
+    folder = folder_of("ATTN_DATA")
+    if folder and not folder.is_dir():
         raise AttnError(
             f"ATTN_DATA names {folder}, which is no folder; let it name the one that holds sst/train.parquet and the "
             "like (data/README.md), or unset it to take the official files"
         )
     return folder
+
+
+def folder_of(variable: str) -> Path | None:
+    """The folder that an environment variable names, ``~`` expanded; None if unset.
+
+    A relative path is settled at the first call, for this process and those that it starts: the variable then holds the
+    absolute path, and no change of folder gives it another meaning. AttnError for an address such as ``s3://…``.
+    """
+    value = os.path.expanduser(os.environ.get(variable, ""))
+    if not value:
+        return None
+    if re.match(r"~|[A-Za-z][A-Za-z0-9+.-]+:", value):  # one letter and a colon is a drive
+        raise AttnError(f"{variable} is '{value}', which is no folder of this machine; give a path such as /data/attn")
+    os.environ[variable] = os.path.abspath(value)
+    return Path(os.environ[variable])
 
 
 def say(message: str) -> None:
@@ -54,14 +70,14 @@ def say(message: str) -> None:
 def replacing(path: Path, mode: str = "wb"):
     """A file open for writing that takes its place in one step, or not at all if the block fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    handle, partial_path = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, mode) as file:
             yield file
-        os.chmod(partial, 0o644)  # mkstemp makes files private; a cache may be shared
-        os.replace(partial, path)
+        os.chmod(partial_path, 0o644)  # mkstemp makes files private; a cache may be shared
+        os.replace(partial_path, path)
     except BaseException:
-        Path(partial).unlink(missing_ok=True)
+        Path(partial_path).unlink(missing_ok=True)
         raise
 
 
@@ -71,9 +87,9 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def digest(parts) -> str:
+def digest(values) -> str:
     """SHA-256 of what JSON can hold."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def keep(path: Path, write: Callable) -> None:
@@ -91,22 +107,28 @@ def cached(stem: Path, rules, source: Callable, make: Callable) -> tuple[dict, d
     rules: another remakes them. source(): hashes of the texts at hand, under which they are kept; None or empty where
     there are none. What the archive's runs were trained on is kept under the stem itself and taken without texts.
     """
-    place = lambda: stem.with_name(f"{stem.name}-{digest(texts)[:12]}.npz") if texts else common
-    common, texts = stem.with_name(f"{stem.name}.npz"), source()
-    for path in dict.fromkeys((place(), common)):
-        about, arrays = _kept(path)
-        same = about.get("source") == texts or (not texts and about.get("fingerprint") in catalogue.FINGERPRINTS)
+    archived = stem.with_name(f"{stem.name}.npz")
+
+    def path_of(hashes) -> Path:
+        return stem.with_name(f"{stem.name}-{digest(hashes)[:12]}.npz") if hashes else archived
+
+    hashes = source()
+    for path in dict.fromkeys((path_of(hashes), archived)):
+        about, arrays = _read_kept(path)
+        same = about.get("source") == hashes or (not hashes and about.get("fingerprint") in catalogue.FINGERPRINTS)
         if arrays and same and about["rules"] == rules:
             return about, arrays
+
     about, arrays = make()
-    texts = source()  # an official download has left tables, where there were none
-    about |= {"rules": rules, "source": texts}
+    hashes = source()  # an official download has left tables, where there were none
+    about |= {"rules": rules, "source": hashes}
     packed = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays}
-    keep(common if about["fingerprint"] in catalogue.FINGERPRINTS else place(), lambda file: np.savez(file, **packed))
+    path = archived if about["fingerprint"] in catalogue.FINGERPRINTS else path_of(hashes)
+    keep(path, partial(np.savez, **packed))
     return about, arrays
 
 
-def _kept(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
+def _read_kept(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
     """What `cached` wrote there; two empty ones where there is nothing, or (one warning line) damage."""
     try:
         if path.is_file():
@@ -126,24 +148,31 @@ def locate(entry: catalogue.Corpus, part: str) -> Path | None:
     """The Parquet file of a split under $ATTN_DATA (the whole set before its sample) or in the local cache; of a set of
     the user's own files one of these, plain or with .gz. None if there is none; AttnError where $ATTN_DATA has the
     set's folder and a split is not in it."""
-    own = data_folder()
+    data = data_folder()
+    name = str(entry.folder)
     if entry.own:
-        paths = [own / entry.folder / f"{part}{ending}" for ending in ("", ".gz")] if own else []
+        paths = [data / name / f"{part}{ending}" for ending in ("", ".gz")] if data else []
         return next(filter(Path.is_file, paths), None)
-    for folder in (own / name for name in (entry.folder, entry.sample) if own and name):
+    for folder in [data / name for name in (entry.folder, entry.sample) if data and name]:
         if folder.is_dir():
-            if (path := folder / f"{part}.parquet").is_file():
+            path = folder / f"{part}.parquet"
+            if path.is_file():
                 return path
             wanted = ", ".join(f"{split}.parquet" for split in entry.files)
             raise AttnError(f"{path} is missing: corpus '{entry.name}' needs {wanted}; add it, or remove {folder}")
-    path = cache_folder() / "tables" / str(entry.folder) / f"{part}.parquet"
+    path = cache_folder() / "tables" / name / f"{part}.parquet"
     return path if path.is_file() else None
 
 
 def found(entry: catalogue.Corpus) -> dict[str, Path] | None:
     """Every file of a set and where it lies; None if one is missing."""
-    paths = {part: locate(entry, part) for part in entry.own or entry.files}
-    return None if None in paths.values() else paths
+    paths = {}
+    for part in entry.own or entry.files:
+        path = locate(entry, part)
+        if path is None:
+            return None
+        paths[part] = path
+    return paths
 
 
 def stamp(path: Path) -> str:
@@ -153,9 +182,11 @@ def stamp(path: Path) -> str:
 
 def own_tables(*corpora: str) -> list[Path]:
     """The tables of some data sets that are read from $ATTN_DATA."""
-    own, entries = data_folder(), map(catalogue.corpus, corpora)
-    paths = [path for entry in entries if not entry.own for path in (found(entry) or {}).values()]
-    return [path for path in paths if own in path.parents]
+    paths: list[Path] = []
+    for entry in map(catalogue.corpus, corpora):
+        if not entry.own:
+            paths += (found(entry) or {}).values()
+    return [path for path in paths if data_folder() in path.parents]
 
 
 @contextmanager
@@ -176,46 +207,65 @@ def reading(path: Path):
         raise AttnError(f"{path} cannot be read ({reason}); copy it again, text as UTF-8") from error
 
 
-def records(path: Path, columns: tuple[str, ...]) -> Iterator[pandas.DataFrame]:
-    """A CSV file in parts, every value a text without blanks around it, names of columns without regard to case.
+def records(path: Path, columns: Sequence[str]) -> Iterator[pandas.DataFrame]:
+    """A CSV or TSV file in parts, every value a text without blanks around it, columns named without regard to case.
 
-    Separator: a tab if the first line holds one, else a comma. The index counts records from 1. AttnError for a missing
-    column, a record of another number of columns, an open quotation mark, or a damaged file.
+    Separator: a tab if the first line holds one, else a comma; quotation marks of a file that ends in .tsv are text. The
+    index counts records from 1. AttnError for a missing column, two of one name, a record of another number of columns,
+    an open quotation mark, or a damaged file.
     """
     csv.field_size_limit(1 << 30)
-    asked, number = {name.lower(): name for name in columns}, 0
+    asked = {name.lower(): name for name in columns}
+    quotechar = None if path.suffix.lower() == ".tsv" else '"'
+    count = 0
     with opened(path) as file:
         first = file.readline()
-        rows = csv.reader(chain([first], file), delimiter="\t" if "\t" in first else ",", strict=True)
-        given = [asked.get(name.strip().lower(), name.strip().lower()) for name in next(rows, ())]
-        if missing := [name for name in columns if name not in given]:
-            raise AttnError(f"{path} lacks the column '{missing[0]}'; it holds {', '.join(given) or 'nothing'}")
-        rows = filter(None, rows)  # without empty lines
-        while part := list(islice(rows, 20_000)):
-            places = range(number + 1, number + 1 + len(part))
-            for number, row in zip(places, part, strict=True):
-                if len(row) != len(given):
-                    raise ValueError(f"record {number} has not the {len(given)} columns of the first line")
-            yield pandas.DataFrame([[value.strip() for value in row] for row in part], places, given)
-    if number == 0:
+        delimiter = "\t" if "\t" in first else ","
+        lines = csv.reader(chain([first], file), delimiter=delimiter, quotechar=quotechar, strict=True)
+        header = [name.strip().lower() for name in next(lines, ())]
+        names = [asked.get(name, name) for name in header]
+        check_columns(path, names, columns)
+        filled = filter(None, lines)
+        while block := list(islice(filled, 20_000)):
+            numbers = range(count + 1, count + 1 + len(block))
+            for number, row in zip(numbers, block, strict=True):
+                if len(row) != len(names):
+                    raise ValueError(f"record {number} has not the {len(names)} columns of the first line")
+            yield pandas.DataFrame([[value.strip() for value in row] for row in block], numbers, names)
+            count += len(block)
+    if count == 0:
         raise AttnError(f"{path} holds no records")
 
 
-def read_table(path: Path, columns: tuple[str, ...]) -> pandas.DataFrame:
-    """A Parquet, JSONL, CSV or TSV file as a table, checked for the columns it must hold and for rows without text."""
-    if path.suffix in (".csv", ".tsv"):
+def check_columns(path: Path, names: list[str], columns: Sequence[str]) -> None:
+    """AttnError for a column that is not among a table's names, and for two of one name."""
+    for name in columns:
+        if name not in names:
+            raise AttnError(f"{path} lacks the column '{name}'; it holds {', '.join(map(str, names)) or 'nothing'}")
+    for name in names:
+        if names.count(name) > 1:
+            raise AttnError(f"{path} has two columns '{name}'; leave one of them out")
+
+
+def read_table(path: Path, columns: Sequence[str]) -> pandas.DataFrame:
+    """A Parquet, JSONL, CSV or TSV file as a table, values as written, rows counted from 0; checked for the columns it
+    must hold and for rows without text."""
+    ending = path.suffix.lower()
+    if ending in (".csv", ".tsv"):
         return pandas.concat(records(path, columns), ignore_index=True)
     with reading(path):
-        table = pandas.read_json(path, lines=True) if path.suffix == ".jsonl" else pandas.read_parquet(path)
-    if missing := [name for name in columns if name not in table.columns]:
-        raise AttnError(f"{path} lacks the column '{missing[0]}'; it holds {', '.join(map(str, table.columns))}")
+        if ending == ".jsonl":
+            table = pandas.read_json(path, lines=True, dtype=False)
+        else:  # the index that a user's table may bring along is none of ours
+            table = pyarrow.parquet.read_table(path, partitioning=None).to_pandas(ignore_metadata=True)
+    check_columns(path, list(table.columns), columns)
     if len(table) == 0:
         raise AttnError(f"{path} holds no rows")
     for column in TEXTS & set(columns):
         for row, value in enumerate(table[column]):
             if not isinstance(value, str):
-                what = f"holds {str(value)[:40]}, which is no text; leave such rows out"
-                raise AttnError(f"{path}: column '{column}' of row {row} {what}")
+                fault = f"holds {str(value)[:40]}, which is no text; leave such rows out"
+                raise AttnError(f"{path}: column '{column}' of row {row} {fault}")
     return table
 
 
@@ -224,8 +274,8 @@ def read(corpus: str, split: str) -> pandas.DataFrame:
     or split, a set without tables, a damaged file, or data found nowhere."""
     entry = catalogue.corpus(corpus)
     if entry.generated or entry.own:
-        made = "is generated" if entry.generated else "is made from your own files"
-        raise AttnError(f"corpus '{corpus}' {made} and has no tables; use encode('{corpus}')")
+        origin = "is generated" if entry.generated else "is made from your own files"
+        raise AttnError(f"corpus '{corpus}' {origin} and has no tables; use encode('{corpus}')")
     if split not in entry.files:
         raise AttnError(f"corpus '{corpus}' has no split '{split}'; it has {', '.join(entry.files)}")
     path = locate(entry, split)
@@ -241,20 +291,28 @@ def read(corpus: str, split: str) -> pandas.DataFrame:
 
 def _from_official(entry: catalogue.Corpus) -> dict[str, pandas.DataFrame]:
     """All splits from the official download, kept as Parquet in the cache for the next time."""
-    downloads, own = cache_folder() / "downloads", data_folder()
-    first = f"set ATTN_DATA to a folder with {entry.folder}/{entry.files[0]}.parquet"
-    searched = f"; ATTN_DATA is {own} and has no folder '{entry.folder}'" if own else ""
+    downloads = cache_folder() / "downloads"
+    wanted = f"set ATTN_DATA to a folder with {entry.folder}/{entry.files[0]}.parquet"
+    data = data_folder()
+    searched = f"; ATTN_DATA is {data} and has no folder '{entry.folder}'" if data else ""
     if not entry.sources:  # registered by the user
-        raise AttnError(f"no data for corpus '{entry.name}': {first}{searched}")
+        raise AttnError(f"no data for corpus '{entry.name}': {wanted}{searched}")
+    sources = [catalogue.SOURCES[name] for name in entry.sources]
+    for source in sources:
+        if source.checksum is None:
+            say(
+                f"nobody publishes a checksum of {source.file}, so nothing tells whether the one that is read is the "
+                f"official one or was changed on the way ({source.url.partition('/')[0]}); trust its results accordingly"
+            )
     try:
         tables = official.read(entry, downloads)
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        given = ", ".join(catalogue.SOURCES[source].file for source in entry.sources)
+        names = ", ".join(source.file for source in sources)
         raise AttnError(
-            f"no data for corpus '{entry.name}': {one_line(error)}{searched}. Three ways: {first}; put {given} into "
+            f"no data for corpus '{entry.name}': {one_line(error)}{searched}. Three ways: {wanted}; put {names} into "
             f"{downloads} in place of a damaged one; or allow the download"
         ) from error
     for split, table in tables.items():
-        place = cache_folder() / "tables" / entry.folder / f"{split}.parquet"
-        keep(place, lambda file, table=table: table.to_parquet(file, compression="zstd"))
+        path = cache_folder() / "tables" / str(entry.folder) / f"{split}.parquet"
+        keep(path, partial(table.to_parquet, compression="zstd"))
     return tables

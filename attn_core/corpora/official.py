@@ -5,62 +5,128 @@ under $ATTN_DATA. A file whose checksum fits is the official one to the byte, so
 """
 
 import csv
+import gzip
+import io
 import re
-import shutil
+import tarfile
+import zipfile
+from collections.abc import Callable
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pandas
+import pyarrow
 import pyarrow.json
 
 from attn_core.corpora.catalogue import SOURCES, Corpus, Source
+
+LARGEST_DOWNLOAD = 2 * 10**9
+"""Bytes; the largest official file, Amazon's reviews, has a third of it."""
+LARGEST_GROWTH = 30
+"""Bytes unpacked for one packed, more than any official archive has."""
+ALWAYS_UNPACKED = 10**8
+"""Bytes that an archive of any size may hold."""
+
+
+class Limited(io.BufferedIOBase):
+    """A binary file that lets no more than so many bytes through; ValueError for the first one more."""
+
+    def __init__(self, file, most: int, name: str):
+        self.file = file
+        self.most = most
+        self.name = name
+        self.passed = 0
+
+    def count(self, data):
+        self.passed += len(data)
+        if self.passed > self.most:
+            raise ValueError(f"{self.name} holds more than {self.most:,} bytes, which no official file does")
+        return data
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self.count(self.file.read(size))
+
+    def write(self, data) -> int:
+        return self.file.write(self.count(data))
 
 
 def fetch(source: Source, folder: Path) -> Path:
     """The file of a source in ``folder`` (perhaps put there by hand), downloaded with a progress bar if it is absent or
     its checksum does not fit. OSError for a refused connection or a folder that cannot be written, ValueError for a
-    download with a wrong checksum, which is removed."""
+    download that is too large or has a wrong checksum, which is removed."""
     import pooch
 
+    def download(url: str, path: str, _) -> None:
+        over_http = pooch.HTTPDownloader(progressbar=True, timeout=30)
+        with open(path, "wb") as file:
+            over_http(url, Limited(file, LARGEST_DOWNLOAD, source.file), None)
+
     pooch.get_logger().setLevel("ERROR")
-    download = pooch.HTTPDownloader(progressbar=True, timeout=30)
     return Path(pooch.retrieve(source.url, source.checksum, source.file, folder, downloader=download))
 
 
 def read(entry: Corpus, downloads: Path) -> dict[str, pandas.DataFrame]:
-    """split -> table of a data set from its official files. Errors as of `fetch`; EOFError or zlib.error for damage."""
-    files = [fetch(SOURCES[name], downloads) for name in entry.sources]
-    with TemporaryDirectory(dir=downloads) as place:
-        for file in files:
-            if file.suffix != ".csv":  # those are read where they lie
-                shutil.unpack_archive(file, place, filter=None if file.suffix == ".zip" else "data")
-        return {split: READERS[entry.folder](Path(place), split) for split in entry.files}
+    """split -> table of a data set from its official files. Errors as of `fetch` and `unpack`."""
+    archives = [fetch(SOURCES[name], downloads) for name in entry.sources]
+    with TemporaryDirectory(dir=downloads) as folder:
+        for path in archives:
+            if path.suffix != ".csv":  # those are read where they lie
+                unpack(path, Path(folder))
+        return {split: READERS[str(entry.folder)](Path(folder), split) for split in entry.files}
 
 
-def _sst(place: Path, split: str) -> pandas.DataFrame:
+def unpack(path: Path, folder: Path) -> None:
+    """A .zip or .tar.gz into a folder, nothing outside it. OSError, EOFError, ValueError or zlib.error for an archive
+    that is damaged, leads outside, or holds more than an official one may."""
+    most = max(ALWAYS_UNPACKED, LARGEST_GROWTH * path.stat().st_size)
+    try:
+        if path.suffix == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                if sum(member.file_size for member in archive.infolist()) > most:
+                    raise ValueError(f"{path.name} holds more than {most:,} bytes, which no official file does")
+                archive.extractall(folder)
+        else:
+            with (
+                gzip.open(path) as packed,
+                tarfile.open(fileobj=Limited(packed, most, path.name), mode="r|") as archive,
+            ):
+                archive.extractall(folder, filter="data")
+    except (tarfile.TarError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path.name} is no sound archive: {error}") from error
+
+
+def _sst(folder: Path, split: str) -> pandas.DataFrame:
     """``trees/{train,dev,test}.txt``, a bracketed tree a line -> text, label; neutral roots left out."""
-    trees = (place / f"trees/{split}.txt").read_text(encoding="utf-8").strip().split("\n")
-    leaves = lambda tree: " ".join(re.findall(r"\(\d ([^()\s]+)\)", tree))
-    rows = [(leaves(tree), int(tree[1] > "2")) for tree in trees if tree[1] != "2"]  # the root's class stands first
+    rows = []
+    for tree in (folder / f"trees/{split}.txt").read_text(encoding="utf-8").strip().split("\n"):
+        root = tree[1]  # its class, 0 to 4
+        if root != "2":
+            leaves = re.findall(r"\(\d ([^()\s]+)\)", tree)
+            rows.append((" ".join(leaves), int(root > "2")))
     return pandas.DataFrame(rows, columns=["text", "label"])
 
 
-def _folders(place: Path, encoding: str, classes: list[str] | None = None) -> pandas.DataFrame:
+def _folders(folder: Path, encoding: str, classes: list[str] | None = None) -> pandas.DataFrame:
     """A folder a class, a file a text -> text, label, group (of the class), doc_id (of the file), sorted by names."""
     from sklearn.datasets import load_files
 
-    found = load_files(place, encoding=encoding, shuffle=False, categories=classes)
-    names = [Path(name).stem for name in found.filenames]
-    groups = [found.target_names[label] for label in found.target]
-    return pandas.DataFrame({"text": found.data, "label": found.target, "group": groups, "doc_id": names})
+    texts = load_files(folder, encoding=encoding, shuffle=False, categories=classes)
+    names = [Path(name).stem for name in texts.filenames]
+    groups = [texts.target_names[label] for label in texts.target]
+    return pandas.DataFrame({"text": texts.data, "label": texts.target, "group": groups, "doc_id": names})
 
 
-def _imdb(place: Path, split: str) -> pandas.DataFrame:
+def _newsgroups(folder: Path, split: str) -> pandas.DataFrame:
+    """``20news-bydate-{train,test}/<group>/<number>`` -> text, label, group, doc_id."""
+    return _folders(folder / f"20news-bydate-{split}", "latin-1")
+
+
+def _imdb(folder: Path, split: str) -> pandas.DataFrame:
     """``aclImdb/{train,test}/{neg,pos}/<id>_<stars>.txt`` -> text, label, group, doc_id ('0_9'), stars."""
-    found = _folders(place / "aclImdb" / split, "utf-8", ["neg", "pos"])
-    return found.assign(stars=found["doc_id"].str.split("_").str[1].astype(int))
+    reviews = _folders(folder / "aclImdb" / split, "utf-8", ["neg", "pos"])
+    return reviews.assign(stars=reviews["doc_id"].str.split("_").str[1].astype(int))
 
 
 def _labelled(path: Path, *columns: str) -> pandas.DataFrame:
@@ -71,11 +137,22 @@ def _labelled(path: Path, *columns: str) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=["text", "label", *columns])
 
 
-def _babi(task: int, place: Path, split: str) -> pandas.DataFrame:
+def _ag_news(folder: Path, split: str) -> pandas.DataFrame:
+    """``ag_news_{train,test}.csv`` beside the folder -> text, label, title, description."""
+    return _labelled(folder.parent / f"ag_news_{split}.csv", "title", "description")
+
+
+def _reviews(name: str, folder: Path, split: str) -> pandas.DataFrame:
+    """``<name>_csv/{train,test}.csv`` -> text, label."""
+    return _labelled(folder / f"{name}_csv/{split}.csv")
+
+
+def _babi(task: int, folder: Path, split: str) -> pandas.DataFrame:
     """``tasks_1-20_v1-2/en-10k/qa<task>_…_{train,test}.txt``, where a line numbered 1 starts a story -> passage (the
     statements so far, one a line), question, answer, source."""
-    rows, statements = [], []
-    (path,) = place.glob(f"tasks_1-20_v1-2/en-10k/qa{task}_*_{split}.txt")
+    rows = []
+    statements: list[str] = []
+    (path,) = folder.glob(f"tasks_1-20_v1-2/en-10k/qa{task}_*_{split}.txt")
     for line in path.read_text(encoding="utf-8").splitlines():
         number, _, text = line.partition(" ")
         if number == "1":
@@ -88,39 +165,43 @@ def _babi(task: int, place: Path, split: str) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=["passage", "question", "answer", "source"])
 
 
-def _snli(place: Path, split: str) -> pandas.DataFrame:
+def _snli(folder: Path, split: str) -> pandas.DataFrame:
     """``snli_1.0/snli_1.0_{train,dev,test}.jsonl``, one object a line with sentence1, sentence2, gold_label ->
     premise, hypothesis, label; pairs without a gold label ('-') left out."""
     keys = {"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"}
     schema = pyarrow.schema(dict.fromkeys(keys, pyarrow.string()))
     options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    found = pyarrow.json.read_json(place / f"snli_1.0/snli_1.0_{split}.jsonl", parse_options=options).to_pandas()
-    return found[found["gold_label"] != "-"].rename(columns=keys).reset_index(drop=True)
+    pairs = pyarrow.json.read_json(folder / f"snli_1.0/snli_1.0_{split}.jsonl", parse_options=options).to_pandas()
+    return pairs[pairs["gold_label"] != "-"].rename(columns=keys).reset_index(drop=True)
 
 
-def _cnn(place: Path, split: str) -> pandas.DataFrame:
+def _cnn(folder: Path, split: str) -> pandas.DataFrame:
     """``cnn/{train,dev,test}.txt``, blocks between empty lines: question, answer, passage, then one entity a line ->
     passage, question, answer. The form that Danqi Chen made and J&W took."""
-    rows = []
-    with open(place / f"cnn/{split}.txt", encoding="utf-8") as file:
-        for lines in (list(block) for written, block in groupby(map(str.strip, file), key=bool) if written):
-            if len(lines) < 3 or not re.fullmatch(r"@entity\S*", lines[1]):
-                raise ValueError(f"cnn/{split}.txt, block {len(rows) + 1}: not question, @entity and passage")
-            rows.append((lines[2], lines[0], lines[1]))
+    rows: list[tuple[str, str, str]] = []
+    with open(folder / f"cnn/{split}.txt", encoding="utf-8") as file:
+        for filled, lines in groupby(map(str.strip, file), key=bool):
+            if filled:
+                block = list(lines)
+                if len(block) < 3 or not re.fullmatch(r"@entity\S*", block[1]):
+                    raise ValueError(f"cnn/{split}.txt, block {len(rows) + 1}: not question, @entity and passage")
+                question, answer, passage = block[:3]
+                rows.append((passage, question, answer))
     return pandas.DataFrame(rows, columns=["passage", "question", "answer"])
 
 
-READERS = {
+READERS: dict[str, Callable[[Path, str], pandas.DataFrame]] = {
     "sst": _sst,
-    "20newsgroups": lambda place, split: _folders(place / f"20news-bydate-{split}", "latin-1"),
+    "20newsgroups": _newsgroups,
     "imdb": _imdb,
-    "ag_news": lambda place, split: _labelled(place.parent / f"ag_news_{split}.csv", "title", "description"),
-    **{f"babi_{task}": partial(_babi, task) for task in (1, 2, 3)},
+    "ag_news": _ag_news,
+    "babi_1": partial(_babi, 1),
+    "babi_2": partial(_babi, 2),
+    "babi_3": partial(_babi, 3),
     "snli": _snli,
     "cnn": _cnn,
-    **{
-        name: lambda place, split, name=name: _labelled(place / f"{name}_csv/{split}.csv")
-        for name in ("amazon_review_full", "yelp_review_full", "yahoo_answers")
-    },
+    "amazon_review_full": partial(_reviews, "amazon_review_full"),
+    "yelp_review_full": partial(_reviews, "yelp_review_full"),
+    "yahoo_answers": partial(_reviews, "yahoo_answers"),
 }
 """Folder under $ATTN_DATA -> reader of its official files."""
