@@ -14,7 +14,7 @@ from attn_core.run import Run
 from attn_core.traces import Traces
 
 __all__ = ["Run", "Traces", "load_weights", "numbers", "obtain", "over_seeds", "side", "trace"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str):
