@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import webbrowser
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,7 +17,7 @@ from attn_core import foreign, index, store
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError, one_line
 from attn_core.experiments import asked
-from attn_core.run import COUNTED, LEARNED, NAMED, from_dict, set_fields
+from attn_core.run import NAMED, from_dict, set_fields
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -74,13 +73,11 @@ def run(
 ) -> None:
     """Train one model (or take it from the archive) and print its test metrics.
 
-    A run that is not stored starts from vectors by counting (a minute) in place of learned ones (a quarter of an hour).
+    Word vectors are counted (ppmi-300, a minute) unless named; the archive's first models start from learned ones.
     """
-    from attn_core.obtain import obtain, stored
+    from attn_core.obtain import obtain
 
     wanted = from_dict({name: context.params[name] for name in NAMED} | set_fields(other))
-    if wanted.vectors == LEARNED and not (vectors or fresh or stored(wanted)):
-        wanted = replace(wanted, vectors=COUNTED)
     result = obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json, traces=False)
     record = {**result.record, "source": result.source}
     if as_json:
@@ -181,11 +178,12 @@ def numbers(
             raise AttnError(f"--where takes FIELD=VALUE, each field once; got {' '.join(where)}")
         rows = index.numbers(measure, statistic, **pairs)
         if rows.empty:
-            raise AttnError(f"no stored run fits {' '.join(where)}; `python -m attn_core archive list` names all runs")
+            free = "--where generation=first asks for the archive's first models, `python -m attn_core archive list`"
+            raise AttnError(f"no stored run fits {' '.join(where)}; {free} names all runs")
         if by:
             rows = index.over_seeds(rows, *dict.fromkeys([*by, "measure", "statistic"]))
         else:
-            shown = ["corpus", "encoder", "attention", "selection", "variant", "seed", *index.NAMES, "value"]
+            shown = ["corpus", "encoder", "attention", "vectors", "selection", "variant", "seed", *index.NAMES, "value"]
             rows = rows[[*shown, "data", "n_test", "key"]]
     show(rows, as_json)
 

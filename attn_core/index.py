@@ -34,7 +34,7 @@ from attn_core.corpora.files import cache_folder, replacing, say, stamp
 from attn_core.errors import AttnError, Damaged
 from attn_core.experiments.echo import MEASURES, echo
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
-from attn_core.run import SEEDS, Run, from_dict
+from attn_core.run import SEEDS, Run, from_dict, generation, standard
 
 WHOLE = 0.95
 """Share of the paper's training or test documents below which our copy of a data set is a subset."""
@@ -58,10 +58,12 @@ def runs(**where: object) -> pd.DataFrame:
     """The stored runs whose fields have the given values (one, or a list of them; 'any' frees a field).
 
     Fields that are not named are at their defaults, but for corpus, encoder, attention and seed, which are free; so are
-    those of ALONG. Runs of seeds outside the book's list are found by their seed alone.
+    those of ALONG. generation="first" asks for the models that the archive began with, in place of those that `Run`
+    makes by default. Runs of seeds outside the book's list are found by their seed alone.
 
     Columns: key; source ('archive' or 'cache'); family; the fields of `Run` (base: its key); base_seed and
-    base_divergence; variant (fields off their defaults, 'fraction=0.25'); data, see `data_kind`; n_train, n_dev,
+    base_divergence; generation, see `run.generation`; variant (fields off the defaults of the run's generation,
+    'fraction=0.25'); data, see `data_kind`; n_train, n_dev,
     n_test; epochs_trained; the scores of the test set; jsd and tvd, means beside the run it is compared with. Sorted by
     corpus, encoder and attention, seeds in the book's order. AttnError for a field that is none.
     """
@@ -75,8 +77,10 @@ def runs(**where: object) -> pd.DataFrame:
         table = table[np.array([set(differs.split()) <= named for differs in table["differs"]], bool)]
         if "seed" not in named:
             table = table[table["seed"].isin(SEEDS)]
+        if not named & {"vectors", "generation"}:
+            table = table[table["by_default"]]
     table = table.sort_values(["corpus", "encoder", "attention", "place", "seed", "key"], ignore_index=True)
-    return table.drop(columns=["differs", "place", "fingerprint", "record"])
+    return table.drop(columns=["differs", "by_default", "place", "fingerprint", "record"])
 
 
 def numbers(
@@ -96,7 +100,7 @@ def numbers(
             raise AttnError(f"no stored run has the {name} '{lacking[0]}'; near: {near}")
         table = table[_among(table[name], wanted)]
     found = table.astype(dict.fromkeys(NAMES, object) | {"key": str})
-    return chosen[["key", *FIELDS, "variant", "data", "n_train", "n_test"]].merge(found, on="key")
+    return chosen[["key", *FIELDS, "generation", "variant", "data", "n_train", "n_test"]].merge(found, on="key")
 
 
 def _among(column: pd.Series, wanted: object) -> np.ndarray:
@@ -316,8 +320,8 @@ def _sound(folder: Path, keys: list[str], told: bool = False) -> Iterator[store.
 
 def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tables of some results: their records and, where they have one, their summaries. Columns of the first beside
-    those of `runs`: differs (the fields off their defaults, with blanks between), place (of the seed in the book's
-    list), fingerprint (of the data), record (as JSON)."""
+    those of `runs`: differs (the fields off their defaults, with blanks between), by_default (whether its generation is
+    that of `Run`'s default), place (of the seed in the book's list), fingerprint (of the data), record (as JSON)."""
     rows, parts, whole = [], [], []
     for result in results:
         record, summary = result.record, result.summary
@@ -336,8 +340,8 @@ def tables_of(results: Iterable[store.Result]) -> tuple[pd.DataFrame, pd.DataFra
             parts.append(echoes(result))
         whole += [(record["key"], name, "value", value) for name, value in scores.items()]
         whole += [(record["key"], f"{name}_beside", "mean", value) for name, value in beside.items()]
-    columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "variant", "differs", "place"]
-    columns += ["data", "n_train", "n_dev", "n_test", "epochs_trained", *SCORES, "jsd", "tvd", "fingerprint", "record"]
+    columns = ["key", "source", "family", *FIELDS, "base_seed", "base_divergence", "generation", "variant"]
+    columns += ["differs", "by_default", "place", "data", "n_train", "n_dev", "n_test", "epochs_trained", *SCORES, "jsd", "tvd", "fingerprint", "record"]
     table = pd.DataFrame(rows, columns=list(dict.fromkeys([*columns, *(name for row in rows for name in row)])))
     table = table.astype(dict.fromkeys(("divergence", "base_divergence", "jsd", "tvd", "auc"), float))
     whole = pd.DataFrame(whole, columns=["key", "measure", "statistic", "value"]).assign(predicted="all", bin="all")
@@ -358,8 +362,7 @@ def echoes(result: store.Result) -> pd.DataFrame:
 
 def _row(run: Run, result: store.Result) -> dict:
     """The columns of `tables_of` that follow from the run's fields, and counts of its record."""
-    attention = "tanh" if run.attention == "given" else run.attention  # weights are given by a guide alone, see Run
-    plain, base, record = Run(run.corpus, run.encoder, attention, run.seed), run.base, result.record
+    plain, base, record = standard(run), run.base, result.record
     off = {name: value for name, value in vars(run).items() if value != getattr(plain, name)}
     return vars(run) | {
         "key": record["key"],
@@ -369,8 +372,10 @@ def _row(run: Run, result: store.Result) -> dict:
         "base": "" if base is None else base.key,
         "base_seed": -1 if base is None else base.seed,
         "base_divergence": None if base is None else base.divergence,
+        "generation": generation(run),
         "variant": ", ".join(f"{name}={getattr(value, 'key', value)}" for name, value in off.items()),
         "differs": " ".join(off),
+        "by_default": generation(run) == generation(Run(run.corpus)),
         "place": (*SEEDS, run.seed).index(run.seed),
         "data": data_kind(record),
         **{name: record[name] for name in ("n_train", "n_dev", "n_test")},

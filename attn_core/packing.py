@@ -20,7 +20,7 @@ from attn_core.experiments.echo import MEASURES, echo, elsewhere
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import classification, jsd_ragged
 from attn_core.obtain import fits
-from attn_core.run import COUNTED, SEEDS, Run
+from attn_core.run import COUNTED, SEEDS, Run, first_vectors
 from attn_core.traces import Traces
 from attn_core.training.jain import attended
 
@@ -120,7 +120,7 @@ def compared_with(run: Run) -> Run | None:
         return run.base if run.family == "adversary" else None
     if run.rounding:
         return replace(run, rounding=0)
-    first = Run(run.corpus, selection=run.selection) if run.family == "text" else run
+    first = Run(run.corpus, vectors=first_vectors(run.corpus), selection=run.selection) if run.family == "text" else run
     if catalogue.corpus(run.corpus).generated and (run.family, run.encoder) == ("text", "lstm"):
         first = replace(run, seed=SEEDS[0], attention="tanh")  # with the same knobs, and the training that fits them
     alike = run.attention in ("tanh", "uniform") and replace(run, seed=first.seed, attention="tanh") == first
@@ -188,8 +188,10 @@ def shuffled(run: Run) -> dict[str, float]:
 
 
 def is_variant(run: Run) -> bool:
-    """Whether a run departs from its model's standard; of generated corpora the pages' knobs are the standard."""
-    return run != Run(run.corpus, run.encoder, run.attention, run.seed) and not catalogue.corpus(run.corpus).generated
+    """Whether a run departs from its model's standard in the archive's first generation; of generated corpora the
+    pages' knobs are the standard."""
+    first = Run(run.corpus, run.encoder, run.attention, run.seed, vectors=first_vectors(run.corpus))
+    return run != first and not catalogue.corpus(run.corpus).generated
 
 
 def layer_of(run: Run) -> str:

@@ -232,17 +232,38 @@ NAMED = ("corpus", "encoder", "attention", "seed", "vectors", "selection", "epoc
 """Fields with an option of their own; all others go by --set."""
 
 LEARNED, COUNTED = "indomain-300", "ppmi-300"
-"""Recipes of word vectors: of the archive's first models, a quarter of an hour; by counting, a minute."""
+"""Recipes of word vectors: of the archive's first models, a quarter of an hour; by counting, a minute, the default."""
+
+
+def first_vectors(corpus: str) -> str:
+    """The recipe that the archive's first generation of a data set starts from: LEARNED, or the set's fixed recipe."""
+    recipe = catalogue.corpus(corpus).vectors
+    return LEARNED if recipe == COUNTED else recipe
+
+
+def generation(run: Run) -> str:
+    """'second': models that start from counted vectors where the archive's first ones started from others; 'first'."""
+    return "second" if run.vectors.startswith(COUNTED) and first_vectors(run.corpus) != run.vectors else "first"
+
+
+def standard(run: Run) -> Run:
+    """The run of the same generation, corpus, encoder, attention and seed that has all else at its default."""
+    attention = "tanh" if run.attention == "given" else run.attention  # weights are given by a guide alone
+    vectors = COUNTED if generation(run) == "second" else first_vectors(run.corpus)
+    return Run(run.corpus, run.encoder, attention, run.seed, vectors)
+
+
+def told(run: Run) -> dict:
+    """The fields from which `from_dict` makes a run: the first four and those off their defaults, a base likewise."""
+    given = {name: getattr(run, name) for name in NAMED[:4]} | changed(run)
+    if run.vectors == catalogue.corpus(run.corpus).vectors:
+        del given["vectors"]
+    return given | ({"base": told(run.base)} if run.base else {})
 
 
 def command(run: Run) -> str:
-    """The command line that makes a run. Those with a base have none: the book's sweep of their kind is named."""
-    if run.family in ("guided", "adversary"):
-        grid = "guides" if run.family == "guided" else "adversaries"
-        return f"python -m attn_core sweep data/sweeps/wiegreffe-{grid}.yml"
-    given = {name: getattr(run, name) for name in NAMED[:4]} | changed(run)
-    if run.vectors == catalogue.corpus(run.corpus).vectors != LEARNED:  # in whose place the command counts
-        del given["vectors"]
+    """The command line that makes a run; a base stands in it as a mapping of its fields."""
+    given = told(run)
     given |= {f"options.{name}": value for name, value in given.pop("options", ())}
     words = ["python", "-m", "attn_core", "run"]
     for name, value in given.items():

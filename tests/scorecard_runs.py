@@ -1,12 +1,13 @@
 """Made-up archived runs for the tests of the scorecard: the papers' sizes, one value for every measure."""
 
 import pandas as pd
+from tiny_runs import first_run
 
 from attn_book.derived import COUNTED
 from attn_book.scorecard import reported
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.index import printed_sizes
-from attn_core.run import SEEDS, Run, as_dict
+from attn_core.run import SEEDS, as_dict
 from attn_core.store import Result
 
 RULES = reported("tolerances", paper="jain")
@@ -21,7 +22,7 @@ def result_of(corpus="sst", encoder="lstm", seed=10, values=None, statistics=Non
     values: measure -> value, or (measure, predicted) -> value; others have 0.5.
     """
     values = values or {}
-    run = Run(corpus, encoder, seed=seed, **fields)
+    run = first_run(corpus, encoder, seed=seed, **fields)
     entry, rows = CATALOGUE[corpus], []
     for measure in MEASURES:
         for predicted in ("all", *map(str, range(len(entry.classes)))):

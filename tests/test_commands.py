@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from attn_core.__main__ import app
-from attn_core.obtain import AbsentRun
+from attn_core import store
+from attn_core.obtain import AbsentRun, stored_vectors
 from attn_core.run import SEEDS, Run, command, from_dict, set_fields
 from attn_core.sweep import read_grid
 
+ARCHIVE = store.archive_folder()
+STORED = store.keys(ARCHIVE)
 GRIDS = sorted((Path(__file__).parents[1] / "data" / "sweeps").glob("*.yml"))
 
 
@@ -39,24 +42,30 @@ def asked():
 
 @pytest.mark.parametrize("path", GRIDS, ids=lambda path: path.stem)
 def test_the_command_of_every_run_of_the_book_makes_it(path, asked):
-    own = [run for run in read_grid(path) if run.family not in ("guided", "adversary")]
-    for run in {run.key: run for run in own if run.seed == SEEDS[0]}.values():
+    for run in {run.key: run for run in read_grid(path) if run.seed == SEEDS[0]}.values():
         assert asked(command(run)) == run
 
 
-def test_a_run_that_is_not_stored_counts_its_vectors(asked):
+@given(st.sampled_from(STORED))
+def test_the_command_of_a_stored_run_makes_it(asked, key):
+    run = from_dict(store.read_record(ARCHIVE, key)["run"])
+    assert asked(command(run)).key == key
+
+
+def test_the_command_and_the_class_mean_one_model(asked):
     line = "python -m attn_core run --corpus sst --seed"
-    assert asked(f"{line} 10") == Run("sst") and asked(f"{line} 10 --fresh") == Run("sst")
-    assert asked(f"{line} 0") == Run("sst", seed=0, vectors="ppmi-300")
-    assert asked(f"{line} 0 --vectors indomain-300") == Run("sst", seed=0)
+    for seed, more in ((10, ""), (10, " --fresh"), (0, ""), (0, " --fresh"), (0, " --vectors ppmi-300")):
+        assert asked(f"{line} {seed}{more}") == Run("sst", seed=seed) == Run("sst", seed=seed, vectors="ppmi-300")
+    assert asked(f"{line} 0 --vectors indomain-300") == Run("sst", seed=0, vectors="indomain-300")
     assert asked("python -m attn_core run --corpus babi_1 --seed 0") == Run("babi_1", seed=0)
 
 
-def test_runs_with_a_base_name_a_sweep_that_holds_them():
-    for name in ("guides", "adversaries"):
-        (path,) = [path for path in GRIDS if path.stem == f"wiegreffe-{name}"]
-        based = [run for run in read_grid(path) if run.base is not None]
-        assert based and {command(run) for run in based} == {f"python -m attn_core sweep data/sweeps/{path.name}"}
+def test_a_page_finds_the_vectors_under_which_a_model_is_stored():
+    late = {"corpus": "sst", "seed": SEEDS[-1]}  # stored of the first generation alone
+    assert stored_vectors("indomain-300", **late) == "indomain-300" == stored_vectors("ppmi-300", **late)
+    assert stored_vectors("ppmi-300", corpus="sst", seed=10) == "ppmi-300"
+    assert stored_vectors("indomain-300", corpus="sst", seed=3) == "ppmi-300"  # nothing is stored: what a run would take
+    assert stored_vectors("indomain-300", corpus="babi_1", encoder="lstm") == "random-50"
 
 
 @given(

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from test_extending import ROOT, examples
-from tiny_runs import called, pack_run
+from tiny_runs import called, first_run, pack_run
 
 from attn_book import derived
 from attn_core import index, store
@@ -236,7 +236,8 @@ def test_no_archived_run_has_another_key():
 def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, monkeypatch, capsys):
     """Archived by one process, met by another that knows neither its encoder nor its corpus."""
     folder = tmp_path / "archive"
-    shutil.copytree(store.archive_folder() / Run("20news", "average").key, folder / Run("20news", "average").key)
+    known = first_run("20news", "average")
+    shutil.copytree(store.archive_folder() / known.key, folder / known.key)
     store.seal(folder)
     monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
     foreign = [ran("corpus")["report"], ran("encoder")["gated"]]
@@ -246,7 +247,7 @@ def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, mo
     assert len(index.runs(source="archive", variant="any")) == 3
     del catalogue.CATALOGUE["weather"], encoding.PREPARE["weather"]
     run_fields.ENCODERS = run_fields.ENCODERS[:-1]
-    assert index.runs(source="archive", variant="any")["key"].tolist() == [Run("20news", "average").key]
+    assert index.runs(source="archive", variant="any")["key"].tolist() == [known.key]
     assert len(derived.classifiers(["planted", "weather"])) == 0
     for command in (["archive", "verify"], ["scorecard"], ["archive", "list"]):
         status, out, _ = called(monkeypatch, capsys, *command)

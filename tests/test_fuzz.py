@@ -16,11 +16,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tiny_runs import first_run
+
 from attn_core import index, store
 from attn_core.__main__ import main
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
-from attn_core.run import Run
 
 pytestmark = pytest.mark.faults
 EXAMPLES = 2_000 if os.environ.get("ATTN_FAULTS") else 80
@@ -36,7 +37,7 @@ def examples(share):
 @pytest.fixture(scope="module")
 def numbers():
     """Those of one archived run: all of them take 10 seconds to gather."""
-    return index.tables_of([store.read(store.archive_folder(), Run("sst").key)])
+    return index.tables_of([store.read(store.archive_folder(), first_run("sst").key)])
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,14 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scorecard_runs import result_of, seeds_of
-from tiny_runs import called
+from tiny_runs import called, first_run
 from wiegreffe_results import adversary_of, guide_run
 from wiegreffe_results import result_of as by_record
 
 from attn_core import index, store
 from attn_core.errors import AttnError
 from attn_core.index import over_seeds, side
-from attn_core.run import SEEDS, Run
+from attn_core.run import SEEDS
+
+first_runs = partial(index.runs, generation="first")
+first_numbers = partial(index.numbers, generation="first")
 
 TAU = "tau_attention_gradient"
 
@@ -88,51 +92,67 @@ def few(stored):
 
 
 def test_fields_that_are_not_named_are_at_their_defaults(few):
-    plain = index.runs(corpus="sst")
+    plain = first_runs(corpus="sst")
     assert plain["seed"].tolist() == list(SEEDS[:3]) * 2 and plain["encoder"].tolist() == ["average"] * 3 + ["lstm"] * 3
-    assert set(plain["variant"]) == {""} and len(index.runs()) == 7
-    assert index.runs(corpus="sst", selection="test")["variant"].tolist() == ["selection=test"]
-    assert index.runs(fraction=0.25)["variant"].tolist() == ["fraction=0.25"]
-    assert index.runs(fraction=0.25, selection=["dev", "test"]).shape[0] == 2
-    assert set(index.runs(fraction="any")["fraction"]) == {1.0, 0.25} and len(index.runs(fraction="any")) == 8
-    assert len(index.runs(seed=7)) == 1, "seeds outside the book's list are found by their seed alone"
-    assert len(index.runs(variant="selection=test, fraction=0.25")) == 1
-    assert len(index.runs(key=few[0].key)) == 1 and index.runs(corpus="nothing").empty
-    assert set(index.runs(corpus=["sst", "imdb"], encoder="lstm")["corpus"]) == {"sst", "imdb"}
-    assert index.runs(seed="10", corpus="imdb").equals(index.runs(seed=10, corpus="imdb")), "as a command line says it"
+    assert set(plain["variant"]) == {""} and len(first_runs()) == 7
+    assert first_runs(corpus="sst", selection="test")["variant"].tolist() == ["selection=test"]
+    assert first_runs(fraction=0.25)["variant"].tolist() == ["fraction=0.25"]
+    assert first_runs(fraction=0.25, selection=["dev", "test"]).shape[0] == 2
+    assert set(first_runs(fraction="any")["fraction"]) == {1.0, 0.25} and len(first_runs(fraction="any")) == 8
+    assert len(first_runs(seed=7)) == 1, "seeds outside the book's list are found by their seed alone"
+    assert len(first_runs(variant="selection=test, fraction=0.25")) == 1
+    assert len(first_runs(key=few[0].key)) == 1 and first_runs(corpus="nothing").empty
+    assert set(first_runs(corpus=["sst", "imdb"], encoder="lstm")["corpus"]) == {"sst", "imdb"}
+    assert first_runs(seed="10", corpus="imdb").equals(first_runs(seed=10, corpus="imdb")), "as a command line says it"
+
+
+def test_models_of_either_generation_are_standard_runs(stored):
+    """Learned vectors, the first; counted ones, by default; others are variants of one of them."""
+    counted, small, other = (
+        result_of(values={"accuracy": value}, vectors=name)
+        for name, value in (("ppmi-300", 0.7), ("ppmi-300-small", 0.6), ("random", 0.5))
+    )
+    stored(seeds_of(count=3), [counted, small, other, result_of("babi_1")])
+    assert index.runs(corpus="sst")["vectors"].tolist() == ["ppmi-300"]
+    assert index.numbers("accuracy", corpus="sst")["generation"].tolist() == ["second"]
+    assert set(first_runs(corpus="sst")["vectors"]) == {"indomain-300"}
+    assert index.runs(vectors="random")["variant"].tolist() == ["vectors=random"]
+    assert index.runs(vectors="ppmi-300-small")["variant"].tolist() == ["vectors=ppmi-300-small"]
+    assert len(index.runs(corpus="babi_1")) == 1 == len(first_runs(corpus="babi_1")), "its recipe is the only one"
+    assert len(index.runs(variant="any")) == 10 == len(index.runs(vectors="any"))
 
 
 def test_what_goes_with_a_guide_or_a_divergence_is_free(few):
-    (adversary,) = index.runs(divergence=1e-3).to_dict("records")
-    assert (adversary["base"], adversary["base_seed"], adversary["jsd"]) == (Run("sst").key, 10, 0.3)
-    (guided,) = index.runs(guide="own").to_dict("records")
-    assert (guided["attention"], guided["base"]) == ("given", Run("sst").key)
+    (adversary,) = first_runs(divergence=1e-3).to_dict("records")
+    assert (adversary["base"], adversary["base_seed"], adversary["jsd"]) == (first_run("sst").key, 10, 0.3)
+    (guided,) = first_runs(guide="own").to_dict("records")
+    assert (guided["attention"], guided["base"]) == ("given", first_run("sst").key)
 
 
 def test_numbers_by_hand(few):
-    rows = index.numbers(TAU, "mean", corpus="sst", encoder="lstm")
+    rows = first_numbers(TAU, "mean", corpus="sst", encoder="lstm")
     assert rows["value"].tolist() == pytest.approx([0.49, 0.5, 0.51]) and rows["seed"].tolist() == list(SEEDS[:3])
     assert {*index.NAMES, "key", "data", "variant", "n_train"} <= set(rows) and set(rows["data"]) == {"same"}
-    per_class = index.numbers(TAU, "mean", predicted=["0", "1"], corpus="imdb")
+    per_class = first_numbers(TAU, "mean", predicted=["0", "1"], corpus="imdb")
     assert dict(zip(per_class["predicted"], per_class["value"], strict=True)) == pytest.approx({"0": 0.3, "1": 0.2})
-    assert len(index.numbers(TAU, "mean", bin="any", corpus="imdb")) == 5
-    assert set(index.numbers(TAU, corpus="imdb")["statistic"]) >= {"mean", "std", "q25", "n"}
-    assert index.numbers("accuracy", "value", corpus="sst", encoder="lstm")["value"].mean() == pytest.approx(0.8)
-    assert index.numbers(["jsd_beside"], divergence="any", guide="any")["value"].tolist() == [0.3]
-    assert index.numbers(TAU, "mean", corpus="nothing").empty
+    assert len(first_numbers(TAU, "mean", bin="any", corpus="imdb")) == 5
+    assert set(first_numbers(TAU, corpus="imdb")["statistic"]) >= {"mean", "std", "q25", "n"}
+    assert first_numbers("accuracy", "value", corpus="sst", encoder="lstm")["value"].mean() == pytest.approx(0.8)
+    assert first_numbers(["jsd_beside"], divergence="any", guide="any")["value"].tolist() == [0.3]
+    assert first_numbers(TAU, "mean", corpus="nothing").empty
 
 
 def test_records_are_kept_whole(few):
-    wanted = [few[5].key, few[-1].key, index.runs(divergence=1e-3)["key"].iloc[0]]
+    wanted = [few[5].key, few[-1].key, first_runs(divergence=1e-3)["key"].iloc[0]]
     made = {result.key: json.loads(json.dumps(result.record)) for result in few}
     assert index.records(wanted) == [made[key] for key in wanted]
 
 
 def test_stores_of_questions_or_of_nothing_have_tables(stored):
     stored([result_of("babi_1")])
-    assert index.runs()["auc"].isna().all() and index.numbers("accuracy")["value"].tolist() == [0.8]
+    assert first_runs()["auc"].isna().all() and first_numbers("accuracy")["value"].tolist() == [0.8]
     stored([])
-    assert index.runs().empty and index.measures().empty and index.records([]) == []
+    assert first_runs().empty and index.measures().empty and index.records([]) == []
 
 
 # ---- the tables keep up with the stores ------------------------------------------------------------------------------
@@ -163,7 +183,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def accuracies() -> list[float]:
-    return index.numbers("accuracy")["value"].tolist()
+    return first_numbers("accuracy")["value"].tolist()
 
 
 def kept_tables(tmp_path) -> list:
@@ -174,14 +194,14 @@ def test_runs_that_come_and_go_are_seen_at_once(folder):
     assert accuracies() == [0.8, 0.8]
     put(folder, result_of(seed=SEEDS[2], values={"accuracy": 0.5}))
     assert accuracies() == [0.8, 0.8, 0.5]
-    shutil.rmtree(folder / Run("sst").key)
+    shutil.rmtree(folder / first_run("sst").key)
     later(folder)
     assert accuracies() == [0.8, 0.5]
 
 
 def test_a_changed_record_is_seen_by_the_next_process(folder, tmp_path):
     assert accuracies() == [0.8, 0.8] and len(kept_tables(tmp_path)) == 2
-    path = folder / Run("sst").key / "record.json"
+    path = folder / first_run("sst").key / "record.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"accuracy": 0.25}))
     later(path)
     index._joined.cache_clear()
@@ -190,10 +210,10 @@ def test_a_changed_record_is_seen_by_the_next_process(folder, tmp_path):
 
 
 def test_the_next_process_reads_no_run_again(folder, monkeypatch):
-    first = index.numbers("any")
+    first = first_numbers("any")
     index._joined.cache_clear()
     monkeypatch.setattr(store, "read", lambda *_, **__: pytest.fail("a run was read again"))
-    pd.testing.assert_frame_equal(index.numbers("any"), first)
+    pd.testing.assert_frame_equal(first_numbers("any"), first)
 
 
 @pytest.mark.parametrize("damage", [b"", b"no Parquet at all"])
@@ -218,13 +238,13 @@ def test_cached_runs_stand_beside_archived_ones_which_win(folder):
     own.mkdir(parents=True)
     put(own, result_of(seed=SEEDS[0], values={"accuracy": 0.1}))
     put(own, result_of(seed=SEEDS[3], values={"accuracy": 0.6}))
-    rows = index.runs()
+    rows = first_runs()
     assert rows[["seed", "source", "accuracy"]].to_numpy().tolist() == [
         [SEEDS[0], "archive", 0.8], [SEEDS[1], "archive", 0.8], [SEEDS[3], "cache", 0.6],
     ]  # fmt: skip
     assert accuracies() == [0.8, 0.8, 0.6]
-    (folder / Run("sst").key / "summary.parquet").write_bytes(b"damaged")
-    later(folder / Run("sst").key / "summary.parquet")
+    (folder / first_run("sst").key / "summary.parquet").write_bytes(b"damaged")
+    later(folder / first_run("sst").key / "summary.parquet")
     later(folder)
     assert accuracies() == [0.1, 0.8, 0.6], "a sound copy stands in for a damaged one"
 
@@ -243,21 +263,22 @@ def test_a_run_of_another_version_is_left_out(folder):
         shutil.rmtree(folder / key)
     later(folder)
     for _ in range(2):
-        assert index.runs().empty and index.measures().empty
+        assert first_runs().empty and index.measures().empty
         index._joined.cache_clear()
 
 
 def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "archive_folder", lambda required=True: None)
     with pytest.raises(AttnError, match="nothing is stored"):
-        index.runs()
+        first_runs()
 
 
 # ---- on the command line ---------------------------------------------------------------------------------------------
 
 @pytest.fixture
 def asked(few, monkeypatch, capsys):
-    return lambda *words: called(monkeypatch, capsys, "numbers", *words)
+    where = ["--where", "generation=first"]
+    return lambda *words: called(monkeypatch, capsys, "numbers", *words, *where)
 
 
 def test_numbers_on_the_command_line(asked):

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from conftest import toy_traces
 from scorecard_runs import row_for
+from tiny_runs import first_run
 from wiegreffe_results import CURVE, adversary_of, curve, guide_run, guided, result_of, uniform_test
 
 from attn_book import derived
 from attn_book.scorecard import reported
 from attn_core.experiments.guides import SOURCES
-from attn_core.run import SEEDS, Run
+from attn_core.run import SEEDS
 
 RULES = reported("tolerances", paper="wiegreffe")
 
@@ -139,7 +140,7 @@ def test_medians_of_figure_3_are_over_seeds_then_documents(scored):
 
 def test_the_search_is_read_from_the_traces_of_seed_10(scored):
     traces = toy_traces(np.full(240, 6), 1)
-    runs = [replace(result_of(Run("sst")), traces=traces), *curve()]
+    runs = [replace(result_of(first_run("sst")), traces=traces), *curve()]
     rows = scored(runs)
     point = rows[
         (rows["item"] == "Figure 5") & (rows["corpus"] == "sst") & rows["measure"].str.startswith("Jain")
@@ -183,7 +184,7 @@ BASE_MEAN = 0.831
 
 
 def test_guides_are_found_by_their_source_and_the_best_adversary_counts(stored):
-    others = [Run("sst", "average", "dot"), Run("sst", "average", hidden=64)]
+    others = [first_run("sst", "average", "dot"), first_run("sst", "average", hidden=64)]
     stored(guided(adversary=None), curve(), [result_of(run) for run in others])
     scores = derived.guided_scores(["sst"])
     assert set(scores["source"]) == {*SOURCES} - {"adversary"} and (scores.groupby("source").size() == 5).all()
@@ -202,7 +203,7 @@ def test_of_adversaries_that_differ_in_epochs_the_longest_counts(stored):
     short = replace(adversary_of("sst", 10, 5e-4), epochs=10)
     moving = result_of(short, jsd=0.5, tvd=0.1)
     moving.record["history"] = [{"test_jsd": 0.1}, {"test_jsd": 0.5}]
-    other = result_of(replace(adversary_of("sst", 10, 5e-4), base=Run("sst", selection="test")), jsd=0.5, tvd=0.1)
+    other = result_of(replace(adversary_of("sst", 10, 5e-4), base=first_run("sst", selection="test")), jsd=0.5, tvd=0.1)
     stored(curve(), [moving, other])
     rows = derived.adversaries("sst")
     assert len(rows) == 3 * len(CURVE) and rows["settled"].all() and set(rows["divergence"]) == {*CURVE}

@@ -6,13 +6,18 @@ import pytest
 
 from attn_core import packing, store
 from attn_core.__main__ import main
-from attn_core.run import Run
+from attn_core.run import Run, first_vectors
 
 TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
 
 
 def tiny(seed=10, options=TINY, **fields) -> Run:
     return Run("planted", encoder="average", seed=seed, epochs=1, options=options, **fields)
+
+
+def first_run(corpus: str, *places, **fields) -> Run:
+    """A run of the archive's first generation, unless its vectors are named."""
+    return Run(corpus, *places, **{"vectors": first_vectors(corpus)} | fields)
 
 
 def pack_run(run: Run) -> None:

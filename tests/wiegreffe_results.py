@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from scorecard_runs import whole
+from tiny_runs import first_run
 
 from attn_core.run import SEEDS, Run, as_dict
 from attn_core.store import Result
@@ -52,8 +53,8 @@ def uniform_test(
                 if i == 0
                 else {"jsd": seeds_jsd, "tvd": seeds_tvd, "against": beside_table(seeds_jsd + spread(i, count))}
             )
-            found.append(result_of(Run(corpus, seed=seed, selection=chosen), own, **base))
-            twin = Run(corpus, attention="uniform", seed=seed, selection=chosen)
+            found.append(result_of(first_run(corpus, seed=seed, selection=chosen), own, **base))
+            twin = first_run(corpus, attention="uniform", seed=seed, selection=chosen)
             found.append(
                 result_of(
                     twin, own - gap + spread(i * i % count, count, 0.0005), *uniform, against=beside_table(uniform[0])
@@ -67,7 +68,7 @@ CURVE = {0.0: (0.03, 0.04), 1e-4: (0.05, 0.05), 3e-4: (0.25, 0.06), 5e-4: (0.45,
 
 
 def adversary_of(corpus: str, seed: int, divergence: float, **more) -> Run:
-    return Run(corpus, seed=seed, base=Run(corpus), divergence=divergence, epochs=40, **more)
+    return first_run(corpus, seed=seed, base=first_run(corpus), divergence=divergence, epochs=40, **more)
 
 
 def curve(corpus="sst", count=3, points=None, f1=None) -> list[Result]:
@@ -91,9 +92,9 @@ def guide_run(corpus: str, source: str, seed: int, divergence: float = 5e-4) -> 
     name, _, words = source.partition(", ")
     own = {"encoder": "average", "seed": seed, "words": words or "text"}
     if name in ("uniform", "trained"):
-        return Run(corpus, attention={"uniform": "uniform", "trained": "tanh"}[name], **own)
-    base = adversary_of(corpus, seed, divergence) if name == "adversary" else Run(corpus, seed=seed)
-    return Run(corpus, attention="given", guide="own" if name == "adversary" else name, base=base, **own)
+        return first_run(corpus, attention={"uniform": "uniform", "trained": "tanh"}[name], **own)
+    base = adversary_of(corpus, seed, divergence) if name == "adversary" else first_run(corpus, seed=seed)
+    return first_run(corpus, attention="given", guide="own" if name == "adversary" else name, base=base, **own)
 
 
 def guided(corpus="sst", count=5, **levels) -> list[Result]:

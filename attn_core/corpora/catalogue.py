@@ -69,7 +69,7 @@ class Corpus:
     expected: dict = field(default_factory=dict)
     reported: tuple[tuple[str, str], ...] = ()
     sources: tuple[str, ...] = ()
-    vectors: str = "indomain-300"
+    vectors: str = "ppmi-300"
     whole_train: int | None = None
     generated: bool = False
     own: tuple[str, ...] = ()

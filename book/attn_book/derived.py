@@ -17,7 +17,7 @@ from attn_core.experiments.search import search
 from attn_core.experiments.single import weights_dealt_anew
 from attn_core.index import documents, numbers, over_seeds
 from attn_core.measures import bootstrap_interval
-from attn_core.run import SEEDS, Run
+from attn_core.run import SEEDS, Run, first_vectors
 from attn_core.traces import Traces
 
 PLACE = ["corpus", "encoder_ours", "attention_ours", "selection", "measure_ours", "statistic_ours", "predicted", "bin"]
@@ -58,7 +58,7 @@ def of_runs(rules: pd.DataFrame, **where: object) -> pd.DataFrame:
 
 def of_jain(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs, and the counts of Table 1."""
-    rows = of_runs(rules, family=["text", "pair"])
+    rows = of_runs(rules, family=["text", "pair"], generation="first")
     models = ["corpus", "encoder_ours", "attention_ours"]
     known = rows[~rows["measure_ours"].isin(SCORES)][models].drop_duplicates()
     known = known.set_axis(["corpus", "encoder", "attention"], axis=1).assign(absent="no document")
@@ -71,7 +71,7 @@ def of_jain(rules: pd.DataFrame) -> Stored:
 def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
     """Counts of Table 1 by rule id, from statistics of a run's data. Vocabulary: of all splits for most sets, of the
     training split for SNLI and CNN, and for bAbI the words of the three tasks (our answers) with four special ids."""
-    first, found = index.runs(family=["text", "pair"]).drop_duplicates("corpus"), {}
+    first, found = index.runs(family=["text", "pair"], generation="first").drop_duplicates("corpus"), {}
     records = {record["run"]["corpus"]: record for record in index.records(first["key"])}
     for rule in rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)].itertuples():
         record = records[rule.corpus]
@@ -188,17 +188,21 @@ BEST_FROM = 0.4
 def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection: str = "dev") -> pd.DataFrame:
     """The paper's classifiers, rows of `index.runs`: the bases ('tanh') or the models with equal weights ('uniform');
     jsd and tvd (|p' - p|): means over the test set beside the base of seed 10."""
-    return index.runs(corpus=corpora, encoder="lstm", attention=attention, selection=selection, source="archive")
+    where = {"attention": attention, "selection": selection, "source": "archive", "generation": "first"}
+    return index.runs(corpus=corpora, encoder="lstm", **where)
 
 
-def adversaries(corpora: str | Iterable[str], every: bool = False, **where: object) -> pd.DataFrame:
+def adversaries(corpora: str | Iterable[str], every: bool = False, vectors: str = "") -> pd.DataFrame:
     """Adversaries trained against bases chosen on development data, rows of `index.runs` by seed and divergence.
 
-    where: fields that base and adversary share. settled: whether the JSD on the test set moved by at most 0.02 over the
-    last five epochs. Of those that differ in their epochs alone the one trained for most, unless each is asked for.
+    vectors: those of base and adversary; by default those of the archive's first generation. settled: whether the JSD on
+    the test set moved by at most 0.02 over the last five epochs. Of those that differ in their epochs alone the one
+    trained for most, unless each is asked for.
     """
+    where = {"vectors": vectors} if vectors else {"generation": "first"}
     rows = index.runs(corpus=corpora, encoder="lstm", attention="tanh", divergence="any", source="archive", **where)
-    bases = {Run(corpus, seed=seed, **where).key for corpus in set(rows["corpus"]) for seed in SEEDS}
+    bases = {Run(corpus, seed=seed, vectors=vectors or first_vectors(corpus)).key
+             for corpus in set(rows["corpus"]) for seed in SEEDS}  # fmt: skip
     rows = rows[rows["divergence"].notna() & rows["base"].isin(bases)]
     tails = [[epoch["test_jsd"] for epoch in record["history"][-6:]] for record in index.records(rows["key"])]
     rows = rows.assign(settled=[np.ptp(tail) <= 0.02 for tail in tails])
@@ -215,7 +219,8 @@ def guided_scores(corpora: Iterable[str]) -> pd.DataFrame:
     Of several adversaries that guide, the one with the best F1 among those of a mean JSD of at least BEST_FROM counts,
     a choice on the test set, as in the paper; where none is so far, the one with the largest divergence.
     """
-    rows = index.runs(corpus=list(corpora), encoder="average", guide="any", words="any", source="archive")
+    rows = index.runs(corpus=list(corpora), encoder="average", guide="any", words="any", source="archive",
+                      generation="first")
     learned = rows["attention"].map({"uniform": "uniform", "tanh": "trained"})
     source = rows["guide"].where(rows["guide"] != "", learned)
     source = source.mask(rows["base_divergence"].notna(), rows["guide"].map({"own": "adversary"}))
@@ -258,7 +263,8 @@ def searched(corpus: str) -> pd.DataFrame | None:
 
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
-    here = list(index.runs(corpus=list(set(rules["corpus"])), family="text", source="archive")["corpus"].unique())
+    runs = index.runs(corpus=list(set(rules["corpus"])), family="text", source="archive", generation="first")
+    here = list(runs["corpus"].unique())
     rules, scores = rules[rules["corpus"].isin(here)], guided_scores(here)
     asked = rules.groupby("corpus")["measure_ours"].agg(set).items()
     rows = pd.concat([of_classifiers(here), of_guides(scores), *(of_curves(*one) for one in asked)])

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from attn_book.words import ENCODERS, SETS, in_words, number
 from attn_core import foreign
 from attn_core.errors import AttnError
+from attn_core.obtain import stored_vectors
 
 SIGN = re.compile(r"(?<![\w-])-(?=\d)")
 """The sign of a number; hyphens within words and dates are none."""
@@ -150,6 +151,9 @@ def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: obje
         if cell.startswith("# Parameters\n"):  # papermill's
             values |= declared(cell, page)
     checked = check(defaults, values, page, takes)
+    if checked.get("vectors") == defaults.get("vectors") and checked != defaults:
+        fields = {name: checked[name] for name in ("corpus", "encoder", "attention", "seed") if name in checked}
+        checked |= {"vectors": stored_vectors(defaults["vectors"], **fields)} if "vectors" in checked else {}
     CHANGED.clear()
     CHANGED.update({name: value for name, value in checked.items() if value != defaults[name]})
     names.update(checked)

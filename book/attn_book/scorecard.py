@@ -106,7 +106,7 @@ def equivalent(rows: pd.DataFrame) -> pd.Series:
 def judged(rules: pd.DataFrame, stored: Callable[[pd.DataFrame], Stored], family: str | list[str]) -> pd.DataFrame:
     """The rules of one paper with our value, its interval over seeds, and the verdict."""
     found, notes = stored(rules)
-    data = runs(family=family).groupby("corpus")[["data", "n_train"]].last()
+    data = runs(family=family, generation="first").groupby("corpus")[["data", "n_train"]].last()
     asked = rules.assign(attention_ours=rules["attention"].where(rules["encoder_ours"] != "", "").fillna(""))
     ours = over_seeds(values(asked, found), "id").set_index("id")
     notes = notes.reindex(index=rules["id"], columns=NOTES)
@@ -133,7 +133,7 @@ def judged(rules: pd.DataFrame, stored: Callable[[pd.DataFrame], Stored], family
 
 def unable(rules: pd.DataFrame, family: str | list[str]) -> np.ndarray:
     """Of each rule whether a model it compares did not do its task; scores are compared all the same."""
-    parts = runs(family=family).groupby("attention")
+    parts = runs(family=family, generation="first").groupby("attention")
     bad = {(*model, name) for name, part in parts for model, fails in weak(part).items() if fails}
     other = rules["minus"].str.removeprefix("encoder_ours=")
     models = zip(rules["corpus"], rules["encoder_ours"], other, rules["attention"], rules["measure_ours"], strict=True)
