@@ -9,7 +9,7 @@ Data flow one way: corpus -> run -> traces -> numbers -> page.
 
 from attn_core.foreign import load_weights
 from attn_core.index import numbers, over_seeds, side
-from attn_core.obtain import obtain
+from attn_core.results import obtain
 from attn_core.run import Run
 from attn_core.traces import Traces
 

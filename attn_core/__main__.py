@@ -75,7 +75,7 @@ def run(
 
     Word vectors are counted (ppmi-300, a minute) unless named; the archive's first models start from learned ones.
     """
-    from attn_core.obtain import obtain
+    from attn_core.results import obtain
 
     wanted = from_dict({name: context.params[name] for name in NAMED} | set_fields(other))
     result = obtain(wanted, train="fresh" if fresh else "auto", progress=not as_json, traces=False)
@@ -107,7 +107,7 @@ def sweep(
 ) -> None:
     """Work off a grid of runs; stored ones are skipped, so an interrupted sweep resumes."""
     from attn_core import sweep as sweeps
-    from attn_core.obtain import stored
+    from attn_core.results import stored
 
     if scheduler and jobs != 1:
         raise AttnError("--jobs starts processes here, --scheduler uses those of a cluster; give one of them")

@@ -19,7 +19,7 @@ from attn_core.experiments.distance import against
 from attn_core.experiments.echo import MEASURES, echo, elsewhere
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.measures import classification, jsd_ragged
-from attn_core.obtain import fits
+from attn_core.results import fits
 from attn_core.run import COUNTED, SEEDS, Run, first_vectors
 from attn_core.traces import Traces
 from attn_core.training.jain import attended

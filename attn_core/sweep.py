@@ -23,8 +23,8 @@ from attn_core import compute, foreign, store
 from attn_core.compute import has_weights
 from attn_core.corpora import encoding, files
 from attn_core.errors import AttnError, one_line
-from attn_core.obtain import fits, obtain, stored
 from attn_core.packing import adopt, packed_store, prepare, same_data
+from attn_core.results import fits, obtain, stored
 from attn_core.run import SEEDS, Run, as_dict, bases, from_dict, weights_key
 
 MOST_RUNS = 100_000

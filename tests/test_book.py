@@ -132,7 +132,7 @@ def test_absent_and_damaged_runs_are_gaps_tried_again_and_damage_is_an_error_at_
     tmp_path, capsys, monkeypatch
 ):
     root = small_book(
-        tmp_path, waiting="from attn_core.obtain import AbsentRun\nraise AbsentRun('run x is absent')",
+        tmp_path, waiting="from attn_core.results import AbsentRun\nraise AbsentRun('run x is absent')",
         damaged="from attn_core.errors import Damaged\nraise Damaged('k/record.json is refused')",
     )  # fmt: skip
     (root / "data" / "archive" / "k").mkdir(parents=True)

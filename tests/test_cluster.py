@@ -12,7 +12,7 @@ from tiny_runs import TINY, called, grid, tiny, whole_store
 
 from attn_core import compute, packing, store, sweep
 from attn_core.errors import AttnError
-from attn_core.obtain import obtain
+from attn_core.results import obtain
 from attn_core.run import SEEDS, Run
 
 distributed = pytest.importorskip("distributed")

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from attn_core.__main__ import app
 from attn_core import store
-from attn_core.obtain import AbsentRun, stored_vectors
+from attn_core.results import AbsentRun, stored_vectors
 from attn_core.run import SEEDS, Run, command, from_dict, set_fields
 from attn_core.sweep import read_grid
 
@@ -32,7 +32,7 @@ def asked():
             raise AbsentRun("noted")
 
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(sys.modules["attn_core.obtain"], "obtain", note)
+            patched.setattr(sys.modules["attn_core.results"], "obtain", note)
             told = CliRunner().invoke(app, shlex.split(line)[3:])
         assert found, told.output + str(told.exception)
         return found[0]

@@ -5,7 +5,7 @@ import numpy as np
 from attn_core import fast
 from attn_core.experiments import document_table, summary_table
 from attn_core.experiments.erasure import document_table as erasure_table
-from attn_core.obtain import obtain
+from attn_core.results import obtain
 from attn_core.run import Run
 
 SMALL = (("n_dev", 40), ("n_test", 6), ("n_train", 200))

@@ -19,7 +19,7 @@ from attn_core import run as run_fields
 from attn_core.corpora import catalogue, encode, encoding, user_code
 from attn_core.errors import AttnError
 from attn_core.models import attention, encoders
-from attn_core.obtain import obtain
+from attn_core.results import obtain
 from attn_core.run import Run, from_dict
 
 THIRD = ('(("rain", "clouds"), ("sun", "warmth"))', '(("rain", "clouds", "storm"), ("sun", "warmth", "glow"))')

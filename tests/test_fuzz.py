@@ -55,7 +55,7 @@ def harmless(tmp_path, monkeypatch, numbers):
         monkeypatch.setenv(scheme, "http://127.0.0.1:9")
     monkeypatch.setenv("ATTN_DATA", str(tmp_path))
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(import_module("attn_core.obtain"), "obtain", read_alone)
+    monkeypatch.setattr(import_module("attn_core.results"), "obtain", read_alone)
     monkeypatch.setattr(import_module("attn_core.sweep"), "sweep", lambda *_, **__: {})
     monkeypatch.setattr(index, "_everything", lambda: numbers)
     monkeypatch.setattr(import_module("attn_book.build"), "NotebookClient", stop)

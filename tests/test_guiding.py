@@ -19,7 +19,7 @@ from attn_core.corpora.documents import pad
 from attn_core.corpora.vectors import vectors
 from attn_core.errors import AttnError
 from attn_core.models.classifier import build, to_arrays
-from attn_core.obtain import obtain
+from attn_core.results import obtain
 from attn_core.run import Run, bases, other_seed
 from attn_core.tracing import placed
 from attn_core.training import guide, jain

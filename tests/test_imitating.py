@@ -16,7 +16,7 @@ from attn_core.corpora.vectors import vectors
 from attn_core.errors import AttnError
 from attn_core.measures import jsd_ragged
 from attn_core.models.classifier import build
-from attn_core.obtain import obtain
+from attn_core.results import obtain
 from attn_core.run import Run
 from attn_core.tracing import inputs, trace
 from attn_core.training import imitate, without_denormals

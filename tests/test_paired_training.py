@@ -11,7 +11,7 @@ from attn_core import store
 from attn_core.corpora.documents import Documents, Encoded
 from attn_core.models import paired
 from attn_core.models.classifier import to_arrays
-from attn_core.obtain import obtain
+from attn_core.results import obtain
 from attn_core.run import Run
 from attn_core.tracing import inputs, trace
 from attn_core.training import accuracy

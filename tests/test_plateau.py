@@ -16,7 +16,7 @@ from attn_core.corpora.documents import flat
 from attn_core.errors import AttnError
 from attn_core.experiments.removal import curve
 from attn_core.models.hierarchical import build, from_arrays
-from attn_core.obtain import obtain
+from attn_core.results import obtain
 from attn_core.run import Run
 from attn_core.tracing import trace_items as trace
 from attn_core.training import serrano

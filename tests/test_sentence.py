@@ -18,7 +18,7 @@ from attn_core.corpora.documents import Documents
 from attn_core.corpora.text import clean_sst, clean_typed, contractions, english
 from attn_core.errors import AttnError
 from attn_core.models.classifier import from_arrays
-from attn_core.obtain import obtain
+from attn_core.results import obtain
 from attn_core.run import Run
 from attn_core.tracing import trace
 from benchmarks.sentence_model import quantise

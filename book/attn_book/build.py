@@ -50,7 +50,7 @@ from attn_book.plain import MARKUP, mark, named, readable, values_of
 from attn_core import foreign, reader, store
 from attn_core.corpora.files import digest, replacing, say, sha256
 from attn_core.errors import AttnError, Damaged, one_line
-from attn_core.obtain import AbsentRun
+from attn_core.results import AbsentRun
 
 CELL_SECONDS = 900  # a cell that runs longer is taken for hung
 FOLDERS = ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE")  # as absolute paths: a kernel runs in another one

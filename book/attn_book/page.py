@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from attn_book.words import ENCODERS, SETS, in_words, number
 from attn_core import foreign
 from attn_core.errors import AttnError
-from attn_core.obtain import stored_vectors
+from attn_core.results import stored_vectors
 
 SIGN = re.compile(r"(?<![\w-])-(?=\d)")
 """The sign of a number; hyphens within words and dates are none."""

@@ -1,4 +1,4 @@
-"""`obtain`, the one way to a run's result: from data/archive, else the local cache, else trained and traced now."""
+"""The one way to a run's result, `obtain`: from data/archive, else the local cache, else trained and traced now."""
 
 from pathlib import Path
 
