@@ -14,8 +14,8 @@ from attn_core import Run, obtain
 from attn_core.errors import AttnError
 from attn_core.experiments.compared import SHARES, agreement, chosen, compared, erasure, importances, included
 from attn_core.experiments.single import logits_without
-from attn_core.tracing import trace
 from attn_core.traces import sigmoid
+from attn_core.tracing import trace
 from benchmarks import bench_compared
 
 TABLE = Path(__file__).parents[1] / "data" / bench_compared.FILE

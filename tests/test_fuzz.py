@@ -15,7 +15,6 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from tiny_runs import first_run
 
 from attn_core import index, store

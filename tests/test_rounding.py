@@ -7,8 +7,8 @@ import torch
 from tiny_runs import pack_run, tiny
 
 from attn_core import packing, store
-from attn_core.results import obtain
 from attn_core.packing import compared_with
+from attn_core.results import obtain
 from attn_core.training import jain
 
 

@@ -13,8 +13,8 @@ from tiny_runs import TINY, first_run, pack_run, tiny
 
 from attn_core import compute, packing, store
 from attn_core.errors import AttnError
-from attn_core.results import AbsentRun, obtain
 from attn_core.packing import compared_with
+from attn_core.results import AbsentRun, obtain
 from attn_core.run import BOUNDS, COUNTED, SEEDS, Run, as_dict, from_dict
 from attn_core.sweep import read_grid, sweep
 
