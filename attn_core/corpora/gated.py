@@ -5,6 +5,7 @@ both with .gz), and for Diabetes the authors' admission lists {train,dev,test}_5
 holds adr_dataset.csv. Nothing of them is stored but arrays in the user's cache.
 """
 
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +19,14 @@ from attn_core.errors import AttnError
 def needed(corpus: str, file: str) -> Path:
     """The user's file, plain or with .gz; where it is absent, one AttnError that says what to put where."""
     entry = catalogue.corpus(corpus)
-    if path := files.locate(entry, file):
-        return path
-    raise AttnError(
-        f"corpus '{corpus}' is read from your own copy only and {file} is not there; put {', '.join(entry.own)} "
-        f"(or with .gz) into {entry.folder} under $ATTN_DATA ({files.data_folder() or 'not set'}); "
-        f"they come from {entry.origin}"
-    )
+    path = files.locate(entry, file)
+    if path is None:
+        raise AttnError(
+            f"corpus '{corpus}' is read from your own copy only and {file} is not there; put {', '.join(entry.own)} "
+            f"(or with .gz) into {entry.folder} under $ATTN_DATA ({files.data_folder() or 'not set'}); "
+            f"they come from {entry.origin}"
+        )
+    return path
 
 
 def refuse(path: Path, wrong: pandas.Series, fault: str) -> None:
@@ -38,7 +40,8 @@ def admission_codes(path: Path) -> dict[int, set[str]]:
     table = pandas.concat(files.records(path, ("hadm_id", "icd9_code")))
     refuse(path, ~table["hadm_id"].str.isdecimal(), "HADM_ID is no whole number")
     table = table[table["icd9_code"] != ""].astype({"hadm_id": int})
-    return table["icd9_code"].str.replace(".", "").str.upper().groupby(table["hadm_id"]).agg(set).to_dict()
+    codes = table["icd9_code"].str.replace(".", "").str.upper()
+    return dict(codes.groupby(table["hadm_id"]).agg(set))
 
 
 def summaries(path: Path, wanted) -> dict[int, str]:
@@ -47,16 +50,18 @@ def summaries(path: Path, wanted) -> dict[int, str]:
     Notes flagged as errors are left out. Per admission first the reports, then the addenda, each by date, joined by a
     blank (J&W); notes of one day stay in the order of the file.
     """
+    columns = ("hadm_id", "chartdate", "category", "description", "iserror", "text")
     notes = []
-    for part in files.records(path, ("hadm_id", "chartdate", "category", "description", "iserror", "text")):
-        own = part[part["category"].str.lower() == "discharge summary"]
-        refuse(path, ~own["hadm_id"].str.isdecimal(), "HADM_ID is no whole number")
-        refuse(path, ~own["chartdate"].str.match(r"\d{4}-\d\d-\d\d"), "CHARTDATE is no date")
-        refuse(path, ~own["iserror"].isin(["", "0", "1"]), "ISERROR is neither empty nor 1")
-        own = own.assign(hadm_id=own["hadm_id"].astype(int), addendum=own["description"].str.lower() == "addendum")
-        notes.append(own[own["hadm_id"].isin(wanted) & (own["iserror"] != "1")])
-    kept = pandas.concat(notes).sort_values(["addendum", "chartdate"], kind="stable")
-    return kept.groupby("hadm_id")["text"].agg(" ".join).to_dict()
+    for block in files.records(path, columns):
+        discharge = block[block["category"].str.lower() == "discharge summary"]
+        refuse(path, ~discharge["hadm_id"].str.isdecimal(), "HADM_ID is no whole number")
+        refuse(path, ~discharge["chartdate"].str.match(r"\d{4}-\d\d-\d\d"), "CHARTDATE is no date")
+        refuse(path, ~discharge["iserror"].isin(["", "0", "1"]), "ISERROR is neither empty nor 1")
+        addendum = discharge["description"].str.lower() == "addendum"
+        discharge = discharge.assign(hadm_id=discharge["hadm_id"].astype(int), addendum=addendum)
+        notes.append(discharge[discharge["hadm_id"].isin(wanted) & (discharge["iserror"] != "1")])
+    ordered = pandas.concat(notes).sort_values(["addendum", "chartdate"], kind="stable")
+    return dict(ordered.groupby("hadm_id")["text"].agg(" ".join))
 
 
 def admission_list(path: Path) -> list[int]:
@@ -68,13 +73,17 @@ def admission_list(path: Path) -> list[int]:
 def _diabetes() -> Prepared:
     """Discharge summaries of the authors' admission lists; label 1 = ICD-9 code 250.00 is among the diagnoses."""
     codes = admission_codes(needed("diabetes", "DIAGNOSES_ICD.csv"))
-    ids = {part: admission_list(needed("diabetes", f"{part}_50_hadm_ids.csv")) for part in ("train", "dev", "test")}
-    everything = pandas.Series([admission for own in ids.values() for admission in own])
-    if (twice := everything.duplicated()).any():
-        raise AttnError(f"admission {everything[twice].iloc[0]} stands twice in the lists; each belongs to one split")
-    known, texts = _texts("diabetes", {a: int("25000" in codes.get(a, ())) for a in everything})
-    place = {admission: row for row, admission in enumerate(known)}
-    return Prepared({part: texts.take([place[a] for a in own if a in place]) for part, own in ids.items()})
+    lists = {
+        split: admission_list(needed("diabetes", f"{split}_50_hadm_ids.csv")) for split in ("train", "dev", "test")
+    }
+    labels: dict[int, int] = {}
+    for admission in chain.from_iterable(lists.values()):
+        if admission in labels:
+            raise AttnError(f"admission {admission} stands twice in the lists; each belongs to one split")
+        labels[admission] = int("25000" in codes.get(admission, ()))
+    summarised, texts = _texts("diabetes", labels)
+    row = pandas.Series(range(len(summarised)), summarised)  # admissions without a summary have none
+    return Prepared({split: texts.take(row.reindex(ids).dropna().astype(int)) for split, ids in lists.items()})
 
 
 def _anemia() -> Prepared:
@@ -82,21 +91,24 @@ def _anemia() -> Prepared:
     both; split at random, stratified, over the admissions in ascending order of HADM_ID."""
     labels = {}
     for admission, codes in admission_codes(needed("anemia", "DIAGNOSES_ICD.csv")).items():
-        acute, chronic = "2851" in codes, any(code.startswith("2852") for code in codes)
+        acute = "2851" in codes
+        chronic = any(code.startswith("2852") for code in codes)
         if acute != chronic:
             labels[admission] = int(acute)
     _, texts = _texts("anemia", labels)
-    return Prepared(with_dev(apart(texts, 12939, 0.2, True), 13448, 0.15, True))
+    splits = apart(texts, 12939, 0.2, True)
+    return Prepared(with_dev(splits, 13448, 0.15, True))
 
 
 def _texts(corpus: str, labels: dict[int, int]) -> tuple[list[int], Texts]:
     """The admissions that have a summary, ascending, and their texts (doc_ids: rows; no HADM_ID is ever stored)."""
     path = needed(corpus, "NOTEEVENTS.csv")
-    found = summaries(path, labels)
-    if not found:
+    written = summaries(path, labels)
+    if not written:
         raise AttnError(f"{path} holds no discharge summary of the {len(labels)} admissions of corpus '{corpus}'")
-    lists = [text.clean_clinical(summary) for summary in found.values()]
-    return list(found), Texts(lists, np.array([labels[admission] for admission in found]), np.arange(len(found)))
+    lists = [text.clean_clinical(summary) for summary in written.values()]
+    classes = np.array([labels[admission] for admission in written])
+    return list(written), Texts(lists, classes, np.arange(len(written)))
 
 
 def _adr() -> Prepared:
@@ -107,11 +119,10 @@ def _adr() -> Prepared:
     refuse(path, ~table["label"].isin(["0", "1"]), "label is neither 0 nor 1")
     lists = [text.clean_lower(tweet) for tweet in table["text"]]
     texts = Texts(lists, table["label"].astype(int).to_numpy(), np.arange(len(table)))
-    if "exp_split" in table:
-        refuse(path, ~table["exp_split"].isin(["train", "dev", "test"]), "exp_split is none of train, dev, test")
-        splits = {part: texts.take(rows) for part, rows in table.groupby("exp_split").indices.items()}
-    else:
-        splits = apart(texts, 13020, 0.2, True)
+    if "exp_split" not in table:
+        return Prepared(with_dev(apart(texts, 13020, 0.2, True)))
+    refuse(path, ~table["exp_split"].isin(["train", "dev", "test"]), "exp_split is none of train, dev, test")
+    splits = {str(split): texts.take(rows) for split, rows in table.groupby("exp_split").indices.items()}
     return Prepared(with_dev(splits) if set(splits) == {"train", "test"} else splits)
 
 

@@ -7,18 +7,43 @@ import numpy as np
 from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
 
-POSITIVE = tuple("good great fine lovely superb bright sweet brilliant charming perfect warm witty".split())
-NEGATIVE = tuple("bad awful poor dull dreadful bleak sour stupid boring broken cold clumsy".split())
-_SYLLABLES = tuple(c + v for c in "bdfgklmnprstvz" for v in "aeiou")
-FILLERS = np.random.default_rng(0).permutation([a + b for a in _SYLLABLES for b in _SYLLABLES]).tolist()
+POSITIVE = (
+    "good",
+    "great",
+    "fine",
+    "lovely",
+    "superb",
+    "bright",
+    "sweet",
+    "brilliant",
+    "charming",
+    "perfect",
+    "warm",
+    "witty",
+)
+NEGATIVE = ("bad", "awful", "poor", "dull", "dreadful", "bleak", "sour", "stupid", "boring", "broken", "cold", "clumsy")
+_SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
+_WORDS = [first + second for first in _SYLLABLES for second in _SYLLABLES]
+FILLERS = np.random.default_rng(0).permutation(_WORDS).tolist()
 SPLIT_ROWS = 1_000_000  # doc_ids of dev and test start here and at twice as much, so they do not depend on n_train
 
 
 def planted(
-    n_train: int = 1500, n_dev: int = 300, n_test: int = 500, shortest: int = 10, longest: int = 30, evidence: int = 2,
-    distractors: int = 0, positive: float = 0.5, cues: int = 12, fillers: int = 200, seed: int = 0,
-    shortest_sentence: int = 0, longest_sentence: int = 0, silent: int = 0,
-) -> Prepared:  # fmt: skip
+    n_train: int = 1500,
+    n_dev: int = 300,
+    n_test: int = 500,
+    shortest: int = 10,
+    longest: int = 30,
+    evidence: int = 2,
+    distractors: int = 0,
+    positive: float = 0.5,
+    cues: int = 12,
+    fillers: int = 200,
+    seed: int = 0,
+    shortest_sentence: int = 0,
+    longest_sentence: int = 0,
+    silent: int = 0,
+) -> Prepared:
     """Filler words with a few cue words in between; the majority of the cues is the label.
 
     evidence: cues that speak for the label (more than one = redundant, any of them suffices). distractors: cues
@@ -31,16 +56,20 @@ def planted(
     """
     knobs = dict(locals())
     check(knobs)
-    weight, documents = 1 / np.arange(1, fillers + 1), {}
-    for stream, (split, n) in enumerate((("train", n_train), ("dev", n_dev), ("test", n_test))):
+    weights = 1 / np.arange(1, fillers + 1)
+    weights /= weights.sum()  # (fillers,) probability of each
+
+    splits = {}
+    for stream, (split, size) in enumerate({"train": n_train, "dev": n_dev, "test": n_test}.items()):
         rng = np.random.default_rng([seed, stream])
-        labels = rng.permutation(np.arange(n) < round(positive * n)).astype(np.int64)
-        lists, sentences = [_document(rng, label, knobs, weight / weight.sum()) for label in labels], None
+        labels = rng.permutation(np.arange(size) < round(positive * size)).astype(np.int64)
+        lists = [_document(rng, label, knobs, weights) for label in labels]
+        sentences = None
         if longest_sentence:
-            rng = np.random.default_rng([seed, stream, 1])
+            rng = np.random.default_rng([seed, stream, 1])  # of its own: the words stay those of whole texts
             sentences = [_cut(rng, len(tokens), shortest_sentence, longest_sentence) for tokens in lists]
-        documents[split] = Texts(lists, labels, SPLIT_ROWS * stream + np.arange(n), sentences=sentences)
-    return Prepared(documents)
+        splits[split] = Texts(lists, labels, SPLIT_ROWS * stream + np.arange(size), sentences=sentences)
+    return Prepared(splits)
 
 
 def deciding(vocabulary: tuple[str, ...]) -> np.ndarray:
@@ -50,18 +79,24 @@ def deciding(vocabulary: tuple[str, ...]) -> np.ndarray:
 
 def _cut(rng, words: int, shortest: int, longest: int) -> list[int]:
     """Lengths of a document's sentences, shortest to longest tokens, uniform; the last takes what is left."""
-    ends = np.cumsum(rng.integers(shortest, longest + 1, size=-(-words // shortest)))
-    return np.diff(np.unique(np.minimum(ends, words)), prepend=0).tolist()
+    most = -(-words // shortest)  # sentences, if all were as short as they may be
+    ends = np.cumsum(rng.integers(shortest, longest + 1, size=most))
+    ends = np.unique(np.minimum(ends, words))
+    return np.diff(ends, prepend=0).tolist()
 
 
-def _document(rng, label, knobs, weight) -> list[str]:
-    """Tokens of one document. weight: probability of each filler."""
-    length, tokens = int(rng.integers(knobs["shortest"], knobs["longest"] + 1)), []
-    for i in range(0 if knobs["silent"] and label == 0 else knobs["evidence"] + knobs["distractors"]):
+def _document(rng, label, knobs, weights) -> list[str]:
+    """Tokens of one document. weights: probability of each filler."""
+    length = int(rng.integers(knobs["shortest"], knobs["longest"] + 1))
+    cues = 0 if knobs["silent"] and label == 0 else knobs["evidence"] + knobs["distractors"]
+    tokens = []
+    for i in range(cues):
         rng.random()  # of a knob that is no more; without it all documents would be others
         side = label if i < knobs["evidence"] else 1 - label
-        tokens.append((NEGATIVE, POSITIVE)[side][rng.integers(knobs["cues"])])
-    tokens += [FILLERS[i] for i in rng.choice(len(weight), size=length - len(tokens), p=weight)]
+        words = POSITIVE if side else NEGATIVE
+        tokens.append(words[rng.integers(knobs["cues"])])
+    fillers = rng.choice(len(weights), size=length - len(tokens), p=weights)
+    tokens += [FILLERS[i] for i in fillers]
     return [tokens[i] for i in rng.permutation(len(tokens))]
 
 
@@ -71,11 +106,19 @@ def check(knobs: dict) -> None:
         kind, wanted = (Real, "a number") if name == "positive" else (Integral, "a whole number")
         if isinstance(value, bool) or not isinstance(value, kind):
             raise AttnError(f"planted: {name} is {value!r}, expected {wanted}")
-    limits = dict.fromkeys(knobs, (0, np.inf)) | dict.fromkeys(("n_train", "n_dev", "n_test"), (1, SPLIT_ROWS))
-    limits |= {"positive": (0, 1), "silent": (0, 1), "cues": (1, len(POSITIVE)), "fillers": (1, len(FILLERS))}
-    limits |= {"evidence": (1, np.inf), "distractors": (0, knobs["evidence"] - 1)}
-    limits["shortest"] = (knobs["evidence"] + knobs["distractors"], knobs["longest"])
-    limits["shortest_sentence"] = (min(1, knobs["longest_sentence"]), knobs["longest_sentence"])
+    limits = dict.fromkeys(knobs, (0, np.inf)) | {
+        "n_train": (1, SPLIT_ROWS),
+        "n_dev": (1, SPLIT_ROWS),
+        "n_test": (1, SPLIT_ROWS),
+        "shortest": (knobs["evidence"] + knobs["distractors"], knobs["longest"]),
+        "evidence": (1, np.inf),
+        "distractors": (0, knobs["evidence"] - 1),
+        "positive": (0, 1),
+        "cues": (1, len(POSITIVE)),
+        "fillers": (1, len(FILLERS)),
+        "shortest_sentence": (min(1, knobs["longest_sentence"]), knobs["longest_sentence"]),
+        "silent": (0, 1),
+    }
     for name, (least, most) in limits.items():
         if not least <= knobs[name] <= most:
             raise AttnError(f"planted: {name} is {knobs[name]}, expected from {least} to {most}")

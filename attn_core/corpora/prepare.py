@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Literal, NamedTuple
 
@@ -29,7 +30,7 @@ class Texts(NamedTuple):
     """
 
     lists: list[list[str]]
-    labels: Sequence
+    labels: Sequence | np.ndarray | pandas.Series
     doc_ids: np.ndarray
     queries: list[list[str]] | None = None
     answers: list[np.ndarray] | None = None
@@ -38,36 +39,43 @@ class Texts(NamedTuple):
     def take(self, rows) -> "Texts":
         """The texts of these rows (integers or a boolean mask), in the order given."""
         rows = np.arange(len(self.lists))[rows]
-        pick = lambda part: [part[i] for i in rows] if isinstance(part, list) else np.asarray(part)[rows]
-        return Texts(*(None if part is None else pick(part) for part in self))
+
+        def of_rows(values):
+            if values is None:
+                return None
+            return [values[i] for i in rows] if isinstance(values, list) else np.asarray(values)[rows]
+
+        return Texts(*map(of_rows, self))
 
 
-class Prepared(NamedTuple):
+@dataclass(frozen=True)
+class Prepared:
     """splits: 'train', 'dev', 'test' -> Texts. classes: names of the labels, empty = the catalogue's. entities: words
     that stand in the vocabulary whatever their document frequency. notes: more entries of ``Encoded.statistics``."""
 
     splits: dict[str, Texts]
     classes: Sequence[str] = ()
     entities: Sequence[str] = ()
-    notes: dict = {}
+    notes: dict = field(default_factory=dict)
 
 
 def apart(texts: Texts, seed: int, share: float, stratified: bool = False) -> dict[str, Texts]:
     """Texts as train and a share of them as test, by scikit-learn's draw as the authors'."""
     from sklearn.model_selection import train_test_split
 
-    labels = np.asarray(texts.labels) if stratified else None
+    rows = np.arange(len(texts.lists))
+    classes = np.asarray(texts.labels) if stratified else None
     try:
-        parts = train_test_split(np.arange(len(texts.lists)), test_size=share, random_state=seed, stratify=labels)
+        train, test = train_test_split(rows, test_size=share, random_state=seed, stratify=classes)
     except ValueError as error:
-        raise AttnError(f"{len(texts.lists)} documents are too few to be split: {error}") from error
-    return {"train": texts.take(parts[0]), "test": texts.take(parts[1])}
+        raise AttnError(f"{len(rows)} documents are too few to be split: {error}") from error
+    return {"train": texts.take(train), "test": texts.take(test)}
 
 
 def with_dev(splits: dict[str, Texts], seed: int = 16377, share: float = 0.15, stratified: bool = False) -> dict:
     """A share of train at random becomes dev, by default as in the authors' final run."""
-    parts = apart(splits["train"], seed, share, stratified)
-    return {"train": parts["train"], "dev": parts["test"], "test": splits["test"]}
+    drawn = apart(splits["train"], seed, share, stratified)
+    return {"train": drawn["train"], "dev": drawn["test"], "test": splits["test"]}
 
 
 def tables(corpus: str) -> dict[str, pandas.DataFrame]:
@@ -76,10 +84,11 @@ def tables(corpus: str) -> dict[str, pandas.DataFrame]:
 
 
 def _sst() -> Prepared:
-    return Prepared({
-        split: Texts([text.clean_sst(t) for t in table["text"]], table["label"], np.arange(len(table)))
-        for split, table in tables("sst").items()
-    })  # fmt: skip
+    splits = {}
+    for split, table in tables("sst").items():
+        lists = [text.clean_sst(raw) for raw in table["text"]]
+        splits[split] = Texts(lists, table["label"], np.arange(len(table)))
+    return Prepared(splits)
 
 
 def _20news() -> Prepared:
@@ -92,12 +101,16 @@ def _20news() -> Prepared:
 
     rows = pandas.concat(tables("20news"), names=["part"]).reset_index("part").reset_index(drop=True)
     rows = rows.sort_values(["group", "doc_id"], kind="stable")
-    parts = [shuffle(rows[rows["part"] == part], random_state=0) for part in ("train", "test")]
-    posts = shuffle(pandas.concat(parts), random_state=42)
-    posts = pandas.concat([posts[posts["group"] == f"rec.sport.{sport}"] for sport in ("baseball", "hockey")])
+    train = shuffle(rows[rows["part"] == "train"], random_state=0)
+    test = shuffle(rows[rows["part"] == "test"], random_state=0)
+    posts = shuffle(pandas.concat([train, test]), random_state=42)
+
+    baseball = posts[posts["group"] == "rec.sport.baseball"]
+    hockey = posts[posts["group"] == "rec.sport.hockey"]
+    posts = pandas.concat([baseball, hockey])
     posts = posts.assign(text=posts["text"].map(text.strip_post))
     posts = posts[posts["text"].str.strip() != ""]  # J&W drop empty texts before splitting
-    lists = [text.clean_news(t) for t in posts["text"]]
+    lists = [text.clean_news(raw) for raw in posts["text"]]
     labels = (posts["group"] == "rec.sport.hockey").to_numpy().astype(np.int64)
     splits = apart(Texts(lists, labels, posts.index.to_numpy()), 13478, 0.2, True)
     return Prepared(with_dev(splits, 13478, 0.2, True))
@@ -110,29 +123,37 @@ def _imdb() -> Prepared:
     took. Column ``jw_split`` (train, dev, test, empty = unused) is the authors' selection; without it the same rule, a
     fifth of train for dev and a fifth of test, draws other documents, because their files have another order.
     """
-    found, texts = tables("imdb"), {}
-    lists = {part: [text.clean_keras(t) for t in table["text"]] for part, table in found.items()}
-    known = {word for tokens in lists["train"] for word in tokens}
-    lists["test"] = [[word for word in tokens if word in known] for tokens in lists["test"]]
-    for part, table in found.items():
+    reviews = tables("imdb")
+    lists = {part: [text.clean_keras(raw) for raw in table["text"]] for part, table in reviews.items()}
+    seen = {word for tokens in lists["train"] for word in tokens}
+    lists["test"] = [[word for word in tokens if word in seen] for tokens in lists["test"]]
+    texts = {}
+    for part, table in reviews.items():
         short = [len(tokens) < 400 for tokens in lists[part]]
         texts[part] = Texts(lists[part], table["label"], np.arange(len(table))).take(short)
-    if "jw_split" in found["train"]:
-        named = {part: table["jw_split"].to_numpy()[texts[part].doc_ids] for part, table in found.items()}
-        train, dev = (texts["train"].take(named["train"] == split) for split in ("train", "dev"))
-        return Prepared({"train": train, "dev": dev, "test": texts["test"].take(named["test"] == "test")})
-    texts["test"] = apart(texts["test"], 1378, 0.8)["train"]
-    return Prepared(with_dev(texts, 1378, 0.2))
+
+    if "jw_split" not in reviews["train"]:
+        texts["test"] = apart(texts["test"], 1378, 0.8)["train"]
+        return Prepared(with_dev(texts, 1378, 0.2))
+
+    def selected(part: str, split: str) -> Texts:
+        selection = reviews[part]["jw_split"].to_numpy()[texts[part].doc_ids]
+        return texts[part].take(selection == split)
+
+    train = selected("train", "train")
+    dev = selected("train", "dev")
+    return Prepared({"train": train, "dev": dev, "test": selected("test", "test")})
 
 
 def _agnews() -> Prepared:
     """World (0) against Business (1) by the description alone; rows whose description is not known apart are unused."""
-    documents = {}
+    splits = {}
     for split, table in tables("agnews").items():
         used = ~table["label"].isin([1, 3]) & table["description"].notna()  # a label that is none is refused later
-        lists = [text.clean_plain(t) for t in table["description"][used]]
-        documents[split] = Texts(lists, table["label"][used].replace(2, 1).to_numpy(), np.flatnonzero(used))
-    return Prepared(with_dev(documents))
+        lists = [text.clean_plain(raw) for raw in table["description"][used]]
+        labels = table["label"][used].replace(2, 1).to_numpy()
+        splits[split] = Texts(lists, labels, np.flatnonzero(used))
+    return Prepared(with_dev(splits))
 
 
 def _babi(task: int, source: Literal["", "files", "generated train", "generated"] = "") -> Prepared:
@@ -144,13 +165,17 @@ def _babi(task: int, source: Literal["", "files", "generated train", "generated"
     table at hand is the 1,000-question version (column source 'en'), which is then replaced by 'generated train'. What
     was taken is in the statistics: train_source and test_source are 'en-10k', 'en' or 'generated'.
     """
-    made = lambda split: stories.babi(task, split)
-    found = {"train": made("train"), "test": made("test")} if source == "generated" else tables(f"babi_{task}")
-    short = set(found["train"].get("source", ())) == {"en"}
+    if source == "generated":
+        asked = {split: stories.babi(task, split) for split in stories.SIZES}
+    else:
+        asked = tables(f"babi_{task}")
+    short = set(asked["train"].get("source", ())) == {"en"}
     if source == "generated train" or (source == "" and short):
-        found["train"] = made("train")
-    splits, notes = {}, {}
-    for split, table in found.items():
+        asked["train"] = stories.babi(task, "train")
+
+    splits = {}
+    notes = {}
+    for split, table in asked.items():
         lists = [passage.removesuffix(".").replace(".\n", " . ").split() for passage in table["passage"]]
         queries = [question.replace("?", " ").split() for question in table["question"]]
         splits[split] = Texts(lists, table["answer"], np.arange(len(table)), queries)
@@ -167,12 +192,14 @@ def _snli(premise: Literal["own", "shuffled"] = "own") -> Prepared:
     clean = cache(text.clean_plain)  # a premise stands in about three pairs
     splits = {}
     for split, table in tables("snli").items():
-        order = rows = np.arange(len(table))
+        premises = table["premise"]
         if premise == "shuffled":
             draw = np.random.default_rng(0).permutation(len(table))
             order = np.roll(draw, 1)[np.argsort(draw)]  # one cycle: no pair keeps its premise
-        lists, queries = ([clean(t) for t in column] for column in (table["premise"].iloc[order], table["hypothesis"]))
-        splits[split] = Texts(lists, table["label"], rows, queries)
+            premises = premises.iloc[order]
+        lists = [clean(raw) for raw in premises]
+        queries = [clean(raw) for raw in table["hypothesis"]]
+        splits[split] = Texts(lists, table["label"], np.arange(len(table)), queries)
     return Prepared(splits)
 
 
@@ -182,62 +209,80 @@ def _cnn() -> Prepared:
     All those entities stand in the vocabulary, rare ones at its end. Questions whose answer is none of their possible
     answers are dropped and counted. Memory while encoding, where equal words share one string: 2.3 GB beside the texts.
     """
-    words = lambda written: [sys.intern(word) for word in written.split()]
-    found = tables("cnn")
-    lists = {split: [words(passage) for passage in table["passage"]] for split, table in found.items()}
+    questions = tables("cnn")
+    lists = {split: [_interned(passage) for passage in table["passage"]] for split, table in questions.items()}
     entities = sorted({word for tokens in lists["train"] for word in tokens if word.startswith("@entity")})
     index = {entity: i for i, entity in enumerate(entities)}
     splits = {}
-    for split, table in found.items():
+    for split, table in questions.items():
         labels = np.array([index.get(answer, -1) for answer in table["answer"]], dtype=np.int64)
-        queries = [words(question) for question in table["question"]]
-        answers = [np.array(sorted({index[w] for w in tokens if w in index}), np.int64) for tokens in lists[split]]
+        queries = [_interned(question) for question in table["question"]]
+        answers = []
+        for tokens in lists[split]:
+            possible = {index[word] for word in tokens if word in index}
+            answers.append(np.array(sorted(possible), np.int64))
         splits[split] = Texts(lists[split], labels, np.arange(len(table)), queries, answers)
     return Prepared(splits, classes=entities, entities=entities)
 
 
+def _interned(written: str) -> list[str]:
+    """Words between blanks; equal ones share one string."""
+    return [sys.intern(word) for word in written.split()]
+
+
 def unescaped(raw: str) -> str:
     r"""The escapes of Zhang et al.'s files undone: ``\n``, ``\r``, ``\"``, ``\\`` and ``\u20ac``."""
-    undone = _ESCAPE.sub(lambda found: json.loads(f'"{found.group()}"'), raw)
+    undone = _ESCAPE.sub(lambda escape: json.loads(f'"{escape.group()}"'), raw)
     # Two escapes may be the halves of one character; a lone half becomes U+FFFD.
     return undone.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def tenth(labels: np.ndarray, stratified: bool = False) -> np.ndarray:
     """(D,) bool, True at the dev texts: a tenth of all texts, or of each class, drawn with seed 0."""
-    rng, dev = np.random.default_rng(0), np.zeros(len(labels), dtype=bool)
+    rng = np.random.default_rng(0)
+    dev = np.zeros(len(labels), dtype=bool)
     groups = labels if stratified else np.zeros(len(labels))
     for group in np.unique(groups):
-        rows = np.flatnonzero(groups == group)
-        dev[rng.permutation(rows)[: round(len(rows) / 10)]] = True
+        rows = rng.permutation(np.flatnonzero(groups == group))
+        dev[rows[: round(len(rows) / 10)]] = True
     return dev
 
 
 def _rated(name: str, clean: Callable, stratified: bool) -> Prepared:
     """Official train and test -> cut train, dev, test; the label is the class, or the stars of ten that name it."""
-    parts = {}
+    splits = {}
     for split, table in tables(name).items():
+        lists = []
+        sentences = []
+        for raw in table["text"]:
+            cut = text.cut(clean(raw))
+            lists.append([token for sentence in cut for token in sentence])
+            sentences.append([len(sentence) for sentence in cut])
         labels = [f"{stars} of 10" for stars in table["stars"]] if name == "imdb_stars" else table["label"]
-        cuts = (text.cut(clean(raw)) for raw in table["text"])
-        pairs = [(sum(cut, []), [len(sentence) for sentence in cut]) for cut in cuts]
-        lists, sentences = map(list, zip(*pairs, strict=True))
-        parts[split] = Texts(lists, np.array(labels), np.arange(len(table)), sentences=sentences)
-    dev = tenth(parts["train"].labels, stratified)
-    train, dev = (parts["train"].take(rows) for rows in (~dev, dev))
-    return Prepared({"train": train, "dev": dev, "test": parts["test"]})
+        splits[split] = Texts(lists, np.array(labels), np.arange(len(table)), sentences=sentences)
+    dev = tenth(np.asarray(splits["train"].labels), stratified)
+    return Prepared({"train": splits["train"].take(~dev), "dev": splits["train"].take(dev), "test": splits["test"]})
 
 
-PREPARE = {
+def _breaks_to_lines(raw: str) -> str:
+    """HTML's line breaks as line ends; spaCy would take them as parts of words."""
+    return raw.replace("<br />", "\n")
+
+
+PREPARE: dict[str, Callable[..., Prepared]] = {
     "sst": _sst,
     "20news": _20news,
     "imdb": _imdb,
     "agnews": _agnews,
-    **{f"babi_{task}": partial(_babi, task) for task in (1, 2, 3)},
+    "babi_1": partial(_babi, 1),
+    "babi_2": partial(_babi, 2),
+    "babi_3": partial(_babi, 3),
     "snli": _snli,
     "cnn": _cnn,
-    # spaCy would take HTML's line breaks as parts of words
-    "imdb_stars": partial(_rated, "imdb_stars", lambda raw: raw.replace("<br />", "\n"), False),
-    **{name: partial(_rated, name, unescaped, False) for name in ("amazon", "yelp", "yahoo")},
+    "imdb_stars": partial(_rated, "imdb_stars", _breaks_to_lines, False),
+    "amazon": partial(_rated, "amazon", unescaped, False),
+    "yelp": partial(_rated, "yelp", unescaped, False),
+    "yahoo": partial(_rated, "yahoo", unescaped, False),
     "20news_all": partial(_rated, "20news_all", text.strip_post, True),
     "agnews_all": partial(_rated, "agnews_all", str, False),
 }

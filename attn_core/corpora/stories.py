@@ -1,6 +1,8 @@
 """Stories of bAbI tasks 1 to 3 by a grammar of our own, the same on every machine."""
 
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pandas
@@ -11,17 +13,28 @@ OBJECTS = ("apple", "football", "milk")
 MOVES = ("moved to the", "went to the", "journeyed to the", "travelled to the", "went back to the")
 TAKES = ("got the", "grabbed the", "took the", "picked up the")
 DROPS = ("dropped the", "discarded the", "left the", "put down the")
-_OTHERS = "Where is was before there .".split()
-WORDS = tuple(sorted({*ACTORS, *PLACES, *OBJECTS, *" ".join(MOVES + TAKES + DROPS).split(), *_OTHERS}))
+_PHRASES = " ".join(MOVES + TAKES + DROPS).split()
+WORDS = tuple(sorted({*ACTORS, *PLACES, *OBJECTS, *_PHRASES, "Where", "is", "was", "before", "there", "."}))
 """The 36 words of tasks 1-3 together (20, 34 and 35 of each), the stop between sentences included."""
 SIZES = {"train": 10_000, "test": 1_000}
 """Questions of each split; a story has five."""
 RECENT = 5
 """Statements within which something must have happened to what is asked of, as in the original."""
 
-# Per task: share of moves among the statements; share of 'there' after an object taken and after one dropped, all as
-# counted in the original's files.
-_STYLE = {1: (1.0, (0.0, 0.0)), 2: (0.65, (1.0, 0.2)), 3: (0.64, (0.2, 0.2))}
+
+class Style(NamedTuple):
+    """How the people of a task behave, as counted in the original's files."""
+
+    moves: float
+    """Share of moves among the statements."""
+    there_taken: float
+    """Share of 'there' after an object taken."""
+    there_dropped: float
+    """Share of 'there' after an object dropped."""
+
+
+STYLES = {1: Style(1.0, 0.0, 0.0), 2: Style(0.65, 1.0, 0.2), 3: Style(0.64, 0.2, 0.2)}
+"""By task."""
 
 
 def babi(task: int, split: str) -> pandas.DataFrame:
@@ -33,15 +46,17 @@ def babi(task: int, split: str) -> pandas.DataFrame:
     (``World.questions``) are the original's; all 24,000 questions at hand follow them. Deviation: the people's steps
     are drawn by simple rules, so lengths resemble the original's and are not equal.
     """
-    rng, rows = np.random.default_rng([0, task, list(SIZES).index(split)]), []
+    rng = np.random.default_rng([0, task, list(SIZES).index(split)])
+    rows: list[tuple] = []
     for number in range(SIZES[split] // 5):
-        story = World(rng, *_STYLE[task])
+        story = World(rng, STYLES[task])
         while len(rows) < 5 * number + 5:
             story.step()
             story.step()
-            if known := story.questions(task):
-                asked = story.pick(story.pick(known))
-                rows.append(("\n".join(story.statements), *asked, number, "generated"))
+            possible = story.questions(task)
+            if possible:
+                question, answer = story.pick(story.pick(possible))
+                rows.append(("\n".join(story.statements), question, answer, number, "generated"))
     return pandas.DataFrame(rows, columns=["passage", "question", "answer", "story", "source"])
 
 
@@ -49,38 +64,70 @@ class World:
     """People who walk about and carry things, and what a reader of the statements can know of it.
 
     at: the place where a person or object really is. moved: person -> line of the last move, absent before it (the
-    reader then does not know the place). held: object -> person who carries it. Of each object's last carrying:
+    reader then does not know the place). holder: object -> person who carries it. Of each object's last carrying:
     handled, the line where it was taken or, later, dropped; trail, the place where it was taken (None: not known) and
     those it was carried to.
     """
 
-    def __init__(self, rng, moves: float, there: tuple[float, float]):
-        self.rng, self.moves, self.there, self.statements = rng, moves, there, []
+    def __init__(self, rng: np.random.Generator, style: Style):
+        self.rng = rng
+        self.style = style
+        self.statements: list[str] = []
         self.at = {name: self.pick(PLACES) for name in ACTORS + OBJECTS}
-        self.moved, self.held, self.handled, self.trail = {}, {}, {}, {}
+        self.moved: dict[str, int] = {}
+        self.holder: dict[str, str] = {}
+        self.handled: dict[str, int] = {}
+        self.trail: dict[str, list] = {}
 
-    def pick(self, options):
-        return options[self.rng.integers(len(options))]
+    def pick(self, options: Sequence):
+        return options[int(self.rng.integers(len(options)))]
 
     def step(self) -> None:
         """One more statement: a move, or taking or dropping if somebody can."""
-        line, at, held = len(self.statements), self.at, self.held
-        can = [(actor, o) for actor in ACTORS for o in OBJECTS if held.get(o, actor) == actor and at[o] == at[actor]]
-        if self.rng.random() < self.moves or not can:
-            actor = self.pick(ACTORS)
-            at[actor] = place = self.pick([place for place in PLACES if place != at[actor]])
-            self.moved[actor] = line
-            self.statements.append(f"{actor} {self.pick(MOVES)} {place}.")
-            for thing in (thing for thing, holder in held.items() if holder == actor):
-                at[thing] = place
-                self.trail[thing].append(place)
+        possible = []
+        for actor in ACTORS:
+            for item in OBJECTS:
+                if self.holder.get(item, actor) == actor and self.at[item] == self.at[actor]:
+                    possible.append((actor, item))
+        if self.rng.random() < self.style.moves or not possible:
+            self.move(self.pick(ACTORS))
             return
-        actor, thing = self.pick(can)
-        there = " there" if self.rng.random() < self.there[thing in held] else ""
-        self.handled[thing] = line
-        self.statements.append(f"{actor} {self.pick(DROPS if thing in held else TAKES)} {thing}{there}.")
-        if held.pop(thing, None) is None:
-            held[thing], self.trail[thing] = actor, [at[actor] if actor in self.moved else None]
+        actor, item = self.pick(possible)
+        if item in self.holder:
+            self.drop(actor, item)
+        else:
+            self.take(actor, item)
+
+    def move(self, actor: str) -> None:
+        """A person goes elsewhere, and what is carried comes along."""
+        place = self.pick([place for place in PLACES if place != self.at[actor]])
+        self.at[actor] = place
+        self.moved[actor] = len(self.statements)
+        self.statements.append(f"{actor} {self.pick(MOVES)} {place}.")
+        for item, holder in self.holder.items():
+            if holder == actor:
+                self.at[item] = place
+                self.trail[item].append(place)
+
+    def take(self, actor: str, item: str) -> None:
+        """Where it was taken the reader knows only of a person who moved before."""
+        self.handle(actor, item, TAKES, self.style.there_taken)
+        self.holder[item] = actor
+        self.trail[item] = [self.at[actor] if actor in self.moved else None]
+
+    def drop(self, actor: str, item: str) -> None:
+        self.handle(actor, item, DROPS, self.style.there_dropped)
+        del self.holder[item]
+
+    def handle(self, actor: str, item: str, verbs: tuple[str, ...], there: float) -> None:
+        """The statement that somebody takes or drops something."""
+        ending = " there" if self.rng.random() < there else ""
+        self.handled[item] = len(self.statements)
+        self.statements.append(f"{actor} {self.pick(verbs)} {item}{ending}.")
+
+    def recent(self, lines: dict[str, int]) -> list[str]:
+        """Of which something happened within the last RECENT statements."""
+        return [name for name, line in lines.items() if len(self.statements) - line <= RECENT]
 
     def questions(self, task: int) -> list[list[tuple[str, str]]]:
         """All (question, answer) that may be asked now, together those of one person or object.
@@ -88,17 +135,18 @@ class World:
         Task 1: of a person who moved, tasks 2 and 3: of an object handled within RECENT statements. Task 2: if it is
         held, only once it was carried somewhere. Task 3: of two places in a row that it was last carried to.
         """
-        recent = lambda lines: [name for name, line in lines.items() if len(self.statements) - line <= RECENT]
         if task == 1:
-            return [[(f"Where is {actor}?", self.at[actor])] for actor in recent(self.moved)]
-        asked = []
-        for thing in recent(self.handled):
-            taken, *stays = self.trail[thing]
+            return [[(f"Where is {actor}?", self.at[actor])] for actor in self.recent(self.moved)]
+        groups = []
+        for item in self.recent(self.handled):
+            taken, *stays = self.trail[item]
+            group = []
             if task == 3:
-                asked.append([
-                    (f"Where was the {thing} before the {place}?", before)
-                    for i, (before, place) in enumerate(pairwise(stays), 2) if place not in stays[i:]
-                ])  # fmt: skip
-            elif stays or (taken and thing not in self.held):
-                asked.append([(f"Where is the {thing}?", self.at[thing])])
-        return [questions for questions in asked if questions]
+                for i, (before, place) in enumerate(pairwise(stays), 2):
+                    if place not in stays[i:]:  # its last stay there counts
+                        group.append((f"Where was the {item} before the {place}?", before))
+            elif stays or (taken and item not in self.holder):
+                group.append((f"Where is the {item}?", self.at[item]))
+            if group:
+                groups.append(group)
+        return groups

@@ -15,8 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-PAD, UNKNOWN, START, END = range(4)
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
+PAD = 0
+UNKNOWN = 1
+START = 2
+END = 3
 
 _NON_WORD = re.compile(r"\W+")
 _DIGIT = re.compile(r"\d")
@@ -34,9 +37,9 @@ def english():
     """spaCy's English tokenizer and its rule-based sentencizer."""
     import spacy
 
-    made = spacy.blank("en")
-    made.add_pipe("sentencizer")
-    return made
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("sentencizer")
+    return pipeline
 
 
 def mask_digits(tokens) -> list[str]:
@@ -65,9 +68,10 @@ def contractions() -> dict[str, list[str]]:
 
 def clean_typed(text: str) -> list[str]:
     """The tokens of `clean_sst` where spaCy need not be installed; Cyrillic and Arabic units stay at their digits."""
-    words = _WORD.findall(text.replace("-LRB-", "").replace("-RRB-", " "))
-    parts = (contractions().get(word) or _UNIT.sub(r" \1", word).split(" ") for word in words)
-    return [part.lower() for found in parts for part in found]
+    tokens = []
+    for word in _WORD.findall(text.replace("-LRB-", "").replace("-RRB-", " ")):
+        tokens += contractions().get(word) or _UNIT.sub(r" \1", word).split(" ")
+    return [token.lower() for token in tokens]
 
 
 def clean_plain(text: str) -> list[str]:
@@ -107,8 +111,9 @@ def strip_post(text: str) -> str:
     """A Usenet post without header, footer and quoted lines, by the public rules of scikit-learn's loader."""
     from sklearn.datasets import _twenty_newsgroups as rules
 
-    bare = rules.strip_newsgroup_footer(rules.strip_newsgroup_header(text))
-    return rules.strip_newsgroup_quoting(bare)
+    text = rules.strip_newsgroup_header(text)
+    text = rules.strip_newsgroup_footer(text)
+    return rules.strip_newsgroup_quoting(text)
 
 
 def cut(text: str) -> list[list[str]]:
@@ -118,27 +123,40 @@ def cut(text: str) -> list[list[str]]:
     from spaCy's rule-based sentencizer; and they tokenize each sentence on its own for models with sentences and the
     whole text for models without, here both read the same tokens, those of the whole text.
     """
-    document = english().get_pipe("sentencizer")(english().tokenizer(text))  # english() itself refuses long texts
-    # Equal words share one string, or the lists of a large set would fill the memory.
-    sentences = ([sys.intern(token.lower_) for token in part if not token.is_space] for part in document.sents)
-    return list(filter(None, sentences))
+    sentencizer = english().get_pipe("sentencizer")
+    document = sentencizer(english().tokenizer(text))  # english() itself refuses long texts
+    sentences = []
+    for sentence in document.sents:
+        # Equal words share one string, or the lists of a large set would fill the memory.
+        tokens = [sys.intern(token.lower_) for token in sentence if not token.is_space]
+        if tokens:
+            sentences.append(tokens)
+    return sentences
 
 
 def vocabulary(documents, least: int = 1, each: bool = False) -> tuple[str, ...]:
     """The four special tokens, then every token found in at least ``least`` documents (token lists), in sorted (code
     point) order. A document counts once, however often it holds the token; with ``each`` as often as it holds it."""
-    seen = Counter(chain.from_iterable(documents if each else map(set, documents)))
+    counts = Counter(chain.from_iterable(documents if each else map(set, documents)))
+    words = {word for word, count in counts.items() if count >= least}
     # A token spelled like a special one ("<s>") would take its place in the index; the special one wins.
-    return SPECIALS + tuple(sorted(word for word, count in seen.items() if count >= least and word not in SPECIALS))
+    return (*SPECIALS, *sorted(words - set(SPECIALS)))
 
 
 def to_ids(documents, vocabulary) -> tuple[np.ndarray, np.ndarray]:
     """Token lists -> (ids (T,) int32, offsets (D+1,) int64), each text as START + tokens + END; unknown words, and
     those spelled like a special token, as UNKNOWN."""
-    index = {word: i for i, word in enumerate(vocabulary) if i >= len(SPECIALS)}
+    index = word_ids(vocabulary)
     offsets = np.cumsum([0, *(len(tokens) + 2 for tokens in documents)], dtype=np.int64)
-    ids = (i for tokens in documents for i in (START, *(index.get(word, UNKNOWN) for word in tokens), END))
-    return np.fromiter(ids, np.int32, offsets[-1]), offsets
+    ids = np.empty(offsets[-1], np.int32)
+    for tokens, start in zip(documents, offsets, strict=False):
+        ids[start : start + len(tokens) + 2] = [START, *(index.get(word, UNKNOWN) for word in tokens), END]
+    return ids, offsets
+
+
+def word_ids(vocabulary) -> dict[str, int]:
+    """Word -> its id in a vocabulary, the special tokens left out."""
+    return {word: i for i, word in enumerate(vocabulary) if i >= len(SPECIALS)}
 
 
 def length_filter(lengths, longer_than: int | None = None, shorter_than: int | None = None) -> np.ndarray:
