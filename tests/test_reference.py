@@ -1,0 +1,60 @@
+"""The page of public names, and that of licences: what they name is there."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pydata_sphinx_theme
+import pytest
+from bs4 import BeautifulSoup
+from sphinx.errors import ExtensionError
+
+import attn_core
+from attn_book import reference
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "book" / "reference.md"
+
+
+def test_every_public_name_has_its_entry(tmp_path):
+    """Without torch, and without a warning of Sphinx: signs in a docstring are not taken for markup."""
+    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError('No module named torch')")
+    (tmp_path / "index.md").write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "conf.py").write_text(
+        f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}, {str(ROOT / 'book')!r}]\n"
+        "extensions = ['myst_parser', 'attn_book.reference']\n"
+    )
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(tmp_path), str(tmp_path / "html")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    page = BeautifulSoup((tmp_path / "html" / "index.html").read_text(encoding="utf-8"), "html.parser")
+    for name in attn_core.__all__:
+        entry = page.find(id=f"attn_core.{name}")
+        assert entry and entry.find_next("dd").get_text(strip=True), name
+    assert "|gradient|" in page.get_text()
+
+
+def test_sections_of_a_docstring_are_set_and_its_signs_escaped(tmp_path):
+    source = tmp_path / "module.py"
+    source.write_text(
+        'def close(x: float, *rest: int, by=None):\n    """How |x| compares.\n\n'
+        "    Parameters\n    ----------\n    x : float\n        In `units`.\n\n"
+        '    Returns\n    -------\n    float\n        Its size.\n    """\n'
+    )
+    lines = "\n".join(reference.entry("module", "close", source))
+    assert ".. py:function:: attn_core.module.close(x, *rest, by=None)" in lines
+    assert r"How \|x\| compares." in lines and "In ``units``." in lines
+    assert ":param x:" in lines and ":returns: *float* -- Its size." in lines
+    with pytest.raises(ExtensionError, match="module.far"):
+        reference.entry("module", "far", source)
+
+
+def test_versions_of_what_the_theme_bundles_are_those_of_the_page():
+    scripts = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static" / "scripts"
+    page = (ROOT / "book" / "licences.md").read_text(encoding="utf-8")
+    text = (ROOT / "book" / "_static" / "licences.txt").read_text(encoding="utf-8")
+    for script, name in (("fontawesome", "Font Awesome Free"), ("bootstrap", "Bootstrap")):
+        notice = (scripts / f"{script}.js.LICENSE.txt").read_text(encoding="utf-8")
+        version = re.search(r" v?(\d+\.\d+\.\d+) ", notice)[1]
+        assert f"{name} {version}" in text and re.search(rf"\[{name}\]\S* {version}", page), version
