@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy  # its parts are loaded when first used
+from numpy.typing import ArrayLike
 
 from attn_core.errors import AttnError
 from attn_core.measures import tvd
@@ -86,7 +87,7 @@ class Traces:
 
     def decoded(self, context: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Logits (..., K) float64 of contexts sum_t a_t contribution_t (..., K or M) of documents `rows`."""
-        if self.readout is None:
+        if self.readout is None or self.query is None:  # both are set or neither
             return self.bias.astype(np.float64) + context
         hidden = np.tanh(self.query[rows].astype(np.float64) + context)
         logits = hidden @ self.readout.T.astype(np.float64) + self.bias
@@ -115,17 +116,21 @@ class Traces:
     @cached_property
     def heaviest(self) -> np.ndarray:
         """The token (of all T) with each document's largest weight, the first of several, (D,)."""
-        return np.lexsort((-self.attention, self.owner))[self.offsets[:-1]]
+        return self.first_largest(self.attention)
 
-    def take(self, rows: np.ndarray) -> "Traces":
+    def first_largest(self, values: np.ndarray) -> np.ndarray:
+        """The token (of all T) with each document's largest value (T,), the first of several, (D,)."""
+        return np.lexsort((-values, self.owner))[self.offsets[:-1]]
+
+    def take(self, rows: ArrayLike) -> "Traces":
         """The same traces for some documents, in the order asked for."""
         rows = np.asarray(rows)
         lengths = self.lengths[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
-        places = dict.fromkeys(TOKEN_ARRAYS, tokens) | dict.fromkeys(("doc_id", "label", *PER_DOCUMENT), rows)
-        taken = {name: array[places[name]] for name in places if (array := getattr(self, name)) is not None}
-        return replace(self, offsets=offsets, **taken)
+        index = dict.fromkeys(TOKEN_ARRAYS, tokens) | dict.fromkeys(("doc_id", "label", *PER_DOCUMENT), rows)
+        chosen = {name: array[index[name]] for name, array in self.present(*index).items()}
+        return replace(self, offsets=offsets, **chosen)
 
     def equal_lengths(self, limit: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(rows (B,), index (B, n)) of documents of n tokens; index gathers a token array into (B, n). See `chunks`."""
@@ -134,8 +139,12 @@ class Traces:
 
     def rounded(self) -> "Traces":
         """The same with 12-bit mantissas, as the archive stores them; every reported number is computed after this."""
-        found = {name: getattr(self, name) for name in (*TOKEN_ARRAYS, "bias", "query", "readout")}
-        return replace(self, **{name: round_mantissa(array) for name, array in found.items() if array is not None})
+        arrays = self.present(*TOKEN_ARRAYS, "bias", "query", "readout")
+        return replace(self, **{name: round_mantissa(array) for name, array in arrays.items()})
+
+    def present(self, *names: str) -> dict[str, np.ndarray]:
+        """Those of the named arrays that these traces have."""
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
 TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")
@@ -160,7 +169,8 @@ def decisions(logits: np.ndarray) -> np.ndarray:
 
 def each_alone(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
     """With all the attention on one token: the decision (T,), and how far the output lies from the model's (T,)."""
-    decision, moved = np.empty(len(traces.score), np.int64), np.empty(len(traces.score))
+    decision = np.empty(len(traces.score), np.int64)
+    moved = np.empty(len(traces.score))
     step = max(1, NUMBERS // max(traces.contribution.shape[1], traces.classes))
     for start in range(0, len(traces.score), step):
         tokens = slice(start, start + step)
@@ -173,19 +183,22 @@ def each_alone(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
 
 def output_change(traces: Traces, logits: np.ndarray) -> np.ndarray:
     """p(without t) - p, (T,) float64, from the logits (T, K) without each token; p of class 1 or of the predicted."""
-    owner, chosen = traces.owner, traces.predicted[traces.owner] if traces.classes > 1 else 0
-    return probabilities(logits.astype(np.float64))[np.arange(len(owner)), chosen] - traces.outputs[owner, chosen]
+    owner = traces.owner
+    chosen = traces.predicted[owner] if traces.classes > 1 else 0
+    p_without = probabilities(logits.astype(np.float64))[np.arange(len(owner)), chosen]
+    return p_without - traces.outputs[owner, chosen]
 
 
 def with_ties(traces: Traces, words: np.ndarray) -> Traces:
     """Deleting either of two equal neighbours among words (T,) leaves the same text: both get the first's number."""
-    again = np.concatenate([[False], words[1:] == words[:-1]])
-    again[traces.offsets[:-1]] = False  # a text's first word
-    first = np.maximum.accumulate(np.where(again, 0, np.arange(len(words))))
+    assert traces.leave_one_out is not None
+    repeats = np.concatenate([[False], words[1:] == words[:-1]])
+    repeats[traces.offsets[:-1]] = False  # a text's first word
+    first = np.maximum.accumulate(np.where(repeats, 0, np.arange(len(words))))  # of the row of equal words
     return replace(traces, leave_one_out=traces.leave_one_out[first])
 
 
-def round_mantissa(values: np.ndarray, bits: int = 12) -> np.ndarray:
+def round_mantissa(values: ArrayLike, bits: int = 12) -> np.ndarray:
     """Nearest float32 whose mantissa has at most `bits` explicit bits (ties to even); NaN and infinities stay."""
     values = np.asarray(values, np.float32)
     unit = np.maximum(np.frexp(values)[1], -125) - bits - 1  # exponent of the last bit kept; subnormals share one
@@ -209,12 +222,13 @@ def centred(traces: Traces) -> np.ndarray:
 def each_without(traces: Traces, value: np.ndarray) -> np.ndarray:
     """What is attended to of values (T, ...) without each token in turn, the other weights scaled up; 0 if none is."""
     weight = traces.attention.reshape(-1, *[1] * (value.ndim - 1))
-    left, weighted = 1.0 - weight, weight * value
-    others = np.add.reduceat(weighted, traces.offsets[:-1])[traces.owner] - weighted
-    return np.where(left > 0, others / np.where(left > 0, left, 1.0), 0.0)
+    weighted = weight * value
+    left = 1.0 - weight
+    sum_left = np.add.reduceat(weighted, traces.offsets[:-1])[traces.owner] - weighted
+    return np.divide(sum_left, left, out=np.zeros_like(sum_left), where=left > 0)
 
 
-def attending_only(traces: "Traces", kept: np.ndarray) -> np.ndarray:
+def attending_only(traces: Traces, kept: np.ndarray) -> np.ndarray:
     """Attention (T,) on the items `kept` (T,) alone, scaled up to one; 0 throughout where these have no weight."""
     weight = traces.attention * kept
     left = totals(weight, traces.offsets)
@@ -227,10 +241,12 @@ def one_logit(traces: Traces) -> tuple[np.ndarray, float]:
     if not has_one_logit(traces):
         kind = f"have {traces.classes} classes" if traces.readout is None else "are of text pairs"
         raise AttnError(f"one logit is had by classifiers of one or two, these traces {kind}")
-    contribution, bias = traces.contribution.T.astype(np.float64), traces.bias.astype(np.float64)
+    contribution = traces.contribution.astype(np.float64)
+    bias = traces.bias.astype(np.float64)
     if traces.classes == 2:
-        contribution, bias = np.diff(contribution, axis=0), np.diff(bias)
-    return contribution[0], float(bias[0])
+        contribution = np.diff(contribution, axis=1)
+        bias = np.diff(bias)
+    return contribution[:, 0], float(bias[0])
 
 
 def sigmoid(logit: np.ndarray) -> np.ndarray:
@@ -249,16 +265,19 @@ def totals(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 def chunks(lengths: np.ndarray, limit: int, least: int = 1) -> Iterator[tuple[np.ndarray, int]]:
     """(rows (B,), length) of documents of one length, at most `limit` tokens (or `least` documents) at a time."""
     for length in np.unique(lengths):
-        rows, step = np.flatnonzero(lengths == length), max(least, limit // int(length))
+        rows = np.flatnonzero(lengths == length)
+        step = max(least, limit // int(length))
         for start in range(0, len(rows), step):
             yield rows[start : start + step], int(length)
 
 
 def cut(lengths: np.ndarray, texts: int, tokens: int) -> list[np.ndarray]:
     """Documents from long to short, cut into chunks of at most `texts` texts and `tokens` tokens (or one long text)."""
-    order, parts = np.argsort(-lengths, kind="stable"), []
+    order = np.argsort(-lengths, kind="stable")
+    pieces = []
     while len(order):
-        size = min(texts, max(1, tokens // int(lengths[order[0]])))
-        parts.append(order[:size])
+        longest = int(lengths[order[0]])
+        size = min(texts, max(1, tokens // longest))
+        pieces.append(order[:size])
         order = order[size:]
-    return parts
+    return pieces
