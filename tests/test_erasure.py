@@ -13,7 +13,16 @@ from conftest import toy_pairs, toy_traces
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
 from attn_core.experiments.erasure import RANKINGS, document_table, summary_table
-from attn_core.experiments.removal import NEVER, by_class, curve, gradient, ranking_values, removals, smallest_by_rival
+from attn_core.experiments.removal import (
+    NEVER,
+    Block,
+    attention_gradient,
+    by_class,
+    curve,
+    ranking_values,
+    removals,
+    smallest_by_rival,
+)
 from attn_core.experiments.single import single
 from attn_core.measures import jsd
 from attn_core.traces import Traces, decisions
@@ -78,7 +87,7 @@ def test_removals_equal_one_forward_per_removal():
 @pytest.mark.parametrize("classes", CLASSES)
 def test_gradient_is_that_of_the_output(classes):
     traces = toy_traces((6, 6, 6), classes=classes)
-    found = gradient(by_class(traces)).reshape(3, 6)
+    found = attention_gradient(by_class(traces)).reshape(3, 6)
     for row, _, attention, contribution in plain.documents(traces):
         np.testing.assert_allclose(found[row], twin.slopes(traces, attention, contribution), atol=1e-8)
 
@@ -132,10 +141,11 @@ def test_smallest_flip_set_in_exact_arithmetic(longest, trials):
         margin = (weight[:, None] * (value + bias - (value[:, y] + bias[y])[:, None]))[:, rivals].astype(float)
         level = np.array([np.nextafter(0, -1) if k < y else 0 for k in rivals])  # a rival before y wins ties
         pad = ((0, 3), (0, 0))  # padding has weight 0
-        sizes = [smallest_by_rival(np.pad(margin, pad)[None], np.pad(weight, pad[0])[None], least[None]).min()
-                 for least in (level, np.zeros_like(level))]  # fmt: skip
-        assert sizes[0] == brute
-        tied += sizes[1] != brute
+        attention, margin = np.pad(weight, pad[0])[None], np.pad(margin, pad)[None]
+        tokens = np.arange(n + 3)[None]
+        block = Block(np.array([0]), tokens, attention, margin, level[None])
+        assert smallest_by_rival(block).min() == brute
+        tied += smallest_by_rival(replace(block, level=np.zeros((1, classes - 1)))).min() != brute
     assert tied > trials / 50  # without the tie rule it would be wrong
 
 

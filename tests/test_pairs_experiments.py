@@ -103,13 +103,14 @@ def test_sparse_equals_trying_everything(kind, epsilon):
 def test_long_documents_try_pairs_with_the_tokens_that_change_least():
     traces = toy_pairs((700,), seed=4)
     _, single = each_alone(traces)
-    value, i, j, w = mixtures(traces.attention, single, 0.5)
-    assert set(i) <= set(np.argsort(single)[: FEWEST]) and len(set(i)) == FEWEST
-    assert (np.diff(value) <= 0).all() and value.min() > 0.5
-    for at in range(0, len(i), len(i) // 20):
+    pairs = mixtures(traces.attention, single, 0.5)
+    assert set(pairs.i) <= set(np.argsort(single)[:FEWEST]) and len(set(pairs.i)) == FEWEST
+    assert (np.diff(pairs.jsd) <= 0).all() and pairs.jsd.min() > 0.5
+    for at in range(0, len(pairs.i), len(pairs.i) // 20):
         weights = np.zeros(700)
-        weights[[i[at], j[at]]] = w[at], 1 - w[at]
-        assert value[at] == pytest.approx(jsd(weights, traces.attention), abs=1e-12)
+        weights[pairs.i[at]] = pairs.weight[at]
+        weights[pairs.j[at]] = 1 - pairs.weight[at]
+        assert pairs.jsd[at] == pytest.approx(jsd(weights, traces.attention), abs=1e-12)
 
 
 @several

@@ -30,7 +30,7 @@ def correlation(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) 
     but gives 0/0 where all are zero (here a constant ranking, NaN as well); the random baseline is not in the paper.
     draws (T,): the random scores; by default uniform from (seed, doc_id).
     """
-    draws = random.given(draws, seed, "random scores", traces.doc_id, traces.offsets)
+    draws = random.draws_or_uniforms(draws, seed, "random scores", traces.doc_id, traces.offsets)
     scores = {"attention": traces.score, "random": draws}
     if traces.gradient is not None:
         scores["gradient"] = np.abs(traces.gradient)

@@ -9,42 +9,58 @@ import scipy  # its parts are loaded when first used
 
 from attn_core.errors import AttnError
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = 0x9E3779B97F4A7C15
 PURPOSES = ("random scores", "permutation", "starts", "shuffle", "climb", "orders", "erased item", "removal", "guide")
 """Uses that must not share numbers; a new one goes to the end, else stored results change."""
 
 
 def mix(word: np.ndarray) -> np.ndarray:
     """The SplitMix64 finaliser: a bijection of 64-bit words with good avalanche."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
+    word = word ^ (word >> 30)
+    word = word * 0xBF58476D1CE4E5B9
+    word = word ^ (word >> 27)
+    word = word * 0x94D049BB133111EB
+    return word ^ (word >> 31)
 
 
 def keys(seed: int, purpose: str, doc_id: np.ndarray) -> np.ndarray:
     """Start of each document's stream, (D,) uint64."""
     start = np.array([seed % 2**64], dtype=np.uint64)
-    for word in (np.array([PURPOSES.index(purpose) + 1], dtype=np.uint64), np.asarray(doc_id).astype(np.uint64)):
-        start = mix(mix(start + GOLDEN) ^ (word * GOLDEN))
+    purpose_word = np.array([PURPOSES.index(purpose) + 1])
+    for word in (purpose_word, np.asarray(doc_id)):
+        word = word.astype(np.uint64) * GOLDEN
+        start = mix(mix(start + GOLDEN) ^ word)
     return start
 
 
 def bits(key: np.ndarray, index: np.ndarray) -> np.ndarray:
     """Output number `index` (from 0) of the streams `key`, broadcast, uint64."""
-    return mix(key + (np.asarray(index).astype(np.uint64) + np.uint64(1)) * GOLDEN)
+    return mix(key + (index.astype(np.uint64) + 1) * GOLDEN)
 
 
-def uniforms(seed: int, purpose: str, doc_id: np.ndarray, offsets: np.ndarray, count: int = 1) -> np.ndarray:
+def uniforms(
+    seed: int,
+    purpose: str,
+    doc_id: np.ndarray,  # (D,)
+    offsets: np.ndarray,  # (D + 1,)
+    count: int = 1,
+) -> np.ndarray:
     """(count, T) float64 in the open interval (0, 1); row c, token t of a document depend on its doc_id, c and t."""
     lengths = np.diff(offsets)
     key = np.repeat(keys(seed, purpose, doc_id), lengths)  # (T,)
     token = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)  # position within the document
     words = bits(key, token + (np.arange(count)[:, None] << 32))
-    return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    mantissa = (words >> 12).astype(np.float64)  # 52 bits
+    return (mantissa + 0.5) * 2.0**-52
 
 
-def given(
-    draws: np.ndarray | None, seed: int, purpose: str, doc_id: np.ndarray, offsets: np.ndarray, *count: int
+def draws_or_uniforms(
+    draws: np.ndarray | None,
+    seed: int,
+    purpose: str,
+    doc_id: np.ndarray,
+    offsets: np.ndarray,
+    *count: int,
 ) -> np.ndarray:
     """The random numbers that a caller gives, else uniform ones: (T,), or (count, T). AttnError for another shape."""
     shape = (*count, offsets[-1])
@@ -66,9 +82,11 @@ def permutations(seed: int, purpose: str, doc_id: np.ndarray, n: int, count: int
     Each word's low bits are overwritten by its position and the words are sorted; the at least 64 - log2(n) random
     bits above make ties (broken by position) as rare as 1 in 2^40 for n = 4,000.
     """
-    width = np.uint64(max(int(n - 1).bit_length(), 1))
+    width = max(int(n - 1).bit_length(), 1)  # of a position, in bits
     index = np.arange(n) + (np.arange(count)[:, None] << 32)
     words = bits(keys(seed, purpose, doc_id)[:, None, None], index)
-    words = (words >> width << width) | np.arange(n, dtype=np.uint64)
+    words = (words >> width) << width
+    words |= np.arange(n, dtype=np.uint64)
     words.sort(axis=-1)
-    return (words & ((np.uint64(1) << width) - np.uint64(1))).astype(np.int64)
+    position = words & ((1 << width) - 1)
+    return position.astype(np.int64)

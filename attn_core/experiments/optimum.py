@@ -8,7 +8,9 @@ vertex: one token with low <= s_t <= high, or two tokens on opposite sides of a 
 weight w = (s_j - B) / (s_j - s_i) on i. All vertices are tried. For other models see `sparse`.
 """
 
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,12 +24,32 @@ from attn_core.traces import Traces, each_alone, one_logit, probabilities, sigmo
 GRID = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 """Weights of the first of two tokens, in `sparse`."""
 
-PAIRS, FEWEST = 2048, 4
+PAIRS = 2048
+FEWEST = 4
 """In a document of n tokens one of the two is among the max(FEWEST, PAIRS // n) tokens that change the output least
 when they carry all weight: up to 45 tokens every pair, from 512 on every pair with one of four tokens."""
 
 AT_ONCE = 256
 """Mixtures of a document whose output is computed at once."""
+
+
+class Vertex(NamedTuple):
+    """A vertex of a document's slab: `weight` on token i, the rest on token j; all of it on i where j is -1."""
+
+    jsd: float
+    i: int
+    j: int = -1
+    weight: float = 1.0
+
+
+@dataclass
+class Mixtures:
+    """Attentions on two tokens of a document, `weight` on i and the rest on j, from the largest JSD on; each (m,)."""
+
+    jsd: np.ndarray
+    i: np.ndarray
+    j: np.ndarray
+    weight: np.ndarray
 
 
 def slab(traces: Traces, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
@@ -39,11 +61,11 @@ def slab(traces: Traces, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     check_epsilon(epsilon)
     s, bias = one_logit(traces)
     z = totals(traces.attention * s, traces.offsets)
-    low, high = z, z
+    low = high = z
     if epsilon > 0:
         p = sigmoid(z + bias)
-        low = scipy.special.logit(np.maximum(p - epsilon, 0.0)) - bias  # logit(0) = -inf, logit(1) = inf
-        high = scipy.special.logit(np.minimum(p + epsilon, 1.0)) - bias
+        low = scipy.special.logit(np.maximum(p - epsilon, 0.0)) - bias  # logit(0) = -inf
+        high = scipy.special.logit(np.minimum(p + epsilon, 1.0)) - bias  # logit(1) = inf
     slack = ROUNDING * (1.0 + np.maximum.reduceat(np.abs(s), traces.offsets[:-1]))
     return np.minimum(low, z) - slack, np.maximum(high, z) + slack
 
@@ -52,36 +74,45 @@ def exact(traces: Traces, epsilon: float) -> pd.DataFrame:
     """The largest JSD to the model's attention among ALL attentions whose output lies within epsilon, per document.
 
     Columns: jsd_exact; tvd_exact = |p' - p| there; i, j = positions within the document of the two tokens that carry
-    the mass (j = -1: one token carries all); weight = the weight on i, j has the rest. See `one_logit`.
+    the mass (j = -1: one token carries all); weight = the weight on i, j has the rest. AttnError for several logits,
+    see `one_logit`, and where a score or contribution is not finite.
     """
     s, bias = one_logit(traces)
-    own, start = totals(traces.attention * s, traces.offsets), traces.offsets[:-1]
-    if len(broken := np.flatnonzero(~np.isfinite(own))):
-        name = traces.doc_id[broken[0]]
-        raise AttnError(f"document {name} has scores or contributions that are not finite; trace its run again")
-    spans = zip(start, traces.offsets[1:], *slab(traces, epsilon), strict=True)
-    best = [best_vertex(s[a:b], traces.attention[a:b], low, high) for a, b, low, high in spans]
-    jsd, i, j, weight = np.array(best).reshape(-1, 4).T
-    i, j = i.astype(np.int64), j.astype(np.int64)
-    z = weight * s[start + i] + np.where(j < 0, 0.0, (1.0 - weight) * s[start + j])
-    moved = np.abs(sigmoid(z + bias) - sigmoid(own + bias))
-    return table(traces, jsd_exact=np.maximum(jsd, 0.0), tvd_exact=moved, i=i, j=j, weight=weight)
+    z = totals(traces.attention * s, traces.offsets)
+    broken = traces.doc_id[~np.isfinite(z)]
+    if len(broken):
+        raise AttnError(f"document {broken[0]} has scores or contributions that are not finite; trace its run again")
+
+    low, high = slab(traces, epsilon)
+    vertices = []
+    for row, (start, stop) in enumerate(pairwise(traces.offsets)):
+        vertices.append(best_vertex(s[start:stop], traces.attention[start:stop], low[row], high[row]))
+    best = pd.DataFrame(np.reshape(vertices, (-1, 4)), columns=Vertex._fields).astype({"i": int, "j": int})
+
+    moved_z = totals(expand(traces, best) * s, traces.offsets)
+    moved = np.abs(sigmoid(moved_z + bias) - sigmoid(z + bias))
+    return table(traces, jsd_exact=best["jsd"].clip(lower=0.0), tvd_exact=moved, **best.drop(columns="jsd"))
 
 
-def best_vertex(s: np.ndarray, attention: np.ndarray, low: float, high: float) -> tuple[float, int, int, float]:
-    """(jsd, i, j, weight on i), see `exact`, of one document: s (n,), attention (n,), low <= sum_t a'_t s_t <= high."""
-    best, inside = (-np.inf, 0, -1, 1.0), np.flatnonzero((s >= low) & (s <= high))
+def best_vertex(s: np.ndarray, attention: np.ndarray, low: float, high: float) -> Vertex:
+    """The vertex of the largest JSD of one document: s (n,), attention (n,), low <= sum_t a'_t s_t <= high."""
+    best = Vertex(-np.inf, 0)
+    inside = np.flatnonzero((s >= low) & (s <= high))
     if len(inside):
         t = inside[attention[inside].argmin()]
-        best = (jsd_point(attention[t]), t, -1, 1.0)
+        best = Vertex(float(jsd_point(attention[t])), t)
+
     for bound in (low, high):
-        i, j = np.flatnonzero(s < bound)[:, None], np.flatnonzero(s > bound)
+        i = np.flatnonzero(s < bound)[:, None]  # (L, 1)
+        j = np.flatnonzero(s > bound)  # (R,)
         if i.size and j.size:
-            w, rest = (s[j] - bound) / (s[j] - s[i]), (bound - s[i]) / (s[j] - s[i])
-            jsd = 0.5 * LN2 + share(w, attention[i]) + share(rest, attention[j])  # (left, right)
+            # w s_i + (1 - w) s_j = bound; both weights as quotients, so that neither loses digits
+            w = (s[j] - bound) / (s[j] - s[i])  # (L, R)
+            remainder = (bound - s[i]) / (s[j] - s[i])
+            jsd = 0.5 * LN2 + share(w, attention[i]) + share(remainder, attention[j])
             left, right = np.unravel_index(jsd.argmax(), jsd.shape)
-            if jsd[left, right] > best[0]:
-                best = (jsd[left, right], i[left, 0], j[right], w[left, right])
+            if jsd[left, right] > best.jsd:
+                best = Vertex(jsd[left, right], i[left, 0], int(j[right]), w[left, right])
     return best
 
 
@@ -92,10 +123,13 @@ def share(w: np.ndarray, mass: np.ndarray) -> np.ndarray:
 
 def expand(traces: Traces, vertices: pd.DataFrame) -> np.ndarray:
     """Attention weights (T,) of the optima in a table of `exact` made from the same traces."""
-    weights, start = np.zeros(len(traces.score)), traces.offsets[:-1]
-    i, j, w = (vertices[name].to_numpy() for name in ("i", "j", "weight"))
-    weights[start + i] = w
-    weights[(start + j)[j >= 0]] = 1.0 - w[j >= 0]
+    start = traces.offsets[:-1]
+    weight = vertices["weight"].to_numpy()
+    j = vertices["j"].to_numpy()
+    pair = j >= 0
+    weights = np.zeros(len(traces.score))
+    weights[start + vertices["i"].to_numpy()] = weight
+    weights[(start + j)[pair]] = 1.0 - weight[pair]
     return weights
 
 
@@ -107,37 +141,47 @@ def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
     this is a lower bound of the maximum; any number of outputs.
     """
     check_epsilon(epsilon)
-    _, alone = each_alone(traces)
-    best, change = np.zeros((2, len(traces)))
+    _, moved_alone = each_alone(traces)
+    best = np.zeros(len(traces))
+    moved = np.zeros(len(traces))
     for row, (start, stop) in enumerate(pairwise(traces.offsets)):
-        own, single, contribution = traces.attention[start:stop], alone[start:stop], traces.contribution[start:stop]
-        fits = np.flatnonzero(single <= epsilon + ROUNDING)
-        if len(fits):
-            i = fits[own[fits].argmin()]
-            best[row], change[row] = jsd_point(own[i]), single[i]
-            if own[i] == own.min():
+        attention = traces.attention[start:stop]
+        alone = moved_alone[start:stop]
+        within = np.flatnonzero(alone <= epsilon + ROUNDING)
+        if len(within):
+            t = within[attention[within].argmin()]
+            best[row] = jsd_point(attention[t])
+            moved[row] = alone[t]
+            if attention[t] == attention.min():
                 continue  # no pair is above the better of its tokens, and none of these is better
-        value, i, j, w = mixtures(own, single, best[row])
-        for first in range(0, len(value), AT_ONCE):
-            part = slice(first, first + AT_ONCE)
-            context = w[part, None] * contribution[i[part]] + (1 - w[part, None]) * contribution[j[part]]
-            moved = tvd(probabilities(traces.decoded(context, np.array([row]))), traces.outputs[row])
-            within = np.flatnonzero(moved <= epsilon + ROUNDING)
+
+        pairs = mixtures(attention, alone, best[row])
+        contribution = traces.contribution[start:stop]
+        for first in range(0, len(pairs.jsd), AT_ONCE):
+            batch = slice(first, first + AT_ONCE)
+            w = pairs.weight[batch, None]
+            context = w * contribution[pairs.i[batch]] + (1 - w) * contribution[pairs.j[batch]]
+            outputs = probabilities(traces.decoded(context, np.array([row])))
+            change = tvd(outputs, traces.outputs[row])
+            within = np.flatnonzero(change <= epsilon + ROUNDING)
             if len(within):
-                best[row], change[row] = value[part][within[0]], moved[within[0]]
+                best[row] = pairs.jsd[batch][within[0]]
+                moved[row] = change[within[0]]
                 break
-    return table(traces, jsd=best, tvd=change)
+    return table(traces, jsd=best, tvd=moved)
 
 
-def mixtures(own: np.ndarray, single: np.ndarray, above: float) -> tuple[np.ndarray, ...]:
-    """(jsd, i, j, weight on i) of the mixtures of two tokens whose JSD exceeds `above`, from the largest on.
+def mixtures(attention: np.ndarray, alone: np.ndarray, above: float) -> Mixtures:
+    """The mixtures of two tokens whose JSD to the attention (n,) exceeds `above`.
 
-    own (n,): the model's attention, single (n,): change of output by each token alone.
+    alone (n,): change of output by each token alone.
     """
-    nearest, grid = np.argsort(single, kind="stable"), np.array(GRID)
-    first = min(len(own), max(FEWEST, PAIRS // len(own)))
-    i, j = nearest[np.array(np.triu_indices(first, 1, len(own)))]  # each pair once: GRID is symmetric
-    value = 0.5 * LN2 + share(grid, own[i, None]) + share(1 - grid, own[j, None])  # (pairs, GRID)
-    order = np.argsort(-value, axis=None, kind="stable")[: np.count_nonzero(value > above)]
-    pair, level = np.unravel_index(order, value.shape)
-    return value[pair, level], i[pair], j[pair], grid[level]
+    n = len(attention)
+    nearest = np.argsort(alone, kind="stable")
+    first = min(n, max(FEWEST, PAIRS // n))
+    i, j = nearest[np.array(np.triu_indices(first, 1, n))]  # each pair once: GRID is symmetric
+    grid = np.array(GRID)
+    jsd = 0.5 * LN2 + share(grid, attention[i, None]) + share(1 - grid, attention[j, None])  # (pairs, GRID)
+    order = np.argsort(-jsd, axis=None, kind="stable")[: np.count_nonzero(jsd > above)]
+    pair, level = np.unravel_index(order, jsd.shape)
+    return Mixtures(jsd[pair, level], i[pair], j[pair], grid[level])

@@ -11,7 +11,7 @@ prefix that suffices is the smallest set for k, and the smallest over the rivals
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -24,14 +24,60 @@ from attn_core.traces import Traces, attending_only, decisions, probabilities, t
 RANKINGS = ("random", "attention", "gradient", "product", "first_order", "optimum")
 """Orders of removal; 'product' is gradient times attention, 'optimum' the exact smallest flip set."""
 
-KINDS = {"removed": np.int32, "mass": float, "zero": bool}
-"""What is told of each order, see `removals`."""
-
 NEVER = -1
 """Number removed where no step of the removal changes the decision."""
 
 NUMBERS = 1 << 17
 """Margins held at once: a megabyte stays in the processor's cache."""
+
+
+@dataclass
+class Block:
+    """B documents of n items each: what every removal order of theirs needs; R = K - 1 rivals of the prediction."""
+
+    rows: np.ndarray  # (B,) places of the documents in the traces
+    tokens: np.ndarray  # (B, n) places of their items
+    attention: np.ndarray  # (B, n)
+    margin: np.ndarray  # (B, n, R) by which each item favours rival r over the prediction
+    level: np.ndarray  # (B, R) what a rival's sum of margins must exceed to win
+
+
+def removals(
+    traces: Traces,
+    seed: int = 0,
+    rankings: tuple[str, ...] = RANKINGS,
+    draws: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Items removed until the decision flips, for each ranking (sections 5.1 to 5.3), one row per document.
+
+    Columns removed_<r>: number removed, NEVER where no step flips, the last step being the zero vector, which decodes
+    to the bias; mass_<r>: attention removed by then (NaN where never); zero_<r>: whether the flip came with the zero
+    vector, so that 'with an item left' the document never flips. Rankings: attention, gradient (signed, d p_y / d alpha
+    at the unmodified weights), product, random, all largest first, ties in order of the text; and, not in the paper,
+    first_order and optimum. Documents of one item are in the table; the paper leaves them out. Deviations: double
+    precision throughout (the authors decode in single precision), one random order (they draw five and plot the first).
+
+    draws (T,): scores of the random order; by default uniform from (seed, doc_id). AttnError for text pairs.
+    """
+    scores = random.draws_or_uniforms(draws, seed, "removal", traces.doc_id, traces.offsets)
+    model = by_class(traces)
+    values = ranking_values(model) | {"random": scores}
+    bias_flips = model.bias.argmax() != model.predicted  # (D,) does the zero vector decode to another class?
+
+    columns: dict[str, np.ndarray] = {}
+    for name in rankings:
+        columns[f"removed_{name}"] = np.empty(len(traces), np.int32)
+        columns[f"mass_{name}"] = np.empty(len(traces))
+        columns[f"zero_{name}"] = np.empty(len(traces), bool)
+
+    for block in equal_length_blocks(model):
+        for name in rankings:
+            order = removal_order(block, name, values)
+            removed, mass, by_zero = first_flip(block, order, bias_flips[block.rows])
+            columns[f"removed_{name}"][block.rows] = removed
+            columns[f"mass_{name}"][block.rows] = mass
+            columns[f"zero_{name}"][block.rows] = by_zero
+    return table(traces, **columns)
 
 
 def by_class(traces: Traces) -> Traces:
@@ -44,103 +90,114 @@ def by_class(traces: Traces) -> Traces:
     return replace(traces, contribution=contribution, bias=np.pad(traces.bias, (1, 0)))
 
 
-def gradient(traces: Traces) -> np.ndarray:
-    """d p_y / d alpha_t = p_y (c_ty - sum_k p_k c_tk) of the predicted class y, (T,); traces: `by_class`."""
-    owner, c, p = traces.owner, traces.contribution, traces.outputs
-    expected = sum(p[owner, k] * c[:, k] for k in range(traces.classes))
-    return p.max(axis=1)[owner] * (c[np.arange(len(c)), traces.predicted[owner]] - expected)
+def attention_gradient(model: Traces) -> np.ndarray:
+    """d p_y / d alpha_t = p_y (c_ty - sum_k p_k c_tk) of the predicted class y, (T,); model: of `by_class`."""
+    owner = model.owner
+    c = model.contribution
+    p = model.outputs
+    expected = sum(p[owner, k] * c[:, k] for k in range(model.classes))
+    chosen = c[np.arange(len(c)), model.predicted[owner]]  # c_ty
+    return p.max(axis=1)[owner] * (chosen - expected)
 
 
-def margins(traces: Traces, rows: np.ndarray, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of the documents `rows` (B,) of the tokens (B, n): margins (B, n, R) of the R = K - 1 classes other than the
-    predicted one, and the level (B, R) that such a rival's sum must exceed. traces: `by_class`."""
-    bias, y = traces.bias.astype(np.float64), traces.predicted[rows, None]
-    value, rival = traces.contribution[tokens].astype(np.float64), np.arange(traces.classes - 1)
-    rival = rival + (rival >= y)
-    ahead = np.take_along_axis(value, rival[:, None], axis=2) - np.take_along_axis(value, y[:, None], axis=2)
-    margin = traces.attention[tokens][..., None] * (ahead + (bias[rival] - bias[y])[:, None])
-    return margin, np.where(rival < y, np.nextafter(0.0, -1.0), 0.0)
-
-
-def smallest_by_rival(margin: np.ndarray, attention: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Size of the smallest flip set for each rival, at least one item of positive weight left: (B, R), n where none.
-
-    margin (B, n, R) and level (B, R) of `margins`, attention (B, n).
-    """
-    kept = np.sort(margin, axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]  # after j removals, the most negative first
-    held = (attention > 0).sum(axis=1)
-    ahead = (kept > level[:, None]) & (np.arange(margin.shape[1])[:, None] < held[:, None, None])
-    ahead[:, 0] = False
-    return np.where(ahead.any(axis=1), ahead.argmax(axis=1), margin.shape[1])
-
-
-def smallest_first(margin: np.ndarray, attention: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Values (B, n) by which a smallest flip set goes first, for the first rival that has one; items of weight 0
-    come last."""
-    best = smallest_by_rival(margin, attention, level).argmin(axis=1)
-    return np.where(attention > 0, -np.take_along_axis(margin, best[:, None, None], axis=2)[..., 0], -np.inf)
-
-
-def ranking_values(traces: Traces, draws: np.ndarray | None = None) -> dict[str, np.ndarray]:
-    """Ranking (but for 'optimum') -> value (T,) of each item, the largest goes first. draws (T,): of 'random'.
+def ranking_values(model: Traces) -> dict[str, np.ndarray]:
+    """Ranking (but for 'random' and 'optimum') -> value (T,) of each item, the largest goes first.
 
     first_order (not in the paper): to first order, the loss of p_y when an item goes and the others are renormalised,
     alpha_t (g_t - sum alpha g) / (1 - alpha_t): the gradient with respect to the item's score, divided by what is left.
-    An item that holds all weight comes first. traces: `by_class`.
+    An item that holds all weight comes first. model: of `by_class`.
     """
-    a, g = traces.attention, gradient(traces)
-    left, mean = 1.0 - a, totals(a * g, traces.offsets)[traces.owner]
-    first_order = np.where(left > 0, a * (g - mean) / np.where(left > 0, left, 1.0), np.inf)
-    return {"random": draws, "attention": a, "gradient": g, "product": a * g, "first_order": first_order}
+    alpha = model.attention
+    g = attention_gradient(model)
+    mean = totals(alpha * g, model.offsets)[model.owner]
+    left = 1.0 - alpha
+    first_order = np.divide(alpha * (g - mean), left, out=np.full(len(alpha), np.inf), where=left > 0)
+    return {"attention": alpha, "gradient": g, "product": alpha * g, "first_order": first_order}
 
 
-def orders(traces: Traces, rankings: tuple[str, ...], draws: np.ndarray) -> Iterator[tuple]:
-    """For B documents of n items at a time and each ranking: rows (B,), the ranking, positions (B, n) in order of
-    removal, ties in order of the text; and their margins, attention (B, n) and level. traces: `by_class`."""
-    ranked = ranking_values(traces, draws)
-    for rows, tokens in traces.equal_lengths(NUMBERS // traces.classes):
-        attention, (margin, level) = traces.attention[tokens], margins(traces, rows, tokens)
-        for name in rankings:
-            score = smallest_first(margin, attention, level) if name == "optimum" else ranked[name][tokens]
-            yield rows, name, np.argsort(-score, axis=1, kind="stable"), margin, attention, level
+def equal_length_blocks(model: Traces) -> Iterator[Block]:
+    """Blocks of documents of one length, small enough for the processor's cache; model: of `by_class`."""
+    bias = model.bias.astype(np.float64)
+    for rows, tokens in model.equal_lengths(NUMBERS // model.classes):
+        y = model.predicted[rows, None]  # (B, 1)
+        rival = np.arange(model.classes - 1)
+        rival = rival + (rival >= y)  # (B, R) all classes but y
+
+        # m_tk = alpha_t (c_tk - c_ty + b_k - b_y)
+        c = model.contribution[tokens].astype(np.float64)  # (B, n, K)
+        ahead = np.take_along_axis(c, rival[:, None], axis=2) - np.take_along_axis(c, y[:, None], axis=2)
+        bias_ahead = bias[rival] - bias[y]
+        attention = model.attention[tokens]
+        margin = attention[..., None] * (ahead + bias_ahead[:, None])
+
+        # A rival before y in the list of classes wins ties: its sum need only exceed the float below 0.
+        level = np.where(rival < y, np.nextafter(0.0, -1.0), 0.0)
+        yield Block(rows, tokens, attention, margin, level)
 
 
-def first_flip(order: np.ndarray, margin: np.ndarray, attention: np.ndarray, level: np.ndarray, empty: np.ndarray):
-    """removed, mass, zero, (B,) each, see `removals`, when items go in this order. The first four: of `orders`; empty
-    (B,): whether the bias alone has another label."""
-    row = np.arange(len(order))
-    backward = row[:, None], order[:, ::-1]
-    kept = margin[backward].cumsum(axis=1)[:, ::-1]  # (B, n, R): j removed
-    left = np.zeros((len(order), order.shape[1] + 1))  # the weight then
-    left[:, :-1] = attention[backward].cumsum(axis=1)[:, ::-1]
-    ahead = (kept > level[:, None]).any(axis=2) & (left[:, :-1] > 0)
-    ahead[:, 0] = False  # nothing removed: the decision stands, whatever rounding says
-    flips, last = ahead.any(axis=1), (left > 0).sum(axis=1)  # last: removals until no weight is left
-    removed = np.where(flips, ahead.argmax(axis=1), np.where(empty, last, NEVER))
-    return removed, np.where(removed == NEVER, np.nan, left[:, 0] - left[row, removed]), ~flips & empty
+def removal_order(block: Block, ranking: str, values: dict[str, np.ndarray]) -> np.ndarray:
+    """Positions (B, n) in order of removal: largest value first, ties in order of the text. values: by ranking, (T,)"""
+    value = smallest_first(block) if ranking == "optimum" else values[ranking][block.tokens]
+    return np.argsort(-value, axis=1, kind="stable")
 
 
-def removals(
-    traces: Traces, seed: int = 0, rankings: tuple[str, ...] = RANKINGS, draws: np.ndarray | None = None
-) -> pd.DataFrame:
-    """Items removed until the decision flips, for each ranking (sections 5.1 to 5.3), one row per document.
+def smallest_first(block: Block) -> np.ndarray:
+    """Values (B, n) by which a smallest flip set goes first, for the first rival that has one.
 
-    Columns removed_<r>: number removed, NEVER where no step flips, the last step being the zero vector, which decodes
-    to the bias; mass_<r>: attention removed by then (NaN where never); zero_<r>: whether the flip came with the zero
-    vector, so that 'with an item left' the document never flips. Rankings: attention, gradient (signed, d p_y / d alpha
-    at the unmodified weights), product, random, all largest first, ties in order of the text; and, not in the paper,
-    first_order and optimum. Documents of one item are in the table; the paper leaves them out. Deviations: double
-    precision throughout (the authors decode in single precision), one random order (they draw five and plot the first).
-
-    draws (T,): scores of the random order; by default uniform from (seed, doc_id).
+    Items of weight 0 come last.
     """
-    draws, model = random.given(draws, seed, "removal", traces.doc_id, traces.offsets), by_class(traces)
-    empty = model.bias.argmax() != model.predicted
-    columns = {f"{kind}_{name}": np.empty(len(traces), dtype) for name in rankings for kind, dtype in KINDS.items()}
-    for rows, name, *removal in orders(model, rankings, draws):
-        for kind, values in zip(KINDS, first_flip(*removal, empty[rows]), strict=True):
-            columns[f"{kind}_{name}"][rows] = values
-    return table(traces, **columns)
+    rival = smallest_by_rival(block).argmin(axis=1)
+    margin = np.take_along_axis(block.margin, rival[:, None, None], axis=2)[..., 0]
+    return np.where(block.attention > 0, -margin, -np.inf)
+
+
+def smallest_by_rival(block: Block) -> np.ndarray:
+    """Size of the smallest flip set for each rival, at least one item of positive weight left: (B, R), n where none."""
+    n = block.attention.shape[1]
+    margin_left = sum_from_back(np.sort(block.margin, axis=1))  # after j removals, the most negative first
+    weighty = (block.attention > 0).sum(axis=1)[:, None, None]  # items of positive weight
+    overtaken = margin_left > block.level[:, None]  # (B, n, R)
+    flips = overtaken & (np.arange(n)[:, None] < weighty)
+    flips[:, 0] = False  # nothing removed: the decision stands
+    return np.where(flips.any(axis=1), flips.argmax(axis=1), n)
+
+
+def first_flip(
+    block: Block,
+    order: np.ndarray,  # (B, n) positions, first to go first
+    bias_flips: np.ndarray,  # (B,) whether the bias alone has another label
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Number removed at the first flip, attention removed by then, was it the zero vector: each (B,)."""
+    documents, n = order.shape
+    row = np.arange(documents)
+    gather = row[:, None], order
+
+    # What is left after j removals is a sum over the items that go later: sum from the back.
+    margin_left = sum_from_back(block.margin[gather])  # (B, n, R)
+    attention_left = np.zeros((documents, n + 1))  # nothing is left after n removals
+    attention_left[:, :n] = sum_from_back(block.attention[gather])
+
+    # Step j flips if some rival's margins exceed its level while an item of positive weight is left.
+    overtaken = (margin_left > block.level[:, None]).any(axis=2)
+    flips = overtaken & (attention_left[:, :n] > 0)
+    flips[:, 0] = False  # nothing removed: the decision stands, whatever rounding says
+
+    # Where no step flips, the zero vector may: it decodes to the bias.
+    any_flip = flips.any(axis=1)
+    by_zero = ~any_flip & bias_flips
+    steps_to_zero = (attention_left > 0).sum(axis=1)
+    removed = np.full(documents, NEVER)
+    removed[any_flip] = flips.argmax(axis=1)[any_flip]
+    removed[by_zero] = steps_to_zero[by_zero]
+
+    mass = attention_left[:, 0] - attention_left[row, removed]
+    mass[removed == NEVER] = np.nan
+    return removed, mass, by_zero
+
+
+def sum_from_back(values: np.ndarray) -> np.ndarray:
+    """Along axis 1: at j the sum of the values from j on."""
+    return values[:, ::-1].cumsum(axis=1)[:, ::-1]
 
 
 def curve(traces: Traces, row: int, ranking: str) -> pd.DataFrame:
@@ -148,12 +205,20 @@ def curve(traces: Traces, row: int, ranking: str) -> pd.DataFrame:
 
     position: the item that goes at this step (-1 at step 0). The last row is the zero vector; 'random' is of seed 0.
     """
-    one = by_class(traces.take([row]))
-    draws = random.uniforms(0, "removal", one.doc_id, one.offsets)[0]
-    ((_, _, (order,), *_),) = orders(one, (ranking,), draws)
+    document = by_class(traces.take([row]))
+    scores = random.uniforms(0, "removal", document.doc_id, document.offsets)[0]
+    (block,) = equal_length_blocks(document)
+    order = removal_order(block, ranking, ranking_values(document) | {"random": scores})[0]
+
     removed = np.arange(len(order) + 1)
-    logits = np.concatenate([one.logits_under(attending_only(one, np.argsort(order) >= step)) for step in removed])
-    return pd.DataFrame({
-        "position": np.append(-1, order), "removed": removed, "mass": np.append(0.0, one.attention[order].cumsum()),
-        "label": decisions(logits), "p": probabilities(logits)[:, one.predicted[0]],
-    })  # fmt: skip
+    left = np.argsort(order) >= removed[:, None]  # (n + 1, n) the items that each step leaves
+    logits = np.concatenate([document.logits_under(attending_only(document, items)) for items in left])
+    return pd.DataFrame(
+        {
+            "position": np.append(-1, order),
+            "removed": removed,
+            "mass": np.append(0.0, document.attention[order].cumsum()),
+            "label": decisions(logits),
+            "p": probabilities(logits)[:, document.predicted[0]],
+        }
+    )

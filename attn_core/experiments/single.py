@@ -46,7 +46,9 @@ def single(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd
 
     draws (3, D): uniform numbers in [0, 1) in the order of CHOICES; by default from (seed, doc_id).
     """
-    draws = random.given(draws, seed, "erased item", traces.doc_id, np.arange(len(traces) + 1), len(CHOICES))
+    draws = random.draws_or_uniforms(
+        draws, seed, "erased item", traces.doc_id, np.arange(len(traces) + 1), len(CHOICES)
+    )
     model, start, n, columns = by_class(traces), traces.offsets[:-1], traces.lengths, {}
     p, y, alpha, ranked = model.outputs, model.predicted, model.attention, ranking_values(model)
     for choice, uniform in zip(CHOICES, draws, strict=True):

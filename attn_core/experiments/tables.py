@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from attn_core.errors import AttnError
 from attn_core.measures import known
@@ -17,18 +18,19 @@ ROUNDING = 1e-12
 """By this much TVD may exceed epsilon: permutations that change nothing still move a sum in its last bits."""
 
 
-def table(traces: Traces, **columns: np.ndarray) -> pd.DataFrame:
+def table(traces: Traces, **columns: ArrayLike) -> pd.DataFrame:
     """One row per document: IDENTITY, then the statistics."""
-    own = (traces.doc_id, traces.label, traces.predicted, traces.lengths)
-    return pd.DataFrame(dict(zip(IDENTITY, own, strict=True)) | columns)
+    identity = (traces.doc_id, traces.label, traces.predicted, traces.lengths)
+    return pd.DataFrame(dict(zip(IDENTITY, identity, strict=True)) | columns)
 
 
 def joined(first: pd.DataFrame, *others: pd.DataFrame) -> pd.DataFrame:
     """A table and the statistics of others of the same documents."""
-    return pd.concat([first, *(part.drop(columns=list(IDENTITY), errors="ignore") for part in others)], axis=1)
+    statistics = [table.drop(columns=list(IDENTITY), errors="ignore") for table in others]
+    return pd.concat([first, *statistics], axis=1)
 
 
-def described(values: np.ndarray, *names: str) -> dict[str, float]:
+def described(values: ArrayLike, *names: str) -> dict[str, float]:
     """Of the known values what is named, of none nothing: mean, std (ddof 0), QUANTILES, whisker_low, whisker_high.
 
     Whiskers reach to the most extreme value within 1.5 interquartile ranges of the box.
@@ -36,12 +38,17 @@ def described(values: np.ndarray, *names: str) -> dict[str, float]:
     values = known(values)
     if not len(values):
         return {}
-    found = dict(zip(QUANTILES, np.quantile(values, list(QUANTILES.values())), strict=True))
-    low, high = found["q25"], found["q75"]
-    inside = values[(values >= low - 1.5 * (high - low)) & (values <= high + 1.5 * (high - low))]
-    found |= {"whisker_low": min(inside.min(), low), "whisker_high": max(inside.max(), high)}
-    found |= {"mean": values.mean(), "std": values.std()}
-    return {name: float(found[name]) for name in names}
+    numbers = dict(zip(QUANTILES, np.quantile(values, list(QUANTILES.values())), strict=True))
+    numbers["mean"] = values.mean()
+    numbers["std"] = values.std()
+
+    low = numbers["q25"]
+    high = numbers["q75"]
+    reach = 1.5 * (high - low)
+    inside = values[(values >= low - reach) & (values <= high + reach)]
+    numbers["whisker_low"] = min(inside.min(), low)
+    numbers["whisker_high"] = max(inside.max(), high)
+    return {name: float(numbers[name]) for name in names}
 
 
 def check_epsilon(epsilon: float) -> None:
