@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy  # its parts are loaded when first used
+from numpy.typing import ArrayLike
 
 LN2 = math.log(2.0)
 """Largest possible Jensen-Shannon divergence (printed as 0.69 in the papers)."""
@@ -17,20 +18,21 @@ LEVEL = 0.05
 """Two-sided level of every test that decides something; the same as a 95 % interval that leaves out the threshold."""
 
 
-def tvd(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+def tvd(p: ArrayLike, q: ArrayLike) -> np.ndarray:
     """Total variation distance of outputs (..., K) (Jain and Wallace 2019, section 4): half the L1 distance; where
     K = 1, of probabilities of class 1, |p - q|, which is the same of the two classes."""
     distance = np.abs(np.subtract(p, q))
     return distance.sum(axis=-1) if distance.shape[-1] == 1 else 0.5 * distance.sum(axis=-1)
 
 
-def jsd(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def jsd(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     """Jensen-Shannon divergence in nats of distributions (..., n) (Jain and Wallace 2019, section 4), 0 to ln 2.
 
     0 log 0 = 0. The authors' code adds 1e-10 inside the logarithms and clips to [0, 1]; that changes no digit anyone
     prints (less than 1e-8) and is left out.
     """
-    return np.maximum(jsd_terms(np.asarray(a, np.float64), np.asarray(b, np.float64)).sum(axis=-1), 0.0)
+    terms = jsd_terms(np.asarray(a, np.float64), np.asarray(b, np.float64))
+    return np.maximum(terms.sum(axis=-1), 0.0)
 
 
 def jsd_ragged(a: np.ndarray, b: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -46,8 +48,9 @@ def jsd_terms(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def jsd_point(weight: np.ndarray) -> np.ndarray:
     """JSD between all mass on one token and a distribution that gives this token `weight`; falls as weight grows."""
-    own = scipy.special.rel_entr(weight, 0.5 * (1.0 + weight))
-    return 0.5 * (LN2 * (1.0 - weight) + np.log(2.0 / (1.0 + weight)) + own)
+    mean = 0.5 * (1.0 + weight)
+    elsewhere = LN2 * (1.0 - weight)  # of the tokens without new mass
+    return 0.5 * (elsewhere + np.log(1.0 / mean) + scipy.special.rel_entr(weight, mean))
 
 
 CLASS_SCORES = 20
@@ -65,20 +68,21 @@ def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
     from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
     p = np.reshape(p, (len(labels), -1))
-    two, classes = p.shape[1] <= 2, max(2, p.shape[1])
-    predicted = np.round(p[:, -1]).astype(np.int64) if two else p.argmax(axis=1)
+    classes = max(2, p.shape[1])
+    binary = classes == 2
+    predicted = np.round(p[:, -1]).astype(np.int64) if binary else p.argmax(axis=1)
     scores = {"accuracy": accuracy_score(labels, predicted)}
     if classes <= CLASS_SCORES:
         f1 = f1_score(labels, predicted, labels=np.arange(classes), average=None, zero_division=0.0)
         scores |= {f"f1_{k}": value for k, value in enumerate(f1)}
-    among = [0, 1] if two else None  # None: the classes that occur
-    scores["macro_f1"] = f1_score(labels, predicted, labels=among, average="macro", zero_division=0.0)
-    if two and len(np.unique(labels)) == 2:
+    averaged = [0, 1] if binary else None  # None: the classes that occur
+    scores["macro_f1"] = f1_score(labels, predicted, labels=averaged, average="macro", zero_division=0.0)
+    if binary and len(np.unique(labels)) == 2:
         scores["auc"] = roc_auc_score(labels, p[:, -1])
     return {name: float(value) for name, value in scores.items()}
 
 
-def known(values: np.ndarray) -> np.ndarray:
+def without_nan(values: ArrayLike) -> np.ndarray:
     """Those that are not NaN, as float64."""
     values = np.asarray(values, np.float64)
     return values[~np.isnan(values)]
@@ -89,17 +93,21 @@ def known(values: np.ndarray) -> np.ndarray:
 RESAMPLES = 2_000
 
 
-def bootstrap_interval(values: np.ndarray, statistic: Callable = np.mean) -> tuple[float, float]:
+def bootstrap_interval(values: ArrayLike, statistic: Callable = np.mean) -> tuple[float, float]:
     """Percentile bootstrap interval of a statistic over documents, RESAMPLES times drawn: (low, high), 95 %.
 
     values (D,): NaN entries are dropped first; NaN of fewer than two. It measures the spread over documents of one
     trained model, not over trainings; for those see seed_interval.
     """
-    if len(values := known(values)) < 2:
+    values = without_nan(values)
+    if len(values) < 2:
         return math.nan, math.nan
     rng = np.random.default_rng(0)  # SciPy's own takes a second to import
-    found = [statistic(values[rng.integers(len(values), size=len(values))]) for _ in range(RESAMPLES)]
-    low, high = np.quantile(found, [LEVEL / 2, 1 - LEVEL / 2])
+    resampled = []
+    for _ in range(RESAMPLES):
+        drawn = rng.integers(len(values), size=len(values))
+        resampled.append(statistic(values[drawn]))
+    low, high = np.quantile(resampled, [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
 
 
@@ -110,15 +118,17 @@ INTERVAL_SEEDS = 3
 """Fewer seeds have no interval: of two, Student's t makes 12.7 standard errors to either side."""
 
 
-def seed_interval(values: np.ndarray) -> tuple[float, float]:
+def seed_interval(values: ArrayLike) -> tuple[float, float]:
     """95 % Student t interval of the mean of one number per trained seed: (low, high); NaN below INTERVAL_SEEDS."""
-    if len(values := known(values)) < INTERVAL_SEEDS:
+    values = without_nan(values)
+    if len(values) < INTERVAL_SEEDS:
         return math.nan, math.nan
-    half = scipy.special.stdtrit(len(values) - 1, 1 - LEVEL / 2) * values.std(ddof=1) / math.sqrt(len(values))
+    t = scipy.special.stdtrit(len(values) - 1, 1 - LEVEL / 2)
+    half = t * values.std(ddof=1) / math.sqrt(len(values))
     return float(values.mean() - half), float(values.mean() + half)
 
 
-def crossed_interval(values: np.ndarray) -> tuple[float, float]:
+def crossed_interval(values: ArrayLike) -> tuple[float, float]:
     """95 % interval of a mean over another training and other documents at once: (low, high).
 
     values (S, D): one number for each of S seeds and D documents; a document without a number under some seed is left
@@ -130,32 +140,39 @@ def crossed_interval(values: np.ndarray) -> tuple[float, float]:
     seeds, documents = values.shape
     if seeds < INTERVAL_SEEDS or documents < 2:
         return math.nan, math.nan
-    mean, free = values.mean(), np.array([seeds - 1, documents - 1, (seeds - 1) * (documents - 1)])
-    of_seed, of_document = values.mean(axis=1) - mean, values.mean(axis=0) - mean
-    rest = values - mean - of_seed[:, None] - of_document
-    squares = np.array([documents * (of_seed**2).sum(), seeds * (of_document**2).sum(), (rest**2).sum()]) / free
-    both = max(squares[0] + squares[1] - squares[2], squares[0])  # no less than over seeds alone
-    if both == 0:
+    mean = values.mean()
+    of_seed = values.mean(axis=1) - mean
+    of_document = values.mean(axis=0) - mean
+    residual = values - mean - of_seed[:, None] - of_document
+
+    # Mean squares of seeds, documents and residuals, with their degrees of freedom.
+    free = np.array([seeds - 1, documents - 1, (seeds - 1) * (documents - 1)])
+    sums = [documents * (of_seed**2).sum(), seeds * (of_document**2).sum(), (residual**2).sum()]
+    squares = np.array(sums) / free
+    variance = max(squares[0] + squares[1] - squares[2], squares[0])  # no less than over seeds alone
+    if variance == 0:
         return float(mean), float(mean)
-    t = scipy.special.stdtrit(max(both**2 / (squares**2 / free).sum(), seeds - 1), 1 - LEVEL / 2)
-    half = t * math.sqrt(both / values.size)
+    satterthwaite = variance**2 / (squares**2 / free).sum()
+    t = scipy.special.stdtrit(max(satterthwaite, seeds - 1), 1 - LEVEL / 2)
+    half = t * math.sqrt(variance / values.size)
     return float(mean - half), float(mean + half)
 
 
-def seed_p(values: np.ndarray) -> float:
+def seed_p(values: ArrayLike) -> float:
     """Two-sided p of Student's t that the mean of one number per trained seed is 0; NaN with fewer than two seeds."""
     values = np.asarray(values, np.float64)
     if len(values) < 2:
         return math.nan
     if np.ptp(values) == 0:
         return float(values[0] == 0)
-    error = values.std(ddof=1) / math.sqrt(len(values))
-    return float(2 * scipy.special.stdtr(len(values) - 1, -abs(values.mean()) / error))
+    t = abs(values.mean()) / (values.std(ddof=1) / math.sqrt(len(values)))
+    return float(2 * scipy.special.stdtr(len(values) - 1, -t))
 
 
 def holm(p: np.ndarray) -> np.ndarray:
     """Holm's correction: the i-th smallest of m values times m - i + 1, never falling, at most 1."""
-    order, m = np.argsort(p), len(p)
-    adjusted = np.empty(m)
-    adjusted[order] = np.minimum(np.maximum.accumulate(np.sort(p) * np.arange(m, 0, -1)), 1)
+    order = np.argsort(p)
+    multiplied = p[order] * np.arange(len(p), 0, -1)
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(np.maximum.accumulate(multiplied), 1)
     return adjusted

@@ -120,7 +120,9 @@ class Traces:
 
     def first_largest(self, values: np.ndarray) -> np.ndarray:
         """The token (of all T) with each document's largest value (T,), the first of several, (D,)."""
-        return np.lexsort((-values, self.owner))[self.offsets[:-1]]
+        largest = np.maximum.reduceat(values, self.offsets[:-1])
+        tokens = np.flatnonzero(~(values < largest[self.owner]))  # all tokens of a document whose values are NaN
+        return tokens[np.searchsorted(tokens, self.offsets[:-1])]
 
     def take(self, rows: ArrayLike) -> "Traces":
         """The same traces for some documents, in the order asked for."""

@@ -128,7 +128,7 @@ def summary_table(documents: pd.DataFrame, outputs: int = 2) -> pd.DataFrame:
 
 def summary(statistic: str, part: pd.DataFrame, counts: bool) -> dict[str, float]:
     """Measure -> value of one statistic in one group of documents, see `summary_table`."""
-    values = measures.known(part[statistic])
+    values = measures.without_nan(part[statistic])
     found = {"n": len(part), "n_nan": len(part) - len(values)} if len(part) else {}
     if len(part) and statistic.startswith("tau_"):
         found["share_significant"] = (part["p_" + statistic.removeprefix("tau_")] <= measures.LEVEL).mean()

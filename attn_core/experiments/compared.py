@@ -10,6 +10,7 @@ import pandas as pd
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
+from attn_core.measures import without_nan
 from attn_core.traces import Traces, attending_only, each_without, one_logit, sigmoid, totals
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
@@ -26,25 +27,30 @@ def importances(traces: Traces, seed: int = 0) -> dict[str, np.ndarray]:
     word t, encoded anew (leave-one-out; absent where the traces lack it). random: uniform from (seed, doc_id).
     """
     c, bias = one_logit(traces)
-    owner, weight = traces.owner, traces.attention
-    toward = np.where(traces.predicted == 1, 1.0, -1.0)[owner]
-    found = {
-        "attention": weight,
+    owner = traces.owner
+    alpha = traces.attention
+    mean = (totals(c, traces.offsets) / traces.lengths)[owner]
+    p_without_state = sigmoid(each_without(traces, c) + bias)
+    toward = np.where(traces.predicted == 1, 1.0, -1.0)[owner]  # the sign that turns p into p of the decision
+    measures = {
+        "attention": alpha,
         "gradient": toward * traces.gradient,
-        "from_mean": toward * weight * (c - (totals(c, traces.offsets) / traces.lengths)[owner]),
-        "from_zero": toward * weight * c,
-        "state": toward * (traces.p[owner] - sigmoid(each_without(traces, c) + bias)),
+        "from_mean": toward * alpha * (c - mean),
+        "from_zero": toward * alpha * c,
+        "state": toward * (traces.p[owner] - p_without_state),
         "random": random.uniforms(seed, "random scores", traces.doc_id, traces.offsets)[0],
     }
     if traces.leave_one_out is not None:
-        found["deletion"] = -toward * traces.leave_one_out
-    return found
+        measures["deletion"] = -toward * traces.leave_one_out
+    return measures
 
 
 def included(values: np.ndarray, offsets: np.ndarray, k: int) -> np.ndarray:
     """Chance (T,) of each word to be among its text's k largest values, ties being broken at random."""
-    texts = pd.Series(values).groupby(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)))
-    first, last = (texts.rank(method, ascending=False).to_numpy() for method in ("min", "max"))
+    document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    texts = pd.Series(values).groupby(document)
+    first = texts.rank("min", ascending=False).to_numpy()  # the ranks that equal values share
+    last = texts.rank("max", ascending=False).to_numpy()
     return np.clip((k + 1 - first) / (last + 1 - first), 0.0, 1.0)
 
 
@@ -58,8 +64,8 @@ def chosen(values: np.ndarray, offsets: np.ndarray, share: float, draws: np.ndar
     """Whether (T,) each word is among the ceil(share n) largest values of its text; draws (T,) decide between ties."""
     n = np.diff(offsets)
     order = np.lexsort((draws, -values, np.repeat(np.arange(len(n)), n)))
-    place = np.argsort(order) - np.repeat(offsets[:-1], n)  # within its text
-    return place < np.repeat(np.ceil(share * n - 1e-9), n)
+    rank = np.argsort(order) - np.repeat(offsets[:-1], n)  # within its text, from 0
+    return rank < np.repeat(np.ceil(share * n - 1e-9), n)
 
 
 def erasure(traces: Traces, kept: np.ndarray) -> np.ndarray:
@@ -79,22 +85,30 @@ def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
     standard error.
     """
     traces = traces.take(np.flatnonzero(traces.lengths > 1))
-    signed, offsets, found = importances(traces, seed), traces.offsets, {}
+    offsets = traces.offsets
+    signed = importances(traces, seed)
     size = {name: np.abs(values) for name, values in signed.items()}
     draws = random.uniforms(seed, "orders", traces.doc_id, offsets)[0]
+
+    numbers = {}  # (measure, other, statistic) -> (D,)
     for a, b in combinations(signed, 2):
-        found |= {(a, b, f"top{k}"): agreement(size[a], size[b], offsets, k) for k in (1, 3)}
-        found[a, b, "tau"] = kendall_ragged(size[a], size[b], offsets)[0]
+        for k in (1, 3):
+            numbers[a, b, f"top{k}"] = agreement(size[a], size[b], offsets, k)
+        numbers[a, b, "tau"] = kendall_ragged(size[a], size[b], offsets)[0]
     for name, values in signed.items():
         top = included(size[name], offsets, 1)
-        found[name, "", "argues_state"] = totals(top * (signed["state"] < 0), offsets)
+        numbers[name, "", "argues_state"] = totals(top * (signed["state"] < 0), offsets)
         if "deletion" in signed:
-            found[name, "", "argues_deletion"] = totals(top * (signed["deletion"] < 0), offsets)
-            found[name, "", "moved"] = totals(top * size["deletion"], offsets)
+            numbers[name, "", "argues_deletion"] = totals(top * (signed["deletion"] < 0), offsets)
+            numbers[name, "", "moved"] = totals(top * size["deletion"], offsets)
         for share in SHARES:
             words = chosen(values, offsets, share, draws)
-            found[name, "", f"comprehensiveness@{share:g}"] = erasure(traces, ~words)
-            found[name, "", f"sufficiency@{share:g}"] = erasure(traces, words)
-    known = ((place, values[~np.isnan(values)]) for place, values in found.items())
-    rows = [(*place, values.mean(), values.std(ddof=1) / len(values) ** 0.5) for place, values in known]
+            numbers[name, "", f"comprehensiveness@{share:g}"] = erasure(traces, ~words)
+            numbers[name, "", f"sufficiency@{share:g}"] = erasure(traces, words)
+
+    rows = []
+    for names, values in numbers.items():
+        values = without_nan(values)
+        error = values.std(ddof=1) / len(values) ** 0.5
+        rows.append((*names, values.mean(), error))
     return pd.DataFrame(rows, columns=["measure", "other", "statistic", "value", "error"])

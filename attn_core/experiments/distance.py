@@ -7,9 +7,10 @@ paper's text; the authors' code halves it, and Figure 5 very likely shows the ha
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from attn_core.errors import AttnError
-from attn_core.experiments.search import changes
+from attn_core.experiments.search import output_changes
 from attn_core.measures import jsd_ragged, tvd
 from attn_core.traces import Traces
 
@@ -17,23 +18,27 @@ HALVED = 0.5
 """The authors' code multiplies |p' - p| by this."""
 
 
-def against(base: Traces, other: Traces) -> pd.DataFrame:
-    """One row per document of both, in the base's order: how far the other's attention and output lie from the base's.
+def against(base: Traces, second: Traces) -> pd.DataFrame:
+    """One row per document of both, in the base's order: how far the second's attention and output lie from the base's.
 
     Columns: doc_id; predicted (of the base, as the paper groups documents); max_attention (of the base); jsd of the two
-    attentions in nats, 0 to ln 2; tvd of the two outputs. AttnError where a document has other tokens in the other
+    attentions in nats, 0 to ln 2; tvd of the two outputs. AttnError where a document has other tokens in the second
     model, and where the two share none.
     """
-    theirs = pd.Index(other.doc_id).get_indexer(base.doc_id)  # -1: not there
-    base, other = base.take(np.flatnonzero(theirs >= 0)), other.take(theirs[theirs >= 0])
+    rows = pd.Index(second.doc_id).get_indexer(base.doc_id)  # of the base's documents in the second; -1: not there
+    base = base.take(np.flatnonzero(rows >= 0))
+    second = second.take(rows[rows >= 0])
     if not len(base):
         raise AttnError("the two runs share no document; compare runs of the same data set and split")
-    if len(bad := np.flatnonzero(base.lengths != other.lengths)):
-        counts = (part.lengths[bad[0]] for part in (base, other))
-        raise AttnError("document {} has {} tokens in the base and {} in the other model; compare runs of the same data"
-                        .format(base.doc_id[bad[0]], *counts))  # fmt: skip
-    jsd = jsd_ragged(base.attention, other.attention, base.offsets)
-    return pd.DataFrame(grouping(base) | {"jsd": jsd, "tvd": tvd(base.outputs, other.outputs)})
+    unlike = np.flatnonzero(base.lengths != second.lengths)
+    if len(unlike):
+        row = unlike[0]
+        raise AttnError(
+            f"document {base.doc_id[row]} has {base.lengths[row]} tokens in the base and {second.lengths[row]} in the "
+            "other model; compare runs of the same data"
+        )
+    jsd = jsd_ragged(base.attention, second.attention, base.offsets)
+    return pd.DataFrame(grouping(base) | {"jsd": jsd, "tvd": tvd(base.outputs, second.outputs)})
 
 
 def grouping(traces: Traces) -> dict[str, np.ndarray]:
@@ -47,9 +52,9 @@ def per_instance(tables: list[pd.DataFrame]) -> pd.DataFrame:
     Columns doc_id, predicted, max_attention; median and max of the JSD over the tables (the authors' code takes the
     median; the maximum is Jain & Wallace's way with their adversaries).
     """
-    rows = pd.concat(tables).groupby("doc_id", sort=False)
-    found = rows[["predicted", "max_attention"]].first().join(rows["jsd"].agg(["median", "max"]))
-    return found[rows.size() == len(tables)].reset_index()
+    documents = pd.concat(tables).groupby("doc_id", sort=False)
+    instances = documents[["predicted", "max_attention"]].first().join(documents["jsd"].agg(["median", "max"]))
+    return instances[documents.size() == len(tables)].reset_index()
 
 
 def searched(traces: Traces, weights: np.ndarray) -> pd.DataFrame:
@@ -58,19 +63,22 @@ def searched(traces: Traces, weights: np.ndarray) -> pd.DataFrame:
     One row per document; weights (k, T) of search.search. Columns doc_id, predicted, max_attention; jsd, tvd: means
     over the k adversaries, whatever their output; two: median JSD of the first two, which the authors' code takes.
     """
-    jsd = jsd_ragged(weights, traces.attention, traces.offsets)
-    tvd, two = changes(traces, weights).mean(axis=0), np.median(jsd[:2], axis=0)
-    return pd.DataFrame(grouping(traces) | {"jsd": jsd.mean(axis=0), "tvd": tvd, "two": two})
+    jsd = jsd_ragged(weights, traces.attention, traces.offsets)  # (k, D)
+    means = {"jsd": jsd.mean(axis=0), "tvd": output_changes(traces, weights).mean(axis=0)}
+    return pd.DataFrame(grouping(traces) | means | {"two": np.median(jsd[:2], axis=0)})
 
 
-def tvd_at(jsd: np.ndarray, tvd: np.ndarray, at: float) -> float:
+def tvd_at(jsd: ArrayLike, tvd: ArrayLike, at: float) -> float:
     """TVD where the line through a curve's points, in the order given, passes JSD `at`; NaN where it does not.
 
     The papers join adversaries in the order of lambda, so a line may pass several times; then the mean counts.
     """
-    jsd, tvd = np.asarray(jsd, float), np.asarray(tvd, float)
-    a, b = jsd[:-1], jsd[1:]
-    passes = (np.minimum(a, b) <= at) & (at <= np.maximum(a, b)) & (a != b)
-    share = (at - a[passes]) / (b[passes] - a[passes])
-    values = tvd[:-1][passes] + share * np.diff(tvd)[passes]
-    return float(values.mean()) if len(values) else np.nan
+    jsd = np.asarray(jsd, float)
+    tvd = np.asarray(tvd, float)
+    start = jsd[:-1]  # of each piece of the line
+    end = jsd[1:]
+    passes = (np.minimum(start, end) <= at) & (at <= np.maximum(start, end)) & (start != end)
+    if not passes.any():
+        return np.nan
+    share = (at - start[passes]) / (end[passes] - start[passes])
+    return float((tvd[:-1][passes] + share * np.diff(tvd)[passes]).mean())

@@ -13,8 +13,14 @@ from attn_core.experiments.single import CHOICES, RULES, single, two_by_two
 from attn_core.experiments.tables import MIDDLE, described, joined, table
 from attn_core.traces import Traces, centred, totals
 
-NEAR, SMALL_GAP = 0.05, 0.4
-"""A JS difference called near 0 (7 % of ln 2), and the weight gap up to which the paper is reported to find most so."""
+NEAR = 0.05
+"""A JS difference called near 0 (7 % of ln 2)."""
+
+SMALL_GAP = 0.4
+"""The weight gap up to which the paper is reported to find most differences near 0."""
+
+Summaries = dict[tuple[str, str], dict[str, float]]
+"""(statistic, bin) -> measure -> value."""
 
 
 def dispersion(traces: Traces) -> pd.DataFrame:
@@ -26,13 +32,15 @@ def dispersion(traces: Traces) -> pd.DataFrame:
     = 1 - |m|^2 / sum_t a_t |c_t|^2 with a = attention and m = sum_t a_t c_t; dispersion = the same with a = 1/n. c is
     `centred`. NaN where n = 1 or all contributions are 0.
     """
-    value, columns = centred(traces), {}
-    squares = (value**2).sum(axis=1)
-    for name, weight in (("dispersion_weighted", traces.attention), ("dispersion", 1 / traces.lengths[traces.owner])):
-        mean = totals(weight * value.T, traces.offsets)  # (K, D)
-        size = totals(weight * squares, traces.offsets)
-        defined = (traces.lengths > 1) & (size > 0)
-        columns[name] = np.where(defined, 1 - (mean**2).sum(axis=0) / np.where(defined, size, 1.0), np.nan)
+    c = centred(traces)
+    squares = (c**2).sum(axis=1)
+    weights = {"dispersion_weighted": traces.attention, "dispersion": 1 / traces.lengths[traces.owner]}
+    columns = {}
+    for name, a in weights.items():
+        m = totals(a * c.T, traces.offsets)  # (K, D)
+        size = totals(a * squares, traces.offsets)
+        size = np.where((traces.lengths > 1) & (size > 0), size, np.nan)
+        columns[name] = 1 - (m**2).sum(axis=0) / size
     return table(traces, **columns)
 
 
@@ -42,8 +50,8 @@ def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
     Columns: doc_id, label, predicted, n (items), p, max_attention; those of `single`, of `removals` for RANKINGS, of
     `dispersion` and of `echo`. Fractions, regrets and gaps are left to `derived`.
     """
-    own = table(traces, p=traces.p, max_attention=traces.max_attention)
-    return joined(own, single(traces, seed), removals(traces, seed), dispersion(traces), echo(traces))
+    model = table(traces, p=traces.p, max_attention=traces.max_attention)
+    return joined(model, single(traces, seed), removals(traces, seed), dispersion(traces), echo(traces))
 
 
 def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
@@ -55,21 +63,26 @@ def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
     with strictly fewer removals than the attention order (the side that never flips loses).
     item_left: whether flips that come with the zero vector count as none (the paper counts them, as fraction 1).
     """
-    n, gone = documents["n"], {}
+    n = documents["n"]
+    removed = {}  # by ranking; NaN where it never flips
     for name in RANKINGS:
         flips = (documents[f"removed_{name}"] != NEVER) & (n > 1)
         if item_left:
             flips &= ~documents[f"zero_{name}"].astype(bool)
-        gone[name] = documents[f"removed_{name}"].astype(float).where(flips)
-    columns, fewest = {}, gone["optimum"]
-    for name, removed in gone.items():
-        columns[f"fraction_{name}"] = removed / n
-        columns[f"mass_{name}"] = documents[f"mass_{name}"].where(removed.notna())
-        columns[f"regret_fraction_{name}"] = (removed - fewest) / n
-        columns[f"equals_{name}"] = (removed == fewest).astype(float).where(fewest.notna())
-    columns["common"] = pd.DataFrame(gone).notna().all(axis=1)
-    first = gone["gradient"].fillna(np.inf) < gone["attention"].fillna(np.inf)
-    return documents.assign(**columns, gradient_first=first.astype(float).where(n > 1))
+        removed[name] = documents[f"removed_{name}"].astype(float).where(flips)
+
+    columns = {}
+    fewest = removed["optimum"]
+    for name, number in removed.items():
+        columns[f"fraction_{name}"] = number / n
+        columns[f"mass_{name}"] = documents[f"mass_{name}"].where(number.notna())
+        columns[f"regret_fraction_{name}"] = (number - fewest) / n
+        columns[f"equals_{name}"] = (number == fewest).astype(float).where(fewest.notna())
+    columns["common"] = pd.DataFrame(removed).notna().all(axis=1)
+
+    sooner = removed["gradient"].fillna(np.inf) < removed["attention"].fillna(np.inf)  # inf: never
+    columns["gradient_first"] = sooner.astype(float).where(n > 1)
+    return documents.assign(**columns)
 
 
 def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
@@ -86,33 +99,53 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     flips_<choice>@<rule>: see `two_by_two`. dispersion, dispersion_weighted and those of `echo`: n, mean, quartiles.
     """
     several = documents[documents["n"] > 1]
-    found = {("single_item", "all"): {"n": len(documents) - len(several)}}
-    further = [f"{kind}_{name}" for name in RANKINGS[:-1] for kind in ("regret_fraction", "equals")]
-    for suffix, item_left in (("", False), ("@left", True)):
-        flips = derived(several, item_left)
-        for group, part in (("all", flips), ("common", flips[flips["common"]])):
-            for name in (f"{kind}_{name}" for name in RANKINGS for kind in ("fraction", "mass")):
-                counts = {"n": len(part), "n_flipped": part[name].count()}
-                found[name + suffix, group] = counts | described(part[name], *MIDDLE, "whisker_low", "whisker_high")
-        found |= {(name + suffix, "all"): middle(flips[name]) for name in (*further, "gradient_first")}
+    summaries: Summaries = {("single_item", "all"): {"n": len(documents) - len(several)}}
+    summaries |= removal_summaries(derived(several), "")
+    summaries |= removal_summaries(derived(several, item_left=True), "@left")
     for rule in RULES:
-        found[f"delta_js@{rule}", "all"] = beside_gaps(several[f"delta_js@{rule}"], several[f"delta_alpha@{rule}"])
-        found |= {(f"flips_{choice}@{rule}", "all"): two_by_two(several, choice, rule) for choice in CHOICES}
-    found |= {(name, "all"): middle(several[name]) for name in ("dispersion", "dispersion_weighted", *MEASURES)}
-    rows = [(name, "all", group, *pair) for (name, group), measures in found.items() for pair in measures.items()]
-    return pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"]).astype({"value": float})
+        js = several[f"delta_js@{rule}"]
+        summaries[f"delta_js@{rule}", "all"] = beside_gaps(js, several[f"delta_alpha@{rule}"])
+        for choice in CHOICES:
+            summaries[f"flips_{choice}@{rule}", "all"] = two_by_two(several, choice, rule)
+    for name in ("dispersion", "dispersion_weighted", *MEASURES):
+        summaries[name, "all"] = middle(several[name])
+
+    rows = [
+        (statistic, "all", group, measure, float(value))
+        for (statistic, group), measures in summaries.items()
+        for measure, value in measures.items()
+    ]
+    return pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"])
+
+
+def removal_summaries(documents: pd.DataFrame, suffix: str) -> Summaries:
+    """Of `removals`, from a table of `derived`, see `summary_table`; the suffix goes to the statistics' names."""
+    summaries: Summaries = {}
+    for group, members in (("all", documents), ("common", documents[documents["common"]])):
+        for name in (f"{kind}_{ranking}" for ranking in RANKINGS for kind in ("fraction", "mass")):
+            values = members[name]
+            counts = {"n": len(members), "n_flipped": values.count()}
+            summaries[name + suffix, group] = counts | described(values, *MIDDLE, "whisker_low", "whisker_high")
+    for ranking in RANKINGS[:-1]:
+        for name in (f"regret_fraction_{ranking}", f"equals_{ranking}"):
+            summaries[name + suffix, "all"] = middle(documents[name])
+    summaries["gradient_first" + suffix, "all"] = middle(documents["gradient_first"])
+    return summaries
 
 
 def middle(values: pd.Series) -> dict[str, float]:
-    """n of the known values, their mean and quartiles."""
+    """n of the values that are not NaN, their mean and quartiles."""
     return {"n": values.count()} | described(values, *MIDDLE)
 
 
 def beside_gaps(js: pd.Series, alpha: pd.Series) -> dict[str, float]:
     """Measures of the JS differences of `single` beside the weight gaps, see `summary_table`."""
-    shares = {"share_negative": js < 0, "near_0": js[alpha <= SMALL_GAP].abs() < NEAR,
-              "negative_near_0": js[js < 0] > -NEAR}  # fmt: skip
-    found = middle(js) | {name: values.mean() for name, values in shares.items() if len(values)}
+    shares = {
+        "share_negative": js < 0,
+        "near_0": js[alpha <= SMALL_GAP].abs() < NEAR,
+        "negative_near_0": js[js < 0] > -NEAR,
+    }
+    measures = middle(js) | {name: values.mean() for name, values in shares.items() if len(values)}
     if js.nunique() > 1 and alpha.nunique() > 1:
-        found["spearman"] = np.corrcoef(js.rank(), alpha.rank())[0, 1]
-    return found
+        measures["spearman"] = np.corrcoef(js.rank(), alpha.rank())[0, 1]
+    return measures

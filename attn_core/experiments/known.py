@@ -4,6 +4,7 @@ A test grades attention only if it tells one that is as good as one could wish f
 Both have the same weights, on other items, so no test can tell them by their entropy.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -27,21 +28,33 @@ def near_ideal(traces: Traces, top: float = TOP) -> Traces:
     The rest is spread evenly. Distances are Euclidean, of `centred` contributions: the item moves the logits most when
     its weight grows. Gradients and leave-one-out belong to the model's own weights and are dropped.
     """
-    c, n = centred(traces), traces.lengths
+    c = centred(traces)
+    n = traces.lengths
     mean = np.add.reduceat(c, traces.offsets[:-1]) / n[:, None]
-    far = np.linalg.norm(c - mean[traces.owner], axis=1)
+    distance = np.linalg.norm(c - mean[traces.owner], axis=1)
+    # the decisive item scores 0; exp of the others' scores sums to (1 - top) / top
     score = np.repeat(-np.log(top / (1 - top) * np.maximum(n - 1, 1)), n)
-    score[np.lexsort((-far, traces.owner))[traces.offsets[:-1]]] = 0.0
+    score[traces.first_largest(distance)] = 0.0
     return replace(traces, score=score, gradient=None, leave_one_out=None)
 
 
-GOOD, BAD = "near-ideal", "near-ideal, dealt anew"
-KINDS = {"": lambda traces: traces, "dealt anew": weights_dealt_anew, GOOD: near_ideal,
-         BAD: lambda traces: weights_dealt_anew(near_ideal(traces))}  # fmt: skip
+GOOD = "near-ideal"
+BAD = "near-ideal, dealt anew"
+KINDS: dict[str, Callable[[Traces], Traces]] = {
+    "": lambda traces: traces,
+    "dealt anew": weights_dealt_anew,
+    GOOD: near_ideal,
+    BAD: lambda traces: weights_dealt_anew(near_ideal(traces)),
+}
 """What is done to a model's weights. GOOD and BAD have the same weights, hence the same entropy."""
 
-LINES = {"gradients": (0.5, 1), "permutation": (0.1, 1), "adversaries": (0.4, -1), "top item": (0.0, 1),
-         "order": (0.0, -1)}  # fmt: skip
+LINES = {
+    "gradients": (0.5, 1),
+    "permutation": (0.1, 1),
+    "adversaries": (0.4, -1),
+    "top item": (0.0, 1),
+    "order": (0.0, -1),
+}
 """Test of a text -> its line, and the side on which attention passes: above (1) or below (-1)."""
 
 
@@ -55,14 +68,16 @@ def of_texts(traces: Traces) -> pd.DataFrame:
     that attention's order removes beyond the gradient's until the decision flips (5; NaN where one never does).
     """
     traces = traces.take(np.flatnonzero(traces.lengths > 1))
-    gone = removals(traces, rankings=("attention", "gradient"))
-    both = (gone[["removed_attention", "removed_gradient"]] != NEVER).all(axis=1)
-    columns = {} if traces.gradient is None else {"gradients": correlation(traces)["tau_attention_gradient"]}
+    columns = {}
+    if traces.gradient is not None:
+        columns["gradients"] = correlation(traces)["tau_attention_gradient"]
     columns["permutation"] = permutation(traces)["median_change"]
     if has_one_logit(traces):
         columns["adversaries"] = exact(traces, 0.05)["jsd_exact"]
     columns["top item"] = single(traces)["flips_attention"] - others_flip(traces)
-    columns["order"] = ((gone["removed_attention"] - gone["removed_gradient"]) / gone["n"]).where(both)
+    removed = removals(traces, rankings=("attention", "gradient")).filter(like="removed_")
+    beyond = (removed["removed_attention"] - removed["removed_gradient"]) / traces.lengths
+    columns["order"] = beyond.where((removed != NEVER).all(axis=1))
     return table(traces, **columns)
 
 
@@ -71,5 +86,9 @@ def passing(texts: pd.DataFrame) -> dict[str, float]:
 
     texts: of `of_texts`.
     """
-    known = {test: side * (texts[test].dropna() - line) for test, (line, side) in LINES.items() if test in texts}
-    return {test: float((values > 0).mean()) for test, values in known.items()}
+    shares = {}
+    for test, (line, side) in LINES.items():
+        if test in texts:
+            beyond = side * (texts[test].dropna() - line)
+            shares[test] = float((beyond > 0).mean())
+    return shares

@@ -111,7 +111,7 @@ def differentiable(traces: Traces) -> Callable:
     return lambda a: ((query + a @ value).tanh() @ readout.T + bias).softmax(-1)
 
 
-def changes(traces: Traces, weights: np.ndarray) -> np.ndarray:
+def output_changes(traces: Traces, weights: np.ndarray) -> np.ndarray:
     """Change of output (TVD) under weights (k, T), (k, D)."""
     return np.stack([tvd(probabilities(traces.logits_under(row)), traces.outputs) for row in weights])
 
@@ -124,7 +124,7 @@ def select(traces: Traces, weights: np.ndarray, epsilon: float) -> pd.DataFrame:
     """
     check_epsilon(epsilon)
     weights = np.atleast_2d(weights)
-    moved = changes(traces, weights)
+    moved = output_changes(traces, weights)
     jsd = np.where(moved <= epsilon + ROUNDING, jsd_ragged(weights, traces.attention, traces.offsets), 0.0)
     chosen = (jsd.argmax(axis=0), np.arange(len(traces)))
     own = jsd[chosen] <= 0.0

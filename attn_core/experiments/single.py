@@ -26,13 +26,14 @@ def other_item(top: np.ndarray, n: np.ndarray, uniform: np.ndarray, rule: str) -
     may be `top` itself and is never the first item. n = 1: 0 (there is no other item).
     """
     drawn = np.minimum((uniform * (n - 1)).astype(np.int64), np.maximum(n - 2, 0))  # 0 to n - 2
-    others = drawn + 1 if rule == "coded" else drawn + (drawn >= top)
-    return np.where(n > 1, others, 0)
+    shift = 1 if rule == "coded" else drawn >= top
+    return np.where(n > 1, drawn + shift, 0)
 
 
 def logits_without(traces: Traces, items: np.ndarray) -> np.ndarray:
     """Logits (D, K) when of each document one of `items` (D,), places among all tokens, is erased."""
-    return traces.logits_under(attending_only(traces, np.arange(len(traces.score)) != items[traces.owner]))
+    kept = np.arange(len(traces.score)) != items[traces.owner]
+    return traces.logits_under(attending_only(traces, kept))
 
 
 def single(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
@@ -46,26 +47,29 @@ def single(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd
 
     draws (3, D): uniform numbers in [0, 1) in the order of CHOICES; by default from (seed, doc_id).
     """
-    draws = random.draws_or_uniforms(
-        draws, seed, "erased item", traces.doc_id, np.arange(len(traces) + 1), len(CHOICES)
-    )
-    model, start, n, columns = by_class(traces), traces.offsets[:-1], traces.lengths, {}
-    p, y, alpha, ranked = model.outputs, model.predicted, model.attention, ranking_values(model)
+    documents = np.arange(len(traces) + 1)  # one number per document, not per item
+    draws = random.draws_or_uniforms(draws, seed, "erased item", traces.doc_id, documents, len(CHOICES))
+    model = by_class(traces)
+    values = ranking_values(model)
+    alpha = model.attention
+    start = model.offsets[:-1]
+    several = model.lengths > 1
+
+    columns = {}
     for choice, uniform in zip(CHOICES, draws, strict=True):
-        largest = np.maximum.reduceat(ranked[choice], start)[model.owner]
-        tops = np.flatnonzero(ranked[choice] == largest)
-        top = tops[np.searchsorted(tops, start)]  # the first of several
-        without = logits_without(model, top)
-        columns[f"flips_{choice}"] = (decisions(without) != y) & (n > 1)
+        top = model.first_largest(values[choice])  # i*
+        logits_top = logits_without(model, top)
+        columns[f"flips_{choice}"] = several & (decisions(logits_top) != model.predicted)
         for rule in RULES:
-            r = start + other_item(top - start, n, uniform, rule)
-            other = logits_without(model, r)
-            columns[f"flips_r_{choice}@{rule}"] = (decisions(other) != y) & (n > 1)
+            r = start + other_item(top - start, model.lengths, uniform, rule)
+            logits_r = logits_without(model, r)
+            columns[f"flips_r_{choice}@{rule}"] = several & (decisions(logits_r) != model.predicted)
             if choice == "attention":
-                gap = jsd(p, probabilities(without)) - jsd(p, probabilities(other))
-                columns[f"delta_js@{rule}"] = np.where(n > 1, gap, np.nan)
-                columns[f"delta_alpha@{rule}"] = np.where(n > 1, alpha[top] - alpha[r], np.nan)
-                columns[f"same@{rule}"] = (r == top) & (n > 1)
+                js_top = jsd(model.outputs, probabilities(logits_top))
+                js_r = jsd(model.outputs, probabilities(logits_r))
+                columns[f"delta_js@{rule}"] = np.where(several, js_top - js_r, np.nan)
+                columns[f"delta_alpha@{rule}"] = np.where(several, alpha[top] - alpha[r], np.nan)
+                columns[f"same@{rule}"] = several & (r == top)
     return table(traces, **columns)
 
 
@@ -83,8 +87,14 @@ def two_by_two(documents: pd.DataFrame, choice: str, rule: str) -> dict[str, flo
 
     documents: columns of `single`. only_top: erasing i* flips, erasing r does not. NaN without documents.
     """
-    top, other = (documents[name].astype(bool) for name in (f"flips_{choice}", f"flips_r_{choice}@{rule}"))
-    cells = {"both": top & other, "only_top": top & ~other, "only_random": ~top & other, "neither": ~top & ~other}
+    top = documents[f"flips_{choice}"].astype(bool)
+    r = documents[f"flips_r_{choice}@{rule}"].astype(bool)
+    cells = {
+        "both": top & r,
+        "only_top": top & ~r,
+        "only_random": ~top & r,
+        "neither": ~top & ~r,
+    }
     return {name: 100.0 * cell.mean() for name, cell in cells.items()} | {"n": len(documents)}
 
 
@@ -95,5 +105,5 @@ def others_flip(traces: Traces) -> np.ndarray:
     """
     without = traces.bias + each_without(traces, traces.contribution)  # (T, K)
     flips = decisions(without) != decisions(traces.logits)[traces.owner]
-    others = totals(flips.astype(float), traces.offsets) - flips[traces.heaviest]
-    return np.where(traces.lengths > 1, others / np.maximum(traces.lengths - 1, 1), np.nan)
+    flips_of_others = totals(flips.astype(float), traces.offsets) - flips[traces.heaviest]
+    return np.where(traces.lengths > 1, flips_of_others / np.maximum(traces.lengths - 1, 1), np.nan)

@@ -5,7 +5,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from attn_core.errors import AttnError
-from attn_core.measures import known
+from attn_core.measures import without_nan
 from attn_core.traces import Traces
 
 IDENTITY = ("doc_id", "label", "predicted", "n")
@@ -35,7 +35,7 @@ def described(values: ArrayLike, *names: str) -> dict[str, float]:
 
     Whiskers reach to the most extreme value within 1.5 interquartile ranges of the box.
     """
-    values = known(values)
+    values = without_nan(values)
     if not len(values):
         return {}
     numbers = dict(zip(QUANTILES, np.quantile(values, list(QUANTILES.values())), strict=True))
