@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.optimum import exact, expand, slab, sparse
@@ -19,13 +20,18 @@ from attn_core.traces import Traces, has_one_logit, one_logit
 
 __all__ = ["adversarial", "exact", "expand", "select"]
 
-ALL_PAIRS, SAMPLED_PAIRS = 67, 512
-"""Swaps looked at per step: all of them up to this many tokens, else this many random ones, and one start."""
+ALL_PAIRS = 67
+"""Up to this many tokens a step looks at all swaps, and a document has three starts, else one."""
+
+SAMPLED_PAIRS = 512
+"""Random swaps looked at per step in longer documents."""
 
 PENALTIES = (0.3, 1.0, 3.0, 10.0, 100.0)
 """Price, in nats, of leaving the slab by the largest |contribution|, of one climb after another."""
 
-SMALLEST_GAIN, PATIENCE, STEPS = 1e-6, 3, 200
+SMALLEST_GAIN = 1e-6
+PATIENCE = 3
+STEPS = 200
 """A climb ends after PATIENCE steps (one, if it looks at all swaps) without a gain of so many nats, or after STEPS."""
 
 BLOCK = 20_000
@@ -43,22 +49,23 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray, seed: int =
     jsd_shuffled: jsd_exact, or jsd_sparse, when contributions are shuffled over the tokens by (seed, doc_id): which
     token has which contribution changes, hence the output too, and the constraint is around that new output.
     """
-    chosen = select(traces, weights, epsilon)
+    searched = select(traces, weights, epsilon)
     shuffled = replace(traces, contribution=traces.contribution[shuffles(seed, "shuffle", traces)])
+    columns: dict[str, ArrayLike] = {"jsd_search": searched["jsd"], "tvd_search": searched["tvd"]}
     if has_one_logit(traces):
         optimum = exact(traces, epsilon)
-        best = optimum[["jsd_exact", "tvd_exact"]].assign(
-            n_support=np.where(optimum["j"] < 0, 1, 2),
-            jsd_shuffled=exact(shuffled, epsilon)["jsd_exact"],
-            jsd_permutation=best_permutation(traces, epsilon, seed)["jsd"],
-        )
+        columns["jsd_exact"] = optimum["jsd_exact"]
+        columns["tvd_exact"] = optimum["tvd_exact"]
+        columns["n_support"] = np.where(optimum["j"] < 0, 1, 2)
+        columns["jsd_shuffled"] = exact(shuffled, epsilon)["jsd_exact"]
+        columns["jsd_permutation"] = best_permutation(traces, epsilon, seed)["jsd"]
     else:
-        few = sparse(traces, epsilon)
-        better = chosen["jsd"] > few["jsd"]
-        best = {"jsd_sparse": few["jsd"]}
-        best |= {f"{name}_lower": chosen[name].where(better, few[name]) for name in ("jsd", "tvd")}
-        best["jsd_shuffled"] = sparse(shuffled, epsilon)["jsd"]
-    return table(traces, jsd_search=chosen["jsd"], tvd_search=chosen["tvd"], **best)
+        bound = sparse(traces, epsilon)
+        columns["jsd_sparse"] = bound["jsd"]
+        for name in ("jsd", "tvd"):
+            columns[f"{name}_lower"] = searched[name].where(searched["jsd"] > bound["jsd"], bound[name])
+        columns["jsd_shuffled"] = sparse(shuffled, epsilon)["jsd"]
+    return table(traces, **columns)
 
 
 def ceilings(traces: Traces) -> pd.DataFrame:
@@ -100,47 +107,85 @@ def best_permutation(traces: Traces, epsilon: float, seed: int = 0) -> pd.DataFr
     to climb, and weights once inside stay inside. Starts: the `mirrored` weights, the maximum where the output does not
     matter; and, in documents of up to 67 tokens, the model's own order (JSD 0, always allowed) and a random order.
     """
-    (s, _), (low, high) = one_logit(traces), slab(traces, epsilon)
+    s, _ = one_logit(traces)
+    low, high = slab(traces, epsilon)
     attention = traces.attention
-    found = np.stack([mirrored(traces), attention, attention[shuffles(seed, "climb", traces)]])  # (3, T)
+    candidates = np.stack([mirrored(traces), attention, attention[shuffles(seed, "climb", traces)]])  # (3, T)
     for rows, tokens in traces.equal_lengths(BLOCK):
         n = tokens.shape[1]
+        if n == 1:
+            continue
         starts = 3 if n <= ALL_PAIRS else 1
-        weights = found[:starts, tokens].reshape(-1, n)  # (3B or B, n)
-        for penalty in PENALTIES if n > 1 else ():
+        weights = candidates[:starts, tokens].reshape(-1, n)  # (3B or B, n)
+        for penalty in PENALTIES:
             climb(weights, attention[tokens], s[tokens], low[rows, None], high[rows, None], penalty)
-        found[:starts, tokens] = weights.reshape(starts, *tokens.shape)
-    return select(traces, found, epsilon)
+        candidates[:starts, tokens] = weights.reshape(starts, *tokens.shape)
+    return select(traces, candidates, epsilon)
 
 
-def climb(weights, attention, s, low, high, penalty) -> None:
-    """Swaps weights (C, n) in place, one swap per chain and step, until none gains.
+def climb(
+    weights: np.ndarray,  # (C, n), those of chain c belong to document c % B
+    attention: np.ndarray,  # (B, n)
+    s: np.ndarray,  # (B, n) contributions
+    low: np.ndarray,  # (B, 1)
+    high: np.ndarray,  # (B, 1)
+    penalty: float,
+) -> None:
+    """Swaps weights in place, one swap per chain and step, until none gains.
 
-    attention, s (B, n); low, high (B, 1); chain c belongs to document c % B. JSD of permuted weights a' to a is a
-    constant minus sum (a'_t + a_t) ln(a'_t + a_t) / 2: two logarithms a swap.
+    JSD of permuted weights a' to a is a constant minus sum (a'_t + a_t) ln(a'_t + a_t) / 2: two logarithms a swap.
     """
     documents, n = s.shape
-    times_log = lambda x: x * np.log(np.maximum(x, 1e-300))
-    outside = lambda z: np.maximum(np.maximum(low[own] - z, z - high[own]), 0.0)
     price = penalty / np.maximum(np.abs(s).max(axis=1, keepdims=True), 1e-300)
-    live, idle = np.arange(len(weights)), np.zeros(len(weights), np.int64)
-    t, u = np.triu_indices(n, 1)  # (P,)
+    patience = 1 if n <= ALL_PAIRS else PATIENCE
+    live = np.arange(len(weights))  # the chains that still climb
+    idle = np.zeros(len(weights), np.int64)  # steps without a gain
+    t, u = np.triu_indices(n, 1)  # (P,) the weights of tokens t and u are swapped
     for step in range(STEPS):
-        if n > ALL_PAIRS:  # pairs of different positions that depend on n and step alone
-            first, second = np.random.default_rng(step).random((2, SAMPLED_PAIRS))
-            t = (first * n).astype(np.int64)
-            u = (t + 1 + (second * (n - 1)).astype(np.int64)) % n
-        own = live % documents
-        a, x, value = weights[live], attention[own], s[own]
-        z, cost = (a * value).sum(axis=1, keepdims=True), times_log(a + x)
-        gain = 0.5 * (cost[:, t] + cost[:, u] - times_log(a[:, u] + x[:, t]) - times_log(a[:, t] + x[:, u]))  # (C, P)
-        before, after = outside(z), outside(z + (a[:, u] - a[:, t]) * (value[:, t] - value[:, u]))
-        gain -= price[own] * (after - before)
+        if n > ALL_PAIRS:
+            t, u = random_pairs(n, step)
+        document = live % documents
+        a = weights[live]
+        model = attention[document]
+        value = s[document]
+
+        # What each swap changes in JSD, (C, P): the terms of t and u before, and after.
+        terms = times_log(a + model)
+        swapped_t = times_log(a[:, u] + model[:, t])
+        swapped_u = times_log(a[:, t] + model[:, u])
+        gain = 0.5 * (terms[:, t] + terms[:, u] - swapped_t - swapped_u)
+
+        # ... and what it changes in the price; who is inside stays inside.
+        z = (a * value).sum(axis=1, keepdims=True)
+        swapped_z = z + (a[:, u] - a[:, t]) * (value[:, t] - value[:, u])
+        before = outside(z, low[document], high[document])
+        after = outside(swapped_z, low[document], high[document])
+        gain -= price[document] * (after - before)
         gain[(before == 0) & (after > 0)] = -np.inf
-        best, better = gain.argmax(axis=1), gain.max(axis=1) > SMALLEST_GAIN
-        rows, first, second = live[better], t[best[better]], u[best[better]]
-        weights[rows, first], weights[rows, second] = weights[rows, second], weights[rows, first]
-        idle[live] = np.where(better, 0, idle[live] + 1)
-        live = live[idle[live] < (1 if n <= ALL_PAIRS else PATIENCE)]
+
+        best = gain.argmax(axis=1)
+        gains = gain.max(axis=1) > SMALLEST_GAIN
+        rows = live[gains][:, None]
+        pair = np.stack([t[best[gains]], u[best[gains]]], axis=1)
+        weights[rows, pair] = weights[rows, pair[:, ::-1]]
+        idle[live] = np.where(gains, 0, idle[live] + 1)
+        live = live[idle[live] < patience]
         if not len(live):
             break
+
+
+def random_pairs(n: int, step: int) -> tuple[np.ndarray, np.ndarray]:
+    """SAMPLED_PAIRS pairs of different positions below n, which depend on n and step alone."""
+    first, second = np.random.default_rng(step).random((2, SAMPLED_PAIRS))
+    t = (first * n).astype(np.int64)
+    return t, (t + 1 + (second * (n - 1)).astype(np.int64)) % n
+
+
+def times_log(x: np.ndarray) -> np.ndarray:
+    """x ln x, 0 at 0."""
+    return x * np.log(np.maximum(x, 1e-300))
+
+
+def outside(z: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """How far z lies outside of low to high."""
+    return np.maximum(np.maximum(low - z, z - high), 0.0)

@@ -61,25 +61,42 @@ def kendall_ragged(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> tuple[n
 def kendall(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The same of B documents of n tokens each: x, y (B, n) -> (B,), (B,)."""
     n = x.shape[1]
-    pairs, m = n * (n - 1) / 2, n * (n - 1)
-    above = [values[:, :, None] > values[:, None] for values in (x, y)]  # (B, n, n)
-    concordant, discordant = (
-        np.count_nonzero(above[0] & other, axis=(1, 2)) for other in (above[1], above[1].swapaxes(1, 2))
-    )
+    pairs = n * (n - 1) / 2
+    x_above = x[:, :, None] > x[:, None]  # (B, n, n)
+    y_above = y[:, :, None] > y[:, None]
+    concordant = np.count_nonzero(x_above & y_above, axis=(1, 2))
+    discordant = np.count_nonzero(x_above & y_above.swapaxes(1, 2), axis=(1, 2))
     difference = concordant - discordant
-    others = [n - one.sum(1) - one.sum(2) - 1 for one in above]  # (B, n) how many more are as large
-    x_tied, y_tied = (t.sum(1) / 2 for t in others)
-    x0, y0 = ((t * (t - 1)).sum(1) for t in others)
-    x1, y1 = ((t * (2 * t + 7)).sum(1) for t in others)
+
+    # The difference has mean 0 in random rankings; ties lower its variance.
+    x_tied, x_cubes, x_lost = tie_sums(x_above)
+    y_tied, y_cubes, y_lost = tie_sums(y_above)
     with np.errstate(invalid="ignore", divide="ignore"):
         tau = np.clip(difference / np.sqrt(pairs - x_tied) / np.sqrt(pairs - y_tied), -1.0, 1.0)
-        variance = (m * (2 * n + 5) - x1 - y1) / 18 + 2 * x_tied * y_tied / m + x0 * y0 / (9 * m * (n - 2))
+        m = n * (n - 1)
+        variance = (m * (2 * n + 5) - x_lost - y_lost) / 18
+        variance = variance + 2 * x_tied * y_tied / m
+        variance = variance + x_cubes * y_cubes / (9 * m * (n - 2))
         p = 2 * scipy.special.ndtr(-np.abs(difference / np.sqrt(variance)))
+
     fewer = np.minimum(concordant, discordant)
-    for row in np.flatnonzero((x_tied + y_tied == 0) & ((n <= EXACT_LENGTH) | (fewer <= 1))):
+    exact = (x_tied + y_tied == 0) & ((n <= EXACT_LENGTH) | (fewer <= 1))
+    for row in np.flatnonzero(exact):
         p[row] = exact_p(n, int(fewer[row]))
+
     undefined = (x_tied == pairs) | (y_tied == pairs) | np.isnan(x + y).any(axis=1)
-    return np.where(undefined, np.nan, tau), np.where(undefined, np.nan, p)
+    tau[undefined] = np.nan
+    p[undefined] = np.nan
+    return tau, p
+
+
+def tie_sums(above: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """From which of two tokens is above, (B, n, n): pairs tied, and over groups of t equal tokens the sums of
+    t (t - 1) (t - 2) and t (t - 1) (2 t + 5); each (B,)."""
+    n = above.shape[1]
+    equal = n - above.sum(1) - above.sum(2) - 1  # (B, n) how many more tokens are as large: t - 1
+    tied = equal.sum(1) / 2
+    return tied, (equal * (equal - 1)).sum(1), (equal * (2 * equal + 7)).sum(1)
 
 
 @cache
@@ -89,7 +106,8 @@ def exact_p(n: int, fewer: int) -> float:
     The number of discordant pairs of a random order of n is a sum of independent uniforms on 0..k-1, k = 1..n.
     """
     if n > EXACT_LENGTH:
-        return 2.0 / math.factorial(n - fewer) if n - fewer < 171 else 0.0  # 2 / n! of all have none, 2 n / n! up to 1
+        # 2 / n! of all orders have none, 2 n / n! at most one; 171! is no float
+        return 2.0 / math.factorial(n - fewer) if n - fewer < 171 else 0.0
     mass = np.ones(1)
     for k in range(2, n + 1):
         mass = np.convolve(mass, np.full(k, 1.0 / k))

@@ -18,8 +18,16 @@ import scipy  # its parts are loaded when first used
 from attn_core.experiments.tables import table
 from attn_core.measures import tvd
 from attn_core.traces import (
-    Traces, attending_only, decisions, each_alone, has_one_logit, one_logit, probabilities, sigmoid, totals,
-)  # fmt: skip
+    Traces,
+    attending_only,
+    decisions,
+    each_alone,
+    has_one_logit,
+    one_logit,
+    probabilities,
+    sigmoid,
+    totals,
+)
 
 MEASURES = ("echo", "locked", "flat_flips", "permutation_expected", "alone_near", "top_erased")
 
@@ -39,22 +47,28 @@ def echo(traces: Traces) -> pd.DataFrame:
     output alone lies within NEAR of the text's. top_erased: how far the output moves (0 to 1) when the state with the
     largest weight is left out and the others' weights are scaled up; NaN where these are 0.
     """
+    owner = traces.owner
     alone, moved = each_alone(traces)
-    own = decisions(traces.logits)
-    mean = lambda values: totals(values.astype(np.float64), traces.offsets) / traces.lengths
-    share = mean(alone == own[traces.owner])
-    rest = attending_only(traces, np.arange(len(alone)) != traces.heaviest[traces.owner])
-    erased = tvd(probabilities(traces.logits_under(rest)), traces.outputs)
-    flat = decisions(traces.logits_under(1 / traces.lengths[traces.owner])) != own
+    echoes = share(traces, alone == traces.predicted[owner])
+    locked = (echoes == 1).astype(float) if traces.readout is None else np.full(len(traces), np.nan)
+
+    flat = traces.logits_under(1 / traces.lengths[owner])
+    without_top = attending_only(traces, np.arange(len(owner)) != traces.heaviest[owner])
+    erased = tvd(probabilities(traces.logits_under(without_top)), traces.outputs)
     return table(
         traces,
-        echo=share,
-        locked=np.where(share == 1, 1.0, 0.0) if traces.readout is None else np.full(len(traces), np.nan),
-        flat_flips=flat.astype(float),
+        echo=echoes,
+        locked=locked,
+        flat_flips=(decisions(flat) != traces.predicted).astype(float),
         permutation_expected=permutation_expected(traces),
-        alone_near=mean(moved <= NEAR),
-        top_erased=np.where(totals(rest, traces.offsets) > 0, erased, np.nan),
+        alone_near=share(traces, moved <= NEAR),
+        top_erased=np.where(totals(without_top, traces.offsets) > 0, erased, np.nan),
     )
+
+
+def share(traces: Traces, tokens: np.ndarray) -> np.ndarray:
+    """Share (D,) of a document's tokens for which `tokens` (T,) is true."""
+    return totals(tokens.astype(np.float64), traces.offsets) / traces.lengths
 
 
 def elsewhere(traces: Traces) -> np.ndarray:
@@ -66,8 +80,8 @@ def elsewhere(traces: Traces) -> np.ndarray:
     classes = max(traces.classes, 2)
     alone = decisions(traces.contribution + traces.bias)  # (T,)
     counts = np.bincount(traces.owner * classes + alone, minlength=len(traces) * classes).reshape(-1, classes)  # (D, K)
-    others = counts.sum(axis=0) - counts
-    return others[np.arange(len(traces)), decisions(traces.logits)] / others.sum(axis=1)
+    counts_elsewhere = counts.sum(axis=0) - counts
+    return counts_elsewhere[np.arange(len(traces)), traces.predicted] / counts_elsewhere.sum(axis=1)
 
 
 def permutation_expected(traces: Traces) -> np.ndarray:
@@ -81,21 +95,31 @@ def permutation_expected(traces: Traces) -> np.ndarray:
     if not has_one_logit(traces):
         return np.full(len(traces), np.nan)
     s, bias = one_logit(traces)
-    n, document = traces.lengths.astype(np.float64), traces.owner
-    total = lambda values: totals(values, traces.offsets)
-    mean = total(s) / n
-    spread = total((traces.attention - 1 / n[document]) ** 2) * total((s - mean[document]) ** 2)
-    return median_change(bias + mean, np.sqrt(spread / np.maximum(n - 1, 1)), traces.p)
+    n = traces.lengths.astype(np.float64)
+    mean = totals(s, traces.offsets) / n
+    spread_of_weights = totals((traces.attention - (1 / n)[traces.owner]) ** 2, traces.offsets)
+    spread_of_s = totals((s - mean[traces.owner]) ** 2, traces.offsets)
+    variance = spread_of_weights * spread_of_s / np.maximum(n - 1, 1)
+    return median_change(bias + mean, np.sqrt(variance), traces.p)
 
 
 def median_change(mean: np.ndarray, deviation: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Median of |sigmoid(Z) - p| for normal Z, (D,), by bisection; |sigmoid(mean) - p| where the deviation is 0."""
-    low, high = np.zeros_like(p), np.ones_like(p)
+    low = np.zeros_like(p)
+    high = np.ones_like(p)
     scale = np.where(deviation > 0, deviation, 1.0)
-    with np.errstate(divide="ignore"):
-        for _ in range(BISECTIONS):
-            middle = (low + high) / 2
-            ends = [np.log(q) - np.log1p(-q) for q in (np.minimum(p + middle, 1), np.maximum(p - middle, 0))]
-            inside = scipy.special.ndtr((ends[0] - mean) / scale) - scipy.special.ndtr((ends[1] - mean) / scale)
-            low, high = np.where(inside < 0.5, middle, low), np.where(inside < 0.5, high, middle)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        # How probable is an output within `middle` of p?
+        above = scipy.special.ndtr((logit(np.minimum(p + middle, 1)) - mean) / scale)
+        below = scipy.special.ndtr((logit(np.maximum(p - middle, 0)) - mean) / scale)
+        too_near = above - below < 0.5
+        low = np.where(too_near, middle, low)
+        high = np.where(too_near, high, middle)
     return np.where(deviation > 0, (low + high) / 2, np.abs(sigmoid(mean) - p))
+
+
+def logit(p: np.ndarray) -> np.ndarray:
+    """The inverse of `sigmoid`, infinite at 0 and 1."""
+    with np.errstate(divide="ignore"):
+        return np.log(p) - np.log1p(-p)
