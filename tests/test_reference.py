@@ -35,19 +35,25 @@ def test_every_public_name_has_its_entry(tmp_path):
     assert "|gradient|" in page.get_text()
 
 
-def test_sections_of_a_docstring_are_set_and_its_signs_escaped(tmp_path):
-    source = tmp_path / "module.py"
-    source.write_text(
+def test_sections_of_a_docstring_are_set_and_its_signs_escaped(tmp_path, monkeypatch):
+    package = tmp_path / "attn_core"
+    package.mkdir()
+    (package / "__init__.py").write_text("from attn_core.module import close\n")
+    (package / "module.py").write_text(
         'def close(x: float, *rest: int, by=None):\n    """How |x| compares.\n\n'
         "    Parameters\n    ----------\n    x : float\n        In `units`.\n\n"
         '    Returns\n    -------\n    float\n        Its size.\n    """\n'
     )
-    lines = "\n".join(reference.entry("module", "close", source))
-    assert ".. py:function:: attn_core.module.close(x, *rest, by=None)" in lines
+    monkeypatch.setattr(reference, "ROOT", tmp_path)
+    node, source = reference.definition("attn_core", "close")
+    assert source == package / "module.py"
+    lines = "\n".join(reference.entry("attn_core.close", node))
+    assert ".. py:function:: attn_core.close(x, *rest, by=None)" in lines
     assert r"How \|x\| compares." in lines and "In ``units``." in lines
     assert ":param x:" in lines and ":returns: *float* -- Its size." in lines
-    with pytest.raises(ExtensionError, match="module.far"):
-        reference.entry("module", "far", source)
+    for module, name in (("attn_core.module", "far"), ("attn_core.nowhere", "close")):
+        with pytest.raises(ExtensionError, match=f"names {module}.{name}"):
+            reference.definition(module, name)
 
 
 def test_versions_of_what_the_theme_bundles_are_those_of_the_page():

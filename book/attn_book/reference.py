@@ -16,13 +16,13 @@ from sphinx.util.docutils import SphinxDirective
 
 import attn_core
 
-PACKAGE = Path(attn_core.__file__).parent
+ROOT = Path(attn_core.__file__).parents[1]
 SECTIONS = Config(napoleon_use_rtype=False, napoleon_use_ivar=True)
 MARKUP = re.compile(r"([\\|*]|_(?!\w))")
 
 
 class Documented(SphinxDirective):
-    """One public name a line of its content, by where it is defined: `experiments.echo.echo`."""
+    """One public name a line of its content, as it is imported: `experiments.optimum.exact`, `Run`."""
 
     has_content = True
 
@@ -30,26 +30,38 @@ class Documented(SphinxDirective):
         lines = StringList()
         for place in self.content:
             module, _, name = place.rpartition(".")
-            source = PACKAGE / f"{module.replace('.', '/')}.py"
+            node, source = definition(f"attn_core.{module}".rstrip("."), name)
             self.env.note_dependency(str(source))
-            for line in entry(module, name, source):
+            for line in entry(f"attn_core.{place}", node):
                 lines.append(line, str(source))
         container = nodes.Element()
         self.state.nested_parse(lines, self.content_offset, container)
         return container.children
 
 
-def entry(module: str, name: str, source: Path) -> list[str]:
-    """Lines of reStructuredText for one function or class, its public methods below it."""
+def definition(module: str, name: str) -> tuple[ast.ClassDef | ast.FunctionDef, Path]:
+    """Where a module, or a module from which it imports the name, defines it; and the file."""
+    source = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    if not source.is_file():
+        source = source.with_suffix("") / "__init__.py"
+    if not source.is_file():
+        raise ExtensionError(f"book/reference.md names {module}.{name}: there is no such module")
     tree = ast.parse(source.read_text(encoding="utf-8"))
-    defined = [node for node in tree.body if getattr(node, "name", None) == name]
-    if not defined:
-        raise ExtensionError(f"book/reference.md names {module}.{name}, which {source} does not define")
-    node = defined[0]
-    prefix = "attn_core" if name in attn_core.__all__ else f"attn_core.{module}"
-    kind = "class" if isinstance(node, ast.ClassDef) else "function"
-    lines = described(kind, f"{prefix}.{name}", node)
-    for member in methods(node) if kind == "class" else ():
+    for node in tree.body:
+        if getattr(node, "name", None) == name:
+            return node, source
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
+            return definition(node.module, name)
+    raise ExtensionError(f"book/reference.md names {module}.{name}, which {source} neither defines nor imports")
+
+
+def entry(name: str, node: ast.ClassDef | ast.FunctionDef) -> list[str]:
+    """Lines of reStructuredText for one function or class, its public methods below it."""
+    if isinstance(node, ast.FunctionDef):
+        return described("function", name, node)
+    lines = described("class", name, node)
+    for member in methods(node):
         decorators = [ast.unparse(decorator) for decorator in member.decorator_list]
         attribute = any("property" in decorator for decorator in decorators)
         lines += ["   " + line for line in described("attribute" if attribute else "method", member.name, member)]
@@ -65,7 +77,7 @@ def methods(node: ast.ClassDef) -> list[ast.FunctionDef]:
 def described(kind: str, name: str, node: ast.ClassDef | ast.FunctionDef) -> list[str]:
     """A directive of Sphinx's Python domain."""
     signature = "" if kind == "attribute" else f"({parameters(node)})"
-    text = MARKUP.sub(r"\\\1", ast.get_docstring(node) or "").replace("`", "``")
+    text = re.sub("`+", "``", MARKUP.sub(r"\\\1", ast.get_docstring(node) or ""))
     lines = NumpyDocstring(text, SECTIONS, what=kind).lines()
     return [f".. py:{kind}:: {name}{signature}", "", *("   " + line for line in lines), ""]
 
