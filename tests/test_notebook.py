@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tiny_runs import called
 
 from attn_book import build, page
-from attn_book.page import check, declared, guard
+from attn_book.page import guard
+from attn_book.parameters import check, declared
 from attn_core.errors import AttnError
 
 JUPYTEXT = "jupytext: {text_representation: {extension: .md, format_name: myst}}"

@@ -4,12 +4,12 @@ import ast
 import re
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pytest
+import sentences
 from test_extending import EXPECTED
 
 from attn_book import build
-from attn_book.page import check
+from attn_book.parameters import check
 from attn_book.scorecard import reported
 
 ROOT = Path(__file__).parents[1]
@@ -36,21 +36,26 @@ ELSEWHERE = ("one-model", "testing-the-tests")
 """Executed in kernels without torch, by test_reading.py."""
 
 
+PENDING = set()
+"""Pages of which some sentence does not follow the parameters yet; the list shrinks to nothing."""
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ELSEWHERE])
 @pytest.mark.usefixtures("numbers_at_hand", "own_tables")
-def test_every_page_executes(page, monkeypatch):
-    """With the small parameters of its front matter, here, where what pages share is read once."""
+def test_every_page_executes_and_its_sentences_follow(page, monkeypatch):
+    """With the other parameters of its front matter; compared with the page as it stands in the book."""
     notebook = build.convert(page, ROOT)
-    small = build.declaration(notebook, page)[2]
+    defaults, _, small = build.declaration(notebook, page)
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("IPython.display.display", lambda *shown, **_: None)
-    names = {"display": lambda *shown: None, "__name__": "__main__"}
-    for number, cell in enumerate(cell for cell in notebook.cells if cell.cell_type == "code"):
-        tags = cell.metadata.get("tags", [])
-        exec(compile(cell.source, f"{page}, cell {number}", "exec"), names)
-        exec("\n".join(EXPECTED.get(tag, "") for tag in tags), names)
-        names |= small if "parameters" in tags else {}
-    plt.close("all")
+    again = sentences.run_here(notebook, small, monkeypatch, EXPECTED)
+    if not set(defaults) & set(sentences.FOLLOWED):
+        return
+    default = sentences.default_run(page, ROOT, monkeypatch)
+    faults = sentences.faults(default, again, defaults, defaults | small)
+    if page in PENDING and faults:
+        pytest.xfail(faults[0])
+    assert page not in PENDING, "all its sentences follow: take it off the list"
+    assert not faults, "\n".join(faults)
 
 
 def test_references_survive_a_shortened_page():

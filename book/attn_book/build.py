@@ -6,8 +6,9 @@ A page is a MyST Markdown notebook, named by its path without suffix (`jain/04-1
 `parameters`, holds literals only. Its front matter may hold
 
     attn:
-      smoke: {permutations: 10}           parameters under which the tests run the page in a few seconds
-      takes: {rule: [coded, described]}   what parameters take beside their type (`page.check`)
+      smoke: {permutations: 10}           other parameters, with which the tests run the page in a few seconds
+      takes: {rule: [coded, described]}   what parameters take beside their type, and
+      reads: {encoder: lstm}              whose texts the page reads, see `parameters`
 
 An executed page carries a hash of all that its outputs depend on, its stamp; it runs again when that changes.
 """
@@ -45,7 +46,8 @@ from traitlets.config import Config
 
 import attn_core
 from attn_book.exercises import write_student
-from attn_book.page import PARTS, TEMPLATES, check, declared, minus, nearest
+from attn_book.page import PARTS, TEMPLATES, minus
+from attn_book.parameters import check, declared, nearest, settle
 from attn_book.plain import MARKUP, mark, named, readable, values_of
 from attn_core import foreign, reader, store
 from attn_core.corpora.files import digest, replacing, say, sha256
@@ -117,8 +119,9 @@ def convert(page: str | Path, root: str | Path | None = None):
     name, path = locate(page, root)
     notebook = read_source(path)
     defaults, takes, _ = declaration(notebook, name)
+    reads = notebook.metadata.get("attn", {}).get("reads")
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    arguments = ", ".join([repr(name), repr(takes), *(f"{key}={value!r}" for key, value in defaults.items())])
+    arguments = ", ".join([repr(name), repr(takes), repr(reads), *(f"{key}={value!r}" for key, value in defaults.items())])
     generated = lambda told: new_code_cell(TEMPLATES.get_template("guard.jinja").render(arguments=told),
                                            metadata={"tags": ["guard", "remove-cell"]})  # fmt: skip
     first = next(i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code")
@@ -158,6 +161,16 @@ def _cells(notebook) -> str:
     return digest([[cell.cell_type, cell.source] for cell in notebook.cells])
 
 
+def refuse(page: str | Path, parameters: dict, root: str | Path | None = None) -> dict:
+    """The parameters in their types, with what follows from them; AttnError for what the page cannot be run with."""
+    name, path = locate(page, root)
+    notebook = read_source(path)
+    defaults, takes, _ = declaration(notebook, name)
+    values = check(defaults, parameters, name, takes)
+    settled = settle(defaults, values, name, takes, notebook.metadata.get("attn", {}).get("reads"))
+    return values | {key: value for key, value in settled.items() if value != defaults[key]}
+
+
 # ---- running ---------------------------------------------------------------------------------------------------------
 
 
@@ -177,8 +190,8 @@ def execute(
     stands at `output`. AttnError for a refused parameter or place, before anything runs, and for a failing cell.
     """
     name, here, notebook = locate(page, root)[0], repository(root), convert(page, root)
-    defaults, takes, _ = declaration(notebook, name)
-    values = check(defaults, parameters or {}, name, takes)
+    defaults = declaration(notebook, name)[0]
+    values = refuse(name, parameters or {}, here)
     target = Path(output) if output else here / "_build" / "executed" / f"{name}{named(values)}.ipynb"
     if not (stamp or force) and edited(target):
         raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
@@ -206,7 +219,7 @@ def execute(
         try:
             client.execute(env=os.environ | kernel_environment(own))
             built = lambda name: html if (html := here / "_build" / "html" / f"{name}.html").is_file() else None
-            done = tidy(done if stamp else readable(mark(done, defaults, values), here, target, built))
+            done = tidy(done if stamp else readable(mark(done, defaults, values, in_book(here, name)), here, target, built))
         except CellExecutionError as error:
             cell, output = next((cell, output) for cell in done.cells for output in cell.get("outputs", [])
                                 if output.output_type == "error")  # fmt: skip
@@ -351,6 +364,13 @@ def execute_pages(root: Path) -> list[str]:
 def executed(root: Path, name: str) -> Path:
     """Where the executed form of a page lies: beside the prose pages, ignored by git."""
     return root / "book" / f"{name}.ipynb"
+
+
+def in_book(root: Path, name: str):
+    """The page as the book shows it, or None where it is not built or of another text."""
+    shown = _read(executed(root, name))
+    same = [cell.source for cell in shown.cells] == [cell.source for cell in convert(name, root).cells]
+    return shown if same else None
 
 
 def common_stamp(root: Path) -> str:
@@ -505,40 +525,56 @@ BLOCKS = "article section > :not(section, .cell), article section > .cell > *"
 """What of a page is set beside its like in another run of it."""
 
 
-def side_by_side(left: Path, right: Path, names: tuple[str, str], target: Path) -> Path:
-    """Two HTML forms of one page as one: what is the same once, what differs in two columns, under `names`."""
-    first, second = (BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in (left, right))
-    ours, others = first.select(BLOCKS), second.select(BLOCKS)
-    parts = SequenceMatcher(None, [*map(str, ours)], [*map(str, others)], autojunk=False).get_opcodes()
-    for way, start, end, its_start, its_end in parts:
-        if way != "equal":
-            one, other = ("".join(map(str, part)) for part in (ours[start:end], others[its_start:its_end]))
-            other = re.sub(r'(\bid="|\bfor="|url\(#|href="#)', r"\1other-", other)  # no name twice on a page
-            twin = BeautifulSoup(PARTS.twin(zip(names, (one, other), strict=True)), "html.parser")
-            ours[min(start, len(ours) - 1)].insert_before(twin)
-            for part in ours[start:end]:
-                part.extract()
-    target.write_text(str(first), encoding="utf-8")
+def side_by_side(paths: list[Path], names: list[str], target: Path) -> Path:
+    """HTML forms of one page as one: what is the same in all once, what differs in columns, under `names`."""
+    sheets = [BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in paths]
+    blocks = [sheet.select(BLOCKS) for sheet in sheets]
+    texts = [[str(block) for block in sheet] for sheet in blocks]
+    shared = texts[0]
+    for others in texts[1:]:
+        matches = SequenceMatcher(None, shared, others, autojunk=False).get_matching_blocks()
+        shared = [text for start, _, size in matches for text in shared[start : start + size]]
+
+    begins = [0] * len(texts)
+    for text in [*shared, None]:  # None: up to the end
+        ends = [own.index(text, begin) if text else len(own) for own, begin in zip(texts, begins, strict=True)]
+        between = [slice(*ends_of) for ends_of in zip(begins, ends, strict=True)]
+        if any(part.start < part.stop for part in between):
+            columns = ["".join(own[part]) for own, part in zip(texts, between, strict=True)]
+            columns = [columns[0], *(_renamed(column, number) for number, column in enumerate(columns[1:], 1))]
+            twin = BeautifulSoup(PARTS.twin(zip(names, columns, strict=True)), "html.parser")
+            blocks[0][min(begins[0], len(blocks[0]) - 1)].insert_before(twin)
+            for block in blocks[0][between[0]]:
+                block.extract()
+        begins = [end + 1 for end in ends]
+    target.write_text(str(sheets[0]), encoding="utf-8")
     return target
+
+
+def _renamed(text: str, number: int) -> str:
+    """HTML under ids of its own: no name stands twice on a page."""
+    return re.sub(r'(\bid="|\bfor="|url\(#|href="#)', rf"\1other{number}-", text)
 
 
 def rerun(
     page: str, parameters: dict, output: Path | None = None, compare: str = "", html: bool = True, force: bool = False
 ) -> Path:
-    """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b" twice. Returns the last file."""
+    """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b,c" once for each value. Returns the last file."""
     root, (page, _), shown = repository(), locate(page), output and Path(output).with_suffix(".html")
     if not force and (html or compare) and shown and shown.exists() and STYLE not in shown.read_text(errors="replace"):
         raise AttnError(f"{shown} is no page that was written here; name another place with --output, or say --force")
     if not compare:
         path = execute(page, parameters, output, force=force)
         return rendered(path, root, page) if html else path
-    name, _, values = compare.partition("=")
-    both = [value.strip() for value in values.split(";" if ";" in values else ",")]
-    if len(both) != 2 or not all(both):
-        raise AttnError(f"--compare takes NAME=a,b (lists: NAME=a,b;c,d), two values of one parameter; got {compare!r}")
-    runs = [rendered(execute(page, {**parameters, name: value}, force=force), root, page) for value in both]
-    target = shown or runs[0].with_name(f"{runs[0].stem}{named({'or': both[1]})}.html")
-    return side_by_side(*runs, tuple(f"{name} = {value}" for value in both), target)
+    name, _, text = compare.partition("=")
+    values = [value.strip() for value in text.split(";" if ";" in text else ",")]
+    if len(values) < 2 or not all(values):
+        raise AttnError(f"--compare takes NAME=a,b,… (lists: NAME=a,b;c,d), two values or more; got {compare!r}")
+    for value in values:  # before the first one runs
+        refuse(page, {**parameters, name: value})
+    runs = [rendered(execute(page, {**parameters, name: value}, force=force), root, page) for value in values]
+    target = shown or runs[0].with_name(f"{runs[0].stem}{named({'or': '-'.join(values[1:])})}.html")
+    return side_by_side(runs, [f"{name} = {value}" for value in values], target)
 
 
 # ---- slides of the five sessions and handouts, by the plans of the page on teaching ----------------------------------

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from attn_book.page import TEMPLATES, nearest
+from attn_book.page import TEMPLATES
+from attn_book.parameters import nearest
 from attn_book.plain import glued, values_of
 from attn_core.errors import AttnError
 

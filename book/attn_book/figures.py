@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.optimize import isotonic_regression
 
-from attn_book.page import PARTS
+from attn_book.page import PARTS, YOURS
 from attn_book.words import ENCODERS, SETS, number
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS
@@ -98,6 +98,29 @@ def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
         ax.plot([wide.loc[name].min(), wide.loc[name].max()], [y, y], color=RULE, linewidth=5, zorder=1)
     _lines(ax, [SETS[name] + "*" * (kind[name] != "same") for name in order], -1.15)
     return order
+
+
+def yours(ax: Axes, x: Sequence[float], y: Sequence[float]) -> None:
+    """Mark points as those of the run that the reader chose; nothing where there are none."""
+    for left, height in zip(x, y, strict=True):
+        ax.plot(left, height, "*", color=INK, markersize=15, markeredgecolor=SHEET, zorder=7)
+        right_half = left > sum(ax.get_xlim()) / 2
+        shift, side = (-9, "right") if right_half else (9, "left")
+        ax.annotate(YOURS, (left, height), (shift, 0), textcoords="offset points", ha=side, va="center_baseline",
+                    weight="bold", color=INK, zorder=7)  # fmt: skip
+
+
+def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str]) -> None:
+    """Rows of `page.chosen` with a `mean` in a figure of one line a data set, `order`; a set of the reader's own, or one
+    that the figure lacks, gets a line below."""
+    lines = list(order)
+    for row in rows.itertuples():
+        if row.corpus not in lines:
+            lines.append(row.corpus)
+            names = [label.get_text() for label in ax.get_yticklabels()]
+            ax.set_yticks(range(len(lines)), [*names, SETS.get(row.corpus, row.corpus)])
+            ax.set_ylim(len(lines) - 0.4, ax.get_ylim()[1])
+        yours(ax, [row.mean], [lines.index(row.corpus)])
 
 
 HANS = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average"}

@@ -1,31 +1,36 @@
-"""What a page calls: numbers for the prose, guards of sentences; and its parameters, which are checked twice, by
-`build.execute` before it runs and by the guard cell inside every notebook: papermill lets a string replace a number."""
+"""What a page calls: numbers for the prose, guards of sentences, names that follow the parameters, the reader's run.
 
-import ast
+A page that is run again with other parameters must not say of one data set what is true of another. Three things help:
+
+- *Names follow.* Every scalar parameter is glued under its own name, in people's words: {glue:text}`corpus` is "SST",
+  {glue:text}`encoder` "BiLSTM", {glue:text}`an_encoder` "a BiLSTM", {glue:text}`the_encoder` "the BiLSTM" or "the
+  encoder without context", {glue:text}`epsilon` "0.05". In code, for captions and printed lines: `page.here.corpus`.
+  A sentence whose number follows a parameter names it so, or comes after one of its paragraph that does. A number of a
+  fixed data set stays, and so does the set's name in the text.
+- *The reader's run stands beside the book's.* `page.chosen(mean=…)` is one row with the parameters' corpus, encoder,
+  attention and seed, its index "yours, 1 seed"; at the defaults it is an empty table. `page.with_yours(rows, yours)`
+  puts it below a table, `figures.yours(axes, x, y)` or `figures.yours_in_lines(axes, yours, order)` into a figure.
+- *What cannot be shown is refused* before the page runs: see `attn_book.parameters`.
+"""
+
 import re
-from collections.abc import Iterable
-from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Literal, Union
+from types import SimpleNamespace
 
-import yaml
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, select_autoescape
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from attn_book.words import ENCODERS, SETS, in_words, number
+from attn_book import parameters
+from attn_book.words import ATTENTION_NAMES, ENCODERS, SETS, WITH_ARTICLE, in_words, number
 from attn_core import foreign
-from attn_core.errors import AttnError
-from attn_core.results import stored_vectors
+from attn_core.corpora.files import say
 
 SIGN = re.compile(r"(?<![\w-])-(?=\d)")
 """The sign of a number; hyphens within words and dates are none."""
 
-SCALARS = (bool, int, float, str)
-STRICT = ConfigDict(strict=True, allow_inf_nan=False)
-
-TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape(),
-                        trim_blocks=True)  # fmt: skip
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape(), trim_blocks=True
+)
 TEMPLATES.policies["json.dumps_kwargs"] = {}  # in the order given
 TEMPLATES.filters |= {"number": number, "in_words": in_words}
 TEMPLATES.globals |= {"ENCODERS": ENCODERS, "SETS": SETS}
@@ -34,7 +39,15 @@ PARTS = TEMPLATES.get_template("parts.html").module
 
 CHANGED: dict[str, object] = {}
 """Parameters of the running page that are not at their defaults; `guard` fills it."""
+PARAMETERS: dict[str, object] = {}
+"""All parameters of the running page."""
 OUTDATED = "banner shown"
+
+YOURS = "yours, 1 seed"
+"""How tables and figures mark the run that a reader chose."""
+
+here = SimpleNamespace()
+"""The running page's parameters as sentences name them: `here.corpus` is "SST"."""
 
 
 # ---- numbers and guards ----------------------------------------------------------------------------------------------
@@ -47,9 +60,12 @@ def glue(**values: object) -> None:
 
     prefix = "application/papermill.record/"
     for name, value in values.items():
-        plain = minus(value) if isinstance(value, str) else value.item() if hasattr(value, "item") else value
+        if isinstance(value, str):
+            value = minus(value)
+        elif hasattr(value, "item"):
+            value = value.item()
         record = {"scrapbook": {"name": name, "mime_prefix": prefix}}
-        display({f"{prefix}text/plain": repr(plain)}, metadata=record, raw=True)
+        display({f"{prefix}text/plain": repr(value)}, metadata=record, raw=True)
 
 
 def expect(holds: object, what: str) -> None:
@@ -57,13 +73,14 @@ def expect(holds: object, what: str) -> None:
     default parameters; with others the page shows one banner."""
     from IPython.display import HTML, display
 
-    if not holds and not CHANGED:
+    if holds or OUTDATED in CHANGED:
+        return
+    if not CHANGED:
         raise AssertionError(f"the text says: {what}; its numbers no longer do. Rewrite the sentence")
-    if not holds and OUTDATED not in CHANGED:
-        values = ", ".join(f"{name} = {value!r}" for name, value in CHANGED.items())
-        CHANGED[OUTDATED] = True
-        text = f"The text of this page was written for its default parameters; here {values}. Trust the numbers shown."
-        display(HTML(PARTS.outdated(text)))
+    values = ", ".join(f"{name} = {value!r}" for name, value in CHANGED.items())
+    CHANGED[OUTDATED] = True
+    text = f"The text of this page was written for its default parameters; here {values}. Trust the numbers shown."
+    display(HTML(PARTS.outdated(text)))
 
 
 def minus(text: str) -> str:
@@ -74,86 +91,49 @@ def minus(text: str) -> str:
 # ---- parameters ------------------------------------------------------------------------------------------------------
 
 
-def declared(cell: str, page: str) -> dict:
-    """Names and defaults of a parameters cell, read and never run; AttnError at a line that is not `name = literal`."""
-    found, told = {}, f"page {page}: its parameters cell holds only `name = literal`, a bool, int, float, str or a list"
-    try:
-        for statement in ast.parse(cell).body:
-            (target,) = statement.targets
-            value = found[target.id] = ast.literal_eval(statement.value)
-            if not all(isinstance(item, SCALARS) for item in (value if isinstance(value, list | tuple) else [value])):
-                raise ValueError
-    except SyntaxError as error:
-        raise AttnError(f"{told}; its line {error.lineno} is no Python ({error.msg})") from error
-    except (AttributeError, ValueError) as error:
-        raise AttnError(f"{told}; found: {ast.unparse(statement).splitlines()[0]}") from error
-    return found
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the known one that is most like it, if any."""
-    near = get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else "."
-
-
-def check(defaults: dict, values: dict, page: str, takes: dict | None = None) -> dict:
-    """`values` in the types of their defaults; AttnError, one line, for an unknown name or what is not taken.
-
-    takes: name -> the least that a number may be; or a list of the values taken (for a list: of its items, and None
-    where it may be empty); or 'default' for those of the default.
-    """
-    known = ", ".join(f"{name} ({type(value).__name__}, {value!r})" for name, value in defaults.items()) or "none"
-    fitted = {}
-    for name, value in values.items():
-        if name not in defaults:
-            raise AttnError(f"page {page} has no parameter {name!r}{nearest(name, defaults)} Known: {known}")
-        kind = TypeAdapter(_kind(defaults[name], (takes or {}).get(name)), config=STRICT)
-        try:
-            fitted[name] = kind.validate_python(_read(value, defaults[name]))
-        except ValidationError as error:
-            told = f"{error.errors()[0]['msg']}, got {value!r}. Known: {known}"
-            raise AttnError(f"page {page}: parameter {name}: {told}") from None
-    return fitted
-
-
-def _kind(default: object, limit: object) -> object:
-    """The type of a parameter from its default and what `check` says that it takes."""
-    several = isinstance(default, list | tuple)
-    item = Union[tuple(map(type, default)) or SCALARS] if several else type(default)
-    if isinstance(limit, int | float):
-        item = Annotated[item, Field(ge=limit)]
-    elif limit:
-        item = Literal[tuple(default if limit == "default" else (one for one in limit if one is not None))]
-    if not several:
-        return item
-    empty = limit is None or isinstance(limit, list) and None in limit
-    return Annotated[list[item] if isinstance(default, list) else tuple[item, ...], Field(min_length=1 - empty)]
-
-
-def _read(value: object, default: object) -> object:
-    """A value as Python's plain types: NumPy's scalars from a caller, and for all but texts what is typed on a command
-    line, a literal of Python or YAML, of several items with or without brackets."""
-    several, value = isinstance(default, list | tuple), value.item() if hasattr(value, "item") else value
-    if isinstance(value, str) and not isinstance(default, str):
-        text = f"[{value}]" if several and not value.strip().startswith(("[", "(")) else value.strip()
-        for read in (ast.literal_eval, yaml.safe_load):
-            with suppress(ValueError, SyntaxError, yaml.YAMLError):
-                value = read(text)
-                break
-    return type(default)(value) if several and isinstance(value, list | tuple) else value
-
-
-def guard(names: dict, page: str, takes: dict | None = None, /, **defaults: object) -> None:
-    """Check a running notebook's globals() against their defaults, and write them back in the declared type."""
+def guard(names: dict, page: str, takes: dict | None = None, reads: dict | None = None, /, **defaults: object) -> None:
+    """Check a running notebook's globals() against their defaults, and write them back in the declared type: papermill
+    lets a string replace a number."""
     foreign.load_plugins()
     values = {name: names[name] for name in defaults if name in names}
     for cell in names.get("In", []):
         if cell.startswith("# Parameters\n"):  # papermill's
-            values |= declared(cell, page)
-    checked = check(defaults, values, page, takes)
-    if checked.get("vectors") == defaults.get("vectors") and checked != defaults:
-        fields = {name: checked[name] for name in ("corpus", "encoder", "attention", "seed") if name in checked}
-        checked |= {"vectors": stored_vectors(defaults["vectors"], **fields)} if "vectors" in checked else {}
+            values |= parameters.declared(cell, page)
+    settled = parameters.settle(defaults, values, page, takes, reads)
+    if settled.get("vectors") != values.get("vectors", settled.get("vectors")):
+        say(f"page {page} reads the stored model with word vectors {settled['vectors']}")
     CHANGED.clear()
-    CHANGED.update({name: value for name, value in checked.items() if value != defaults[name]})
-    names.update(checked)
+    CHANGED.update({name: value for name, value in settled.items() if value != defaults[name]})
+    PARAMETERS.clear()
+    PARAMETERS.update(settled)
+    names.update(settled)
+    here.__dict__.clear()
+    here.__dict__.update(in_text(settled))
+
+
+def in_text(settled: dict) -> dict[str, object]:
+    """Scalar parameters as sentences name them, see the head of this file."""
+    said = {name: value for name, value in settled.items() if isinstance(value, parameters.SCALARS)}
+    said |= {name: f"{value:g}" for name, value in said.items() if isinstance(value, float)}
+    for name, words in (("corpus", SETS), ("encoder", ENCODERS), ("attention", ATTENTION_NAMES)):
+        if name in said:
+            said[name] = words.get(said[name], said[name])
+    if "encoder" in said:
+        noun = WITH_ARTICLE.get(settled["encoder"], said["encoder"])
+        article = "an" if noun[0] in "aeiou" else "a"
+        said |= {"an_encoder": f"{article} {noun}", "the_encoder": f"the {noun}"}
+    return said
+
+
+def chosen(**values: object) -> pd.DataFrame:
+    """The run that the reader chose, as a row to stand beside the book's: its fields, these values, n_seeds 1; the
+    index is YOURS. At the defaults a table without rows and columns."""
+    if not CHANGED:
+        return pd.DataFrame()
+    fields = {name: PARAMETERS[name] for name in parameters.RUN_FIELDS if name in PARAMETERS}
+    return pd.DataFrame([fields | values | {"n_seeds": 1}], index=[YOURS])
+
+
+def with_yours(rows: pd.DataFrame, yours: pd.DataFrame) -> pd.DataFrame:
+    """A table of the book's with the row of `chosen` below, in the table's columns."""
+    return pd.concat([rows, yours.filter(rows.columns)])

@@ -33,10 +33,13 @@ def values_of(notebook) -> dict:
     return {name: ast.literal_eval(text) for name, text in records}
 
 
+GLUED = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
+
+
 def glued(text: str, values: dict) -> str:
     """Text with its numbers put in; one that is not among them is shown by its name, as code."""
     put = lambda role: format(values[role[1]], role[2] or "") if role[1] in values else f"`{role[1]}`"
-    return re.sub(r"\{glue:text\}`(\w+)(?::([^`]*))?`", put, text)
+    return GLUED.sub(put, text)
 
 
 def readable(notebook, root: Path, target: Path, place: Callable[[str], Path | None], values: dict | None = None):
@@ -87,11 +90,54 @@ def named(values: dict) -> str:
     return re.sub(r"[^\w.+-]+", "_", "".join(ends))[:150].rstrip("._")
 
 
-def mark(notebook, defaults: dict, values: dict):
-    """A notebook that names below its title the parameters that are not at their defaults."""
-    told = [(f"{name} = {value!r}", repr(defaults[name])) for name, value in values.items() if value != defaults[name]]
-    first = next((cell for cell in notebook.cells if told and cell.cell_type == "markdown"), None)
-    if first:
-        box = PARTS.changed([[Markup(escape(text).translate(MARKUP)) for text in pair] for pair in told])
+def mark(notebook, defaults: dict, values: dict, book=None):
+    """A notebook that says below its title which parameters are not at their defaults, what on the page follows them and
+    what stays. book: the same page as the book shows it, or None."""
+    changed = {name: value for name, value in values.items() if value != defaults[name]}
+    first = next((cell for cell in notebook.cells if cell.cell_type == "markdown"), None)
+    if changed and first:
+        pairs = [(f"{name} = {value!r}", repr(defaults[name])) for name, value in changed.items()]
+        pairs = [[Markup(escape(text).translate(MARKUP)) for text in pair] for pair in pairs]
+        box = PARTS.changed(pairs, *(followed(book, notebook) if book else ("", "")))
         first.source = re.sub(r"^# .*$", lambda title: f"{title[0]}\n\n{box}", first.source, count=1, flags=re.M)
     return notebook
+
+
+def followed(book, notebook) -> tuple[str, str]:
+    """What of a page differs from the book's, and what does not, by section: "In ten lines (table, printed lines)"."""
+    values = values_of(book), values_of(notebook)
+    section, follows, stays = "", {}, {}
+    cells = [cell for cell in notebook.cells if "injected-parameters" not in cell.metadata.get("tags", [])]
+    for before, after in zip(book.cells, cells, strict=True):
+        if before.cell_type == "markdown":
+            for part in re.split(r"^(?=#+ )", before.source, flags=re.M):
+                section = part.partition("\n")[0].lstrip("# ") if part.startswith("#") else section
+                if GLUED.search(part):
+                    same = glued(part, values[0]) == glued(part, values[1])
+                    (stays if same else follows).setdefault(section, {})["text"] = None
+        else:
+            ours, theirs = _pictured(before), _pictured(after)
+            for kind in {**ours, **theirs}:
+                same = ours.get(kind) == theirs.get(kind)
+                (stays if same else follows).setdefault(section, {})[kind] = None
+    told = [", ".join(f"{name} ({', '.join(kinds)})" for name, kinds in part.items()) for part in (follows, stays)]
+    return told[0] or "nothing", told[1] or "nothing"
+
+
+def _pictured(cell) -> dict[str, list[str]]:
+    """Kind -> what a cell shows of it, guards and names apart."""
+    kinds = {}
+    if "guard" in cell.metadata.get("tags", []):
+        return kinds
+    for output in cell.get("outputs", []):
+        if output.output_type == "stream" and output.get("name") == "stdout":
+            kinds.setdefault("printed lines", []).append(output.text)
+        data = output.get("data", {})
+        text = data.get("text/html", data.get("text/plain", ""))
+        if "<figure" in text:
+            kinds.setdefault("figure", []).append(text)
+        elif "<table" in text:
+            kinds.setdefault("table", []).append(text)
+        elif text:
+            kinds.setdefault("output", []).append(text)
+    return kinds

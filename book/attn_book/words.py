@@ -10,6 +10,9 @@ NAMES = yaml.safe_load(Path(__file__).with_name("words.yml").read_text(encoding=
 ENCODERS, SETS, ATTENTION_NAMES = NAMES["encoders"], NAMES["sets"], NAMES["attentions"]
 """Encoders, data sets and attentions as people call them."""
 
+WITH_ARTICLE = NAMES["with_article"]
+"""Nouns of encoders whose names take no article."""
+
 DATA, PART = NAMES["data"], NAMES["part"]
 """A kind of data in words; what stands behind a data set's name where it is not the paper's own."""
 

@@ -1,0 +1,219 @@
+"""Parameters of a page: read from its cell, fitted to their types, and refused before anything runs.
+
+What a parameter takes beside its type, and whose texts the page reads, stands in the page's front matter:
+
+    attn:
+      takes: {words: 1, epsilon: {ge: 0.001, lt: 1}, chosen: [dev, test], document: documents}
+      reads: {encoder: lstm, attention: tanh}
+
+takes: the least that a number may be; or bounds by pydantic's names; or the values (for a list: of its items, and null
+where it may be empty); or 'default', those of the default; or 'documents', a place among the stored texts.
+reads: the stored run whose texts the page reads, by the fields of `Run` that are no parameters of it; those that are
+say the rest. `documents: false` where numbers of the run are enough. Which data sets, encoders and seeds there are is
+asked of the archive and the cache when the page runs.
+"""
+
+import ast
+from collections.abc import Iterable
+from contextlib import suppress
+from difflib import get_close_matches
+from typing import Annotated, Literal, Union
+
+import numpy as np
+import pandas as pd
+import yaml
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from attn_core import index
+from attn_core.corpora import catalogue
+from attn_core.errors import AttnError
+from attn_core.obtain import obtain
+from attn_core.run import Run, command
+
+SCALARS = (bool, int, float, str)
+STRICT = ConfigDict(strict=True, allow_inf_nan=False)
+WORDS = {"true": True, "false": False}
+
+RUN_FIELDS = ("corpus", "encoder", "attention", "seed", "vectors", "selection")
+"""Parameters of these names choose the run that a page reads."""
+
+
+# ---- from the page's cell and the command line -----------------------------------------------------------------------
+
+
+def declared(cell: str, page: str) -> dict:
+    """Names and defaults of a parameters cell, read and never run; AttnError at a line that is not `name = literal`."""
+    rule = f"page {page}: its parameters cell holds only `name = literal`, a bool, int, float, str or a list"
+    defaults = {}
+    try:
+        for statement in ast.parse(cell).body:
+            (target,) = statement.targets
+            value = ast.literal_eval(statement.value)
+            items = value if isinstance(value, list | tuple) else [value]
+            if not all(isinstance(item, SCALARS) for item in items):
+                raise ValueError
+            defaults[target.id] = value
+    except SyntaxError as error:
+        raise AttnError(f"{rule}; its line {error.lineno} is no Python ({error.msg})") from error
+    except (AttributeError, ValueError) as error:
+        raise AttnError(f"{rule}; found: {ast.unparse(statement).splitlines()[0]}") from error
+    return defaults
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the one that is most like it, if any."""
+    near = get_close_matches(name, names, n=1)
+    return f"; did you mean {near[0]!r}?" if near else "."
+
+
+def check(defaults: dict, values: dict, page: str, takes: dict | None = None) -> dict:
+    """`values` in the types of their defaults; AttnError, one line, for an unknown name or what is not taken."""
+    known = ", ".join(f"{name} ({type(value).__name__}, {value!r})" for name, value in defaults.items()) or "none"
+    fitted = {}
+    for name, value in values.items():
+        if name not in defaults:
+            raise AttnError(f"page {page} has no parameter {name!r}{nearest(name, defaults)} Known: {known}")
+        kind = TypeAdapter(_kind(defaults[name], (takes or {}).get(name)), config=STRICT)
+        try:
+            fitted[name] = kind.validate_python(_read(value, defaults[name]))
+        except ValidationError as error:
+            reason = error.errors()[0]["msg"]
+            raise AttnError(f"page {page}: parameter {name}: {reason}, got {value!r}. Known: {known}") from None
+    return fitted
+
+
+def _kind(default: object, limit: object) -> object:
+    """The type of a parameter from its default and what it takes."""
+    is_list = isinstance(default, list | tuple)
+    item = Union[tuple(map(type, default)) or SCALARS] if is_list else type(default)
+    if limit == "documents":
+        item = Annotated[item, Field(ge=0)]
+    elif isinstance(limit, dict):
+        item = Annotated[item, Field(**limit)]
+    elif isinstance(limit, int | float):
+        item = Annotated[item, Field(ge=limit)]
+    elif limit:
+        allowed = default if limit == "default" else limit
+        item = Literal[tuple(value for value in allowed if value is not None)]
+    if not is_list:
+        return item
+    may_be_empty = limit is None or (isinstance(limit, list) and None in limit)
+    items = list[item] if isinstance(default, list) else tuple[item, ...]
+    return Annotated[items, Field(min_length=0 if may_be_empty else 1)]
+
+
+def _read(value: object, default: object) -> object:
+    """A value as Python's plain types: NumPy's scalars from a caller; for all but texts what is typed on a command
+    line, of several items with or without brackets. Whole numbers are decimal: 010 is none."""
+    is_list = isinstance(default, list | tuple)
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, str) and not isinstance(default, str):
+        value = _literal(value, is_list)
+    return type(default)(value) if is_list and isinstance(value, list | tuple) else value
+
+
+def _literal(text: str, is_list: bool) -> object:
+    """A literal of Python, else YAML's lists and words, read as texts but for true and false."""
+    text = text.strip()
+    if is_list and not text.startswith(("[", "(")):
+        text = f"[{text}]"
+    with suppress(ValueError, SyntaxError):
+        return ast.literal_eval(text)
+    with suppress(yaml.YAMLError):
+        value = yaml.load(text, yaml.BaseLoader)
+        if isinstance(value, list):
+            return [WORDS.get(item, item) if isinstance(item, str) else item for item in value]
+        return WORDS.get(value, value) if isinstance(value, str) else text
+    return text
+
+
+# ---- against what is stored ------------------------------------------------------------------------------------------
+
+
+def settle(defaults: dict, values: dict, page: str, takes: dict | None = None, reads: dict | None = None) -> dict:
+    """All parameters of a page, those of `values` in place of their defaults, fit to run with.
+
+    Where the page reads a run and the reader set no `vectors`, they are those of the stored run. AttnError, one line,
+    for a value that is not taken, a run that is not stored, a document that there is not.
+    """
+    settled = defaults | check(defaults, values, page, takes)
+    changed = {name for name, value in settled.items() if value != defaults[name]}
+    if reads is None or not changed:
+        return settled
+    run = read_run(page, settled, reads, defaults.get("vectors"))
+    if "vectors" in settled:
+        settled["vectors"] = run.vectors
+    for name in changed:
+        if (takes or {}).get(name) == "documents":
+            _check_document(page, name, settled[name], run)
+    return settled
+
+
+def read_run(page: str, settled: dict, reads: dict, vectors: str | None) -> Run:
+    """The stored run that a page reads; one of generated texts need not be stored, it is trained in seconds.
+
+    vectors: the page's own; where the run's are the same, or there is no such parameter, any are taken, its own first.
+    """
+    choice = {name: settled[name] for name in RUN_FIELDS if name in settled}
+    if settled.get("vectors") == vectors:
+        choice.pop("vectors", None)
+    fixed = {name: value for name, value in reads.items() if name != "documents"}
+    wanted = fixed | choice
+    readable = _stored(fixed | dict.fromkeys((*choice, "vectors"), "any"), reads.get("documents", True))
+    fits = readable[_equal(readable, choice)]
+    if len(fits):
+        ours = fits[fits["vectors"] == vectors]
+        row = (ours if len(ours) else fits).iloc[0]
+        return Run(**{"seed": int(row["seed"])} | wanted | {"vectors": row["vectors"]})
+    run = None
+    with suppress(AttnError, TypeError):  # no such model, or not one alone
+        run = Run(**{name: value for name, value in wanted.items() if value != "any"})
+    if run and catalogue.corpus(run.corpus).generated:
+        return run
+    asked = ", ".join(f"{name} {value}" for name, value in choice.items())
+    message = f"page {page}: no run with {asked} is stored; stored for this page: {_alternatives(readable, choice)}"
+    if run:
+        message += f". To train it{_minutes(run)}: {command(run)}"
+    raise AttnError(message)
+
+
+def _stored(fields: dict, documents: bool) -> pd.DataFrame:
+    """The stored runs of these fields; with `documents` those whose single texts are kept."""
+    rows = index.runs(**fields)
+    if not documents:
+        return rows
+    kept = ["traces.parquet" in record["files"] for record in index.records(rows["key"])]
+    return rows[np.array(kept, bool)]
+
+
+def _equal(rows: pd.DataFrame, fields: dict) -> pd.Series:
+    """Which rows have all these values."""
+    equal = pd.Series(True, rows.index)
+    for name, value in fields.items():
+        equal &= rows[name] == value
+    return equal
+
+
+def _alternatives(rows: pd.DataFrame, choice: dict) -> str:
+    """What each parameter might be beside the others as they are; where no single one helps, the data sets."""
+    told = []
+    for name in choice:
+        others = {other: value for other, value in choice.items() if other != name}
+        values = rows.loc[_equal(rows, others), name].unique()
+        if len(values):
+            told.append(f"{name} {', '.join(map(str, values))}")
+    return "; ".join(told) or f"corpus {', '.join(rows['corpus'].unique())}"
+
+
+def _minutes(run: Run) -> str:
+    """What a training takes, by the records of stored ones of the data set and the encoder."""
+    rows = index.runs(corpus=run.corpus, encoder=run.encoder, attention=["tanh", "dot"], vectors="any")
+    seconds = [sum(record["seconds"].values()) for record in index.records(rows["key"])]
+    return f" (about {max(1, round(np.median(seconds) / 60))} min)" if seconds else ""
+
+
+def _check_document(page: str, name: str, value: int, run: Run) -> None:
+    count = len(obtain(run).traces)
+    if value >= count:
+        raise AttnError(f"page {page}: {name} is a place among the {count:,} stored texts, 0 to {count - 1}; got {value}")
