@@ -125,6 +125,8 @@ def in_outputs(before: list[str], after: list[str], changed: dict, literals: lis
     """Faults of the texts that one cell shows, a paragraph."""
     found, named = [], False
     for first, second in zip(before, after, strict=False):
+        if first == second:
+            continue
         named |= any(holds(first, old) and holds(second, new) for old, new in changed.values())
         old_names, new_names = zip(*changed.values(), strict=True)
         if numbers_of(first, old_names) != numbers_of(second, new_names):

@@ -96,7 +96,7 @@ def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
         ax.text(x, -0.62, (names or ENCODERS)[row.encoder], color=COLOURS[row.encoder], weight="bold", ha="center")
     for y, name in enumerate(order):
         ax.plot([wide.loc[name].min(), wide.loc[name].max()], [y, y], color=RULE, linewidth=5, zorder=1)
-    _lines(ax, [SETS[name] + "*" * (kind[name] != "same") for name in order], -1.15)
+    _lines(ax, [SETS.get(name, name) + "*" * (kind[name] != "same") for name in order], -1.15)
     return order
 
 
@@ -110,8 +110,8 @@ def yours(ax: Axes, x: Sequence[float], y: Sequence[float]) -> None:
                     weight="bold", color=INK, zorder=7)  # fmt: skip
 
 
-def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str]) -> None:
-    """Rows of `page.chosen` with a `mean` in a figure of one line a data set, `order`; a set of the reader's own, or one
+def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str], value: str = "mean") -> None:
+    """Rows of `page.chosen`, with the column `value`, in a figure of one line a data set, `order`; a set of the reader's own, or one
     that the figure lacks, gets a line below."""
     lines = list(order)
     for row in rows.itertuples():
@@ -120,7 +120,7 @@ def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str]) -> None:
             names = [label.get_text() for label in ax.get_yticklabels()]
             ax.set_yticks(range(len(lines)), [*names, SETS.get(row.corpus, row.corpus)])
             ax.set_ylim(len(lines) - 0.4, ax.get_ylim()[1])
-        yours(ax, [row.mean], [lines.index(row.corpus)])
+        yours(ax, [getattr(row, value)], [lines.index(row.corpus)])
 
 
 HANS = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average"}

@@ -159,7 +159,7 @@ def read_run(page: str, settled: dict, reads: dict, vectors: str | None) -> Run:
     if settled.get("vectors") == vectors:
         choice.pop("vectors", None)
     fixed = {name: value for name, value in reads.items() if name != "documents"}
-    wanted = fixed | choice
+    wanted = {name: value for name, value in (fixed | choice).items() if name in index.FIELDS}
     readable = _stored(fixed | dict.fromkeys((*choice, "vectors"), "any"), reads.get("documents", True))
     fits = readable[_equal(readable, choice)]
     if len(fits):

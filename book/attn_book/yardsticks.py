@@ -11,19 +11,20 @@ import pandas as pd
 
 from attn_core import Run, index, obtain
 from attn_core.experiments.adversarial import best_permutation, ceilings, exact, shuffles
+from attn_core.run import SEEDS, first_vectors
 from attn_core.traces import Traces
 
 SETS = ("sst", "imdb", "agnews", "20news")
 """Data sets of single texts: one logit."""
 
 
-def yardsticks(epsilon: float, vectors: str, seed: int) -> pd.DataFrame:
+def yardsticks(epsilon: float, corpus: str, seed: int, vectors: str) -> pd.DataFrame:
     """Mean JSD to the BiLSTM's attention by data set and kind, rows as of `index.over_seeds` with `data` and `encoder`.
 
     Kinds: search, the paper's; farthest, the exact optimum (pairs: the best found); ceiling, whatever the answer;
     shuffled, farthest after contributions are dealt out anew; moved, the model's own weights on other words, as a share
-    of what these could reach at any answer. At an ε that is not in the archive there is no search, and n_seeds is 1.
-    vectors, seed: of the stored texts then taken.
+    of what these could reach at any answer. corpus: added, live, where the archive's means lack it. At an ε that is not
+    in the archive all is live: no search, and n_seeds is 1. seed, vectors: of the stored texts then taken.
     """
     stored = {
         f"jsd_search@{epsilon:g}": "search",
@@ -33,16 +34,19 @@ def yardsticks(epsilon: float, vectors: str, seed: int) -> pd.DataFrame:
         f"jsd_shuffled@{epsilon:g}": "shuffled",
         f"ratio_permutation@{epsilon:g}": "moved",
     }
-    if not set(stored) <= index.has("measure"):
-        return pd.concat([live(corpus, epsilon, vectors, seed) for corpus in SETS], ignore_index=True)
-    rows = index.numbers(
-        list(stored), "mean", encoder="lstm", attention="tanh", family=["text", "pair"], source="archive"
-    )
-    rows["kind"] = rows["measure"].map(stored)
-    return index.over_seeds(rows, "corpus", "kind", "data", "encoder")
+    if set(stored) <= index.has("measure"):
+        where = {"encoder": "lstm", "attention": "tanh", "family": ["text", "pair"]}
+        rows = index.numbers(list(stored), "mean", source="archive", generation="first", **where)
+        rows["kind"] = rows["measure"].map(stored)
+        means = index.over_seeds(rows, "corpus", "kind", "data", "encoder")
+    else:
+        means = pd.concat([live(name, epsilon, SEEDS[0], first_vectors(name)) for name in SETS if name != corpus])
+    if corpus not in set(means["corpus"]):
+        means = pd.concat([means, live(corpus, epsilon, seed, vectors)], ignore_index=True)
+    return means
 
 
-def live(corpus: str, epsilon: float, vectors: str, seed: int) -> pd.DataFrame:
+def live(corpus: str, epsilon: float, seed: int, vectors: str) -> pd.DataFrame:
     """The rows of one data set, computed now on the stored texts of one seed."""
     result = obtain(Run(corpus, "lstm", "tanh", seed, vectors))
     at_ceiling = ceilings(result.traces)
