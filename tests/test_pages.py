@@ -36,7 +36,14 @@ ELSEWHERE = ("one-model", "testing-the-tests")
 """Executed in kernels without torch, by test_reading.py."""
 
 
-PENDING = set()
+PENDING = {
+    "compared", "data-and-models", "extending", "gallery", "how-to-measure", "index", "jain/04-2-1-permutation",
+    "jain/06-discussion", "one-model", "one-word", "one-word-controls", "serrano/01-introduction",
+    "serrano/04-1-output-distributions", "serrano/04-2-decision-flips", "serrano/05-5-contextualisation",
+    "serrano/05-sets-of-weights", "testing-the-tests", "verdict", "wiegreffe/01-introduction",
+    "wiegreffe/03-2-uniform", "wiegreffe/03-3-variance", "wiegreffe/03-4-guides", "wiegreffe/04-adversaries",
+    "wiegreffe/06-conclusion",
+}  # fmt: skip
 """Pages of which some sentence does not follow the parameters yet; the list shrinks to nothing."""
 
 

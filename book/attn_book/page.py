@@ -40,7 +40,7 @@ PARTS = TEMPLATES.get_template("parts.html").module
 CHANGED: dict[str, object] = {}
 """Parameters of the running page that are not at their defaults; `guard` fills it."""
 PARAMETERS: dict[str, object] = {}
-"""All parameters of the running page."""
+"""All parameters of the running page, and the fixed fields of the run that it reads."""
 OUTDATED = "banner shown"
 
 YOURS = "yours, 1 seed"
@@ -105,7 +105,7 @@ def guard(names: dict, page: str, takes: dict | None = None, reads: dict | None 
     CHANGED.clear()
     CHANGED.update({name: value for name, value in settled.items() if value != defaults[name]})
     PARAMETERS.clear()
-    PARAMETERS.update(settled)
+    PARAMETERS.update({**(reads or {}), **settled})
     names.update(settled)
     here.__dict__.clear()
     here.__dict__.update(in_text(settled))
