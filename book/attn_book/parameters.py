@@ -27,7 +27,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from attn_core import index
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
-from attn_core.obtain import obtain
+from attn_core.results import obtain
 from attn_core.run import Run, command
 
 SCALARS = (bool, int, float, str)
