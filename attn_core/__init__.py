@@ -5,15 +5,28 @@ Data flow one way: corpus -> run -> traces -> numbers -> page.
     Run, obtain                     one training, and the one way to get its result
     load_weights, trace, Traces     a model that was trained elsewhere, and the traces of any model
     numbers, over_seeds, side       every stored number in one table, means over seeds, the one judge
+    register_corpus, …              your own data, encoder (register_encoder) or attention (register_attention)
 """
 
-from attn_core.foreign import load_weights
+from attn_core.foreign import load_weights, register_attention, register_corpus, register_encoder
 from attn_core.index import numbers, over_seeds, side
 from attn_core.results import obtain
 from attn_core.run import Run
 from attn_core.traces import Traces
 
-__all__ = ["Run", "Traces", "load_weights", "numbers", "obtain", "over_seeds", "side", "trace"]
+__all__ = [
+    "Run",
+    "Traces",
+    "load_weights",
+    "numbers",
+    "obtain",
+    "over_seeds",
+    "register_attention",
+    "register_corpus",
+    "register_encoder",
+    "side",
+    "trace",
+]
 __version__ = "0.2.0"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 import torch
 
-from attn_core import store
+from attn_core import foreign, store
 from attn_core.corpora import encode
 from attn_core.corpora.vectors import vectors
 from attn_core.measures import classification
@@ -24,7 +24,10 @@ FAMILIES = {"text": jain, "pair": jain, "hierarchical": serrano, "guided": guide
 
 
 def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
-    """Train a run, trace its whole test set, store both in the local cache (atomically) and return the result."""
+    """Train a run, trace its whole test set, store both in the local cache (atomically) and return the result.
+
+    Nothing is stored of what the user registered without a version, see `foreign.unversioned`.
+    """
     device = compute_device()
     made = data, _, inputs = inputs_of(run)
     folder = store.cache_store()
@@ -45,7 +48,8 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         "fingerprints": inputs,
         **environment(device),
     }
-    store.write(folder, run.key, record, {"traces.parquet": traces})
+    if not foreign.unversioned(run):
+        store.write(folder, run.key, record, {"traces.parquet": traces})
     return Result(record, traces)
 
 
@@ -53,7 +57,8 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -
     """Weights by selection and {"history", "seconds"} of a run's training: from the cache, else trained and cached.
     made: `inputs_of(run)`."""
     data, matrix, inputs = made
-    if not fresh and (cached := store.read_weights(weights_key(run), inputs)):
+    kept = not foreign.unversioned(run)
+    if kept and not fresh and (cached := store.read_weights(weights_key(run), inputs)):
         return cached
     weights = [weights_of(base, progress) for base in bases(run)]
     start = time.perf_counter()
@@ -61,7 +66,8 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -
         torch.manual_seed(run.seed)
         found = FAMILIES[run.family].fit(run, data, matrix, progress, *weights)
     training = {"history": found.history, "seconds": time.perf_counter() - start}
-    store.write_weights(weights_key(run), found.weights, training, inputs)
+    if kept:
+        store.write_weights(weights_key(run), found.weights, training, inputs)
     return found.weights, training
 
 

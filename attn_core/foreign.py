@@ -1,40 +1,95 @@
-"""What is the user's: corpora and classes under the names of a run, files that hold such, weights trained elsewhere."""
+"""What is the user's: corpora and classes under the names of a run, files that register such, weights trained elsewhere.
+
+    register_corpus(entry, prepare, version="1")
+    register_encoder("gated", Gated, version="1")
+    register_attention("sharp", Sharp, version="1")
+
+Nothing but `version` tells that somebody's code has changed: it is part of the key of every run. Runs of what carries
+none are trained anew each time and kept nowhere.
+"""
 
 import os
 import re
 import sys
+from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file
 
-from attn_core.corpora import catalogue, encoding, user_code
+from attn_core.corpora import catalogue, encoding
 from attn_core.errors import AttnError, one_line
 
-CLASSES = (
-    ("encoder", "attn_core.models.encoders", "ENCODERS"),
-    ("encoder", "attn_core.models.hierarchical", "ENCODERS"),
-    ("attention", "attn_core.models.attention", "ATTENTIONS"),
-    ("attention", "attn_core.models.attention", "PAIRED_ATTENTIONS"),
-)
-"""Field of a run, module and table in which its name stands for a class."""
+VERSIONS: dict[str, dict[str, str]] = {"corpus": encoding.VERSIONS, "encoder": {}, "attention": {}}
+"""Field of a run -> name -> version, of all that is registered."""
 
 
-def parts(run) -> dict[str, object]:
-    """What the names in a run do not tell where they are the user's: a corpus by its entry and its data, a class by its
-    code. Nothing of it is remembered: a cell that runs again puts something else under the same name."""
-    found = {}
+def register_corpus(entry: catalogue.Corpus, prepare: Callable, version: str = "") -> None:
+    """A data set: its entry of the catalogue, and the function that makes its `corpora.prepare.Prepared`.
+
+    The function's arguments are the options of a run. AttnError for a name of the package's own.
+    """
+    _claim("corpus", entry.name, version, catalogue.CATALOGUE)
+    catalogue.CATALOGUE[entry.name] = entry
+    encoding.PREPARE[entry.name] = prepare
+
+
+def register_encoder(name: str, kind: Callable, version: str = "", times_hidden: int = 0) -> None:
+    """An encoder: kind(embedding, hidden=…) is a module with `embedding` (V, E) and `width` H.
+
+    It is called with ids (B, L), lengths (B,) and mask (B, L), and gives states (B, L, H); for pairs of texts it also
+    has `summary`, see `models.encoders`. times_hidden: how many times `hidden` its states are wide, which `load_weights`
+    asks; 0 takes the class's default width. AttnError for a name of the package's own.
+    """
+    from attn_core.models import classifier, encoders
+
+    _claim("encoder", name, version, encoders.ENCODERS)
+    encoders.ENCODERS[name] = kind
+    classifier.TIMES_HIDDEN[name] = times_hidden
+
+
+def register_attention(name: str, kind: Callable, version: str = "", pairs: Callable | None = None) -> None:
+    """An attention: kind(width) is a module that gives scores (B, L) of states (B, L, H).
+
+    pairs: the same for pairs of texts, called with the states and the second text's summary (B, H). AttnError for a
+    name of the package's own.
+    """
+    from attn_core.models import attention
+
+    _claim("attention", name, version, {**attention.ATTENTIONS, "given": None})
+    attention.ATTENTIONS[name] = kind
+    if pairs is not None:
+        attention.PAIRED_ATTENTIONS[name] = pairs
+
+
+def _claim(field: str, name: str, version: str, taken: dict) -> None:
+    """Note a name and its version; AttnError where the package has it, or where there is none."""
+    if not name or name in taken and name not in VERSIONS[field]:
+        raise AttnError(f"the {field} '{name}' is the package's own; register yours under another name")
+    VERSIONS[field][name] = str(version)
+
+
+def registered(field: str) -> tuple[str, ...]:
+    """The names that the user registered for a field of a run."""
+    return tuple(VERSIONS.get(field, ()))
+
+
+def versions(run) -> dict[str, str]:
+    """Field -> version, of the names in a run that are the user's: what its key holds of them."""
+    found = {field: VERSIONS[field].get(getattr(run, field)) for field in VERSIONS}
     if encoding.is_foreign(run.corpus):
-        data = encoding.encode(run.corpus, **dict(run.options))
-        found["data"] = [repr(catalogue.corpus(run.corpus)), repr(data.statistics["classes"]), data.fingerprint]
-    for field, module, table in CLASSES:
-        name = getattr(run, field)
-        known = getattr(sys.modules.get(module), table, {})  # a module not imported holds the package's own alone
-        kind = known.get(name, known.get(name.partition("_")[2]))  # han_rnn: the encoder is rnn
-        if kind is not None and kind.__module__.partition(".")[0] != "attn_core":
-            found[f"{module}.{table}"] = user_code.digest(kind)
-    return found
+        found["corpus"] = found["corpus"] or ""
+    return {f"version of {field}": version for field, version in found.items() if version is not None}
+
+
+def unversioned(run) -> str:
+    """Why nothing of a run is kept, in words: what it, or its base, has without version; '' where all is kept."""
+    for part, version in versions(run).items():
+        if not version:
+            field = part.removeprefix("version of ")
+            return f"the {field} '{getattr(run, field)}' is registered without version=, so its runs are not kept"
+    return unversioned(run.base) if run.base else ""
 
 
 def load_weights(
@@ -51,24 +106,35 @@ def load_weights(
     """
     from attn_core.models import classifier, hierarchical, paired
 
-    arrays: dict[str, np.ndarray] = {}
-    for theirs, value in (source if isinstance(source, dict) else read_file(Path(source))).items():
-        array = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
-        if array.dtype.kind not in "fiu":
-            raise AttnError(f"{theirs} holds {array.dtype}, not numbers; give weights alone, as float32")
-        ours = theirs
-        for pattern, name in (names or {}).items():
-            if match := re.fullmatch(pattern, theirs):
-                ours = name and match.expand(name)
-                break
-        if ours in arrays:
-            raise AttnError(f"two weights are called {ours} after renaming, the second is {theirs}; name them apart")
-        if ours is not None:
-            arrays[ours] = array
+    arrays = renamed(source if isinstance(source, dict) else read_file(Path(source)), names or {})
     if encoder.startswith(("han_", "flan_")):
         return hierarchical.from_arrays(encoder, arrays)
     kind = paired if "decoder.context.weight" in arrays else classifier
     return kind.from_arrays(encoder, attention, arrays)
+
+
+def renamed(source: dict, names: dict[str, str | None]) -> dict[str, np.ndarray]:
+    """Our name -> array, see `load_weights`; AttnError for two of one name and for what are no numbers."""
+    arrays: dict[str, np.ndarray] = {}
+    for theirs, value in source.items():
+        ours = our_name(theirs, names)
+        if ours is None:
+            continue
+        array = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+        if array.dtype.kind not in "fiu":
+            raise AttnError(f"{theirs} holds {array.dtype}, not numbers; give weights alone, as float32")
+        if ours in arrays:
+            raise AttnError(f"two weights are called {ours} after renaming, the second is {theirs}; name them apart")
+        arrays[ours] = array
+    return arrays
+
+
+def our_name(theirs: str, names: dict[str, str | None]) -> str | None:
+    """What the first pattern that fits makes of a name; None for a weight that is left out."""
+    for pattern, name in names.items():
+        if match := re.fullmatch(pattern, theirs):
+            return name and match.expand(name)
+    return theirs
 
 
 def read_file(path: Path) -> dict:

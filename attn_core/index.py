@@ -27,8 +27,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype, union_categoricals
 
-from attn_core import run as run_fields
-from attn_core import store
+from attn_core import foreign, store
 from attn_core.corpora import catalogue
 from attn_core.corpora.files import cache_folder, replacing, say, stamp
 from attn_core.errors import AttnError, Damaged
@@ -267,7 +266,7 @@ def _code() -> str:
 def _everything() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tables over the archive and the cache, of the corpora, encoders and attentions that this process knows."""
     folders = [folder for folder in store.stores() if folder.is_dir()]
-    names = (*sorted(catalogue.CATALOGUE), *run_fields.ENCODERS, *run_fields.HIERARCHICAL, *run_fields.ATTENTIONS)
+    names = (*sorted(catalogue.CATALOGUE), *foreign.registered("encoder"), *foreign.registered("attention"))
     return _joined(tuple((folder, folder.stat().st_mtime_ns) for folder in folders), names)
 
 

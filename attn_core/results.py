@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from attn_core import store
+from attn_core import foreign, store
 from attn_core.corpora import catalogue, encoding, files
 from attn_core.errors import AttnError
 from attn_core.run import Run, command, first_vectors
@@ -13,45 +13,46 @@ class AbsentRun(AttnError):
     """A run that is neither archived nor cached and was not to be trained."""
 
 
-@encoding.held()
 def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool = True) -> Result:
-    """The stored result of a run: from the archive, else the local cache, else computed. What was trained on other data
-    than those at hand is passed over, with one line.
+    """The stored result of a run: from the archive, else the local cache, else computed.
 
     train: 'never' (an absent run raises AbsentRun, except on generated corpora, which are trained live),
     'auto' (train what is absent) or 'fresh' (train anew, whatever is stored). traces False: record and summary are
-    enough, all that the archive has of many runs (see packing.py).
+    enough, all that the archive has of many runs (see packing.py). What was trained on other data than those at hand
+    is passed over, with one line; so is that nothing is kept of what the user registered without a version.
     """
     if train not in ("never", "auto", "fresh"):
         raise AttnError(f"unknown train mode '{train}'; known: never, auto, fresh")
-    kept, other, folders = False, "", []
-    if train != "fresh":
-        beside = store.archive_folder(required=False)  # whole runs that pages ask for lie in data/measured
-        folders = store.stores() + ([beside.with_name("measured") / "runs"] if beside else [])
-    for folder in [folder for folder in folders if store.has(folder, run.key)]:
-        if reason := other_data(run, folder):
-            other = reason
-        else:
-            result, kept = store.read(folder, run.key), True
-            if result.traces is not None or not traces:
-                return result
-    if train == "never" and not catalogue.corpus(run.corpus).generated:
-        absent = f"run {run.key} is not in the archive; make it with: {command(run)}"
-        if other:
+    notice = foreign.unversioned(run)
+    absent = f"run {run.key} is not in the archive; make it with: {command(run)}"
+    for folder in [] if notice or train == "fresh" else holders(run):
+        if other := other_data(run, folder):
+            notice = f"{other}; not taken"
             absent = f"{other}; unset ATTN_DATA to read what is archived, or train it: {command(run)}"
-        elif kept:
-            absent = f"the archive keeps no single documents of run {run.key}; make them with: {command(run)} --fresh"
+            continue
+        result = store.read(folder, run.key)
+        if result.traces is not None or not traces:
+            return result
+        absent = f"the archive keeps no single documents of run {run.key}; make them with: {command(run)} --fresh"
+    if train == "never" and not catalogue.corpus(run.corpus).generated:
         raise AbsentRun(absent)
     from attn_core.compute import compute  # torch: a stored run does without
 
-    if other:
-        files.say(f"{other}; not taken")
+    if notice:
+        files.say(notice)
     return compute(run, progress, fresh=train == "fresh")
+
+
+def holders(run: Run) -> list[Path]:
+    """The stores that hold a run: archive, cache, and what lies beside the archive in data/measured for the pages."""
+    archive = store.archive_folder(required=False)
+    beside = [archive.with_name("measured") / "runs"] if archive else []
+    return [folder for folder in store.stores() + beside if store.has(folder, run.key)]
 
 
 def fits(run: Run, folder: Path) -> bool:
     """Whether a store holds a run, and of the data at hand."""
-    return store.has(folder, run.key) and not other_data(run, folder)
+    return store.has(folder, run.key) and not foreign.unversioned(run) and not other_data(run, folder)
 
 
 def stored(run: Run, packed: bool = False) -> bool:
@@ -69,10 +70,14 @@ def stored_vectors(default: str, corpus: str, **fields: object) -> str:
 
 
 def other_data(run: Run, folder: Path) -> str:
-    """That a stored run was trained on other data than those at hand, in words; '' where it was not. An archived run
-    needs no data: only the user's own tables tell against it. Of generated and foreign data a run's key tells."""
-    entry, own = catalogue.corpus(run.corpus), files.own_tables(run.corpus)
-    if entry.generated or encoding.is_foreign(run.corpus) or (folder != store.cache_store() and not own):
+    """That a stored run was trained on other data than those at hand, in words; '' where it was not.
+
+    An archived run needs no data: only the user's own tables tell against it. Of data that are made of no files its key tells.
+    """
+    entry = catalogue.corpus(run.corpus)
+    own = files.own_tables(run.corpus)
+    made_of_files = bool(entry.files or entry.own)
+    if entry.generated or not made_of_files or (folder != store.cache_store() and not own):
         return ""
     stored = store.read_record(folder, run.key).get("fingerprints", {}).get("data")
     now = encoding.identity(run.corpus, run.options)

@@ -5,7 +5,7 @@ import json
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 from attn_core import foreign
@@ -30,12 +30,24 @@ GUIDES = ("", "own", "permuted", "swapped", "untrained", "searched")
 training and another seed's in the test, those of an untrained model, those of the per-document search."""
 
 MOST = 2**32 - 1  # the largest seed that NumPy takes, and beyond any number of epochs or units
-BOUNDS = {
-    "seed": (0, MOST), "rounding": (0, MOST), "epochs": (0, MOST), "batch": (1, MOST), "hidden": (1, MOST),
-    "fraction": (1e-9, 1.0), "learning_rate": (1e-12, 10.0), "decay": (0.0, 10.0), "divergence": (0.0, 1e6),
-    "context": (0.0, 1.0), "tie": (0.0, 1e6), "hide": (0.0, 1e6),
-}  # fmt: skip
+BOUNDS: dict[str, tuple[float, float]] = {
+    "seed": (0, MOST),
+    "rounding": (0, MOST),
+    "epochs": (0, MOST),
+    "batch": (1, MOST),
+    "hidden": (1, MOST),
+    "fraction": (1e-9, 1.0),
+    "learning_rate": (1e-12, 10.0),
+    "decay": (0.0, 10.0),
+    "divergence": (0.0, 1e6),
+    "context": (0.0, 1.0),
+    "tie": (0.0, 1e6),
+    "hide": (0.0, 1e6),
+}
 """The least and the largest that these fields may be, of their own type."""
+
+OPTIONAL = ("hidden", "divergence")
+"""Numbers that may be None."""
 
 WORDS = ("text", "position", "rank")
 """What the average encoder reads at each token: its word, its place, or its weight's rank (weights alone)."""
@@ -79,70 +91,102 @@ class Run:
     hide: float = 0.0
 
     def __post_init__(self) -> None:
-        foreign.load_plugins()
-        put = partial(object.__setattr__, self)
-        choices = {"encoder": ENCODERS + HIERARCHICAL, "attention": ATTENTIONS, "selection": ("dev", "test"),
-                   "guide": GUIDES, "words": WORDS}  # fmt: skip
-        for name in ("corpus", "vectors", *choices):
+        self._check_types()
+        self._fill_defaults()
+        self._check_numbers()
+        self._check_combination()
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_types(self) -> None:
+        """Texts among the known ones, the base a run, options sorted pairs; a mapping becomes what it stands for."""
+        for name in ("corpus", "vectors", *CHOICES):
             value = getattr(self, name)
             if not isinstance(value, str):
                 raise AttnError(f"{name} must be text, got {value!r}")
-            if value not in (known := choices.get(name, (value,))):
+            if name in CHOICES and value not in (known := choices(name, value)):
                 raise AttnError(f"unknown {name} '{value}'; known: {', '.join(filter(None, known))}")
+        if self.corpus not in catalogue.CATALOGUE:
+            foreign.load_plugins()
         if isinstance(self.base, dict):
-            put("base", from_dict(self.base))
-        if not (self.base is None or isinstance(self.base, Run)):
+            self._set("base", from_dict(self.base))
+        if not isinstance(self.base, Run | None):
             raise AttnError(f"base must be a run, in a grid a mapping of its fields; got {self.base!r}")
-        pairs = list(self.options.items()) if isinstance(self.options, dict) else self.options or ()
-        fits = lambda pair: isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str | int | float)
-        if not isinstance(pairs, list | tuple) or not all(map(fits, pairs)):
-            raise AttnError(f"options must be pairs of a name and one value, got {self.options!r}")
-        put("options", tuple(sorted((str(name), value) for name, value in pairs)))
+        self._set("options", option_pairs(self.options))
+        if not isinstance(self.class_weights, bool):
+            raise AttnError(f"class_weights must be true or false, got {self.class_weights!r}")
+
+    def _fill_defaults(self) -> None:
+        """What the corpus and the encoder say of the fields that are not given."""
         entry = catalogue.corpus(self.corpus)
-        put("vectors", self.vectors or entry.vectors)
-        for name, own in defaults(entry, self.encoder).items():
+        self._set("vectors", self.vectors or entry.vectors)
+        for name, value in defaults(entry, self.encoder).items():
             if getattr(self, name) is None:
-                put(name, own)
+                self._set(name, value)
+
+    def _check_numbers(self) -> None:
         for name, (least, most) in BOUNDS.items():
-            value, kind = getattr(self, name), type(least)
-            if value is None and name in ("hidden", "divergence"):
+            value = getattr(self, name)
+            if value is None and name in OPTIONAL:
                 continue
-            if not isinstance(value, (int, kind)) or isinstance(value, bool) or not least <= value <= most:
+            kind = type(least)
+            if not isinstance(value, int | kind) or isinstance(value, bool) or not least <= value <= most:
                 what = "a whole number" if kind is int else "a number"
                 hint = " (in YAML 1e-3 is text; write 1.0e-3)" if isinstance(value, str) else ""
                 raise AttnError(f"{name} must be {what} from {least:,} to {most:,}, got {value!r}{hint}")
-            put(name, kind(value))  # 0 and 0.0 are one run
-        if not isinstance(self.class_weights, bool):
-            raise AttnError(f"class_weights must be true or false, got {self.class_weights!r}")
-        for met, rule in self._rules():
+            self._set(name, kind(value))  # 0 and 0.0 are one run
+
+    def _check_combination(self) -> None:
+        """AttnError for fields that do not go together."""
+        rules = self._base_rules() | self._model_rules() | self._knob_rules()
+        for rule, met in rules.items():
             if not met:
                 raise AttnError(f"{self.corpus} {self.encoder} {self.attention}: {rule}")
 
-    def _rules(self) -> tuple[tuple[bool, str], ...]:
-        """What must hold of fields together, and each rule in words."""
-        family, base, average = self.family, self.base, self.encoder == "average"
-        learned, single = self.attention in ("tanh", "dot"), family == "text"
-        return (
-            (bool(self.guide) + (self.divergence is not None) == (base is not None),
-             "base goes with guide or divergence, with one of the two, and these need a base"),
-            (bool(self.guide) == (self.attention == "given"), "attention 'given' goes with a guide"),
-            (self.words == "text" or family == "guided", "words other than 'text' do not go with a divergence"),
-            (self.encoder not in HIERARCHICAL or (self.attention, self.selection) == ("tanh", "dev"),
-             "HAN and FLAN models have attention 'tanh' and selection 'dev'"),
-            (not self.context or (average and single), "context goes with the average encoder on single texts"),
-            (self.encoder != "transformer" or single, "encoder transformer reads single texts"),
-            (not self.tie or (self.encoder == "lstm" and single), "tie goes with lstm on single texts"),
-            (not self.hide or (self.corpus == "planted" and single and learned and not self.tie),
-             "hide goes with planted texts and an attention that is learned, and not with tie"),
-            (not self.rounding or family in ("text", "pair"), "rounding goes with the models of Jain & Wallace"),
-            (family != "guided" or (average and self.attention in ("given", "uniform")),
-             "a run that is guided or reads other words is of the average encoder, attention 'given' or 'uniform'"),
-            (family != "adversary" or learned, "an adversary learns its attention, 'tanh' or 'dot'"),
-            (base is None or base.family == "text" or (self.guide and base.family == "adversary"),
-             "base must be a model of single texts, of a guided run also an adversary"),
-            (base is None or (base.corpus, base.options) == (self.corpus, self.options),
-             "base must be trained on the same data (corpus and options)"),
-        )  # fmt: skip
+    def _base_rules(self) -> dict[str, bool]:
+        """What must hold of a run with a base, in words, and whether it does."""
+        base = self.base
+        uses = [bool(self.guide), self.divergence is not None]
+        lends = base is None or base.family == "text" or (bool(self.guide) and base.family == "adversary")
+        same = base is None or (base.corpus, base.options) == (self.corpus, self.options)
+        return {
+            "base goes with guide or divergence, with one of the two, and these need a base": sum(uses) == bool(base),
+            "attention 'given' goes with a guide": bool(self.guide) == (self.attention == "given"),
+            "words other than 'text' do not go with a divergence": self.words == "text" or self.family == "guided",
+            "base must be a model of single texts, of a guided run also an adversary": lends,
+            "base must be trained on the same data (corpus and options)": same,
+        }
+
+    def _model_rules(self) -> dict[str, bool]:
+        """What must hold of encoder and attention, in words, and whether it does."""
+        serrano = self.encoder in HIERARCHICAL
+        learned = self.attention in ("tanh", "dot")
+        guided = self.encoder == "average" and self.attention in ("given", "uniform")
+        return {
+            "HAN and FLAN models have attention 'tanh'": not serrano or self.attention == "tanh",
+            "HAN and FLAN models have selection 'dev'": not serrano or self.selection == "dev",
+            "encoder transformer reads single texts": self.family == "text" or self.encoder != "transformer",
+            "a run that is guided or reads other words is of the average encoder, attention 'given' or 'uniform'": (
+                guided or self.family != "guided"
+            ),
+            "an adversary learns its attention, 'tanh' or 'dot'": learned or self.family != "adversary",
+        }
+
+    def _knob_rules(self) -> dict[str, bool]:
+        """What must hold of models that are turned by one of the knobs that are not in the papers."""
+        single = self.family == "text"
+        hides = self.corpus == "planted" and self.attention in ("tanh", "dot") and not self.tie
+        return {
+            "context goes with the average encoder on single texts": (
+                not self.context or (single and self.encoder == "average")
+            ),
+            "tie goes with lstm on single texts": not self.tie or (single and self.encoder == "lstm"),
+            "hide goes with planted texts and an attention that is learned, and not with tie": (
+                not self.hide or (single and hides)
+            ),
+            "rounding goes with the models of Jain & Wallace": not self.rounding or self.family in ("text", "pair"),
+        }
 
     @property
     def family(self) -> str:
@@ -157,16 +201,46 @@ class Run:
 
     @property
     def key(self) -> str:
-        """Readable name and hash of all fields that differ from their defaults, RECIPE, and `foreign.parts`.
+        """Readable name and hash of all fields that differ from their defaults, RECIPE, and `foreign.versions`.
 
         A new field with a default changes no key.
         """
         canonical = {"recipe": RECIPE, **changed(self), "vectors": vectors_identity(self.vectors)}
-        canonical |= foreign.parts(self)
+        canonical |= foreign.versions(self)
         if self.base is not None:
             canonical["base"] = self.base.key
         digest = hashlib.sha256(json.dumps(canonical, sort_keys=True).encode()).hexdigest()
         return f"{self.corpus}-{self.encoder}-{self.attention}-{self.seed}-{digest[:10]}"
+
+
+CHOICES = {
+    "encoder": ENCODERS + HIERARCHICAL,
+    "attention": ATTENTIONS,
+    "selection": ("dev", "test"),
+    "guide": GUIDES,
+    "words": WORDS,
+}
+"""Field -> the texts that it may be, besides what the user registered."""
+
+
+def choices(name: str, value: str) -> tuple[str, ...]:
+    """What a field may be; files of the user's are loaded where the value is none of what is known so far."""
+    if value not in CHOICES[name] and value not in foreign.registered(name):
+        foreign.load_plugins()
+    return CHOICES[name] + foreign.registered(name)
+
+
+def is_option(pair: object) -> bool:
+    """Whether it is a name and one value."""
+    return isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str | int | float)
+
+
+def option_pairs(options: object) -> tuple[tuple[str, object], ...]:
+    """Sorted pairs of a mapping, or of a list of pairs; AttnError for anything else."""
+    pairs = list(options.items()) if isinstance(options, dict) else options or ()
+    if isinstance(pairs, list | tuple) and all(map(is_option, pairs)):
+        return tuple(sorted((str(name), value) for name, value in pairs))
+    raise AttnError(f"options must be pairs of a name and one value, got {options!r}")
 
 
 @lru_cache
@@ -195,29 +269,39 @@ def bases(run: Run) -> list[Run]:
 def defaults(entry: catalogue.Corpus, encoder: str) -> dict:
     """The fields whose default depends on the corpus and the encoder."""
     if encoder in HIERARCHICAL:
-        plan, hidden = schedule(entry.name, encoder), None if encoder.endswith("none") else 50
-        return {name: plan[name] for name in ("epochs", "batch", "learning_rate")} | {"hidden": hidden, "decay": 0.0}
-    own = {"epochs": entry.epochs, "batch": entry.batch, "hidden": entry.hidden.get(encoder)}
-    return own | {"learning_rate": 5e-4 if encoder == "transformer" else 1e-3, "decay": 1e-5}
+        plan = schedule(entry.name, encoder)
+        plan = {name: plan[name] for name in ("epochs", "batch", "learning_rate")}
+        return plan | {"hidden": None if encoder.endswith("none") else 50, "decay": 0.0}
+    return {
+        "epochs": entry.epochs,
+        "batch": entry.batch,
+        "hidden": entry.hidden.get(encoder),
+        "learning_rate": 5e-4 if encoder == "transformer" else 1e-3,
+        "decay": 1e-5,
+    }
 
 
 def changed(run: Run) -> dict:
     """The fields of a run that differ from their defaults."""
-    own = {field.name: field.default for field in fields(run)} | defaults(catalogue.corpus(run.corpus), run.encoder)
-    return {name: value for name, default in own.items() if (value := getattr(run, name)) != default}
+    standard = {field.name: field.default for field in fields(run)}
+    standard |= defaults(catalogue.corpus(run.corpus), run.encoder)
+    return {name: getattr(run, name) for name, default in standard.items() if getattr(run, name) != default}
 
 
 def as_dict(run: Run) -> dict:
     """All fields, as the record keeps them; a vector file is named by its content, not by its place."""
-    told = {"options": [list(pair) for pair in run.options], "vectors": vectors_identity(run.vectors)}
-    return vars(run) | told | {"base": run.base and as_dict(run.base)}
+    return vars(run) | {
+        "options": [list(pair) for pair in run.options],
+        "vectors": vectors_identity(run.vectors),
+        "base": run.base and as_dict(run.base),
+    }
 
 
 def from_dict(values: dict) -> Run:
     """The run of a record or of a grid; unknown fields are an AttnError."""
-    known = [field.name for field in fields(Run)]
-    if unknown := [name for name in values if name not in known]:
-        raise AttnError(f"unknown run field {unknown[0]!r}; known: {', '.join(known)}")
+    names = [field.name for field in fields(Run)]
+    if unknown := [name for name in values if name not in names]:
+        raise AttnError(f"unknown run field {unknown[0]!r}; known: {', '.join(names)}")
     if "corpus" not in values:
         raise AttnError("a run without corpus; name one of those that `python -m attn_core corpora` lists")
     return Run(**values)
@@ -253,17 +337,17 @@ def standard(run: Run) -> Run:
     return Run(run.corpus, run.encoder, attention, run.seed, vectors)
 
 
-def told(run: Run) -> dict:
+def short_form(run: Run) -> dict:
     """The fields from which `from_dict` makes a run: the first four and those off their defaults, a base likewise."""
     given = {name: getattr(run, name) for name in NAMED[:4]} | changed(run)
     if run.vectors == catalogue.corpus(run.corpus).vectors:
         del given["vectors"]
-    return given | ({"base": told(run.base)} if run.base else {})
+    return given | ({"base": short_form(run.base)} if run.base else {})
 
 
 def command(run: Run) -> str:
     """The command line that makes a run; a base stands in it as a mapping of its fields."""
-    given = told(run)
+    given = short_form(run)
     given |= {f"options.{name}": value for name, value in given.pop("options", ())}
     words = ["python", "-m", "attn_core", "run"]
     for name, value in given.items():
@@ -273,7 +357,7 @@ def command(run: Run) -> str:
 
 def set_fields(words: list[str]) -> dict:
     """Run fields of NAME=VALUE words, `options.NAME=VALUE` for a knob of the corpus; what is no JSON is text."""
-    found: dict = {}
+    values: dict = {}
     for word in words:
         name, _, value = word.partition("=")
         if not (name and value):
@@ -281,7 +365,7 @@ def set_fields(words: list[str]) -> dict:
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
         if name.startswith("options."):
-            found.setdefault("options", {})[name.removeprefix("options.")] = value
+            values.setdefault("options", {})[name.removeprefix("options.")] = value
         else:
-            found[name] = value
-    return found
+            values[name] = value
+    return values

@@ -128,6 +128,9 @@ def sweep(
         raise AttnError(f"jobs must be at least 1, got {jobs}")
     for folder in [store.cache_store(), *([packed_store(), store.archive_folder()] if pack else [])]:
         store.sweep_away(folder)
+    for run in runs:
+        if reason := foreign.unversioned(run):
+            raise AttnError(f"{reason}, and a sweep keeps its runs; give it a version")
     tasks, failures = plan(runs, pack), {}
     if not tasks:
         return {}

@@ -18,7 +18,6 @@ import pytest
 from filelock import FileLock
 
 from attn_core import foreign, index, store
-from attn_core import run as run_fields
 from attn_core.corpora import catalogue, encoding, files
 from attn_core.traces import Traces
 
@@ -117,14 +116,13 @@ def chromium():
 
 
 @pytest.fixture
-def own_tables(monkeypatch):
+def own_tables():
     """What a test registers is gone after it: corpora, encoders, attentions, files of ATTN_PLUGINS."""
-    from attn_core.models import attention, encoders
+    from attn_core.models import attention, classifier, encoders
 
-    tables = (catalogue.CATALOGUE, encoding.PREPARE, encoders.ENCODERS, attention.ATTENTIONS)
+    networks = (encoders.ENCODERS, attention.ATTENTIONS, attention.PAIRED_ATTENTIONS, classifier.TIMES_HIDDEN)
+    tables = (catalogue.CATALOGUE, encoding.PREPARE, *networks, *foreign.VERSIONS.values())
     before = [dict(table) for table in tables]
-    for name in ("ENCODERS", "ATTENTIONS"):
-        monkeypatch.setattr(run_fields, name, getattr(run_fields, name))
     yield
     for table, kept in zip(tables, before, strict=True):
         table.clear()

@@ -1,10 +1,9 @@
-"""Corpora, encoders and attentions of the user's: what is changed under its name is never answered by an older run."""
+"""Corpora, encoders and attentions of the user's: kept under their version, and without one not at all."""
 
 import os
 import shutil
 import subprocess
 import sys
-import textwrap
 from dataclasses import replace
 
 import numpy as np
@@ -14,18 +13,18 @@ from test_extending import ROOT, examples
 from tiny_runs import called, first_run, pack_run
 
 from attn_book import derived
-from attn_core import index, store
-from attn_core import run as run_fields
-from attn_core.corpora import catalogue, encode, encoding, user_code
+from attn_core import foreign, index, store, sweep
+from attn_core.corpora import catalogue, encode, encoding
 from attn_core.errors import AttnError
-from attn_core.models import attention, encoders
+from attn_core.models import attention, classifier, encoders
 from attn_core.results import obtain
 from attn_core.run import Run, from_dict
 
 THIRD = ('(("rain", "clouds"), ("sun", "warmth"))', '(("rain", "clouds", "storm"), ("sun", "warmth", "glow"))')
 DRAWN = ("rng.choice(words[label])", "rng.choice(words[label], p=(0.45, 0.45, 0.1))")
-TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 200))
-
+AUTO = ('train="fresh"', 'train="auto"')
+SECOND = ('version="1"', 'version="2"')
+NONE = ('version="1"', 'version=""')
 
 pytestmark = pytest.mark.usefixtures("own_tables")
 
@@ -44,30 +43,27 @@ def ran(cell: str, *changes: tuple[str, str]) -> dict:
 # ---- corpora ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_third_word_is_learned_after_the_page_has_run_and_a_changed_entry_is_another_run():
+def test_a_third_word_is_learned_under_a_new_version_and_what_was_there_before_is_known_again():
     first = ran("corpus")["report"]
-    again = ran("corpus", THIRD, DRAWN, ('train="fresh"', 'train="auto"'))["report"]
+    again = ran("corpus", THIRD, DRAWN, SECOND, AUTO)["report"]
     assert again.source == "trained" and again.key != first.key
     assert {"storm", "glow"} <= set(encode("weather").vocabulary)
     assert again.record["fingerprints"]["data"] == encode("weather").fingerprint != first.record["fingerprints"]["data"]
-    back = ran("corpus", ('train="fresh"', 'train="auto"'))["report"]
-    assert back.key == first.key and back.source == "cache", "what was there before is known again"
-    for fields in ({"epochs": 3}, {"classes": ("rainy", "sunny", "other")}, {"min_df": 30}):
-        catalogue.CATALOGUE["weather"] = replace(catalogue.CATALOGUE["weather"], **fields)
-        assert Run("weather", "average", epochs=2).key != first.key
+    back = ran("corpus", AUTO)["report"]
+    assert back.key == first.key and back.source == "cache"
 
 
-def register(function, name="mine", files=(), **fields):
+def register(function, name="mine", files=(), version="", **fields):
     entry = catalogue.Corpus(name, "", "text", ("no", "yes"), "", "", "", files=files, filtered=False, vectors="random",
                              **fields)  # fmt: skip
-    catalogue.CATALOGUE[name], encoding.PREPARE[name] = entry, function
+    foreign.register_corpus(entry, function, version)
 
 
-def of_table(table) -> encoding.prepare.Prepared:
+def of_table(table) -> encoding.Prepared:
     """Every split the whole table."""
     lists = [text.split() for text in table["text"]]
-    texts = encoding.prepare.Texts(lists, table["label"].to_numpy(), np.arange(len(table)))
-    return encoding.prepare.Prepared(dict.fromkeys(("train", "dev", "test"), texts))
+    texts = encoding.Texts(lists, table["label"].to_numpy(), np.arange(len(table)))
+    return encoding.Prepared(dict.fromkeys(("train", "dev", "test"), texts))
 
 
 def words(yes: str) -> pd.DataFrame:
@@ -75,18 +71,21 @@ def words(yes: str) -> pd.DataFrame:
     return pd.DataFrame({"text": texts * 10, "label": [0, 1] * 20})
 
 
-def test_a_file_that_the_function_reads_by_itself_is_read_anew(tmp_path, built):
+def test_without_a_version_nothing_is_kept_and_a_line_says_so(tmp_path, capsys):
     path = tmp_path / "mine.csv"
     register(lambda: of_table(pd.read_csv(path)))
-    run, keys = Run("mine", "average", epochs=1), set()
-    for word, train in (("good", "fresh"), ("fine", "fresh"), ("fair", "auto")):
+    run = Run("mine", "average", epochs=1)
+    for word in ("good", "fine"):
         words(word).to_csv(path, index=False)
-        result = obtain(run, train, progress=False)
-        keys.add(result.key)
+        result = obtain(run, "auto", progress=False)
         assert result.source == "trained" and word in encode("mine").vocabulary
-    assert len(keys) == 3 and obtain(run, "auto", progress=False).source == "cache"
-    assert len(built) == 3 + 3 + 1, "once for the key of a run and its training"
-    assert not list((tmp_path / "cache").glob("arrays/*"))
+        assert "the corpus 'mine' is registered without version=, so its runs are not kept" in capsys.readouterr().err
+    assert not list((tmp_path / "cache").glob("arrays/*")) + list((tmp_path / "cache").glob("weights/*"))
+    assert not store.cache_store().exists() or not store.keys(store.cache_store())
+    guided = replace(run, attention="given", guide="own", base=run)
+    assert obtain(guided, "auto", progress=False).source == "trained", "nor of what builds on it"
+    with pytest.raises(AttnError, match="corpus 'mine' is registered without version=.*a sweep keeps its runs"):
+        sweep.sweep([guided], progress=False)
 
 
 @pytest.fixture
@@ -97,7 +96,19 @@ def built(monkeypatch) -> list[str]:
     return names
 
 
-def test_named_files_are_encoded_once_until_they_or_the_code_change(tmp_path, monkeypatch, built):
+def test_a_key_encodes_nothing(built):
+    register(lambda: of_table(words("good")), version="1")
+    run = Run("mine", "average", epochs=1)
+    key = run.key
+    assert key == Run("mine", "average", epochs=1).key and built == []
+    obtain(run, "auto", progress=False)
+    assert built == ["mine"], "once for the training"
+    assert obtain(run, "auto", progress=False).source == "cache" and built == ["mine"]
+    register(lambda: of_table(words("good")), version="2")
+    assert run.key != key
+
+
+def test_named_files_are_encoded_once_until_they_or_the_version_change(tmp_path, monkeypatch, built):
     monkeypatch.setenv("ATTN_DATA", str(tmp_path))
     (tmp_path / "mine").mkdir()
     file = tmp_path / "mine" / "train.parquet"
@@ -113,13 +124,13 @@ def test_named_files_are_encoded_once_until_they_or_the_code_change(tmp_path, mo
             assert word in encode("mine").vocabulary and len(built) == times
 
     words("good").to_parquet(file)
-    register(plain, files=("train",), folder="mine")
+    register(plain, files=("train",), folder="mine", version="1")
     check("good", 1)
     words("fine").to_parquet(file)
     check("fine", 2)
-    register(shouted, files=("train",), folder="mine")
+    register(shouted, files=("train",), folder="mine", version="2")
     check("FINE", 3)
-    register(shouted, files=("train",), folder="mine", min_df=30)
+    register(shouted, files=("train",), folder="mine", version="2", min_df=30)
     check("IT", 4)
     assert "FINE" not in encode("mine").vocabulary
     file.unlink()
@@ -130,98 +141,58 @@ def test_named_files_are_encoded_once_until_they_or_the_code_change(tmp_path, mo
         encode("mine")
 
 
-def test_an_own_function_under_a_known_name_is_foreign():
-    key = Run("sst", "average").key
-    encoding.PREPARE["sst"] = lambda: of_table(words("good"))
-    assert encoding.is_foreign("sst") and Run("sst", "average").key != key
-    assert "good" in encode("sst").vocabulary and len(encode("sst").vocabulary) < 20
+def test_names_of_the_package_are_refused():
+    with pytest.raises(AttnError, match="^the corpus 'sst' is the package's own"):
+        register(lambda: of_table(words("good")), name="sst")
+    with pytest.raises(AttnError, match="^the encoder 'average' is the package's own"):
+        foreign.register_encoder("average", encoders.Average)
+    for name in ("tanh", "given"):
+        with pytest.raises(AttnError, match=f"^the attention '{name}' is the package's own"):
+            foreign.register_attention(name, attention.Additive)
 
 
 # ---- classes ---------------------------------------------------------------------------------------------------------
 
 
 def test_an_encoder_that_knows_nothing_scores_nothing():
-    auto = ('train="fresh"', 'train="auto"')
-    first = ran("encoder", auto)["gated"]
-    again = ran("encoder", auto, ("return self.here(e)", "return 0 * self.here(e)"))["gated"]
-    assert first.record["accuracy"] > 0.9 and again.record["accuracy"] < 0.6 and again.key != first.key
+    nothing = ("return self.here(e)", "return 0 * self.here(e)")
+    first = ran("encoder", AUTO)["gated"]
+    assert first.record["accuracy"] > 0.9
+    again = ran("encoder", AUTO, SECOND, nothing)["gated"]
+    assert again.source == "trained" and again.record["accuracy"] < 0.6 and again.key != first.key
+    without = ran("encoder", AUTO, NONE, nothing)["gated"]
+    assert without.source == "trained" and without.record["accuracy"] < 0.6
+    assert store.keys(store.cache_store()) == sorted([first.key, again.key])
 
 
-def test_an_attention_and_what_stands_in_the_place_of_the_packages_own():
-    key, dot = Run("planted", "average").key, Run("planted", "average", "dot").key
-    attention.ATTENTIONS["tanh"] = type("Sharp", (attention.Additive,), {"forward": lambda self, h: 5 * self.v(h)})
-    sharp = Run("planted", "average").key
-    assert sharp != key and Run("planted", "average", "dot").key == dot
-    attention.ATTENTIONS["tanh"] = type("Sharp", (attention.Additive,), {"forward": lambda self, h: 6 * self.v(h)})
-    assert Run("planted", "average").key not in (sharp, key)
-    encoders.ENCODERS["average"] = type("Mine", (encoders.Average,), {})
-    assert Run("planted", "average", "dot").key != dot
+def test_an_attention_of_ones_own():
+    class Sharp(attention.Additive):
+        def forward(self, h):
+            return 5 * self.v(self.project(h).tanh()).squeeze(-1)
+
+    foreign.register_attention("sharp", Sharp, version="1")
+    run = Run("planted", "average", "sharp", epochs=1, options=(("n_train", 100), ("n_test", 20)))
+    assert obtain(run, progress=False).record["accuracy"] > 0 and obtain(run).source == "cache"
+    assert "sharp" not in Run("planted", "average").key
+    with pytest.raises(AttnError, match="unknown attention 'blunt'; known: tanh, dot, uniform, given, sharp"):
+        Run("planted", "average", "blunt")
 
 
-CODE = """
-    import functools
-    import numpy as np
-    import torch
-    from torch import nn
-
-    PLACES = torch.arange(5)
-    SCALE, TABLE, KNOWN = 0.5, np.arange(3), {"a", "b", "c", "d"}
-
-    class Base(nn.Module):
-        width = 4
-        def forward(self, ids):
-            return helped(ids) * self.width + PLACES
-
-    def helped(ids, power=2):
-        return [SCALE * TABLE[i] ** power for i in ids if i in KNOWN]
-
-    class Mine(Base):
-        @staticmethod
-        def other(ids):
-            return Mine, np.tanh(ids)
-
-        @property
-        def kind(self):
-            return lambda: enclosed()
-
-    def enclosing(value):
-        return lambda: value
-    enclosed = enclosing(7)
-    made = functools.partial(Mine, hidden=3)
-"""
+def test_load_weights_reads_off_the_width_of_a_registered_encoder():
+    ran("encoder")
+    model = classifier.build("gated", "tanh", np.zeros((5, 4), np.float32), hidden=6)
+    again = foreign.load_weights(classifier.to_arrays(model), encoder="gated")
+    assert again.encoder.width == 6
 
 
-def hashed(*change: str, name: str = "__main__") -> str:
-    names = {"__name__": name}
-    exec(textwrap.dedent(CODE).replace(*change or ("", "")), names)
-    return user_code.digest(names["made"])
-
-
-def test_the_hash_sees_what_code_names_and_nothing_else():
-    same = [("", ""), ("import functools", "import functools\n\n\n"), ("width = 4", 'width = 4\n    "Told."'),
-            ("def helped", "def unused(): pass\n\ndef helped")]  # fmt: skip
-    other = [
-        ("0.5", "0.6"), ("arange(3)", "arange(4)"), ("arange(5)", "arange(6)"), ('"d"', '"e"'), ("(7)", "(8)"),
-        ("power=2", "power=3"), ("[i] **", "[i] *"), ("np.tanh", "np.sinh"), ("lambda: enc", "lambda: 1 + enc"),
-        ("width = 4", "width = 5"), ("hidden=3", "hidden=4"), ("Mine(Base)", "Mine(nn.Module)"),
-        ("@staticmethod", "@classmethod"),
-    ]  # fmt: skip
-    assert len({hashed(*change) for change in same}) == 1
-    assert len({hashed(), *(hashed(*change) for change in other)}) == 1 + len(other)
-    assert hashed("0.5", "0.5", name="builtins") != hashed("0.5", "0.6", name="builtins")  # run without a name
-
-
-def test_unchanged_code_is_the_same_run_in_another_process():
-    """A comment or a blank line is no change, and sets have another order in every process."""
-    cells = [examples()[name].partition("report = ")[0].partition("gated = ")[0] for name in ("corpus", "encoder")]
-    code = "\n".join(["seed, epochs = 10, 2", cells[0], "report = own.key", cells[1], "keys = report, own.key"])
-    here = {"__name__": "__main__"}
-    exec(code, here)
-    moved = "# moved\n\n" + code.replace("def forward", "# the same\n\n    def forward")
-    moved += f"\nfrom attn_core.corpora import user_code\n{textwrap.dedent(CODE)}print(*keys, user_code.digest(made))"
+def test_a_registered_corpus_is_the_same_run_in_another_process():
+    cell = examples()["corpus"].partition("report = ")[0]
+    here = {"__name__": "__main__", "seed": 10, "epochs": 2}
+    exec(cell, here)
+    code = f"seed, epochs = 10, 2\n{cell}\nprint(own.key)"
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", moved], cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.stdout.split() == [*here["keys"], hashed()], done.stderr[-1500:]
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == [here["own"].key], done.stderr[-1500:]
 
 
 # ---- records ---------------------------------------------------------------------------------------------------------
@@ -240,16 +211,17 @@ def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, mo
     shutil.copytree(store.archive_folder() / known.key, folder / known.key)
     store.seal(folder)
     monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
-    foreign = [ran("corpus")["report"], ran("encoder")["gated"]]
-    for result in foreign:
+    own = [ran("corpus")["report"], ran("encoder")["gated"]]
+    for result in own:
         pack_run(from_dict(result.record["run"]))
         assert obtain(from_dict(result.record["run"]), traces=False).source == "archive"
     assert len(index.runs(source="archive", variant="any")) == 3
     del catalogue.CATALOGUE["weather"], encoding.PREPARE["weather"]
-    run_fields.ENCODERS = run_fields.ENCODERS[:-1]
+    foreign.VERSIONS["corpus"].clear()
+    foreign.VERSIONS["encoder"].clear()
     assert index.runs(source="archive", variant="any")["key"].tolist() == [known.key]
     assert len(derived.classifiers(["planted", "weather"])) == 0
     for command in (["archive", "verify"], ["scorecard"], ["archive", "list"]):
         status, out, _ = called(monkeypatch, capsys, *command)
         assert status == 0
-    assert all(result.key in out for result in foreign)
+    assert all(result.key in out for result in own)

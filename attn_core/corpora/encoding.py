@@ -2,35 +2,39 @@
 
 Arrays are made once and kept, see ``files.cached``, so a machine that only trains needs neither text nor tokenizer;
 those of the user's own tables are taken while $ATTN_DATA names these and never after. What is made without tables that
-the catalogue names is never kept: nothing would tell that it has changed.
+the catalogue names is never kept, nor what the user registered without a version: nothing would tell that it changed.
 """
 
 import inspect
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from dataclasses import fields
-from functools import cache, lru_cache
+from functools import lru_cache
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
 
-from attn_core.corpora import catalogue, documents, files, gated, prepare, text, user_code
+from attn_core.corpora import catalogue, documents, files, gated, prepare, text
 from attn_core.corpora.documents import Documents, Encoded, fingerprint
 from attn_core.corpora.planted import planted
+from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
 
 ENCODING = 1
 """Raised by hand when the same text, or bAbI's generator, is meant to give other arrays; all are then made anew."""
 
-PREPARE = prepare.PREPARE | gated.PREPARE | {"planted": planted}
+PREPARE: dict[str, Callable[..., Prepared]] = prepare.PREPARE | gated.PREPARE | {"planted": planted}
 """Corpus -> function that turns its tables into ``prepare.Prepared``; its arguments are the corpus's options."""
 
-_OURS = {name: (entry, PREPARE.get(name)) for name, entry in catalogue.CATALOGUE.items()}
+VERSIONS: dict[str, str] = {}
+"""Corpus that the user registered -> version, see `foreign.register_corpus`."""
+
+_SHIPPED = frozenset(catalogue.CATALOGUE)
 
 
 def is_foreign(corpus: str) -> bool:
-    """Whether a corpus, or what stands under the name of one of the package's own, was registered by the user."""
-    return (catalogue.corpus(corpus), PREPARE.get(corpus)) != _OURS.get(corpus)
+    """Whether a corpus is the user's."""
+    return catalogue.corpus(corpus).name not in _SHIPPED
 
 
 def encode(corpus: str, **options) -> Encoded:
@@ -40,65 +44,87 @@ def encode(corpus: str, **options) -> Encoded:
     Jain & Wallace ``vocabulary_from``: 'train', as in their final run, or 'all', as behind their Table 1 (vocabulary
     fitted on all splits). AttnError: unknown corpus or option, data found nowhere, or as of `build`.
     """
-    return (_HELD.get() if is_foreign(corpus) else _encoded)(corpus, **options)
+    return Arrays(corpus, options).read()
 
 
-def _encoded(corpus: str, **options) -> Encoded:
-    entry = catalogue.corpus(corpus)
-    if corpus not in PREPARE:
-        raise AttnError(f"corpus '{corpus}' has an entry and no function; put one into encoding.PREPARE['{corpus}']")
-    own = inspect.signature(PREPARE[corpus]).parameters
-    known = {} if entry.cut or entry.generated else {"vocabulary_from": ("train", "all")}
-    known |= {name: get_args(parameter.annotation) for name, parameter in own.items()}  # the values of a Literal
-    for name, value in options.items():
-        if name not in known:
-            raise AttnError(f"corpus '{corpus}' has no option '{name}'; known: {', '.join(known) or 'none'}")
-        if known[name] and value not in known[name]:
-            raise AttnError(f"corpus '{corpus}': {name} is {value!r}; known: {', '.join(map(repr, known[name]))}")
-    vocabulary_from = options.pop("vocabulary_from", "train")
-    make = lambda: build(entry, PREPARE[corpus](**options), vocabulary_from)
-    if not (entry.files or entry.own) or options.get("source") == "generated":
-        return make()
-    code = {"code": user_code.digest([PREPARE[corpus], repr(entry)])} if is_foreign(corpus) else {}
-    mark = files.stamp if entry.own else files.sha256  # own files: too large for a checksum at each start
+class Arrays:
+    """The arrays of a data set under its options: how they are made, and where they are kept."""
 
-    def source() -> dict[str, str] | None:
-        here = files.found(entry)
-        return here and {part: mark(path) for part, path in here.items()} | code
+    def __init__(self, corpus: str, options: dict) -> None:
+        """AttnError for an unknown corpus, an unknown option or a value that an option does not take."""
+        self.entry = catalogue.corpus(corpus)
+        if corpus not in PREPARE:
+            raise AttnError(f"corpus '{corpus}' has an entry and no function; attn_core.register_corpus takes both")
+        self.parameters = inspect.signature(PREPARE[corpus]).parameters
+        self.options = dict(options)
+        self._check_options()
+        self.vocabulary_from = self.options.pop("vocabulary_from", "train")
 
-    if code and not source():
-        return make()
+    def _check_options(self) -> None:
+        known = {} if self.entry.cut or self.entry.generated else {"vocabulary_from": ("train", "all")}
+        known |= {name: get_args(parameter.annotation) for name, parameter in self.parameters.items()}  # of a Literal
+        for name, value in self.options.items():
+            where = f"corpus '{self.entry.name}'"
+            if name not in known:
+                raise AttnError(f"{where} has no option '{name}'; known: {', '.join(known) or 'none'}")
+            if known[name] and value not in known[name]:
+                raise AttnError(f"{where}: {name} is {value!r}; known: {', '.join(map(repr, known[name]))}")
 
-    def made() -> tuple[dict, dict[str, np.ndarray]]:
-        about = vars(make()).copy()
-        parts = ((split, *pair) for split, part in about.pop("splits").items() for pair in vars(part).items())
-        return about, {f"{split} {field}": values for split, field, values in parts if values is not None}
+    def read(self) -> Encoded:
+        """From the cache, else made and kept where something would tell of a change."""
+        if not self.kept:
+            return self.make()
+        about, arrays = files.cached(self.stem, ENCODING, self.source, self.made)
+        splits = {}
+        for split in about["statistics"]["splits"]:
+            splits[split] = Documents(*(arrays.get(f"{split} {field.name}") for field in fields(Documents)))
+        return Encoded(self.entry.name, splits, tuple(about["vocabulary"]), about["fingerprint"], about["statistics"])
 
-    marks = ["all"] * (vocabulary_from == "all") + [str(v) for name, v in options.items() if v != own[name].default]
-    stem = files.cache_folder() / "arrays" / "-".join([corpus, *marks])
-    about, arrays = files.cached(stem, ENCODING, source, made)
-    of = lambda split: Documents(*(arrays.get(f"{split} {field.name}") for field in fields(Documents)))
-    splits = {split: of(split) for split in about["statistics"]["splits"]}
-    return Encoded(corpus, splits, tuple(about["vocabulary"]), about["fingerprint"], about["statistics"])
+    @property
+    def kept(self) -> bool:
+        """Whether the arrays are kept: they are made of files, by the package's own code or by a version of another's."""
+        if not (self.entry.files or self.entry.own) or self.options.get("source") == "generated":
+            return False
+        return not is_foreign(self.entry.name) or bool(VERSIONS.get(self.entry.name) and self.source())
 
+    @property
+    def stem(self) -> Path:
+        """Where they are kept, but for the ending: the corpus and the options that are not at their defaults."""
+        marks = ["all"] if self.vocabulary_from == "all" else []
+        marks += [str(value) for name, value in self.options.items() if value != self.parameters[name].default]
+        return files.cache_folder() / "arrays" / "-".join([self.entry.name, *marks])
 
-_HELD = ContextVar("held", default=_encoded)
+    def source(self) -> dict[str, str] | None:
+        """What tells the files at hand from others; None where one is missing."""
+        paths = files.found(self.entry)
+        if not paths:
+            return None
+        mark = files.stamp if self.entry.own else files.sha256  # own files: too large for a checksum at each start
+        marks = {part: mark(path) for part, path in paths.items()}
+        if is_foreign(self.entry.name):
+            marks["code"] = VERSIONS[self.entry.name] + repr(self.entry)
+        return marks
 
+    def make(self) -> Encoded:
+        """From the tables."""
+        return build(self.entry, PREPARE[self.entry.name](**self.options), self.vocabulary_from)
 
-@contextmanager
-def held():
-    """Within it a foreign corpus is encoded once: the key of a run and its training are then of the same data."""
-    token = _HELD.set(cache(_encoded) if _HELD.get() is _encoded else _HELD.get())
-    try:
-        yield
-    finally:
-        _HELD.reset(token)
+    def made(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """The same as `files.cached` keeps it: facts, and arrays by split and field."""
+        about = vars(self.make()).copy()
+        arrays = {}
+        for split, part in about.pop("splits").items():
+            arrays |= {f"{split} {field}": values for field, values in vars(part).items() if values is not None}
+        return about, arrays
 
 
 def identity(corpus: str, options: tuple) -> str | None:
     """Fingerprint of the data that a training would read now; None where they are not on this machine."""
-    here = files.found(catalogue.corpus(corpus))
-    return _identity(corpus, options, *map(files.stamp, here.values()), files.cache_folder()) if here else None
+    paths = files.found(catalogue.corpus(corpus))
+    if not paths:
+        return None
+    made_from = [files.stamp(path) for path in paths.values()]
+    return _identity(corpus, options, VERSIONS.get(corpus), *made_from, files.cache_folder())
 
 
 @lru_cache(maxsize=64)
@@ -106,7 +132,7 @@ def _identity(corpus: str, options: tuple, *made_from) -> str:
     return encode(corpus, **dict(options)).fingerprint
 
 
-def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: str = "train") -> Encoded:
+def build(entry: catalogue.Corpus, prepared: Prepared, vocabulary_from: str = "train") -> Encoded:
     """Token lists -> Encoded: vocabulary fitted BEFORE the length filter, filter, ids, statistics.
 
     The rules are the entry's, see ``catalogue.Corpus``; the texts of a pair count as two for the vocabulary, and the
@@ -114,55 +140,99 @@ def build(entry: catalogue.Corpus, prepared: prepare.Prepared, vocabulary_from: 
     answer is none of their possible answers. statistics['train_share']: documents read for training over those of the
     official files. AttnError for wrong labels or texts, a split that keeps nothing, or one class where two are needed.
     """
-    corpus, classes = f"corpus '{entry.name}'", list(prepared.classes or entry.classes)
+    where = f"corpus '{entry.name}'"
+    classes = list(prepared.classes or entry.classes)
     if set(prepared.splits) != {"train", "dev", "test"}:
-        raise AttnError(f"{corpus} has the splits {', '.join(prepared.splits)}; train, dev and test are needed")
-    splits = {name: _checked(f"{corpus}, split '{name}'", texts, classes) for name, texts in prepared.splits.items()}
+        raise AttnError(f"{where} has the splits {', '.join(prepared.splits)}; train, dev and test are needed")
+    splits = {name: _checked(f"{where}, split '{name}'", texts, classes) for name, texts in prepared.splits.items()}
 
-    def vocabulary(names) -> tuple[str, ...]:
-        lists = [tokens for name in names for tokens in (*splits[name].lists, *(splits[name].queries or ()))]
-        known = text.vocabulary(lists, entry.min_count if entry.cut else entry.min_df, each=entry.cut)
-        return known + tuple(sorted(set(prepared.entities) - set(known)))
+    read = ("train", "dev") if entry.cut else ("train",)
+    all_words = _vocabulary(entry, list(splits.values()), prepared.entities)
+    read_words = _vocabulary(entry, [splits[name] for name in read], prepared.entities)
+    words = all_words if vocabulary_from == "all" else read_words
 
-    all_words = vocabulary(splits)
-    words = all_words if vocabulary_from == "all" else vocabulary(("train", "dev") if entry.cut else ("train",))
-    made, counts = {}, {}
+    arrays = {}
+    counts = {}
     for split, texts in splits.items():
-        lengths = np.array([len(tokens) for tokens in texts.lists], dtype=np.int64)
-        keep = text.length_filter(lengths, entry.longer_than, entry.shorter_than) if entry.filtered else lengths > 0
-        if entry.cut and split in entry.bounded:
-            most, longest = entry.most_sentences or np.inf, entry.longest_sentence or np.inf
-            keep &= [len(own) - own.count(0) <= most and max(own, default=0) <= longest for own in texts.sentences]
-        kept = keep.copy()
-        if texts.answers is not None:
-            kept &= [label in possible for label, possible in zip(texts.labels, texts.answers, strict=True)]
-        if not kept.any():
-            told = f"none of the {len(lengths)} documents passes the length filter"
-            raise AttnError(f"{corpus}, split '{split}': {told}; the longest has {lengths.max(initial=0)} tokens")
-        texts = texts.take(np.flatnonzero(kept))
-        made[split] = _documents(texts, words)
-        counts[split] = documents.counts(made[split], classes) | {
-            "dropped_empty": int((lengths == 0).sum()),
-            "dropped_length": int((lengths > 0).sum() - keep.sum()),
-            "dropped_answer": int(keep.sum() - kept.sum()),
-            "dropped_sentences": sum(sizes.count(0) for sizes in texts.sentences or ()),
-        }
-        # Nothing can be learned of one class; of single texts of two classes, dev's ROC AUC chooses the checkpoint.
-        two = split == "train" or (split == "dev" and entry.task == "text" and not entry.cut and len(classes) == 2)
-        if two and len(found := np.unique(made[split].labels)) < 2:
-            told = f"all documents that are left are of one class ({classes[found[0]]})"
-            raise AttnError(f"{corpus}, split '{split}': {told}; at least two are needed")
+        kept, dropped = _filtered(entry, split, texts)
+        arrays[split] = _documents(kept, words)
+        counts[split] = documents.counts(arrays[split], classes) | dropped
+
+    # Nothing can be learned of one class; of single texts of two classes, dev's ROC AUC chooses the checkpoint.
+    _check_classes(f"{where}, split 'train'", arrays["train"], classes)
+    if entry.task == "text" and not entry.cut and len(classes) == 2:
+        _check_classes(f"{where}, split 'dev'", arrays["dev"], classes)
+
     sizes = {"vocabulary": len(words), "vocabulary_all_splits": len(all_words)}
     statistics = {"splits": counts, "classes": classes, **sizes, **prepared.notes}
     if entry.whole_train and statistics.get("train_source") != "generated":
-        carved = ("train",) if "dev" in entry.files else ("train", "dev")
-        statistics["train_share"] = sum(len(splits[s].lists) for s in carved) / entry.whole_train
-    return Encoded(entry.name, made, words, fingerprint(made, words), statistics)
+        statistics["train_share"] = _documents_read(entry, splits) / entry.whole_train
+    return Encoded(entry.name, arrays, words, fingerprint(arrays, words), statistics)
 
 
-def _checked(where: str, texts: prepare.Texts, classes: list[str]) -> prepare.Texts:
+def _documents_read(entry: catalogue.Corpus, splits: dict[str, Texts]) -> int:
+    """Documents that are read for training; those of a dev split that was cut from them count."""
+    carved = ("train",) if "dev" in entry.files else ("train", "dev")
+    return sum(len(splits[split].lists) for split in carved)
+
+
+def _vocabulary(entry: catalogue.Corpus, splits: list[Texts], entities: Sequence[str]) -> tuple[str, ...]:
+    """The words of some splits that are met often enough, and those that always stand in the vocabulary."""
+    lists = []
+    for texts in splits:
+        lists += [*texts.lists, *(texts.queries or ())]
+    words = text.vocabulary(lists, entry.min_count if entry.cut else entry.min_df, each=entry.cut)
+    return words + tuple(sorted(set(entities) - set(words)))
+
+
+def _filtered(entry: catalogue.Corpus, split: str, texts: Texts) -> tuple[Texts, dict[str, int]]:
+    """The texts of a split that are kept, and how many are dropped for what; AttnError where none is kept."""
+    lengths = np.array([len(tokens) for tokens in texts.lists], dtype=np.int64)
+    fits = lengths > 0
+    if entry.filtered:
+        fits = text.length_filter(lengths, entry.longer_than, entry.shorter_than)
+    if entry.cut and split in entry.bounded:
+        fits &= _within_bounds(entry, texts)
+
+    answered = fits.copy()
+    if texts.answers is not None:
+        pairs = zip(texts.labels, texts.answers, strict=True)
+        answered &= np.array([label in possible for label, possible in pairs], dtype=bool)
+    if not answered.any():
+        reason = f"none of the {len(lengths)} documents passes the length filter"
+        longest_one = f"the longest has {lengths.max(initial=0)} tokens"
+        raise AttnError(f"corpus '{entry.name}', split '{split}': {reason}; {longest_one}")
+    kept = texts.take(answered)
+    return kept, {
+        "dropped_empty": int((lengths == 0).sum()),
+        "dropped_length": int((lengths > 0).sum() - fits.sum()),
+        "dropped_answer": int(fits.sum() - answered.sum()),
+        "dropped_sentences": sum(sizes.count(0) for sizes in kept.sentences or ()),
+    }
+
+
+def _within_bounds(entry: catalogue.Corpus, texts: Texts) -> np.ndarray:
+    """(D,) whether a text has at most so many sentences, and no longer one, than the entry says; empty ones aside."""
+    most = entry.most_sentences or np.inf
+    longest = entry.longest_sentence or np.inf
+    within = [
+        len(sizes) - sizes.count(0) <= most and max(sizes, default=0) <= longest for sizes in texts.sentences or ()
+    ]
+    return np.array(within, dtype=bool)
+
+
+def _check_classes(where: str, part: Documents, classes: list[str]) -> None:
+    """AttnError where all documents are of one class."""
+    labels = np.unique(part.labels)
+    if len(labels) < 2:
+        reason = f"all documents that are left are of one class ({classes[labels[0]]})"
+        raise AttnError(f"{where}: {reason}; at least two are needed")
+
+
+def _checked(where: str, texts: Texts, classes: list[str]) -> Texts:
     """The texts, checked, with int64 labels; where only some answers are possible, -1 for one that no class is."""
-    if len(sizes := {len(part) for part in texts if part is not None}) > 1:
+    sizes = {len(part) for part in texts if part is not None}
+    if len(sizes) > 1:
         raise AttnError(f"{where}: texts, labels, doc_ids and the like have different lengths: {sorted(sizes)}")
     number = {value: i for i, name in enumerate(classes) for value in (str(name), i)}
     for row, tokens, label in zip(texts.doc_ids, texts.lists, texts.labels, strict=True):
@@ -175,21 +245,23 @@ def _checked(where: str, texts: prepare.Texts, classes: list[str]) -> prepare.Te
     return texts._replace(labels=np.array(labels, dtype=np.int64))
 
 
-def _documents(texts: prepare.Texts, words) -> Documents:
+def _documents(texts: Texts, words: tuple[str, ...]) -> Documents:
     """Token lists as ids."""
-
-    def ragged(lists, kind):
-        if lists is None:
-            return None, None
-        ends = np.cumsum([0, *(len(values) for values in lists)])
-        return np.array([value for values in lists for value in values], dtype=kind), ends.astype(np.int64)
-
-    sentences = texts.sentences and [[n for n in lengths if n] for lengths in texts.sentences]
+    queries = (None, None) if texts.queries is None else text.to_ids(texts.queries, words)
+    sentences = texts.sentences and [[size for size in sizes if size] for sizes in texts.sentences]
     return Documents(
         *text.to_ids(texts.lists, words),
         texts.labels,
         np.asarray(texts.doc_ids, dtype=np.int64),
-        *((None, None) if texts.queries is None else text.to_ids(texts.queries, words)),
-        *ragged(texts.answers, np.int32),
-        *ragged(sentences, np.int64),
+        *queries,
+        *_ragged(texts.answers, np.int32),
+        *_ragged(sentences, np.int64),
     )
+
+
+def _ragged(lists, kind: type) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Values in a row, and where each list begins and ends."""
+    if lists is None:
+        return None, None
+    offsets = np.cumsum([0, *(len(values) for values in lists)])
+    return np.array([value for values in lists for value in values], dtype=kind), offsets.astype(np.int64)

@@ -112,9 +112,7 @@ def to_arrays(model: nn.Module) -> dict[str, np.ndarray]:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in model.state_dict().items()}
 
 
-def from_arrays(
-    encoder: str, attention: str, arrays: dict[str, np.ndarray], hidden: int | None = None
-) -> Classifier:
+def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray], hidden: int | None = None) -> Classifier:
     """The model that `to_arrays` describes. hidden: as for `build`, None reads it off. AttnError as in `loaded`."""
 
     def make() -> Classifier:
@@ -125,9 +123,14 @@ def from_arrays(
     return loaded(make, f"{encoder}+{attention} classifier", arrays)
 
 
+TIMES_HIDDEN = {"lstm": 2, "cnn": 4, "average": 1, "transformer": 1}
+"""Encoder -> how many times `hidden` its states are wide; 0 or none: no `hidden` is read off."""
+
+
 def hidden_of(encoder: str, width: int) -> int | None:
-    """`hidden` of an encoder whose states have this width, as `build` takes it; None of those of the user's."""
-    return {"lstm": width // 2, "cnn": width // 4, "average": width, "transformer": width}.get(encoder)
+    """`hidden` of an encoder whose states have this width, as `build` takes it; None takes the class's default."""
+    times = TIMES_HIDDEN.get(encoder)
+    return width // times if times else None
 
 
 def loaded(make: Callable[[], nn.Module], title: str, arrays: dict[str, np.ndarray]) -> nn.Module:
