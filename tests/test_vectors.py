@@ -1,5 +1,6 @@
 """Word vectors: text files, the random recipe, training and its cache."""
 
+import gzip
 import hashlib
 
 import numpy as np
@@ -55,6 +56,38 @@ def test_a_file_without_numbers_and_what_is_neither_recipe_nor_file(tmp_path):
         vectors(str(write(tmp_path / "v.txt", "the")), WORDS)
     with pytest.raises(AttnError, match=r"unknown vectors 'fasttext': no file, and no recipe \(random, random-50, ind"):
         vectors("fasttext", WORDS)
+
+
+GLOVE = "\ufeffgood 1 2 3\nbad 4 5 6\n  7 8 9\n. . . 7 8 9\n"
+"""Behind a byte order mark; the third word is a blank."""
+
+
+@pytest.mark.parametrize("lines", [GLOVE, GLOVE.replace("\ufeff", "\ufeff4 3\n"), "\ufeff  7 8 9\n" + GLOVE[1:]])
+@pytest.mark.parametrize("ending", ["txt", "txt.gz"])
+def test_marks_and_blanks_lose_no_word_and_the_coverage_is_said(tmp_path, capsys, lines, ending):
+    path, data = tmp_path / f"v.{ending}", lines.encode()
+    path.write_bytes(gzip.compress(data) if ending == "txt.gz" else data)
+    rows, _ = vectors(str(path), WORDS)
+    assert rows.tolist() == [[0] * 3] * 4 + [[4, 5, 6], [1, 2, 3], [0] * 3]
+    (told,) = capsys.readouterr().err.splitlines()
+    assert str(path) in told and "2 of 3 words" in told
+
+
+def test_a_file_that_covers_no_word_is_refused_and_a_recipe_that_covers_none_is_said(tmp_path, monkeypatch, capsys):
+    path = write(tmp_path / "v.txt", "Gut 1 2", "GOOD 3 4")
+    with pytest.raises(AttnError, match="no vector of the vocabulary's 3 words"):
+        vectors(str(path), WORDS)
+    about = {"words": ["gut"], "fingerprint": "of another language"}
+    monkeypatch.setattr(module, "of_recipe", lambda _: (about, {"rows": np.ones((1, 300), np.float32)}))
+    assert not vectors("ppmi-300", WORDS)[0].any()
+    assert "start from zeros" in capsys.readouterr().err
+
+
+def test_a_truncated_gz_is_one_error(tmp_path):
+    path = tmp_path / "v.txt.gz"
+    path.write_bytes(gzip.compress("".join(f"w{i} {i * 37 % 101} 2\n" for i in range(999)).encode())[:-50])
+    with pytest.raises(AttnError, match="v.txt.gz cannot be read"):
+        vectors(str(path), WORDS)
 
 
 def test_random_rows_depend_on_their_number_alone():

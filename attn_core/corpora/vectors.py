@@ -7,12 +7,15 @@ sentences have each their own, on their training and dev texts (Serrano & Smith,
 parameters stand in catalogue.yml.
 """
 
+import codecs
+import gzip
 import hashlib
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +35,9 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
     recipe: 'random' (every row but <pad> standard normal; row i depends on i alone, never on the run's seed),
     'random-50' (the same 50 wide, the authors' choice for bAbI), 'indomain-300' (see ``train``), 'ppmi-300' (see
     ``count``; '-small': a control), 'imdb_stars-200' and the like for each set cut into sentences (see ``sentences``)
-    or the path of a text file (see ``read_text``). fingerprint: of texts and parameters, or of the file.
+    or the path of a text file (see ``read_text``). fingerprint: of texts and parameters, or of the file. One line on
+    stderr says how many of the vocabulary's words a file covers, and where a recipe covers none; AttnError where a file
+    covers none: a training from zeros alone is not what was asked for.
     """
     vocabulary = tuple(vocabulary)
     if recipe in catalogue.RANDOM:
@@ -41,9 +46,12 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
         rows[text.PAD] = 0
         return rows, files.digest(["random", "standard normal", RANDOM_SEED, width])
     if recipe in catalogue.VECTORS:
-        about, arrays = _made(recipe)
-        rows = pandas.DataFrame(arrays["rows"], about["words"]).reindex(list(vocabulary), fill_value=0)
-        return rows.to_numpy(np.float32), about["fingerprint"]
+        about, arrays = of_recipe(recipe)
+        table = pandas.DataFrame(arrays["rows"], about["words"])
+        rows = table.reindex(list(vocabulary), fill_value=0).to_numpy(np.float32)
+        if not rows.any():
+            files.say(f"the vectors '{recipe}' hold none of the vocabulary's words: all start from zeros")
+        return rows, about["fingerprint"]
     path = Path(recipe)
     if not path.is_file():
         raise AttnError(f"unknown vectors '{recipe}': no file, and no recipe ({', '.join(catalogue.RECIPES)})")
@@ -51,52 +59,81 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
 
 
 def read_text(path: Path, vocabulary) -> np.ndarray:
-    """Rows of a fastText or GloVe text file for a vocabulary, (V, width) float32; the first of repeated words counts.
+    """Rows of a fastText or GloVe text file, plain or .gz, for a vocabulary: (V, width) float32; the first of repeated
+    words counts, and how many words are covered is said on stderr.
 
     The width is the first line's: its count and width (fastText), else its numbers (GloVe). A word may hold blanks
-    (GloVe 840B has a few such). Errors: AttnError naming file and line for a wrong number of columns anywhere, and for
-    numbers that are none or not finite in the rows of vocabulary words (other rows are not parsed).
+    (GloVe 840B has a few such) or be one. AttnError names file and line for a wrong number of columns anywhere, and for
+    numbers that are none or not finite in the rows of vocabulary words (other rows are not parsed); the file alone where
+    it is damaged or covers no word.
     """
-    index = {word: i for i, word in enumerate(vocabulary) if i >= len(text.SPECIALS)}
-    with open(path, "rb") as file:
-        first = file.readline().split()
-        heads = len(first) == 2 and first[1].isdigit()  # count and width
-        width = int(first[1]) if heads else len(first) - 1
+    index = text.word_ids(vocabulary)
+    words = len(index)
+    with files.reading(path), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+        first = file.readline().removeprefix(codecs.BOM_UTF8)
+        fields = first.split()
+        has_heading = len(fields) == 2 and fields[1].isdigit()  # count and width
+        width = int(fields[1]) if has_heading else len(fields) - (not first[:1].isspace())
         if width < 1:
             raise AttnError(f"{path}, line 1: no numbers; expected a word and its vector, or count and width")
         rows = np.zeros((len(vocabulary), width), dtype=np.float32)
-        file.seek(0)
-        for number, line in islice(enumerate(file, 1), int(heads), None):
-            word, *numbers = line.rsplit(maxsplit=width) or [b""]
+        lines = file if has_heading else chain([first], file)
+        for number, line in enumerate(lines, 1 + has_heading):
             try:
-                if len(numbers) < width or re.search(rb" [-+]?[\d.]*\d$", word):
-                    raise ValueError(f"{max(len(line.split()) - 1, 0)} numbers, expected {width}")
-                if (row := index.pop(word.decode(), None)) is not None:
+                word, numbers = parted(line, width)
+                row = index.pop(word.decode(), None)
+                if row is not None:
                     rows[row] = np.array(numbers, dtype=np.float64)
                     if not np.isfinite(rows[row]).all():
                         raise ValueError(f"the vector of '{vocabulary[row]}' holds NaN or infinity")
             except ValueError as error:  # bytes that are not UTF-8 among them
                 raise AttnError(f"{path}, line {number}: {error}") from error
+    if words and len(index) == words:
+        raise AttnError(
+            f"{path} holds no vector of the vocabulary's {words} words; are they of another language, or in capitals? "
+            f"Take another file, or a recipe ({', '.join(catalogue.RECIPES)})"
+        )
+    print(f"{path}: vectors of {words - len(index)} of {words} words, the others start from zeros", file=sys.stderr)
     return rows
 
 
-def _made(recipe: str) -> tuple[dict, dict[str, np.ndarray]]:
+def parted(line: bytes, width: int) -> tuple[bytes, list[bytes]]:
+    """Word (empty where it is a blank) and numbers of a line; ValueError for another number of these."""
+    word, *numbers = line.rsplit(maxsplit=width) or [b""]
+    if len(numbers) == width - 1 and line[:1].isspace():
+        return b"", [word, *numbers]
+    if len(numbers) < width or re.search(rb" [-+]?[\d.]*\d$", word):
+        raise ValueError(f"{max(len(line.split()) - 1, 0)} numbers, expected {width}")
+    return word, numbers
+
+
+def of_recipe(recipe: str) -> tuple[dict, dict[str, np.ndarray]]:
     """Words and fingerprint of a recipe, and rows (W, width) float32, from the cache or trained or counted now."""
-    parameters, own = catalogue.VECTORS[recipe], recipe.removesuffix("-200")
-    if own in catalogue.CATALOGUE:
-        data = encode(own)
+    parameters = catalogue.VECTORS[recipe]
+    corpus = recipe.removesuffix("-200")
+    if corpus in catalogue.CATALOGUE:
+        data = encode(corpus)
         parameters = parameters | {"data": data.fingerprint}
-        texts, source = partial(sentences, data), list
-    else:
-        texts = training_texts
-        source = lambda: [files.sha256(path) for path in files.own_tables("sst", "imdb", "agnews", "20news")]
+        return _cached(recipe, parameters, partial(sentences, data), list)
+    return _cached(recipe, parameters, training_texts, _hashes_of_training_texts)
+
+
+def _hashes_of_training_texts() -> list[str]:
+    return [files.sha256(path) for path in files.own_tables("sst", "imdb", "agnews", "20news")]
+
+
+def _cached(recipe: str, parameters: dict, texts: Callable, source: Callable) -> tuple[dict, dict[str, np.ndarray]]:
+    """See `files.cached`. texts(): token lists; source(): hashes of the tables that these come from."""
 
     def make() -> tuple[dict, dict[str, np.ndarray]]:
         lists = texts()
-        words, rows, version = (count if "rms" in parameters else train)(lists, parameters)
-        written = "".join(f"{' '.join(tokens)}\n" for tokens in lists).encode()
-        read = [] if "data" in parameters else [hashlib.sha256(written).hexdigest()]
-        return {"fingerprint": files.digest([*read, parameters, version]), "words": words}, {"rows": rows}
+        learn = count if "rms" in parameters else train
+        words, rows, version = learn(lists, parameters)
+        identity = [parameters, version]
+        if "data" not in parameters:
+            written = "".join(f"{' '.join(tokens)}\n" for tokens in lists)
+            identity = [hashlib.sha256(written.encode()).hexdigest(), *identity]
+        return {"fingerprint": files.digest(identity), "words": words}, {"rows": rows}
 
     return files.cached(files.cache_folder() / "vectors" / recipe, parameters, source, make)
 
@@ -109,24 +146,31 @@ def training_texts() -> list[list[str]]:
     corpus '20news'. Tokens: ``text.simple_tokens``. No test text is in it; development texts of 'imdb' and 'agnews'
     are, so that their words always have a vector and these scores flatter a little.
     """
-    sst = [t.replace("-LRB-", "").replace("-RRB-", " ") for t in files.read("sst", "train")["text"]]
-    imdb = [t.replace("<br />", " ") for t in files.read("imdb", "train")["text"]]
+    sst = files.read("sst", "train")["text"].str.replace("-LRB-", "").str.replace("-RRB-", " ")
+    imdb = files.read("imdb", "train")["text"].str.replace("<br />", " ")
     news = files.read("agnews", "train")[:10_429]
-    posts, test = files.read("20news", "train"), files.read("20news", "test")
-    others = posts["text"][~posts["group"].isin(["rec.sport.baseball", "rec.sport.hockey"])]
-    sports = pandas.concat([posts["text"], test["text"]]).iloc[encode("20news").splits["train"].doc_ids]
-    newsgroups = [text.strip_post(t) for t in [*others, *sports]]
-    lists = [text.simple_tokens(t) for t in [*sst, *imdb, *news["title"] + " " + news["description"], *newsgroups]]
-    return sorted(filter(None, lists), key=lambda tokens: hashlib.sha256(" ".join(tokens).encode()).digest())
+    posts = files.read("20news", "train")
+    elsewhere = posts["text"][~posts["group"].isin(["rec.sport.baseball", "rec.sport.hockey"])]
+    all_posts = pandas.concat([posts["text"], files.read("20news", "test")["text"]])
+    sports = all_posts.iloc[encode("20news").splits["train"].doc_ids]
+    newsgroups = pandas.concat([elsewhere, sports]).map(text.strip_post)
+
+    raw = pandas.concat([sst, imdb, news["title"] + " " + news["description"], newsgroups])
+    lists = filter(None, map(text.simple_tokens, raw))
+    return sorted(lists, key=lambda tokens: hashlib.sha256(" ".join(tokens).encode()).digest())
 
 
 def sentences(data: Encoded) -> list[list[str]]:
     """Training and dev sentences of a set that is cut into them, rare words already the one unknown word, which so gets
     a vector of its own. Deviation: training texts that the length filter leaves out are not read."""
-    words, lists = np.array(data.vocabulary, dtype=object), []
-    for part in (data.splits["train"], data.splits["dev"]):
-        cut = np.split(words[part.ids[part.inner]], np.cumsum(part.sentence_lengths)[:-1])
-        lists += [sentence.tolist() for sentence in cut]
+    vocabulary = np.array(data.vocabulary, dtype=object)
+    lists = []
+    for split in ("train", "dev"):
+        documents = data.splits[split]
+        assert documents.sentence_lengths is not None
+        words = vocabulary[documents.ids[documents.inner]]
+        ends = np.cumsum(documents.sentence_lengths)
+        lists += [sentence.tolist() for sentence in np.split(words, ends[:-1])]
     return lists
 
 
@@ -152,13 +196,13 @@ def train(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarr
     total = len(texts) * (options["epochs"] + 1)  # the first pass counts the words
     with tqdm(total=total, unit="text", desc="word vectors", file=sys.stderr, mininterval=5) as bar:
         try:
-            known = kind(sentences=Passes(), sg=int(subwords), **options).wv
+            trained = kind(sentences=Passes(), sg=int(subwords), **options).wv
         except RuntimeError as error:  # no word left after min_count
             raise AttnError(f"the word vectors cannot be trained on these {len(texts)} texts: {error}") from error
-    rows = known.vectors.astype(np.float64)
+    rows = trained.vectors.astype(np.float64)
     if not subwords:
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return list(known.index_to_key), rows.astype(np.float32), gensim.__version__
+    return list(trained.index_to_key), rows.astype(np.float32), gensim.__version__
 
 
 def count(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarray, str]:
@@ -173,30 +217,43 @@ def count(texts: list[list[str]], parameters: dict) -> tuple[list[str], np.ndarr
     import sklearn
     from sklearn.utils.extmath import randomized_svd
 
-    seen = Counter(word for tokens in texts for word in tokens)
-    words = [word for word, times in seen.most_common() if times >= parameters["min_count"]]
-    if len(words) <= (width := parameters["vector_size"]):
+    width = parameters["vector_size"]
+    times_seen = Counter(chain.from_iterable(texts))
+    words = [word for word, times in times_seen.most_common() if times >= parameters["min_count"]]
+    if len(words) <= width:
         raise AttnError(
             f"vectors by counting need more than {width} words seen {parameters['min_count']} times, "
             f"these {len(texts)} texts have {len(words)}; take 'random', or more texts"
         )
-    place = {word: i for i, word in enumerate(words)}
-    ids = np.fromiter((place.get(word, -1) for tokens in texts for word in tokens), np.int32)
-    text_of = np.repeat(np.arange(len(texts)), [len(tokens) for tokens in texts])
-    together = scipy.sparse.csr_matrix((len(words), len(words)), dtype=np.float32)
-    for apart in range(1, parameters["window"] + 1):
-        first, second = ids[:-apart], ids[apart:]
-        pairs = (text_of[:-apart] == text_of[apart:]) & (first >= 0) & (second >= 0)
-        weight = np.full(pairs.sum(), (parameters["window"] + 1 - apart) / parameters["window"], np.float32)
-        together += scipy.sparse.coo_matrix((weight, (first[pairs], second[pairs])), together.shape).tocsr()
-    pairs = (together + together.T).tocoo()
-    times = np.bincount(pairs.row, pairs.data, len(words))
-    context = times ** parameters["smoothing"]
-    information = np.log(pairs.data.astype(np.float64) * context.sum() / (times[pairs.row] * context[pairs.col]))
+    index = {word: i for i, word in enumerate(words)}
+    pairs = together(texts, index, parameters["window"]).tocoo()
+    times = np.bincount(pairs.row, pairs.data, len(words))  # (W,) of a word in all pairs
+    contexts = times ** parameters["smoothing"]
+
+    # Of a pair: log p(word, context) / (p(word) p(context)), contexts smoothed.
+    expected = times[pairs.row] * contexts[pairs.col]
+    information = np.log(pairs.data.astype(np.float64) * contexts.sum() / expected)
     positive = information > 0
-    held = (information[positive].astype(np.float32), (pairs.row[positive], pairs.col[positive]))
-    table = scipy.sparse.csr_matrix(held, together.shape)
+    places = (pairs.row[positive], pairs.col[positive])
+    table = scipy.sparse.csr_matrix((information[positive].astype(np.float32), places), pairs.shape)
+
     left, size, _ = randomized_svd(table, width, n_iter=parameters["passes"], random_state=parameters["seed"])
     rows = left * size ** parameters["singular_power"]
     rows *= parameters["rms"] / np.sqrt(np.mean(np.square(rows)))
     return words, rows.astype(np.float32), sklearn.__version__
+
+
+def together(texts: list[list[str]], index: dict[str, int], window: int):
+    """(W, W) sparse, symmetric: how often two words of an index stand within a window, nearer counting more."""
+    import scipy.sparse
+
+    ids = np.fromiter((index.get(word, -1) for word in chain.from_iterable(texts)), np.int32)
+    text_of = np.repeat(np.arange(len(texts)), [len(tokens) for tokens in texts])
+    pairs = scipy.sparse.csr_matrix((len(index), len(index)), dtype=np.float32)
+    for distance in range(1, window + 1):
+        first = ids[:-distance]
+        second = ids[distance:]
+        counted = (text_of[:-distance] == text_of[distance:]) & (first >= 0) & (second >= 0)
+        weight = np.full(counted.sum(), (window + 1 - distance) / window, np.float32)
+        pairs += scipy.sparse.coo_matrix((weight, (first[counted], second[counted])), pairs.shape).tocsr()
+    return pairs + pairs.T
