@@ -22,17 +22,30 @@ def documents(lengths) -> Documents:
 # --- cleaning -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("clean", "raw", "tokens"), [
-    (text.clean_sst, "It 's n't -LRB- quite -RRB- a 1\\/2-Hearted Film , but ... good .",
-     "it s n t quite a 1 2 hearted film but good"),
-    (text.clean_plain, "  The 2nd\tGame isn't\n over. ", "the qqq game is n't over ."),  # digits masked after lowering
-    # Of each run of signs the last: what stands alone goes (so does the hyphen, which spaCy splits off).
-    (text.clean_news, "It isn't over - the 7th time, e-mail.", "it is n ' t over the qqq time e mail ."),
-    (text.clean_keras, "Don't<br />stop:\tRe-run_2,\nno\xa0break.", "don't br stop re run 2 no\xa0break"),
-    (text.simple_tokens, "Don't stop: route66,\nOK_go!", "don t stop qqq ok_go"),
-    (text.clean_clinical, "Seen on [**2101-1-2**] by Dr.  [**Last Name (un) **]:\n----- BP 120/80 ... ok - - now??",
-     "seen on <DE> by dr. <DE> : - bp qqq . ok - now ?"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("clean", "raw", "tokens"),
+    [
+        (
+            text.clean_sst,
+            "It 's n't -LRB- quite -RRB- a 1\\/2-Hearted Film , but ... good .",
+            "it s n t quite a 1 2 hearted film but good",
+        ),
+        (
+            text.clean_plain,
+            "  The 2nd\tGame isn't\n over. ",
+            "the qqq game is n't over .",
+        ),  # digits masked after lowering
+        # Of each run of signs the last: what stands alone goes (so does the hyphen, which spaCy splits off).
+        (text.clean_news, "It isn't over - the 7th time, e-mail.", "it is n ' t over the qqq time e mail ."),
+        (text.clean_keras, "Don't<br />stop:\tRe-run_2,\nno\xa0break.", "don't br stop re run 2 no\xa0break"),
+        (text.simple_tokens, "Don't stop: route66,\nOK_go!", "don t stop qqq ok_go"),
+        (
+            text.clean_clinical,
+            "Seen on [**2101-1-2**] by Dr.  [**Last Name (un) **]:\n----- BP 120/80 ... ok - - now??",
+            "seen on <DE> by dr. <DE> : - bp qqq . ok - now ?",
+        ),
+    ],
+)
 def test_cleaners_by_hand(clean, raw, tokens):
     assert clean(raw) == tokens.split(" ")
 

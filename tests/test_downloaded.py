@@ -32,7 +32,8 @@ def run_in(folder: Path, archive: Path | None = None):
     environment = {k: v for k, v in os.environ.items() if k not in ("ATTN_ARCHIVE", "PYTHONPATH")}
     environment |= {"ATTN_ARCHIVE": str(archive)} if archive else {}
     command = [sys.executable, "-c", HIDE + guard_cell()]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    options = {"capture_output": True, "text": True, "timeout": 120}
+    done = subprocess.run(command, check=False, cwd=folder, env=environment, **options)
     return done.returncode, done.stdout.strip(), done.stderr.strip()
 
 

@@ -46,7 +46,8 @@ def moments(table, task: int) -> tuple[int, int]:
     be asked and was not."""
     right = unasked = 0
     for _, story in table.groupby("story"):
-        told = dict(zip(story["passage"].str.count("\n") + 1, zip(story["question"], story["answer"]), strict=True))
+        asked = zip(story["question"], story["answer"], strict=True)
+        told = dict(zip(story["passage"].str.count("\n") + 1, asked, strict=True))
         assert all(count % 2 == 0 for count in told)
         statements = story["passage"].iloc[-1].split("\n")
         for count in range(2, len(statements) + 1, 2):

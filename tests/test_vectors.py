@@ -39,11 +39,16 @@ def test_text_file(tmp_path, header, width):
     assert fingerprint == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize(("bad", "message"), [
-    (line("far", 1, 299), "299 numbers, expected 300"), (line("far", 1, 301), "301 numbers, expected 300"),
-    ("", "0 numbers, expected 300"), (line("good", 1).replace("1.005", "nan"), "the vector of 'good' holds NaN"),
-    (line("good", 1).replace("1.005", "1,0"), "could not convert"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (line("far", 1, 299), "299 numbers, expected 300"),
+        (line("far", 1, 301), "301 numbers, expected 300"),
+        ("", "0 numbers, expected 300"),
+        (line("good", 1).replace("1.005", "nan"), "the vector of 'good' holds NaN"),
+        (line("good", 1).replace("1.005", "1,0"), "could not convert"),
+    ],
+)
 def test_a_bad_line_is_named(tmp_path, bad, message):
     path = write(tmp_path / "v.txt", line("bad", 0), bad, line("unheard", 0))
     with pytest.raises(AttnError, match=f"line 2: {message}") as caught:
@@ -132,10 +137,13 @@ def test_indomain_is_trained_once_then_read_and_repeats_bit_by_bit(trained, monk
     assert fingerprints[0] == fingerprint and len(set(fingerprints)) == 3
 
 
-@pytest.mark.parametrize(("name", "told"), [
-    ("indomain-300", "cannot be trained on these 1 texts"),
-    ("ppmi-300", "need more than 300 words seen 2 times, these 1 texts have 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("indomain-300", "cannot be trained on these 1 texts"),
+        ("ppmi-300", "need more than 300 words seen 2 times, these 1 texts have 0"),
+    ],
+)
 def test_texts_without_a_repeated_word_are_one_error(monkeypatch, name, told):
     monkeypatch.setattr(module, "training_texts", lambda: [["a", "b"]])
     with pytest.raises(AttnError, match=told):
@@ -144,7 +152,8 @@ def test_texts_without_a_repeated_word_are_one_error(monkeypatch, name, told):
 
 def test_vectors_of_own_texts_lie_apart_and_are_not_taken_for_the_official_ones(trained, tables, monkeypatch):
     official = vectors("indomain-300", WORDS)[1]
-    tables("sst", **dict.fromkeys(("train", "dev", "test"), {"text": ["my own"], "label": [0]}))
+    table = {"text": ["my own"], "label": [0]}
+    tables("sst", train=table, dev=table, test=table)
     for times in (2, 2):
         vectors("indomain-300", WORDS)
         assert len(trained) == times
@@ -202,7 +211,11 @@ def test_own_vectors_have_unit_rows_and_are_trained_anew_on_other_texts(reviews,
 
 def test_passes_are_the_authors():
     assert {name: VECTORS[f"{name}-200"]["epochs"] for name in ("yelp", "amazon", "imdb_stars", "yahoo")} == {
-        "yelp": 30, "amazon": 30, "imdb_stars": 5, "yahoo": 5}  # fmt: skip
+        "yelp": 30,
+        "amazon": 30,
+        "imdb_stars": 5,
+        "yahoo": 5,
+    }
     assert all(entry.vectors == f"{name}-200" in VECTORS for name, entry in CATALOGUE.items() if entry.cut)
 
 

@@ -142,9 +142,10 @@ def _ag_news(folder: Path, split: str) -> pandas.DataFrame:
     return _labelled(folder.parent / f"ag_news_{split}.csv", "title", "description")
 
 
-def _reviews(name: str, folder: Path, split: str) -> pandas.DataFrame:
+def _reviews(folder: Path, split: str) -> pandas.DataFrame:
     """``<name>_csv/{train,test}.csv`` -> text, label."""
-    return _labelled(folder / f"{name}_csv/{split}.csv")
+    (path,) = folder.glob(f"*_csv/{split}.csv")
+    return _labelled(path)
 
 
 def _babi(task: int, folder: Path, split: str) -> pandas.DataFrame:
@@ -200,8 +201,8 @@ READERS: dict[str, Callable[[Path, str], pandas.DataFrame]] = {
     "babi_3": partial(_babi, 3),
     "snli": _snli,
     "cnn": _cnn,
-    "amazon_review_full": partial(_reviews, "amazon_review_full"),
-    "yelp_review_full": partial(_reviews, "yelp_review_full"),
-    "yahoo_answers": partial(_reviews, "yahoo_answers"),
+    "amazon_review_full": _reviews,
+    "yelp_review_full": _reviews,
+    "yahoo_answers": _reviews,
 }
 """Folder under $ATTN_DATA -> reader of its official files."""

@@ -13,8 +13,6 @@ import hashlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
-from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -111,29 +109,23 @@ def of_recipe(recipe: str) -> tuple[dict, dict[str, np.ndarray]]:
     """Words and fingerprint of a recipe, and rows (W, width) float32, from the cache or trained or counted now."""
     parameters = catalogue.VECTORS[recipe]
     corpus = recipe.removesuffix("-200")
-    if corpus in catalogue.CATALOGUE:
+    own = corpus in catalogue.CATALOGUE
+    if own:
         data = encode(corpus)
         parameters = parameters | {"data": data.fingerprint}
-        return _cached(recipe, parameters, partial(sentences, data), list)
-    return _cached(recipe, parameters, training_texts, _hashes_of_training_texts)
-
-
-def _hashes_of_training_texts() -> list[str]:
-    return [files.sha256(path) for path in files.own_tables("sst", "imdb", "agnews", "20news")]
-
-
-def _cached(recipe: str, parameters: dict, texts: Callable, source: Callable) -> tuple[dict, dict[str, np.ndarray]]:
-    """See `files.cached`. texts(): token lists; source(): hashes of the tables that these come from."""
 
     def make() -> tuple[dict, dict[str, np.ndarray]]:
-        lists = texts()
+        lists = sentences(data) if own else training_texts()
         learn = count if "rms" in parameters else train
         words, rows, version = learn(lists, parameters)
         identity = [parameters, version]
-        if "data" not in parameters:
+        if not own:
             written = "".join(f"{' '.join(tokens)}\n" for tokens in lists)
             identity = [hashlib.sha256(written.encode()).hexdigest(), *identity]
         return {"fingerprint": files.digest(identity), "words": words}, {"rows": rows}
+
+    def source() -> list[str]:
+        return [] if own else [files.sha256(path) for path in files.own_tables("sst", "imdb", "agnews", "20news")]
 
     return files.cached(files.cache_folder() / "vectors" / recipe, parameters, source, make)
 
@@ -247,13 +239,12 @@ def together(texts: list[list[str]], index: dict[str, int], window: int):
     """(W, W) sparse, symmetric: how often two words of an index stand within a window, nearer counting more."""
     import scipy.sparse
 
-    ids = np.fromiter((index.get(word, -1) for word in chain.from_iterable(texts)), np.int32)
-    text_of = np.repeat(np.arange(len(texts)), [len(tokens) for tokens in texts])
+    gap = [-1] * window  # between texts, so that no pair is of two
+    ids = np.array([i for tokens in texts for i in (*(index.get(word, -1) for word in tokens), *gap)], np.int32)
     pairs = scipy.sparse.csr_matrix((len(index), len(index)), dtype=np.float32)
     for distance in range(1, window + 1):
-        first = ids[:-distance]
-        second = ids[distance:]
-        counted = (text_of[:-distance] == text_of[distance:]) & (first >= 0) & (second >= 0)
-        weight = np.full(counted.sum(), (window + 1 - distance) / window, np.float32)
-        pairs += scipy.sparse.coo_matrix((weight, (first[counted], second[counted])), pairs.shape).tocsr()
+        both = (ids[:-distance] >= 0) & (ids[distance:] >= 0)
+        places = (ids[:-distance][both], ids[distance:][both])
+        weights = np.full(both.sum(), (window + 1 - distance) / window, np.float32)
+        pairs += scipy.sparse.coo_matrix((weights, places), pairs.shape).tocsr()
     return pairs + pairs.T
