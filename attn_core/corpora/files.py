@@ -144,34 +144,34 @@ TEXTS = {"text", "passage", "question", "answer", "premise", "hypothesis"}
 """Columns whose every row must be a text."""
 
 
-def locate(entry: catalogue.Corpus, part: str) -> Path | None:
-    """The Parquet file of a split under $ATTN_DATA (the whole set before its sample) or in the local cache; of a set of
-    the user's own files one of these, plain or with .gz. None if there is none; AttnError where $ATTN_DATA has the
-    set's folder and a split is not in it."""
+def locate(entry: catalogue.Corpus, file: str) -> Path | None:
+    """Where a file of a set lies: named by its split, under $ATTN_DATA (the whole set before its sample) or in the local
+    cache; of a set of the user's own files under its own name, plain or with .gz. None if it is nowhere; AttnError
+    where $ATTN_DATA has the set's folder and the split is not in it."""
     data = data_folder()
     name = str(entry.folder)
     if entry.own:
-        paths = [data / name / f"{part}{ending}" for ending in ("", ".gz")] if data else []
+        paths = [data / name / f"{file}{ending}" for ending in ("", ".gz")] if data else []
         return next(filter(Path.is_file, paths), None)
     for folder in [data / name for name in (entry.folder, entry.sample) if data and name]:
         if folder.is_dir():
-            path = folder / f"{part}.parquet"
+            path = folder / f"{file}.parquet"
             if path.is_file():
                 return path
             wanted = ", ".join(f"{split}.parquet" for split in entry.files)
             raise AttnError(f"{path} is missing: corpus '{entry.name}' needs {wanted}; add it, or remove {folder}")
-    path = cache_folder() / "tables" / name / f"{part}.parquet"
+    path = cache_folder() / "tables" / name / f"{file}.parquet"
     return path if path.is_file() else None
 
 
 def found(entry: catalogue.Corpus) -> dict[str, Path] | None:
     """Every file of a set and where it lies; None if one is missing."""
     paths = {}
-    for part in entry.own or entry.files:
-        path = locate(entry, part)
+    for file in entry.own or entry.files:
+        path = locate(entry, file)
         if path is None:
             return None
-        paths[part] = path
+        paths[file] = path
     return paths
 
 

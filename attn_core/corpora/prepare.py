@@ -124,21 +124,21 @@ def _imdb() -> Prepared:
     fifth of train for dev and a fifth of test, draws other documents, because their files have another order.
     """
     reviews = tables("imdb")
-    lists = {part: [text.clean_keras(raw) for raw in table["text"]] for part, table in reviews.items()}
+    lists = {half: [text.clean_keras(raw) for raw in table["text"]] for half, table in reviews.items()}
     seen = {word for tokens in lists["train"] for word in tokens}
     lists["test"] = [[word for word in tokens if word in seen] for tokens in lists["test"]]
     texts = {}
-    for part, table in reviews.items():
-        short = [len(tokens) < 400 for tokens in lists[part]]
-        texts[part] = Texts(lists[part], table["label"], np.arange(len(table))).take(short)
+    for half, table in reviews.items():
+        short = [len(tokens) < 400 for tokens in lists[half]]
+        texts[half] = Texts(lists[half], table["label"], np.arange(len(table))).take(short)
 
     if "jw_split" not in reviews["train"]:
         texts["test"] = apart(texts["test"], 1378, 0.8)["train"]
         return Prepared(with_dev(texts, 1378, 0.2))
 
-    def selected(part: str, split: str) -> Texts:
-        selection = reviews[part]["jw_split"].to_numpy()[texts[part].doc_ids]
-        return texts[part].take(selection == split)
+    def selected(half: str, split: str) -> Texts:
+        selection = reviews[half]["jw_split"].to_numpy()[texts[half].doc_ids]
+        return texts[half].take(selection == split)
 
     train = selected("train", "train")
     dev = selected("train", "dev")

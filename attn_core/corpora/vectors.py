@@ -109,23 +109,24 @@ def of_recipe(recipe: str) -> tuple[dict, dict[str, np.ndarray]]:
     """Words and fingerprint of a recipe, and rows (W, width) float32, from the cache or trained or counted now."""
     parameters = catalogue.VECTORS[recipe]
     corpus = recipe.removesuffix("-200")
-    own = corpus in catalogue.CATALOGUE
-    if own:
+    of_corpus = corpus in catalogue.CATALOGUE
+    if of_corpus:
         data = encode(corpus)
         parameters = parameters | {"data": data.fingerprint}
 
     def make() -> tuple[dict, dict[str, np.ndarray]]:
-        lists = sentences(data) if own else training_texts()
+        lists = sentences(data) if of_corpus else training_texts()
         learn = count if "rms" in parameters else train
         words, rows, version = learn(lists, parameters)
         identity = [parameters, version]
-        if not own:
+        if not of_corpus:
             written = "".join(f"{' '.join(tokens)}\n" for tokens in lists)
             identity = [hashlib.sha256(written.encode()).hexdigest(), *identity]
         return {"fingerprint": files.digest(identity), "words": words}, {"rows": rows}
 
     def source() -> list[str]:
-        return [] if own else [files.sha256(path) for path in files.own_tables("sst", "imdb", "agnews", "20news")]
+        read = () if of_corpus else ("sst", "imdb", "agnews", "20news")
+        return [files.sha256(path) for path in files.own_tables(*read)]
 
     return files.cached(files.cache_folder() / "vectors" / recipe, parameters, source, make)
 
