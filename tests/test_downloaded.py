@@ -28,13 +28,14 @@ def guard_cell(page: str = "jain/04-1-correlation") -> str:
 
 
 def run_in(folder: Path, archive: Path | None = None):
-    """The guard cell in a fresh Python that starts in `folder`, ATTN_ARCHIVE set or not: status, output, errors."""
+    """The guard cell in a fresh Python that starts in `folder`, ATTN_ARCHIVE set or not: status, last line, errors."""
     environment = {k: v for k, v in os.environ.items() if k not in ("ATTN_ARCHIVE", "PYTHONPATH")}
     environment |= {"ATTN_ARCHIVE": str(archive)} if archive else {}
     command = [sys.executable, "-c", HIDE + guard_cell()]
     options = {"capture_output": True, "text": True, "timeout": 120}
     done = subprocess.run(command, check=False, cwd=folder, env=environment, **options)
-    return done.returncode, done.stdout.strip(), done.stderr.strip()
+    *_, last = ["", *done.stdout.splitlines()]  # behind what the page glues
+    return done.returncode, last, done.stderr.strip()
 
 
 @pytest.fixture
