@@ -102,7 +102,7 @@ def load_weights(
     it is not run). names: regular expression that fits their whole name -> our name, in which \\1 is the first group;
     the first that fits counts, None leaves a weight out, and what none fits keeps its name (`classifier.to_arrays`
     shows ours). encoder, attention: as in `Run`. AttnError: a file that cannot be read, two weights of one name, and as
-    in `classifier.loaded`.
+    in `classifier.filled`.
     """
     from attn_core.models import classifier, hierarchical, paired
 
@@ -120,7 +120,10 @@ def renamed(source: dict, names: dict[str, str | None]) -> dict[str, np.ndarray]
         ours = our_name(theirs, names)
         if ours is None:
             continue
-        array = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+        if hasattr(value, "detach"):  # a tensor, perhaps of a width that NumPy does not have
+            value = value.detach().cpu().to_dense()
+            value = value.float() if value.is_floating_point() else value
+        array = np.asarray(value)
         if array.dtype.kind not in "fiu":
             raise AttnError(f"{theirs} holds {array.dtype}, not numbers; give weights alone, as float32")
         if ours in arrays:

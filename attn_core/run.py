@@ -73,10 +73,10 @@ class Run:
     seed: int = SEEDS[0]
     vectors: str = ""
     selection: str = "dev"
-    epochs: int | None = None
-    batch: int | None = None
-    learning_rate: float | None = None
-    decay: float | None = None
+    epochs: int = None  # type: ignore[assignment]  # never None in a run that is made; so the next three
+    batch: int = None  # type: ignore[assignment]
+    learning_rate: float = None  # type: ignore[assignment]
+    decay: float = None  # type: ignore[assignment]
     class_weights: bool = True
     hidden: int | None = None
     fraction: float = 1.0

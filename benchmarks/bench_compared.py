@@ -16,9 +16,9 @@ from attn_core.corpora.documents import Documents
 from attn_core.experiments import draws as random
 from attn_core.experiments.compared import SHARES, chosen, compared, importances
 from attn_core.run import Run, from_dict
-from attn_core.tracing import probabilities, trace
 from attn_core.traces import Traces
-from attn_core.training.jain import loaded
+from attn_core.tracing import probabilities, trace
+from attn_core.training.jain import trained_model
 
 FILE = "measured/compared.csv.xz"
 WORDS, TEXTS, FEW_WORDS = 200_000, 200, 10_000
@@ -59,7 +59,7 @@ def of_run(run: Run) -> pd.DataFrame:
     adverse, long = run.family == "adversary", traces.leave_one_out is None
     order = order[few] if long and not adverse else order
     traces, documents = traces.take(order), data.splits["test"].take(order)
-    model = loaded(run, weights_of(run))
+    model = trained_model(run, weights_of(run))
     if adverse:  # of which training keeps attention and output alone
         traces = trace(model, documents).rounded()
     elif long:  # long texts in a transformer, of which training's traces leave it out

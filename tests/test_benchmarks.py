@@ -17,7 +17,7 @@ from attn_core.experiments.search import search
 from attn_core.run import Run
 from attn_core.sweep import expand, read_grid
 from attn_core.tracing import trace
-from attn_core.training import jain
+from attn_core.training import descend, jain
 from benchmarks import bench_sweep, cost, plain, speed
 
 
@@ -60,11 +60,8 @@ def test_a_plain_step_of_training_moves_the_weights_as_ours_does():
     written = plain.packed(model)
     ours, theirs = jain.adam(model, Run("planted")), plain.optimisers(written)
     for rows in batches(documents, 4, np.random.default_rng(0)):
-        ours.zero_grad()
-        loss, number = jain.losses(model, documents, rows)
-        loss.backward()
-        ours.step()
-        assert plain.step(written, documents, rows, theirs) == pytest.approx(float(number), rel=1e-5)
+        loss = descend(ours, jain.losses(model, documents, rows))
+        assert plain.step(written, documents, rows, theirs) == pytest.approx(float(loss), rel=1e-5)
 
 
 def test_what_is_timed_has_the_names_of_the_recorded_times(monkeypatch):

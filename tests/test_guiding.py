@@ -21,7 +21,7 @@ from attn_core.errors import AttnError
 from attn_core.models.classifier import build, to_arrays
 from attn_core.results import obtain
 from attn_core.run import Run, bases, other_seed
-from attn_core.tracing import placed
+from attn_core.tracing import at_positions
 from attn_core.training import guide, jain
 from attn_core.training.jain import attended, train
 
@@ -73,7 +73,7 @@ def test_weights_stand_at_their_words(lengths, draw):
     documents = random_documents(np.array(lengths), 12)
     values = np.random.default_rng(0).random(sum(lengths)).astype(np.float32)
     rows = np.array(draw.draw(st.lists(st.integers(0, len(lengths) - 1), min_size=1, unique=True)))
-    found = placed(values, documents, rows)
+    found = at_positions(values, documents, rows)
     assert found.shape == pad(documents, rows)[0].shape
     parts = split_up(values, documents)
     for line, row in zip(found, rows, strict=True):
@@ -108,7 +108,7 @@ def test_uniform_weights_given_train_the_uniform_network(data, matrix):
     for weights_given in (None, even):
         torch.manual_seed(3)
         model = build("average", "uniform", matrix)
-        trained.append(train(model, data, Run("planted", seed=3, epochs=2), False, given=weights_given))
+        trained.append(train(model, data, Run("planted", seed=3, epochs=2), False, imposed=weights_given))
     for name, array in trained[0].weights["dev"].items():
         np.testing.assert_allclose(array, trained[1].weights["dev"][name], atol=2e-4, err_msg=name)
     for one, other in zip(trained[0].history, trained[1].history, strict=True):
@@ -204,17 +204,17 @@ def test_words_taken_away_leave_places_and_ranks(data):
     rng = np.random.default_rng(0)
     scores = rng.integers(-3, 1, documents.word_offsets[-1]).astype(np.float32)  # with ties
     last = guide.longest(data) - 1
-    by_place = words(guide.seen(guided(words="position"), documents, scores, data))
-    by_rank = words(guide.seen(guided(words="rank"), documents, scores, data))
+    by_place = words(guide.as_read(guided(words="position"), documents, scores, data))
+    by_rank = words(guide.as_read(guided(words="rank"), documents, scores, data))
     for own, places, ranks in zip(split_up(scores, documents), by_place, by_rank, strict=True):
         assert places.tolist() == [4 + min(t, last) for t in range(len(own))]
         order = sorted(range(len(own)), key=lambda t: (-own[t], t))
         assert ranks.tolist() == [4 + order.index(t) for t in range(len(own))]
-    equal = words(guide.seen(guided(words="rank"), documents, np.zeros_like(scores), data))
+    equal = words(guide.as_read(guided(words="rank"), documents, np.zeros_like(scores), data))
     assert [ids.tolist() for ids in equal] == [ids.tolist() for ids in by_place], "uniform weights: ranks are places"
-    assert guide.seen(guided(), documents, scores, data) is documents
+    assert guide.as_read(guided(), documents, scores, data) is documents
     short = replace(data, splits={"train": random_documents(np.array([2, 3]), 9)})
-    assert max(map(max, words(guide.seen(guided(words="position"), documents, scores, short)))) == 4 + 2
+    assert max(map(max, words(guide.as_read(guided(words="position"), documents, scores, short)))) == 4 + 2
 
 
 @pytest.mark.parametrize("mode", ["position", "rank"])
@@ -224,14 +224,14 @@ def test_without_words_only_the_weights_are_read(mode, data, matrix):
     fitted = guide.fit(run, data, matrix, False, *bases_of(run))
     arrays = fitted.weights["dev"]
     np.testing.assert_array_equal(
-        arrays["encoder.embedding.weight"], guide.place_vectors(guide.longest(data), matrix.shape[1])
+        arrays["encoder.embedding.weight"], guide.position_vectors(guide.longest(data), matrix.shape[1])
     )
     traces = guide.read(run, arrays, data, False, *bases_of(run))
     assert np.ptp(traces.p) > 1e-6
     scores = scores_of(run, data, "test")
     others = replace(data.splits["test"], ids=np.full_like(data.splits["test"].ids, 5))
-    same = guide.seen(run, others, scores, data)
-    np.testing.assert_array_equal(words(same)[3], words(guide.seen(run, data.splits["test"], scores, data))[3])
+    same = guide.as_read(run, others, scores, data)
+    np.testing.assert_array_equal(words(same)[3], words(guide.as_read(run, data.splits["test"], scores, data))[3])
     table = arrays["encoder.embedding.weight"]
     constant = {**arrays, "encoder.embedding.weight": np.tile(table[2], (len(table), 1)) * table.any(1)[:, None]}
     assert np.ptp(guide.read(run, constant, data, False, *bases_of(run)).p) < 1e-6

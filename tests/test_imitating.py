@@ -19,7 +19,7 @@ from attn_core.models.classifier import build
 from attn_core.results import obtain
 from attn_core.run import Run
 from attn_core.tracing import inputs, trace
-from attn_core.training import imitate, without_denormals
+from attn_core.training import BatchLoss, imitate, without_denormals
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
 
@@ -69,7 +69,7 @@ def value(model, guide, documents, divergence, factor):
     own = imitate.attend(model, **inputs(model, documents, rows))
     with torch.no_grad():
         theirs = imitate.attend(guide, **inputs(guide, documents, rows))
-    return imitate.loss(*own, *theirs, divergence, factor)
+    return imitate.adversarial_loss(*own, *theirs, divergence, factor)
 
 
 @pytest.mark.parametrize("divergence", [0.0, 5e-4, 0.3])
@@ -109,8 +109,7 @@ def test_a_step_descends_the_loss_that_the_traces_tell(data, matrix):
     theirs = trace(guide, documents, gradient=False, leave_one_out=False, progress=False)
     own = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
     tokens = slice(0, theirs.offsets[20])
-    logs = imitate.log_attention(theirs)
-    arguments = (theirs.p.astype(np.float32), logs, 30.0, 0.01)
+    arguments = (imitate.Targets(theirs), 30.0, 0.01)
     loss, number = imitate.losses(model, documents, rows, *arguments)
     change = np.abs(own.p - theirs.p)[:20].sum()
     kl = (own.attention * (np.log(own.attention) - np.log(theirs.attention)))[tokens].sum()
@@ -126,13 +125,13 @@ def test_extreme_attention_gives_no_nan(scale):
     model, guide, documents = models(scale=scale)
     model, guide = model.float(), guide.float()
     theirs = trace(guide, documents, gradient=False, leave_one_out=False, progress=False)
-    logs = imitate.log_attention(theirs)
-    assert np.isfinite(logs).all()
+    targets = imitate.Targets(theirs)
+    assert np.isfinite(targets.log_attention).all()
     if scale == 1e3:
         assert theirs.attention.astype(np.float32).min() == 0.0, "what is tested here does not happen"
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, amsgrad=True)
     for _ in range(3):
-        loss, _ = imitate.losses(model, documents, np.arange(5), theirs.p.astype(np.float32), logs, 5.0, 0.01)
+        loss, _ = imitate.losses(model, documents, np.arange(5), targets, 5.0, 0.01)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -196,7 +195,7 @@ def test_patience_and_checkpoint(losses, epochs, kept, data, matrix, monkeypatch
     def scripted(model, *_):
         """A gradient of 1 at the bias alone: plain descent moves it by one an epoch."""
         epoch, found = next(left)
-        return model.decoder.bias.sum() + float(epoch), found * 90
+        return BatchLoss(model.decoder.bias.sum() + float(epoch), torch.tensor(found * 90.0, dtype=torch.float64))
 
     monkeypatch.setattr(imitate, "losses", scripted)
     monkeypatch.setattr(imitate, "adam", lambda model, run: torch.optim.SGD([model.decoder.bias], lr=1.0))
@@ -217,7 +216,7 @@ def test_denormals_are_back_after_a_training_that_fails():
 
 
 def test_a_loss_that_is_not_finite_is_named(data, matrix, monkeypatch):
-    monkeypatch.setattr(imitate, "losses", lambda model, *_: (model.decoder.bias.sum(), np.nan))
+    monkeypatch.setattr(imitate, "losses", lambda model, *_: BatchLoss(model.decoder.bias.sum(), torch.tensor(torch.nan)))
     with pytest.raises(AttnError, match="the training diverged: loss .*nan.* in epoch 0; lower .*divergence"):
         fit(adversary(), data, matrix)
 

@@ -86,6 +86,9 @@ def at(place, value):
 @pytest.mark.parametrize(("arrays", "message"), [
     (put("attention.v.weight", at((0, 1), np.nan)), "attention.v.weight has NaN or infinity in 1 of 3 numbers"),
     (put("decoder.bias", at(0, np.inf)), "decoder.bias has NaN or infinity in 1 of 1"),
+    (put("decoder.bias", lambda array: np.array([1e300])), "decoder.bias has NaN or infinity in 1 of 1.*float32"),
+    (put("attention.v.weight", lambda array: torch.full((1, 3), 1e39, dtype=torch.float64)), "infinity in 3 of 3"),
+    (put("decoder.bias", lambda array: 10**30 * array.astype("O")), "decoder.bias holds object, not numbers"),
     (put("encoder.embedding.weight", at((7, 0), np.nan)), "NaN or infinity in row 7"),
     (put("encoder.embedding.weight", at((0, 2), 1)), "row 0 of encoder.embedding.weight, the vector of pads"),
     (put("encoder.embedding.weight", np.ravel), "must be a table of words and numbers, not 1-dimensional"),
@@ -100,6 +103,19 @@ def test_wrong_weights_are_named_in_one_line(arrays, message):
     with pytest.raises(AttnError, match=message) as error:
         load_weights(arrays)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("saved", [False, True], ids=["dict", "file"])
+def test_other_widths_are_cast(kind, saved, tmp_path):
+    weights = {name: torch.tensor(array).to(kind) for name, array in ARRAYS.items()}
+    source = weights
+    if saved:
+        source = tmp_path / "weights.pt"
+        torch.save(weights, source)
+    for name, array in to_arrays(load_weights(source)).items():
+        assert array.dtype == np.float32
+        np.testing.assert_array_equal(array, weights[name].float().numpy(), err_msg=name)
 
 
 def test_two_weights_of_one_name():

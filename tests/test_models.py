@@ -22,6 +22,7 @@ from attn_core.models.encoders import ENCODERS, reverse_within, waves
 from attn_core.run import Run
 from attn_core.tracing import trace
 from attn_core.training import jain
+from attn_core.training.penalties import Hide, Tie
 
 SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {},
          "transformer": {"hidden": 4}}  # fmt: skip
@@ -56,7 +57,7 @@ def test_lstm_equals_packed_bidirectional_lstm():
         ids, lengths = padded(documents, np.arange(4))
         packed = pack_padded_sequence(model.encoder.embedding(ids), lengths, batch_first=True, enforce_sorted=False)
         expected, _ = pad_packed_sequence(both(packed)[0], batch_first=True)
-        found = model.encode(ids, lengths)
+        found, _ = model.read(ids, lengths)
         inside = torch.arange(ids.shape[1]) < lengths[:, None]
     torch.testing.assert_close(found[inside], expected[inside], atol=1e-6, rtol=0)
 
@@ -65,7 +66,7 @@ def test_cnn_windows_reach_start_and_end_and_then_zeros():
     model = window_model()
     with torch.no_grad():
         model.encoder.convolutions[3].weight.copy_(torch.tensor([[[0.0, 1.0, 0.0, 0.0, 0.0, -1.0, 0.0]]]))
-        h = model.encode(*tensors(np.array([2, 4, 5, 3])))[0]
+        h = model.read(*tensors(np.array([2, 4, 5, 3])))[0][0]
     assert h[:, 1].tolist() == [0.0, 214.0, 521.0, 0.0]  # 4 + 10 + 200, 1 + 20 + 500; start and end zeroed
     assert h[:, 3].tolist() == [0.0, 0.0, 4.0, 0.0]  # ReLU(0 - 5), then start less nothing beyond the end
 
@@ -143,7 +144,7 @@ def test_logits_under_another_attention_are_those_of_the_trace():
     for row, (start, n) in enumerate(zip(traces.offsets, traces.lengths, strict=False)):
         base[row, 1 : n + 1] = weights[start : start + n]
     with torch.no_grad():
-        logits = model(torch.as_tensor(ids), torch.as_tensor(lengths), given=torch.as_tensor(base))
+        logits = model(torch.as_tensor(ids), torch.as_tensor(lengths), imposed=torch.as_tensor(base))
     np.testing.assert_allclose(logits.numpy(), traces.logits_under(weights), atol=1e-5)
     assert np.abs(logits.numpy() - traces.logits).max() > 1e-3
 
@@ -162,12 +163,12 @@ def test_training_ends_once_nothing_can_be_better(monkeypatch):
 
 
 def test_the_tie_of_states_to_words_by_hand():
-    word = nn.Linear(1, 2)
+    tie = Tie(random_model("lstm", "tanh", 5, width=1, hidden=1).encoder, 1.0)
     with torch.no_grad():
-        word.weight.copy_(torch.tensor([[1.0], [0.0]]))
-        word.bias.zero_()
+        tie.map.weight.copy_(torch.tensor([[1.0], [0.0]]))
+        tie.map.bias.zero_()
         h = torch.tensor([[[0.0, 1.0], [0.5, 0.0], [9.0, 9.0]]])  # the last is no word
-        found = jain.tie(word, torch.tensor([[[1.0], [2.0], [0.0]]]), h, torch.tensor([[True, True, False]]))
+        found = tie.distance(torch.tensor([[[1.0], [2.0], [0.0]]]), h, torch.tensor([[True, True, False]]))
     expected = ((math.tanh(1) ** 2 + 1) / 2 + ((0.5 - math.tanh(2)) ** 2 + 0) / 2) / 2
     assert found.item() == pytest.approx(expected, abs=1e-6)
 
@@ -175,7 +176,7 @@ def test_the_tie_of_states_to_words_by_hand():
 def test_a_transformer_reads_the_order_of_words_and_no_pads():
     model = random_model("transformer", "tanh", 20, width=6, hidden=4)
     with torch.no_grad():
-        first, second = (model.encode(*tensors(np.array(ids)))[0] for ids in ([2, 5, 6, 7, 3], [2, 6, 5, 7, 3]))
+        first, second = (model.read(*tensors(np.array(ids)))[0][0] for ids in ([2, 5, 6, 7, 3], [2, 6, 5, 7, 3]))
     assert (first[3] - second[3]).abs().max() > 1e-3  # the same word at the same place, its neighbours swapped
     wave = waves(3, 4, torch.device("cpu"))
     np.testing.assert_allclose(wave[2], [math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)], atol=1e-6)
@@ -183,9 +184,10 @@ def test_a_transformer_reads_the_order_of_words_and_no_pads():
 
 def test_the_penalty_on_attention_to_secret_words_by_hand():
     weights = torch.tensor([[0.25, 0.5, 0.25], [0.0, 1.0, 0.0]])
-    secret = torch.tensor([[True, False, True], [True, False, False]])
-    assert jain.hide(weights, secret).item() == pytest.approx(-math.log(1 - 0.5) - math.log(1))
-    assert 13 < jain.hide(weights[1:], ~secret[1:]).item() < 15  # attention of 1: finite
+    ids = torch.tensor([[1, 0, 1], [1, 0, 0]])
+    hide = Hide(np.array([False, True]), 2.0, torch.device("cpu"))
+    assert hide(ids, None, weights, None).item() == pytest.approx(-2 * (math.log(1 - 0.5) + math.log(1)))
+    assert 26 < hide(1 - ids[1:], None, weights[1:], None).item() < 30  # attention of 1: finite
 
 
 def test_attention_trained_to_hide_leaves_the_words_that_decide():
@@ -227,5 +229,5 @@ def test_lstm_follows_its_equations():
     ahead, back = states(model.encoder.forward_lstm, ids), states(model.encoder.backward_lstm, ids[::-1])[::-1]
     expected = np.stack([ahead, back], 1)
     with torch.no_grad():
-        found = model.encode(*tensors(np.array(ids)))[0].numpy()
+        found = model.read(*tensors(np.array(ids)))[0][0].numpy()
     np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -21,6 +21,7 @@ from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS
 from attn_core.traces import cut
 from attn_core.tracing import probabilities, trace
+from attn_core.tracing.texts import DELETION_TOKENS, with_row_per_token
 
 SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {},
          "transformer": {"hidden": 4}}  # fmt: skip
@@ -142,14 +143,15 @@ def test_the_plain_form_against_differences_and_shortened_texts(encoder, outputs
             return (logits.sigmoid() if outputs == 1 else logits.softmax(1))[0, chosen].item()
 
         own = copy.deepcopy(model)
-        own.encoder, e, places = tracing.own_rows(model.encoder, plain.tensors(ids)[0])
+        own.encoder, places = with_row_per_token(model.encoder, plain.tensors(ids)[0])
+        e = own.encoder.embedding.weight
         vectors = e.detach().clone()
         for t in range(1, n + 1):
             changes = []
             for step in (1e-6, -1e-6):
                 with torch.no_grad():
                     e[t + 1] = vectors[t + 1] * (1 + step)
-                    changes.append(p(own(places, torch.tensor([n + 2]), given=given)))
+                    changes.append(p(own(places, torch.tensor([n + 2]), imposed=given)))
                     e.copy_(vectors)
             assert traces.gradient[words][t - 1] == pytest.approx((changes[0] - changes[1]) / 2e-6, abs=1e-7)
             if n > 1:
@@ -178,7 +180,8 @@ def test_chunks_order_and_threads_do_not_matter(encoder, monkeypatch):
 
     rows = np.random.default_rng(0).permutation(len(documents))
     assert_same(trace(model, documents.take(rows), progress=False).take(np.argsort(rows)), atol=1e-6)
-    monkeypatch.setitem(tracing.BUDGETS, "cpu", (3, 20, 20))
+    monkeypatch.setitem(tracing.BUDGETS, "cpu", tracing.Budget(3, 20, 20))
+    monkeypatch.setitem(DELETION_TOKENS, "cpu", 20)
     small = trace(model, documents, progress=False)
     assert_same(small, atol=1e-6)
     before = torch.get_num_threads()
@@ -252,6 +255,18 @@ def test_tracing_leaves_the_model_as_it_was(capfd):
     for name, parameter in model.named_parameters():
         assert torch.equal(parameter, before[name]) and parameter.requires_grad and parameter.grad is None
     model(*plain.tensors(np.array([2, 4, 3]))).sum().backward()  # and it can still be trained
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_a_model_left_in_training_mode_drops_nothing(encoder):
+    documents = random_documents([5, 2], 30)
+    model = random_model(encoder, "tanh", 30, width=6, **SIZES[encoder])
+    expected = trace(model.eval(), documents, progress=False)
+    model.train()
+    model.attention.eval()
+    for _ in range(2):
+        np.testing.assert_array_equal(trace(model, documents, progress=False).p, expected.p)
+    assert model.training and model.encoder.training and not model.attention.training
 
 
 @pytest.mark.parametrize("paired", [False, True], ids=["texts", "pairs"])

@@ -42,12 +42,12 @@ class Direction:
 
 @dataclass(frozen=True)
 class Network:
-    """Both directions, and the attention: score = read(their projections + bias).
+    """Both directions, forward and backward, and the attention: score = read(their projections + bias).
 
     Additive: the constant sum(v) of v . tanh(x) = 2v . sigmoid(2x) - sum(v) is dropped; a softmax does not see it.
     """
 
-    directions: tuple[Direction, Direction]
+    directions: tuple[Direction, ...]
     bias: Tensor  # (A,) or (B, A)
     v: Tensor | None  # (A,)
 
@@ -63,7 +63,7 @@ class Pass:
     words: Tensor  # (L, B)
     half_h: Tensor  # (L, B, H)
     twice_c: Tensor  # (L, B, H)
-    gates: Tensor | None  # (L, B, 4H) logistic values
+    gates: Tensor  # (L, B, 4H) logistic values; (1, B, 4H), of the last step, where they are not kept
     projected: Tensor  # (L, B, A)
     value: Tensor  # (L, B, K)
 
@@ -80,34 +80,52 @@ def scores_alone(attention: nn.Module) -> bool:
 
 def reader(model: Classifier | Paired, documents: Documents, gradient: bool) -> Callable[..., "Texts"]:
     """read(rows, q) -> these documents; q (B, H) their queries' summaries, of pairs. gradient: with `importance`."""
-    words, slots = np.unique(np.append(0, documents.ids), return_inverse=True)  # row 0 of the tables is the pad's
-    slotted, network = replace(documents, ids=slots[1:]), prepare(model, words)
-    return lambda rows, q: Texts(with_queries(network, model.attention, q), *pad(slotted, rows), gradient)
+    words, word_of = np.unique(np.append(0, documents.ids), return_inverse=True)  # row 0 of the tables is the pad's
+    numbered = replace(documents, ids=word_of[1:])  # each id as its word's row in the tables
+    network = prepare(model, words)
+
+    def read(rows: np.ndarray, q: Tensor | None) -> Texts:
+        ids, lengths = pad(numbered, rows)
+        return Texts(with_queries(network, model.attention, q), ids, lengths, gradient)
+
+    return read
 
 
 def prepare(model: Classifier | Paired, words: np.ndarray) -> Network:
     """Everything that does not depend on word order: products of the distinct words (U,) and rearranged weights."""
-    encoder, attention = model.encoder, model.attention
+    encoder = model.encoder
+    attention = model.attention
     e = encoder.embedding.weight[torch.from_numpy(words).to(encoder.embedding.weight.device)]  # (U, 300)
     e[0] = 0.0
-    weight, bias, v = e.new_empty(encoder.width, 0), e.new_zeros(1), None  # of pairs' dot with_queries gives the weight
+    score_weight = e.new_empty(encoder.width, 0)  # none of uniform weights; of pairs' dot `with_queries` gives it
+    bias = e.new_zeros(1)
+    v = None
     if isinstance(attention, (Additive, PairedAdditive)):
-        weight, bias, v = 2 * attention.project.weight.t(), 2 * attention.project.bias, 2 * attention.v.weight[0]
+        score_weight = 2 * attention.project.weight.t()
+        bias = 2 * attention.project.bias
+        v = 2 * attention.v.weight[0]
     elif isinstance(attention, ScaledDot):
-        weight = attention.w.weight.t() / math.sqrt(encoder.width)
+        score_weight = attention.w.weight.t() / math.sqrt(encoder.width)
     elif isinstance(attention, Uniform):
         bias = e.new_empty(0)
-    value = (model.decoder.context if isinstance(model, Paired) else model.decoder).weight.t()
-    lstms = encoder.forward_lstm, encoder.backward_lstm
-    halves = zip(lstms, weight.chunk(2), value.chunk(2), strict=True)  # each direction reads its half
-    return Network(tuple(rearranged(lstm, e, *half) for lstm, *half in halves), bias, v)
+    decoder = model.decoder.context if isinstance(model, Paired) else model.decoder
+    directions = []
+    for lstm, score_half, value_half in zip(
+        (encoder.forward_lstm, encoder.backward_lstm),
+        score_weight.chunk(2),  # each direction reads its half
+        decoder.weight.t().chunk(2),
+        strict=True,
+    ):
+        directions.append(rearranged(lstm, e, score_half, value_half))
+    return Network(tuple(directions), bias, v)
 
 
 def rearranged(lstm: nn.LSTM, e: Tensor, score_weight: Tensor, value: Tensor) -> Direction:
     """An LSTM's weights; e (U, 300) the distinct words' vectors."""
-    double_g = e.new_tensor([1.0, 1.0, 2.0, 1.0]).repeat_interleave(lstm.hidden_size)
+    double_g = e.new_tensor([1.0, 1.0, 2.0, 1.0]).repeat_interleave(lstm.hidden_size)  # tanh(x) = 2 sigmoid(2x) - 1
     bias = (lstm.bias_ih_l0 + lstm.bias_hh_l0) * double_g
     table = torch.addmm(bias, e, (lstm.weight_ih_l0 * double_g[:, None]).t())
+    # What reads half_h is doubled (again).
     recurrent = (2 * lstm.weight_hh_l0 * double_g[:, None]).t().contiguous()
     return Direction(table, bias, recurrent, (2 * score_weight).contiguous(), (2 * value).contiguous())
 
@@ -119,9 +137,10 @@ def with_queries(network: Network, attention: nn.Module, q: Tensor | None) -> Ne
     """
     if isinstance(attention, PairedAdditive):
         return replace(network, bias=network.bias + 2 * attention.project_query(q))
-    if isinstance(attention, PairedDot):
-        halves = zip(network.directions, (2 * (attention.scale * q[None])).chunk(2, dim=-1), strict=True)
-        return replace(network, directions=tuple(replace(side, score_weight=half) for side, half in halves))
+    if isinstance(attention, PairedDot) and q is not None:
+        halves = (2 * (attention.scale * q[None])).chunk(2, dim=-1)
+        pairs = zip(network.directions, halves, strict=True)
+        return replace(network, directions=tuple(replace(side, score_weight=half) for side, half in pairs))
     return network
 
 
@@ -134,19 +153,18 @@ def run(side: Direction, words: Tensor, keep_gates: bool) -> Pass:
     """One direction over words (L, B) in its own time; what lies beyond a text comes after it and changes nothing."""
     steps, texts = words.shape
     width = len(side.recurrent)
-    h = side.table.new_empty(steps, texts, width)
-    c = torch.empty_like(h)
+    half_h = side.table.new_empty(steps, texts, width)
+    twice_c = torch.empty_like(half_h)
     gates = side.table.new_empty(steps if keep_gates else 1, texts, 4 * width)
-    tau = torch.empty_like(h[0])
-    h_before = c_before = None
-    for t, (word, new_h, new_c) in enumerate(zip(words, h, c, strict=True)):
-        g = gates[t if keep_gates else 0]
-        torch.index_select(side.table, 0, word, out=g)
+    tau = torch.empty_like(half_h[0])
+    for t in range(steps):
+        gates_t = gates[t if keep_gates else 0]
+        torch.index_select(side.table, 0, words[t], out=gates_t)
         if t > 0:
-            g.addmm_(h_before, side.recurrent)
-        cell(g, c_before, new_c, tau, new_h)
-        h_before, c_before = new_h, new_c
-    return Pass(words, h, c, gates if keep_gates else None, project(h, side.score_weight), h @ side.value)
+            gates_t.addmm_(half_h[t - 1], side.recurrent)
+        cell(gates_t, twice_c[t - 1] if t > 0 else None, twice_c[t], tau, half_h[t])
+    projected = project(half_h, side.score_weight)
+    return Pass(words, half_h, twice_c, gates, projected, half_h @ side.value)
 
 
 def cell(gates: Tensor, before: Tensor | None, c: Tensor, tau: Tensor, h: Tensor) -> None:
@@ -169,18 +187,21 @@ class Texts:
     True on words: not start, end, pad."""
 
     def __init__(self, network: Network, ids: np.ndarray, lengths: np.ndarray, gradient: bool) -> None:
-        position, device = np.arange(ids.shape[1])[:, None], network.bias.device
-        # flat place of position lengths - 1 - t of the same text, 0 beyond the text
-        mirror = np.maximum(lengths - 1 - position, 0) * len(ids) + np.arange(len(ids))
-        words, self.mirror, self.real = (
-            torch.from_numpy(np.ascontiguousarray(array)).to(device)
-            for array in (ids.T, mirror.ravel(), (position > 0) & (position < lengths - 1))
-        )
-        self.network, (ahead, back) = network, network.directions
-        self.passes = run(ahead, words, gradient), run(back, self.mirrored(words), gradient)
-        ahead, back = self.passes
-        self.score = network.read(ahead.projected + self.mirrored(back.projected) + network.bias)
-        self.contribution = ahead.value + self.mirrored(back.value)
+        self.network = network
+        device = network.bias.device
+        texts, positions = ids.shape
+        position = np.arange(positions)[:, None]
+        mirrored = np.maximum(lengths - 1 - position, 0)  # (L, B) of the reversed text, 0 beyond it
+        real = (position > 0) & (position < lengths - 1)
+        self.mirror = torch.from_numpy((mirrored * texts + np.arange(texts)).ravel()).to(device)  # as flat indices
+        self.real = torch.from_numpy(real).to(device)
+        words = torch.from_numpy(np.ascontiguousarray(ids.T)).to(device)
+
+        forward, backward = network.directions
+        self.forward = run(forward, words, gradient)
+        self.backward = run(backward, self.mirrored(words), gradient)
+        self.score = network.read(self.forward.projected + self.mirrored(self.backward.projected) + network.bias)
+        self.contribution = self.forward.value + self.mirrored(self.backward.value)
 
     def mirrored(self, values: Tensor) -> Tensor:
         """Values (L, B, ...), each text reversed within its own length."""
@@ -189,13 +210,14 @@ class Texts:
     def importance(self, attention: Tensor, slope: Tensor) -> Tensor:
         """<e_t, dp/de_t>, (L, B), with the attention (L, B) held constant; meaningless on start, end and pad.
 
-        slope (B, K) = dp / d(attended contribution), so dp/dh_t = attention_t * direction, one vector per text. The
+        slope (B, K) = dp / d(attended contribution), so dp/dh_t = attention_t * h_slope, one vector per text. The
         first layer is a fixed matrix W, so <e_t, dp/de_t> = <W e_t, delta_t> with delta the gradient at W e_t; the
         products W e_t are in the tables, and the input-sized backward product is never formed.
         """
-        (ahead, back), (read_ahead, read_back) = self.network.directions, self.passes
-        result = through_time(ahead, read_ahead, attention, slope @ ahead.value.t())
-        return result + self.mirrored(through_time(back, read_back, self.mirrored(attention), slope @ back.value.t()))
+        forward, backward = self.network.directions
+        by_forward = through_time(forward, self.forward, attention, slope @ forward.value.t())
+        by_backward = through_time(backward, self.backward, self.mirrored(attention), slope @ backward.value.t())
+        return by_forward + self.mirrored(by_backward)
 
     def contexts_without(self) -> Tensor:
         """Attended contributions without each word j in turn, (n + 1, B, K), n the longest text's words; meaningless at
@@ -207,44 +229,73 @@ class Texts:
         half of the attention layer's product is shared too. Scores and contributions go into the softmax's sums as the
         staircase passes: n rows of numbers are kept per text, not n times n.
         """
-        score, halves = self.score.masked_fill(~self.real, -torch.inf), []
-        for side, this, other, own_score in zip(
-            self.network.directions, self.passes, self.passes[::-1], (score, self.mirrored(score)), strict=True
-        ):
-            old_projected = self.mirrored(other.projected) + self.network.bias
-            old_value = self.mirrored(other.value)
-            # The largest score after word j as the whole text has it: near the largest without word j, as a rule.
-            after = own_score.flip(0).cummax(0).values.flip(0)[1:]  # (n + 1, B)
-            reference = after.masked_fill(after.isinf(), 0.0)
-            halves.append(staircase(self.network, side, this, old_projected, old_value, self.real, reference))
-        (mass, context), back = halves
-        # Deletion j is deletion length - 1 - j of the reversed text; the softmax's two halves meet by their masses.
-        back_mass, back_context = (
-            self.mirrored(torch.cat([part, torch.zeros_like(part[:1])]))[: len(mass)] for part in back
+        forward, backward = self.network.directions
+        score = self.score.masked_fill(~self.real, -torch.inf)
+        after = self.words_after(forward, self.forward, self.backward, score)
+        # In the backward direction's time, where the words before come after.
+        before = self.words_after(backward, self.backward, self.forward, self.mirrored(score))
+
+        # Deletion j is deletion length - 1 - j of the reversed text.
+        before_mass = self.mirrored(with_row(before.mass))[:-1]
+        before_mean = self.mirrored(with_row(before.mean))[:-1]
+        # The softmax's two halves meet by their masses.
+        share = torch.exp(after.mass - torch.logaddexp(after.mass, before_mass))[..., None]
+        return share * after.mean + (1 - share) * before_mean
+
+    def words_after(self, side: Direction, whole: Pass, other: Pass, score: Tensor) -> "Half":
+        """What is attended to after each deleted word, in the time of a direction, as are its scores (L, B)."""
+        # The largest score after word j as the whole text has it: near the largest without word j, as a rule.
+        largest = score.flip(0).cummax(0).values.flip(0)[1:]  # (n + 1, B)
+        return staircase(
+            self.network,
+            side,
+            whole,
+            old_projected=self.mirrored(other.projected) + self.network.bias,
+            old_value=self.mirrored(other.value),
+            real=self.real,
+            reference=largest.masked_fill(largest.isinf(), 0.0),
         )
-        share = torch.exp(mass - torch.logaddexp(mass, back_mass))[..., None]
-        return share * context + (1 - share) * back_context
 
 
-def through_time(side: Direction, done: Pass, attention: Tensor, direction: Tensor) -> Tensor:
-    """One direction: <W e_t, delta_t>, (L, B) in its own time; direction (B, H) = dp / d(attended half_h).
+@dataclass(frozen=True)
+class Half:
+    """The softmax over the words on one side of each deleted word."""
+
+    mass: Tensor  # (n + 1, B) logarithm of the summed exponentials of their scores; minus infinity without words
+    mean: Tensor  # (n + 1, B, K) their mean contribution; 0 without words
+
+
+def with_row(values: Tensor) -> Tensor:
+    """One more row, of zeros."""
+    return torch.cat([values, torch.zeros_like(values[:1])])
+
+
+def through_time(side: Direction, done: Pass, attention: Tensor, h_slope: Tensor) -> Tensor:
+    """One direction: <W e_t, delta_t>, (L, B) in its own time; h_slope (B, H) = dp / d(attended half_h).
 
     dh and dc are the gradients at h = half_h and c = twice_c. With c = f c_before + i (4s - 2), tau = sigmoid(c),
     h = o (tau - 1/2), each delta is a product of known factors.
     """
-    words, h, c, gates = done.words, done.half_h, done.twice_c, done.gates
+    h = done.half_h
+    c = done.twice_c
     result = torch.zeros_like(attention)
-    dh, dc = torch.zeros_like(h[0]), torch.zeros_like(h[0])
-    buffer, delta, products = torch.empty_like(h[0]), torch.empty_like(gates[0]), torch.empty_like(gates[0])
+    dh = torch.zeros_like(h[0])
+    dc = torch.zeros_like(h[0])
+    buffer = torch.empty_like(h[0])
+    delta = torch.empty_like(done.gates[0])
+    products = torch.empty_like(done.gates[0])
     to_h = side.recurrent.t().contiguous()
-    for t in range(len(words) - 2, 0, -1):  # the first and last positions are start and end: no attention, no result
-        i, f, s, o = gates[t].chunk(4, dim=-1)
-        dh.addcmul_(attention[t][:, None], direction)
+    for t in range(len(h) - 2, 0, -1):  # the first and last positions are start and end: no attention, no result
+        gates = done.gates[t]
+        i, f, s, o = gates.chunk(4, dim=-1)
+        dh.addcmul_(attention[t][:, None], h_slope)
         tau = torch.sigmoid(c[t], out=buffer)
-        dc.addcmul_(tau.addcmul_(tau, tau, value=-1.0).mul_(o), dh)
-        torch.addcmul(gates[t], gates[t], gates[t], value=-1.0, out=delta)  # x (1 - x) for all four gates
+        dc.addcmul_(tau.addcmul_(tau, tau, value=-1.0).mul_(o), dh)  # dh/dc = o tau (1 - tau)
+
+        # Each delta is x (1 - x) of its gate x, times what the gate multiplies.
+        torch.addcmul(gates, gates, gates, value=-1.0, out=delta)
         delta_i, delta_f, delta_s, delta_o = delta.chunk(4, dim=-1)
-        delta_i.mul_(torch.sub(s, 0.5, out=buffer))
+        delta_i.mul_(torch.sub(s, 0.5, out=buffer))  # 4s - 2, of which 4 comes below
         delta_s.mul_(i)
         delta_f.mul_(c[t - 1])
         torch.addcmul(h[t], h[t], o, value=-1.0, out=delta_o)  # (tau - 1/2) o (1 - o)
@@ -253,9 +304,11 @@ def through_time(side: Direction, done: Pass, attention: Tensor, direction: Tens
         delta_s.mul_(buffer)
         delta_f.mul_(dc)
         delta_o.mul_(dh)
+
+        # What goes back to the step before.
         dc.mul_(f)
         torch.mm(delta, to_h, out=dh)
-        torch.index_select(side.table, 0, words[t], out=products)
+        torch.index_select(side.table, 0, done.words[t], out=products)
         torch.sum(products.sub_(side.bias).mul_(delta), dim=1, out=result[t])
     return result
 
@@ -268,44 +321,58 @@ def staircase(
     old_value: Tensor,
     real: Tensor,
     reference: Tensor,
-) -> tuple[Tensor, Tensor]:
-    """Softmax over the words u after each deleted word j: (log of the summed exponentials (n + 1, B), mean
-    contribution (n + 1, B, K)); minus infinity and 0 where no word comes after.
+) -> Half:
+    """The words u after each deleted word j, as the softmax over them.
 
     Everything in the direction's own time; `whole` is the whole text's pass, old_projected (L, B, A) and old_value
     (L, B, K) come from the other direction's. reference (n + 1, B) is subtracted from the scores; were it further than
     SAFE from their maximum, the pass is made again with that maximum. Rows are ordered (j, b): those alive at step u
     are the first (u - 1) B.
     """
-    h, c = whole.half_h, whole.twice_c
-    steps, texts, width = h.shape
-    n, classes = steps - 2, old_value.shape[-1]
-    gates = h.new_empty(n * texts, 4 * width)
-    new_h, new_c, tau = (h.new_empty(n * texts, width) for _ in range(3))
-    projected = h.new_empty(n * texts, old_projected.shape[-1])
-    contribution = h.new_empty(n * texts, classes)
-    top = torch.full_like(reference, -torch.inf)
-    total, mean = torch.zeros_like(reference), h.new_zeros(n + 1, texts, classes)
+    steps, texts, width = whole.half_h.shape
+    n = steps - 2
+    new = whole.half_h.new_empty
+    gates = new(n * texts, 4 * width)
+    half_h = new(n * texts, width)
+    twice_c = new(n * texts, width)
+    tau = new(n * texts, width)
+    projected = new(n * texts, old_projected.shape[-1])
+    contribution = new(n * texts, old_value.shape[-1])
+    largest = torch.full_like(reference, -torch.inf)
+    total = torch.zeros_like(reference)  # of exponentials
+    weighted = whole.half_h.new_zeros(n + 1, texts, old_value.shape[-1])  # sum of exponential times contribution
     for u in range(2, n + 1):
-        joins, alive = (u - 2) * texts, (u - 1) * texts
-        new_h[joins:alive], new_c[joins:alive] = h[u - 2], c[u - 2]
-        g, state = gates[:alive], new_h[:alive]
-        g.view(u - 1, texts, -1).copy_(side.table.index_select(0, whole.words[u]))
-        g.addmm_(state, side.recurrent)
-        cell(g, new_c[:alive], new_c[:alive], tau[:alive], state)
-        p, value = projected[:alive].view(u - 1, texts, -1), contribution[:alive].view(u - 1, texts, -1)
-        p.copy_(old_projected[u])
+        # Word u - 1 deleted: row u - 2 joins with the state before it.
+        joins = slice((u - 2) * texts, (u - 1) * texts)
+        half_h[joins] = whole.half_h[u - 2]
+        twice_c[joins] = whole.twice_c[u - 2]
+
+        # One step of all rows that are alive: their text goes on with word u.
+        alive = slice((u - 1) * texts)
+        by_deletion = (u - 1, texts, -1)
+        state = half_h[alive]
+        pre_activation = gates[alive]
+        pre_activation.view(by_deletion).copy_(side.table.index_select(0, whole.words[u]))
+        pre_activation.addmm_(state, side.recurrent)
+        cell(pre_activation, twice_c[alive], twice_c[alive], tau[alive], state)
+
+        # Its score and contribution: the new half of the state, and the old one of the other direction.
+        layer = projected[alive].view(by_deletion)
+        layer.copy_(old_projected[u])
         if side.score_weight.dim() == 3:
-            p.add_(project(state.view(u - 1, texts, -1), side.score_weight))
+            layer.add_(project(state.view(by_deletion), side.score_weight))
         else:
-            p.flatten(0, 1).addmm_(state, side.score_weight)
+            layer.flatten(0, 1).addmm_(state, side.score_weight)
+        value = contribution[alive].view(by_deletion)
         value.copy_(old_value[u]).flatten(0, 1).addmm_(state, side.value)
-        score = network.read(p).masked_fill_(~real[u], -torch.inf)
-        torch.maximum(top[1:u], score, out=top[1:u])
+        score = network.read(layer).masked_fill_(~real[u], -torch.inf)
+
+        torch.maximum(largest[1:u], score, out=largest[1:u])
         weight = score.sub_(reference[1:u]).exp_()
         total[1:u].add_(weight)
-        mean[1:u].addcmul_(weight[..., None], value)
-    if ((top - reference).abs().masked_fill(top.isinf(), 0.0) > SAFE).any():
-        reference = top.masked_fill(top.isinf(), 0.0)
+        weighted[1:u].addcmul_(weight[..., None], value)
+    if ((largest - reference).abs().masked_fill(largest.isinf(), 0.0) > SAFE).any():
+        reference = largest.masked_fill(largest.isinf(), 0.0)
         return staircase(network, side, whole, old_projected, old_value, real, reference)
-    return reference + total.log(), mean.div_(total.clamp(min=torch.finfo(total.dtype).tiny)[..., None])
+    mean = weighted.div_(total.clamp(min=torch.finfo(total.dtype).tiny)[..., None])
+    return Half(reference + total.log(), mean)

@@ -1,6 +1,7 @@
 """The single-text classifier of all three papers: encoder, attention, affine decoder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -8,7 +9,9 @@ from torch import Tensor, nn
 
 from attn_core.errors import AttnError, one_line
 from attn_core.models.attention import ATTENTIONS
-from attn_core.models.encoders import ENCODERS
+from attn_core.models.encoders import ENCODERS, Encoder
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def real_tokens(ids: Tensor, lengths: Tensor) -> Tensor:
@@ -17,50 +20,62 @@ def real_tokens(ids: Tensor, lengths: Tensor) -> Tensor:
     return (position > 0) & (position < lengths[:, None] - 1)
 
 
-class Classifier(nn.Module):
-    """logits = decoder(sum_t attention_t h_t); one logit and a sigmoid for two classes.
+def weighted_sum(weights: Tensor, h: Tensor) -> Tensor:
+    """sum_t weights_t h_t, (B, H), of weights (B, L) and states (B, L, H)."""
+    return (weights[:, None] @ h).squeeze(1)
 
-    Jain & Wallace 2019, section 2. Attention lives on real tokens only: start, end and pad get no weight, though the
-    encoder reads start and end like words. The decoder is affine: see `attn_core.traces`.
+
+class Attentive(nn.Module):
+    """An encoder and attention over its states: what models of single texts and of pairs share.
+
+    Attention lives on real tokens only: start, end and pad get no weight, though the encoder reads start and end like
+    words. q, where a method takes it: summaries (B, H) of the second texts of pairs.
     """
 
-    def __init__(self, encoder: nn.Module, attention: nn.Module, outputs: int = 1) -> None:
+    encoder: Encoder
+    attention: nn.Module
+    outputs: int  # number of logits K
+
+    def scores(self, h: Tensor, mask: Tensor, *q: Tensor) -> Tensor:
+        """Attention scores (B, L), minus infinity where mask is False."""
+        scores = self.attention(h, *q)
+        if scores.shape != mask.shape:
+            raise AttnError(
+                f"{type(self.attention).__name__}: an attention gives one score a token, {tuple(mask.shape)}, "
+                f"not {tuple(scores.shape)}"
+            )
+        return scores.masked_fill(~mask, -torch.inf)
+
+    def read(self, ids: Tensor, lengths: Tensor, *q: Tensor) -> tuple[Tensor, Tensor]:
+        """States (B, L, H), start and end included, and their scores (B, L); the attention is the scores' softmax."""
+        mask = real_tokens(ids, lengths)
+        h = self.encoder(ids, lengths, mask)
+        return h, self.scores(h, mask, *q)
+
+    def context(self, ids: Tensor, lengths: Tensor, imposed: Tensor | None, *q: Tensor) -> Tensor:
+        """What is attended to, (B, H). imposed (B, L): attention weights to use instead of the model's own."""
+        if imposed is not None:
+            return weighted_sum(imposed, self.encoder(ids, lengths, real_tokens(ids, lengths)))
+        h, scores = self.read(ids, lengths, *q)
+        return weighted_sum(scores.softmax(-1), h)
+
+
+class Classifier(Attentive):
+    """logits = decoder(sum_t attention_t h_t); one logit and a sigmoid for two classes.
+
+    Jain & Wallace 2019, section 2. The decoder is affine: see `attn_core.traces`.
+    """
+
+    def __init__(self, encoder: Encoder, attention: nn.Module, outputs: int = 1) -> None:
         super().__init__()
         self.encoder = encoder
         self.attention = attention
         self.decoder = nn.Linear(encoder.width, outputs)
+        self.outputs = outputs
 
-    @property
-    def outputs(self) -> int:
-        """Number of logits K."""
-        return self.decoder.out_features
-
-    def encode(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Token states (B, L, H); start and end included."""
-        return self.encoder(ids, lengths, real_tokens(ids, lengths))
-
-    def scores(self, h: Tensor, mask: Tensor, *q: Tensor) -> Tensor:
-        """Attention scores (B, L), minus infinity where mask is False; q (B, H): of pairs the second texts."""
-        scores = self.attention(h, *q)
-        if scores.shape != mask.shape:
-            name, found = type(self.attention).__name__, tuple(scores.shape)
-            raise AttnError(f"{name}: an attention gives one score a token, {tuple(mask.shape)}, not {found}")
-        return scores.masked_fill(~mask, -torch.inf)
-
-    def read(self, ids: Tensor, lengths: Tensor, *q: Tensor) -> tuple[Tensor, Tensor]:
-        """States as of `encode` and their scores; the attention is the scores' softmax."""
-        h = self.encode(ids, lengths)
-        return h, self.scores(h, real_tokens(ids, lengths), *q)
-
-    def context(self, ids: Tensor, lengths: Tensor, given: Tensor | None, *q: Tensor) -> Tensor:
-        """What is attended to, (B, H). given (B, L): attention weights to use instead of the model's own."""
-        h = self.encode(ids, lengths)
-        weights = self.scores(h, real_tokens(ids, lengths), *q).softmax(-1) if given is None else given
-        return (weights[:, None] @ h).squeeze(1)
-
-    def forward(self, ids: Tensor, lengths: Tensor, given: Tensor | None = None) -> Tensor:
-        """Logits (B, K); given as in `context`."""
-        return self.decoder(self.context(ids, lengths, given))
+    def forward(self, ids: Tensor, lengths: Tensor, imposed: Tensor | None = None) -> Tensor:
+        """Logits (B, K); imposed as in `context`."""
+        return self.decoder(self.context(ids, lengths, imposed))
 
 
 def output_slope(logits: Tensor) -> Tensor:
@@ -70,8 +85,9 @@ def output_slope(logits: Tensor) -> Tensor:
     p = logits.softmax(1)
     predicted = logits.argmax(1, keepdim=True)
     p_predicted = p.gather(1, predicted)
-    others = p.scatter(1, predicted, 0.0)
-    return p_predicted * (-others).scatter(1, predicted, others.sum(1, keepdim=True))
+    # dp / dlogit_k = -p p_k, and p times the sum of the other p where k is the predicted class.
+    p_rivals = p.scatter(1, predicted, 0.0)
+    return p_predicted * (-p_rivals).scatter(1, predicted, p_rivals.sum(1, keepdim=True))
 
 
 def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int = 1, hidden: int | None = None) -> Classifier:
@@ -80,29 +96,33 @@ def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int = 1, h
     vectors (V, E) float32 are copied into the embedding; row 0 is the pad row and stays zero. AttnError for names that
     are not known and vectors that are not finite.
     """
-    reader, kind = new_encoder(encoder, vectors, hidden), named(ATTENTIONS, "attention", attention)
-    return Classifier(reader, kind(reader.width), outputs)
+    reader = build_encoder(encoder, vectors, hidden)
+    attention_class = class_named(ATTENTIONS, "attention", attention)
+    return Classifier(reader, attention_class(reader.width), outputs)
 
 
-def named(kinds: dict[str, type], what: str, name: str) -> type:
+def class_named(classes: Mapping[str, Callable], what: str, name: str) -> Callable:
     """The class of that name; AttnError where there is none."""
-    if name not in kinds:
-        raise AttnError(f"unknown {what} '{name}'; known: {', '.join(kinds)}")
-    return kinds[name]
+    if name not in classes:
+        raise AttnError(f"unknown {what} '{name}'; known: {', '.join(classes)}")
+    return classes[name]
 
 
-def new_encoder(name: str, vectors: np.ndarray, hidden: int | None) -> nn.Module:
+def build_encoder(name: str, vectors: np.ndarray, hidden: int | None) -> Encoder:
     """A fresh encoder with its own copy of the vectors."""
-    return named(ENCODERS, "encoder", name)(table_of(vectors), **({} if hidden is None else {"hidden": hidden}))
+    encoder_class = class_named(ENCODERS, "encoder", name)
+    embedding = trainable(vectors)
+    return encoder_class(embedding) if hidden is None else encoder_class(embedding, hidden=hidden)
 
 
-def table_of(vectors: np.ndarray) -> nn.Embedding:
+def trainable(vectors: np.ndarray) -> nn.Embedding:
     """Word vectors to be trained, a copy of these (V, E); AttnError where one is not finite."""
     if np.ndim(vectors) != 2:
         raise AttnError(f"the embedding must be a table of words and numbers, not {np.ndim(vectors)}-dimensional")
-    if len(odd := np.flatnonzero(~np.isfinite(vectors).all(axis=1))):
+    unfit = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if len(unfit):
         raise AttnError(
-            f"word vectors hold NaN or infinity in row {odd[0]}; every vector must be finite, check the vector file"
+            f"word vectors hold NaN or infinity in row {unfit[0]}; every vector must be finite, check the vector file"
         )
     return nn.Embedding.from_pretrained(torch.tensor(vectors, dtype=torch.float32), freeze=False, padding_idx=0)
 
@@ -113,14 +133,14 @@ def to_arrays(model: nn.Module) -> dict[str, np.ndarray]:
 
 
 def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray], hidden: int | None = None) -> Classifier:
-    """The model that `to_arrays` describes. hidden: as for `build`, None reads it off. AttnError as in `loaded`."""
+    """The model that `to_arrays` describes. hidden: as for `build`, None reads it off. AttnError as in `filled`."""
 
-    def make() -> Classifier:
+    def build_unfilled() -> Classifier:
         outputs, width = np.shape(arrays["decoder.weight"])
         vectors = arrays["encoder.embedding.weight"]
         return build(encoder, attention, vectors, outputs, hidden or hidden_of(encoder, width))
 
-    return loaded(make, f"{encoder}+{attention} classifier", arrays)
+    return filled(build_unfilled, f"{encoder}+{attention} classifier", arrays)
 
 
 TIMES_HIDDEN = {"lstm": 2, "cnn": 4, "average": 1, "transformer": 1}
@@ -133,25 +153,29 @@ def hidden_of(encoder: str, width: int) -> int | None:
     return width // times if times else None
 
 
-def loaded(make: Callable[[], nn.Module], title: str, arrays: dict[str, np.ndarray]) -> nn.Module:
+def filled(build_unfilled: Callable[[], Model], title: str, arrays: dict[str, np.ndarray]) -> Model:
     """A model with the arrays as its parameters, ready to be evaluated; torch's generator stays as it was.
 
-    make() builds it; title: its name in messages. AttnError for a name that is missing or left over, another shape, NaN
-    or infinity, and a pad's vector (row 0 of a table of words) that is not zero: a text's numbers would then depend on
-    its neighbours in a batch.
+    title: the model's name in messages. AttnError for a name that is missing or left over, another shape, NaN or
+    infinity (a number beyond float32 becomes that), and a pad's vector (row 0 of a table of words) that is not zero: a
+    text's numbers would then depend on its neighbours in a batch.
     """
     try:
         with torch.random.fork_rng(devices=[]):
-            model = make()
+            model = build_unfilled()
         model.load_state_dict({name: torch.tensor(np.asarray(array)) for name, array in arrays.items()})
     except (KeyError, RuntimeError, ValueError) as error:  # torch tells all that is missing, left over or misshapen
-        told = f"{error} is missing" if isinstance(error, KeyError) else one_line(error)
+        reason = f"{error} is missing" if isinstance(error, KeyError) else one_line(error)
         hint = "name its encoder and attention, or rename: classifier.to_arrays shows names and shapes of such a model"
-        raise AttnError(f"the arrays do not describe a {title}: {told}; {hint}") from error
-    for name, array in arrays.items():
-        if count := int((~np.isfinite(array)).sum()):
-            raise AttnError(f"{name} has NaN or infinity in {count:,} of {array.size:,} numbers; it must be finite")
-        if name.endswith("embedding.weight") and array[0].any():
-            raise AttnError(f"row 0 of {name}, the vector of pads, is not zero; set it to 0, or if it is a word's, put "
-                            "a row of zeros before it and add 1 to the ids")  # fmt: skip
+        raise AttnError(f"the arrays do not describe a {title}: {reason}; {hint}") from error
+    for name, values in model.state_dict().items():  # float32 by now
+        if count := int((~values.isfinite()).sum()):
+            raise AttnError(
+                f"{name} has NaN or infinity in {count:,} of {values.numel():,} numbers; it must be finite in float32"
+            )
+        if name.endswith("embedding.weight") and values[0].any():
+            raise AttnError(
+                f"row 0 of {name}, the vector of pads, is not zero; set it to 0, or if it is a word's, put a row of "
+                "zeros before it and add 1 to the ids"
+            )
     return model.eval()

@@ -5,20 +5,28 @@ counting start and end tokens, mask (B, L) True on real tokens (no pad, start, e
 `encoder.summary(ids, lengths, mask)`, (B, width), is one vector of a whole text: the query of the paired models.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
 
 def reverse_within(values: Tensor, lengths: Tensor) -> Tensor:
     """Each row reversed within its own length; what lies beyond the length repeats the row's first position."""
-    position = torch.arange(values.shape[1], device=values.device)
-    index = (lengths[:, None] - 1 - position).clamp(min=0)  # (B, L)
-    index = index + torch.arange(len(values), device=values.device)[:, None] * values.shape[1]
-    return nn.functional.embedding(index, values.flatten(0, 1))  # its two passes are quicker than those of a gather
+    texts, positions = values.shape[:2]
+    position = torch.arange(positions, device=values.device)
+    mirrored = (lengths[:, None] - 1 - position).clamp(min=0)  # (B, L)
+    first = torch.arange(texts, device=values.device)[:, None] * positions  # (B, 1) where a text starts, laid flat
+    return nn.functional.embedding(mirrored + first, values.flatten(0, 1))  # its two passes beat those of a gather
 
 
-class Averaging(nn.Module):
-    """An encoder whose summary of a text is the mean of its states."""
+class Encoder(nn.Module):
+    """What all encoders have: `embedding`, through which alone they read the ids, and `width`, that of their states."""
+
+    def __init__(self, embedding: nn.Embedding, width: int) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.width = width
 
     def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         """Mean over each text's own positions, start and end included, pads not: (B, width).
@@ -30,7 +38,7 @@ class Averaging(nn.Module):
         return (h * inside[..., None]).sum(1) / lengths[:, None]
 
 
-class BiLSTM(nn.Module):
+class BiLSTM(Encoder):
     """One-layer bidirectional LSTM, 128 per direction (paper: 128; bAbI 30 to 128, see the specification).
 
     Two LSTMs instead of one packed bidirectional one: the backward LSTM reads each text reversed within its own length,
@@ -39,25 +47,24 @@ class BiLSTM(nn.Module):
     """
 
     def __init__(self, embedding: nn.Embedding, hidden: int = 128) -> None:
-        super().__init__()
-        self.embedding = embedding
+        super().__init__(embedding, 2 * hidden)
         self.forward_lstm = nn.LSTM(embedding.embedding_dim, hidden, batch_first=True)
         self.backward_lstm = nn.LSTM(embedding.embedding_dim, hidden, batch_first=True)
-        self.width = 2 * hidden
 
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         e = self.embedding(ids)  # (B, L, 300)
-        ahead, _ = self.forward_lstm(e)  # (B, L, hidden)
-        back, _ = self.backward_lstm(reverse_within(e, lengths))
-        return torch.cat([ahead, reverse_within(back, lengths)], dim=-1)  # (B, L, 2 hidden)
+        forward_h, _ = self.forward_lstm(e)  # (B, L, hidden)
+        backward_h, _ = self.backward_lstm(reverse_within(e, lengths))
+        return torch.cat([forward_h, reverse_within(backward_h, lengths)], dim=-1)  # (B, L, 2 hidden)
 
     def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         """Last forward and last backward state: the latter stands at the text's first position."""
-        ahead, back = self(ids, lengths, mask).chunk(2, dim=-1)
-        return torch.cat([ahead[torch.arange(len(ids), device=ids.device), lengths - 1], back[:, 0]], dim=-1)
+        forward_h, backward_h = self(ids, lengths, mask).chunk(2, dim=-1)
+        text = torch.arange(len(ids), device=ids.device)
+        return torch.cat([forward_h[text, lengths - 1], backward_h[:, 0]], dim=-1)
 
 
-class CNN(nn.Module):
+class CNN(Encoder):
     """Convolutions of width 1, 3, 5, 7 with 32 filters each, ReLU (authors' final run; 64 filters in their April run).
 
     Outputs at start, end and pad are set to zero after the ReLU, as in the authors' code. Each distinct word of the
@@ -65,104 +72,127 @@ class CNN(nn.Module):
     convolutions to rounding, and faster.
     """
 
+    WIDTHS = (1, 3, 5, 7)
+    REACH = max(WIDTHS) // 2
+    """Words to either side that a state depends on; encoders without a REACH of their own may depend on all."""
+
     def __init__(self, embedding: nn.Embedding, hidden: int = 32) -> None:
-        super().__init__()
-        self.embedding = embedding
-        widths = (1, 3, 5, 7)
+        super().__init__(embedding, hidden * len(self.WIDTHS))
         self.convolutions = nn.ModuleList(
-            nn.Conv1d(embedding.embedding_dim, hidden, width, padding=width // 2) for width in widths
+            nn.Conv1d(embedding.embedding_dim, hidden, width, padding=width // 2) for width in self.WIDTHS
         )
-        self.width = hidden * len(widths)
 
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         return self.windows(ids).relu() * mask[..., None]  # (B, L, 4 hidden)
 
     def windows(self, ids: Tensor) -> Tensor:
         """The convolutions' outputs, (B, L, 4 hidden); the pad row is zero, like the padding beyond the text."""
-        words, slots = distinct(nn.functional.pad(ids, (3, 3)), self.embedding)
-        filters = [nn.functional.pad(c.weight, (3 - c.padding[0],) * 2) for c in self.convolutions]  # (hidden, E, 7)
-        products = torch.matmul(self.embedding(words), torch.cat(filters).permute(2, 1, 0))  # (7, U, 4 hidden)
-        h = torch.cat([convolution.bias for convolution in self.convolutions])
-        for place, table in enumerate(products):
-            h = h + nn.functional.embedding(slots[:, place : place + ids.shape[1]], table)
+        words, word_of = distinct(nn.functional.pad(ids, (self.REACH, self.REACH)), self.embedding)
+        filters, biases = self.filters()
+        # One product per position of the window: what a word adds to the output if it stands there.
+        products = torch.matmul(self.embedding(words), filters.permute(2, 1, 0))  # (7, U, 4 hidden)
+        h = biases
+        for position, product in enumerate(products):
+            h = h + nn.functional.embedding(word_of[:, position : position + ids.shape[1]], product)
         return h
+
+    def filters(self) -> tuple[Tensor, Tensor]:
+        """All filters (4 hidden, E, 7), narrow ones widened by zeros, and their biases (4 hidden,)."""
+        filters: list[Tensor] = []
+        biases: list[Tensor] = []
+        for width, convolution in zip(self.WIDTHS, self.convolutions, strict=True):
+            beyond = self.REACH - width // 2
+            filters.append(nn.functional.pad(convolution.get_parameter("weight"), (beyond, beyond)))
+            biases.append(convolution.get_parameter("bias"))
+        return torch.cat(filters), torch.cat(biases)
 
     def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         """Maximum over positions, after the masking."""
         return self(ids, lengths, mask).max(1).values  # (B, 4 hidden)
 
 
-class Average(Averaging):
+class Average(Encoder):
     """Each token projected alone, Linear(300 -> 128) and tanh (final code; the paper: 256, ReLU, unverified).
 
     context: a dial that is not in the papers. Each token reads (1 - context) times its own word and context times the
     mean word of its text (start, end and pads left out): at 0 nothing but itself, at 1 every token is the same.
     """
 
+    REACH = 0
+
     def __init__(self, embedding: nn.Embedding, hidden: int = 128, context: float = 0.0) -> None:
-        super().__init__()
-        self.embedding = embedding
+        super().__init__(embedding, hidden)
         self.project = nn.Linear(embedding.embedding_dim, hidden)
-        self.width = hidden
         self.context = context
 
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
-        words, slots = distinct(ids, self.embedding)
+        words, word_of = distinct(ids, self.embedding)
+        projected = self.project(self.embedding(words))  # (U, hidden), each distinct word once
         if not self.context:
-            return nn.functional.embedding(slots, self.project(self.embedding(words)).tanh())
-        own = nn.functional.embedding(slots, self.project(self.embedding(words)))  # (B, L, hidden)
-        mean = (own * mask[..., None]).sum(1, keepdim=True) / mask.sum(1)[:, None, None].clamp(min=1)
-        return ((1 - self.context) * own + self.context * mean).tanh()
+            return nn.functional.embedding(word_of, projected.tanh())
+        token = nn.functional.embedding(word_of, projected)  # (B, L, hidden)
+        mean = (token * mask[..., None]).sum(1, keepdim=True) / mask.sum(1)[:, None, None].clamp(min=1)
+        return ((1 - self.context) * token + self.context * mean).tanh()
 
 
 def distinct(ids: Tensor, embedding: nn.Embedding) -> tuple[Tensor, Tensor]:
-    """Words (U,) among which all ids lie, and each id's place among them; the whole vocabulary where it is small."""
+    """Words (U,) among which all ids lie, and each id's index among them; the whole vocabulary where it is small."""
     if embedding.num_embeddings <= ids.numel():
         return torch.arange(embedding.num_embeddings, device=ids.device), ids
     return torch.unique(ids, return_inverse=True)
 
 
-class NoEncoder(Averaging):
+class NoEncoder(Encoder):
     """The embedding itself: attention over word vectors without any context."""
 
+    REACH = 0
+
     def __init__(self, embedding: nn.Embedding, hidden: int = 0) -> None:
-        super().__init__()
-        self.embedding = embedding
-        self.width = embedding.embedding_dim
+        super().__init__(embedding, embedding.embedding_dim)
 
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         return self.embedding(ids)
 
 
-class Transformer(Averaging):
+class Transformer(Encoder):
     """Two self-attention layers, trained from scratch (Vaswani et al. 2017); not in the three papers.
 
     Word vectors are projected to `hidden` (128), fixed sines and cosines tell positions apart, four heads, twice the
     width within, normalisation first, dropout 0.3 on the projected words and 0.1 in the layers. Pads are never read.
     """
 
-    LAYERS, HEADS, DROPPED = 2, 4, 0.3
+    LAYERS = 2
+    HEADS = 4
+    INPUT_DROPOUT = 0.3
+    LAYER_DROPOUT = 0.1
 
     def __init__(self, embedding: nn.Embedding, hidden: int = 128) -> None:
-        super().__init__()
-        self.embedding = embedding
+        super().__init__(embedding, hidden)
         self.project = nn.Linear(embedding.embedding_dim, hidden)
-        self.drop = nn.Dropout(self.DROPPED)
-        layer = nn.TransformerEncoderLayer(hidden, self.HEADS, 2 * hidden, 0.1, batch_first=True, norm_first=True)
+        self.drop = nn.Dropout(self.INPUT_DROPOUT)
+        layer = nn.TransformerEncoderLayer(
+            hidden, self.HEADS, 2 * hidden, self.LAYER_DROPOUT, batch_first=True, norm_first=True
+        )
         self.layers = nn.TransformerEncoder(layer, self.LAYERS, nn.LayerNorm(hidden), enable_nested_tensor=False)
-        self.width = hidden
 
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         beyond = torch.arange(ids.shape[1], device=ids.device) >= lengths[:, None]  # (B, L)
-        h = self.drop(self.project(self.embedding(ids)) + waves(ids.shape[1], self.width, ids.device))
-        return self.layers(h, src_key_padding_mask=beyond)
+        e = self.project(self.embedding(ids))  # (B, L, hidden)
+        return self.layers(self.drop(e + waves(ids.shape[1], self.width, ids.device)), src_key_padding_mask=beyond)
 
 
 def waves(length: int, width: int, device: torch.device) -> Tensor:
     """Sines and cosines of positions (length, width), of 1 to 10,000 positions a wave (Vaswani et al. 2017, 3.5)."""
-    angle = torch.arange(length, device=device)[:, None] / 10_000 ** (torch.arange(0, width, 2, device=device) / width)
+    wavelength = 10_000 ** (torch.arange(0, width, 2, device=device) / width)
+    angle = torch.arange(length, device=device)[:, None] / wavelength
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
 
 
-ENCODERS = {"lstm": BiLSTM, "cnn": CNN, "average": Average, "none": NoEncoder, "transformer": Transformer}
+ENCODERS: dict[str, Callable[..., Encoder]] = {
+    "lstm": BiLSTM,
+    "cnn": CNN,
+    "average": Average,
+    "none": NoEncoder,
+    "transformer": Transformer,
+}
 """Name in `Run.encoder` -> class. Default widths are the classes' own."""

@@ -12,10 +12,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from attn_core.models.classifier import loaded, named, table_of
+from attn_core.models.classifier import class_named, filled, trainable
 
-OWN_DROPOUT = 0.3
+CONVOLUTIONAL_DROPOUT = 0.3
 """Of the convolutional encoder, on its input, on top of all others."""
+
+COINS = 1 << 16
+"""Different values of the 16 bits that decide whether an element is dropped."""
 
 
 def drop(x: Tensor, rate: float, training: bool) -> Tensor:
@@ -26,11 +29,18 @@ def drop(x: Tensor, rate: float, training: bool) -> Tensor:
     if not training or rate == 0:
         return x
     draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64, device=x.device).random_(-(2**63), None)
-    kept = draws.view(torch.int16)[: x.numel()].view(x.shape) >= round(rate * 65_536) - 32_768
-    return x * kept.to(x.dtype).div_(1 - rate)
+    coins = draws.view(torch.int16)[: x.numel()].view(x.shape)  # from -COINS / 2 on
+    survives = coins >= round(rate * COINS) - COINS // 2
+    return x * survives.to(x.dtype).div_(1 - rate)
 
 
-class Recurrent(nn.Module):
+class ItemEncoder(nn.Module):
+    """What encoders have: the width of the states that they give for items (N, inputs) and counts (B,)."""
+
+    width: int
+
+
+class Recurrent(ItemEncoder):
     """One-layer bidirectional GRU, 50 units per direction: width 2 H.
 
     Weights as the authors' initialiser draws them, each matrix for the three gates as a whole: input Xavier-uniform,
@@ -42,7 +52,7 @@ class Recurrent(nn.Module):
         super().__init__()
         self.gru = nn.GRU(inputs, hidden, bidirectional=True)
         self.width = 2 * hidden
-        quarter = 3 * hidden // 4
+        start = 3 * hidden // 4
         for name, parameter in self.gru.named_parameters():
             if name.startswith("weight_ih"):
                 nn.init.xavier_uniform_(parameter)
@@ -51,18 +61,20 @@ class Recurrent(nn.Module):
             else:
                 nn.init.zeros_(parameter)
                 if name.startswith("bias_hh"):
-                    nn.init.ones_(parameter.detach()[quarter : 2 * quarter])
+                    nn.init.ones_(parameter.detach()[start : 2 * start])
 
     def forward(self, x: Tensor, counts: Tensor) -> Tensor:
-        lasting, order = torch.sort(counts, descending=True, stable=True)
-        step = torch.arange(int(lasting[0]), device=x.device)[:, None]  # (L, 1)
-        reached = step < lasting  # (L, B)
-        place = ((counts.cumsum(0) - counts)[order] + step)[reached]  # (N,) the first item of every text, and so on
-        h = self.gru(PackedSequence(x[place], reached.sum(1).cpu()))[0].data
-        return torch.empty_like(h).index_copy(0, place, h)
+        # A packed sequence holds the first items of all texts, then the second ones, and so on; long texts come first.
+        sorted_counts, order = torch.sort(counts, descending=True, stable=True)
+        step = torch.arange(int(sorted_counts[0]), device=x.device)[:, None]  # (L, 1)
+        reached = step < sorted_counts  # (L, B)
+        first = (counts.cumsum(0) - counts)[order]  # (B,)
+        item = (first + step)[reached]  # (N,)
+        states, _ = self.gru(PackedSequence(x[item], reached.sum(1).cpu()))
+        return torch.empty_like(states.data).index_copy(0, item, states.data)
 
 
-class Convolutional(nn.Module):
+class Convolutional(ItemEncoder):
     """Convolutions of width 3 and 5 with 50 filters each, side by side, ReLU; beyond a text's ends lie zeros."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -71,14 +83,15 @@ class Convolutional(nn.Module):
         self.width = 2 * hidden
 
     def forward(self, x: Tensor, counts: Tensor) -> Tensor:
-        x = drop(x, OWN_DROPOUT, self.training)
+        x = drop(x, CONVOLUTIONAL_DROPOUT, self.training)
         inside = torch.arange(int(counts.max()), device=x.device) < counts[:, None]  # (B, L)
-        rows = x.new_zeros(*inside.shape, x.shape[1]).masked_scatter(inside[..., None], x).transpose(1, 2)  # (B, E, L)
-        h = torch.cat([convolution(rows) for convolution in self.convolutions], 1).relu()
+        padded = x.new_zeros(*inside.shape, x.shape[1]).masked_scatter(inside[..., None], x)  # (B, L, E)
+        channels = padded.transpose(1, 2)  # (B, E, L)
+        h = torch.cat([convolution(channels) for convolution in self.convolutions], 1).relu()
         return h.transpose(1, 2)[inside]
 
 
-class Unmixed(nn.Module):
+class Unmixed(ItemEncoder):
     """No encoder: an item's state is its own vector."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -104,7 +117,7 @@ class SquareAdditive(nn.Module):
 class Layer(nn.Module):
     """Encoder and attention: the items of each text to one vector. No dropout between the two."""
 
-    def __init__(self, encoder: nn.Module) -> None:
+    def __init__(self, encoder: ItemEncoder) -> None:
         super().__init__()
         self.encoder = encoder
         self.attention = SquareAdditive(encoder.width)
@@ -112,7 +125,8 @@ class Layer(nn.Module):
     def forward(self, items: Tensor, counts: Tensor) -> Tensor:
         """Sum of attention times state, (B, width)."""
         h = self.encoder(items, counts)
-        return sum_within(softmax_within(self.attention(h), counts)[:, None] * h, counts)
+        attention = softmax_within(self.attention(h), counts)
+        return sum_within(attention[:, None] * h, counts)
 
 
 class Hierarchical(nn.Module):
@@ -123,7 +137,12 @@ class Hierarchical(nn.Module):
     """
 
     def __init__(
-        self, embedding: nn.Embedding, sentence: Layer | None, document: Layer, outputs: int, rates: Sequence[float]
+        self,
+        embedding: nn.Embedding,
+        sentence: Layer | None,
+        document: Layer,
+        outputs: int,
+        rates: Sequence[float],
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -140,7 +159,8 @@ class Hierarchical(nn.Module):
         words (W,) ids; sentence_lengths (N,) words of each sentence, None for a FLAN, whose items are the words.
         embedded (W, E): word vectors to take in place of the words' own.
         """
-        e = drop(self.embedding(words) if embedded is None else embedded, self.dropout[0], self.training)
+        e = self.embedding(words) if embedded is None else embedded
+        e = drop(e, self.dropout[0], self.training)
         if self.sentence is None:
             return e
         return drop(self.sentence(e, sentence_lengths), self.dropout[1], self.training)
@@ -151,7 +171,8 @@ class Hierarchical(nn.Module):
 
     def forward(self, words: Tensor, counts: Tensor, sentence_lengths: Tensor | None = None) -> Tensor:
         """Logits (D, K); words and sentence_lengths as in `items`, counts as in `decode`."""
-        return drop(self.decode(self.items(words, sentence_lengths), counts), self.dropout[2], self.training)
+        logits = self.decode(self.items(words, sentence_lengths), counts)
+        return drop(logits, self.dropout[2], self.training)
 
 
 def owners(counts: Tensor) -> Tensor:
@@ -162,9 +183,10 @@ def owners(counts: Tensor) -> Tensor:
 def softmax_within(scores: Tensor, counts: Tensor) -> Tensor:
     """Softmax of scores (N,) within each text."""
     text = owners(counts)
-    top = scores.new_empty(len(counts)).scatter_reduce_(0, text, scores.detach(), "amax", include_self=False)
-    weights = (scores - top[text]).exp()
-    return weights / torch.zeros_like(top).index_add(0, text, weights)[text]
+    largest = scores.new_empty(len(counts)).scatter_reduce_(0, text, scores.detach(), "amax", include_self=False)
+    weights = (scores - largest[text]).exp()
+    total = torch.zeros_like(largest).index_add(0, text, weights)
+    return weights / total[text]
 
 
 def sum_within(values: Tensor, counts: Tensor) -> Tensor:
@@ -172,30 +194,37 @@ def sum_within(values: Tensor, counts: Tensor) -> Tensor:
     return values.new_zeros(len(counts), values.shape[1]).index_add(0, owners(counts), values)
 
 
-ENCODERS = {"rnn": Recurrent, "conv": Convolutional, "none": Unmixed}
+ENCODERS: dict[str, type[ItemEncoder]] = {"rnn": Recurrent, "conv": Convolutional, "none": Unmixed}
 """Second part of a model's name -> class of its encoders."""
 
 
 def build(
-    encoder: str, vectors: np.ndarray, outputs: int, hidden: int = 50, rates: Sequence[float] = (0.0, 0.0, 0.0)
+    encoder: str,
+    vectors: np.ndarray,
+    outputs: int,
+    hidden: int = 50,
+    rates: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Hierarchical:
     """A fresh model with the authors' initial values. encoder: han_rnn, ..., flan_none; vectors (V, E) float32.
 
     hidden: units per direction or filters per width, of no meaning without encoder.
     """
-    known = {f"{shape}_{name}": kind for shape in ("han", "flan") for name, kind in ENCODERS.items()}
-    new = named(known, "model", encoder)
-    embedding = table_of(vectors)
-    sentence = Layer(new(embedding.embedding_dim, hidden)) if encoder.startswith("han") else None
-    inputs = embedding.embedding_dim if sentence is None else sentence.encoder.width
-    return Hierarchical(embedding, sentence, Layer(new(inputs, hidden)), outputs, rates)
+    models = {f"{shape}_{name}": kind for shape in ("han", "flan") for name, kind in ENCODERS.items()}
+    encoder_class = class_named(models, "model", encoder)
+    embedding = trainable(vectors)
+    width = embedding.embedding_dim
+    sentence = None
+    if encoder.startswith("han"):
+        sentence = Layer(encoder_class(width, hidden))
+        width = sentence.encoder.width
+    return Hierarchical(embedding, sentence, Layer(encoder_class(width, hidden)), outputs, rates)
 
 
 def from_arrays(encoder: str, arrays: dict[str, np.ndarray]) -> Hierarchical:
     """The model that `classifier.to_arrays` describes, widths read off the arrays; AttnError where they do not fit."""
 
-    def make() -> Hierarchical:
+    def build_unfilled() -> Hierarchical:
         outputs, width = np.shape(arrays["decoder.weight"])
         return build(encoder, arrays["embedding.weight"], outputs, max(1, width // 2))
 
-    return loaded(make, f"{encoder} model", arrays)
+    return filled(build_unfilled, f"{encoder} model", arrays)

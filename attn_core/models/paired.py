@@ -5,7 +5,8 @@ import torch
 from torch import Tensor, nn
 
 from attn_core.models.attention import PAIRED_ATTENTIONS
-from attn_core.models.classifier import Classifier, hidden_of, loaded, named, new_encoder, real_tokens
+from attn_core.models.classifier import Attentive, build_encoder, class_named, filled, hidden_of, real_tokens
+from attn_core.models.encoders import Encoder
 
 
 class Joint(nn.Module):
@@ -16,13 +17,12 @@ class Joint(nn.Module):
         self.context = nn.Linear(width, width // 2)
         self.query = nn.Linear(width, width // 2)
         self.output = nn.Linear(width // 2, outputs)
-        self.out_features = outputs
 
     def forward(self, c: Tensor, q: Tensor) -> Tensor:
         return self.output((self.context(c) + self.query(q)).tanh())
 
 
-class Paired(Classifier):
+class Paired(Attentive):
     """logits = decoder(sum_t attention_t h_t, q): h of the first text, q the summary of the second.
 
     Jain & Wallace 2019, section 2: the first text (story, premise) is attended over; the second (question, hypothesis)
@@ -30,24 +30,30 @@ class Paired(Classifier):
     are u + U tanh(query + sum_t a_t A h_t): see `attn_core.traces`.
     """
 
-    def __init__(self, encoder: nn.Module, query_encoder: nn.Module, attention: nn.Module, outputs: int) -> None:
-        nn.Module.__init__(self)
+    def __init__(self, encoder: Encoder, query_encoder: Encoder, attention: nn.Module, outputs: int) -> None:
+        super().__init__()
         self.encoder = encoder
         self.query_encoder = query_encoder
         self.attention = attention
         self.decoder = Joint(encoder.width, outputs)
+        self.outputs = outputs
 
     def summary(self, query_ids: Tensor, query_lengths: Tensor) -> Tensor:
         """q (B, H) of the second texts."""
         return self.query_encoder.summary(query_ids, query_lengths, real_tokens(query_ids, query_lengths))
 
     def forward(
-        self, ids: Tensor, lengths: Tensor, query_ids: Tensor, query_lengths: Tensor, allowed: Tensor | None = None,
-        given: Tensor | None = None,
-    ) -> Tensor:  # fmt: skip
-        """Logits (B, K), minus infinity where `allowed` (B, K) is False. `given` (B, L) replaces the attention."""
+        self,
+        ids: Tensor,
+        lengths: Tensor,
+        query_ids: Tensor,
+        query_lengths: Tensor,
+        allowed: Tensor | None = None,
+        imposed: Tensor | None = None,
+    ) -> Tensor:
+        """Logits (B, K), minus infinity where `allowed` (B, K) is False. `imposed` (B, L) replaces the attention."""
         q = self.summary(query_ids, query_lengths)
-        logits = self.decoder(self.context(ids, lengths, given, q), q)
+        logits = self.decoder(self.context(ids, lengths, imposed, q), q)
         return logits if allowed is None else logits.masked_fill(~allowed, -torch.inf)
 
 
@@ -57,17 +63,19 @@ def build(encoder: str, attention: str, vectors: np.ndarray, outputs: int, hidde
     Deviation: where the authors start from random vectors (bAbI), their two tables are drawn apart; here they are two
     copies of one draw.
     """
-    encoders = [new_encoder(encoder, vectors, hidden) for _ in range(2)]
-    kind = named(PAIRED_ATTENTIONS, "attention", attention)
-    return Paired(*encoders, kind(encoders[0].width), outputs)
+    reader = build_encoder(encoder, vectors, hidden)
+    query_reader = build_encoder(encoder, vectors, hidden)
+    attention_class = class_named(PAIRED_ATTENTIONS, "attention", attention)
+    return Paired(reader, query_reader, attention_class(reader.width), outputs)
 
 
 def from_arrays(encoder: str, attention: str, arrays: dict[str, np.ndarray], hidden: int | None = None) -> Paired:
     """The model that `classifier.to_arrays` describes, as `classifier.from_arrays`."""
 
-    def make() -> Paired:
-        outputs, width = len(arrays["decoder.output.weight"]), np.shape(arrays["decoder.context.weight"])[1]
+    def build_unfilled() -> Paired:
+        outputs = len(arrays["decoder.output.weight"])
+        _, width = np.shape(arrays["decoder.context.weight"])
         vectors = arrays["encoder.embedding.weight"]
         return build(encoder, attention, vectors, outputs, hidden or hidden_of(encoder, width))
 
-    return loaded(make, f"{encoder}+{attention} model of pairs", arrays)
+    return filled(build_unfilled, f"{encoder}+{attention} model of pairs", arrays)

@@ -5,36 +5,54 @@
     guide     networks under the attention weights of another model         Wiegreffe & Pinter 2019, section 3.4
     imitate   adversaries that imitate a model and leave its attention      Wiegreffe & Pinter 2019, section 4
 
-Each has `fit(run, data, matrix, progress, *bases) -> Trained`, called with torch seeded by the run's seed, and
-`read(run, arrays, data, progress, *bases) -> Traces` of the test set. matrix (V, width): start vectors. bases: the
-trained weights of `run.bases(run)`, each as named arrays.
+Each is a `Recipe`, called with torch seeded by the run's seed; `penalties` are added to the loss of jain's.
 """
 
 import ctypes
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from attn_core.corpora.documents import Documents, Encoded
 from attn_core.errors import AttnError, one_line
-from attn_core.models.hierarchical import Hierarchical
 from attn_core.run import Run
-from attn_core.traces import cut
+from attn_core.traces import Traces, cut
 from attn_core.tracing import inputs
+
+M_TRIM_THRESHOLD = -1
+M_MMAP_THRESHOLD = -3
+"""Names in glibc's malloc.h."""
+
+Arrays = dict[str, np.ndarray]
+"""Weights of a model by name, see `models.classifier.to_arrays`."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What one training leaves: weights by selection ('dev', 'test') as named arrays, one history row per epoch."""
+    """What one training leaves: weights by selection ('dev', 'test'), one history row per epoch."""
 
-    weights: dict[str, dict[str, np.ndarray]]
+    weights: dict[str, Arrays]
     history: list[dict[str, float]]
+
+
+class Recipe(Protocol):
+    """How the runs of a family are trained and read: a module of this package, or the like.
+
+    matrix (V, width): start vectors. bases: the trained weights of `run.bases(run)`.
+    """
+
+    def fit(self, run: Run, data: Encoded, matrix: np.ndarray, progress: bool, *bases: Arrays) -> Trained:
+        """Train a run's model."""
+
+    def read(self, run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces:
+        """Traces of the test set from trained weights."""
 
 
 def compute_device() -> str:
@@ -47,7 +65,8 @@ def compute_device() -> str:
     except (RuntimeError, AssertionError) as error:
         raise AttnError(f"torch has no device {device!r} here ({one_line(error)}); unset ATTN_DEVICE") from error
     if device != "cpu":  # TF32 is no single precision
-        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_tf32 = False
     return device
 
 
@@ -57,48 +76,66 @@ def outputs_of(run: Run, data: Encoded) -> int:
     return 1 if classes == 2 and run.family not in ("pair", "hierarchical") else classes
 
 
-def trained(
-    model: nn.Module, optimiser: torch.optim.Optimizer, epochs: int, documents: int, batches: Callable,
-    losses: Callable, progress: bool,
-) -> Iterator[tuple[int, float]]:  # fmt: skip
-    """Train: after each epoch its number and the mean loss of a document, the model ready to be evaluated.
+class BatchLoss(NamedTuple):
+    """The loss of one batch."""
 
-    batches() gives one epoch's rows; losses(rows) what the optimiser descends and the batch's sum of losses, on the
-    model's device: only an epoch waits for it. AttnError where the mean is not finite.
-    """
+    descended: Tensor  # what the optimiser descends
+    summed: Tensor  # the documents' losses, float64, without penalties
+
+
+def descend(optimiser: torch.optim.Optimizer, loss: BatchLoss) -> Tensor:
+    """One step of the optimiser; returns the sum of the documents' losses."""
+    optimiser.zero_grad()
+    loss.descended.backward()
+    optimiser.step()
+    return loss.summed
+
+
+def progress_bar(epochs: int, documents: int, progress: bool) -> tqdm:
+    """The bar of a training, over the documents of all its epochs."""
     keep_memory()
-    with tqdm(total=epochs * documents, desc="training", unit="text", disable=not progress) as bar:
-        for epoch in range(epochs):
-            model.train()
-            total = 0.0
-            for rows in batches():
-                loss, summed = losses(rows)
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                optimiser.step()
-                total += summed
-                bar.update(len(rows))
-            model.eval()
-            mean = float(total) / documents
-            if not np.isfinite(mean):
-                advice = "lower learning_rate, or the divergence of an adversary"
-                raise AttnError(f"the training diverged: loss {mean} in epoch {epoch}; {advice}")
-            bar.set_postfix_str(f"loss {mean:.3f}")
-            yield epoch, mean
+    return tqdm(total=epochs * documents, desc="training", unit="text", disable=not progress)
 
 
-def accuracy(model: nn.Module, documents: Documents, given: np.ndarray | None = None) -> float:
+def train_epoch(
+    model: nn.Module,
+    epoch: int,
+    batches: list[np.ndarray],
+    step: Callable[[np.ndarray], Tensor],
+    bar: tqdm,
+) -> float:
+    """One pass over the batches, each the rows of its documents: the mean loss of a document.
+
+    step(rows) trains on one batch and gives the sum of its documents' losses on the model's device: only the end of the
+    epoch waits for it. The model is left ready to be evaluated. AttnError where the mean is not finite.
+    """
+    model.train()
+    total = torch.zeros((), dtype=torch.float64)
+    documents = 0
+    for rows in batches:
+        total = total + step(rows)
+        documents += len(rows)
+        bar.update(len(rows))
+    model.eval()
+    loss = float(total) / documents
+    if not np.isfinite(loss):
+        advice = "lower learning_rate, or the divergence of an adversary"
+        raise AttnError(f"the training diverged: loss {loss} in epoch {epoch}; {advice}")
+    bar.set_postfix_str(f"loss {loss:.3f}")
+    return loss
+
+
+def accuracy(model: nn.Module, documents: Documents, imposed: np.ndarray | None = None) -> float:
     """Share of documents whose largest logit is their label's, by forward passes over texts of like length.
-    given: see `tracing.inputs`; documents of HAN and FLAN as `documents.flat` makes them."""
-    right = 0
+
+    imposed: see `tracing.inputs`; documents of HAN and FLAN as `documents.flat` makes them.
+    """
+    correct = 0
     with torch.inference_mode():
         for rows in cut(documents.lengths, texts=512, tokens=16_384):
-            if isinstance(model, Hierarchical):
-                arguments = documents.inputs(rows, model.decoder.weight.device)
-            else:
-                arguments = inputs(model, documents, rows, given)
-            right += int((model(**arguments).argmax(1).cpu().numpy() == documents.labels[rows]).sum())
-    return right / len(documents)
+            predicted = model(**inputs(model, documents, rows, imposed)).argmax(1).cpu().numpy()
+            correct += int((predicted == documents.labels[rows]).sum())
+    return correct / len(documents)
 
 
 @contextmanager
@@ -121,9 +158,6 @@ def keep_memory() -> None:
     Every step takes and frees the same large blocks; by default each comes fresh from the system, at one page fault
     per 4 kB, which costs a third of a step on long texts.
     """
-    trim_threshold, mmap_threshold = -1, -3
-    try:
-        for option in (trim_threshold, mmap_threshold):
+    with suppress(AttributeError, OSError, TypeError):
+        for option in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
             ctypes.CDLL(None).mallopt(option, 1 << 30)
-    except (AttributeError, OSError, TypeError):
-        pass

@@ -19,9 +19,7 @@ from attn_core.models import classifier
 from attn_core.run import Run, bases
 from attn_core.traces import Traces, softmax
 from attn_core.tracing import trace
-from attn_core.training import Trained, compute_device, jain, outputs_of, without_denormals
-
-Arrays = dict[str, np.ndarray]
+from attn_core.training import Arrays, Trained, compute_device, jain, outputs_of, without_denormals
 
 EPSILON = 0.01
 """How far the output may move under a searched guide (Jain & Wallace 2019, section 4.2.2)."""
@@ -29,33 +27,35 @@ EPSILON = 0.01
 FIRST_WORD = 4
 """Ids below it are pad, unknown, start and end."""
 
-PLACES_SEED = 20_210_601
-"""Of the random vectors that stand for places and ranks; one table for all runs."""
+POSITIONS_SEED = 20_210_601
+"""Of the random vectors that stand for positions and ranks; one table for all runs."""
 
 
-def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool, *weights: Arrays) -> Trained:
+def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool, *bases: Arrays) -> Trained:
     """One training under the given weights, both checkpoints; see `jain.train`.
 
     The network starts from the same numbers as the uniform one of the same seed and sees the same batches. Vectors of
-    places and ranks are not trained: they are to carry no words' worth of freedom.
+    positions and ranks are not trained: they are to carry no words' worth of freedom.
     """
-    splits, attention = {}, {}
+    splits = {}
+    attention = {}
     for split, documents in data.splits.items():
-        scores = guide_scores(run, data, split, progress, *weights)
-        splits[split], attention[split] = seen(run, documents, scores, data), softmax(scores, documents.word_offsets)
+        scores = guide_scores(run, data, split, progress, *bases)
+        splits[split] = as_read(run, documents, scores, data)
+        attention[split] = softmax(scores, documents.word_offsets)
     if run.words != "text":
-        matrix = place_vectors(longest(data), matrix.shape[1])
+        matrix = position_vectors(longest(data), matrix.shape[1])
     model = classifier.build("average", "uniform", matrix, outputs_of(run, data), run.hidden).to(compute_device())
     model.encoder.embedding.weight.requires_grad_(run.words == "text")
     with without_denormals():
-        return jain.train(model, replace(data, splits=splits), run, progress, given=attention)
+        return jain.train(model, replace(data, splits=splits), run, progress, imposed=attention)
 
 
-def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *weights: Arrays) -> Traces:
+def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces:
     """Traces of the test set under the given weights; no gradient or leave-one-out, which would move these."""
-    scores = guide_scores(run, data, "test", progress, *weights)
+    scores = guide_scores(run, data, "test", progress, *bases)
     model = classifier.from_arrays("average", "uniform", arrays).to(compute_device())
-    documents = seen(run, data.splits["test"], scores, data)
+    documents = as_read(run, data.splits["test"], scores, data)
     return replace(trace(model, documents, gradient=False, leave_one_out=False, progress=progress), score=scores)
 
 
@@ -68,11 +68,13 @@ def guide_scores(run: Run, data: Encoded, split: str, progress: bool, *weights: 
     documents = data.splits[split]
     if not run.guide:
         return np.zeros(documents.word_offsets[-1], np.float32)
-    which = -1 if split == "test" else 0
-    traces = jain.attended(bases(run)[which], weights[which], documents, progress)
+    index = -1 if split == "test" else 0
+    traces = jain.attended(bases(run)[index], weights[index], documents, progress)
     if run.guide == "permuted":
         return permuted(traces)
-    return searched(traces) if run.guide == "searched" else traces.score
+    if run.guide == "searched":
+        return searched(traces)
+    return traces.score
 
 
 def permuted(traces: Traces) -> np.ndarray:
@@ -86,27 +88,31 @@ def permuted(traces: Traces) -> np.ndarray:
 
 def searched(traces: Traces) -> np.ndarray:
     """Scores of the adversarial weights that `search.select` keeps; its own where none lies within EPSILON."""
-    found = search(traces)
-    chosen = select(traces, found, EPSILON)["adversary"].to_numpy()[traces.owner]  # (T,)
-    kept = np.where(chosen < 0, traces.attention, found[chosen, np.arange(len(chosen))])
+    adversaries = search(traces)  # (number, T)
+    chosen = select(traces, adversaries, EPSILON)["adversary"].to_numpy()[traces.owner]  # (T,), negative for none
+    weight = np.where(chosen < 0, traces.attention, adversaries[chosen, np.arange(len(chosen))])
     with np.errstate(divide="ignore"):  # a weight of exactly 0 stays one: its score is minus infinity
-        score = np.log(kept)
-    return (score - np.maximum.reduceat(score, traces.offsets[:-1])[traces.owner]).astype(np.float32)
+        score = np.log(weight)
+    largest = np.maximum.reduceat(score, traces.offsets[:-1])  # (D,)
+    return (score - largest[traces.owner]).astype(np.float32)
 
 
-def seen(run: Run, documents: Documents, scores: np.ndarray, data: Encoded) -> Documents:
-    """The documents as the network reads them: their words, or ids of each word's place or of its weight's rank (0 is
-    the largest, equal ones follow the text); places beyond the longest training text share the last vector."""
+def as_read(run: Run, documents: Documents, scores: np.ndarray, data: Encoded) -> Documents:
+    """The documents as the network reads them: their words, or ids of each word's position or of its weight's rank.
+
+    Rank 0 is the largest, equal ones follow the text; positions beyond the longest training text share the last vector.
+    """
     if run.words == "text":
         return documents
     offsets = documents.word_offsets
     lengths = np.diff(offsets)
-    place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+    position = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)  # (T,)
     if run.words == "rank":
-        order = np.lexsort((-scores, np.repeat(np.arange(len(lengths)), lengths)))  # stable
-        place[order] = place.copy()
+        document = np.repeat(np.arange(len(lengths)), lengths)
+        by_weight = np.lexsort((-scores, document))  # stable
+        position[by_weight] = position.copy()
     ids = documents.ids.copy()
-    ids[documents.inner] = FIRST_WORD + np.minimum(place, longest(data) - 1)
+    ids[documents.inner] = FIRST_WORD + np.minimum(position, longest(data) - 1)
     return replace(documents, ids=ids)
 
 
@@ -115,9 +121,9 @@ def longest(data: Encoded) -> int:
     return int(data.splits["train"].lengths.max()) - 2
 
 
-def place_vectors(count: int, width: int) -> np.ndarray:
-    """(FIRST_WORD + count, width) float32: a constant vector, plus a standard normal one for each place; pad is 0."""
-    rng = np.random.default_rng(PLACES_SEED)
+def position_vectors(count: int, width: int) -> np.ndarray:
+    """(FIRST_WORD + count, width) float32: a constant vector, plus a standard normal one for each position; pad is 0."""
+    rng = np.random.default_rng(POSITIONS_SEED)
     constant = rng.normal(size=width)
     table = constant + np.concatenate([np.zeros((FIRST_WORD, width)), rng.normal(size=(count, width))])
     table[0] = 0.0

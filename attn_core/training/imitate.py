@@ -14,18 +14,28 @@ from attn_core.corpora.documents import Documents, Encoded, batches
 from attn_core.errors import AttnError
 from attn_core.experiments.distance import against
 from attn_core.models import classifier
-from attn_core.models.classifier import Classifier, real_tokens, to_arrays
+from attn_core.models.classifier import Classifier, real_tokens, to_arrays, weighted_sum
 from attn_core.run import Run
 from attn_core.traces import Traces, totals
-from attn_core.tracing import inputs, placed, trace
-from attn_core.training import Trained, compute_device, outputs_of, trained, without_denormals
+from attn_core.tracing import at_positions, inputs, trace
+from attn_core.training import (
+    Arrays,
+    BatchLoss,
+    Trained,
+    compute_device,
+    descend,
+    outputs_of,
+    progress_bar,
+    train_epoch,
+    without_denormals,
+)
 from attn_core.training.jain import adam, attended, positive_weight
 
 PATIENCE = 10
 """Epochs in a row without a lower training loss after which the training ends."""
 
 
-def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool, base: dict[str, np.ndarray]) -> Trained:
+def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool, *bases: Arrays) -> Trained:
     """Train against the base's outputs and attention on the training set; the checkpoint has the lowest training loss.
 
     Fresh initialisation from the run's seed, optimiser and batches as in `jain.train`. The loss is that of the
@@ -35,66 +45,94 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool, base: dict[
     """
     if outputs_of(run, data) != 1:
         raise AttnError(f"adversary on {run.corpus}: adversaries are trained for two classes (one logit)")
-    theirs = {split: attended(run.base, base, part, progress) for split, part in data.splits.items()}
+    assert run.base is not None  # so in this family
+    divergence = run.divergence or 0.0
+    (base,) = bases
+    of_base = {split: attended(run.base, base, documents, progress) for split, documents in data.splits.items()}
     model = classifier.build(run.encoder, run.attention, matrix, 1, run.hidden).to(compute_device())
-    training = data.splits["train"]
-    targets = theirs["train"].p.astype(np.float32), log_attention(theirs["train"])
-    weight = positive_weight(training) if run.class_weights else 1.0
-    factor = np.where(training.labels == 1, weight, 1.0)
+    optimiser = adam(model, run)
+    documents = data.splits["train"]
+    targets = Targets(of_base["train"])
+    positive = positive_weight(documents) if run.class_weights else 1.0
+    class_weight = np.where(documents.labels == 1, positive, 1.0)  # (D,)
     rng = np.random.default_rng(run.seed)
-    history, kept, best, worse = [], to_arrays(model), np.inf, 0
-    rows = lambda: batches(training, run.batch, rng)
-    summed = lambda rows: losses(model, training, rows, *targets, factor[rows].sum(), run.divergence)
-    with without_denormals():
-        for epoch, mean in trained(model, adam(model, run), run.epochs, len(training), rows, summed, progress):
-            history.append({"epoch": epoch, "loss": mean})
+    lowest = np.inf
+    weights = to_arrays(model)
+    epochs_without_gain = 0
+    history = []
+
+    def step(rows: np.ndarray) -> Tensor:
+        return descend(optimiser, losses(model, documents, rows, targets, class_weight[rows].sum(), divergence))
+
+    with without_denormals(), progress_bar(run.epochs, len(documents), progress) as bar:
+        for epoch in range(run.epochs):
+            loss = train_epoch(model, epoch, batches(documents, run.batch, rng), step, bar)
+            row = {"epoch": epoch, "loss": loss}
             for split in ("dev", "test"):
-                own = trace(model, data.splits[split], gradient=False, leave_one_out=False, progress=False)
-                history[-1] |= against(theirs[split], own)[["jsd", "tvd"]].mean().add_prefix(f"{split}_").to_dict()
-            worse = 0 if mean < best else worse + 1
-            if worse == 0:
-                best, kept = mean, to_arrays(model)
-            if worse == PATIENCE:
+                traces = trace(model, data.splits[split], gradient=False, leave_one_out=False, progress=False)
+                distance = against(of_base[split], traces)[["jsd", "tvd"]].mean()
+                row |= distance.add_prefix(f"{split}_").to_dict()
+            history.append(row)
+            epochs_without_gain += 1
+            if loss < lowest:
+                lowest = loss
+                weights = to_arrays(model)
+                epochs_without_gain = 0
+            if epochs_without_gain == PATIENCE:
                 break
-    return Trained({"dev": kept, "test": kept}, history)
+    return Trained({"dev": weights, "test": weights}, history)
 
 
-def read(run: Run, arrays: dict[str, np.ndarray], data: Encoded, progress: bool, *_) -> Traces:
+def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces:
     """Traces of the test set without gradient and leave-one-out: attention and output are what is compared."""
     return attended(run, arrays, data.splits["test"], progress)
 
 
-def log_attention(traces: Traces) -> np.ndarray:
-    """Logarithms (T,) float32 of the attention, from the scores: finite where the weights themselves round to 0."""
-    score = traces.score.astype(np.float64)
-    total = totals(np.exp(score), traces.offsets)  # at least 1: the largest score is 0
-    return (score - np.log(total)[traces.owner]).astype(np.float32)
+class Targets:
+    """What is imitated, and what is moved away from: p (D,) and log_attention (T,) of a base, float32."""
+
+    def __init__(self, traces: Traces) -> None:
+        self.p = traces.p.astype(np.float32)
+        # From the scores: finite where the weights themselves round to 0.
+        score = traces.score.astype(np.float64)
+        total = totals(np.exp(score), traces.offsets)  # (D,) at least 1: the largest score is 0
+        self.log_attention = (score - np.log(total)[traces.owner]).astype(np.float32)
 
 
 def losses(
-    model: Classifier, documents: Documents, rows: np.ndarray, p: np.ndarray, logs: np.ndarray, factor: float,
+    model: Classifier,
+    documents: Documents,
+    rows: np.ndarray,
+    targets: Targets,
+    class_weight: float,
     divergence: float,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The loss of the documents in `rows`, see the module: as it is descended, and as a number.
+) -> BatchLoss:
+    """The loss of the documents in `rows`, see the module. class_weight: the batch's class weights, summed."""
+    p, log_attention = attend(model, **inputs(model, documents, rows))
+    base_p = torch.as_tensor(targets.p[rows], device=p.device)
+    base_log_attention = torch.as_tensor(at_positions(targets.log_attention, documents, rows), device=p.device)
+    loss = adversarial_loss(p, log_attention, base_p, base_log_attention, divergence, class_weight)
+    return BatchLoss(loss, loss.detach().double())
 
-    p (D,), logs (T,): the base's outputs and log-attention of all documents. factor: the batch's class weights, summed.
-    """
-    own = attend(model, **inputs(model, documents, rows))
-    base = (torch.as_tensor(part, device=own[0].device) for part in (p[rows], placed(logs, documents, rows)))
-    found = loss(*own, *base, divergence, factor)
-    return found, found.detach().double()
+
+def adversarial_loss(
+    p: Tensor,
+    log_attention: Tensor,
+    base_p: Tensor,
+    base_log_attention: Tensor,
+    divergence: float,
+    class_weight: float,
+) -> Tensor:
+    """The batch's loss, see the module, of outputs (B,) and log-attentions (B, L)."""
+    tvd = 0.5 * (p - base_p).abs().sum()
+    kl = (log_attention.exp() * (log_attention - base_log_attention)).sum(-1).sum()  # logarithms: 0 off real tokens
+    return (tvd - divergence * kl) * class_weight
 
 
 def attend(model: Classifier, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Probability of class 1 (B,) and log-attention (B, L) with 0 off the real tokens."""
     h, scores = model.read(ids, lengths)
-    logs = scores.log_softmax(-1)
-    context = (logs.exp()[:, None] @ h).squeeze(1)
+    log_attention = scores.log_softmax(-1)
+    p = model.decoder(weighted_sum(log_attention.exp(), h)).squeeze(-1).sigmoid()
     # A weight of 0 times a logarithm of minus infinity would be NaN, in the loss and in its gradient.
-    return model.decoder(context).squeeze(-1).sigmoid(), logs.masked_fill(~real_tokens(ids, lengths), 0.0)
-
-
-def loss(p: Tensor, logs: Tensor, base_p: Tensor, base_logs: Tensor, divergence: float, factor: float) -> Tensor:
-    """The batch's loss, see the module, of outputs (B,) and log-attentions (B, L)."""
-    kl = (logs.exp() * (logs - base_logs)).sum(-1).sum()  # logs are 0 off real tokens
-    return (0.5 * (p - base_p).abs().sum() - divergence * kl) * factor
+    return p, log_attention.masked_fill(~real_tokens(ids, lengths), 0.0)

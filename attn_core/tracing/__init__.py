@@ -1,0 +1,127 @@
+"""From a trained model to traces: attention, contributions, gradient importance, leave-one-out.
+
+Jain & Wallace 2019, Algorithm 1, for texts and pairs of texts; Serrano & Smith 2019 for the items of their networks.
+Scores and contributions come from forward passes, gradients from autograd with the attention held constant, and what a
+deletion changes from the shortened text, encoded anew.
+
+    arguments  documents as arguments of a model, checked       decoder   from what is attended to, to the output
+    texts      the definition, for any encoder and attention    items     the same for Serrano & Smith's networks
+    chunks     texts of like length side by side, in threads
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attn_core.corpora.documents import Documents, flat
+from attn_core.models.classifier import Classifier
+from attn_core.models.hierarchical import Hierarchical
+from attn_core.models.paired import Paired
+from attn_core.traces import Traces, cut, output_change, with_ties
+from attn_core.tracing.arguments import at_positions, check, evaluating, inputs
+from attn_core.tracing.chunks import over_chunks
+from attn_core.tracing.decoder import Decoder, decoder_of
+from attn_core.tracing.items import trace_items
+from attn_core.tracing.texts import reach_of, reader
+
+__all__ = ["at_positions", "inputs", "probabilities", "reach_of", "trace", "trace_items"]
+
+
+class Budget(NamedTuple):
+    """How much is read side by side: texts make the products large, states are to stay in cache.
+
+    A BiLSTM's are 3 kB a token, and 3.6 kB a deleted word.
+    """
+
+    texts: int
+    tokens: int
+    tokens_with_deletions: int
+
+
+BUDGETS = {"cpu": Budget(200, 16_384, 1024), "cuda": Budget(8192, 131_072, 16_384)}
+"""Kind of device -> budget of a chunk."""
+
+
+def probabilities(model: Classifier | Paired, documents: Documents) -> np.ndarray:
+    """Probability of class 1 of each document, with more than two outputs of the predicted one, (D,) float64."""
+    return trace(model, documents, gradient=False, leave_one_out=False, progress=False).p
+
+
+def trace(
+    model: Classifier | Paired | Hierarchical,
+    documents: Documents,
+    gradient: bool = True,
+    leave_one_out: bool = True,
+    progress: bool = True,
+) -> Traces:
+    """Traces of the documents in their order, unrounded; computed on the model's device, in evaluation mode.
+
+    gradient: signed <e_t, dp/de_t>, attention held constant. leave_one_out: the text re-encoded and re-attended
+    without word t, NaN where it is the only word: signed p(without t) - p, for pairs the total variation distance over
+    all outputs. p is the probability of class 1, or with more than one logit that of the predicted class. Of pairs
+    only the first text's words are traced. Jain & Wallace 2019, Algorithm 1, take absolute values of both.
+    Deviation: p (1 - p) is formed without cancellation, so the gradients of a saturated output do not vanish as in the
+    authors' single precision. progress: a bar with the time left, for work of more than two seconds. AttnError as in
+    `arguments.check` and `flat`, and for an encoder that reads the words otherwise than by its embedding. Of Serrano &
+    Smith's networks the items are traced, always with their gradients, see `trace_items`.
+    """
+    if isinstance(model, Hierarchical):
+        deleted = np.arange(len(documents) if leave_one_out else 0)
+        return trace_items(model, documents, deleted, progress=progress)
+    check(model, documents)
+    words = flat(documents, False, "these texts").ids
+    with evaluating(model):
+        with torch.inference_mode():
+            decoder = decoder_of(model, documents)
+            read = reader(model, documents, gradient)
+        work = partial(read_chunk, read=read, decoder=decoder, gradient=gradient, leave_one_out=leave_one_out)
+        device = decoder.bias.device.type
+        budget = BUDGETS[device]
+        tokens = budget.tokens_with_deletions if leave_one_out else budget.tokens
+        chunks = cut(documents.lengths, budget.texts, tokens)
+        costs = documents.lengths.astype(np.float64) ** (2 if leave_one_out else 1)
+        arrays = over_chunks(work, chunks, costs, documents.lengths - 2, device, progress)
+    without = arrays.pop("without", None)
+    traces = decoder.traces(documents, documents.word_offsets, arrays)
+    if without is None:
+        return traces
+    change = without if decoder.queries is not None else output_change(traces, without)
+    return with_ties(replace(traces, leave_one_out=change.astype(np.float32)), words)
+
+
+def read_chunk(
+    rows: np.ndarray, read: Callable, decoder: Decoder, gradient: bool, leave_one_out: bool
+) -> dict[str, Tensor]:
+    """Arrays of the words of B documents of like length, one document after the other.
+
+    score (N,), contribution (N, K), gradient (N,), and without: logits (N, K) without each word; of pairs how far the
+    output then lies from the whole text's, (N,). read: of `texts.reader`.
+    """
+    decoder = decoder.take(rows)
+    queries = decoder.queries
+    text = read(rows, None if queries is None else queries.summary)
+    score = text.score.masked_fill(~text.real, -torch.inf)  # (L, B), time first
+    attention = score.softmax(0)
+    context = (attention[..., None] * text.contribution).sum(0)  # (B, K)
+
+    arrays = {"score": score, "contribution": text.contribution}
+    if gradient:
+        arrays["gradient"] = text.importance(attention, decoder.slope(context))
+    if leave_one_out:
+        logits = decoder.logits(text.contexts_without())  # (n + 1 or L, B, K)
+        if queries is None:
+            arrays["without"] = logits
+        else:
+            difference = logits.softmax(-1) - decoder.logits(context).softmax(-1)
+            arrays["without"] = 0.5 * difference.abs().sum(-1)  # total variation distance
+    return {name: of_words(values, text.real) for name, values in arrays.items()}
+
+
+def of_words(values: Tensor, real: Tensor) -> Tensor:
+    """The numbers (N, ...) of words from those of positions (up to L, B, ...): one text after the other."""
+    return values.transpose(0, 1)[real[: len(values)].t()]

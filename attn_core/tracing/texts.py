@@ -1,0 +1,149 @@
+"""Texts read by a model as it stands: the definition of every number that is traced. Any encoder and attention will do.
+
+It asks for the calling form of `models.encoders`, and that the encoder reads the ids through its `embedding` alone.
+`fast.bilstm` gives the same numbers, to rounding, in a fraction of the time.
+"""
+
+import copy
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from attn_core import fast
+from attn_core.corpora.documents import Documents, pad
+from attn_core.errors import AttnError
+from attn_core.fast import bilstm
+from attn_core.models.classifier import Classifier, real_tokens, weighted_sum
+from attn_core.models.encoders import Encoder
+from attn_core.models.paired import Paired
+
+DELETION_TOKENS = {"cpu": 16_384, "cuda": 131_072}
+"""Tokens of shortened texts that are read side by side."""
+
+
+def reader(
+    model: Classifier | Paired, documents: Documents, gradient: bool
+) -> Callable[[np.ndarray, Tensor | None], "Texts | bilstm.Texts"]:
+    """read(rows, q) -> these documents; q (B, H): summaries of their second texts, None where there are none.
+
+    gradient: whether their `importance` will be asked for.
+    """
+    if fast.enabled() and bilstm.has_fast_form(model):
+        return bilstm.reader(model, documents, gradient)
+    return lambda rows, q: Texts(model, documents, rows, q)
+
+
+class Texts:
+    """B texts of like length, start and end included, L positions; time first.
+
+    real (L, B): True on words; score (L, B), minus infinity elsewhere; contribution (L, B, K), with K the width of the
+    decoder's hidden layer for pairs.
+    """
+
+    def __init__(self, model: Classifier | Paired, documents: Documents, rows: np.ndarray, q: Tensor | None) -> None:
+        device = model.encoder.embedding.weight.device
+        self.model = model
+        self.q = () if q is None else (q,)
+        self.value = model.decoder.context.weight if isinstance(model, Paired) else model.decoder.weight  # (K, H)
+        self.ids, self.lengths = (torch.as_tensor(array, device=device) for array in pad(documents, rows))
+        self.mask = real_tokens(self.ids, self.lengths)  # (B, L)
+        self.h, score, contribution = self.read(self.ids, self.lengths, self.mask, *self.q)
+        self.real = self.mask.t()
+        self.score = score.t()
+        self.contribution = contribution.transpose(0, 1)
+
+    def read(self, ids: Tensor, lengths: Tensor, mask: Tensor, *q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """States (R, l, H), scores (R, l) and contributions (R, l, K) of texts (R, l)."""
+        h = self.model.encoder(ids, lengths, mask)
+        return h, self.model.scores(h, mask, *q), h @ self.value.t()
+
+    def importance(self, attention: Tensor, slope: Tensor) -> Tensor:
+        """<e_t, dp/de_t>, (L, B), by autograd, with the attention (L, B) held constant.
+
+        slope (B, K) = dp / d(attended contribution), so dp/dh_t = attention_t * slope @ value.
+        """
+        h_slope = attention.t()[..., None] * (slope @ self.value)[:, None]  # (B, L, H)
+        try:
+            with torch.inference_mode(False), torch.enable_grad():
+                # Tensors of inference mode are barred from autograd: it gets copies.
+                encoder, rows = with_row_per_token(self.model.encoder, self.ids.clone())
+                e = encoder.embedding.weight  # (B L + 1, E)
+                h = encoder(rows, self.lengths.clone(), self.mask.clone())
+                e_slope = torch.autograd.grad(h, e, h_slope, allow_unused=True)[0]
+            same = e_slope is not None and torch.allclose(h[self.mask], self.h[self.mask], rtol=1e-3, atol=1e-4)
+        except IndexError:  # the encoder has another table, of fewer rows
+            same = False
+        if not same:
+            raise AttnError(
+                f"{type(self.model.encoder).__name__}: it reads the words otherwise than by its `embedding`, where the "
+                "gradients are taken; without them: trace(..., gradient=False)"
+            )
+        return (e_slope * e.detach()).sum(-1)[rows].t()
+
+    def contexts_without(self) -> Tensor:
+        """Attended contributions without each word in turn, (L, B, K) float64; NaN where no word is left."""
+        contexts = self.contribution.new_full(self.contribution.shape, torch.nan, dtype=torch.float64)
+        deleted = self.mask & (self.lengths > 3)[:, None]  # (B, L) the words of texts with several
+        texts_at_once = max(1, DELETION_TOKENS[contexts.device.type] // self.ids.shape[1])
+        for deletions in deleted.nonzero().split(texts_at_once):
+            text, position = deletions.t()
+            contexts[position, text] = self.context_without(text, position)
+        return contexts
+
+    def context_without(self, text: Tensor, deleted: Tensor) -> Tensor:
+        """Attended contributions (R, K) of the texts (R,) without their words at positions `deleted` (R,), one each.
+
+        Their sums are taken in double precision: words that occur twice, or in equal windows, make equal differences,
+        and Kendall's tau is to see them as the ties they are, not as the order of rounding errors.
+        """
+        position = torch.arange(self.ids.shape[1] - 1, device=deleted.device)
+        source = position + (position >= deleted[:, None])  # (R, L - 1) where each was in the whole text
+        ids = self.ids[text[:, None], source]
+        lengths = self.lengths[text] - 1
+        q = [summary[text] for summary in self.q]
+        reach = reach_of(self.model)
+        if reach is None:
+            _, score, contribution = self.read(ids, lengths, real_tokens(ids, lengths), *q)
+        else:
+            score = self.score[source, text[:, None]]
+            contribution = self.contribution[source, text[:, None]]
+        if reach:
+            # Only states whose windows hold the gap change. Read as much of the text as they read: `reach` to either
+            # side of them, and put the changed ones, 2 reach in the middle, in their positions.
+            near = deleted[:, None] + torch.arange(-2 * reach, 2 * reach, device=deleted.device)  # (R, 4 reach)
+            near_ids = nn.functional.pad(ids, (2 * reach, 2 * reach)).gather(1, near + 2 * reach)
+            near_mask = (near > 0) & (near < lengths[:, None] - 1)
+            _, near_score, near_contribution = self.read(near_ids, near_mask.sum(1), near_mask, *q)
+            middle = slice(reach, -reach)
+            changed = near[:, middle].clamp(0, ids.shape[1] - 1)  # (R, 2 reach); start and end have no weight
+            score.scatter_(1, changed, near_score[:, middle])
+            index = changed[..., None].expand(-1, -1, contribution.shape[-1])
+            contribution.scatter_(1, index, near_contribution[:, middle])
+        return weighted_sum(score.double().softmax(-1), contribution.double())
+
+
+def with_row_per_token(encoder: Encoder, ids: Tensor) -> tuple[Encoder, Tensor]:
+    """A copy of the encoder in whose table (B L + 1, E) each token has a row of its own, and these rows (B, L).
+
+    So a word that stands twice has two vectors, each with its own gradient, whichever way an encoder looks them up.
+    Row 0 stays that of the pad; all else is shared with the encoder.
+    """
+    shared = encoder.state_dict(keep_vars=True).values()
+    twin = copy.deepcopy(encoder, {id(tensor): tensor for tensor in shared})
+    table = encoder.embedding.weight
+    twin.embedding.weight = nn.Parameter(torch.cat([table[:1], table[ids.flatten()]]).detach())
+    twin.embedding.num_embeddings = len(twin.embedding.weight)
+    rows = torch.arange(1, twin.embedding.num_embeddings, device=ids.device).view_as(ids)
+    return twin, rows * (ids > 0)
+
+
+def reach_of(model: Classifier | Paired) -> int | None:
+    """Words to either side that a token's state and score depend on, None where they may depend on all.
+
+    So for encoders and attentions that are not ours, subclasses too. A deletion changes no state further away.
+    """
+    if not fast.enabled() or not bilstm.scores_alone(model.attention) or getattr(model.encoder, "context", False):
+        return None
+    return vars(type(model.encoder)).get("REACH")
