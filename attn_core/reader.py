@@ -8,8 +8,7 @@ import base64
 import io
 import json
 import zipfile
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,89 +31,141 @@ ROWS = 64
 """Shortened texts that are read at once."""
 
 
-def dequantise(values: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """The float32 array that int8 values and one scale a row stand for; a vector counts as one row."""
-    rows = values.reshape(1, -1) if values.ndim == 1 else values.reshape(len(values), -1)
-    return (rows.astype(np.float32) * scale).reshape(values.shape)
+Arrays = dict[str, np.ndarray]
 
 
-def archived() -> tuple[dict[str, tuple[np.ndarray, np.ndarray]], dict]:
-    """The archived model: name -> int8 values and scales, see `dequantise`; and what it is: its training, its words,
-    test metrics before and after rounding. AttnError where it is missing or damaged."""
+@dataclass(frozen=True)
+class Quantised:
+    """An array as int8 values and one float32 scale a row; a vector counts as one row."""
+
+    values: np.ndarray
+    scale: np.ndarray
+
+    def array(self) -> np.ndarray:
+        """The float32 array that they stand for."""
+        rows = self.values.reshape(1, -1) if self.values.ndim == 1 else self.values.reshape(len(self.values), -1)
+        return (rows.astype(np.float32) * self.scale).reshape(self.values.shape)
+
+
+def archived() -> tuple[dict[str, Quantised], dict]:
+    """The archived model's arrays by name; and what it is: its training, its words, test metrics before and after
+    rounding. AttnError where it is missing or damaged."""
     folder = store.archive_folder()
+    assert folder is not None  # an AttnError otherwise
     try:
         with np.load(io.BytesIO(store.sealed(folder, f"{FOLDER}/model.npz"))) as file:
-            pairs = {name[:-2]: (file[name], file[f"{name[:-2]}:s"]) for name in sorted(file) if name.endswith(":q")}
-        return pairs, json.loads(store.sealed(folder, f"{FOLDER}/model.json"))
+            names = [name.removesuffix(":q") for name in sorted(file) if name.endswith(":q")]
+            arrays = {name: Quantised(file[f"{name}:q"], file[f"{name}:s"]) for name in names}
+        return arrays, json.loads(store.sealed(folder, f"{FOLDER}/model.json"))
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         reason = f"{folder / FOLDER} is missing or damaged ({type(error).__name__})"
         raise AttnError(f"the sentence model in {reason}; restore it with git checkout") from error
 
 
-def load() -> tuple[dict[str, np.ndarray], dict]:
+def load() -> tuple[Arrays, dict]:
     """Arrays as in `classifier.to_arrays`, and what it is, of the archived model."""
-    pairs, told = archived()
-    return {name: dequantise(*pair) for name, pair in pairs.items()}, told
+    quantised, about = archived()
+    return {name: pair.array() for name, pair in quantised.items()}, about
 
 
-def lstm(arrays: dict[str, np.ndarray], way: str, e: np.ndarray) -> tuple[np.ndarray, Callable]:
-    """States (L, B, H) of torch's LSTM, forward or backward through B texts of one length, e (L, B, E); and the
-    function from slopes (L, B, H) of these states to those of e: back through time."""
-    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    outer, inner, *bias = (arrays[f"encoder.{way}_lstm.{name}_l0"] for name in names)
-    step = 1 if way == "forward" else -1
-    h = cell = np.zeros((e.shape[1], inner.shape[1]), np.float32)
-    states, gates = [], []
-    for here in e[::step] @ outer.T + sum(bias):
-        i, f, g, o = np.split(here + h @ inner.T, 4, axis=1)
-        i, f, g, o, before = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o), cell
-        cell = f * before + i * g
-        h = o * np.tanh(cell)
-        states.append(h)
-        gates.append((i, f, g, o, before, np.tanh(cell)))
+class Lstm:
+    """torch's LSTM in one direction through B texts of one length, and back through time."""
 
-    def back(slope: np.ndarray) -> np.ndarray:
-        found, to_h, to_cell = [], 0.0, 0.0
-        for (i, f, g, o, before, t), here in zip(reversed(gates), slope[::-step], strict=True):
-            to_h = to_h + here
-            to_cell = to_cell + to_h * o * (1 - t * t)
-            parts = (to_cell * g * i * (1 - i), to_cell * before * f * (1 - f), to_cell * i * (1 - g * g),
-                     to_h * t * o * (1 - o))  # fmt: skip
-            found.append(np.concatenate(parts, axis=1))
-            to_h, to_cell = found[-1] @ inner, to_cell * f
-        return (np.stack(found[::-1]) @ outer)[::step]
+    def __init__(self, arrays: Arrays, direction: str) -> None:
+        layer = f"encoder.{direction}_lstm"
+        self.input = arrays[f"{layer}.weight_ih_l0"]  # (4H, E), gates i, f, g, o
+        self.recurrent = arrays[f"{layer}.weight_hh_l0"]  # (4H, H)
+        self.bias = arrays[f"{layer}.bias_ih_l0"] + arrays[f"{layer}.bias_hh_l0"]
+        self.step = 1 if direction == "forward" else -1
+        self.steps: list[tuple[np.ndarray, ...]] = []
 
-    return np.stack(states)[::step], back
+    def states(self, e: np.ndarray) -> np.ndarray:
+        """States (L, B, H) of word vectors e (L, B, E)."""
+        h = np.zeros((e.shape[1], self.recurrent.shape[1]), np.float32)
+        cell = h
+        states = []
+        for products in e[:: self.step] @ self.input.T + self.bias:
+            i, f, g, o = np.split(products + h @ self.recurrent.T, 4, axis=1)
+            i = sigmoid(i)
+            f = sigmoid(f)
+            g = np.tanh(g)
+            o = sigmoid(o)
+            cell_before = cell
+            cell = f * cell_before + i * g
+            tanh_cell = np.tanh(cell)
+            h = o * tanh_cell
+            states.append(h)
+            self.steps.append((i, f, g, o, cell_before, tanh_cell))
+        return np.stack(states)[:: self.step]
+
+    def slope(self, h_slope: np.ndarray) -> np.ndarray:
+        """Slopes of the word vectors, (L, B, E), from those of the states, (L, B, H)."""
+        products = []
+        to_h = np.zeros_like(h_slope[0])
+        to_cell = np.zeros_like(h_slope[0])
+        for (i, f, g, o, cell_before, tanh_cell), from_above in zip(
+            reversed(self.steps), h_slope[:: -self.step], strict=True
+        ):
+            to_h = to_h + from_above
+            to_cell = to_cell + to_h * o * (1 - tanh_cell * tanh_cell)
+            gates = (
+                to_cell * g * i * (1 - i),
+                to_cell * cell_before * f * (1 - f),
+                to_cell * i * (1 - g * g),
+                to_h * tanh_cell * o * (1 - o),
+            )
+            products.append(np.concatenate(gates, axis=1))  # (B, 4H)
+            to_h = products[-1] @ self.recurrent
+            to_cell = to_cell * f
+        return (np.stack(products[::-1]) @ self.input)[:: self.step]
 
 
-def forward(arrays: dict[str, np.ndarray], ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[Callable]]:
-    """Scores and contributions (n, B) of the words of B texts of one length, ids (n + 2, B); and both ways back."""
-    e = arrays["encoder.embedding.weight"][ids]
-    (ahead, *first), (behind, *second) = (lstm(arrays, way, e) for way in ("forward", "backward"))
-    h = np.concatenate([ahead, behind], axis=-1)[1:-1]
-    hidden = np.tanh(h @ arrays["attention.project.weight"].T + arrays["attention.project.bias"])
-    return hidden @ arrays["attention.v.weight"][0], h @ arrays["decoder.weight"][0], [*first, *second]
+class Reading:
+    """The words of B texts of one length n, ids (n + 2, B), read by a BiLSTM with additive attention and one logit.
+
+    scores and contributions (n, B).
+    """
+
+    def __init__(self, arrays: Arrays, ids: np.ndarray) -> None:
+        self.e = arrays["encoder.embedding.weight"][ids]  # (n + 2, B, E)
+        self.lstms = [Lstm(arrays, direction) for direction in ("forward", "backward")]
+        self.decoder = arrays["decoder.weight"][0]  # (2H,)
+        h = np.concatenate([lstm.states(self.e) for lstm in self.lstms], axis=-1)[1:-1]  # (n, B, 2H)
+        hidden = np.tanh(h @ arrays["attention.project.weight"].T + arrays["attention.project.bias"])
+        self.scores = hidden @ arrays["attention.v.weight"][0]
+        self.contributions = h @ self.decoder
+
+    def gradient(self, attention: np.ndarray, p_slope: float) -> np.ndarray:
+        """<e_t, dp/de_t>, (n,), of one text (B = 1), with its attention (n,) held constant; p_slope: dp/dlogit."""
+        h_slope = np.outer(np.pad(attention, 1), p_slope * self.decoder)[:, None]  # (n + 2, 1, 2H)
+        halves = np.split(h_slope, 2, axis=-1)
+        e_slope = sum(lstm.slope(half) for lstm, half in zip(self.lstms, halves, strict=True))
+        return (e_slope * self.e).sum((1, 2))[1:-1]
 
 
-def traced(arrays: dict[str, np.ndarray], ids: np.ndarray) -> Traces:
+def traced(arrays: Arrays, ids: np.ndarray) -> Traces:
     """`tracing.trace` of the text ids (n + 2,), start and end included; without leave-one-out beyond MOST_DELETED."""
     n = len(ids) - 2
-    score, contribution, ways = forward(arrays, ids[:, None])
-    traces = Traces(np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([0, n]), score[:, 0] - score.max(),
-                    contribution, arrays["decoder.bias"])  # fmt: skip
+    reading = Reading(arrays, ids[:, None])
+    traces = Traces(
+        doc_id=np.zeros(1, np.int64),
+        label=np.zeros(1, np.int64),
+        offsets=np.array([0, n]),
+        score=reading.scores[:, 0] - reading.scores.max(),
+        contribution=reading.contributions,
+        bias=arrays["decoder.bias"],
+    )
     p = traces.p[0]
-    slope = np.outer(np.pad(traces.attention, 1), p * (1 - p) * arrays["decoder.weight"][0])[:, None]
-    to_e = sum(back(half) for back, half in zip(ways, np.split(slope, 2, axis=-1), strict=True))
-    gradient = (to_e * arrays["encoder.embedding.weight"][ids[:, None]]).sum((1, 2))[1:-1]
+    gradient = reading.gradient(traces.attention, p * (1 - p))
     traces = replace(traces, gradient=gradient.astype(np.float32))
     if n > MOST_DELETED:
         return traces
     change = np.full(n, np.nan)
-    for rows in np.array_split(np.arange(n), -(-n // ROWS)) if n > 1 else ():
-        score, contribution, _ = forward(arrays, np.stack([np.delete(ids, row + 1) for row in rows], axis=1))
-        weight = np.exp(score - score.max(axis=0))
-        logits = (weight * contribution).sum(axis=0) / weight.sum(axis=0) + arrays["decoder.bias"]
-        change[rows] = sigmoid(logits.astype(float)) - p
+    for deleted in np.array_split(np.arange(n), -(-n // ROWS)) if n > 1 else ():
+        shortened = Reading(arrays, np.stack([np.delete(ids, word + 1) for word in deleted], axis=1))
+        weight = np.exp(shortened.scores - shortened.scores.max(axis=0))
+        context = (weight * shortened.contributions).sum(axis=0) / weight.sum(axis=0)
+        change[deleted] = sigmoid((context + arrays["decoder.bias"]).astype(float)) - p
     return with_ties(replace(traces, leave_one_out=change.astype(np.float32)), ids[1:-1])
 
 
@@ -127,19 +178,23 @@ def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[
     if not tokens:
         raise AttnError("the sentence holds no word; type English words, such as: a quiet and moving film")
     if run is None:
-        arrays, told = load()
-        words, traces = told["words"], traced(arrays, to_ids([tokens], told["words"])[0])
+        arrays, about = load()
+        vocabulary = about["words"]
+        traces = traced(arrays, to_ids([tokens], vocabulary)[0])
     else:
         from attn_core.compute import FAMILIES, weights_of
 
         if run.family not in ("text", "adversary"):
             raise AttnError(f"{run.key} does not read single texts with an attention of its own; name another run")
-        tokens, none, data = mask_digits(tokens), np.zeros(1, np.int64), encode(run.corpus, **dict(run.options))
-        words, documents = data.vocabulary, Documents(*to_ids([tokens], data.vocabulary), none, none)
-        data = replace(data, splits={"test": documents})
+        tokens = mask_digits(tokens)
+        data = encode(run.corpus, **dict(run.options))
+        vocabulary = data.vocabulary
+        zero = np.zeros(1, np.int64)
+        sentence = Documents(*to_ids([tokens], vocabulary), labels=zero, doc_ids=zero)
+        data = replace(data, splits={"test": sentence})
         traces = FAMILIES[run.family].read(run, weights_of(run), data, False)
-    known = set(words)
-    return tokens, [token in known for token in tokens], traces
+    known_words = set(vocabulary)
+    return tokens, [token in known_words for token in tokens], traces
 
 
 def trained_here(key: str) -> Run:
@@ -160,25 +215,37 @@ def read_sentence(text: str, epsilon: float = EPSILON, run: Run | None = None) -
     """
     from attn_core.experiments.adversarial import ceiling, exact, expand
 
-    tokens, known, traces = sentence_traces(text, run)
+    tokens, is_known, traces = sentence_traces(text, run)
     optimum = exact(traces, epsilon)
     contribution, bias = one_logit(traces)
     alone = sigmoid(contribution + bias)
-    left_out = np.nan if traces.leave_one_out is None else traces.leave_one_out
-    table = pd.DataFrame({
-        "token": tokens, "known": known, "attention": traces.attention, "contribution": contribution, "alone": alone,
-        "gradient": traces.gradient, "leave_one_out": left_out, "adversary": expand(traces, optimum),
-    })  # fmt: skip
-    p_adversary = sigmoid(bias + contribution @ table["adversary"])
-    told = {"p": traces.p[0], "p_adversary": p_adversary, "bias": bias, "jsd_exact": optimum["jsd_exact"].iloc[0],
-            "ceiling": ceiling(traces)[0], "echo": np.mean((alone > 0.5) == (traces.p[0] > 0.5))}  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "token": tokens,
+            "known": is_known,
+            "attention": traces.attention,
+            "contribution": contribution,
+            "alone": alone,
+            "gradient": traces.gradient,
+            "leave_one_out": np.nan if traces.leave_one_out is None else traces.leave_one_out,
+            "adversary": expand(traces, optimum),
+        }
+    )
+    summary = {
+        "p": float(traces.p[0]),
+        "p_adversary": float(sigmoid(bias + contribution @ table["adversary"])),
+        "bias": float(bias),
+        "jsd_exact": float(optimum["jsd_exact"].iloc[0]),
+        "ceiling": float(ceiling(traces)[0]),
+        "echo": float(np.mean((alone > 0.5) == (traces.p[0] > 0.5))),
+    }
     name = catalogue.corpus(run.corpus if run else "sst").classes[1]
     line = (
         "p({name}) = {p:.3f}. Another attention, as far from the model's as JSD {jsd_exact:.3f} (ceiling "
         "{ceiling:.3f}), moves it to {p_adversary:.3f} (by at most {epsilon}).\n{echo:.0%} of the words alone give the "
         "decision; any attention gives {low:.3f} to {high:.3f}."
-    ).format(**told, epsilon=epsilon, name=name, low=alone.min(), high=alone.max())
-    return table, {name: float(value) for name, value in told.items()} | {"line": line}
+    ).format(**summary, epsilon=epsilon, name=name, low=alone.min(), high=alone.max())
+    return table, {**summary, "line": line}
 
 
 def write_reader(folder: Path) -> Path:
@@ -186,9 +253,16 @@ def write_reader(folder: Path) -> Path:
 
     attn.model = {words, split: spaCy's contractions without apostrophe, arrays: name -> [rows, int8, float32 scales]}.
     """
-    (pairs, told), text = archived(), lambda array: base64.b64encode(array.tobytes()).decode()
-    arrays = {name: [len(scales), text(values), text(scales)] for name, (values, scales) in pairs.items()}
-    model = {"words": told["words"], "arrays": arrays, "split": contractions()}
+    quantised, about = archived()
+    arrays = {
+        name: [len(pair.scale), base64_of(pair.values), base64_of(pair.scale)] for name, pair in quantised.items()
+    }
+    model = {"words": about["words"], "arrays": arrays, "split": contractions()}
     target = folder / "sst-reader.js"
     target.write_text(f"attn.model = {json.dumps(model)};\n", encoding="utf-8")
     return target
+
+
+def base64_of(array: np.ndarray) -> str:
+    """Its bytes as text."""
+    return base64.b64encode(array.tobytes()).decode()

@@ -31,10 +31,10 @@ needs_model = pytest.mark.skipif(
 
 @given(arrays(np.float32, array_shapes(max_dims=3), elements=st.floats(-8, 8, width=32)))
 def test_rounding_errs_by_half_a_step_and_keeps_the_shape(array):
-    values, scale = quantise(array)
-    again = reader.dequantise(values, scale)
-    step = scale.reshape(-1, *[1] * (array.ndim - 1))
-    assert values.dtype == np.int8 and again.shape == array.shape
+    quantised = quantise(array)
+    again = quantised.array()
+    step = quantised.scale.reshape(-1, *[1] * (array.ndim - 1))
+    assert quantised.values.dtype == np.int8 and again.shape == array.shape
     assert (np.abs(again - array) <= step * 0.5001 + 1e-12).all()
 
 
