@@ -57,8 +57,9 @@ def test_a_bad_line_is_named(tmp_path, bad, message):
 
 
 def test_a_file_without_numbers_and_what_is_neither_recipe_nor_file(tmp_path):
-    with pytest.raises(AttnError, match="line 1: no numbers"):
-        vectors(str(write(tmp_path / "v.txt", "the")), WORDS)
+    for first in ("the", "7 99999999999"):
+        with pytest.raises(AttnError, match="line 1: .* expected a word and its vector"):
+            vectors(str(write(tmp_path / "v.txt", first)), WORDS)
     with pytest.raises(AttnError, match=r"unknown vectors 'fasttext': no file, and no recipe \(random, random-50, ind"):
         vectors("fasttext", WORDS)
 

@@ -25,6 +25,8 @@ from attn_core.corpora.encoding import encode
 from attn_core.errors import AttnError
 
 RANDOM_SEED = 0
+WIDEST = 10_000
+"""Numbers a word at most in a file: more is no vector file."""
 
 
 def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
@@ -72,8 +74,11 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
         fields = first.split()
         has_heading = len(fields) == 2 and fields[1].isdigit()  # count and width
         width = int(fields[1]) if has_heading else len(fields) - (not first[:1].isspace())
-        if width < 1:
-            raise AttnError(f"{path}, line 1: no numbers; expected a word and its vector, or count and width")
+        if not 1 <= width <= WIDEST:
+            raise AttnError(
+                f"{path}, line 1: {width} numbers a word; expected a word and its vector, or count and width, "
+                f"with 1 to {WIDEST} numbers"
+            )
         rows = np.zeros((len(vocabulary), width), dtype=np.float32)
         lines = file if has_heading else chain([first], file)
         for number, line in enumerate(lines, 1 + has_heading):
