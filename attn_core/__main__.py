@@ -14,6 +14,7 @@ import typer
 from typer import Argument, Option
 
 from attn_core import foreign, index, store
+from attn_core.corpora import files
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError, one_line
 from attn_core.experiments import asked
@@ -332,6 +333,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # a console that knows ASCII alone shows a dash as \u2013
     words = join_pairs(sys.argv[1:])
     try:
+        for variable in ("ATTN_CACHE", "ATTN_DATA"):
+            files.folder_of(variable)  # an address is refused and a relative path settled before anything runs
         foreign.load_plugins()
         app(args=[word for word in words if word != "--debug"], prog_name="python -m attn_core")
     except Exception as error:

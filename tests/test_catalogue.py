@@ -2,6 +2,8 @@
 
 import io
 import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -148,6 +150,14 @@ def test_an_address_is_no_cache_and_nothing_is_encoded(sst_data, monkeypatch, va
     monkeypatch.setattr(text, "clean_sst", lambda _: pytest.fail("encoded for nothing"))
     with pytest.raises(AttnError, match="ATTN_CACHE is .* no folder of this machine"):
         encode("sst")
+
+
+def test_the_command_line_refuses_an_address_before_anything_runs():
+    command = [sys.executable, "-m", "attn_core", "run", "sst", "--encoder", "average"]
+    done = subprocess.run(
+        command, check=False, env=os.environ | {"ATTN_CACHE": "s3://a"}, capture_output=True, text=True
+    )
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "ATTN_CACHE" in done.stderr
 
 
 # --- the user's own tables ------------------------------------------------------------------------------------------
