@@ -12,8 +12,8 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -35,7 +35,7 @@ def register_corpus(entry: catalogue.Corpus, prepare: Callable, version: str = "
     encoding.PREPARE[entry.name] = prepare
 
 
-def register_encoder(name: str, kind: Callable, version: str = "", times_hidden: int = 0) -> None:
+def register_encoder(name: str, kind: type, version: str = "", times_hidden: int = 0) -> None:
     """An encoder: kind(embedding, hidden=…) is a module with `embedding` (V, E) and `width` H.
 
     It is called with ids (B, L), lengths (B,) and mask (B, L), and gives states (B, L, H); for pairs of texts it also
@@ -49,7 +49,7 @@ def register_encoder(name: str, kind: Callable, version: str = "", times_hidden:
     classifier.TIMES_HIDDEN[name] = times_hidden
 
 
-def register_attention(name: str, kind: Callable, version: str = "", pairs: Callable | None = None) -> None:
+def register_attention(name: str, kind: type, version: str = "", pairs: type | None = None) -> None:
     """An attention: kind(width) is a module that gives scores (B, L) of states (B, L, H).
 
     pairs: the same for pairs of texts, called with the states and the second text's summary (B, H). AttnError for a
@@ -173,10 +173,11 @@ def load_plugins() -> None:
             continue
         if path.suffix != ".py" or not path.is_file():
             raise AttnError(f"{PLUGINS} names {path}, no Python file; name a file that ends in .py, or unset it")
-        spec = spec_from_file_location(str(path), path)
-        sys.modules[str(path)] = module = module_from_spec(spec)
+        module = ModuleType(str(path))
+        module.__file__ = str(path)
+        sys.modules[str(path)] = module
         try:
-            spec.loader.exec_module(module)
-        except Exception as error:
+            exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102  (the user's own file)
+        except Exception as error:  # noqa: BLE001  (whatever the user's code raises)
             del sys.modules[str(path)]
             raise AttnError(f"{PLUGINS}: {path} could not be loaded: {one_line(error)}") from error

@@ -1,6 +1,7 @@
 """The one way to a run's result, `obtain`: from data/archive, else the local cache, else trained and traced now."""
 
 from pathlib import Path
+from typing import Any
 
 from attn_core import foreign, store
 from attn_core.corpora import catalogue, encoding, files
@@ -57,10 +58,11 @@ def fits(run: Run, folder: Path) -> bool:
 
 def stored(run: Run, packed: bool = False) -> bool:
     """Whether a run of the data at hand lies in data/archive or, unless it is to be packed, in the local cache."""
-    return any(fits(run, folder) for folder in ([store.archive_folder()] if packed else store.stores()))
+    folders = [store.archive_folder()] if packed else store.stores()
+    return any(fits(run, folder) for folder in folders if folder)
 
 
-def stored_vectors(default: str, corpus: str, **fields: object) -> str:
+def stored_vectors(default: str, corpus: str, **fields: Any) -> str:
     """The word vectors under which a model is stored: `default`, else those of the archive's first generation, else
     those of `Run`, which it would also be trained with. fields: of `Run` (encoder, attention, seed, …)."""
     for vectors in (default, first_vectors(corpus)):

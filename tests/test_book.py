@@ -239,7 +239,7 @@ def test_pages_fit_desktop_and_phone(miniature, chromium):
 STOPPED = """
 import sys
 from attn_book import build
-from attn_core.__main__ import main
+from attn_cli import main
 
 if __name__ == "__main__":
     whole, root = build.build, sys.argv.pop()

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from attn_book import build
-from attn_core.__main__ import app
+from attn_cli import app
 
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tiny_runs import first_run
 
 from attn_core import index, store
-from attn_core.__main__ import main
+from attn_cli import main
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from attn_book import build
-from attn_core.__main__ import app
+from attn_cli import app
 from attn_core.errors import AttnError
 
 NAMES = {}

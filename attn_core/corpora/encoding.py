@@ -77,7 +77,8 @@ class Arrays:
         about, arrays = files.cached(self.stem, ENCODING, self.source, self.made)
         splits = {}
         for split in about["statistics"]["splits"]:
-            splits[split] = Documents(*(arrays.get(f"{split} {field.name}") for field in fields(Documents)))
+            names = [field.name for field in fields(Documents) if f"{split} {field.name}" in arrays]
+            splits[split] = Documents(**{name: arrays[f"{split} {name}"] for name in names})
         return Encoded(self.entry.name, splits, tuple(about["vocabulary"]), about["fingerprint"], about["statistics"])
 
     @property
@@ -112,7 +113,7 @@ class Arrays:
     def made(self) -> tuple[dict, dict[str, np.ndarray]]:
         """The same as `files.cached` keeps it: facts, and arrays by split and field."""
         about = vars(self.make()).copy()
-        arrays = {}
+        arrays: dict[str, np.ndarray] = {}
         for split, part in about.pop("splits").items():
             arrays |= {f"{split} {field}": values for field, values in vars(part).items() if values is not None}
         return about, arrays
@@ -247,15 +248,22 @@ def _checked(where: str, texts: Texts, classes: list[str]) -> Texts:
 
 def _documents(texts: Texts, words: tuple[str, ...]) -> Documents:
     """Token lists as ids."""
-    queries = (None, None) if texts.queries is None else text.to_ids(texts.queries, words)
     sentences = texts.sentences and [[size for size in sizes if size] for sizes in texts.sentences]
+    ids, offsets = text.to_ids(texts.lists, words)
+    query_ids, query_offsets = (None, None) if texts.queries is None else text.to_ids(texts.queries, words)
+    answer_ids, answer_offsets = _ragged(texts.answers, np.int32)
+    sentence_lengths, sentence_offsets = _ragged(sentences, np.int64)
     return Documents(
-        *text.to_ids(texts.lists, words),
-        texts.labels,
-        np.asarray(texts.doc_ids, dtype=np.int64),
-        *queries,
-        *_ragged(texts.answers, np.int32),
-        *_ragged(sentences, np.int64),
+        ids=ids,
+        offsets=offsets,
+        labels=np.asarray(texts.labels),
+        doc_ids=np.asarray(texts.doc_ids, dtype=np.int64),
+        query_ids=query_ids,
+        query_offsets=query_offsets,
+        answer_ids=answer_ids,
+        answer_offsets=answer_offsets,
+        sentence_lengths=sentence_lengths,
+        sentence_offsets=sentence_offsets,
     )
 
 

@@ -1,0 +1,125 @@
+"""Commands on the book: its pages, the scorecard, the whole of it."""
+
+import os
+import signal
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from typer import Argument, Option
+
+from attn_cli.app import Json, app, show
+from attn_core.errors import AttnError
+
+
+@app.command()
+def scorecard(as_json: Json = False) -> None:
+    """Every reported number beside ours, with interval, tolerance and verdict."""
+    from attn_book.scorecard import scorecard as rows_of
+
+    columns = ["item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
+    columns += ["reported", "ours", "low", "high", "n_seeds", "data", "verdict"]
+    show(rows_of() if as_json else rows_of()[columns], as_json, digits=3)
+
+
+@app.command()
+def execute(
+    page: Annotated[str, Argument(help="Page, such as jain/04-1-correlation.")],
+    parameters: Annotated[list[str] | None, Option("-p", "--parameter", help="NAME VALUE, or NAME=VALUE.")] = None,
+    output: Annotated[Path | None, Option(help="Where the executed notebook goes.")] = None,
+    compare: Annotated[str, Option(help="NAME=a,b: two runs side by side, as HTML.")] = "",
+    html: Annotated[bool, Option("--html", help="Make a page like the book's of it, too.")] = False,
+    opened: Annotated[bool, Option("--open", help="And open it in a browser.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace what stands there, edited or another's.")] = False,
+) -> None:
+    """Re-run one page of the book with other parameters."""
+    from attn_book.build import rerun
+
+    pairs = {}
+    for item in parameters or []:
+        name, separator, value = item.partition("=")
+        if not separator:
+            raise AttnError(f"-p {item}: it takes NAME=VALUE or NAME VALUE, such as -p epsilon 0.1")
+        pairs[name] = value
+    path = rerun(page, pairs, output, compare, html or opened, force)
+    print(f"executed {page} -> {path}")
+    if opened:
+        webbrowser.open(path.resolve().as_uri())
+
+
+@app.command()
+def study(
+    file: Annotated[Path, Argument(help="CSV, TSV, JSONL or Parquet of texts and labels.")],
+    text: Annotated[str, Option(help="Column of the texts.")] = "text",
+    label: Annotated[str, Option(help="Column of the labels.")] = "label",
+    encoder: Annotated[str, Option(help="lstm, cnn or average.")] = "lstm",
+    seeds: Annotated[int, Option(help="Trainings of each model, 2 to 9.")] = 3,
+    output: Annotated[Path, Option(help="Folder for the page and its numbers.")] = Path("_build/study"),
+) -> None:
+    """Every test of the three papers on your own texts: one page, and its numbers as CSV."""
+    from attn_book.build import rerun
+
+    page = output.resolve() / f"{file.stem}.ipynb"
+    csv = output.resolve() / f"{file.stem}-numbers.csv"
+    columns = {"text": text, "label": label}
+    values = {"file": str(file.resolve()), **columns, "encoder": encoder, "seeds": seeds, "csv": str(csv)}
+    path = rerun("_study", values, page, force=True)
+    print(f"studied {file} -> {path}, {csv}")
+
+
+@app.command()
+def notebooks() -> None:
+    """Write every page as a Jupyter notebook beside its source, for Jupyter or papermill; edited ones stay."""
+    from attn_book.build import convert_all
+
+    print("\n".join(map(str, convert_all())))
+
+
+@app.command()
+def book(
+    edition: Annotated[Literal["teacher", "student"], Option(help="student: without solutions.")] = "teacher",
+) -> None:
+    """Execute all pages and build the book into _build/html; the students' edition into _build/student.
+
+    Stopped, it goes on with the pages that are not done.
+    """
+    from attn_book.build import build
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def stop(*_) -> None:
+        for name in signals:
+            signal.signal(name, signal.SIG_IGN)  # once is enough
+        raise KeyboardInterrupt
+
+    for name in signals:
+        signal.signal(name, stop)
+    try:
+        raise typer.Exit(build(edition=edition))
+    except KeyboardInterrupt:
+        print("stopped; what is done so far stays, the same command goes on from there", file=sys.stderr, flush=True)
+        os._exit(130)  # at once: nobody waits for the pages that run, and their kernels end with this process
+
+
+@app.command()
+def clean() -> None:
+    """Remove the notebooks that were written here; what was edited stays."""
+    from attn_book.build import edited, repository
+
+    for folder in ("notebooks", "book", "_build/executed"):
+        for path in sorted((repository() / folder).rglob("*.ipynb")):
+            if edited(path):
+                print(f"{path} was edited and stays")
+            else:
+                path.unlink()
+
+
+@app.command()
+def pdf() -> None:
+    """Print the built book's chain of pages into one PDF in _build/html, by a headless Chromium."""
+    from attn_book.build import write_pdf
+
+    path = write_pdf()
+    print(f"printed {path}" if path else "no Chromium was found, so no PDF was printed")
