@@ -178,6 +178,6 @@ def load_plugins() -> None:
         sys.modules[str(path)] = module
         try:
             exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102  (the user's own file)
-        except Exception as error:  # noqa: BLE001  (whatever the user's code raises)
+        except Exception as error:
             del sys.modules[str(path)]
             raise AttnError(f"{PLUGINS}: {path} could not be loaded: {one_line(error)}") from error

@@ -67,8 +67,8 @@ class PairedDot(nn.Module):
         return (h @ q[..., None]).squeeze(-1) * self.scale
 
 
-ATTENTIONS = {"tanh": Additive, "dot": ScaledDot, "uniform": Uniform}
+ATTENTIONS: dict[str, type] = {"tanh": Additive, "dot": ScaledDot, "uniform": Uniform}
 """Name in `Run.attention` -> class for single texts."""
 
-PAIRED_ATTENTIONS = {"tanh": PairedAdditive, "dot": PairedDot, "uniform": Uniform}
+PAIRED_ATTENTIONS: dict[str, type] = {"tanh": PairedAdditive, "dot": PairedDot, "uniform": Uniform}
 """Name in `Run.attention` -> class for pairs of texts."""
