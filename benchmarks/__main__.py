@@ -19,7 +19,8 @@ from benchmarks.cost import DATA
 
 def main() -> None:
     """What the first word asks for."""
-    asked, words = "".join(sys.argv[1:2]), sys.argv[2:]
+    asked = "".join(sys.argv[1:2])
+    words = sys.argv[2:]
     if asked == "--lengths":
         print(cost.write(DATA / cost.FILE, " ".join(words)).drop(columns=["machine", "torch", "date"]).to_string())
     elif asked == "--compared":
@@ -42,11 +43,14 @@ def main() -> None:
 def compare(keep: bool) -> None:
     """Print each row as it is measured; with `keep` store them."""
     print(f"{'seconds':>54} {'ours':>9} {'plain':>9} {'ratio':>7} {'floor':>9} {'authors’':>9}")
-    rows, code = [], cost.recorded()
+    rows = []
+    recorded = cost.recorded()
     for row in speed.measure():
-        name, theirs = f"{row['phase']}, {row['threads']} thread(s)", code.get(row["phase"], float("nan"))
-        numbers = row["seconds"], row["plain"], row["plain"] / row["seconds"], row["floor"], theirs
-        print(f"{name:>54} {'{:>9.3g} {:>9.3g} {:>7.1f} {:>9.3g} {:>9.3g}'.format(*numbers)}", flush=True)
+        name = f"{row['phase']}, {row['threads']} thread(s)"
+        ratio = row["plain"] / row["seconds"]
+        authors = recorded.get(row["phase"], float("nan"))
+        seconds = f"{row['seconds']:>9.3g} {row['plain']:>9.3g} {ratio:>7.1f} {row['floor']:>9.3g} {authors:>9.3g}"
+        print(f"{name:>54} {seconds}", flush=True)
         rows.append(row)
     if keep:
         cost.stamped(pd.DataFrame(rows)).to_csv(DATA / speed.FILE, index=False, float_format="%.4g")

@@ -27,24 +27,27 @@ def bag_of_words(data: Encoded) -> dict:
     accuracy on dev is kept (the strongest of equals). Of pairs the bags hold the question or hypothesis alone, so that
     the regression never reads the text that attention is over. Keys COLUMNS; data: fingerprint of the corpus.
     """
-    words = range(len(SPECIALS), len(data.vocabulary))
-    weigh = TfidfVectorizer(analyzer=lambda ids: ids, vocabulary={word: word - len(SPECIALS) for word in words},
-                            lowercase=False, sublinear_tf=True)  # fmt: skip
+    columns = {word: word - len(SPECIALS) for word in range(len(SPECIALS), len(data.vocabulary))}
+    weigh = TfidfVectorizer(analyzer=lambda ids: ids, vocabulary=columns, lowercase=False, sublinear_tf=True)
     splits = data.splits
     if splits["train"].query_ids is not None:
-        splits = {name: part.queries for name, part in splits.items()}
+        splits = {name: documents.queries for name, documents in splits.items()}
     train = weigh.fit_transform(texts(splits["train"]))
     dev, test = (weigh.transform(texts(splits[name])) for name in ("dev", "test"))
-    best = (-1.0, None, None)
-    for strength in STRENGTHS:
+    best_accuracy = -1.0
+    for strength in STRENGTHS:  # the strongest penalty first
         model = LogisticRegression(C=strength, max_iter=300).fit(train, splits["train"].labels)
-        best = max(best, (float(model.score(dev, splits["dev"].labels)), -strength, model), key=lambda found: found[:2])
+        accuracy = float(model.score(dev, splits["dev"].labels))
+        if accuracy > best_accuracy:
+            best_accuracy = accuracy
+            best_strength = strength
+            best = model
     labels = splits["test"].labels
     return {
         "corpus": data.name,
         "majority": float((labels == np.bincount(splits["train"].labels).argmax()).mean()),
-        "regression": float(best[2].score(test, labels)),
-        "strength": -best[1],
+        "regression": float(best.score(test, labels)),
+        "strength": best_strength,
         "words": train.shape[1],
         **{f"n_{name}": len(splits[name]) for name in ("train", "dev", "test")},
         "data": data.fingerprint[:12],

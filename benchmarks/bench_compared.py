@@ -21,14 +21,18 @@ from attn_core.tracing import probabilities, trace
 from attn_core.training.jain import trained_model
 
 FILE = "measured/compared.csv.xz"
-WORDS, TEXTS, FEW_WORDS = 200_000, 200, 10_000
-"""At most so many words of a test set; and so many texts and words that are erased, since each takes 80 encodings."""
+WORDS = 200_000
+"""At most so many words of a test set."""
+
+ERASED_TEXTS = 200
+ERASED_WORDS = 10_000
+"""At most so many texts and words that are erased, since each takes 80 encodings."""
 
 
-def shortened(documents: Documents, kept: np.ndarray) -> Documents:
-    """The documents with the words `kept` (T,) alone, between their START and END."""
+def shortened(documents: Documents, left: np.ndarray) -> Documents:
+    """The documents with the words `left` (T,) alone, between their START and END."""
     stays = np.ones(len(documents.ids), bool)
-    stays[documents.inner] = kept
+    stays[documents.inner] = left
     lengths = np.add.reduceat(stays, documents.offsets[:-1])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return Documents(documents.ids[stays], offsets, documents.labels, documents.doc_ids)
@@ -39,38 +43,56 @@ def erased(model, documents: Documents, traces: Traces, seed: int = 0) -> pd.Dat
 
     gradient_unsigned: the gradient's size, which like attention does not say for which class a word speaks.
     """
-    draws, rows = random.uniforms(seed, "orders", traces.doc_id, traces.offsets)[0], []
-    toward, signed = np.where(traces.predicted == 1, 1.0, -1.0), importances(traces, seed)
-    for name, values in (signed | {"gradient_unsigned": np.abs(signed["gradient"])}).items():
+    (draws,) = random.uniforms(seed, "orders", traces.doc_id, traces.offsets)
+    toward = np.where(traces.predicted == 1, 1.0, -1.0)
+    values = importances(traces, seed)
+    values = values | {"gradient_unsigned": np.abs(values["gradient"])}
+    rows = []
+    for measure, value in values.items():
         for share in SHARES:
-            words = chosen(values, traces.offsets, share, draws)
-            for statistic, kept in (("comprehensiveness", ~words), ("sufficiency", words)):
-                lost = toward * (traces.p - probabilities(model, shortened(documents, kept)))
-                rows.append((name, "", f"{statistic}@{share:g}", lost.mean(), lost.std(ddof=1) / len(lost) ** 0.5))
-    return pd.DataFrame(rows, columns=["measure", "other", "statistic", "value", "error"]).assign(level="word")
+            words = chosen(value, traces.offsets, share, draws)
+            for name, left in (("comprehensiveness", ~words), ("sufficiency", words)):
+                lost = toward * (traces.p - probabilities(model, shortened(documents, left)))
+                rows.append(
+                    {
+                        "measure": measure,
+                        "other": "",
+                        "statistic": f"{name}@{share:g}",
+                        "value": lost.mean(),
+                        "error": lost.std(ddof=1) / len(lost) ** 0.5,
+                        "level": "word",
+                    }
+                )
+    return pd.DataFrame(rows)
 
 
 def of_run(run: Run) -> pd.DataFrame:
     """All rows of a cached run, with its corpus, encoder ('adversary' of an adversary's), seed and vectors."""
-    traces, (data, _, _) = store.read(store.cache_store(), run.key).traces, inputs_of(run)
+    traces = store.read(store.cache_store(), run.key).traces
+    data, _, _ = inputs_of(run)
+    adverse = run.family == "adversary"
+    without_deletions = traces.leave_one_out is None and not adverse
     order = store.sample(traces.doc_id, run.corpus)
     order = order[(traces.lengths[order] > 1) & (np.cumsum(traces.lengths[order]) <= WORDS)]
-    few = np.flatnonzero(np.cumsum(traces.lengths[order]) <= FEW_WORDS)[:TEXTS]
-    adverse, long = run.family == "adversary", traces.leave_one_out is None
-    order = order[few] if long and not adverse else order
-    traces, documents = traces.take(order), data.splits["test"].take(order)
+    erased_texts = np.flatnonzero(np.cumsum(traces.lengths[order]) <= ERASED_WORDS)[:ERASED_TEXTS]
+    if without_deletions:
+        order = order[erased_texts]
+    traces = traces.take(order)
+    documents = data.splits["test"].take(order)
     model = trained_model(run, weights_of(run))
     if adverse:  # of which training keeps attention and output alone
         traces = trace(model, documents).rounded()
-    elif long:  # long texts in a transformer, of which training's traces leave it out
-        deleted = trace(model, documents, gradient=False).leave_one_out
-        traces = replace(traces, leave_one_out=deleted).rounded()
-    words = erased(model, documents.take(few), traces.take(few))
-    found = pd.concat([compared(traces).assign(level="state", texts=len(order)), words.assign(texts=len(few))])
-    return found.assign(corpus=run.corpus, encoder=named(run), vectors=run.vectors, seed=run.seed)
+    elif without_deletions:  # long texts in a transformer, of which training's traces leave them out
+        leave_one_out = trace(model, documents, gradient=False).leave_one_out
+        traces = replace(traces, leave_one_out=leave_one_out).rounded()
+    states = compared(traces).assign(level="state", texts=len(order))
+    words = erased(model, documents.take(erased_texts), traces.take(erased_texts)).assign(texts=len(erased_texts))
+    about = {"corpus": run.corpus, "encoder": encoder_of(run), "vectors": run.vectors, "seed": run.seed}
+    return pd.concat([states, words]).assign(**about)
 
 
-def named(run: Run) -> str:
+def encoder_of(run: Run) -> str:
+    """What the table calls a run's model."""
     return "adversary" if run.family == "adversary" else run.encoder
 
 
@@ -79,16 +101,16 @@ def write(path: Path, corpora: list[str], vectors: str = "ppmi-300") -> pd.DataF
 
     The runs: standard models, and adversaries of BiLSTMs, one strength and seed each.
     """
-    kept = pd.read_csv(path, keep_default_na=False) if path.is_file() else pd.DataFrame()
+    table = pd.read_csv(path, keep_default_na=False) if path.is_file() else pd.DataFrame()
     asked = {"corpus": corpora, "attention": "tanh", "vectors": vectors}
     for key in pd.concat([index.runs(**asked), index.runs(**asked, divergence="any")])["key"].unique():
         if not store.has(store.cache_store(), key):
             continue
         run = from_dict(store.read_record(store.cache_store(), key)["run"])
-        found = of_run(run)
-        if len(kept):
-            kept = kept[~(kept[["corpus", "encoder", "seed"]] == [run.corpus, named(run), run.seed]).all(axis=1)]
-        kept = pd.concat([kept, found], ignore_index=True)
-        kept.to_csv(path, index=False, float_format="%.4g", compression="xz")
+        if len(table):
+            same = table[["corpus", "encoder", "seed"]] == [run.corpus, encoder_of(run), run.seed]
+            table = table[~same.all(axis=1)]
+        table = pd.concat([table, of_run(run)], ignore_index=True)
+        table.to_csv(path, index=False, float_format="%.4g", compression="xz")
         print(run.key, flush=True)
-    return kept
+    return table

@@ -23,13 +23,14 @@ def seconds(blocks: list[dict], words: list[str], threads: int) -> float:
         for prepared in ("corpora", "vectors"):
             if (cache_folder() / prepared).is_dir():
                 (Path(folder) / prepared).symlink_to((cache_folder() / prepared).resolve())
-        grid, archive = Path(folder) / "grid.yml", Path(folder) / "archive"
+        grid = Path(folder) / "grid.yml"
+        archive = Path(folder) / "archive"
         grid.write_text(json.dumps(blocks))  # JSON is YAML
         archive.mkdir()  # empty: nothing is taken from the book's
-        places = {"ATTN_CACHE": folder, "ATTN_ARCHIVE": str(archive), "OMP_NUM_THREADS": str(threads)}
+        folders = {"ATTN_CACHE": folder, "ATTN_ARCHIVE": str(archive), "OMP_NUM_THREADS": str(threads)}
         command = [sys.executable, "-m", "attn_core", "sweep", str(grid), *words]
         start = perf_counter()
-        done = subprocess.run(command, check=False, env={**os.environ, **places}, capture_output=True, text=True)
+        done = subprocess.run(command, check=False, env={**os.environ, **folders}, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)} failed: {done.stdout[-300:]} {done.stderr[-300:]}")
         return perf_counter() - start
@@ -40,7 +41,8 @@ def wiegreffe(corpus: str) -> pd.DataFrame:
 
     Columns: corpus, runs, minutes, processes, cores, machine, torch, date.
     """
-    if not (blocks := blocks_on(corpus)):
+    blocks = blocks_on(corpus)
+    if not blocks:
         raise SystemExit(
             f"no sweep of Wiegreffe & Pinter's names the data set {corpus!r}; see data/sweeps/wiegreffe-*.yml"
         )
@@ -53,8 +55,8 @@ def wiegreffe(corpus: str) -> pd.DataFrame:
 def keep(row: pd.DataFrame, path: Path) -> None:
     """Put a row of `wiegreffe` into the stored table, in the place of an earlier one of its data set."""
     if path.is_file():
-        known = pd.read_csv(path)
-        row = pd.concat([known[~known["corpus"].isin(row["corpus"])], row])
+        stored = pd.read_csv(path)
+        row = pd.concat([stored[~stored["corpus"].isin(row["corpus"])], row])
     row.to_csv(path, index=False, float_format="%.6g")
 
 

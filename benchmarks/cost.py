@@ -15,6 +15,7 @@ import pandas as pd
 import torch
 
 from attn_core.corpora.documents import Documents
+from attn_core.corpora.text import END, START
 from attn_core.models.classifier import build
 from attn_core.tracing import trace
 
@@ -27,10 +28,15 @@ LENGTHS = (20, 50, 100, 200, 500, 1000, 2000)
 WORDS = 4_000
 """Words timed together at each length, in at least two and at most 64 texts."""
 
-VOCABULARY, VECTOR, WIDTH = 2_000, 300, 128
-"""Words; widths of Jain & Wallace: word vectors, LSTM per direction."""
+VOCABULARY = 2_000
 
-INPUT, RECURRENT, ATTENTION = 2 * VECTOR * 8 * WIDTH, 2 * WIDTH * 8 * WIDTH, 2 * 2 * WIDTH * WIDTH
+VECTOR = 300
+WIDTH = 128
+"""Widths of Jain & Wallace: word vectors, LSTM per direction."""
+
+INPUT = 2 * VECTOR * 8 * WIDTH
+RECURRENT = 2 * WIDTH * 8 * WIDTH
+ATTENTION = 2 * 2 * WIDTH * WIDTH
 """Floating-point operations a token: input and recurrent products of both directions, additive attention."""
 
 
@@ -69,19 +75,23 @@ def cost_by_length(lengths: Sequence[int] = LENGTHS, repeats: int = 2, words: in
     rng = np.random.default_rng(0)
     torch.manual_seed(0)
     model = build("lstm", "tanh", rng.normal(size=(VOCABULARY, VECTOR)).astype(np.float32)).eval()
-    threads, rows = torch.get_num_threads(), []
+    rows = []
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     for n in lengths:
         texts = int(np.clip(words // n, 2, 64))
         offsets = np.arange(texts + 1, dtype=np.int64) * (n + 2)
         ids = rng.integers(4, VOCABULARY, offsets[-1]).astype(np.int32)
-        ids[offsets[:-1]], ids[offsets[1:] - 1] = 2, 3
+        ids[offsets[:-1]] = START
+        ids[offsets[1:] - 1] = END
         documents = Documents(ids, offsets, np.zeros(texts, np.int64), np.arange(texts))
-        took = [fastest(partial(trace, model, documents, False, deleted, progress=False), repeats) / texts
-                for deleted in (False, True)]  # fmt: skip
-        rows.append(("lstm", n, texts, *took))
+        row = {"encoder": "lstm", "tokens": n, "documents": texts}
+        for name, leave_one_out in (("forward", False), ("seconds", True)):
+            work = partial(trace, model, documents, gradient=False, leave_one_out=leave_one_out, progress=False)
+            row[name] = fastest(work, repeats) / texts
+        rows.append(row)
     torch.set_num_threads(threads)
-    table = pd.DataFrame(rows, columns=["encoder", "tokens", "documents", "forward", "seconds"])
+    table = pd.DataFrame(rows)
     return pd.concat([table, operations(table["tokens"])], axis=1)
 
 

@@ -26,15 +26,19 @@ class Packed(nn.Module):
 
     def __init__(self, encoder: BiLSTM) -> None:
         super().__init__()
-        self.embedding, self.width = encoder.embedding, encoder.width
+        self.embedding = encoder.embedding
+        self.width = encoder.width
         self.lstm = nn.LSTM(encoder.embedding.embedding_dim, encoder.width // 2, batch_first=True, bidirectional=True)
-        sides = (encoder.forward_lstm, ""), (encoder.backward_lstm, "_reverse")
-        own = {name + suffix: value for side, suffix in sides for name, value in side.state_dict().items()}
-        self.lstm.load_state_dict(own)
+        weights = dict(encoder.forward_lstm.state_dict())
+        for name, value in encoder.backward_lstm.state_dict().items():
+            weights[f"{name}_reverse"] = value
+        self.lstm.load_state_dict(weights)
 
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
-        packed = pack_padded_sequence(self.embedding(ids), lengths.cpu(), batch_first=True, enforce_sorted=False)
-        return pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=ids.shape[1])[0]
+        e = pack_padded_sequence(self.embedding(ids), lengths.cpu(), batch_first=True, enforce_sorted=False)
+        states, _ = self.lstm(e)
+        h, _ = pad_packed_sequence(states, batch_first=True, total_length=ids.shape[1])
+        return h
 
 
 def packed(model: Classifier) -> Classifier:
@@ -46,9 +50,13 @@ def packed(model: Classifier) -> Classifier:
 
 def optimisers(model: Classifier, rate: float = 1e-3, decay: float = 1e-5) -> list[torch.optim.Adam]:
     """Adam with amsgrad for encoder, attention and decoder, each weight on its own, as the authors' library had it."""
-    parts = (model.encoder, decay), (model.attention, 0.0), (model.decoder, decay)
-    return [torch.optim.Adam(part.parameters(), rate, weight_decay=own, amsgrad=True, foreach=False, fused=False)
-            for part, own in parts]  # fmt: skip
+    adams = []
+    for module, module_decay in ((model.encoder, decay), (model.attention, 0.0), (model.decoder, decay)):
+        weights = module.parameters()
+        adams.append(
+            torch.optim.Adam(weights, rate, weight_decay=module_decay, amsgrad=True, foreach=False, fused=False)
+        )
+    return adams
 
 
 def step(model: Classifier, documents: Documents, rows: np.ndarray, adams: list[torch.optim.Adam]) -> float:
@@ -78,15 +86,16 @@ def batches(documents: Documents) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]
 
 def evaluate(model: Classifier, documents: Documents) -> np.ndarray:
     """Probability of class 1, (D,)."""
-    found = np.empty(len(documents))
+    p = np.empty(len(documents))
     for rows, ids, lengths in batches(documents):
-        found[rows] = model(ids, lengths).sigmoid()[:, 0].detach()
-    return found
+        p[rows] = model(ids, lengths).sigmoid()[:, 0].detach()
+    return p
 
 
 def gradients(model: Classifier, documents: Documents) -> np.ndarray:
     """<e_t, dp/de_t> of each word (T,), the attention held constant, by a backward pass through the whole model."""
-    parts, looked_up = [], []
+    by_batch = []
+    looked_up: list[Tensor] = []
     hook = model.encoder.embedding.register_forward_hook(lambda module, ids, e: looked_up.append(e))
     for rows, ids, lengths in batches(documents):
         h, scores = model.read(ids, lengths)
@@ -94,35 +103,38 @@ def gradients(model: Classifier, documents: Documents) -> np.ndarray:
         weights = scores.softmax(-1).detach()
         model.decoder((weights[:, None] @ h).squeeze(1)).sigmoid().sum().backward()
         e = looked_up.pop()
-        parts.append((rows, real_tokens(ids, lengths), (e.grad * e).sum(-1).detach()))
+        by_batch.append((rows, real_tokens(ids, lengths), (e.grad * e).sum(-1).detach()))
     hook.remove()
-    return in_order(documents.word_offsets, parts)
+    return in_order(documents.word_offsets, by_batch)
 
 
 def leave_one_out(model: Classifier, documents: Documents) -> np.ndarray:
     """p without each word minus p, (T,): column by column taken out of the whole batch, which is encoded anew."""
-    parts = []
+    by_batch = []
     for rows, ids, lengths in batches(documents):
-        p, change = model(ids, lengths).sigmoid(), torch.zeros(ids.shape)
-        for place in range(1, ids.shape[1] - 1):
-            shorter = torch.cat([ids[:, :place], ids[:, place + 1 :]], 1)
-            change[:, place] = (model(shorter, lengths - 1).sigmoid() - p)[:, 0].detach()
-        parts.append((rows, real_tokens(ids, lengths), change))
-    return in_order(documents.word_offsets, parts)
+        p = model(ids, lengths).sigmoid()
+        change = torch.zeros(ids.shape)
+        for position in range(1, ids.shape[1] - 1):
+            shorter = torch.cat([ids[:, :position], ids[:, position + 1 :]], 1)
+            change[:, position] = (model(shorter, lengths - 1).sigmoid() - p)[:, 0].detach()
+        by_batch.append((rows, real_tokens(ids, lengths), change))
+    return in_order(documents.word_offsets, by_batch)
 
 
-def in_order(offsets: np.ndarray, parts: list[tuple[np.ndarray, Tensor, Tensor]]) -> np.ndarray:
+def in_order(offsets: np.ndarray, by_batch: list[tuple[np.ndarray, Tensor, Tensor]]) -> np.ndarray:
     """The numbers at a mask of batches (rows, mask (B, L), values (..., B, L)), document after document (..., T)."""
-    found = np.empty((*parts[0][2].shape[:-2], offsets[-1]))
-    for rows, mask, values in parts:
-        found[..., np.concatenate([np.arange(offsets[row], offsets[row + 1]) for row in rows])] = values[..., mask]
-    return found
+    _, _, first = by_batch[0]
+    numbers = np.empty((*first.shape[:-2], offsets[-1]))
+    for rows, mask, values in by_batch:
+        tokens = np.concatenate([np.arange(offsets[row], offsets[row + 1]) for row in rows])
+        numbers[..., tokens] = values[..., mask]
+    return numbers
 
 
 def padded(traces: Traces, rows: np.ndarray, values: np.ndarray, fill: float = 0.0) -> Tensor:
     """Numbers of the words (T, ...) of some documents as a batch (B, L, ...)."""
-    parts = [torch.tensor(values[slice(*traces.offsets[row : row + 2])]).float() for row in rows]
-    return pad_sequence(parts, batch_first=True, padding_value=fill)
+    texts = [torch.tensor(values[traces.offsets[row] : traces.offsets[row + 1]]).float() for row in rows]
+    return pad_sequence(texts, batch_first=True, padding_value=fill)
 
 
 def kendall(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -130,63 +142,88 @@ def kendall(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return np.array([kendalltau(x[start:stop], y[start:stop])[0] for start, stop in pairwise(offsets)])
 
 
+class Batch:
+    """Some documents of traces: attention (B, L), contribution (B, L, K), mask (B, L), True on words."""
+
+    def __init__(self, traces: Traces, rows: np.ndarray) -> None:
+        self.attention = padded(traces, rows, traces.attention)
+        self.contribution = padded(traces, rows, traces.contribution)
+        self.mask = padded(traces, rows, np.ones(len(traces.score))) > 0
+        self.bias = torch.tensor(traces.bias)
+
+    def p(self, attention: Tensor) -> Tensor:
+        """Probability of class 1 under weights (..., B, L), (..., B); one logit."""
+        return ((attention * self.contribution[..., 0]).sum(-1) + self.bias[0]).sigmoid()
+
+    def decision(self, attention: Tensor) -> Tensor:
+        """The class under weights (B, L), (B,); several logits."""
+        return ((attention[..., None] * self.contribution).sum(1) + self.bias).argmax(-1)
+
+
 def permutation(traces: Traces, count: int = 100) -> np.ndarray:
     """Median change of p under shuffled attention, (D,), one shuffle of a batch after the other; one logit."""
-    found = np.empty(len(traces))
+    median_change = np.empty(len(traces))
     for rows in by_length(traces.lengths):
-        weights, values = padded(traces, rows, traces.attention), padded(traces, rows, traces.contribution)[..., 0]
-        beyond = padded(traces, rows, np.zeros(len(traces.score)), 2.0)  # sorted behind every word
-        p = lambda shuffled: ((shuffled * values).sum(-1) + traces.bias[0]).sigmoid()  # noqa: B023
-        orders = ((beyond + torch.rand(beyond.shape)).argsort(-1) for _ in range(count))
-        changes = [(p(weights.gather(1, order)) - p(weights)).abs().numpy() for order in orders]
-        found[rows] = np.median(changes, axis=0)
-    return found
+        batch = Batch(traces, rows)
+        p = batch.p(batch.attention)
+        changes = []
+        for _ in range(count):
+            keys = torch.rand(batch.mask.shape).masked_fill(~batch.mask, 2.0)  # pads are sorted behind every word
+            shuffled = batch.attention.gather(1, keys.argsort(-1))
+            changes.append((batch.p(shuffled) - p).abs().numpy())
+        median_change[rows] = np.median(changes, axis=0)
+    return median_change
 
 
 def search(traces: Traces, starts: np.ndarray, steps: int = 500) -> np.ndarray:
     """`experiments.search.search` from the log-weights (k, T), a batch at a time under automatic differentiation."""
-    parts, k = [], len(starts)
+    by_batch = []
+    k = len(starts)
     for rows in by_length(traces.lengths):
-        own, values = padded(traces, rows, traces.attention), padded(traces, rows, traces.contribution)[..., 0]
-        mask = padded(traces, rows, np.ones(len(traces.score))) > 0
+        batch = Batch(traces, rows)
         free = torch.stack([padded(traces, rows, start) for start in starts]).requires_grad_()  # (k, B, L)
         adam = torch.optim.Adam([free], lr=0.01, amsgrad=True)
-        p = lambda weights: ((weights * values).sum(-1) + traces.bias[0]).sigmoid()  # noqa: B023
-        attention = lambda: free.masked_fill(~mask, -torch.inf).softmax(-1)  # noqa: B023
         for _ in range(steps):
-            weights = attention()
-            excess = ((p(weights) - p(own)).abs() - 0.01).relu()
-            loss = (500 * excess - divergence(weights, own)).sum()
+            weights = free.masked_fill(~batch.mask, -torch.inf).softmax(-1)
+            excess = ((batch.p(weights) - batch.p(batch.attention)).abs() - 0.01).relu()
+            loss = (500 * excess - divergence(weights, batch.attention)).sum()
             loss = loss - divergence(weights[:, None], weights[None]).sum() / k**2
             adam.zero_grad()
             loss.backward()
             adam.step()
-        parts.append((rows, mask, attention().detach()))
-    return in_order(traces.offsets, parts)
+        weights = free.masked_fill(~batch.mask, -torch.inf).softmax(-1)
+        by_batch.append((rows, batch.mask, weights.detach()))
+    return in_order(traces.offsets, by_batch)
 
 
 def divergence(a: Tensor, b: Tensor) -> Tensor:
     """Jensen-Shannon divergence along the last axis."""
-    log = lambda x: (x.clamp(0, 1) + 1e-10).log()
-    mean = (a + b) / 2
-    return 0.5 * ((a * (log(a) - log(mean))).sum(-1) + (b * (log(b) - log(mean))).sum(-1))
+    log_mean = log((a + b) / 2)
+    return 0.5 * ((a * (log(a) - log_mean)).sum(-1) + (b * (log(b) - log_mean)).sum(-1))
+
+
+def log(weights: Tensor) -> Tensor:
+    """Logarithm of weights, finite where they are 0."""
+    return (weights.clamp(0, 1) + 1e-10).log()
 
 
 def removals(traces: Traces, ranks: np.ndarray) -> np.ndarray:
     """How many items are erased until the decision changes, (R, D), -1 where it never does: for each of R orders (R, T)
     of removal, 0 first, one forward pass of the decoder after each item taken from a batch."""
-    found = np.full((len(ranks), len(traces)), -1)
+    removed = np.full((len(ranks), len(traces)), -1)
     for rows in by_length(traces.lengths):
-        weights, values = padded(traces, rows, traces.attention), padded(traces, rows, traces.contribution)
-        decide = lambda kept: ((kept[..., None] * values).sum(1) + torch.tensor(traces.bias)).argmax(-1)  # noqa: B023
-        own = decide(weights)
-        for order, removed in zip(ranks, found, strict=True):
-            rank, flipped = padded(traces, rows, order, np.inf), torch.full((len(rows),), -1)
-            for count in range(1, weights.shape[1] + 1):
-                kept = weights * (rank >= count)
-                kept = kept / kept.sum(1, keepdim=True).clamp(min=1e-30)
-                flipped[(decide(kept) != own) & (flipped < 0) & (count <= torch.tensor(traces.lengths[rows]))] = count
+        batch = Batch(traces, rows)
+        decision = batch.decision(batch.attention)
+        lengths = torch.tensor(traces.lengths[rows])
+        for order, of_order in zip(ranks, removed, strict=True):
+            rank = padded(traces, rows, order, np.inf)
+            flipped = torch.full((len(rows),), -1)
+            for count in range(1, batch.mask.shape[1] + 1):
+                left = batch.attention * (rank >= count)
+                left = left / left.sum(1, keepdim=True).clamp(min=1e-30)
+                flips = (batch.decision(left) != decision) & (flipped < 0) & (count <= lengths)
+                flipped[flips] = count
                 if (flipped > 0).all():
                     break
-            removed[rows] = flipped
-    return found
+            of_order[rows] = flipped
+    return removed

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from attn_core.corpora.documents import Documents, batches
+from attn_core.corpora.text import END, START
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.erasure import removals
@@ -25,10 +26,13 @@ from attn_core.training import descend, jain, keep_memory
 from benchmarks import cost, plain
 
 FILE = "measured/speed.csv"
-VOCABULARY, TRAIN, TEST = 13_826, 6_355, 1_725
+VOCABULARY = 13_826
+TRAIN = 6_355
+TEST = 1_725
 """Words and texts of SST."""
 
-STEPS, SEARCHED = 20, 20
+STEPS = 20
+SEARCHED = 20
 """Steps of training and of search that are timed."""
 
 ALL_STEPS = -(-TRAIN // plain.BATCH)
@@ -56,7 +60,8 @@ def texts(count: int, seed: int = 0) -> Documents:
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     share = 1 / np.arange(1, VOCABULARY - 3)  # Zipf's law: how often words come again counts here
     ids = rng.choice(np.arange(4, VOCABULARY), offsets[-1], p=share / share.sum()).astype(np.int32)
-    ids[offsets[:-1]], ids[offsets[1:] - 1] = 2, 3
+    ids[offsets[:-1]] = START
+    ids[offsets[1:] - 1] = END
     return Documents(ids, offsets, rng.integers(0, 2, count), np.arange(count))
 
 
@@ -76,13 +81,16 @@ def items(documents: int = 200, length: int = 180, classes: int = 5, seed: int =
     value = rng.normal(0, 1, (documents, length, classes)) + 0.7 * np.eye(classes)[label][:, None]
     score = rng.normal(0, 1.0, (documents, length))
     return Traces(
-        np.arange(documents), label, np.arange(documents + 1) * length,
-        (score - score.max(axis=1, keepdims=True)).ravel().astype(np.float32),
-        value.reshape(-1, classes).astype(np.float32), rng.normal(0, 0.1, classes).astype(np.float32),
-    )  # fmt: skip
+        doc_id=np.arange(documents),
+        label=label,
+        offsets=np.arange(documents + 1) * length,
+        score=(score - score.max(axis=1, keepdims=True)).ravel().astype(np.float32),
+        contribution=value.reshape(-1, classes).astype(np.float32),
+        bias=rng.normal(0, 0.1, classes).astype(np.float32),
+    )
 
 
-def some(documents: Documents, every: int) -> Documents:
+def thinned(documents: Documents, every: int) -> Documents:
     """Each `every`-th batch of like length, from the middle of the first ones."""
     return documents.take(np.concatenate(plain.by_length(documents.lengths)[every // 2 :: every]))
 
@@ -114,34 +122,78 @@ def tasks() -> Iterator[Task]:
     """All rows, each phase of the authors' code under the name it has in data/reported/baseline_timings.csv."""
     yield training()
     model = classifier().eval()
-    written, documents = plain.packed(model), texts(TEST)
-    once, tokens, words = products(documents), documents.lengths.sum(), documents.lengths - 2
-    yield Task("forward pass", lambda: probabilities(model, documents), lambda: plain.evaluate(written, documents),
-               operations=once)  # fmt: skip
-    few = some(documents, 3)
-    yield Task("gradients", lambda: trace(model, documents, leave_one_out=False, progress=False),
-               lambda: plain.gradients(written, few), few.lengths.sum() / tokens,
-               operations=once + tokens * cost.RECURRENT)  # fmt: skip
-    less = some(documents, 12)
-    yield Task("leave-one-out", lambda: trace(model, documents, gradient=False, progress=False),
-               lambda: plain.leave_one_out(written, less), (less.lengths**2).sum() / (documents.lengths**2).sum(),
-               operations=once + cost.beside(words).sum())  # fmt: skip
-    traces = trace(model, documents, leave_one_out=False, progress=False).rounded()
-    x, y = traces.attention, np.abs(traces.gradient)
-    yield Task("Kendall τ (one pair)", lambda: kendall_ragged(x, y, traces.offsets),
-               lambda: plain.kendall(x, y, traces.offsets))  # fmt: skip
-    part = traces.take(np.concatenate(plain.by_length(traces.lengths)[4::8]))
-    yield Task("permutation (100 draws)", lambda: permutation(traces), lambda: plain.permutation(part),
-               len(part) / len(traces))  # fmt: skip
-    two = traces.take(np.concatenate(plain.by_length(traces.lengths)[13::27]))
-    starts = 3 * random.normals(0, "starts", two.doc_id, two.offsets, 5)
-    yield Task("adversarial search (k 5; 500 steps)", lambda: search(traces, progress=False),
-               lambda: plain.search(two, starts, SEARCHED), SEARCHED / 500 * len(two) / len(traces))  # fmt: skip
-    erased = items()
-    ranks = np.stack([erased.score, *np.random.default_rng(0).random((3, len(erased.score)))])
-    ranks = np.argsort(np.argsort(-ranks.reshape(4, len(erased), -1))).reshape(4, -1)
-    yield Task("items erased until the decision flips (200 × 180)", lambda: removals(erased),
-               lambda: plain.removals(erased, ranks))  # fmt: skip
+    documents = texts(TEST)
+    yield from tracing(model, documents)
+    yield from experiments(trace(model, documents, leave_one_out=False, progress=False).rounded())
+    yield erasing(items())
+
+
+def tracing(model: Classifier, documents: Documents) -> Iterator[Task]:
+    """What is read from a model; the plain forms of two phases on every third and twelfth batch."""
+    written = plain.packed(model)
+    forward = products(documents)
+    tokens = documents.lengths.sum()
+    yield Task(
+        "forward pass",
+        lambda: probabilities(model, documents),
+        lambda: plain.evaluate(written, documents),
+        operations=forward,
+    )
+    third = thinned(documents, 3)
+    yield Task(
+        "gradients",
+        lambda: trace(model, documents, leave_one_out=False, progress=False),
+        lambda: plain.gradients(written, third),
+        share=third.lengths.sum() / tokens,
+        operations=forward + tokens * cost.RECURRENT,
+    )
+    twelfth = thinned(documents, 12)
+    yield Task(
+        "leave-one-out",
+        lambda: trace(model, documents, gradient=False, progress=False),
+        lambda: plain.leave_one_out(written, twelfth),
+        share=(twelfth.lengths**2).sum() / (documents.lengths**2).sum(),
+        operations=forward + cost.beside(documents.lengths - 2).sum(),
+    )
+
+
+def experiments(traces: Traces) -> Iterator[Task]:
+    """Tests on traces alone; the plain forms of two on a part of the texts."""
+    x = traces.attention
+    y = np.abs(traces.gradient)
+    yield Task(
+        "Kendall τ (one pair)",
+        lambda: kendall_ragged(x, y, traces.offsets),
+        lambda: plain.kendall(x, y, traces.offsets),
+    )
+    by_length = plain.by_length(traces.lengths)
+    eighth = traces.take(np.concatenate(by_length[4::8]))
+    yield Task(
+        "permutation (100 draws)",
+        lambda: permutation(traces),
+        lambda: plain.permutation(eighth),
+        share=len(eighth) / len(traces),
+    )
+    searched = traces.take(np.concatenate(by_length[13::27]))
+    starts = 3 * random.normals(0, "starts", searched.doc_id, searched.offsets, 5)
+    yield Task(
+        "adversarial search (k 5; 500 steps)",
+        lambda: search(traces, progress=False),
+        lambda: plain.search(searched, starts, SEARCHED),
+        share=SEARCHED / 500 * len(searched) / len(traces),
+    )
+
+
+def erasing(traces: Traces) -> Task:
+    """Items erased in four orders: by attention, and three at random."""
+    values = np.stack([traces.score, *np.random.default_rng(0).random((3, len(traces.score)))])
+    order = np.argsort(-values.reshape(4, len(traces), -1))
+    ranks = np.argsort(order).reshape(4, -1)
+    return Task(
+        "items erased until the decision flips (200 × 180)",
+        lambda: removals(traces),
+        lambda: plain.removals(traces, ranks),
+    )
 
 
 def products(documents: Documents) -> float:
@@ -162,19 +214,23 @@ def seconds(task: Task, threads: int, patience: float = 2.0) -> tuple[float, flo
 
     On one thread processor seconds, which other work on the machine hardly changes; on more the clock's.
     """
-    clock, found, before = process_time if threads == 1 else perf_counter, [], torch.get_num_threads()
+    clock = process_time if threads == 1 else perf_counter
+    threads_before = torch.get_num_threads()
     torch.set_num_threads(threads)
+    times = []
     began = perf_counter()
-    while len(found) < 2 or (len(found) < 5 and perf_counter() - began < patience):
-        took = []
-        for work in (task.ours, task.plain):
-            start = clock()
-            work()
-            took.append(clock() - start)
-        found.append(took)
-    torch.set_num_threads(before)
-    ours, written = np.min(found, axis=0)
+    while len(times) < 2 or (len(times) < 5 and perf_counter() - began < patience):
+        times.append([timed(task.ours, clock), timed(task.plain, clock)])
+    torch.set_num_threads(threads_before)
+    ours, written = np.min(times, axis=0)
     return ours / task.share_ours, written / task.share
+
+
+def timed(work: Callable[[], object], clock: Callable[[], float]) -> float:
+    """Seconds of one call."""
+    start = clock()
+    work()
+    return clock() - start
 
 
 def measure() -> Iterator[dict]:

@@ -19,13 +19,14 @@ from attn_core.traces import sigmoid
 
 def wanted() -> list[tuple[str, Run]]:
     """(kind, run) of every model shown, the one that the others are compared with first."""
-    of = lambda encoder, attention, seed: Run("sst", encoder, attention, seed, vectors=COUNTED)
-    encoders = ("lstm", "cnn", "average", "transformer")
-    found = [("learned", of(encoder, "tanh", seed)) for encoder in encoders for seed in SEEDS[:5]]
-    found += [("uniform", of(encoder, "uniform", seed)) for encoder in encoders for seed in SEEDS[:5]]
-    first = found[0][1]
+    models = []
+    for kind, attention in (("learned", "tanh"), ("uniform", "uniform")):
+        for encoder in ("lstm", "cnn", "average", "transformer"):
+            for seed in SEEDS[:5]:
+                models.append((kind, Run("sst", encoder, attention, seed, vectors=COUNTED)))
+    _, first = models[0]
     strength = {"divergence": 2e-3, "epochs": 40}  # one of data/sweeps/wiegreffe-adversaries.yml
-    return [*found, ("adversary", replace(first, base=first, **strength))]
+    return [*models, ("adversary", replace(first, base=first, **strength))]
 
 
 def make_strips(examples: Path) -> Path:
@@ -37,8 +38,8 @@ def make_strips(examples: Path) -> Path:
     words = [clean_typed(text) for text in pd.read_csv(examples / "sentences.csv")["text"]]
     data = encode("sst")
     ids, offsets = to_ids(words, data.vocabulary)
-    none = np.zeros(len(words), np.int64)
-    data = replace(data, splits={"test": Documents(ids, offsets, none, none)})
+    zeros = np.zeros(len(words), np.int64)
+    data = replace(data, splits={"test": Documents(ids, offsets, labels=zeros, doc_ids=zeros)})
     models = []
     for kind, run in wanted():
         traces = FAMILIES[run.family].read(run, weights_of(run), data, False)
@@ -47,9 +48,17 @@ def make_strips(examples: Path) -> Path:
             far = expand(traces, exact(traces, EPSILON))
             shown.append(("farthest", far, sigmoid(traces.logits_under(far)[:, 0])))
         for name, attention, p in shown:
-            shares = [np.rint(1000 * part).astype(int).tolist() for part in np.split(attention, traces.offsets[1:-1])]
-            about = {"encoder": run.encoder, "kind": name, "seed": run.seed, "key": run.key}
-            models.append({**about, "p": np.round(p, 3).tolist(), "a": shares})
+            by_sentence = np.split(np.rint(1000 * attention).astype(int), traces.offsets[1:-1])
+            models.append(
+                {
+                    "encoder": run.encoder,
+                    "kind": name,
+                    "seed": run.seed,
+                    "key": run.key,
+                    "p": np.round(p, 3).tolist(),
+                    "a": [weights.tolist() for weights in by_sentence],
+                }
+            )
     target = examples / "strips.json"
     lines = ",\n".join(json.dumps(model, separators=(",", ":")) for model in models)
     target.write_text(f'{{"sentences": {json.dumps(words)},\n"models": [\n{lines}\n]}}\n', encoding="utf-8")
