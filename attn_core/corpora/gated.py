@@ -96,8 +96,8 @@ def _anemia() -> Prepared:
         if acute != chronic:
             labels[admission] = int(acute)
     _, texts = _texts("anemia", labels)
-    splits = apart(texts, 12939, 0.2, True)
-    return Prepared(with_dev(splits, 13448, 0.15, True))
+    splits = apart(texts, 12939, 0.2, stratified=True)
+    return Prepared(with_dev(splits, 13448, 0.15, stratified=True))
 
 
 def _texts(corpus: str, labels: dict[int, int]) -> tuple[list[int], Texts]:
@@ -120,7 +120,7 @@ def _adr() -> Prepared:
     lists = [text.clean_lower(tweet) for tweet in table["text"]]
     texts = Texts(lists, table["label"].astype(int).to_numpy(), np.arange(len(table)))
     if "exp_split" not in table:
-        return Prepared(with_dev(apart(texts, 13020, 0.2, True)))
+        return Prepared(with_dev(apart(texts, 13020, 0.2, stratified=True)))
     refuse(path, ~table["exp_split"].isin(["train", "dev", "test"]), "exp_split is none of train, dev, test")
     splits = {str(split): texts.take(rows) for split, rows in table.groupby("exp_split").indices.items()}
     return Prepared(with_dev(splits) if set(splits) == {"train", "test"} else splits)

@@ -105,15 +105,14 @@ def _20news() -> Prepared:
     test = shuffle(rows[rows["part"] == "test"], random_state=0)
     posts = shuffle(pandas.concat([train, test]), random_state=42)
 
-    baseball = posts[posts["group"] == "rec.sport.baseball"]
-    hockey = posts[posts["group"] == "rec.sport.hockey"]
-    posts = pandas.concat([baseball, hockey])
+    posts = posts[posts["group"].isin(["rec.sport.baseball", "rec.sport.hockey"])]
+    posts = posts.sort_values("group", kind="stable")
     posts = posts.assign(text=posts["text"].map(text.strip_post))
     posts = posts[posts["text"].str.strip() != ""]  # J&W drop empty texts before splitting
     lists = [text.clean_news(raw) for raw in posts["text"]]
     labels = (posts["group"] == "rec.sport.hockey").to_numpy().astype(np.int64)
-    splits = apart(Texts(lists, labels, posts.index.to_numpy()), 13478, 0.2, True)
-    return Prepared(with_dev(splits, 13478, 0.2, True))
+    splits = apart(Texts(lists, labels, posts.index.to_numpy()), 13478, 0.2, stratified=True)
+    return Prepared(with_dev(splits, 13478, 0.2, stratified=True))
 
 
 def _imdb() -> Prepared:
