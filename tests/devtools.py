@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
-from attn_book.build import CHROMIUM
+from attn_book.pdf import CHROMIUM
 
 FLAGS = """--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-sync
 --disable-component-update --hide-scrollbars --remote-debugging-port=0""".split()

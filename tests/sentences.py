@@ -15,7 +15,7 @@ import nbformat
 from IPython.display import HTML
 from nbformat.v4 import new_output
 
-from attn_book import build, page
+from attn_book import page, sources
 from attn_book.plain import values_of
 
 FOLLOWED = ("corpus", "encoder", "seed", "epsilon")
@@ -69,8 +69,8 @@ def run_here(notebook, parameters: dict, monkeypatch, after: dict | None = None)
 
 def default_run(name: str, root, monkeypatch):
     """The page at its defaults: as it lies executed in book/, if that is of this very text, else run here."""
-    notebook = build.convert(name, root)
-    path = build.executed(root, name)
+    notebook = sources.convert(name, root)
+    path = sources.executed(root, name)
     if path.is_file():
         stored = nbformat.read(path, 4)
         if [cell.source for cell in stored.cells] == [cell.source for cell in notebook.cells]:

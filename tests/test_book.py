@@ -20,7 +20,7 @@ import pytest
 import yaml
 from miniature import FRONT, WAITING, WIDE
 
-from attn_book import build
+from attn_book import build, rendering, running, sources
 from attn_core import store
 from attn_core.corpora.files import sha256
 from attn_core.errors import AttnError
@@ -42,7 +42,7 @@ def miniature(tmp_path_factory):
     (root / "notebooks" / "wide.md").write_text(WIDE)
     (root / "notebooks" / "waiting.md").write_text(WAITING)
     (root / "book" / "index.md").write_text(FRONT)
-    parts = {"Start": ("template", "wide", "waiting"), build.RECORD: ("status", "references")}
+    parts = {"Start": ("template", "wide", "waiting"), rendering.RECORD: ("status", "references")}
     parts = [{"caption": name, "chapters": [{"file": page} for page in part]} for name, part in parts.items()]
     toc = {"format": "jb-book", "root": "index", "parts": parts}
     (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
@@ -53,16 +53,18 @@ def miniature(tmp_path_factory):
 @pytest.mark.slow
 def test_every_page_of_the_toc_is_built(miniature):
     chain = ["index", "template", "wide", "waiting"]
-    assert build.toc_pages(miniature) == [*chain, "status", "references"]
-    assert build.toc_pages(miniature, record=False) == chain
+    assert rendering.toc_pages(miniature) == [*chain, "status", "references"]
+    assert rendering.toc_pages(miniature, record=False) == chain
 
 
 @pytest.mark.slow
 def test_the_chain_ends_before_the_record(miniature):
-    pages = {name: (miniature / "_build" / "html" / f"{name}.html").read_text() for name in build.toc_pages(miniature)}
+    pages = {
+        name: (miniature / "_build" / "html" / f"{name}.html").read_text() for name in rendering.toc_pages(miniature)
+    }
     assert "next page" in pages["wide"] and "next page" not in pages["waiting"], "the last of the chain"
     assert "previous page" in pages["waiting"] and "previous page" not in pages["status"]
-    assert "next page" in pages["status"] and build.RECORD in pages["index"], "in the side bar"
+    assert "next page" in pages["status"] and rendering.RECORD in pages["index"], "in the side bar"
 
 
 @pytest.mark.slow
@@ -124,13 +126,11 @@ def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
     with pytest.raises(
         AttnError, match="^page waiting stopped in cell 3: AbsentRun: run imdb-lstm-tanh-999999999-.*attn_core run"
     ):
-        build.execute("waiting", root=root)
+        running.execute("waiting", root=root)
     assert not (root / "_build").exists(), "nothing to look into"
 
 
-def test_absent_and_damaged_runs_are_gaps_tried_again_and_damage_is_an_error_at_the_end(
-    tmp_path, capsys, monkeypatch
-):
+def test_absent_and_damaged_runs_are_gaps_tried_again_and_damage_is_an_error_at_the_end(tmp_path, capsys, monkeypatch):
     root = small_book(
         tmp_path, waiting="from attn_core.results import AbsentRun\nraise AbsentRun('run x is absent')",
         damaged="from attn_core.errors import Damaged\nraise Damaged('k/record.json is refused')",
@@ -142,7 +142,7 @@ def test_absent_and_damaged_runs_are_gaps_tried_again_and_damage_is_an_error_at_
     out = capsys.readouterr().out
     assert "  gap    waiting: run x is absent\n" in out and "  gap    damaged: k/record.json is refused\n" in out
     assert "  error  k/record.json is no file of the arch" in out
-    monkeypatch.setattr(build, "execute", lambda name, *_, **__: build.executed(root, name))
+    monkeypatch.setattr(build, "execute", lambda name, *_, **__: sources.executed(root, name))
     assert build.execute_pages(root) == [] and "2 pages, 2 to run, 0 unchanged" in capsys.readouterr().out
     digest = sha256(root / "data" / "archive" / "MANIFEST")
     assert f"`{digest[:32]}` `{digest[32:]}`" in (root / "book" / "status.md").read_text()

@@ -6,7 +6,7 @@ import devtools
 import pytest
 from typer.testing import CliRunner
 
-from attn_book import build
+from attn_book import pdf, rendering
 from attn_cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow,
 
 @pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
 def test_every_page_fits_and_its_console_is_silent(chromium):
-    pages = [name for name in build.toc_pages(ROOT) if (HTML / f"{name}.html").is_file()]
+    pages = [name for name in rendering.toc_pages(ROOT) if (HTML / f"{name}.html").is_file()]
     found = devtools.survey(chromium, HTML, pages)
     assert len(found) == 2 * len(pages) > 40
     problems = []
@@ -54,7 +54,7 @@ def printed(tmp_path):
     html = tmp_path / "_build" / "html"
     for folder in (tmp_path / "notebooks", tmp_path / "book" / "_static", html / "jain"):
         folder.mkdir(parents=True)
-    record = f"parts: [{{chapters: [{{file: jain/one}}]}}, {{caption: {build.RECORD}, chapters: [{{file: card}}]}}]"
+    record = f"parts: [{{chapters: [{{file: jain/one}}]}}, {{caption: {rendering.RECORD}, chapters: [{{file: card}}]}}]"
     (tmp_path / "book" / "_toc.yml").write_text(f"format: jb-book\nroot: index\n{record}\n")
     for name, up, text in (("index", "", '<a href="jain/one.html#place">one</a>'),
                            ("jain/one", "../", '<a href="../index.html">front</a> <a href="../card.html">card</a>')):
@@ -64,7 +64,7 @@ def printed(tmp_path):
 
 
 def test_one_sheet_holds_the_chain(printed):
-    sheet = build.one_sheet(printed)
+    sheet = pdf.one_sheet(printed)
     assert 'href="#jain-one--place"' in sheet and 'id="jain-one--place"' in sheet and 'href="#index--"' in sheet
     assert "card.html" not in sheet and sheet.count("own.css") == 1, "no link to what is not there; one style"
     assert "Folded" not in sheet and "Every number" not in sheet
@@ -72,13 +72,13 @@ def test_one_sheet_holds_the_chain(printed):
 
 def test_the_pdf_is_linked_from_the_front_page_once(printed):
     for _ in range(2):
-        path = build.write_pdf(printed)
+        path = pdf.write_pdf(printed)
     content = path.read_bytes()
     assert content.startswith(b"%PDF") and b"file://" not in content and not (path.parent / "print.html").exists()
     assert (path.parent / "index.html").read_text().count(path.name) == 1
 
 
 def test_without_chromium_there_is_one_line(monkeypatch):
-    monkeypatch.setattr(build, "write_pdf", lambda: None)
+    monkeypatch.setattr(pdf, "write_pdf", lambda: None)
     done = CliRunner().invoke(app, ["pdf"])
     assert done.exit_code == 0 and done.output == "no Chromium was found, so no PDF was printed\n"

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from scorecard_runs import RULES, result_of, row_for, seeds_of, whole
 
-from attn_book import build
+from attn_book import sources
 from attn_book.scorecard import reported, scorecard
 from attn_core import index
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.run import SEEDS, Run
 
-PAGE = build.read_source(Path(__file__).parents[1] / "notebooks" / "scorecard.md")
+PAGE = sources.read_source(Path(__file__).parents[1] / "notebooks" / "scorecard.md")
 NAMES = {"index": index, "pd": pd}
 exec(next(cell.source for cell in PAGE.cells if "def causes(" in cell.source), NAMES)  # the page's own functions
 causes, same_checkpoint = NAMES["causes"], NAMES["same_checkpoint"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_book import build
+from attn_book import sources
 
 ROOT = Path(__file__).parents[1]
 HIDE = """import sys
@@ -21,7 +21,7 @@ sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in str(getattr(f,
 
 def guard_cell(page: str = "jain/04-1-correlation") -> str:
     """The generated cell behind a page's parameters, with the parameters in front of it."""
-    cells = [cell for cell in build.convert(page, ROOT).cells if cell.cell_type == "code"]
+    cells = [cell for cell in sources.convert(page, ROOT).cells if cell.cell_type == "code"]
     (place,) = (i for i, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", ()))
     assert cells[place + 1].metadata["tags"] == ["guard", "remove-cell"]
     return f"{cells[place].source}\n{cells[place + 1].source}\nprint(archive_folder())"
@@ -73,7 +73,7 @@ def test_a_downloaded_notebook_runs_in_an_empty_folder(empty, monkeypatch):
     import nbformat
     import papermill
 
-    nbformat.write(build.convert("one-model", ROOT), empty / "page.ipynb")
+    nbformat.write(sources.convert("one-model", ROOT), empty / "page.ipynb")
     monkeypatch.setenv("ATTN_ARCHIVE", str(ROOT / "data" / "archive"))
     monkeypatch.chdir(empty)
     papermill.execute_notebook("page.ipynb", "done.ipynb", {"epsilon": 0.1}, cwd=empty, progress_bar=False)

@@ -8,12 +8,12 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from attn_book import build, figures, words
+from attn_book import figures, rendering, sources, words
 from attn_core.errors import AttnError
 
 ROOT = Path(__file__).parents[1]
-PAGES = [name for name, path in build.pages(ROOT).items() if "## In ten lines" in path.read_text(encoding="utf-8")]
-CHAIN = [name for name in build.toc_pages(ROOT, record=False) if name in build.pages(ROOT)]
+PAGES = [name for name, path in sources.pages(ROOT).items() if "## In ten lines" in path.read_text(encoding="utf-8")]
+CHAIN = [name for name in rendering.toc_pages(ROOT, record=False) if name in sources.pages(ROOT)]
 HTML = ROOT / "_build" / "html"
 HIDDEN = {"remove-input", "remove-cell", "hide-input", "hide-cell"}
 WORDS, WIDTH, TEN = 900, 72, 10
@@ -23,7 +23,7 @@ FRONT, ALL_WORDS, WORDS_A_NUMERAL = 500, 23_000, 20
 @cache
 def parts(page: str) -> tuple[str, list, list]:
     """Prose without mark-up, visible and hidden code cells of a page."""
-    cells = build.read_source(build.locate(page, ROOT)[1]).cells
+    cells = sources.read_source(sources.locate(page, ROOT)[1]).cells
     prose = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
     prose = re.sub(r"```bash.*?```|\$\$.*?\$\$|<[^>]*>", " ", prose, flags=re.DOTALL)
     prose = re.sub(r"^\([\w-]+\)=$|^:.*$|^```.*$|\{[\w:,-]+\}`[^`]*`", " ", prose, flags=re.MULTILINE)
@@ -59,7 +59,7 @@ LONGER = {
 def visible_cells(page: str, section: str) -> list[str]:
     """The visible code cells of a section, that of the parameters apart."""
     title, cells = "", []
-    for cell in build.read_source(build.locate(page, ROOT)[1]).cells:
+    for cell in sources.read_source(sources.locate(page, ROOT)[1]).cells:
         if cell.cell_type == "markdown":
             title = [title, *re.findall(r"^## (.*)$", cell.source, re.M)][-1]
         elif title == section and not {*HIDDEN, "parameters"} & set(cell.metadata.get("tags", [])):
@@ -75,7 +75,7 @@ def test_ten_lines_are_ten(page):
 
 @pytest.mark.parametrize("page", CHAIN)
 def test_a_page_of_the_chain_is_short_and_plain(page):
-    text = build.pages(ROOT)[page].read_text(encoding="utf-8")
+    text = sources.pages(ROOT)[page].read_text(encoding="utf-8")
     assert "attn-lead" in text, "the answer in a sentence"
     prose, visible, _ = parts(page)
     assert len(re.findall(r"\w+", prose)) <= (FRONT if page == "index" else WORDS) * 1.05
@@ -85,7 +85,9 @@ def test_a_page_of_the_chain_is_short_and_plain(page):
 
 
 LEGAL = re.compile(r"second-hand|recollection|had been seen|59,998")
-FOLDED = re.compile(r"^:::+\{admonition\}[^\n]*\n:class:[^\n]*dropdown.*?^:::+$|^```\{solution.*?^```$", re.MULTILINE | re.DOTALL)
+FOLDED = re.compile(
+    r"^:::+\{admonition\}[^\n]*\n:class:[^\n]*dropdown.*?^:::+$|^```\{solution.*?^```$", re.MULTILINE | re.DOTALL
+)
 
 
 def test_the_chain_is_an_afternoon():
@@ -93,7 +95,7 @@ def test_the_chain_is_an_afternoon():
     proses, numerals = [], 0
     for page in CHAIN:
         proses.append(parts(page)[0])
-        numerals += build.pages(ROOT)[page].read_text(encoding="utf-8").count("{glue:text}")
+        numerals += sources.pages(ROOT)[page].read_text(encoding="utf-8").count("{glue:text}")
     count = len(re.findall(r"\w+", " ".join(proses)))
     numerals += len(re.findall(r"(?<![\w.])\d[\d.,]*", " ".join(proses)))
     assert count <= ALL_WORDS and count >= WORDS_A_NUMERAL * numerals, (count, numerals)
@@ -129,7 +131,7 @@ wiegreffe/04-heat-maps wiegreffe/05-explanation wiegreffe/06-conclusion
 
 
 def test_every_address_of_the_first_edition_leads_to_a_page():
-    known = set(build.toc_pages(ROOT))
+    known = set(rendering.toc_pages(ROOT))
     moved = yaml.safe_load((ROOT / "book" / "redirects.yml").read_text(encoding="utf-8"))
     assert len(FIRST_EDITION.split()) == 46
     assert not [page for page in FIRST_EDITION.split() if page not in known and moved.get(page) not in known]

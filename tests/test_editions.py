@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 from test_exercises import PAGES, exercises, solutions
 
-from attn_book import build, check
+from attn_book import check, sources
 from attn_book.exercises import known, student, write_otter
 from attn_book.plain import glued
 from attn_core.errors import AttnError
 
 ROOT = Path(__file__).parents[1]
 ANSWERS = known(ROOT / "book")
+
+
 def secrets() -> set[str]:
     """Lines of all solutions that stand nowhere else."""
     told, open_lines = set(), set()
@@ -32,8 +34,8 @@ def secrets() -> set[str]:
 def test_every_page_loses_its_solutions_and_nothing_else():
     hidden = secrets()
     assert len(hidden) > 200
-    for name in build.pages(ROOT):
-        notebook = student(build.convert(name, ROOT), ANSWERS)
+    for name in sources.pages(ROOT):
+        notebook = student(sources.convert(name, ROOT), ANSWERS)
         text, source = "\n".join(cell.source for cell in notebook.cells), PAGES[name].read_text(encoding="utf-8")
         assert not [line for line in hidden if line in text] and "```{solution" not in text, name
         assert exercises(text) == exercises(source) and "attn-instructor" not in text
@@ -44,11 +46,11 @@ def test_every_page_loses_its_solutions_and_nothing_else():
         assert last == "```" or last in text, "what follows the last solution stays"
 
 
-@pytest.mark.parametrize("name", build.pages(ROOT))
+@pytest.mark.parametrize("name", sources.pages(ROOT))
 def test_no_code_needs_what_a_solution_made(name):
     """So students can run what they download."""
     inside, made, outside = False, set(), set()
-    for cell in build.convert(name, ROOT).cells:
+    for cell in sources.convert(name, ROOT).cells:
         if cell.cell_type == "markdown":
             marks = re.findall(r"^```\{solution-(start|end)\}", cell.source, re.M)
             inside = marks[-1] == "start" if marks else inside

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from attn_book import build
+from attn_book import sources
 
 ROOT = Path(__file__).parents[1]
-PAGES = {**build.pages(ROOT), "_template": ROOT / "notebooks" / "_template.md"}
+PAGES = {**sources.pages(ROOT), "_template": ROOT / "notebooks" / "_template.md"}
 FEWEST = 2
 
 

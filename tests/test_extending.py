@@ -10,7 +10,7 @@ import torch
 from conftest import plainly
 from plain_network import random_documents, random_model
 
-from attn_book import build
+from attn_book import sources
 from attn_core.errors import AttnError
 from attn_core.models.attention import Additive
 from attn_core.tracing import reach_of, trace
@@ -35,8 +35,8 @@ assert len(table) == 60 and abs(p - traces.p[0]) < 1e-6 and table["jsd_exact@0.0
 
 def examples() -> dict[str, str]:
     """Tag -> code of the example cells."""
-    _, path = build.locate("extending", ROOT)
-    cells = [cell for cell in build.read_source(path).cells if cell.cell_type == "code"]
+    _, path = sources.locate("extending", ROOT)
+    cells = [cell for cell in sources.read_source(path).cells if cell.cell_type == "code"]
     return {tag: cell.source for cell in cells for tag in cell.metadata.get("tags", []) if tag in EXPECTED}
 
 

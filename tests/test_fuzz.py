@@ -57,7 +57,7 @@ def harmless(tmp_path, monkeypatch, numbers):
     monkeypatch.setattr(import_module("attn_core.results"), "obtain", read_alone)
     monkeypatch.setattr(import_module("attn_core.sweep"), "sweep", lambda *_, **__: {})
     monkeypatch.setattr(index, "_everything", lambda: numbers)
-    monkeypatch.setattr(import_module("attn_book.build"), "NotebookClient", stop)
+    monkeypatch.setattr(import_module("attn_book.running"), "NotebookClient", stop)
 
 
 def run(*words) -> str:

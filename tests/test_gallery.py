@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attn_book import build, tables
+from attn_book import sources, tables
 from attn_book.page import PARTS
 from attn_core.index import runs
 
@@ -19,7 +19,7 @@ CODE = Path(tables.__file__).with_name("picker.html").read_text(encoding="utf-8"
 
 def executed(corpora: list[str]) -> dict:
     """Names of the page's cells up to its table, run with these data sets."""
-    cells = [cell.source for cell in build.read_source(build.locate("gallery", ROOT)[1]).cells
+    cells = [cell.source for cell in sources.read_source(sources.locate("gallery", ROOT)[1]).cells
              if cell.cell_type == "code"]  # fmt: skip
     names = {}
     exec(cells[0], names)

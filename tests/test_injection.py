@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from test_notebook import write_page
 from test_play_browser import HEAD, STATIC
 
-from attn_book import build, figures, page, plain, tables
+from attn_book import build, figures, page, plain, rendering, running, sources, tables
 
 pytestmark = pytest.mark.faults
 ALIVE = "window.alive=1"
@@ -81,9 +81,9 @@ def test_parameters_of_a_page_are_no_code(tmp_path, monkeypatch):
     write_page(tmp_path, "tiny", 'n = 3\ntext = ""\nmany = [""]', "print(len(text))")
     (tmp_path / "book").mkdir()
     text = "".join(STRINGS)
-    monkeypatch.setattr(build.platform, "machine", lambda: " ".join(text.split()))
-    monkeypatch.setattr(build, "git", lambda *_: "`")
-    path = build.execute("tiny", {"text": text, "many": STRINGS}, build.executed(tmp_path, "tiny"), tmp_path)
+    monkeypatch.setattr(running.platform, "machine", lambda: " ".join(text.split()))
+    monkeypatch.setattr(running, "git", lambda *_: "`")
+    path = running.execute("tiny", {"text": text, "many": STRINGS}, sources.executed(tmp_path, "tiny"), tmp_path)
     cells = nbformat.read(path, 4).cells
     (given,) = (cell for cell in cells if "injected-parameters" in cell.metadata.get("tags", []))
     assert [ast.literal_eval(line.value) for line in ast.parse(given.source).body] == [text, STRINGS]
@@ -98,7 +98,7 @@ def test_parameters_of_a_page_are_no_code(tmp_path, monkeypatch):
 @pytest.mark.browser
 @pytest.mark.skipif(not os.environ.get("ATTN_FAULTS"), reason="half a minute of Sphinx; `make test-faults` does it")
 def test_a_page_run_again_with_all_of_them_is_the_page(tmp_path, chromium):
-    made = build.rerun("how-to-measure", {"text": " ".join(STRINGS)}, tmp_path / "mine.ipynb")
+    made = rendering.rerun("how-to-measure", {"text": " ".join(STRINGS)}, tmp_path / "mine.ipynb")
     article = BeautifulSoup(made.read_text(encoding="utf-8"), "html.parser").find("article")
     assert not article.select("iframe, [onerror], [onload], [onfocus], [onmouseover], [href^=javascript], img[src=x]")
     chromium.open(made)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from attn_book import build, exercises
+from attn_book import exercises, slides
 
 ROOT = Path(__file__).parents[1]
-TEACH = ROOT / "_build" / "html" / build.FOLDER
+TEACH = ROOT / "_build" / "html" / slides.FOLDER
 built = pytest.mark.skipif(not TEACH.is_dir(), reason="no built book; `make book` writes it")
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from attn_book import build
+from attn_book import rendering
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,9 +35,9 @@ def test_the_remotes_address(tmp_path, monkeypatch, remote, found):
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     if remote:
         subprocess.run(["git", "-C", tmp_path, "remote", "add", "origin", remote], check=True)
-    assert build.address(tmp_path) == found
+    assert rendering.address(tmp_path) == found
     monkeypatch.setenv("ATTN_REPOSITORY", "own/book")
-    assert build.address(tmp_path) == "own/book"
+    assert rendering.address(tmp_path) == "own/book"
 
 
 @pytest.mark.parametrize("known", ["own/book", None])
@@ -46,9 +46,9 @@ def test_pages_have_links_where_there_is_an_address_alone(tmp_path, monkeypatch,
         (tmp_path / folder).mkdir()
     (tmp_path / "notebooks" / "one.md").touch()
     (tmp_path / "book" / "_toc.yml").write_text("format: jb-book\nroot: one\n")
-    monkeypatch.setattr(build, "address", lambda _: known)
+    monkeypatch.setattr(rendering, "address", lambda _: known)
     handlers = []
-    build.setup(SimpleNamespace(srcdir=tmp_path / "book", connect=lambda _, function: handlers.append(function)))
+    rendering.setup(SimpleNamespace(srcdir=tmp_path / "book", connect=lambda _, function: handlers.append(function)))
     for page, told in (("one", bool(known)), ("prose", False)):
         context = {"body": '<p class="attn-kicker jain">Start · 3 minutes</p><p>x</p>'}
         handlers[0](SimpleNamespace(env=SimpleNamespace(collect_relations=dict)), page, "", context, None)

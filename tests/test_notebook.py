@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_runs import called
 
-from attn_book import build, page
+from attn_book import page, running, sources
 from attn_book.page import guard
 from attn_book.parameters import check, declared
 from attn_core.errors import AttnError
@@ -37,7 +37,7 @@ def write_page(root, name="tiny", parameters=PARAMETERS, *cells):
 
 def declaration(name, root):
     """Defaults, what is taken, and the small parameters of a page."""
-    return build.declaration(build.read_source(build.locate(name, root)[1]), name)
+    return sources.declaration(sources.read_source(sources.locate(name, root)[1]), name)
 
 
 def outputs(path, kind):
@@ -171,15 +171,15 @@ def test_a_page_has_one_parameters_cell(tmp_path, tags):
     path.parent.mkdir()
     path.write_text(HEAD + "".join(CELL.format(tags=tag, code="n = 1") for tag in tags))
     with pytest.raises(AttnError, match="page bare: one code cell must be tagged `parameters`"):
-        build.convert("bare", tmp_path)
+        sources.convert("bare", tmp_path)
     path.write_text(HEAD + CELL.format(tags="", code="m = 2") + CELL.format(tags="parameters", code="n = 1"))
-    assert declaration("bare", tmp_path)[0] == {"n": 1}, "not the first"
+    assert declaration("bare", tmp_path).defaults == {"n": 1}, "not the first"
 
 
 def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
     path = write_page(tmp_path)
     path.write_text(path.read_text().replace("# A page\n\n", "# A page\n\n" + CELL.format(tags="", code="m = 2")))
-    cells = [cell for cell in build.convert("tiny", tmp_path).cells if cell.cell_type == "code"]
+    cells = [cell for cell in sources.convert("tiny", tmp_path).cells if cell.cell_type == "code"]
     assert [cell.metadata.get("tags", []) for cell in cells] == [
         ["guard", "remove-cell"], [], ["parameters"], ["guard", "remove-cell"],
     ]  # fmt: skip
@@ -227,20 +227,21 @@ def test_a_failed_guard_stops_the_execution_at_default_parameters_alone(tmp_path
     code = "from attn_book.page import expect\nexpect(n == 3, 'three')\nexpect(n > 9, 'x')"
     write_page(tmp_path, "tiny", "n = 3", code)
     with pytest.raises(Exception, match="the text says: x"):
-        build.execute("tiny", {}, tmp_path / "done.ipynb", tmp_path)
-    path = build.execute("tiny", {"n": 4}, tmp_path / "done.ipynb", tmp_path)
+        running.execute("tiny", {}, tmp_path / "done.ipynb", tmp_path)
+    path = running.execute("tiny", {"n": 4}, tmp_path / "done.ipynb", tmp_path)
     assert sum("attn-outdated" in text for text in outputs(path, "text/html")) == 1
 
 
 def test_convert_puts_the_guard_behind_the_parameters(tmp_path):
     write_page(tmp_path, "tiny", PARAMETERS, "print(n)")
-    (written,) = build.convert_all(tmp_path / "out", tmp_path)
+    (written,) = sources.convert_all(tmp_path / "out", tmp_path)
     cells = [cell for cell in json.loads(written.read_text())["cells"] if cell["cell_type"] == "code"]
     assert written == tmp_path / "out" / "tiny.ipynb"
     assert [cell["metadata"].get("tags") for cell in cells[:2]] == [["parameters"], ["guard", "remove-cell"]]
     assert "guard(globals(), 'tiny', {'n': 1}, None, n=3, epsilon=0.05" in "".join(cells[1]["source"])
-    assert build.declaration(nbformat.read(written, 4), "tiny")[0] == DEFAULTS
-    assert declaration("tiny", tmp_path)[1:] == ({"n": 1}, {"n": 2})
+    assert sources.declaration(nbformat.read(written, 4), "tiny").defaults == DEFAULTS
+    declares = declaration("tiny", tmp_path)
+    assert (declares.takes, declares.reads, declares.smoke) == ({"n": 1}, None, {"n": 2})
 
 
 def test_execute_with_other_parameters(tmp_path):
@@ -248,7 +249,7 @@ def test_execute_with_other_parameters(tmp_path):
     code += "\nimport pandas\ncells = pandas.DataFrame({'gap': ['10% (-0.2% to 0.3%) *', '<code>-1</code>']})"
     code += "\ncells.style.set_properties(margin='-1px')"
     write_page(tmp_path, "tiny", PARAMETERS, code)
-    path = build.execute("tiny", {"n": "5", "bins": "0,1"}, tmp_path / "done.ipynb", tmp_path)
+    path = running.execute("tiny", {"n": "5", "bins": "0,1"}, tmp_path / "done.ipynb", tmp_path)
     assert outputs(path, "application/papermill.record/text/plain")[-4:] == [
         "5",
         "0.05",
@@ -298,7 +299,9 @@ def test_an_executed_page_reads_without_sphinx(tmp_path):
     told += "{cite:t}`one`, {cite:p}`many`"
     source = write_page(tmp_path, "tiny", "n = 3", "from attn_book.page import glue\nglue(share=0.5, who='-3 words')")
     source.write_text(source.read_text() + f"\n{told}\n\n{EXERCISE}\n")
-    run = lambda **more: nbformat.read(build.execute("tiny", {"n": 4}, tmp_path / "x.ipynb", tmp_path, **more), 4).cells
+    run = lambda **more: (
+        nbformat.read(running.execute("tiny", {"n": 4}, tmp_path / "x.ipynb", tmp_path, **more), 4).cells
+    )
     cells = run()
     first, last = cells[0], cells[-1]
     read = "50% of −3 words, `none`; [4.1](_build/html/a/b.html), x, Serrano & Smith (2019), "
@@ -312,7 +315,7 @@ def test_an_executed_page_reads_without_sphinx(tmp_path):
 
 
 def test_no_notebook_of_the_book_keeps_a_raw_role(tmp_path):
-    for path in build.convert_all(tmp_path, golden.ROOT):
+    for path in sources.convert_all(tmp_path, golden.ROOT):
         text = "".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown")
         assert not re.findall(r"\{[a-z:]+\}`|^[:`]{3,}\{.*", text, re.M), path.name
 
@@ -322,13 +325,13 @@ def test_execute_refuses_before_anything_runs(tmp_path):
     before = sorted(tmp_path.rglob("*"))
     for wrong in ({"m": "1"}, {"n": "many"}, {"n": "0"}):
         with pytest.raises(AttnError):
-            build.execute("tiny", wrong, tmp_path / "done.ipynb", tmp_path)
+            running.execute("tiny", wrong, tmp_path / "done.ipynb", tmp_path)
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_execute_replaces_its_own_notebooks_alone_and_says_so_before_the_page_runs(tmp_path):
     page = write_page(tmp_path, "tiny", PARAMETERS, "print(n)")
-    done = build.execute("tiny", {}, tmp_path / "done.ipynb", tmp_path)
+    done = running.execute("tiny", {}, tmp_path / "done.ipynb", tmp_path)
     page.write_text(page.read_text().replace("print(n)", "open('ran', 'w')"))
     (tmp_path / "notes.txt").write_text("notes")
     edit(done)
@@ -336,9 +339,9 @@ def test_execute_replaces_its_own_notebooks_alone_and_says_so_before_the_page_ru
     for place in places:
         before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
         with pytest.raises(AttnError, match=f"{place} .*--output|cannot write {place}; .*--output"):
-            build.execute("tiny", {}, place, tmp_path)
+            running.execute("tiny", {}, place, tmp_path)
         assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-    assert build.execute("tiny", {}, done, tmp_path, force=True) == done and "mine" not in done.read_text()
+    assert running.execute("tiny", {}, done, tmp_path, force=True) == done and "mine" not in done.read_text()
 
 
 def edit(path):
@@ -351,7 +354,8 @@ def edit(path):
 def test_an_edited_notebook_survives_notebooks_and_clean(tmp_path, monkeypatch, capsys):
     for name in ("a/one", "a/two"):
         write_page(tmp_path, name, PARAMETERS, "print(n)")
-    monkeypatch.setattr(build, "repository", lambda root=None: tmp_path)
+    for module in (sources, running):
+        monkeypatch.setattr(module, "repository", lambda root=None: tmp_path)
     one, two = (tmp_path / "notebooks" / "a" / f"{name}.ipynb" for name in ("one", "two"))
     assert called(monkeypatch, capsys, "notebooks")[1].split() == [str(one), str(two)]
     run = nbformat.read(two, 4)  # outputs alone are no work: the same command makes them again
@@ -362,7 +366,7 @@ def test_an_edited_notebook_survives_notebooks_and_clean(tmp_path, monkeypatch, 
     status, out, errors = called(monkeypatch, capsys, "notebooks")
     assert not status and out.split() == [str(two)] and len(errors) == 1 and f"{one} was edited" in errors[0]
     assert one.read_bytes() == mine and not nbformat.read(two, 4).cells[-1].outputs
-    done = build.execute("a/two")
+    done = running.execute("a/two")
     edit(done)
     (one.parent / "broken.ipynb").write_text("{")
     out = called(monkeypatch, capsys, "clean")[1].splitlines()
@@ -376,8 +380,8 @@ def test_papermill_itself_is_refused_too(tmp_path):
     import papermill
 
     write_page(tmp_path, "tiny", PARAMETERS, "open('ran', 'w')")
-    (written,) = build.convert_all(root=tmp_path)
-    with patch.dict(os.environ, build.kernel_environment(str(tmp_path))):
+    (written,) = sources.convert_all(root=tmp_path)
+    with patch.dict(os.environ, running.kernel_environment(str(tmp_path))):
         with pytest.raises(papermill.PapermillExecutionError, match="has no parameter 'm'.*Known: n .int, 3.") as error:
             papermill.execute_notebook(written, tmp_path / "out.ipynb", {"m": 1}, cwd=tmp_path, progress_bar=False)
     assert "Traceback" not in str(error.value) and not (tmp_path / "ran").exists()

@@ -8,18 +8,18 @@ import pytest
 import sentences
 from test_extending import EXPECTED
 
-from attn_book import build
+from attn_book import rendering, sources
 from attn_book.parameters import check
 from attn_book.scorecard import reported
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(build.pages(ROOT))
+PAGES = sorted(sources.pages(ROOT))
 SOURCES = [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]
 
 
 def test_toc_and_sources_agree():
     prose = {path.stem for path in (ROOT / "book").glob("*.md")} | {"status"}  # the build writes status.md
-    toc = build.toc_pages(ROOT)
+    toc = rendering.toc_pages(ROOT)
     assert len(set(toc)) == len(toc)
     assert set(toc) == set(PAGES) | prose
     assert not set(PAGES) & prose, "a page is prose or a notebook, not both"
@@ -27,9 +27,10 @@ def test_toc_and_sources_agree():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_parameters_are_literals_with_smoke_values(page):
-    defaults, takes, _ = build.declaration(build.read_source(build.pages(ROOT)[page]), page)
-    assert defaults and set(takes) <= set(defaults)
-    assert check(defaults, defaults, page, takes) == defaults
+    declares = sources.declaration(sources.read_source(sources.pages(ROOT)[page]), page)
+    defaults = declares.defaults
+    assert defaults and set(declares.takes) <= set(defaults)
+    assert check(defaults, defaults, page, declares.takes) == defaults
 
 
 ELSEWHERE = ("one-model", "testing-the-tests")
@@ -51,14 +52,15 @@ PENDING = {
 @pytest.mark.usefixtures("numbers_at_hand", "own_tables")
 def test_every_page_executes_and_its_sentences_follow(page, monkeypatch):
     """With the other parameters of its front matter; compared with the page as it stands in the book."""
-    notebook = build.convert(page, ROOT)
-    defaults, _, small = build.declaration(notebook, page)
+    notebook = sources.convert(page, ROOT)
+    declares = sources.declaration(notebook, page)
+    defaults = declares.defaults
     monkeypatch.chdir(ROOT)
-    again = sentences.run_here(notebook, small, monkeypatch, EXPECTED)
+    again = sentences.run_here(notebook, declares.smoke, monkeypatch, EXPECTED)
     if not set(defaults) & set(sentences.FOLLOWED):
         return
     default = sentences.default_run(page, ROOT, monkeypatch)
-    faults = sentences.faults(default, again, defaults, defaults | small)
+    faults = sentences.faults(default, again, defaults, defaults | declares.smoke)
     if page in PENDING and faults:
         pytest.xfail(faults[0])
     assert page not in PENDING, "all its sentences follow: take it off the list"

@@ -10,14 +10,14 @@ import nbformat
 import pytest
 from tiny_runs import called
 
-from attn_book import build
+from attn_book import sources
 
 ROOT = Path(__file__).parents[1]
 
 
 def page_cell(tag):
     """What a cell of *Extend* registers, up to its training."""
-    cells = build.read_source(ROOT / "notebooks" / "extending.md").cells
+    cells = sources.read_source(ROOT / "notebooks" / "extending.md").cells
     source = next(cell.source for cell in cells if tag in cell.metadata.get("tags", []))
     return re.split(r"^own = ", source, flags=re.M)[0]
 
@@ -33,7 +33,7 @@ def plugins(tmp_path, monkeypatch):
 
 def test_a_page_knows_them(plugins, tmp_path):
     page, source = tmp_path / "page.ipynb", tmp_path / "source.ipynb"
-    notebook = build.convert("teaching", ROOT)
+    notebook = sources.convert("teaching", ROOT)
     place = next(i for i, cell in enumerate(notebook.cells) if "guard" in cell.metadata.get("tags", []))
     notebook.cells = [nbformat.v4.new_code_cell("session = 1"), notebook.cells[place], nbformat.v4.new_code_cell(
         "from attn_core import Run\nprint(Run('weather', 'gated').family)")]  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from golden import CLOSE_SEARCHED
 from test_pages import ELSEWHERE
 
-from attn_book import build, derived
+from attn_book import derived, running, sources
 from attn_core import index, store
 from attn_core.experiments.distance import searched
 from attn_core.experiments.search import search
@@ -46,14 +46,14 @@ def reading(tmp_path, monkeypatch, numbers_at_hand):
     for name in ABSENT:
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('No module named {name}')")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "book")]))
-    monkeypatch.setattr(build, "find_spec", lambda name: None)
+    monkeypatch.setattr(running, "find_spec", lambda name: None)
     return tmp_path
 
 
 def test_every_import_of_every_page_does_without(reading):
     lines = {}
-    for name, path in build.pages(ROOT).items():
-        for cell in build.read_source(path).cells:
+    for name, path in sources.pages(ROOT).items():
+        for cell in sources.read_source(path).cells:
             if cell.cell_type == "code" and "torch" not in cell.metadata.get("tags", []):
                 every = ast.walk(ast.parse(cell.source))
                 nodes = [node for node in every if type(node) in (ast.Import, ast.ImportFrom)]
@@ -67,13 +67,13 @@ def test_every_import_of_every_page_does_without(reading):
 @pytest.mark.parametrize("page", [*ELSEWHERE, "extending"])
 def test_a_page_executes_without(page, reading):
     """Sentences that are read live; trainings, which are code with a note; planted runs."""
-    small = build.declaration(build.read_source(build.pages(ROOT)[page]), page)[2]
-    path = build.execute(page, small, reading / "page.ipynb", ROOT, stamp="0")
-    cells, shortened = build._read(path).cells, build._read(path).metadata.attn.get("shortened")
-    assert shortened == (build.NO_TORCH if page == "extending" else None)
-    tagged = sum("torch" in cell.metadata.get("tags", []) for cell in build.convert(page, ROOT).cells)
+    small = sources.declaration(sources.read_source(sources.pages(ROOT)[page]), page).smoke
+    path = running.execute(page, small, reading / "page.ipynb", ROOT, stamp="0")
+    cells, shortened = sources.read_notebook(path).cells, sources.read_notebook(path).metadata.attn.get("shortened")
+    assert shortened == (running.NO_TORCH if page == "extending" else None)
+    tagged = sum("torch" in cell.metadata.get("tags", []) for cell in sources.convert(page, ROOT).cells)
     shown = [str(cell.get("outputs", "")) for cell in cells]
-    assert sum(build.NO_TORCH in text for text in shown) == tagged and any(shown)
+    assert sum(running.NO_TORCH in text for text in shown) == tagged and any(shown)
 
 
 @pytest.mark.parametrize("corpus", ["sst", "20news"])

@@ -6,7 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attn_book import plain
-from attn_book.build import rerun, side_by_side
+from attn_book.rendering import rerun, side_by_side
 from attn_core.errors import AttnError
 
 pytestmark = pytest.mark.slow

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from IPython.display import HTML
 
-from attn_book import build, tables
+from attn_book import sources, tables
 from attn_book.scorecard import reported
 
 SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "rows.js"
 
 
 def test_rows_link_to_pages_that_exist():
-    known = build.pages(Path(__file__).parents[1])
+    known = sources.pages(Path(__file__).parents[1])
     assert {page for page in reported("tolerances")["page"].dropna()} <= set(known)
 
 

@@ -79,8 +79,26 @@ def test_the_model_reads_as_torch_does(words):
         assert getattr(mine, name).dtype == getattr(theirs, name).dtype
 
 
-PIECES = ["dont", "Its", "cannot", "I", "'ll", "_", "5", "km", "km²", "K", "1am", " ", "-", "t", "-RRB-", "\n", "é",
-          "."]
+PIECES = [
+    "dont",
+    "Its",
+    "cannot",
+    "I",
+    "'ll",
+    "_",
+    "5",
+    "km",
+    "km²",
+    "K",
+    "1am",
+    " ",
+    "-",
+    "t",
+    "-RRB-",
+    "\n",
+    "é",
+    ".",
+]
 
 
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.characters(exclude_categories=["Lo"])), max_size=12).map("".join))

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from attn_book import build
+from attn_book import sources
 from attn_cli import app
 from attn_core.errors import AttnError
 
 NAMES = {}
-PAGE = build.read_source(build.locate("_study")[1])
+PAGE = sources.read_source(sources.locate("_study")[1])
 exec(next(cell.source for cell in PAGE.cells if "def load(" in cell.source), NAMES)
 load = NAMES["load"]
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from golden import read
 
-from attn_book import build, figures, page, tables, verdict
+from attn_book import figures, page, sources, tables, verdict
 from attn_book.scorecard import reported
 from attn_core import index, store
 from attn_core.baselines import weak
@@ -37,7 +37,7 @@ def test_lines_are_those_of_the_rules():
         assert set(rules[rules["item"] == item]["reference"]) == {verdict.TESTS[test].line}, test
 
 
-CODE = [cell.source for cell in build.read_source(build.locate("verdict", ROOT)[1]).cells if cell.cell_type == "code"]
+CODE = [cell.source for cell in sources.read_source(sources.locate("verdict", ROOT)[1]).cells if cell.cell_type == "code"]
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_every_cell_tells_and_leads_to_its_page():
     text = table()
     links = dict(re.findall(r'<a href="([^"]*)\.html" title="([^"]*)"', text))
     assert set(links) == {"jain/04-2-1-permutation", "wiegreffe/03-3-variance"}, "no cell without power"
-    assert set(verdict.TESTS[test].page for test in verdict.TESTS) <= set(build.pages(ROOT))
+    assert set(verdict.TESTS[test].page for test in verdict.TESTS) <= set(sources.pages(ROOT))
     assert "dealt anew 90%; near-ideal 10%" in links["jain/04-2-1-permutation"]
     assert "80% of good weights pass" in links["jain/04-2-1-permutation"]
     wide = next(pd.DataFrame([cell(low=0.9, high=1.1)]).itertuples())

@@ -44,8 +44,8 @@ def mistake(entry: dict, given: list, general: dict) -> str:
     """What is wrong with an answer, or nothing: a slip of the entry or a `general` one, else how it differs."""
     right, within = parts(entry["is"]), entry.get("within", 1e-9)
     words = any(isinstance(part, str) for part in right + given)
-    same = lambda one, other, within=within: len(one) == len(other) and (
-        one == other if words else np.allclose(one, other, rtol=0, atol=within)
+    same = lambda one, other, within=within: (
+        len(one) == len(other) and (one == other if words else np.allclose(one, other, rtol=0, atol=within))
     )
     if same(given, right):
         return ""

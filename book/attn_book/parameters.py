@@ -216,4 +216,6 @@ def _minutes(run: Run) -> str:
 def _check_document(page: str, name: str, value: int, run: Run) -> None:
     count = len(obtain(run).traces)
     if value >= count:
-        raise AttnError(f"page {page}: {name} is a place among the {count:,} stored texts, 0 to {count - 1}; got {value}")
+        raise AttnError(
+            f"page {page}: {name} is a place among the {count:,} stored texts, 0 to {count - 1}; got {value}"
+        )

@@ -88,7 +88,10 @@ def _facts(rows: pd.DataFrame) -> dict:
     there = rows[rows["ours"].notna()]
     runs = index.runs(corpus=list(there["corpus"].unique()), selection="any", variant="any",
                       family=["text", "pair", "hierarchical"])  # fmt: skip
-    plain, judged = runs[(runs["variant"] == "") & (runs["generation"] == "first")], there[there["verdict"] != "not rerun"]
+    plain, judged = (
+        runs[(runs["variant"] == "") & (runs["generation"] == "first")],
+        there[there["verdict"] != "not rerun"],
+    )
     kinds = there.groupby("data", sort=False)["corpus"].unique()
     return {
         "kinds": {DATA[kind]: list(sets) for kind, sets in kinds.items()},

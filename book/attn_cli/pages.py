@@ -29,13 +29,13 @@ def execute(
     page: Annotated[str, Argument(help="Page, such as jain/04-1-correlation.")],
     parameters: Annotated[list[str] | None, Option("-p", "--parameter", help="NAME VALUE, or NAME=VALUE.")] = None,
     output: Annotated[Path | None, Option(help="Where the executed notebook goes.")] = None,
-    compare: Annotated[str, Option(help="NAME=a,b: two runs side by side, as HTML.")] = "",
+    compare: Annotated[str, Option(help="NAME=a,b,…: a run for each value, side by side, as HTML.")] = "",
     html: Annotated[bool, Option("--html", help="Make a page like the book's of it, too.")] = False,
     opened: Annotated[bool, Option("--open", help="And open it in a browser.")] = False,
     force: Annotated[bool, Option("--force", help="Replace what stands there, edited or another's.")] = False,
 ) -> None:
     """Re-run one page of the book with other parameters."""
-    from attn_book.build import rerun
+    from attn_book.rendering import rerun
 
     pairs = {}
     for item in parameters or []:
@@ -59,7 +59,7 @@ def study(
     output: Annotated[Path, Option(help="Folder for the page and its numbers.")] = Path("_build/study"),
 ) -> None:
     """Every test of the three papers on your own texts: one page, and its numbers as CSV."""
-    from attn_book.build import rerun
+    from attn_book.rendering import rerun
 
     page = output.resolve() / f"{file.stem}.ipynb"
     csv = output.resolve() / f"{file.stem}-numbers.csv"
@@ -72,7 +72,7 @@ def study(
 @app.command()
 def notebooks() -> None:
     """Write every page as a Jupyter notebook beside its source, for Jupyter or papermill; edited ones stay."""
-    from attn_book.build import convert_all
+    from attn_book.sources import convert_all
 
     print("\n".join(map(str, convert_all())))
 
@@ -106,7 +106,7 @@ def book(
 @app.command()
 def clean() -> None:
     """Remove the notebooks that were written here; what was edited stays."""
-    from attn_book.build import edited, repository
+    from attn_book.sources import edited, repository
 
     for folder in ("notebooks", "book", "_build/executed"):
         for path in sorted((repository() / folder).rglob("*.ipynb")):
@@ -119,7 +119,7 @@ def clean() -> None:
 @app.command()
 def pdf() -> None:
     """Print the built book's chain of pages into one PDF in _build/html, by a headless Chromium."""
-    from attn_book.build import write_pdf
+    from attn_book.pdf import write_pdf
 
     path = write_pdf()
     print(f"printed {path}" if path else "no Chromium was found, so no PDF was printed")

@@ -1,0 +1,98 @@
+"""The book on paper: the chain of pages as one sheet of HTML, printed by a headless Chromium."""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+from bs4 import BeautifulSoup, Tag
+
+from attn_book.page import TEMPLATES
+from attn_book.rendering import toc_pages
+from attn_book.slides import built_page
+from attn_book.sources import repository
+from attn_core.errors import AttnError
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+"""A Chromium of this machine, or None."""
+
+NAME = "is-attention-explanation.pdf"
+LINK = f'<p class="attn-note attn-pdf"><a href="{NAME}">The whole book as one PDF</a>, to read or print.</p>'
+OPTIONS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--virtual-time-budget=60000",
+    "--generate-pdf-document-outline",
+    "--no-pdf-header-footer",
+)
+
+
+def write_pdf(root: str | Path | None = None) -> Path | None:
+    """Print the built chain and link it from the front page; returns the file, or None where there is no Chromium."""
+    built = repository(root) / "_build" / "html"
+    front = built / "index.html"
+    if not front.is_file():
+        raise AttnError(f"there is no {front}; build the book first: python -m attn_core book")
+    if CHROMIUM is None:
+        return None
+    target = built / NAME
+    sheet = built / "print.html"
+    sheet.write_text(one_sheet(repository(root)), encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
+        command = [CHROMIUM, *OPTIONS, f"--user-data-dir={profile}", f"--print-to-pdf={target}", sheet.as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True)
+    sheet.unlink()
+    if not target.is_file():
+        raise AttnError(f"{CHROMIUM} wrote no PDF: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+    text = front.read_text(encoding="utf-8")
+    if LINK not in text:
+        front.write_text(text.replace("</article>", f"{LINK}</article>", 1), encoding="utf-8")
+    return target
+
+
+def one_sheet(root: Path) -> str:
+    """HTML of all articles of the chain, one section a page, without folds; links to other pages become plain text."""
+    built = root / "_build" / "html"
+    chain = toc_pages(root, record=False)
+    our_scripts = {path.name for path in (root / "book" / "_static").glob("*.*js")}
+    heads = {}
+    sections = []
+    built_page.cache_clear()
+    for page in chain:
+        soup = built_page(built, page)
+        for tag in soup.select("[src], a[href], link[href]"):
+            key = "src" if tag.get("src") else "href"
+            tag[key] = urljoin(f"{page}.html", tag[key])  # as seen from the folder of the book
+        heads |= dict.fromkeys(map(str, [*soup.head.select("link[rel=stylesheet]"), *scripts(soup, our_scripts)]))
+        for tag in soup.article.select("details, .admonition.dropdown"):
+            tag.decompose()
+        within_the_sheet(soup.article, page, chain)
+        sections.append((anchor(page), str(soup.article)))
+    return TEMPLATES.get_template("sheet.html").render(heads=heads, sections=sections)
+
+
+def scripts(soup: BeautifulSoup, names: set[str]) -> list[Tag]:
+    """The scripts of a page that it needs on paper: MathJax's settings and those of these names."""
+    every = soup.head.find_all("script")
+    return [
+        tag for tag in every if "window.MathJax" in tag.text or Path(urlsplit(tag.get("src", "")).path).name in names
+    ]
+
+
+def within_the_sheet(article: Tag, page: str, chain: list[str]) -> None:
+    """Anchors that no other page has, and links that lead to them."""
+    for tag in article.select("[id]:not(svg, input, svg *, .attn-play *)"):
+        tag["id"] = anchor(page, tag["id"])
+    for tag in article.find_all("a", href=True):
+        file, _, name = tag["href"].partition("#")
+        target = file.removesuffix(".html")
+        if target in chain:
+            tag["href"] = f"#{anchor(target, name)}"
+        elif ":" not in file:
+            tag.unwrap()
+
+
+def anchor(page: str, name: str = "") -> str:
+    return f"{page.replace('/', '-')}--{name}"

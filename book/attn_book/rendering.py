@@ -1,0 +1,213 @@
+"""Sphinx: the whole book, or one page again; several runs of a page side by side; old addresses; links to Binder."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from difflib import SequenceMatcher
+from pathlib import Path
+
+import nbformat
+import yaml
+from bs4 import BeautifulSoup
+from sphinx_external_toc.parsing import parse_toc_yaml
+
+from attn_book.page import PARTS
+from attn_book.plain import named
+from attn_book.running import execute, git, kernel_environment
+from attn_book.sources import declaration, locate, read_source, repository
+from attn_core.errors import AttnError
+
+RECORD = "Replication record"
+"""Caption of the part of the table of contents that is no reading matter: it stands off the chain of pages."""
+
+PROCESS = """
+import os, signal, sys, threading
+
+def end_with_the_parent():
+    sys.stdin.read()  # which holds the other end, and writes nothing
+    os.killpg(0, signal.SIGKILL)
+
+threading.Thread(target=end_with_the_parent, daemon=True).start()
+from jupyter_book.cli.main import main
+main()
+"""
+"""jupyter-book in a process group of its own, which ends when its parent does, however that ends."""
+
+BINDER = "https://mybinder.org/v2/gh/{address}/HEAD?urlpath=lab/tree/notebooks/{page}.ipynb"
+KICKER = re.compile(r'(<p class="attn-kicker[ "].*?)(</p>)', re.DOTALL)
+
+STYLE = "_static/attn.css"
+"""What every page names that is made here."""
+
+BLOCKS = "article section > :not(section, .cell), article section > .cell > *"
+"""What of a page is set beside its like in another run of it."""
+
+
+# ---- the whole book --------------------------------------------------------------------------------------------------
+
+
+def sphinx(root: Path) -> list[str]:
+    """jupyter-book on all of root/book into root/_build/html; returns what went wrong, see _build/sphinx.log."""
+    log = root / "_build" / "sphinx.log"
+    shutil.rmtree(root / "_build" / "html", ignore_errors=True)
+    log.parent.mkdir(exist_ok=True)
+    command = [sys.executable, "-c", PROCESS, "build", "book", "--config", "_config.yml", "--path-output", "."]
+    command += ["-n", "-W", "--keep-going", "--all"]
+    environment = {**os.environ, **kernel_environment(str(log.parent)), "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
+    options = {"cwd": root, "env": environment, "stdin": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with log.open("w") as file:
+        process = subprocess.Popen(command, stdout=file, start_new_session=True, **options)
+        try:
+            status = process.wait()
+        finally:
+            with suppress(ProcessLookupError, AttributeError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.stdin.close()
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    problems = [line.strip() for line in lines if re.search(r"\b(WARNING|ERROR|CRITICAL):", line)]
+    if status and not problems:
+        problems = [f"Sphinx ended with status {status}: {line}" for line in lines[-1:]]
+    return problems
+
+
+def toc_pages(root: Path, record: bool = True) -> list[str]:
+    """All pages that book/_toc.yml names, in its order; record=False leaves out the part of that caption."""
+    toc = parse_toc_yaml(root / "book" / "_toc.yml")
+    apart = [name for part in toc.root.subtrees if part.caption == RECORD for name in part.items]
+    return [name for name in toc if record or name not in apart]
+
+
+def redirect(root: Path) -> None:
+    """A page at every old address of book/redirects.yml that leads to the new one."""
+    source = root / "book" / "redirects.yml"
+    moved = yaml.safe_load(source.read_text(encoding="utf-8")) if source.is_file() else {}
+    for old, new in moved.items():
+        target = root / "_build" / "html" / f"{old}.html"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(PARTS.moved(os.path.relpath(f"{new}.html", Path(old).parent)), encoding="utf-8")
+
+
+def address(root: Path) -> str | None:
+    """OWNER/NAME of the clone on GitHub, from the setting ATTN_REPOSITORY, else from git's remote `origin`; or None."""
+    setting = os.environ.get("ATTN_REPOSITORY")
+    remote = f"github.com/{setting}" if setting else git(root, "remote", "get-url", "origin")
+    match = re.search(r"github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", remote)
+    return match[1] if match else None
+
+
+def setup(app) -> dict:
+    """As an extension of Sphinx: the chain ends before the record, and a page has links to Binder and Codespaces."""
+    root = Path(app.srcdir).parent
+    chain = toc_pages(root, record=False)
+    on_github = address(root)
+
+    def change(app, page: str, template: str, context: dict, doctree) -> None:
+        _, *neighbours = app.env.collect_relations().get(page) or (None, None, None)
+        for direction, neighbour in zip(("prev", "next"), neighbours, strict=True):
+            if neighbour and (page in chain) != (neighbour in chain):
+                context[direction] = None
+        if on_github and (root / "notebooks" / f"{page}.md").is_file():
+            binder = BINDER.format(address=on_github, page=page)
+            links = PARTS.launch(binder, f"https://codespaces.new/{on_github}")
+            context["body"] = KICKER.sub(rf"\1{links}\2", context["body"], count=1)
+
+    app.connect("html-page-context", change)
+    return {"parallel_read_safe": True}
+
+
+# ---- one page again --------------------------------------------------------------------------------------------------
+
+
+def rerun(
+    page: str, parameters: dict, output: Path | None = None, compare: str = "", html: bool = True, force: bool = False
+) -> Path:
+    """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b,c" once for each value. Returns the
+    last file."""
+    root = repository()
+    page, source = locate(page)
+    sheet = Path(output).with_suffix(".html") if output and (html or compare) else None
+    if sheet and sheet.exists() and not force and STYLE not in sheet.read_text(errors="replace"):
+        raise AttnError(f"{sheet} is no page that was written here; name another place with --output, or say --force")
+    if not compare:
+        path = execute(page, parameters, output, force=force)
+        return rendered(path, root, page) if html else path
+
+    name, _, text = compare.partition("=")
+    values = [value.strip() for value in text.split(";" if ";" in text else ",")]
+    if len(values) < 2 or not all(values):
+        raise AttnError(f"--compare takes NAME=a,b,… (lists: NAME=a,b;c,d), two values or more; got {compare!r}")
+    every = [{**parameters, name: value} for value in values]
+    declares = declaration(read_source(source), page)
+    for choice in every:  # before the first one runs
+        declares.settle(choice)
+    sheets = [rendered(execute(page, choice, force=force), root, page) for choice in every]
+    target = sheet or sheets[0].with_name(f"{sheets[0].stem}{named({'or': '-'.join(values[1:])})}.html")
+    return side_by_side(sheets, [f"{name} = {value}" for value in values], target)
+
+
+def rendered(notebook: Path, root: Path, page: str) -> Path:
+    """An executed notebook of a page as HTML beside it, by Sphinx with the book's configuration; returns the file."""
+    executed = nbformat.read(notebook, as_version=4)
+    for cell in executed.cells:
+        cell.source = cell.metadata.get("myst", cell.source)
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    options = config["sphinx"]["config"]
+    options |= {"myst_all_links_external": True, "html_sidebars": {"**": []}}
+    no_search = {"article_header_start": [], "article_header_end": ["toggle-secondary-sidebar.html"]}
+    options["html_theme_options"] |= no_search
+
+    name = Path(page).name
+    target = notebook.with_suffix(".html")
+    with tempfile.TemporaryDirectory(prefix="attn-") as scratch:
+        book = Path(scratch) / "book"
+        built = Path(scratch) / "_build" / "html"
+        shutil.copytree(root / "book" / "_static", book / "_static")
+        shutil.copy(root / "book" / "references.bib", book)
+        (book / "_toc.yml").write_text(f"format: jb-book\nroot: {name}\n", encoding="utf-8")
+        (book.parent / "_config.yml").write_text(yaml.safe_dump(config, allow_unicode=True), encoding="utf-8")
+        nbformat.write(executed, book / f"{name}.ipynb")
+        if problems := sphinx(book.parent):
+            raise AttnError(f"{notebook} was executed, but no page could be made of it: {problems[0]}")
+        shutil.copytree(built / "_static", target.parent / "_static", dirs_exist_ok=True)
+        text = (built / f"{name}.html").read_text(encoding="utf-8")
+        target.write_text(re.sub(r'<script src="searchindex.js"[^>]*></script>', "", text), encoding="utf-8")
+    return target
+
+
+def side_by_side(paths: list[Path], names: list[str], target: Path) -> Path:
+    """HTML forms of one page as one: what is the same in all once, what differs in columns, under `names`."""
+    sheets = [BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in paths]
+    blocks = [sheet.select(BLOCKS) for sheet in sheets]
+    texts = [[str(block) for block in sheet] for sheet in blocks]
+    begins = [0] * len(texts)
+    for text in [*shared(texts), None]:  # None: up to the end
+        ends = [own.index(text, begin) if text else len(own) for own, begin in zip(texts, begins, strict=True)]
+        between = [own[begin:end] for own, begin, end in zip(texts, begins, ends, strict=True)]
+        if any(between):
+            columns = [renamed("".join(column), number) for number, column in enumerate(between)]
+            twin = BeautifulSoup(PARTS.twin(zip(names, columns, strict=True)), "html.parser")
+            blocks[0][min(begins[0], len(blocks[0]) - 1)].insert_before(twin)
+            for block in blocks[0][begins[0] : ends[0]]:
+                block.extract()
+        begins = [end + 1 for end in ends]
+    target.write_text(str(sheets[0]), encoding="utf-8")
+    return target
+
+
+def shared(texts: list[list[str]]) -> list[str]:
+    """What stands in all lists, in this order."""
+    common = texts[0]
+    for others in texts[1:]:
+        matches = SequenceMatcher(None, common, others, autojunk=False).get_matching_blocks()
+        common = [text for start, _, size in matches for text in common[start : start + size]]
+    return common
+
+
+def renamed(text: str, number: int) -> str:
+    """HTML of a column, ids of all but the first its own: no name stands twice on a page."""
+    return re.sub(r'(\bid="|\bfor="|url\(#|href="#)', rf"\1other{number}-", text) if number else text

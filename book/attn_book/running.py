@@ -1,0 +1,215 @@
+"""Running a page: with other parameters, as a page like the book's, several values side by side.
+
+An executed page of the book carries a hash of all that its outputs depend on, its stamp; see `build`.
+"""
+
+import os
+import platform
+import re
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_output
+from papermill.parameterize import parameterize_notebook
+from tqdm import tqdm
+from traitlets.config import Config
+
+import attn_core
+from attn_book.page import PARTS, minus
+from attn_book.plain import mark, named, readable
+from attn_book.sources import (
+    convert,
+    declaration,
+    edited,
+    in_book,
+    locate,
+    read_source,
+    repository,
+    writable,
+    write_notebook,
+)
+from attn_core import foreign
+from attn_core.errors import AttnError, Damaged, one_line
+from attn_core.results import AbsentRun
+
+CELL_SECONDS = 900  # a cell that runs longer is taken for hung
+FOLDERS = ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE")  # as absolute paths: a kernel runs in another one
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+PACKAGES = (Path(attn_core.__file__).parent, Path(__file__).parent)
+"""Folders of attn_core and attn_book."""
+
+NOT_TEXT = re.compile(r"(<(style|script|code|pre)\b.*?</\2>|<[^>]*>)|[^<]+", re.DOTALL)
+"""Group 1 of a piece of HTML: what is no text to read. Else the piece is text."""
+
+NO_TORCH = "this trains a network, and torch is not installed; make install brings it"
+"""What stands in the place of the outputs of a cell tagged `torch`, and why a page is cut short."""
+
+
+def execute(
+    page: str | Path,
+    parameters: dict | None = None,
+    output: str | Path | None = None,
+    root: str | Path | None = None,
+    stamp: str | None = None,
+    force: bool = False,
+) -> Path:
+    """Run a page with other parameters; returns the executed notebook.
+
+    parameters: name -> value, or -> text as typed on a command line. output: by default
+    `_build/executed/<page>--<parameters>.ipynb`; a failing page is kept, up to its error, in `_build/failed/`. stamp:
+    of the book's build; with it, a page that stops for want of a run is written `shortened`. force: replace whatever
+    stands at `output`. AttnError for a refused parameter or place, before anything runs, and for a failing cell.
+    """
+    here = repository(root)
+    name, path = locate(page, root)
+    declares = declaration(read_source(path), name)
+    values = declares.settle(parameters or {})
+    target = Path(output) if output else here / "_build" / "executed" / f"{name}{named(values)}.ipynb"
+    if not (stamp or force) and edited(target):
+        raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
+    writable(target)
+
+    notebook = convert(name, root)
+    about = {"page": name, "parameters": declares.defaults | values, "device": f"CPU, {platform.machine()}"}
+    about["commit"] = git(here, "describe", "--always", "--dirty=+", "--exclude=*", "--abbrev=9") or "unknown"
+    if stamp:
+        about["stamp"] = stamp
+    if find_spec("torch") is None and skip_torch(notebook):
+        about["shortened"] = NO_TORCH
+    notebook = parameterized(notebook, values)
+    start = time.perf_counter()
+    try:
+        run_cells(notebook, name, here, quiet=bool(stamp))
+    except CellExecutionError as error:
+        about["shortened"] = reason = absence(notebook, error, name, here, may_shorten=bool(stamp))
+        notebook = shortened(notebook, reason)
+    else:
+        if not stamp:
+            book = in_book(here, name)
+            notebook = readable(mark(notebook, declares.defaults, values, book), here, target, built_page_of(here))
+    about["seconds"] = time.perf_counter() - start
+    notebook.metadata["attn"] = {**notebook.metadata.get("attn", {}), **about}
+    return write_notebook(tidy(notebook), target)
+
+
+def skip_torch(notebook: NotebookNode) -> bool:
+    """Put a note in the place of cells that need torch; whether there are any."""
+    cells = [cell for cell in notebook.cells if "torch" in cell.metadata["tags"]]
+    for cell in cells:
+        cell.outputs = [new_output("display_data", {"text/html": PARTS.gap(NO_TORCH, "Not run here")})]
+        cell.metadata["tags"].append("skip-execution")
+    return bool(cells)
+
+
+def parameterized(notebook: NotebookNode, values: dict) -> NotebookNode:
+    """The notebook with papermill's cell of these values, if there are any."""
+    notebook.metadata["papermill"] = {"start_time": datetime.now(UTC).isoformat()}
+    if not values:
+        return notebook
+    lists = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return parameterize_notebook(notebook, lists)
+
+
+def run_cells(notebook: NotebookNode, name: str, root: Path, quiet: bool) -> None:
+    """Run the notebook in a kernel of its own; CellExecutionError where a cell fails, AttnError where the kernel does."""
+    count = sum(cell.cell_type == "code" for cell in notebook.cells)
+    with (
+        tqdm(total=count, desc=name, unit="cell", disable=quiet) as bar,
+        tempfile.TemporaryDirectory(prefix="attn-", ignore_cleanup_errors=True) as scratch,
+    ):
+        # Two kernels that start at once may pick the same port, but no socket; its name has at most 104 bytes.
+        may_use_socket = os.name == "posix" and len(scratch) < 90
+        sockets = {"transport": "ipc", "ip": f"{scratch}/kernel"} if may_use_socket else {}
+        client = NotebookClient(
+            notebook,
+            timeout=CELL_SECONDS,
+            record_timing=False,
+            coalesce_streams=True,
+            extra_arguments=["--log-level=50"],
+            config=Config({"KernelManager": sockets}),
+            resources={"metadata": {"path": str(root)}},
+            on_cell_executed=lambda **_: bar.update(),
+        )
+        try:
+            client.execute(env=os.environ | kernel_environment(scratch))
+        except CellExecutionError:
+            raise
+        except Exception as error:  # the kernel did not start, died, or hung; Ctrl-C stops it, and nbclient asserts
+            reason = one_line(error) if str(error) else "its kernel was stopped"
+            raise AttnError(f"page {name} could not be run: {reason}") from error
+
+
+def absence(notebook: NotebookNode, error: CellExecutionError, name: str, root: Path, may_shorten: bool) -> str:
+    """What a page stopped for, where it may be shortened for it: a run that is not there, or damaged. Else an AttnError,
+    and the notebook up to there is kept."""
+    outputs = [(cell, output) for cell in notebook.cells for output in cell.get("outputs", [])]
+    cell, output = next(pair for pair in outputs if pair[1].output_type == "error")
+    reason = (error.evalue.splitlines() or [""])[0]
+    if error.ename == ModuleNotFoundError.__name__ and find_spec("torch") is None:
+        reason += f"; {NO_TORCH}"
+    if may_shorten and error.ename in (AbsentRun.__name__, Damaged.__name__):
+        return reason
+    message = f"page {name} stopped in cell {cell.execution_count}: {error.ename}: {reason}"
+    if len(output.traceback) != 1:  # AttnErrors render as one line: a refused input, nothing to look into
+        kept = write_notebook(notebook, root / "_build" / "failed" / f"{name}.ipynb")
+        message += f"; the notebook up to there: {kept}"
+    raise AttnError(message) from None
+
+
+def shortened(stopped: NotebookNode, reason: str) -> NotebookNode:
+    """A page that stopped for want of a run: its text up to the parameters, all labels, and what is absent."""
+    first = next(i for i, cell in enumerate(stopped.cells) if cell.cell_type == "code")
+    texts = [cell.source for cell in stopped.cells[first:] if cell.cell_type == "markdown"]
+    lines = [line for text in texts for line in text.splitlines() if re.fullmatch(r"\([\w-]+\)=\s*", line)]
+    lines += ["The rest of this page needs trained models that are not there.", "", PARTS.gap(reason)]
+    stopped.cells = [*stopped.cells[: first + 1], new_markdown_cell("\n".join(lines), id="shortened")]
+    return stopped
+
+
+def built_page_of(root: Path):
+    """Page -> its HTML in the built book, None where it is not built."""
+
+    def built(name: str) -> Path | None:
+        path = root / "_build" / "html" / f"{name}.html"
+        return path if path.is_file() else None
+
+    return built
+
+
+def tidy(notebook: NotebookNode) -> NotebookNode:
+    """An executed notebook with minus signs in its HTML tables."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            text = output.get("data", {}).get("text/html", "")
+            if "<table" in text:
+                output["data"]["text/html"] = NOT_TEXT.sub(
+                    lambda piece: piece[0] if piece[1] else minus(piece[0]), text
+                )
+    return notebook
+
+
+def kernel_environment(scratch: str) -> dict[str, str]:
+    """What a kernel inherits: one thread, both packages, and nothing of the user's IPython profile."""
+    packages = [*(str(folder.parent) for folder in PACKAGES), os.environ.get("PYTHONPATH")]
+    inherited = dict.fromkeys(THREADS, "1")
+    inherited["PYTHONPATH"] = os.pathsep.join(filter(None, packages))
+    inherited |= {name: os.path.abspath(os.environ[name]) for name in FOLDERS if os.environ.get(name)}
+    if plugins := foreign.plugin_files():
+        inherited[foreign.PLUGINS] = os.pathsep.join(map(str, plugins))
+    inherited |= {"IPYTHONDIR": scratch, "JUPYTER_RUNTIME_DIR": scratch, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    return inherited
+
+
+def git(folder: Path, *words: str) -> str:
+    """What git says of a folder, '' where it says nothing."""
+    with suppress(OSError):
+        return subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, timeout=20).stdout.strip()
+    return ""

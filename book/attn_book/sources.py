@@ -1,0 +1,196 @@
+"""Pages as notebooks: found by name, read from MyST Markdown, made ready to run, written.
+
+A page is named by its path below notebooks/ without suffix (`jain/04-1-correlation`). One code cell, tagged
+`parameters`, holds literals only. Its front matter may hold
+
+    attn:
+      smoke: {permutations: 10}           other parameters, with which the tests run the page in a few seconds
+      takes: {rule: [coded, described]}   what parameters take beside their type, and
+      reads: {encoder: lstm}              whose texts the page reads, see `parameters`
+"""
+
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_notebook
+
+from attn_book.page import TEMPLATES
+from attn_book.parameters import check, declared, nearest, settle
+from attn_book.plain import readable, values_of
+from attn_core.corpora.files import digest, replacing, say
+from attn_core.errors import AttnError
+
+# ---- finding pages ---------------------------------------------------------------------------------------------------
+
+
+def repository(root: str | Path | None = None) -> Path:
+    """The folder that holds notebooks/: `root`, else the clone that this package is of."""
+    folder = Path(root or Path(__file__).parents[2])
+    if not (folder / "notebooks").is_dir():
+        raise AttnError(f"no folder notebooks/ in {folder}; run the installation of a clone: make install")
+    return folder
+
+
+def pages(root: str | Path | None = None) -> dict[str, Path]:
+    """Page name -> source of every page, sorted; names that start with _ (drafts) or . (checkpoints) are no pages."""
+    folder = repository(root) / "notebooks"
+    names = {path.relative_to(folder).with_suffix(""): path for path in sorted(folder.rglob("*.md"))}
+    return {name.as_posix(): path for name, path in names.items() if not any(part[0] in "_." for part in name.parts)}
+
+
+def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]:
+    """Name and file of a page, from its name or the last part of its name; of a draft, from its whole name."""
+    name = str(page).replace("\\", "/")
+    draft = repository(root) / "notebooks" / f"{name}.md"
+    if draft.name.startswith("_") and draft.is_file():
+        return name, draft
+    every = pages(root)
+    fits = [name] if name in every else [known for known in every if known.rsplit("/", 1)[-1] == name]
+    if len(fits) == 1:
+        return fits[0], every[fits[0]]
+    raise AttnError(f"there is no page {name!r}{nearest(name, every)} Known: {', '.join(every) or 'none'}")
+
+
+# ---- reading one -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a page declares of its parameters."""
+
+    page: str
+    defaults: dict
+    takes: dict
+    reads: dict | None
+    smoke: dict
+
+    def settle(self, values: dict) -> dict:
+        """The values given, in their types, and those that follow from them; AttnError for what cannot be run."""
+        checked = check(self.defaults, values, self.page, self.takes)
+        settled = settle(self.defaults, checked, self.page, self.takes, self.reads)
+        return checked | {name: value for name, value in settled.items() if value != self.defaults[name]}
+
+
+def read_source(path: Path) -> NotebookNode:
+    """A page as a notebook without outputs, from MyST Markdown."""
+    return jupytext.read(path, fmt={"extension": ".md", "format_name": "myst"})
+
+
+def declaration(notebook: NotebookNode, name: str) -> Declaration:
+    """What the page of this name declares."""
+    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    if len(tagged) != 1 or tagged[0].cell_type != "code":
+        raise AttnError(f"page {name}: one code cell must be tagged `parameters` (literals only)")
+    defaults = declared(tagged[0].source, name)
+    front = notebook.metadata.get("attn", {})
+    takes = dict(front.get("takes", {}))
+    return Declaration(name, defaults, takes, front.get("reads"), check(defaults, front.get("smoke", {}), name, takes))
+
+
+def convert(page: str | Path, root: str | Path | None = None) -> NotebookNode:
+    """A page as a notebook ready to run: kernel named, cells numbered, guard cell behind the parameters cell; papermill
+    puts what it is given before the guard, so it is checked however the notebook is run."""
+    name, path = locate(page, root)
+    notebook = read_source(path)
+    page_declares = declaration(notebook, name)
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+
+    arguments = [repr(name), repr(page_declares.takes), repr(page_declares.reads)]
+    arguments += [f"{key}={value!r}" for key, value in page_declares.defaults.items()]
+    cells = notebook.cells
+    first = next(i for i, cell in enumerate(cells) if cell.cell_type == "code")
+    at_parameters = next(i for i, cell in enumerate(cells) if "parameters" in cell.metadata.get("tags", []))
+    cells.insert(at_parameters + 1, guard_cell(", ".join(arguments)))
+    if at_parameters != first:  # what runs before the parameters finds the packages too
+        cells.insert(first, guard_cell(""))
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+        cell.metadata.setdefault("tags", [])  # papermill wants it
+    return notebook
+
+
+def guard_cell(arguments: str) -> NotebookNode:
+    """The generated cell that finds the packages and, with arguments, checks the parameters."""
+    code = TEMPLATES.get_template("guard.jinja").render(arguments=arguments)
+    return new_code_cell(code, metadata={"tags": ["guard", "remove-cell"]})
+
+
+# ---- written notebooks -----------------------------------------------------------------------------------------------
+
+
+def convert_all(folder: str | Path | None = None, root: str | Path | None = None) -> list[Path]:
+    """Write every page as .ipynb, beside its source or under `folder`; returns the files written. One that was edited
+    stays, and one line says so."""
+    here = repository(root)
+    base = Path(folder) if folder else here / "notebooks"
+    targets = {name: base / f"{name}.ipynb" for name in pages(root)}
+    written = []
+    for name, path in targets.items():
+        if edited(path):
+            say(f"{path} was edited and stays; move it away for a new one")
+            continue
+        values = values_of(read_notebook(executed(here, name)))
+        notebook = readable(convert(name, root), here, path, targets.get, values)
+        written.append(write_notebook(notebook, path))
+    return written
+
+
+def executed(root: Path, name: str) -> Path:
+    """Where the executed form of a page lies: beside the prose pages, ignored by git."""
+    return root / "book" / f"{name}.ipynb"
+
+
+def in_book(root: Path, name: str) -> NotebookNode | None:
+    """The page as the book shows it, or None where it is not built or of another text."""
+    shown = read_notebook(executed(root, name))
+    same = [cell.source for cell in shown.cells] == [cell.source for cell in convert(name, root).cells]
+    return shown if same else None
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """An executed notebook, or an empty one where there is none or it is broken."""
+    try:
+        return nbformat.read(path, as_version=4)
+    except (OSError, ValueError, KeyError):
+        return new_notebook()
+
+
+def write_notebook(notebook: NotebookNode, target: Path) -> Path:
+    """Write a notebook whole or not at all, with a hash by which `edited` knows it again. Returns the file."""
+    notebook.metadata["attn"] = {**notebook.metadata.get("attn", {}), "cells": cells_digest(notebook)}
+    with writing(target), replacing(target) as file:
+        file.write(nbformat.writes(notebook).encode())
+    return target
+
+
+def edited(path: Path) -> bool:
+    """Whether a file is anything but a notebook as `write_notebook` left it, outputs apart."""
+    notebook = read_notebook(path)
+    return path.exists() and notebook.metadata.get("attn", {}).get("cells") != cells_digest(notebook)
+
+
+def cells_digest(notebook: NotebookNode) -> str:
+    """SHA-256 of what a notebook's cells hold, outputs apart."""
+    return digest([[cell.cell_type, cell.source] for cell in notebook.cells])
+
+
+@contextmanager
+def writing(target: Path):
+    """AttnError where a file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"cannot write {target} ({error.strerror})"
+        raise AttnError(f"{reason}; make room, or name another place (execute: --output)") from error
+
+
+def writable(target: Path) -> None:
+    """AttnError where a file could not be written: better known before the work."""
+    with writing(target):
+        folder = next(parent for parent in target.absolute().parents if parent.exists())
+        tempfile.TemporaryFile(dir=folder).close()
