@@ -38,8 +38,8 @@ ELSEWHERE = ("one-model", "testing-the-tests")
 
 
 PENDING = {
-    "compared", "data-and-models", "extending", "gallery", "how-to-measure", "index", "jain/04-2-1-permutation",
-    "jain/06-discussion", "one-model", "one-word", "one-word-controls", "serrano/01-introduction",
+    "compared", "data-and-models", "extending", "gallery", "how-to-measure", "jain/04-2-1-permutation",
+    "jain/06-discussion", "one-model", "one-word", "serrano/01-introduction",
     "serrano/04-1-output-distributions", "serrano/04-2-decision-flips", "serrano/05-5-contextualisation",
     "serrano/05-sets-of-weights", "testing-the-tests", "verdict", "wiegreffe/01-introduction",
     "wiegreffe/03-2-uniform", "wiegreffe/03-3-variance", "wiegreffe/03-4-guides", "wiegreffe/04-adversaries",
