@@ -12,6 +12,7 @@ import re
 
 import matplotlib.pyplot as plt
 import nbformat
+import pytest
 from IPython.display import HTML
 from nbformat.v4 import new_output
 
@@ -23,6 +24,16 @@ FOLLOWED = ("corpus", "encoder", "seed", "epsilon")
 
 LITERAL = ("corpus", "encoder", "the_encoder", "an_encoder", "epsilon")
 """Names that may not stay in a sentence whose number changed."""
+
+PENDING = {
+    "compared", "data-and-models", "extending", "gallery", "how-to-measure", "jain/04-2-1-permutation",
+    "jain/06-discussion", "one-model", "one-word", "serrano/01-introduction",
+    "serrano/04-1-output-distributions", "serrano/04-2-decision-flips", "serrano/05-5-contextualisation",
+    "serrano/05-sets-of-weights", "testing-the-tests", "verdict", "wiegreffe/01-introduction",
+    "wiegreffe/03-2-uniform", "wiegreffe/03-3-variance", "wiegreffe/03-4-guides", "wiegreffe/04-adversaries",
+    "wiegreffe/06-conclusion",
+}  # fmt: skip
+"""Pages of which some sentence does not follow the parameters yet; the list shrinks to nothing."""
 
 ROLE = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -78,6 +89,20 @@ def default_run(name: str, root, monkeypatch):
     return run_here(notebook, {}, monkeypatch)
 
 
+def check(name: str, root, again, monkeypatch) -> None:
+    """Fail where a sentence of a page, run again with its `smoke`, does not follow; xfail for one that is PENDING."""
+    declares = sources.declaration(again, name)
+    before = declares.defaults
+    if not set(before) & set(FOLLOWED):
+        return
+    after = before | declares.smoke
+    found = faults(default_run(name, root, monkeypatch), again, before, after)
+    if name in PENDING and found:
+        pytest.xfail(found[0])
+    assert name not in PENDING, f"all sentences of {name} follow: take it off the list PENDING"
+    assert not found, "\n".join(found)
+
+
 # ---- comparing -------------------------------------------------------------------------------------------------------
 
 
@@ -89,7 +114,8 @@ def faults(default, other, before: dict, after: dict) -> list[str]:
     found = [f"the page's `smoke` leaves {name} at its default" for name in left]
     literals = [changed[name][0] for name in LITERAL if name in changed]
     values = values_of(default), values_of(other)
-    for cell, again in zip(default.cells, other.cells, strict=True):
+    cells = [cell for cell in other.cells if "injected-parameters" not in cell.metadata.get("tags", [])]
+    for cell, again in zip(default.cells, cells, strict=True):
         if cell.cell_type == "markdown":
             for paragraph in paragraphs(cell.source):
                 found += in_paragraph(paragraph, *values, changed, literals)

@@ -37,34 +37,15 @@ ELSEWHERE = ("one-model", "testing-the-tests")
 """Executed in kernels without torch, by test_reading.py."""
 
 
-PENDING = {
-    "compared", "data-and-models", "extending", "gallery", "how-to-measure", "jain/04-2-1-permutation",
-    "jain/06-discussion", "one-model", "one-word", "serrano/01-introduction",
-    "serrano/04-1-output-distributions", "serrano/04-2-decision-flips", "serrano/05-5-contextualisation",
-    "serrano/05-sets-of-weights", "testing-the-tests", "verdict", "wiegreffe/01-introduction",
-    "wiegreffe/03-2-uniform", "wiegreffe/03-3-variance", "wiegreffe/03-4-guides", "wiegreffe/04-adversaries",
-    "wiegreffe/06-conclusion",
-}  # fmt: skip
-"""Pages of which some sentence does not follow the parameters yet; the list shrinks to nothing."""
-
-
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ELSEWHERE])
 @pytest.mark.usefixtures("numbers_at_hand", "own_tables")
 def test_every_page_executes_and_its_sentences_follow(page, monkeypatch):
     """With the other parameters of its front matter; compared with the page as it stands in the book."""
     notebook = sources.convert(page, ROOT)
-    declares = sources.declaration(notebook, page)
-    defaults = declares.defaults
+    small = sources.declaration(notebook, page).smoke
     monkeypatch.chdir(ROOT)
-    again = sentences.run_here(notebook, declares.smoke, monkeypatch, EXPECTED)
-    if not set(defaults) & set(sentences.FOLLOWED):
-        return
-    default = sentences.default_run(page, ROOT, monkeypatch)
-    faults = sentences.faults(default, again, defaults, defaults | declares.smoke)
-    if page in PENDING and faults:
-        pytest.xfail(faults[0])
-    assert page not in PENDING, "all its sentences follow: take it off the list"
-    assert not faults, "\n".join(faults)
+    again = sentences.run_here(notebook, small, monkeypatch, EXPECTED)
+    sentences.check(page, ROOT, again, monkeypatch)
 
 
 def test_references_survive_a_shortened_page():

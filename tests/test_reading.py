@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import sentences
 from golden import CLOSE_SEARCHED
 from test_pages import ELSEWHERE
 
@@ -65,7 +66,7 @@ def test_every_import_of_every_page_does_without(reading):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [*ELSEWHERE, "extending"])
-def test_a_page_executes_without(page, reading):
+def test_a_page_executes_without(page, reading, monkeypatch):
     """Sentences that are read live; trainings, which are code with a note; planted runs."""
     small = sources.declaration(sources.read_source(sources.pages(ROOT)[page]), page).smoke
     path = running.execute(page, small, reading / "page.ipynb", ROOT, stamp="0")
@@ -74,6 +75,8 @@ def test_a_page_executes_without(page, reading):
     tagged = sum("torch" in cell.metadata.get("tags", []) for cell in sources.convert(page, ROOT).cells)
     shown = [str(cell.get("outputs", "")) for cell in cells]
     assert sum(running.NO_TORCH in text for text in shown) == tagged and any(shown)
+    if page in ELSEWHERE:
+        sentences.check(page, ROOT, sources.read_notebook(path), monkeypatch)
 
 
 @pytest.mark.parametrize("corpus", ["sst", "20news"])
