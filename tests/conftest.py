@@ -28,6 +28,29 @@ hypothesis.settings.register_profile("search", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile("fixed")
 
 
+SLOW = {
+    "test_archive",
+    "test_book",
+    "test_causes",
+    "test_cluster",
+    "test_compared",
+    "test_downloaded",
+    "test_fast",
+    "test_foreign",
+    "test_gallery",
+    "test_golden",
+    "test_notebook",
+    "test_pages",
+}
+"""Modules that execute pages, start processes or read the whole archive: `make test-quick` leaves them out."""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.stem in SLOW:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def shared_cache(tmp_path_factory):
     """The cache of fixtures that serve several tests: one folder of all workers, never the user's."""
