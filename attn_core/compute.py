@@ -17,9 +17,15 @@ from attn_core.corpora.vectors import vectors
 from attn_core.measures import classification
 from attn_core.run import RECIPE, Run, as_dict, bases, weights_key
 from attn_core.store import Result
-from attn_core.training import compute_device, guide, imitate, jain, serrano
+from attn_core.training import Recipe, compute_device, guide, imitate, jain, serrano
 
-FAMILIES = {"text": jain, "pair": jain, "hierarchical": serrano, "guided": guide, "adversary": imitate}
+FAMILIES: dict[str, Recipe] = {
+    "text": jain,
+    "pair": jain,
+    "hierarchical": serrano,
+    "guided": guide,
+    "adversary": imitate,
+}
 """Run.family -> recipe: see `attn_core.training`."""
 
 

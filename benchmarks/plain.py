@@ -98,7 +98,7 @@ def gradients(model: Classifier, documents: Documents) -> np.ndarray:
     looked_up: list[Tensor] = []
     hook = model.encoder.embedding.register_forward_hook(lambda module, ids, e: looked_up.append(e))
     for rows, ids, lengths in batches(documents):
-        h, scores = model.read(ids, lengths)
+        h, scores = model.states_and_scores(ids, lengths)
         looked_up[-1].retain_grad()
         weights = scores.softmax(-1).detach()
         model.decoder((weights[:, None] @ h).squeeze(1)).sigmoid().sum().backward()

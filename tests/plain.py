@@ -3,6 +3,8 @@
 Tests hold the fast forms to these, benchmarks time against them.
 """
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.stats import kendalltau
 
@@ -60,7 +62,7 @@ def median_change(traces, draws):
 def kendall(x, y, offsets):
     """tau (D,), p (D,) of documents laid end to end, SciPy's one by one; NaN where a vector is constant or NaN."""
     tau, p = np.full((2, len(offsets) - 1), np.nan)
-    for row, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for row, (start, stop) in enumerate(pairwise(offsets)):
         if np.ptp(x[start:stop]) > 0 and np.ptp(y[start:stop]) > 0:
             tau[row], p[row] = kendalltau(x[start:stop], y[start:stop])
     return tau, p

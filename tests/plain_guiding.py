@@ -1,6 +1,7 @@
 """Plain twins of guided networks and trained adversaries: one document, one token at a time, in double precision."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def guided_logits(arrays: dict[str, np.ndarray], documents: Documents, weights: 
 def attention(scores: np.ndarray, offsets: np.ndarray) -> list[np.ndarray]:
     """Softmax of each document's scores."""
     found = []
-    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
+    for start, end in pairwise(offsets):
         weights = [math.exp(score - max(scores[start:end])) for score in scores[start:end]]
         found.append(np.array(weights) / sum(weights))
     return found

@@ -43,9 +43,13 @@ def cued(sizes=(600, 100, 120), seed=0, vocabulary=40) -> Encoded:
             if label > 0:
                 ids[places] = 3 + label
         splits[split] = Documents(
-            ids, made.offsets, labels, made.doc_ids, sentence_lengths=made.sentence_lengths,
+            ids,
+            made.offsets,
+            labels,
+            made.doc_ids,
+            sentence_lengths=made.sentence_lengths,
             sentence_offsets=made.sentence_offsets,
-        )  # fmt: skip
+        )
     statistics = {"classes": ["none", "one", "other"]}
     return Encoded("cued", splits, tuple(map(str, range(vocabulary))), "0" * 64, statistics)
 

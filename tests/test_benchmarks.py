@@ -39,9 +39,7 @@ def test_the_plain_forms_read_what_ours_read(read):
 def test_the_plain_experiments_find_what_ours_find(read):
     *_, traces = read
     x, y = traces.attention, np.abs(traces.gradient)
-    np.testing.assert_allclose(
-        plain.kendall(x, y, traces.offsets), kendall_ragged(x, y, traces.offsets)[0], atol=1e-12
-    )
+    np.testing.assert_allclose(plain.kendall(x, y, traces.offsets), kendall_ragged(x, y, traces.offsets)[0], atol=1e-12)
     torch.manual_seed(0)
     apart = plain.permutation(traces, 2000) - permutation(traces, 2000)["median_change"]
     assert np.abs(apart).max() < 0.03 and np.abs(apart).mean() < 0.004

@@ -14,8 +14,13 @@ from attn_core.errors import AttnError
 from attn_core.models.classifier import to_arrays
 from attn_core.tracing import trace_items
 
-SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {},
-         "transformer": {"hidden": 8}}  # fmt: skip
+SIZES = {
+    "lstm": {"hidden": 3},
+    "cnn": {"hidden": 2},
+    "average": {"hidden": 4},
+    "none": {},
+    "transformer": {"hidden": 8},
+}
 ARRAYS = to_arrays(random_model("lstm", "tanh", 30, width=6, hidden=3))
 TEXTS = random_documents([5, 1, 3], 30)
 
@@ -83,22 +88,25 @@ def at(place, value):
     return change
 
 
-@pytest.mark.parametrize(("arrays", "message"), [
-    (put("attention.v.weight", at((0, 1), np.nan)), "attention.v.weight has NaN or infinity in 1 of 3 numbers"),
-    (put("decoder.bias", at(0, np.inf)), "decoder.bias has NaN or infinity in 1 of 1"),
-    (put("decoder.bias", lambda array: np.array([1e300])), "decoder.bias has NaN or infinity in 1 of 1.*float32"),
-    (put("attention.v.weight", lambda array: torch.full((1, 3), 1e39, dtype=torch.float64)), "infinity in 3 of 3"),
-    (put("decoder.bias", lambda array: 10**30 * array.astype("O")), "decoder.bias holds object, not numbers"),
-    (put("encoder.embedding.weight", at((7, 0), np.nan)), "NaN or infinity in row 7"),
-    (put("encoder.embedding.weight", at((0, 2), 1)), "row 0 of encoder.embedding.weight, the vector of pads"),
-    (put("encoder.embedding.weight", np.ravel), "must be a table of words and numbers, not 1-dimensional"),
-    (put("attention.project.weight", np.transpose), r"mismatch for attention.project.weight.*\[6, 3\].*\[3, 6\]"),
-    (put("decoder.weight", lambda array: array.astype(str)), "decoder.weight holds <U32, not numbers"),
-    ({**ARRAYS, "extra": np.zeros(2)}, "classifier: .*Unexpected key.*extra"),
-    ({name: ARRAYS[name] for name in ARRAYS if name != "decoder.bias"}, "classifier: .*Missing key.*decoder.bias"),
-    ({}, "decoder.weight' is missing"),
-    ("nowhere.npz", "nowhere.npz is no file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (put("attention.v.weight", at((0, 1), np.nan)), "attention.v.weight has NaN or infinity in 1 of 3 numbers"),
+        (put("decoder.bias", at(0, np.inf)), "decoder.bias has NaN or infinity in 1 of 1"),
+        (put("decoder.bias", lambda array: np.array([1e300])), "decoder.bias has NaN or infinity in 1 of 1.*float32"),
+        (put("attention.v.weight", lambda array: torch.full((1, 3), 1e39, dtype=torch.float64)), "infinity in 3 of 3"),
+        (put("decoder.bias", lambda array: 10**30 * array.astype("O")), "decoder.bias holds object, not numbers"),
+        (put("encoder.embedding.weight", at((7, 0), np.nan)), "NaN or infinity in row 7"),
+        (put("encoder.embedding.weight", at((0, 2), 1)), "row 0 of encoder.embedding.weight, the vector of pads"),
+        (put("encoder.embedding.weight", np.ravel), "must be a table of words and numbers, not 1-dimensional"),
+        (put("attention.project.weight", np.transpose), r"mismatch for attention.project.weight.*\[6, 3\].*\[3, 6\]"),
+        (put("decoder.weight", lambda array: array.astype(str)), "decoder.weight holds <U32, not numbers"),
+        ({**ARRAYS, "extra": np.zeros(2)}, "classifier: .*Unexpected key.*extra"),
+        ({name: ARRAYS[name] for name in ARRAYS if name != "decoder.bias"}, "classifier: .*Missing key.*decoder.bias"),
+        ({}, "decoder.weight' is missing"),
+        ("nowhere.npz", "nowhere.npz is no file"),
+    ],
+)
 def test_wrong_weights_are_named_in_one_line(arrays, message):
     with pytest.raises(AttnError, match=message) as error:
         load_weights(arrays)
@@ -123,14 +131,20 @@ def test_two_weights_of_one_name():
         load_weights({**ARRAYS, "b": np.zeros(1)}, {"b": "decoder.bias"})
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"ids": at(3, -1)(TEXTS.ids.copy())}, "document 100 has the token id -1; this model's table has rows 0 to 29"),
-    ({"ids": at(8, 30)(TEXTS.ids.copy())}, "document 101 has the token id 30"),
-    ({"offsets": TEXTS.offsets + np.array([0, 0, 0, 4])}, "offsets must rise from 0 to the number of ids, 15; they go"),
-    ({"offsets": np.array([0, 7, 3, 15])}, "offsets must rise"),
-    ({"labels": TEXTS.labels[:2]}, "2 labels for 3 texts; give one for each"),
-    ({"doc_ids": TEXTS.doc_ids[:1]}, "1 doc_ids for 3 texts"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ids": at(3, -1)(TEXTS.ids.copy())}, "document 100 has the token id -1; this model's table has rows 0 to 29"),
+        ({"ids": at(8, 30)(TEXTS.ids.copy())}, "document 101 has the token id 30"),
+        (
+            {"offsets": TEXTS.offsets + np.array([0, 0, 0, 4])},
+            "offsets must rise from 0 to the number of ids, 15; they go",
+        ),
+        ({"offsets": np.array([0, 7, 3, 15])}, "offsets must rise"),
+        ({"labels": TEXTS.labels[:2]}, "2 labels for 3 texts; give one for each"),
+        ({"doc_ids": TEXTS.doc_ids[:1]}, "1 doc_ids for 3 texts"),
+    ],
+)
 @pytest.mark.usefixtures("form")
 def test_wrong_texts_are_named_in_one_line(changes, message):
     model = load_weights(ARRAYS)

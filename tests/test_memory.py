@@ -48,7 +48,7 @@ def test_memory_of_long_texts():
     """Contributions of all pairs of 2,000 words would take 250 MB at 16 numbers each, and twice that at 32; every
     analysis of such texts, of pairs with 40 outputs and 128 hidden numbers too, stays below 2 GB."""
     command, root = [sys.executable, "-c", CASES], Path(__file__).parents[1]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes on Linux
     *tracing, one, two = [int(grown) * unit for grown in done.stdout.split()]

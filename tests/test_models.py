@@ -24,8 +24,13 @@ from attn_core.tracing import trace
 from attn_core.training import jain
 from attn_core.training.penalties import Hide, Tie
 
-SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {},
-         "transformer": {"hidden": 4}}  # fmt: skip
+SIZES = {
+    "lstm": {"hidden": 3},
+    "cnn": {"hidden": 2},
+    "average": {"hidden": 4},
+    "none": {},
+    "transformer": {"hidden": 4},
+}
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
 
 
@@ -57,7 +62,7 @@ def test_lstm_equals_packed_bidirectional_lstm():
         ids, lengths = padded(documents, np.arange(4))
         packed = pack_padded_sequence(model.encoder.embedding(ids), lengths, batch_first=True, enforce_sorted=False)
         expected, _ = pad_packed_sequence(both(packed)[0], batch_first=True)
-        found, _ = model.read(ids, lengths)
+        found, _ = model.states_and_scores(ids, lengths)
         inside = torch.arange(ids.shape[1]) < lengths[:, None]
     torch.testing.assert_close(found[inside], expected[inside], atol=1e-6, rtol=0)
 
@@ -66,7 +71,7 @@ def test_cnn_windows_reach_start_and_end_and_then_zeros():
     model = window_model()
     with torch.no_grad():
         model.encoder.convolutions[3].weight.copy_(torch.tensor([[[0.0, 1.0, 0.0, 0.0, 0.0, -1.0, 0.0]]]))
-        h = model.read(*tensors(np.array([2, 4, 5, 3])))[0][0]
+        h = model.states_and_scores(*tensors(np.array([2, 4, 5, 3])))[0][0]
     assert h[:, 1].tolist() == [0.0, 214.0, 521.0, 0.0]  # 4 + 10 + 200, 1 + 20 + 500; start and end zeroed
     assert h[:, 3].tolist() == [0.0, 0.0, 4.0, 0.0]  # ReLU(0 - 5), then start less nothing beyond the end
 
@@ -176,7 +181,9 @@ def test_the_tie_of_states_to_words_by_hand():
 def test_a_transformer_reads_the_order_of_words_and_no_pads():
     model = random_model("transformer", "tanh", 20, width=6, hidden=4)
     with torch.no_grad():
-        first, second = (model.read(*tensors(np.array(ids)))[0][0] for ids in ([2, 5, 6, 7, 3], [2, 6, 5, 7, 3]))
+        first, second = (
+            model.states_and_scores(*tensors(np.array(ids)))[0][0] for ids in ([2, 5, 6, 7, 3], [2, 6, 5, 7, 3])
+        )
     assert (first[3] - second[3]).abs().max() > 1e-3  # the same word at the same place, its neighbours swapped
     wave = waves(3, 4, torch.device("cpu"))
     np.testing.assert_allclose(wave[2], [math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)], atol=1e-6)
@@ -229,5 +236,5 @@ def test_lstm_follows_its_equations():
     ahead, back = states(model.encoder.forward_lstm, ids), states(model.encoder.backward_lstm, ids[::-1])[::-1]
     expected = np.stack([ahead, back], 1)
     with torch.no_grad():
-        found = model.read(*tensors(np.array(ids)))[0][0].numpy()
+        found = model.states_and_scores(*tensors(np.array(ids)))[0][0].numpy()
     np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -79,9 +79,15 @@ def test_a_question_by_hand():
 def test_impossible_answers_by_hand():
     model, documents = question()
     documents = Documents(
-        documents.ids, documents.offsets, documents.labels, documents.doc_ids, documents.query_ids,
-        documents.query_offsets, np.array([1, 2], np.int32), np.array([0, 2]),
-    )  # fmt: skip
+        documents.ids,
+        documents.offsets,
+        documents.labels,
+        documents.doc_ids,
+        documents.query_ids,
+        documents.query_offsets,
+        np.array([1, 2], np.int32),
+        np.array([0, 2]),
+    )
     traces = trace(model, documents, progress=False)
     hidden = math.tanh(0.8)
     p = softmax([-hidden, 0.5 * hidden + 0.3])
@@ -177,7 +183,13 @@ def test_scores_far_apart_take_a_second_pass(monkeypatch):
             parameter.mul_(30.0)
         model.attention.scale = 1000.0
     passes = []
-    monkeypatch.setattr(bilstm, "staircase", lambda *args, once=bilstm.staircase: passes.append(1) or once(*args))
+    staircase = bilstm.staircase
+
+    def counted(*arguments, **named):
+        passes.append(1)
+        return staircase(*arguments, **named)
+
+    monkeypatch.setattr(bilstm, "staircase", counted)
     found = trace(model, documents, progress=False).leave_one_out
     assert len(passes) > 2  # one per direction, and again
     with plainly():

@@ -54,8 +54,11 @@ def test_training_learns_what_only_the_query_tells(attention):
     assert (traces.predicted == traces.label).mean() == accuracy(best, data.splits["test"]) > 0.95
     # The story has three places; a model that did not read the question could not beat the share of its best guess.
     other = data.splits["test"].take(np.arange(200))
-    shuffled = Documents(*(getattr(other, name) for name in ("ids", "offsets", "labels", "doc_ids")),
-                         np.roll(other.query_ids, 3), other.query_offsets)  # fmt: skip
+    shuffled = Documents(
+        *(getattr(other, name) for name in ("ids", "offsets", "labels", "doc_ids")),
+        np.roll(other.query_ids, 3),
+        other.query_offsets,
+    )
     assert accuracy(best, shuffled) < 0.7
 
 

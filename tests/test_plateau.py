@@ -2,6 +2,7 @@
 
 import csv
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ def test_batches_hold_every_document_once_under_the_cap():
         items = np.diff(texts.items)
         wide.sort(key=lambda rows: items[rows].min())
         assert sorted(map(len, wide)) == [44, 64, 64, 64, 64]
-        assert all(items[a].max() <= items[b].min() for a, b in zip(wide, wide[1:], strict=False))
+        assert all(items[a].max() <= items[b].min() for a, b in pairwise(wide))
         again = serrano.batches(texts, 64, 400, np.random.default_rng(2))
         assert [list(rows) for rows in again] != [list(rows) for rows in parts]
 
@@ -61,10 +62,14 @@ def fitted(monkeypatch, dev, epochs=9, patience=2):
 
     monkeypatch.setattr(serrano, "accuracy", accuracy)
     return serrano.train(
-        model, dict.fromkeys(("train", "dev"), texts),
-        Run("planted", "flan_none", seed=0, epochs=epochs, batch=64, learning_rate=0.8), 10_000, patience,
-        ("norm", 10.0), False,
-    )  # fmt: skip
+        model,
+        dict.fromkeys(("train", "dev"), texts),
+        Run("planted", "flan_none", seed=0, epochs=epochs, batch=64, learning_rate=0.8),
+        10_000,
+        patience,
+        ("norm", 10.0),
+        False,
+    )
 
 
 def test_rate_is_halved_where_dev_accuracy_is_not_above_the_best_by_a_ten_thousandth(monkeypatch):
@@ -146,9 +151,14 @@ def trained(request, cued):
         torch.manual_seed(0)
         model = build(name, vectors, 3, 8, (0.1, 0.1, 0.1))
         done = serrano.train(
-            model, splits, Run("planted", name, seed=0, epochs=12, batch=16, learning_rate=0.01), 9000, 4,
-            ("norm", 10.0), False,
-        )  # fmt: skip
+            model,
+            splits,
+            Run("planted", name, seed=0, epochs=12, batch=16, learning_rate=0.01),
+            9000,
+            4,
+            ("norm", 10.0),
+            False,
+        )
     model = from_arrays(name, done.weights["dev"])
     traces = trace(model, cued.splits["test"], np.arange(5), progress=False)
     assert (traces.predicted == traces.label).mean() > 0.9, done.history
@@ -219,8 +229,11 @@ def test_what_cannot_be_read_is_one_clear_line():
 
 
 def test_another_attention_or_choice_of_checkpoint_is_refused():
-    for encoder, fields in (("flan_conv", {"attention": "dot"}), ("han_rnn", {"selection": "test"})):
-        with pytest.raises(AttnError, match=f"^planted {encoder} .*: HAN and FLAN models have attention 'tanh' and"):
+    for encoder, fields, rule in (
+        ("flan_conv", {"attention": "dot"}, "attention 'tanh'"),
+        ("han_rnn", {"selection": "test"}, "selection 'dev'"),
+    ):
+        with pytest.raises(AttnError, match=f"^planted {encoder} .*: HAN and FLAN models have {rule}"):
             Run("planted", encoder, **fields)
 
 

@@ -60,7 +60,9 @@ def test_every_import_of_every_page_does_without(reading):
                 nodes = [node for node in every if type(node) in (ast.Import, ast.ImportFrom)]
                 lines |= {ast.unparse(node): name for node in nodes}
     assert len(lines) > 50
-    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 

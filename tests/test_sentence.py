@@ -11,8 +11,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from spacy.symbols import ORTH
 from typer.testing import CliRunner
 
-from attn_core import reader, store
 from attn_cli import app
+from attn_core import reader, store
 from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents
 from attn_core.corpora.text import clean_sst, clean_typed, contractions, english

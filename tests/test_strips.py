@@ -1,6 +1,7 @@
 """The book's sentences in many models: what is stored, and how it is made."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,8 +13,10 @@ STORED = json.loads((archive_folder().parent / "examples" / "strips.json").read_
 
 
 def test_what_is_stored():
-    keys = {(run.encoder, "adversary" if run.family == "adversary" else run.attention, run.seed): run.key
-            for _, run in strips.wanted()}  # fmt: skip
+    keys = {
+        (run.encoder, "adversary" if run.family == "adversary" else run.attention, run.seed): run.key
+        for _, run in strips.wanted()
+    }
     for model in STORED["models"]:
         attention = {"learned": "tanh", "farthest": "tanh"}.get(model["kind"], model["kind"])
         assert model["key"] == keys[model["encoder"], attention, model["seed"]]
@@ -25,6 +28,6 @@ def test_what_is_stored():
 
 
 def test_the_farthest_keeps_the_output():
-    for own, far in zip(STORED["models"], STORED["models"][1:]):
+    for own, far in pairwise(STORED["models"]):
         if far["kind"] == "farthest":
             assert own["seed"] == far["seed"] and np.abs(np.subtract(own["p"], far["p"])).max() <= reader.EPSILON + 1e-3

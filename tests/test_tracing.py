@@ -23,8 +23,13 @@ from attn_core.traces import cut
 from attn_core.tracing import probabilities, trace
 from attn_core.tracing.texts import DELETION_TOKENS, with_row_per_token
 
-SIZES = {"lstm": {"hidden": 3}, "cnn": {"hidden": 2}, "average": {"hidden": 4}, "none": {},
-         "transformer": {"hidden": 4}}  # fmt: skip
+SIZES = {
+    "lstm": {"hidden": 3},
+    "cnn": {"hidden": 2},
+    "average": {"hidden": 4},
+    "none": {},
+    "transformer": {"hidden": 4},
+}
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
 FAST = [encoder for encoder in ENCODERS if encoder != "transformer"]
 TWINS = [(encoder, attention) for encoder, attention in ALL if encoder in FAST]

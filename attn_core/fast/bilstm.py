@@ -42,7 +42,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Network:
-    """Both directions, forward and backward, and the attention: score = read(their projections + bias).
+    """Both directions, forward and backward, and the attention: score = scores(their projections + bias).
 
     Additive: the constant sum(v) of v . tanh(x) = 2v . sigmoid(2x) - sum(v) is dropped; a softmax does not see it.
     """
@@ -51,7 +51,7 @@ class Network:
     bias: Tensor  # (A,) or (B, A)
     v: Tensor | None  # (A,)
 
-    def read(self, projected: Tensor) -> Tensor:
+    def scores(self, projected: Tensor) -> Tensor:
         """Scores (...) from projections (..., A), which are overwritten."""
         return projected.sum(-1) if self.v is None else projected.sigmoid_() @ self.v
 
@@ -78,15 +78,15 @@ def scores_alone(attention: nn.Module) -> bool:
     return type(attention) in (Additive, ScaledDot, Uniform, PairedAdditive, PairedDot)
 
 
-def reader(model: Classifier | Paired, documents: Documents, gradient: bool) -> Callable[..., "Texts"]:
+def reader(model: Classifier | Paired, documents: Documents, gradient: bool) -> Callable[..., "LstmBatch"]:
     """read(rows, q) -> these documents; q (B, H) their queries' summaries, of pairs. gradient: with `importance`."""
     words, word_of = np.unique(np.append(0, documents.ids), return_inverse=True)  # row 0 of the tables is the pad's
     numbered = replace(documents, ids=word_of[1:])  # each id as its word's row in the tables
     network = prepare(model, words)
 
-    def read(rows: np.ndarray, q: Tensor | None) -> Texts:
+    def read(rows: np.ndarray, q: Tensor | None) -> LstmBatch:
         ids, lengths = pad(numbered, rows)
-        return Texts(with_queries(network, model.attention, q), ids, lengths, gradient)
+        return LstmBatch(with_queries(network, model.attention, q), ids, lengths, gradient)
 
     return read
 
@@ -182,7 +182,7 @@ def cell(gates: Tensor, before: Tensor | None, c: Tensor, tau: Tensor, h: Tensor
     torch.mul(o, tau, out=h).sub_(o, alpha=0.5)
 
 
-class Texts:
+class LstmBatch:
     """B texts of like length, read: scores (L, B), up to a constant per text; contributions (L, B, K); real (L, B),
     True on words: not start, end, pad."""
 
@@ -200,7 +200,7 @@ class Texts:
         forward, backward = network.directions
         self.forward = run(forward, words, gradient)
         self.backward = run(backward, self.mirrored(words), gradient)
-        self.score = network.read(self.forward.projected + self.mirrored(self.backward.projected) + network.bias)
+        self.score = network.scores(self.forward.projected + self.mirrored(self.backward.projected) + network.bias)
         self.contribution = self.forward.value + self.mirrored(self.backward.value)
 
     def mirrored(self, values: Tensor) -> Tensor:
@@ -365,7 +365,7 @@ def staircase(
             layer.flatten(0, 1).addmm_(state, side.score_weight)
         value = contribution[alive].view(by_deletion)
         value.copy_(old_value[u]).flatten(0, 1).addmm_(state, side.value)
-        score = network.read(layer).masked_fill_(~real[u], -torch.inf)
+        score = network.scores(layer).masked_fill_(~real[u], -torch.inf)
 
         torch.maximum(largest[1:u], score, out=largest[1:u])
         weight = score.sub_(reference[1:u]).exp_()

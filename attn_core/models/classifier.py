@@ -46,7 +46,7 @@ class Attentive(nn.Module):
             )
         return scores.masked_fill(~mask, -torch.inf)
 
-    def read(self, ids: Tensor, lengths: Tensor, *q: Tensor) -> tuple[Tensor, Tensor]:
+    def states_and_scores(self, ids: Tensor, lengths: Tensor, *q: Tensor) -> tuple[Tensor, Tensor]:
         """States (B, L, H), start and end included, and their scores (B, L); the attention is the scores' softmax."""
         mask = real_tokens(ids, lengths)
         h = self.encoder(ids, lengths, mask)
@@ -56,7 +56,7 @@ class Attentive(nn.Module):
         """What is attended to, (B, H). imposed (B, L): attention weights to use instead of the model's own."""
         if imposed is not None:
             return weighted_sum(imposed, self.encoder(ids, lengths, real_tokens(ids, lengths)))
-        h, scores = self.read(ids, lengths, *q)
+        h, scores = self.states_and_scores(ids, lengths, *q)
         return weighted_sum(scores.softmax(-1), h)
 
 

@@ -25,17 +25,17 @@ DELETION_TOKENS = {"cpu": 16_384, "cuda": 131_072}
 
 def reader(
     model: Classifier | Paired, documents: Documents, gradient: bool
-) -> Callable[[np.ndarray, Tensor | None], "Texts | bilstm.Texts"]:
+) -> Callable[[np.ndarray, Tensor | None], "TextBatch | bilstm.LstmBatch"]:
     """read(rows, q) -> these documents; q (B, H): summaries of their second texts, None where there are none.
 
     gradient: whether their `importance` will be asked for.
     """
     if fast.enabled() and bilstm.has_fast_form(model):
         return bilstm.reader(model, documents, gradient)
-    return lambda rows, q: Texts(model, documents, rows, q)
+    return lambda rows, q: TextBatch(model, documents, rows, q)
 
 
-class Texts:
+class TextBatch:
     """B texts of like length, start and end included, L positions; time first.
 
     real (L, B): True on words; score (L, B), minus infinity elsewhere; contribution (L, B, K), with K the width of the
@@ -49,12 +49,12 @@ class Texts:
         self.value = model.decoder.context.weight if isinstance(model, Paired) else model.decoder.weight  # (K, H)
         self.ids, self.lengths = (torch.as_tensor(array, device=device) for array in pad(documents, rows))
         self.mask = real_tokens(self.ids, self.lengths)  # (B, L)
-        self.h, score, contribution = self.read(self.ids, self.lengths, self.mask, *self.q)
+        self.h, score, contribution = self.encode(self.ids, self.lengths, self.mask, *self.q)
         self.real = self.mask.t()
         self.score = score.t()
         self.contribution = contribution.transpose(0, 1)
 
-    def read(self, ids: Tensor, lengths: Tensor, mask: Tensor, *q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def encode(self, ids: Tensor, lengths: Tensor, mask: Tensor, *q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """States (R, l, H), scores (R, l) and contributions (R, l, K) of texts (R, l)."""
         h = self.model.encoder(ids, lengths, mask)
         return h, self.model.scores(h, mask, *q), h @ self.value.t()
@@ -105,7 +105,7 @@ class Texts:
         q = [summary[text] for summary in self.q]
         reach = reach_of(self.model)
         if reach is None:
-            _, score, contribution = self.read(ids, lengths, real_tokens(ids, lengths), *q)
+            _, score, contribution = self.encode(ids, lengths, real_tokens(ids, lengths), *q)
         else:
             score = self.score[source, text[:, None]]
             contribution = self.contribution[source, text[:, None]]
@@ -115,7 +115,7 @@ class Texts:
             near = deleted[:, None] + torch.arange(-2 * reach, 2 * reach, device=deleted.device)  # (R, 4 reach)
             near_ids = nn.functional.pad(ids, (2 * reach, 2 * reach)).gather(1, near + 2 * reach)
             near_mask = (near > 0) & (near < lengths[:, None] - 1)
-            _, near_score, near_contribution = self.read(near_ids, near_mask.sum(1), near_mask, *q)
+            _, near_score, near_contribution = self.encode(near_ids, near_mask.sum(1), near_mask, *q)
             middle = slice(reach, -reach)
             changed = near[:, middle].clamp(0, ids.shape[1] - 1)  # (R, 2 reach); start and end have no weight
             score.scatter_(1, changed, near_score[:, middle])

@@ -131,7 +131,7 @@ def adversarial_loss(
 
 def attend(model: Classifier, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Probability of class 1 (B,) and log-attention (B, L) with 0 off the real tokens."""
-    h, scores = model.read(ids, lengths)
+    h, scores = model.states_and_scores(ids, lengths)
     log_attention = scores.log_softmax(-1)
     p = model.decoder(weighted_sum(log_attention.exp(), h)).squeeze(-1).sigmoid()
     # A weight of 0 times a logarithm of minus infinity would be NaN, in the loss and in its gradient.

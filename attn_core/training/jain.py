@@ -189,7 +189,7 @@ def losses(
         logits = model(**arguments)
         addition = 0.0
     else:  # states and attention are needed twice
-        h, scores = model.read(**arguments)
+        h, scores = model.states_and_scores(**arguments)
         attention = scores.softmax(-1)
         logits = model.decoder(weighted_sum(attention, h))
         addition = penalty(arguments["ids"], h, attention, scores.isfinite())

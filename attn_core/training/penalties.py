@@ -19,17 +19,20 @@ class Tie:
     """
 
     def __init__(self, encoder: Encoder, strength: float) -> None:
-        self.embedding = encoder.embedding
         self.strength = strength
-        self.map = nn.Linear(encoder.embedding.embedding_dim, encoder.width).to(encoder.embedding.weight.device)
+        self.embedding = encoder.embedding
+        self.map = nn.Linear(self.embedding.embedding_dim, encoder.width)
+        self.map.to(self.embedding.weight.device)
         self.parameters = list(self.map.parameters())
 
     def __call__(self, ids: Tensor, h: Tensor, attention: Tensor, mask: Tensor) -> Tensor:
-        return self.strength * len(ids) * self.distance(self.embedding(ids), h, mask)
+        distance = self.distance(self.embedding(ids), h, mask)
+        return self.strength * len(ids) * distance
 
     def distance(self, e: Tensor, h: Tensor, mask: Tensor) -> Tensor:
         """Mean squared distance of states h (B, L, H) from their mapped words e (B, L, E)."""
-        by_token = (h - self.map(e).tanh()).square().mean(-1)  # (B, L)
+        difference = h - self.map(e).tanh()  # (B, L, H)
+        by_token = difference.square().mean(-1)
         return (by_token * mask).sum() / mask.sum()
 
 
@@ -47,4 +50,5 @@ class Hide:
 
     def __call__(self, ids: Tensor, h: Tensor, attention: Tensor, mask: Tensor) -> Tensor:
         on_secret = (attention * self.secret[ids]).sum(-1)  # (B,)
-        return self.strength * -torch.log1p(-on_secret.clamp(max=1 - 1e-6)).sum()
+        log_elsewhere = torch.log1p(-on_secret.clamp(max=1 - 1e-6))
+        return self.strength * -log_elsewhere.sum()
