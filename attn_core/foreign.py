@@ -96,13 +96,30 @@ def load_weights(
     source: str | Path | dict, names: dict[str, str | None] | None = None, encoder: str = "lstm",
     attention: str = "tanh",
 ):  # fmt: skip
-    """A model with weights that were trained elsewhere, ready for `trace`: a Classifier, Paired or Hierarchical.
+    r"""A model with weights that were trained elsewhere, ready for `trace`.
 
-    source: name -> array or tensor, or a file of these: .safetensors, .npz, else what torch.save wrote (pickled code in
-    it is not run). names: regular expression that fits their whole name -> our name, in which \\1 is the first group;
-    the first that fits counts, None leaves a weight out, and what none fits keeps its name (`classifier.to_arrays`
-    shows ours). encoder, attention: as in `Run`. AttnError: a file that cannot be read, two weights of one name, and as
-    in `classifier.filled`.
+    Parameters
+    ----------
+    source : str, Path or dict
+        Name -> array or tensor, or a file of these: .safetensors, .npz, else what torch.save wrote (pickled code in
+        it is not run).
+    names : dict, optional
+        Regular expression that fits their whole name -> our name, in which \1 is the first group. The first that fits
+        counts, None leaves a weight out, what none fits keeps its name (`classifier.to_arrays` shows ours).
+    encoder : str
+        As in `Run`.
+    attention : str
+        As in `Run`.
+
+    Returns
+    -------
+    Classifier, Paired or Hierarchical
+        As `trace` takes it.
+
+    Raises
+    ------
+    AttnError
+        A file that cannot be read, two weights of one name, and as in `classifier.filled`.
     """
     from attn_core.models import classifier, hierarchical, paired
 

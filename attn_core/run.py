@@ -55,16 +55,59 @@ WORDS = ("text", "position", "rank")
 
 @dataclass(frozen=True)
 class Run:
-    """One training of one model.
+    """One training of one model: everything that changes its numbers.
 
-    vectors: a recipe of `corpora.vectors` or a file; '' takes the catalogue's recipe for the corpus.
-    selection: the split whose ROC AUC chooses the checkpoint ('dev': the authors' final code; 'test': the paper's
-    Table 2). hidden: units per direction, filters per kernel or projection width. epochs, batch, hidden, learning_rate,
-    decay: None takes what the papers use for the corpus and the encoder; epochs 0 is a model that is not trained.
-    fraction: share of the training documents that is used. options: knobs of a corpus, by name or in pairs. Not in the
-    papers: rounding, which draw moves each starting weight to a neighbouring float32 (`jain.nudge`); context, how much
-    of the text's mean each token of the average encoder reads; tie and hide, strengths of the penalties of that name in
-    `training.jain`.
+    Parameters
+    ----------
+    corpus : str
+        A name of the catalogue, see `python -m attn_core corpora`.
+    encoder : str
+        Of ENCODERS or HIERARCHICAL.
+    attention : str
+        Of ATTENTIONS.
+    seed : int
+        Of every random choice of the training.
+    vectors : str
+        A recipe of `corpora.vectors` or a file; '' takes the catalogue's recipe for the corpus.
+    selection : {'dev', 'test'}
+        The split whose ROC AUC chooses the checkpoint. 'dev': the authors' final code; 'test': the paper's Table 2.
+    epochs : int, optional
+        None takes what the papers use for the corpus and the encoder, here and below; 0 is a model that is not trained.
+    batch : int, optional
+        Documents of a step.
+    learning_rate : float, optional
+        Of Adam.
+    decay : float, optional
+        Of the weights.
+    class_weights : bool
+        Whether the loss of a model with one logit weighs the classes by their shares in training.
+    hidden : int, optional
+        Units per direction, filters per kernel or projection width; None as above.
+    fraction : float
+        Share of the training documents that is used.
+    options : dict or pairs
+        Knobs of a corpus, by name.
+    base : Run, optional
+        The run from which this one takes weights, a guide or a target.
+    guide : str
+        Of GUIDES: whose attention a guided model is given.
+    words : {'text', 'position', 'rank'}
+        What the average encoder reads at each token.
+    divergence : float, optional
+        Weight of the distance to the base's attention, of a trained adversary.
+    rounding : int
+        Which draw moves each starting weight to a neighbouring float32 (`jain.nudge`); not in the papers.
+    context : float
+        How much of the text's mean each token of the average encoder reads; not in the papers.
+    tie : float
+        Strength of the penalty of that name; not in the papers.
+    hide : float
+        Strength of the penalty of that name; not in the papers.
+
+    Raises
+    ------
+    AttnError
+        An unknown name, a value out of its bounds, or fields that do not go together.
     """
 
     corpus: str

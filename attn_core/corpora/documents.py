@@ -20,13 +20,30 @@ RAGGED = (
 
 @dataclass(frozen=True)
 class Documents:
-    """Ragged token ids: text d is ``ids[offsets[d]:offsets[d + 1]]``, START and END included (not after `flat`).
+    """Ragged token ids of D texts, START and END included (not after `flat`).
 
-    ids (T,) int32; offsets (D+1,) int64; labels (D,) int64; doc_ids (D,) int64, the row of each document in its source.
-    Pairs (questions, hypotheses) have a second text: query_ids (Q,) int32, query_offsets (D+1,) int64. Where only some
-    answers are possible: answer_ids (A,) int32, answer_offsets (D+1,) int64, the possible label ids of each document.
-    Documents cut into sentences have sentence_lengths (S,) int64, words of each sentence (START and END not counted,
-    none empty), and sentence_offsets (D+1,) int64: document d owns sentences sentence_offsets[d]:sentence_offsets[d+1].
+    Parameters
+    ----------
+    ids : (T,) array of int32
+        Text d is ids[offsets[d]:offsets[d + 1]].
+    offsets : (D + 1,) array of int64
+        Where each text begins.
+    labels : (D,) array of int64
+        The class of each document.
+    doc_ids : (D,) array of int64
+        Its row in its source.
+    query_ids : (Q,) array of int32, optional
+        The second texts of pairs: questions, hypotheses.
+    query_offsets : (D + 1,) array of int64, optional
+        Where each of them begins.
+    answer_ids : (A,) array of int32, optional
+        The possible label ids of each document, where only some are.
+    answer_offsets : (D + 1,) array of int64, optional
+        Where those of each document begin.
+    sentence_lengths : (S,) array of int64, optional
+        Words of each sentence (START and END not counted, none empty) of documents that are cut into sentences.
+    sentence_offsets : (D + 1,) array of int64, optional
+        Document d owns sentences sentence_offsets[d]:sentence_offsets[d + 1].
     """
 
     ids: np.ndarray
@@ -208,7 +225,22 @@ def batches(documents: Documents, size: int, rng: np.random.Generator, noise: fl
 
 
 def pad(documents: Documents, rows) -> tuple[np.ndarray, np.ndarray]:
-    """Rows as one rectangle: (ids (B, L = longest) int64 filled up with PAD on the right, lengths (B,) int64)."""
+    """Rows as one rectangle, filled up with PAD on the right.
+
+    Parameters
+    ----------
+    documents : Documents
+        Ragged texts.
+    rows : (B,) array of int
+        Which of them.
+
+    Returns
+    -------
+    ids : (B, L) array of int64
+        L is the longest of these texts.
+    lengths : (B,) array of int64
+        Of each text.
+    """
     taken = documents.take(rows)
     filled = np.arange(taken.lengths.max(initial=0)) < taken.lengths[:, None]  # (B, L)
     ids = np.full(filled.shape, PAD, dtype=np.int64)

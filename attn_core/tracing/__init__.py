@@ -61,14 +61,35 @@ def trace(
 ) -> Traces:
     """Traces of the documents in their order, unrounded; computed on the model's device, in evaluation mode.
 
-    gradient: signed <e_t, dp/de_t>, attention held constant. leave_one_out: the text re-encoded and re-attended
-    without word t, NaN where it is the only word: signed p(without t) - p, for pairs the total variation distance over
-    all outputs. p is the probability of class 1, or with more than one logit that of the predicted class. Of pairs
-    only the first text's words are traced. Jain & Wallace 2019, Algorithm 1, take absolute values of both.
-    Deviation: p (1 - p) is formed without cancellation, so the gradients of a saturated output do not vanish as in the
-    authors' single precision. progress: a bar with the time left, for work of more than two seconds. AttnError as in
-    `arguments.check` and `flat`, and for an encoder that reads the words otherwise than by its embedding. Of Serrano &
-    Smith's networks the items are traced, always with their gradients, see `trace_items`.
+    Parameters
+    ----------
+    model : Classifier, Paired or Hierarchical
+        As trained here, or from `load_weights`.
+    documents : Documents
+        What it reads; of pairs only the first text's words are traced.
+    gradient : bool
+        Whether to trace signed <e_t, dp/de_t>, attention held constant.
+    leave_one_out : bool
+        Whether to re-encode and re-attend the text without word t: signed p(without t) - p, for pairs the total
+        variation distance over all outputs; NaN where t is the only word.
+    progress : bool
+        A bar with the time left, for work of more than two seconds.
+
+    Returns
+    -------
+    Traces
+        Of Serrano & Smith's networks those of the items, always with their gradients.
+
+    Raises
+    ------
+    AttnError
+        As in `arguments.check` and `flat`, and for an encoder that reads the words otherwise than by its embedding.
+
+    Notes
+    -----
+    p is the probability of class 1, or with more than one logit that of the predicted class. Jain & Wallace 2019,
+    Algorithm 1, take absolute values of both importances. Deviation: p (1 - p) is formed without cancellation, so the
+    gradients of a saturated output do not vanish as in the authors' single precision.
     """
     if isinstance(model, Hierarchical):
         deleted = np.arange(len(documents) if leave_one_out else 0)
