@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from attn_core import store
 from attn_cli import app
+from attn_core import store
 from attn_core.results import AbsentRun, stored_vectors
 from attn_core.run import SEEDS, Run, command, from_dict, set_fields
 from attn_core.sweep import read_grid

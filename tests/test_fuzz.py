@@ -17,10 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny_runs import first_run
 
-from attn_core import index, store
 from attn_cli import main
+from attn_core import index, store
 from attn_core.corpora import encode
 from attn_core.errors import AttnError
+from attn_core.run import Run
 
 pytestmark = pytest.mark.faults
 EXAMPLES = 2_000 if os.environ.get("ATTN_FAULTS") else 80

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from conftest import toy_traces
 
-from attn_core import store, sweep
 from attn_cli import join_pairs, main
+from attn_core import store, sweep
 from attn_core.corpora import encode
 
 ROOT = Path(__file__).parents[1]

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from attn_core import packing, store
 from attn_cli import main
+from attn_core import packing, store
 from attn_core.run import Run, first_vectors
 
 TINY = (("n_dev", 40), ("n_test", 40), ("n_train", 80))
