@@ -8,10 +8,8 @@ import math
 import platform
 import re
 import threading
-import time
 import traceback
-from asyncio import CancelledError
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import product
 from pathlib import Path
@@ -40,11 +38,34 @@ ONE_AT_A_TIME = threading.Lock()
 # ---- which runs ------------------------------------------------------------------------------------------------------
 
 
+class GridLoader(yaml.SafeLoader):
+    """YAML whose whole numbers are decimal (in YAML 1.1, 010 is 8) and whose mappings hold each key once."""
+
+    def construct_decimal(self, node: yaml.ScalarNode) -> int:
+        """The number; an error of YAML's for other than decimal ones."""
+        if not re.fullmatch(r"[-+]?(0|[1-9][0-9_]*)", node.value):
+            raise yaml.constructor.ConstructorError(
+                problem=f"{node.value} is no decimal number", problem_mark=node.start_mark
+            )
+        return int(node.value.replace("_", ""))
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
+        """The mapping; an error of YAML's for a key that stands twice."""
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(problem=f"'{key}' stands twice", problem_mark=node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+GridLoader.add_constructor("tag:yaml.org,2002:int", GridLoader.construct_decimal)
+
+
 def read_grid(path: Path) -> list[Run]:
     """The runs of a grid file: a list of blocks, each a product of its fields; `seed: N seeds` is the book's first N,
     `base:` a mapping of the base's fields, see `with_base`, or a list of such."""
     try:
-        blocks = yaml.safe_load(path.read_text(encoding="utf-8"))
+        blocks = yaml.load(path.read_text(encoding="utf-8"), GridLoader)
     except OSError as error:
         raise AttnError(f"no grid file {path}; the book's own lie in data/sweeps") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -61,7 +82,7 @@ def expand(block: dict) -> list[Run]:
     """All runs of one block, in the order written."""
     choices = {name: value if isinstance(value, list) else [value] for name, value in block.items()}
     if first := re.fullmatch("([1-9]) seeds", str(block.get("seed"))):
-        choices["seed"] = SEEDS[: int(first[1])]
+        choices["seed"] = list(SEEDS[: int(first[1])])
     if (count := math.prod(map(len, choices.values()))) > MOST_RUNS:
         raise AttnError(f"a block of {count:,} runs; at most {MOST_RUNS:,}")
     combinations = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
@@ -71,7 +92,8 @@ def expand(block: dict) -> list[Run]:
 def with_base(fields: dict) -> dict:
     """The fields of one run, its `base:` filled up: corpus, options, seed and selection are the run's own by default.
     So `base: {}` in a block of several seeds pairs each run with the base of its seed; a base may have a base."""
-    if not isinstance(base := fields.get("base"), dict):
+    base = fields.get("base")
+    if not isinstance(base, dict):
         return fields
     inherited = {name: fields[name] for name in ("corpus", "options", "seed", "selection") if name in fields}
     return {**fields, "base": with_base(inherited | base)}
@@ -80,17 +102,19 @@ def with_base(fields: dict) -> dict:
 def plan(runs: list[Run], pack: bool = False) -> dict[Run, bool]:
     """What is left to do: run -> whether its result is wanted, else its weights alone. In the runs' order, each after
     the bases whose weights it needs and the cache lacks; these are added where the list has them not."""
-    todo, found = {run for run in runs if not stored(run, pack)}, {}
+    todo = {run for run in runs if not stored(run, pack)}
+    tasks: dict[Run, bool] = {}
 
     def add(run: Run) -> None:
         for base in () if fits(run, store.cache_store()) else bases(run):
             if not has_weights(base):
                 add(base)
-        found.setdefault(run, run in todo)
+        tasks.setdefault(run, run in todo)
 
-    for run in filter(todo.__contains__, runs):
-        add(run)
-    return found
+    for run in runs:
+        if run in todo:
+            add(run)
+    return tasks
 
 
 def make(run: Run, result: bool, pack: bool = False, progress: bool = False) -> None:
@@ -122,32 +146,22 @@ def sweep(
     Bases that runs need and whose weights are not cached are trained before them. pack: also put each run into
     data/archive, with the tables at default parameters; this process alone writes there.
     jobs: processes of this machine. scheduler: address of a Dask cluster whose $ATTN_CACHE is this process's folder.
-    AttnError for an unreachable or lost scheduler, or one that is no_workers_timeout seconds without any worker.
+    AttnError for an unreachable or lost scheduler, one that is no_workers_timeout seconds without any worker, and runs
+    of what the user registered without a version, which are kept nowhere.
     """
-    if jobs < 1:
-        raise AttnError(f"jobs must be at least 1, got {jobs}")
-    for folder in [store.cache_store(), *([packed_store(), store.archive_folder()] if pack else [])]:
-        store.sweep_away(folder)
-    for run in runs:
-        if reason := foreign.unversioned(run):
-            raise AttnError(f"{reason}, and a sweep keeps its runs; give it a version")
-    tasks, failures = plan(runs, pack), {}
+    check(runs, jobs)
+    sweep_away(pack)
+    tasks = plan(runs, pack)
     if not tasks:
         return {}
+    failures: dict[str, str] = {}
     here = jobs == 1 and not scheduler
     bar = tqdm(total=len(tasks), desc="sweep", unit="run", disable=not progress, delay=0.1)
     with bar, nullcontext() if here else cluster(scheduler, jobs) as client:
-        if here:
-            done = ((run, work(run, failures, result, pack, progress)) for run, result in tasks.items())
-        else:
-            done = on_cluster(client, tasks, pack, no_workers_timeout)
-        for run, reason in done:
+        local = one_by_one(tasks, failures, pack, progress)
+        for run, failure in local if here else on_cluster(client, tasks, pack, no_workers_timeout):
             bar.set_postfix_str(run.key)
-            try:
-                if pack and tasks[run] and not reason:
-                    adopt(run.key)
-            except Exception as error:
-                reason = one_line(error)
+            reason = failure or (adopted(run) if pack and tasks[run] else "")
             if reason:
                 failures[run.key] = reason
                 tqdm.write(f"{run.key} failed: {reason}")
@@ -155,9 +169,42 @@ def sweep(
     return failures
 
 
-def work(
-    run: Run, before: dict[str, str], result: bool, pack: bool, progress: bool = False, expected: str = ""
-) -> str:
+def check(runs: list[Run], jobs: int) -> None:
+    """AttnError for what `sweep` does not take."""
+    if jobs < 1:
+        raise AttnError(f"jobs must be at least 1, got {jobs}")
+    for run in runs:
+        if reason := foreign.unversioned(run):
+            raise AttnError(f"{reason}, and a sweep keeps its runs; give it a version")
+
+
+def sweep_away(pack: bool) -> None:
+    """Remove what killed processes have left half-written in the stores that a sweep writes."""
+    store.sweep_away(store.cache_store())
+    archive = store.archive_folder() if pack else None
+    if archive:
+        store.sweep_away(packed_store())
+        store.sweep_away(archive)
+
+
+def adopted(run: Run) -> str:
+    """Put a run into the archive; returns why that failed, or ''."""
+    try:
+        adopt(run.key)
+    except Exception as error:  # noqa: BLE001  (one failed run must not end a night's sweep)
+        return one_line(error)
+    return ""
+
+
+def one_by_one(
+    tasks: dict[Run, bool], failures: dict[str, str], pack: bool, progress: bool
+) -> Iterator[tuple[Run, str]]:
+    """`work` in this process; yields each run that is done and why it failed, which the caller notes in failures."""
+    for run, result in tasks.items():
+        yield run, work(run, failures, result, pack, progress)
+
+
+def work(run: Run, before: dict[str, str], result: bool, pack: bool, progress: bool = False, expected: str = "") -> str:
     """`make` a run; returns why it failed, in one line, or '': one failed run must not end a night's sweep.
 
     before: key -> the same of runs before it, its bases among them. expected: to a worker, what the sweep takes the run
@@ -176,7 +223,7 @@ def work(
                 if before.get(base.key) and not has_weights(base):
                     raise AttnError(f"its base {base.key} failed ({before[base.key]})")
             make(run, result, pack, progress)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             if expected:
                 traceback.print_exc()
             return one_line(error)
@@ -190,40 +237,63 @@ def named(run: Run) -> str:
 
 
 def on_cluster(client, tasks: dict[Run, bool], pack: bool, patience: float) -> Iterator[tuple[Run, str]]:
-    """Let the workers of a Dask cluster `work`; yields each run that is done and why it failed. tasks: of `plan`.
+    """Let the workers of a Dask cluster `work`; yields each run that is done and why it failed. tasks: of `plan`."""
+    from distributed import as_completed
+
+    runs = submit(client, tasks, pack)
+    while runs:
+        await_workers(client, patience)
+        try:
+            for future in as_completed(list(runs), client.loop, timeout=patience):
+                if future.cancelled():
+                    raise AttnError(lost_scheduler(client))
+                yield runs.pop(future), outcome(future)
+        except TimeoutError:
+            continue  # nothing was done for a while: are there workers?
+
+
+def submit(client, tasks: dict[Run, bool], pack: bool) -> dict:
+    """Future -> run, of all tasks.
 
     Each run is a task of its own key, so two sweeps that share a run train it once. In Dask's graph a task depends on
-    those of its bases, and on one that shares its training (the other selection). Two tasks a worker are handed out:
-    the scheduler blames its loss on all tasks assigned to it (allowed-failures).
+    those of its bases, and on one that shares its training (the other selection). Keys of one group let the scheduler
+    hold back what no worker has begun: it blames a lost worker on all tasks that it was given (allowed-failures).
     """
-    waiting, flying, futures, seen = list(tasks), [], {}, time.monotonic()
-    training, address = {run: weights_key(run) for run in tasks}, client.scheduler.address
-    while waiting or flying:
-        done = [run for run in flying if futures[run].done()]
-        try:
-            if client.status in ("closing", "closed"):
-                raise ConnectionError("lost")
-            workers = len(client.nthreads())
-        except (Exception, CancelledError) as error:  # as the client's state is; all futures are cancelled
-            lost = f"the Dask scheduler at {address} no longer answers ({type(error).__name__}); start it again"
-            raise AttnError(f"{lost} and repeat the sweep, which goes on with what is not stored") from error
-        for run in done:
-            flying.remove(run)
-            try:
-                yield run, futures[run].result()  # what `work` returned
-            except Exception as error:  # a worker lost too often, a task that was cancelled
-                yield run, one_line(error)
-        seen = time.monotonic() if workers else seen
-        if time.monotonic() - seen > patience:
-            lost = f"no worker at {address} for {patience:g} s; start one with 'dask worker {address}'"
-            raise AttnError(f"{lost} and repeat the sweep, which goes on with what is not stored")
-        while waiting and len(flying) < 2 * workers:
-            flying.append(run := waiting.pop(0))
-            before = {other.key: future for other, future in futures.items()
-                      if other in bases(run) or training[other] == training[run]}  # fmt: skip
-            key = f"{run.key}-packed" if pack and tasks[run] else run.key
-            futures[run] = client.submit(work, run, before, tasks[run], pack, expected=named(run), key=key)
-        time.sleep(0.1)
+    futures: dict[Run, object] = {}
+    training: dict[str, Run] = {}
+    for run, result in tasks.items():
+        needed = [*bases(run), *filter(None, [training.get(weights_key(run))])]
+        before = {other.key: futures[other] for other in needed if other in futures}
+        key = ("attn_core", f"{run.key}-packed" if pack and result else run.key)
+        futures[run] = client.submit(work, run, before, result, pack, expected=named(run), key=key)
+        training[weights_key(run)] = run
+    return {future: run for run, future in futures.items()}
+
+
+def await_workers(client, patience: float) -> None:
+    """Go on once there is a worker; AttnError where none appears, or where the scheduler is lost."""
+    try:
+        client.wait_for_workers(1, timeout=patience)
+    except TimeoutError as error:
+        address = client.scheduler.address
+        lost = f"no worker at {address} for {patience:g} s; start one with 'dask worker {address}'"
+        raise AttnError(f"{lost} and repeat the sweep, which goes on with what is not stored") from error
+    except Exception as error:  # as the client's state is
+        raise AttnError(lost_scheduler(client)) from error
+
+
+def lost_scheduler(client) -> str:
+    """That the scheduler is gone, and what to do."""
+    lost = f"the Dask scheduler at {client.scheduler.address} no longer answers; start it again"
+    return f"{lost} and repeat the sweep, which goes on with what is not stored"
+
+
+def outcome(future) -> str:
+    """What `work` returned; or, of a task whose worker was lost too often, what Dask says of it."""
+    try:
+        return future.result()
+    except Exception as error:  # noqa: BLE001  (of many kinds)
+        return one_line(error)
 
 
 @contextmanager
@@ -232,13 +302,20 @@ def cluster(scheduler: str, jobs: int):
     the block. AttnError where none answers."""
     from distributed import Client
 
-    own = {
-        "n_workers": jobs, "threads_per_worker": 1, "memory_limit": None, "host": "127.0.0.1", "protocol": "tcp://",
-        "dashboard_address": None, "silence_logs": logging.ERROR,
-        "env": dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
-    }  # fmt: skip
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    processes = {
+        "n_workers": jobs,
+        "threads_per_worker": 1,
+        "memory_limit": None,
+        "host": "127.0.0.1",
+        "protocol": "tcp://",
+        "dashboard_address": None,
+        "silence_logs": logging.ERROR,
+        "env": threads,
+    }
+    options = {} if scheduler else processes
     try:
-        client = Client(scheduler or None, timeout=CONNECT_SECONDS, set_as_default=False, **({} if scheduler else own))
+        client = Client(scheduler or None, timeout=CONNECT_SECONDS, set_as_default=False, **options)
     except (OSError, ValueError) as error:
         raise AttnError(
             f"no Dask scheduler answers at {scheduler!r} ({type(error).__name__}); start one with 'dask scheduler "

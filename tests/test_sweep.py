@@ -208,6 +208,21 @@ def test_base_of_a_grid_block(tmp_path):
         sweep.read_grid(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("- {corpus: sst, seed: 010}", "010 is no decimal number"),
+        ("- {corpus: sst, seed: [0x10]}", "0x10 is no decimal number"),
+        ("- corpus: sst\n  seed: 1\n  seed: 2\n", "'seed' stands twice"),
+        ("- {corpus: sst, divergence: 0.1, base: {seed: 1, seed: 2}}", "'seed' stands twice"),
+    ],
+)
+def test_what_yaml_would_read_otherwise_than_it_looks_is_refused(tmp_path, text, told):
+    (tmp_path / "grid.yml").write_text(text)
+    with pytest.raises(AttnError, match=told):
+        sweep.read_grid(tmp_path / "grid.yml")
+
+
 def test_the_books_grids_of_wiegreffe_and_pinter_use_bases_of_the_books_grids():
     from pathlib import Path
 
@@ -220,4 +235,6 @@ def test_the_books_grids_of_wiegreffe_and_pinter_use_bases_of_the_books_grids():
     assert needed <= trained
     pairs = [run for run in grids["guides"] if run.base is not None and run.base.family == "text"]
     assert pairs and all(run.base.seed == run.seed for run in pairs)
-    assert {run.base for run in grids["adversaries"]} == {first_run(corpus) for corpus in ("sst", "20news", "agnews", "imdb")}
+    assert {run.base for run in grids["adversaries"]} == {
+        first_run(corpus) for corpus in ("sst", "20news", "agnews", "imdb")
+    }
