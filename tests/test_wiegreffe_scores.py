@@ -27,7 +27,7 @@ def scored(scored):
 
 
 def test_rules_hold_the_printed_and_the_read_numbers():
-    """Tables 2 and 3 whole (without the column that Jain & Wallace printed), every median of Figure 3 that stands on
+    """Tables 2 to 4 whole (without the column that Jain & Wallace printed), every median of Figure 3 that stands on
     more than one document, every point of Figure 5 apart from the adversaries' curve, whose lambdas are not known."""
     table_2 = reported("wiegreffe_table2_f1_uniform")
     table_2 = table_2[table_2["model"] != "bilstm_attention_reported_by_jain_wallace_2019"]
@@ -40,6 +40,10 @@ def test_rules_hold_the_printed_and_the_read_numbers():
     table_3, mine = reported("wiegreffe_table3_guides"), RULES[RULES["item"] == "Table 3"]
     assert sorted(zip(mine["corpus"], mine["reference"], strict=True)) == sorted(
         zip(table_3["corpus"], table_3["value"], strict=True)
+    )
+    table_4, mine = reported("wiegreffe_table4_adversaries"), RULES[RULES["item"] == "Table 4"]
+    assert len(table_4) == 16 and sorted(zip(mine["corpus"], mine["reference"], strict=True)) == sorted(
+        zip(*(table_4[table_4["measure"] != "lambda"][name] for name in ("corpus", "value")), strict=True)
     )
     read = reported("wiegreffe_figure3_digitised", statistic="median")
     read, mine = (
@@ -68,12 +72,14 @@ def test_claims_on_networks_guided_by_one_adversary_are_not_judged(scored):
     ]
     rows = scored(uniform_test(), one, curve())
     row = row_for(rows, item="claim: an adversary is a bad guide", corpus="sst")
-    assert (row["verdict"], row["unjudged"]) == ("not rerun", "few seeds") and row["ours"] < 0
+    assert (row["verdict"], row["unjudged"]) == ("unjudged", "few seeds") and row["ours"] < 0
     row = row_for(rows, item="Table 3", corpus="sst", measure="F1 of the guided network: adversary")
     assert row["n_seeds"] == 1 and np.isnan(row["low"]), "five networks, one adversary that guides them"
 
 
-@pytest.mark.parametrize(("gap", "verdict"), [(0.002, "differs"), (0.006, "reproduced"), (0.015, "differs")])
+@pytest.mark.parametrize(
+    ("gap", "verdict"), [(0.002, "differs"), (0.006, "holds"), (0.015, "undecided"), (0.02, "differs")]
+)
 def test_table_2_is_judged_by_its_gap(scored, gap, verdict):
     """Printed on SST: 0.831 and 0.822. Two scores within 0.015 may have a gap off by 0.03."""
     rows = scored(uniform_test(gap=gap))
@@ -86,12 +92,12 @@ def test_table_2_is_judged_by_its_gap(scored, gap, verdict):
 @pytest.mark.parametrize(
     "corpus, gap, item, verdict",
     [
-        ("sst", 0.002, "claim: attention is not needed", "reproduced"),
+        ("sst", 0.002, "claim: attention is not needed", "holds"),
         ("sst", 0.015, "claim: attention is not needed", "differs"),
-        ("sst", 0.010, "claim: attention is not needed", "differs"),
-        ("imdb", 0.03, "claim: attention is needed", "reproduced"),
+        ("sst", 0.010, "claim: attention is not needed", "undecided"),
+        ("imdb", 0.03, "claim: attention is needed", "holds"),
         ("imdb", 0.008, "claim: attention is needed", "differs"),
-        ("imdb", 0.008, "claim: attention beats uniform weights", "reproduced"),
+        ("imdb", 0.008, "claim: attention beats uniform weights", "holds"),
         ("imdb", -0.01, "claim: attention beats uniform weights", "differs"),
     ],
 )
@@ -102,21 +108,21 @@ def test_gaps_decide_by_their_interval(scored, corpus, gap, item, verdict):
         assert row["verdict"] == verdict and row["ours"] == pytest.approx(gap, abs=1e-3) and row["low"] < row["high"]
     few = scored(uniform_test(corpus, 4, gap=gap))
     row = row_for(few, item=item, corpus=corpus, statistic="base minus uniform by seed, dev-chosen")
-    assert (row["verdict"], row["unjudged"], row["n_seeds"]) == ("not rerun", "few seeds", 4)
+    assert (row["verdict"], row["unjudged"], row["n_seeds"]) == ("unjudged", "few seeds", 4)
 
 
 def test_guides(scored):
-    rows = scored(uniform_test(), guided(), curve())
+    rows = scored(uniform_test(), guided(), curve(count=5))
     table = rows[(rows["item"] == "Table 3") & (rows["corpus"] == "sst")].set_index("measure")
-    assert table["ours"].round(2).tolist() == [0.81, 0.82, 0.83, 0.60] and set(table["verdict"]) == {"reproduced"}
+    assert table["ours"].round(2).tolist() == [0.81, 0.82, 0.83, 0.60] and set(table["verdict"]) == {"holds"}
     assert table["n_seeds"].tolist() == [5, 5, 5, 5] and table["low"].notna().all()
     claims = rows[(rows["measure"] == "F1 gap of guides") & (rows["corpus"] == "sst")].set_index("item")["verdict"]
-    assert len(claims) == 4 and set(claims) == {"reproduced"}
-    flipped = scored(uniform_test(), guided(own=0.78, trained=0.79, adversary=0.85), curve())
-    claims = flipped[(flipped["measure"] == "F1 gap of guides") & (flipped["corpus"] == "sst")].set_index("item")[
-        "verdict"
-    ]
-    assert set(claims) == {"differs"}
+    assert len(claims) == 4 and set(claims) == {"holds"}
+    flipped = scored(uniform_test(), guided(own=0.78, trained=0.79, adversary=0.85), curve(count=5))
+    claims = flipped[(flipped["measure"] == "F1 gap of guides") & (flipped["corpus"] == "sst")].set_index("item")
+    around = claims["reported"].between(claims["low"], claims["high"])
+    assert len(claims) == 4 and claims["verdict"].equals(around.map({True: "undecided", False: "differs"}))
+    assert not around.all()
 
 
 def test_medians_of_figure_3_are_over_seeds_then_documents(scored):
@@ -128,14 +134,14 @@ def test_medians_of_figure_3_are_over_seeds_then_documents(scored):
     middle = 0.045 + 0.002 * np.median([i - 4 for i in range(1, 9)])
     assert part["ours"].iloc[0] == pytest.approx(middle)
     assert part["verdict"].tolist() == [
-        "reproduced" if abs(middle - value) <= 0.04 else "differs" for value in part["reported"]
+        "holds" if abs(middle - value) <= 0.04 else "differs" for value in part["reported"]
     ]
     whole = row_for(rows, item="Figure 3", corpus="sst")
-    assert whole["verdict"] == "reproduced" and whole["ours"] == pytest.approx(middle)
+    assert whole["verdict"] == "holds" and whole["ours"] == pytest.approx(middle)
     far = scored(uniform_test(count=9, seeds_jsd=0.3))
     assert row_for(far, item="Figure 3", corpus="sst")["verdict"] == "differs"
     assert row_for(far, item="claim: seeds agree in attention", corpus="sst")["verdict"] == "differs"
-    assert row_for(rows, item="claim: seeds agree in attention", corpus="sst")["verdict"] == "reproduced"
+    assert row_for(rows, item="claim: seeds agree in attention", corpus="sst")["verdict"] == "holds"
 
 
 def test_the_search_is_read_from_the_traces_of_seed_10(scored):
@@ -163,21 +169,32 @@ def test_points_and_curves_are_on_the_halved_scale(scored):
     ] == pytest.approx(0.03)
     low = rows[(rows["item"] == "band: the curve is low") & (rows["corpus"] == "sst")].set_index("measure")
     third = low.loc["trained adversaries: TVD, halved, at JSD 0.3"]
-    assert third["ours"] == pytest.approx(0.03) and third["n_seeds"] == 3 and third["verdict"] == "reproduced"
+    assert third["ours"] == pytest.approx(0.03) and third["n_seeds"] == 3
+    assert set(rows.loc[(rows["kind"] == "band") & rows["ours"].notna(), "unjudged"]) == {"few seeds"}, "three curves"
     flat = row_for(rows, item="band: the curve is flat", corpus="sst")
-    assert flat["verdict"] == "reproduced" and 0 < flat["ours"] < 0.01
+    assert 0 < flat["ours"] < 0.01
     left = row_for(rows, item="band: seeds move outputs more than imitators", corpus="sst")
-    assert left["ours"] == pytest.approx(0.04 - 0.025) and left["verdict"] == "reproduced"
+    assert left["ours"] == pytest.approx(0.04 - 0.025)
     under = row_for(rows, item="band: uniform is below the curve", corpus="sst")
-    assert (
-        under["ours"] == pytest.approx(0.03 - np.interp(0.11, [0.05, 0.25], [0.05, 0.06]) / 2)
-        and under["verdict"] == "differs"
-    )
+    assert under["ours"] == pytest.approx(0.03 - np.interp(0.11, [0.05, 0.25], [0.05, 0.06]) / 2)
     best = row_for(rows, item="band: the best adversary scores like its base", corpus="sst")
-    assert best["ours"] == pytest.approx(BASE_MEAN - (0.831 - 5 * 5e-4), abs=0.01) and best["verdict"] == "reproduced"
+    assert best["ours"] == pytest.approx(BASE_MEAN - (0.831 - 5 * 5e-4), abs=0.01)
+    table_4 = rows[(rows["item"] == "Table 4") & (rows["corpus"] == "sst")].set_index("measure")["ours"]
+    found = [table_4[f"best adversary: {name}"] for name in ("JSD", "TVD, halved")]
+    assert [table_4["F1 of the best adversary"], *found] == pytest.approx([0.831 - 5 * 5e-4, 0.45, 0.03])
 
 
 BASE_MEAN = 0.831
+
+
+def test_table_4_takes_no_single_run_for_a_mean(scored):
+    lucky = result_of(adversary_of("sst", SEEDS[0], 1e-3), 0.99, 0.6, 0.06)
+    rows = scored(uniform_test(), curve(), [lucky])
+    row = row_for(rows, item="Table 4", corpus="sst", measure="F1 of the best adversary")
+    assert row["ours"] == pytest.approx(0.831 - 5 * 5e-4) and row["n_seeds"] == 3
+    alone = scored(uniform_test(count=1), curve(count=1))
+    row = row_for(alone, item="Table 4", corpus="sst", measure="F1 of the best adversary")
+    assert (row["unjudged"], row["n_seeds"]) == ("few seeds", 1) and np.isnan(row["low"])
 
 
 # ---- which run is what -----------------------------------------------------------------------------------------------
@@ -191,12 +208,31 @@ def test_guides_are_found_by_their_source_and_the_best_adversary_counts(stored):
     assert (scores["base_seed"] == -1).equals(scores["source"].str.contains("uniform|trained") & (scores["base"] == ""))
 
 
-def test_of_adversaries_that_guide_the_best_from_a_jsd_of_0_4_counts(stored):
-    two = [result_of(guide_run("sst", "adversary", 10, at), f1) for at, f1 in ((2e-3, 0.7), (5e-4, 0.6))]
-    stored(curve(), two)
-    assert derived.guided_scores(["sst"])["f1"].tolist() == [0.6], "of the best F1 among the far ones"
-    stored(curve(), two[:1])
-    assert derived.guided_scores(["sst"])["f1"].tolist() == [0.7]
+GUIDES = "F1 of the guided network: adversary"
+
+
+def test_table_3_is_read_off_between_the_adversaries_on_either_side(scored):
+    near, far = (result_of(guide_run("sst", "adversary", 10, at), f1) for at, f1 in ((5e-4, 0.8), (2e-3, 0.6)))
+    row = row_for(scored(uniform_test(), curve(), [near, far]), item="Table 3", corpus="sst", measure=GUIDES)
+    read = np.interp(derived.GUIDE_JSD, [CURVE[5e-4][0], CURVE[2e-3][0]], [0.8, 0.6])
+    assert [row["ours"], row["low"], row["high"]] == pytest.approx([read, 0.6, 0.8])
+    assert (row["verdict"], row["n_seeds"]) == ("undecided", 1)
+    assert derived.guided_scores(["sst"])["f1"].tolist() == [0.6], "the nearest to the printed distance"
+    row = row_for(scored(uniform_test(), curve(), [near]), item="Table 3", corpus="sst", measure=GUIDES)
+    assert row["ours"] == pytest.approx(0.8) and row["unjudged"] == "few seeds", "nothing on the other side"
+
+
+def test_table_3_is_of_lambda_0_001_where_one_is_stored_the_longest_trained(scored):
+    around = [result_of(guide_run("sst", "adversary", 10, at), f1) for at, f1 in ((5e-4, 0.8), (2e-3, 0.6))]
+    short, long = (replace(adversary_of("sst", 10, 1e-3), epochs=epochs) for epochs in (40, 80))
+    trained = [result_of(run, 0.82, jsd, 0.06) for run, jsd in ((short, 0.4), (long, 0.5))]
+    trained[1].record["history"] = [{"test_jsd": 0.5}] * 80
+    led = [result_of(replace(guide_run("sst", "adversary", seed), base=run), f1)
+           for run, f1 in ((short, 0.75), (long, 0.72)) for seed in SEEDS[:5]]  # fmt: skip
+    rows = scored(uniform_test(), curve(), trained, around, led)
+    row = row_for(rows, item="Table 3", corpus="sst", measure=GUIDES)
+    assert row["ours"] == pytest.approx(0.72) and (row["n_seeds"], row["unjudged"]) == (1, "few seeds")
+    assert derived.guided_scores(["sst"])["f1"].tolist() == pytest.approx([0.72] * 5)
 
 
 def test_of_adversaries_that_differ_in_epochs_the_longest_counts(stored):

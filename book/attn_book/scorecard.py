@@ -2,53 +2,71 @@
 
 A rule names our number in its last columns, filled once: measure_ours, statistic_ours, predicted, bin (several, with
 blanks between: their mean weighted by documents), encoder_ours (empty: the number is of a data set, not of one model),
-minus ('encoder_ours=lstm', 'measure_ours=…': what is taken off within seeds), selection; kind (number, claim or band),
-side (of its threshold) and late (added after its runs were stored).
+minus ('encoder_ours=lstm', 'measure_ours=…': what is taken off within seeds), selection; kind (number, range, claim or
+band), side (of its threshold) and late (added after its runs were stored).
 """
 
 import io
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
 from attn_book import derived
-from attn_book.derived import NOTES, PLACE, SCORES, Stored
+from attn_book.derived import COUNTED, NOTES, PLACE, SCORES, Stored
 from attn_core.baselines import weak
 from attn_core.corpora.catalogue import CATALOGUE, WIEGREFFE
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS, over_seeds, runs, side
+from attn_core.measures import INTERVAL_SEEDS
 from attn_core.store import read_reported, reported_folder
 
-FINAL_RUN, APRIL_RUN = "2019-05-15", "2019-04-04"
-"""Snapshots of Jain & Wallace's own results: their last run, and the run behind the paper's Table 2."""
+FINAL_RUN = "2019-05-15"
+APRIL_RUN = "2019-04-04"
+"""Snapshots of Jain & Wallace's own results: their last run, and the run behind the paper's Table 2 and Figures 6 to 8."""
 
-OURS = ("kind", "side", "late", "selection", "measure_ours", "statistic_ours", "predicted", "bin", "encoder_ours",
-        "minus")  # fmt: skip
+OURS = (
+    "kind",
+    "side",
+    "late",
+    "selection",
+    "measure_ours",
+    "statistic_ours",
+    "predicted",
+    "bin",
+    "encoder_ours",
+    "minus",
+)
 """Columns of tolerances.csv that say which number of ours a rule judges, and how."""
 
 NAMES = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
 """The columns that name a row."""
 
 COLUMNS = (
-    *NAMES, "reported", "ours", "low", "high", "n_seeds", "data", "n_train", "tolerance", "verdict", "unjudged", "page",
-    "rule", "date", "reason", "null_prediction", "equivalent",
-)  # fmt: skip
+    *NAMES,
+    *("reported", "ours", "low", "high", "n_seeds", "data", "n_train", "tolerance", "verdict", "unjudged"),
+    *("page", "rule", "date", "reason", "null_prediction"),
+)
 
-COLUMN = ["paper", "item", "encoder", "attention", "measure", "statistic"]
+PRINTED_COLUMN = ["paper", "item", "encoder", "attention", "measure", "statistic"]
 """What the numbers of one printed column share."""
 
-STORED = {"jain": (derived.of_jain, ["text", "pair"]), "serrano": (derived.of_serrano, "hierarchical"),
-          "wiegreffe": (derived.of_wiegreffe, "text")}  # fmt: skip
+STORED = {
+    "jain": (derived.of_jain, ["text", "pair"]),
+    "serrano": (derived.of_serrano, "hierarchical"),
+    "wiegreffe": (derived.of_wiegreffe, "text"),
+}
 """What is stored for the rules of each paper, and the families of its models."""
 
 FEWEST_IN_BIN = 20
 """Documents of a bin of a figure below which it is not judged (the rule in tolerances.csv)."""
 
+ROUNDING = 1e-9
+"""By how much a value may lie beyond its tolerance: 0.1 + 0.3 is more than 0.4 in binary."""
+
 
 @cache
-def _read(name: str) -> pd.DataFrame:
+def _table(name: str) -> pd.DataFrame:
     paths = {path.name.partition(".")[0]: path.name for path in sorted(reported_folder().glob("*.csv*"))}
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
@@ -59,106 +77,163 @@ def _read(name: str) -> pd.DataFrame:
     if "dataset" in table:
         ours = {pair: entry.name for entry in CATALOGUE.values() for pair in entry.reported}
         # Some tables spell data sets Wiegreffe & Pinter's way, whoever's numbers they hold.
-        table["corpus"] = [ours.get((paper, name), ours.get((WIEGREFFE, name), name))
-                           for paper, name in zip(table["paper"], table["dataset"], strict=True)]  # fmt: skip
+        table["corpus"] = [
+            ours.get((paper, dataset), ours.get((WIEGREFFE, dataset), dataset))
+            for paper, dataset in zip(table["paper"], table["dataset"], strict=True)
+        ]
     return table
 
 
 def reported(table: str, **where: object) -> pd.DataFrame:
     """Rows of a reported table by values of its columns: reported('jain_table2_kendall_tau', corpus='sst')."""
-    rows = _read(table)
+    rows = _table(table)
     for column, value in where.items():
         rows = rows[rows[column] == value]
     return rows.copy()
 
 
 def scorecard(paper: str | None = None) -> pd.DataFrame:
-    """One row per scored number or claim; verdict 'reproduced', 'differs' or 'not rerun'.
+    """One row per scored number or claim; verdict 'holds', 'differs', 'undecided' (see `verdicts`) or 'unjudged'.
 
     paper: its rows alone, None takes all three. Columns COLUMNS, id and OURS; unjudged says why a row has no verdict
     ('no run', 'no document', 'few documents', 'few seeds', 'weak model', 'by its gap'), '' where it has one;
-    null_prediction, equivalent: see `guessed` and `equivalent`; data: see `index.data_kind`.
+    null_prediction: see `guessed`; data: see `index.data_kind`.
     """
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")
-    rules = reported("tolerances", **({} if paper is None else {"paper": paper}))
-    parts = [judged(part, *STORED[name]) for name, part in rules.groupby("paper", sort=False)]
+    rules = reported("tolerances") if paper is None else reported("tolerances", paper=paper)
+    parts = []
+    for name, part in rules.groupby("paper", sort=False):
+        stored, family = STORED[name]
+        parts.append(judged(part, stored(part), family))
     rows = pd.concat(parts, ignore_index=True)
-    return rows.assign(null_prediction=guessed(rows), equivalent=equivalent(rows))[[*COLUMNS, "id", *OURS]]
+    rows["null_prediction"] = guessed(rows)
+    return rows[[*COLUMNS, "id", *OURS]]
 
 
 def guessed(rows: pd.DataFrame) -> pd.Series:
     """What one would say of a printed number without a model: the mean of its printed column over the other data sets;
-    NaN where there are none, and for claims and bands."""
+    NaN where there are none, and for ranges, claims and bands."""
     numbers = rows[rows["kind"] == "number"]
-    whole, own = (numbers.groupby(by, dropna=False)["reported"] for by in (COLUMN, [*COLUMN, "corpus"]))
-    others = whole.transform("size") - own.transform("size")
-    return (whole.transform("sum") - own.transform("sum")) / others.where(others > 0)
+    column = numbers.groupby(PRINTED_COLUMN, dropna=False)["reported"]
+    same_set = numbers.groupby([*PRINTED_COLUMN, "corpus"], dropna=False)["reported"]
+    others = column.transform("size") - same_set.transform("size")
+    return (column.transform("sum") - same_set.transform("sum")) / others.where(others > 0)
 
 
-def equivalent(rows: pd.DataFrame) -> pd.Series:
-    """Whether the whole interval of a number lies within its tolerance; missing where none is judged or known."""
-    judged = (rows["kind"] == "number") & (rows["unjudged"] == "") & rows["low"].notna()
-    off, reach = rows[["low", "high"]].sub(rows["reported"], axis=0).abs().max(axis=1), rows["tolerance"] + 1e-9
-    return (off <= reach).astype("boolean").where(judged)
-
-
-def judged(rules: pd.DataFrame, stored: Callable[[pd.DataFrame], Stored], family: str | list[str]) -> pd.DataFrame:
-    """The rules of one paper with our value, its interval over seeds, and the verdict."""
-    found, notes = stored(rules)
-    data = runs(family=family, generation="first").groupby("corpus")[["data", "n_train"]].last()
-    asked = rules.assign(attention_ours=rules["attention"].where(rules["encoder_ours"] != "", "").fillna(""))
-    ours = over_seeds(values(asked, found), "id").set_index("id")
+def judged(rules: pd.DataFrame, stored: Stored, family: str | list[str]) -> pd.DataFrame:
+    """The rules of one paper with our value, its interval, and the verdict. stored: its numbers and notes."""
+    numbers, notes = stored
     notes = notes.reindex(index=rules["id"], columns=NOTES)
+    of_model = rules["encoder_ours"] != ""
+    asked = rules.assign(attention_ours=rules["attention"].where(of_model, "").fillna(""))
+    data = runs(family=family, generation="first").groupby("corpus")[["data", "n_train"]].last()
+    table = rules.set_index("id").join(intervals(asked, numbers, notes)).join(data, on="corpus")
+
+    table["unjudged"] = unjudged(table, asked, numbers, notes, family)
+    there = table["ours"].notna() & table["data"].notna()
+    for name in ("ours", "low", "high", "n_train"):
+        table[name] = table[name].where(there)
+    table["n_seeds"] = table["n_seeds"].where(there, 0).astype(int)
+    table["data"] = table["data"].where(there, "absent")
+    table["reported"] = table["reference"]
+    table["verdict"] = np.where(table["unjudged"] != "", "unjudged", verdicts(table))
+    return table.reset_index().astype({"n_train": "Int64"})
+
+
+def intervals(asked: pd.DataFrame, numbers: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
+    """By rule id: ours, low, high, n_seeds, as noted or over seeds."""
     names = ["mean", "low", "high", "n_seeds"]
-    ours = notes[names].astype(float).where(notes["n_seeds"].notna(), ours.reindex(rules["id"])[names])
-    table = rules.set_index("id").join(ours.rename(columns={"mean": "ours"})).join(data, on="corpus")
+    seeds = over_seeds(values(asked, numbers), "id").set_index("id").reindex(asked["id"])[names]
+    noted = notes["n_seeds"].notna()
+    return notes[names].astype(float).where(noted, seeds).rename(columns={"mean": "ours"})
+
+
+def unjudged(
+    table: pd.DataFrame, asked: pd.DataFrame, numbers: pd.DataFrame, notes: pd.DataFrame, family: str | list[str]
+) -> np.ndarray:
+    """Why each rule has no verdict, '' where it has one; the first reason of several."""
     known = table["data"].notna()
     there = table["ours"].notna() & known
     absent = notes["absent"].astype(object).fillna("no run")
-    documents = fewest_documents(asked, found.query("statistic_ours == 'n'")).fillna(notes["documents"].astype(float))
-    seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
-    why = [(~known, "no run"), (~there, absent), (documents < FEWEST_IN_BIN, "few documents"),
-           (unable(rules, family) & there, "weak model"),
-           ((table["kind"] == "number") & table["tolerance"].isna(), "by its gap"),
-           ((table["kind"] == "claim") & (seeds < HEADLINE_SEEDS), "few seeds")]  # fmt: skip
-    unjudged = np.select([mask for mask, _ in why], [np.broadcast_to(reason, len(table)) for _, reason in why], "")
-    table = table.assign(unjudged=unjudged, reported=table["reference"])
-    for name in ("ours", "low", "high", "n_train"):
-        table[name] = table[name].where(there)
-    table["n_seeds"], table["data"] = table["n_seeds"].where(there, 0).astype(int), table["data"].where(there, "absent")
-    table["verdict"] = np.where(unjudged != "", "not rerun", np.where(holds(table), "reproduced", "differs"))
-    return table.reset_index().astype({"n_train": "Int64"})
+    in_bin = fewest_documents(asked, numbers[numbers["statistic_ours"] == "n"])
+    documents = in_bin.fillna(notes["documents"].astype(float))
+    models = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
+    threshold = table["side"] != ""
+    plain = ~threshold & table["low"].isna() & ~table["measure_ours"].isin(COUNTED)
+    reasons = [
+        (~known, "no run"),
+        (~there, absent),
+        (documents < FEWEST_IN_BIN, "few documents"),
+        (unable(asked, family) & there, "weak model"),
+        (~threshold & table["tolerance"].isna(), "by its gap"),
+        (threshold & (models < HEADLINE_SEEDS), "few seeds"),
+        (plain & (models < INTERVAL_SEEDS), "few seeds"),
+    ]
+    masks = [mask for mask, _ in reasons]
+    words = [np.broadcast_to(reason, len(table)) for _, reason in reasons]
+    return np.select(masks, words, "")
 
 
 def unable(rules: pd.DataFrame, family: str | list[str]) -> np.ndarray:
     """Of each rule whether a model it compares did not do its task; scores are compared all the same."""
-    parts = runs(family=family, generation="first").groupby("attention")
-    bad = {(*model, name) for name, part in parts for model, fails in weak(part).items() if fails}
-    other = rules["minus"].str.removeprefix("encoder_ours=")
-    models = zip(rules["corpus"], rules["encoder_ours"], other, rules["attention"], rules["measure_ours"], strict=True)
-    return np.array([measure not in SCORES and not bad.isdisjoint({(corpus, one, how), (corpus, two, how)})
-                     for corpus, one, two, how, measure in models])  # fmt: skip
+    bad = set()
+    for attention, part in runs(family=family, generation="first").groupby("attention"):
+        fails = weak(part)
+        bad |= {(corpus, encoder, attention) for corpus, encoder in fails.index[fails]}
+    found = []
+    for rule in rules.itertuples():
+        encoders = {rule.encoder_ours, rule.minus.removeprefix("encoder_ours=")}
+        models = {(rule.corpus, encoder, rule.attention) for encoder in encoders}
+        found.append(rule.measure_ours not in SCORES and not bad.isdisjoint(models))
+    return np.array(found)
+
+
+def verdicts(rows: pd.DataFrame) -> np.ndarray:
+    """'holds', 'differs' or 'undecided', by where the whole 95 % interval lies.
+
+    A number (or range) holds where it lies within the tolerance of the printed value, differs where it lies outside;
+    a claim (or band) holds where it lies on the claimed side of the threshold, differs on the other. In between, where
+    the interval contains an edge, nothing is decided. What is the same in every seed has no interval and is judged by
+    its value. rows: side, reported, tolerance, ours, low, high.
+    """
+    low = rows["low"].fillna(rows["ours"])
+    high = rows["high"].fillna(rows["ours"])
+    reach = rows["tolerance"] + ROUNDING
+    within = (low >= rows["reported"] - reach) & (high <= rows["reported"] + reach)
+    outside = (low > rows["reported"] + reach) | (high < rows["reported"] - reach)
+
+    threshold = rows["side"] != ""
+    lies = side(rows, rows["reported"], fewest=0)
+    decided = lies.isin(["above", "below"])
+    holds = np.where(threshold, decided & (lies == rows["side"]), within)
+    differs = np.where(threshold, decided & (lies != rows["side"]), outside)
+    return np.select([holds, differs], ["holds", "differs"], "undecided")
 
 
 def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
     """id (of the rule), seed, value: what each rule asks for, differences within seeds; undefined ones left out. rules:
     with PLACE and minus. numbers: see `derived.Stored`."""
-    first, taken = looked_up(rules, numbers), rules[rules["minus"] != ""]
-    if len(taken):
-        what = taken["minus"].str.partition("=")
-        less = {name: what[2].where(what[0] == name, taken[name]) for name in ("encoder_ours", "measure_ours")}
-        both = first.merge(looked_up(taken.assign(**less), numbers), on=["id", "seed"], suffixes=("", "_less"))
-        both = both.assign(value=both["value"] - both["value_less"])[["id", "seed", "value"]]
-        first = pd.concat([first[~first["id"].isin(taken["id"])], both])
-    return first[np.isfinite(first["value"].astype(float))]
+    found = looked_up(rules, numbers)
+    compared = rules[rules["minus"] != ""]
+    if len(compared):
+        field = compared["minus"].str.partition("=")
+        second = compared.copy()
+        for name in ("encoder_ours", "measure_ours"):
+            second[name] = field[2].where(field[0] == name, compared[name])
+        pairs = found.merge(looked_up(second, numbers), on=["id", "seed"], suffixes=("", "_second"))
+        pairs["value"] -= pairs["value_second"]
+        single = found[~found["id"].isin(compared["id"])]
+        found = pd.concat([single, pairs[["id", "seed", "value"]]])
+    return found[np.isfinite(found["value"].astype(float))]
 
 
 def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
     """id, seed, value of the place that each rule names; of several bins the mean, weighted by their documents."""
     asked = rules[["id", *PLACE]].assign(bin=rules["bin"].str.split(" ")).explode("bin")
     rows = asked.merge(numbers, on=PLACE).dropna(subset="value").fillna({"n": 1.0}).query("n > 0")
-    sums = rows.assign(value=rows["value"] * rows["n"]).groupby(["id", "seed"], sort=False)[["value", "n"]].sum()
+    rows["value"] *= rows["n"]
+    sums = rows.groupby(["id", "seed"], sort=False)[["value", "n"]].sum()
     return (sums["value"] / sums["n"]).rename("value").reset_index()
 
 
@@ -166,17 +241,8 @@ def fewest_documents(rules: pd.DataFrame, documents: pd.DataFrame) -> pd.Series:
     """Documents of a rule's class and bin in the seed that has the fewest, 0 in one without any; NaN without a bin."""
     place = [name for name in PLACE if name != "statistic_ours"]
     asked = rules.loc[rules["bin"] != "all", ["id", *place]]
-    each = asked.assign(bin=asked["bin"].str.split(" ")).explode("bin").merge(documents, on=place)
-    whole = asked.assign(predicted="all", bin="all").merge(documents, on=place)  # a seed without any has no row there
-    counts = pd.concat([each, whole.assign(n=0)]).groupby(["id", "seed"])["n"].sum().groupby("id").min()
-    return counts.reindex(rules["id"])
-
-
-def holds(rows: pd.DataFrame) -> np.ndarray:
-    """Whether a number lies within its tolerance, the whole interval of a claim, or a band's value, on its side. rows:
-    kind, side, reported, tolerance, ours, low, high."""
-    above, target = rows["side"] == "above", rows["reported"]
-    claim = side(rows, target, fewest=0) == rows["side"]
-    band = np.where(above, rows["ours"] >= target, rows["ours"] <= target)
-    number = (rows["ours"] - target).abs() <= rows["tolerance"] + 1e-9
-    return np.select([rows["kind"] == "claim", rows["kind"] == "band"], [claim, band], number)
+    in_bins = asked.assign(bin=asked["bin"].str.split(" ")).explode("bin").merge(documents, on=place)
+    # A seed that has no document in a bin has no row there: let every seed of the model count, with 0.
+    seeds = asked.assign(predicted="all", bin="all").merge(documents, on=place).assign(n=0)
+    counts = pd.concat([in_bins, seeds]).groupby(["id", "seed"])["n"].sum()
+    return counts.groupby("id").min().reindex(rules["id"])

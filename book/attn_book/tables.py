@@ -18,16 +18,20 @@ def beside(
     rows: of the scorecard, averaged over classes; those without a verdict are left out. by: the column whose values
     stand side by side. classes: one line a class; * in place of the words of PART. ▲ ▼: a number of the cell lies
     outside its tolerance. Sets of the paper's own texts come first."""
-    judged, lines = rows[rows["verdict"] != "not rerun"], []
+    judged, lines = rows[rows["verdict"] != "unjudged"], []
     for (name, *group), part in judged.groupby(["corpus", "group"][: 1 + classes], sort=False):
-        kind, met, cells = part["data"].iloc[0], part["verdict"] == "reproduced", []
+        kind, met, cells = part["data"].iloc[0], part["verdict"] == "holds", []
         for each in (part[part[by] == value] for value in columns):
             off = each[each["verdict"] == "differs"]
             sign = "" if off.empty else " ▲" if (off["ours"] > off["reported"]).all() else " ▼"
             theirs, ours = (number(each[column].mean(), ".2f") for column in ("reported", "ours"))
             cells += [theirs, ours + sign] if len(each) else ["–", "–"]
-        side, told = ("yes", "as printed") if met.all() else ("no", "differs") if not met.any() else (
-            "part", f"{met.sum()} of {len(met)} as printed")  # fmt: skip
+        if met.all():
+            side, told = "yes", "as printed"
+        elif (part["verdict"] == "differs").all():
+            side, told = "no", "differs"
+        else:
+            side, told = "part", f"{met.sum()} of {len(met)} as printed" if met.any() else "undecided"
         title, word = SETS[name] + "*" * (classes and kind in PART), group[0] if classes else PART.get(kind)
         place = kind != "same", list(SETS).index(name)
         lines.append((place, PARTS.titled(title, "" if word == "all" else word), cells, side, told))
@@ -38,14 +42,14 @@ def beside(
 def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
     """One line a claim of the scorecard: what it asks, whether it holds, ours, and that of weights dealt anew
     (`derived.of_dealt`, label: data set)."""
-    judged, lines = rows[rows["verdict"] != "not rerun"], []
+    judged, lines = rows[rows["verdict"] != "unjudged"], []
     sets, controls = judged["corpus"].unique(), dealt["label"].unique()
     for item, part in judged.groupby("item", sort=False):
         name, _, asks = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
-        first, held = part.iloc[0], int((part["verdict"] == "reproduced").sum())
+        first, held = part.iloc[0], int((part["verdict"] == "holds").sum())
         control = dealt[dealt["number"] == name].set_index("label")["dealt"]
         beyond = control > first.reported if first.side == "above" else control < first.reported
-        opened = int(part["reported"].between(part["low"], part["high"]).sum())
+        opened = int((part["verdict"] == "undecided").sum())
         too = bool(held and beyond.size and beyond.all())
         colour = "part" if held else "quiet" if opened == len(part) else "no"
         colour = "yes" if held == len(part) and not too else colour
@@ -90,7 +94,7 @@ def _facts(rows: pd.DataFrame) -> dict:
                       family=["text", "pair", "hierarchical"])  # fmt: skip
     plain, judged = (
         runs[(runs["variant"] == "") & (runs["generation"] == "first")],
-        there[there["verdict"] != "not rerun"],
+        there[there["verdict"] != "unjudged"],
     )
     kinds = there.groupby("data", sort=False)["corpus"].unique()
     return {
@@ -98,7 +102,7 @@ def _facts(rows: pd.DataFrame) -> dict:
         "seeds": list(plain.groupby(["corpus", "encoder", "attention"])["seed"].nunique()),
         "vectors": sorted(set(plain["vectors"])), "others": len(runs) - len(plain), "rules": len(rows),
         "dates": sorted(set(rows["date"])), "late": int((rows["late"] == "yes").sum()), "judged": len(judged),
-        "held": int((judged["verdict"] == "reproduced").sum()),
+        "held": int((judged["verdict"] == "holds").sum()),
     }  # fmt: skip
 
 
