@@ -26,20 +26,38 @@ LITERAL = ("corpus", "encoder", "the_encoder", "an_encoder", "epsilon")
 """Names that may not stay in a sentence whose number changed."""
 
 PENDING = {
-    "compared", "data-and-models", "extending", "gallery", "how-to-measure", "jain/04-2-1-permutation",
-    "jain/06-discussion", "one-model", "one-word", "serrano/01-introduction",
-    "serrano/04-1-output-distributions", "serrano/04-2-decision-flips", "serrano/05-5-contextualisation",
-    "serrano/05-sets-of-weights", "testing-the-tests", "verdict", "wiegreffe/01-introduction",
-    "wiegreffe/03-2-uniform", "wiegreffe/03-3-variance", "wiegreffe/03-4-guides", "wiegreffe/04-adversaries",
+    "compared",
+    "data-and-models",
+    "extending",
+    "gallery",
+    "how-to-measure",
+    "jain/04-2-1-permutation",
+    "jain/06-discussion",
+    "one-model",
+    "one-word",
+    "serrano/01-introduction",
+    "serrano/04-1-output-distributions",
+    "serrano/04-2-decision-flips",
+    "serrano/05-5-contextualisation",
+    "serrano/05-sets-of-weights",
+    "testing-the-tests",
+    "verdict",
+    "wiegreffe/01-introduction",
+    "wiegreffe/03-2-uniform",
+    "wiegreffe/03-3-variance",
+    "wiegreffe/03-4-guides",
+    "wiegreffe/04-adversaries",
     "wiegreffe/06-conclusion",
-}  # fmt: skip
+}
 """Pages of which some sentence does not follow the parameters yet; the list shrinks to nothing."""
 
 ROLE = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 NUMBER = re.compile(r"\d[\d.,]*\d|\d")
-FIGURE = re.compile(r'<figure class="attn-fig" id="([^"]*)">.*?</figure>', re.S)
-FIGURE_TEXT = re.compile(r'class="attn-fig-title">(.*?)</p>|aria-label="(.*?)"|<figcaption>(.*?)</figcaption>', re.S)
+FIGURE = re.compile(r'<figure class="attn-fig" id="([^"]*)">.*?</figure>', re.DOTALL)
+FIGURE_TEXT = re.compile(
+    r'class="attn-fig-title">(.*?)</p>|aria-label="(.*?)"|<figcaption>(.*?)</figcaption>', re.DOTALL
+)
 
 
 # ---- running a page in this process ----------------------------------------------------------------------------------
@@ -127,7 +145,7 @@ def faults(default, other, before: dict, after: dict) -> list[str]:
 
 def paragraphs(source: str) -> list[str]:
     """Paragraphs of a text; a box (`:::{div} … :::`) is one."""
-    boxes = re.split(r"^(:::+\{div\}.*?^:::+)$", source, flags=re.M | re.S)
+    boxes = re.split(r"^(:::+\{div\}.*?^:::+)$", source, flags=re.MULTILINE | re.DOTALL)
     parts = [[text] if text.startswith(":::") else re.split(r"\n\s*\n", text) for text in boxes]
     return [paragraph for part in parts for paragraph in part]
 

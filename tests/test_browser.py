@@ -13,8 +13,11 @@ ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"
 ICON = '<link rel="icon" href="data:,">'
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow,
-              pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium installed")]  # fmt: skip
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium installed"),
+]
 
 
 @pytest.mark.skipif(not (HTML / "index.html").is_file(), reason="no built book; `make book` writes it")
@@ -56,8 +59,10 @@ def printed(tmp_path):
         folder.mkdir(parents=True)
     record = f"parts: [{{chapters: [{{file: jain/one}}]}}, {{caption: {rendering.RECORD}, chapters: [{{file: card}}]}}]"
     (tmp_path / "book" / "_toc.yml").write_text(f"format: jb-book\nroot: index\n{record}\n")
-    for name, up, text in (("index", "", '<a href="jain/one.html#place">one</a>'),
-                           ("jain/one", "../", '<a href="../index.html">front</a> <a href="../card.html">card</a>')):
+    for name, up, text in (
+        ("index", "", '<a href="jain/one.html#place">one</a>'),
+        ("jain/one", "../", '<a href="../index.html">front</a> <a href="../card.html">card</a>'),
+    ):
         page = ARTICLE.replace("UP", up).replace("TITLE", name).replace("TEXT", text)
         (html / f"{name}.html").write_text(page)
     return tmp_path

@@ -20,8 +20,12 @@ def test_an_attention_that_knows_the_items_is_told_apart():
     like = toy_traces(classes=2, lengths=(6,) * 100)
     logits = np.tile([3.5, -1, -1, -1, -1, -1], 100)[:, None] * np.array([-0.5, 0.5])
     knows = dataclasses.replace(
-        like, score=np.tile(np.log([5, 1, 1, 1, 1, 1]), 100), contribution=logits, bias=np.zeros_like(like.bias),
-        gradient=None, leave_one_out=None,
-    )  # fmt: skip
+        like,
+        score=np.tile(np.log([5, 1, 1, 1, 1, 1]), 100),
+        contribution=logits,
+        bias=np.zeros_like(like.bias),
+        gradient=None,
+        leave_one_out=None,
+    )
     row = derived.of_dealt({"toy": knows}, ["3b"], deals=3).iloc[0]
     assert row["attention"] == 1 and row["dealt"] < 0.5

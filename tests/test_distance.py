@@ -21,7 +21,7 @@ def looped(base, other):
     found = []
     for (row, _, one, c), (_, _, two, d) in zip(documents(base), documents(other), strict=True):
         p, q = output(one @ c + base.bias.astype(np.float64)), output(two @ d + other.bias.astype(np.float64))
-        predicted = int(round(p[1])) if len(base.bias) == 1 else int(np.argmax(p))
+        predicted = round(p[1]) if len(base.bias) == 1 else int(np.argmax(p))
         found.append((base.doc_id[row], predicted, max(one), jsd(one, two), 0.5 * sum(abs(p - q))))
     return found
 

@@ -48,11 +48,23 @@ def test_a_page_is_short_and_its_method_is_seen(page):
 
 
 LONGER = {
-    "data-and-models", "jain/04-2-1-permutation", "jain/06-discussion", "one-word", "serrano/01-introduction",
-    "serrano/04-1-output-distributions", "serrano/04-2-decision-flips", "serrano/05-5-contextualisation",
-    "serrano/05-sets-of-weights", "testing-the-tests", "wiegreffe/01-introduction", "wiegreffe/03-2-uniform",
-    "wiegreffe/03-3-variance", "wiegreffe/03-4-guides", "wiegreffe/04-adversaries", "wiegreffe/06-conclusion",
-}  # fmt: skip
+    "data-and-models",
+    "jain/04-2-1-permutation",
+    "jain/06-discussion",
+    "one-word",
+    "serrano/01-introduction",
+    "serrano/04-1-output-distributions",
+    "serrano/04-2-decision-flips",
+    "serrano/05-5-contextualisation",
+    "serrano/05-sets-of-weights",
+    "testing-the-tests",
+    "wiegreffe/01-introduction",
+    "wiegreffe/03-2-uniform",
+    "wiegreffe/03-3-variance",
+    "wiegreffe/03-4-guides",
+    "wiegreffe/04-adversaries",
+    "wiegreffe/06-conclusion",
+}
 """Pages whose ten lines are more; the list shrinks to nothing."""
 
 
@@ -61,7 +73,7 @@ def visible_cells(page: str, section: str) -> list[str]:
     title, cells = "", []
     for cell in sources.read_source(sources.locate(page, ROOT)[1]).cells:
         if cell.cell_type == "markdown":
-            title = [title, *re.findall(r"^## (.*)$", cell.source, re.M)][-1]
+            title = [title, *re.findall(r"^## (.*)$", cell.source, re.MULTILINE)][-1]
         elif title == section and not {*HIDDEN, "parameters"} & set(cell.metadata.get("tags", [])):
             cells.append(cell.source)
     return cells

@@ -52,7 +52,7 @@ def test_no_code_needs_what_a_solution_made(name):
     inside, made, outside = False, set(), set()
     for cell in sources.convert(name, ROOT).cells:
         if cell.cell_type == "markdown":
-            marks = re.findall(r"^```\{solution-(start|end)\}", cell.source, re.M)
+            marks = re.findall(r"^```\{solution-(start|end)\}", cell.source, re.MULTILINE)
             inside = marks[-1] == "start" if marks else inside
             continue
         names = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Name)]
@@ -65,20 +65,35 @@ def test_no_code_needs_what_a_solution_made(name):
 
 
 RIGHT = {
-    "data-ex-filter": [6, 12], "notation-ex-jsd": [0.693, 0.2158, 0.0], "read-ex-interval": (0.8, 0.84),
-    "jain-41-ex-hand": "Film", "jain-421-ex-bound": 0.3799, "jain-422-ex-peaked": 7, "one-word-ex-locked": 0.5,
-    "jain-6-ex-refuted": ["not shown", "shown", "refuted"], "serrano-41-ex-odds": {2, 3}, "wiegreffe-1-ex-free": 1,
-    "wiegreffe-32-ex-seeds": 7, "wiegreffe-33-ex-median": [0.065, 0.1275, 0.55], "wiegreffe-6-ex-count": 5 / 16,
-}  # fmt: skip
+    "data-ex-filter": [6, 12],
+    "notation-ex-jsd": [0.693, 0.2158, 0.0],
+    "read-ex-interval": (0.8, 0.84),
+    "jain-41-ex-hand": "Film",
+    "jain-421-ex-bound": 0.3799,
+    "jain-422-ex-peaked": 7,
+    "one-word-ex-locked": 0.5,
+    "jain-6-ex-refuted": ["not shown", "shown", "refuted"],
+    "serrano-41-ex-odds": {2, 3},
+    "wiegreffe-1-ex-free": 1,
+    "wiegreffe-32-ex-seeds": 7,
+    "wiegreffe-33-ex-median": [0.065, 0.1275, 0.55],
+    "wiegreffe-6-ex-count": 5 / 16,
+}
 WRONG = {
-    "data-ex-filter": ([6, 12, 30, 30], [12, 6], 6), "notation-ex-jsd": ([1, 0.311, 0], [0.216, 0.693, 0], 0.693),
-    "read-ex-interval": ([0.806, 0.834], [80, 84], 0.82), "jain-41-ex-hand": ("was", 2, "the"),
-    "jain-421-ex-bound": (-0.38, 1.6, 0.39), "jain-422-ex-peaked": (8, 14, -7), "one-word-ex-locked": (-0.5, 1, 0.51),
+    "data-ex-filter": ([6, 12, 30, 30], [12, 6], 6),
+    "notation-ex-jsd": ([1, 0.311, 0], [0.216, 0.693, 0], 0.693),
+    "read-ex-interval": ([0.806, 0.834], [80, 84], 0.82),
+    "jain-41-ex-hand": ("was", 2, "the"),
+    "jain-421-ex-bound": (-0.38, 1.6, 0.39),
+    "jain-422-ex-peaked": (8, 14, -7),
+    "one-word-ex-locked": (-0.5, 1, 0.51),
     "jain-6-ex-refuted": (["shown", "not shown", "refuted"], ["shown"] * 3, "shown"),
-    "serrano-41-ex-odds": (1, [1, 2], {1, 2, 3}), "wiegreffe-1-ex-free": (2, 3, "one"),
-    "wiegreffe-32-ex-seeds": (4, 6, 8), "wiegreffe-33-ex-median": ([0.06, 0.1275, 0.55], [0.55, 0.065, 0.1275], 0.065),
+    "serrano-41-ex-odds": (1, [1, 2], {1, 2, 3}),
+    "wiegreffe-1-ex-free": (2, 3, "one"),
+    "wiegreffe-32-ex-seeds": (4, 6, 8),
+    "wiegreffe-33-ex-median": ([0.06, 0.1275, 0.55], [0.55, 0.065, 0.1275], 0.065),
     "wiegreffe-6-ex-count": (0.25, 31.25, 0.0625),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("label", RIGHT)
@@ -104,8 +119,12 @@ def test_the_kinds_of_mistakes_are_told_apart(capsys):
 
 
 def test_every_answer_is_asserted_by_its_solution():
-    asserted = {label for path in PAGES.values() for label, text in solutions(path.read_text(encoding="utf-8")).items()
-                if re.search(rf'assert .*check\("{label}"', text)}  # fmt: skip
+    asserted = {
+        label
+        for path in PAGES.values()
+        for label, text in solutions(path.read_text(encoding="utf-8")).items()
+        if re.search(rf'assert .*check\("{label}"', text)
+    }
     assert asserted == set(ANSWERS) - {"any"}
 
 

@@ -134,9 +134,16 @@ def test_smallest_flip_set_in_exact_arithmetic(longest, trials):
             return int((weight[kept, None] * (value + bias)[kept]).sum(axis=0).argmax())  # noqa: B023
 
         y = decided(range(n))
-        brute = next((size for size in range(1, n) for gone in combinations(range(n), size)
-                      for kept in [[t for t in range(n) if t not in gone]]
-                      if weight[kept].sum() and decided(kept) != y), n + 3)  # fmt: skip
+        brute = next(
+            (
+                size
+                for size in range(1, n)
+                for gone in combinations(range(n), size)
+                for kept in [[t for t in range(n) if t not in gone]]
+                if weight[kept].sum() and decided(kept) != y
+            ),
+            n + 3,
+        )
         rivals = [k for k in range(classes) if k != y]
         margin = (weight[:, None] * (value + bias - (value[:, y] + bias[y])[:, None]))[:, rivals].astype(float)
         level = np.array([np.nextafter(0, -1) if k < y else 0 for k in rivals])  # a rival before y wins ties

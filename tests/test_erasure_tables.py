@@ -92,8 +92,14 @@ def test_dispersion_by_loop_and_its_invariances(classes):
 
 def documents_by_hand() -> pd.DataFrame:
     """Five documents: one item; ordinary; gradient never flips; only the zero vector; nothing ever flips."""
-    removed = {"random": [1, 4, 3, 2, -1], "attention": [1, 3, 2, 2, -1], "gradient": [1, 2, -1, 2, -1],
-               "product": [1, 2, 2, 2, -1], "first_order": [1, 2, 2, 2, -1], "optimum": [1, 2, 1, 2, -1]}  # fmt: skip
+    removed = {
+        "random": [1, 4, 3, 2, -1],
+        "attention": [1, 3, 2, 2, -1],
+        "gradient": [1, 2, -1, 2, -1],
+        "product": [1, 2, 2, 2, -1],
+        "first_order": [1, 2, 2, 2, -1],
+        "optimum": [1, 2, 1, 2, -1],
+    }
     columns = {"n": [1, 4, 4, 2, 4]}
     for name, counts in removed.items():
         zero = [True, name == "random", False, True, False]

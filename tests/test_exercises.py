@@ -14,20 +14,20 @@ FEWEST = 2
 
 def exercises(text: str) -> list[str]:
     """Labels of the exercises of a page."""
-    return re.findall(r"^```\{exercise\}[^\n]*\n:label: ([\w-]+)$", text, re.M)
+    return re.findall(r"^```\{exercise\}[^\n]*\n:label: ([\w-]+)$", text, re.MULTILINE)
 
 
 def solutions(text: str) -> dict[str, str]:
     """Label -> text of the solution, of both forms (with cells and without), folded or not."""
-    gated = re.findall(r"^```\{solution-start\} ([\w-]+)\n(.*?)^```\{solution-end\}$", text, re.M | re.S)
-    plain = re.findall(r"^```\{solution\} ([\w-]+)\n(.*?)^```$", text, re.M | re.S)
+    gated = re.findall(r"^```\{solution-start\} ([\w-]+)\n(.*?)^```\{solution-end\}$", text, re.MULTILINE | re.DOTALL)
+    plain = re.findall(r"^```\{solution\} ([\w-]+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return dict(gated) | dict(plain)
 
 
 def checked(solution: str) -> bool:
     """Whether the solution holds code that would fail if it were wrong."""
-    cells = re.findall(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", solution, re.M | re.S)
-    return any(re.search(r"^\s*assert\b", cell, re.M) for cell in cells)
+    cells = re.findall(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", solution, re.MULTILINE | re.DOTALL)
+    return any(re.search(r"^\s*assert\b", cell, re.MULTILINE) for cell in cells)
 
 
 RECORD = ("index", "one-word-controls", "compared", "scorecard", "gallery", "serrano/other-models", "data-details")

@@ -30,8 +30,13 @@ def test_document_table_joins_the_experiments(documents):
 
 def test_what_the_papers_ask_is_in_the_tables(documents):
     told = asked(toy_traces((1, 2, 3, 5, 5, 8, 13, 21), seed=4))
-    means = {"echo": "echo", "locked": "locked", "tau": "tau_attention_gradient", "erased": "top_erased",
-             "flat": "flat_flips"}  # fmt: skip
+    means = {
+        "echo": "echo",
+        "locked": "locked",
+        "tau": "tau_attention_gradient",
+        "erased": "top_erased",
+        "flat": "flat_flips",
+    }
     known = {name: documents[column].mean() for name, column in means.items()}
     known["shuffled"] = (documents["median_change"] < 0.1).mean()
     known["far twin"] = (documents["jsd_exact@0.05"] > 0.4).mean()

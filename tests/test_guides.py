@@ -9,9 +9,18 @@ from attn_core.experiments import guides
 from attn_core.run import SEEDS
 
 LEVELS = {
-    "uniform": 0.80, "trained": 0.81, "own": 0.83, "adversary": 0.60, "permuted": 0.80, "swapped": 0.82,
-    "untrained": 0.80, "searched": 0.70, "own, position": 0.60, "own, rank": 0.667, "uniform, position": 0.60,
-}  # fmt: skip
+    "uniform": 0.80,
+    "trained": 0.81,
+    "own": 0.83,
+    "adversary": 0.60,
+    "permuted": 0.80,
+    "swapped": 0.82,
+    "untrained": 0.80,
+    "searched": 0.70,
+    "own, position": 0.60,
+    "own, rank": 0.667,
+    "uniform, position": 0.60,
+}
 
 
 AUC = {"own, position": 0.50, "own, rank": 0.50, "uniform, position": 0.50}

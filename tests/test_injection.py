@@ -17,15 +17,31 @@ from attn_book import build, figures, page, plain, rendering, running, sources, 
 pytestmark = pytest.mark.faults
 ALIVE = "window.alive=1"
 STRINGS = [
-    f"<script>{ALIVE}</script>", f"</script><script>{ALIVE}</script>", f"<img src=x onerror={ALIVE}>",
-    f"<svg onload={ALIVE}>", f"<svg><script>{ALIVE}</script></svg>",
+    f"<script>{ALIVE}</script>",
+    f"</script><script>{ALIVE}</script>",
+    f"<img src=x onerror={ALIVE}>",
+    f"<svg onload={ALIVE}>",
+    f"<svg><script>{ALIVE}</script></svg>",
     f'" onmouseover="{ALIVE}" autofocus onfocus="{ALIVE}',
-    f"' onfocus='{ALIVE}' autofocus='", f"</code></td></table></div><iframe srcdoc='<script>parent.{ALIVE}</script>'>",
-    f"[x](javascript:{ALIVE})", f"<a href=javascript:{ALIVE}>x</a>", "&lt;script&gt;", "{glue:text}`film`",
-    "{{glue}} {raw}`<b>`", "${window.alive=1}", "`</code><b>`", "-->]]><b>", "<!-- ", "<style>*{display:none}</style>",
-    f"```{{raw}} html\n<script>{ALIVE}</script>\n```", "$x$ \\(y\\)", f"\n\n<script>{ALIVE}</script>\n\n# A title",
-    f'"); {ALIVE.replace("window.", "")}; open("alive", "w") #', "'''\nopen('alive', 'w')\n'''", "\u202e|x|y|",
-]  # fmt: skip
+    f"' onfocus='{ALIVE}' autofocus='",
+    f"</code></td></table></div><iframe srcdoc='<script>parent.{ALIVE}</script>'>",
+    f"[x](javascript:{ALIVE})",
+    f"<a href=javascript:{ALIVE}>x</a>",
+    "&lt;script&gt;",
+    "{glue:text}`film`",
+    "{{glue}} {raw}`<b>`",
+    "${window.alive=1}",
+    "`</code><b>`",
+    "-->]]><b>",
+    "<!-- ",
+    "<style>*{display:none}</style>",
+    f"```{{raw}} html\n<script>{ALIVE}</script>\n```",
+    "$x$ \\(y\\)",
+    f"\n\n<script>{ALIVE}</script>\n\n# A title",
+    f'"); {ALIVE.replace("window.", "")}; open("alive", "w") #',
+    "'''\nopen('alive', 'w')\n'''",
+    "\u202e|x|y|",
+]
 
 
 def pieces(text: str) -> list[str]:
@@ -43,10 +59,17 @@ def pieces(text: str) -> list[str]:
     plt.close("all")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A title")])
     box = plain.mark(notebook, {"sentence": ""}, {"sentence": text}).cells[0].source.partition("\n\n")[2]
-    return [*shown, box, page.PARTS.strip(text, [text], [1.0], 0.5), page.PARTS.bars([text], [1.0], True, 0.5, 1),
-            tables.table([text], [[text]]),
-            tables.fold(text, "").data, tables.rows({text: True}, [[text]]).data, row[["token"]].to_html(),
-            page.PARTS.picker({}, {text: {text: text}}).partition("</script>")[2]]  # fmt: skip
+    return [
+        *shown,
+        box,
+        page.PARTS.strip(text, [text], [1.0], 0.5),
+        page.PARTS.bars([text], [1.0], True, 0.5, 1),
+        tables.table([text], [[text]]),
+        tables.fold(text, "").data,
+        tables.rows({text: True}, [[text]]).data,
+        row[["token"]].to_html(),
+        page.PARTS.picker({}, {text: {text: text}}).partition("</script>")[2],
+    ]
 
 
 def skeleton(piece: str) -> list[tuple[str, list[str]]]:
@@ -70,8 +93,12 @@ def test_a_browser_runs_none_of_it(tmp_path, chromium):
     for name in ("mine", "harmless"):
         chromium.open(tmp_path / f"{name}.html")
         chromium.js("document.querySelectorAll('*').forEach(e => e.dispatchEvent(new MouseEvent('mouseover')))")
-        counts.append(chromium.wait("document.querySelectorAll('.attn-play button').length > 20 && "
-                                    "document.querySelectorAll('body *').length"))  # fmt: skip
+        counts.append(
+            chromium.wait(
+                "document.querySelectorAll('.attn-play button').length > 20 && "
+                "document.querySelectorAll('body *').length"
+            )
+        )
         assert chromium.js("window.alive") is None and chromium.js("document.title") == ""
     assert counts[0] == counts[1]
 

@@ -33,9 +33,13 @@ def test_a_session_fills_ninety_minutes_and_shows_its_pages_figures(number):
 
 @built
 def test_the_handouts_grid_is_the_verdicts_without_its_entries():
-    grid, own = (text.select_one(".wide table, .attn-grid table") for text in (
-        soup("handouts.html"), BeautifulSoup((TEACH.parent / "verdict.html").read_text(encoding="utf-8"), "html.parser")
-    ))  # fmt: skip
+    grid, own = (
+        text.select_one(".wide table, .attn-grid table")
+        for text in (
+            soup("handouts.html"),
+            BeautifulSoup((TEACH.parent / "verdict.html").read_text(encoding="utf-8"), "html.parser"),
+        )
+    )
     assert [one.text for one in grid.select("th")] == [one.text for one in own.select("th")]
     assert len(grid.select("tbody td")) == len(own.select("tbody td")) and not "".join(
         one.text for one in grid.select("tbody td")
@@ -51,7 +55,7 @@ def test_the_key_to_the_statements_is_for_teachers(tmp_path):
         (tmp_path / "book" / name).write_bytes((ROOT / "book" / name).read_bytes())
     found = (exercises.write_student(tmp_path) / "book" / "course.md").read_text(encoding="utf-8")
     source = (ROOT / "book" / "course.md").read_text(encoding="utf-8")
-    key = re.search(r"^:::.*?^:::$", source, re.M | re.S)[0]
+    key = re.search(r"^:::.*?^:::$", source, re.MULTILINE | re.DOTALL)[0]
     assert "attn-instructor" in key and found == source.replace(key, "")
 
 

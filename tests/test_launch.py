@@ -24,12 +24,19 @@ def test_every_file_that_the_guide_for_contributors_names_is_there():
     assert not lacking
 
 
-@pytest.mark.parametrize(("remote", "found"), [
-    ("https://github.com/a-b/c.d.git", "a-b/c.d"), ("git@github.com:a/b.git", "a/b"),
-    ("https://github.com/a/b/", "a/b"),
-    ("https://example.org/a/b.git", None), ("/srv/clone", None), ("https://github.com/a", None),
-    ('https://github.com/a/"><script>', None), ("", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("remote", "found"),
+    [
+        ("https://github.com/a-b/c.d.git", "a-b/c.d"),
+        ("git@github.com:a/b.git", "a/b"),
+        ("https://github.com/a/b/", "a/b"),
+        ("https://example.org/a/b.git", None),
+        ("/srv/clone", None),
+        ("https://github.com/a", None),
+        ('https://github.com/a/"><script>', None),
+        ("", None),
+    ],
+)
 def test_the_remotes_address(tmp_path, monkeypatch, remote, found):
     monkeypatch.delenv("ATTN_REPOSITORY", raising=False)
     subprocess.run(["git", "init", "-q", tmp_path], check=True)

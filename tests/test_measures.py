@@ -1,5 +1,6 @@
 """Distances, Kendall's tau, classification scores and intervals against hand-worked numbers, SciPy and plain loops."""
 
+import itertools
 import math
 import tracemalloc
 
@@ -65,7 +66,7 @@ def test_jsd_point_and_ragged():
     assert jsd_point(attention[:3]) == pytest.approx([jsd(np.eye(3)[t], attention[:3]) for t in range(3)])
     assert jsd_point(np.array([0.0, 1.0])) == pytest.approx([LN2, 0])
     other = np.array([1.0, 0, 0, 1.0, 0, 0, 1.0])
-    expected = [jsd(other[a:b], attention[a:b]) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    expected = [jsd(other[a:b], attention[a:b]) for a, b in itertools.pairwise(offsets)]
     assert jsd_ragged(other, attention, offsets) == pytest.approx(expected)
 
 

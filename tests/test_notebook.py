@@ -108,8 +108,12 @@ def test_check_refuses_in_one_line_with_the_known_ones(name, value, reason):
 
 
 TAKES = {
-    "n": 1, "epsilon": [0.01, 0.05], "corpus": ["sst", "imdb"], "bins": 0, "names": ["a", "b", None],
-}  # fmt: skip
+    "n": 1,
+    "epsilon": [0.01, 0.05],
+    "corpus": ["sst", "imdb"],
+    "bins": 0,
+    "names": ["a", "b", None],
+}
 
 
 @pytest.mark.parametrize(
@@ -164,8 +168,10 @@ def test_guard_refuses_an_injected_name():
 
 
 @pytest.mark.parametrize(
-    "tags", [["", ""], ["parameters", "parameters"]], ids=["none", "two"],
-)  # fmt: skip
+    "tags",
+    [["", ""], ["parameters", "parameters"]],
+    ids=["none", "two"],
+)
 def test_a_page_has_one_parameters_cell(tmp_path, tags):
     path = tmp_path / "notebooks" / "bare.md"
     path.parent.mkdir()
@@ -181,8 +187,11 @@ def test_what_runs_before_the_parameters_finds_the_packages(tmp_path):
     path.write_text(path.read_text().replace("# A page\n\n", "# A page\n\n" + CELL.format(tags="", code="m = 2")))
     cells = [cell for cell in sources.convert("tiny", tmp_path).cells if cell.cell_type == "code"]
     assert [cell.metadata.get("tags", []) for cell in cells] == [
-        ["guard", "remove-cell"], [], ["parameters"], ["guard", "remove-cell"],
-    ]  # fmt: skip
+        ["guard", "remove-cell"],
+        [],
+        ["parameters"],
+        ["guard", "remove-cell"],
+    ]
     assert cells[3].source.startswith(cells[0].source) and "guard(globals()" in cells[3].source not in cells[0].source
     assert len({cell["id"] for cell in cells}) == 4
 
@@ -201,9 +210,9 @@ def shown(monkeypatch):
 
 def test_a_sentence_that_its_numbers_do_not_bear_out_fails_the_page(shown):
     guard({"n": 3}, "p", n=3)
-    page.expect(3 > 2, "most")
+    page.expect(True, "most")
     page.expect(np.bool_(True), "a numpy truth")
-    for false in (2 > 3, np.bool_(False), 0, None):
+    for false in (False, np.bool_(False), 0, None):
         with pytest.raises(AssertionError, match="most of <them>"):
             page.expect(false, "most of <them>")
     assert not shown
@@ -317,7 +326,7 @@ def test_an_executed_page_reads_without_sphinx(tmp_path):
 def test_no_notebook_of_the_book_keeps_a_raw_role(tmp_path):
     for path in sources.convert_all(tmp_path, golden.ROOT):
         text = "".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown")
-        assert not re.findall(r"\{[a-z:]+\}`|^[:`]{3,}\{.*", text, re.M), path.name
+        assert not re.findall(r"\{[a-z:]+\}`|^[:`]{3,}\{.*", text, re.MULTILINE), path.name
 
 
 def test_execute_refuses_before_anything_runs(tmp_path):
@@ -371,7 +380,9 @@ def test_an_edited_notebook_survives_notebooks_and_clean(tmp_path, monkeypatch, 
     (one.parent / "broken.ipynb").write_text("{")
     out = called(monkeypatch, capsys, "clean")[1].splitlines()
     kept = [done, one.parent / "broken.ipynb", one]
-    assert sorted(out) == sorted(f"{path} was edited and stays" for path in kept) and all(path.exists() for path in kept)
+    assert sorted(out) == sorted(f"{path} was edited and stays" for path in kept) and all(
+        path.exists() for path in kept
+    )
     assert not two.exists()
 
 
@@ -381,7 +392,9 @@ def test_papermill_itself_is_refused_too(tmp_path):
 
     write_page(tmp_path, "tiny", PARAMETERS, "open('ran', 'w')")
     (written,) = sources.convert_all(root=tmp_path)
-    with patch.dict(os.environ, running.kernel_environment(str(tmp_path))):
-        with pytest.raises(papermill.PapermillExecutionError, match="has no parameter 'm'.*Known: n .int, 3.") as error:
-            papermill.execute_notebook(written, tmp_path / "out.ipynb", {"m": 1}, cwd=tmp_path, progress_bar=False)
+    with (
+        patch.dict(os.environ, running.kernel_environment(str(tmp_path))),
+        pytest.raises(papermill.PapermillExecutionError, match="has no parameter 'm'.*Known: n .int, 3.") as error,
+    ):
+        papermill.execute_notebook(written, tmp_path / "out.ipynb", {"m": 1}, cwd=tmp_path, progress_bar=False)
     assert "Traceback" not in str(error.value) and not (tmp_path / "ran").exists()

@@ -36,8 +36,10 @@ def in_node(code: str, data: object) -> object:
 def sentences(traces) -> list[dict]:
     cuts = list(zip(traces.offsets[:-1], traces.offsets[1:], strict=True))
     rows = lambda array: [array[i:j].astype(float).tolist() for i, j in cuts]
-    return [{"w": ["x"] * len(a), "a": a, "c": c, "b": float(traces.bias[0])}
-            for a, c in zip(rows(traces.attention), rows(traces.contribution[:, 0]), strict=True)]  # fmt: skip
+    return [
+        {"w": ["x"] * len(a), "a": a, "c": c, "b": float(traces.bias[0])}
+        for a, c in zip(rows(traces.attention), rows(traces.contribution[:, 0]), strict=True)
+    ]
 
 
 @node
@@ -112,17 +114,19 @@ def test_the_triangle_is_drawn_where_jsd_and_output_say():
         for level, points in zip((0.05, 0.2, 0.4), lines, strict=True):
             for point in (np.array(point) for line in points for point in line):
                 assert abs(jsd(point, a) - level) < 1e-6 and abs(point.sum() - 1) < 1e-9
-        p = lambda weights: 1 / (1 + np.exp(-d["b"] - np.array(weights) @ c))
-        assert all(abs(p(corner) - p(a)) < 0.05 + 1e-9 for corner in corners) and len(corners) >= 3
+        outputs = 1 / (1 + np.exp(-d["b"] - np.array([a, *corners]) @ c))
+        assert (abs(outputs[1:] - outputs[0]) < 0.05 + 1e-9).all() and len(corners) >= 3
         np.testing.assert_allclose(back, a, atol=1e-9)
         assert min(outside) >= 0 and sum(outside) == pytest.approx(1)
 
 
 TEXTS = (
-    "Film was not good.", "I can't say it wasn't moving, but they'd cannot win at 10am!",
-    "naïve zzyzx -LRB- x_y -RRB-", "She'll gonna love it; could've been worse...",
+    "Film was not good.",
+    "I can't say it wasn't moving, but they'd cannot win at 10am!",
+    "naïve zzyzx -LRB- x_y -RRB-",
+    "She'll gonna love it; could've been worse...",
     "A quiet, tender film that trusts its actors.",
-)  # fmt: skip
+)
 
 
 @node

@@ -25,10 +25,15 @@ STRIPS = json.loads((ROOT / "data" / "examples" / "strips.json").read_text(encod
 SENTENCES = ["film was not good", "not one dull moment"]
 ERASED = ["a funny and warm film with a weak ending", "i wanted to love this film but it bored me"]
 THREE = "dull yet charming"
-DIAL = {"stops": [0, 0.5, 1], "names": {"score": "score", "echo": "words that know"},
-        "sets": {"one": {"score": [[0.8, 0.7, 0.9]] * 3, "echo": [[0.5, 0.4, 0.6], [0.7, 0.6, 0.8], [1, 1, 1]]},
-                 "two": {"score": [[0.6, 0.5, 0.7]] * 3, "echo": [[0.2, 0.1, 0.3]] * 3}},
-        "lstm": {"one": {"score": 0.8, "echo": 0.9}, "two": {}}}  # fmt: skip
+DIAL = {
+    "stops": [0, 0.5, 1],
+    "names": {"score": "score", "echo": "words that know"},
+    "sets": {
+        "one": {"score": [[0.8, 0.7, 0.9]] * 3, "echo": [[0.5, 0.4, 0.6], [0.7, 0.6, 0.8], [1, 1, 1]]},
+        "two": {"score": [[0.6, 0.5, 0.7]] * 3, "echo": [[0.2, 0.1, 0.3]] * 3},
+    },
+    "lstm": {"one": {"score": 0.8, "echo": 0.9}, "two": {}},
+}
 HEAD = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <style>:root { --pst-color-background: #fff; } html[data-theme=dark] { --pst-color-background: #14181e; }

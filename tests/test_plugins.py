@@ -19,7 +19,7 @@ def page_cell(tag):
     """What a cell of *Extend* registers, up to its training."""
     cells = sources.read_source(ROOT / "notebooks" / "extending.md").cells
     source = next(cell.source for cell in cells if tag in cell.metadata.get("tags", []))
-    return re.split(r"^own = ", source, flags=re.M)[0]
+    return re.split(r"^own = ", source, flags=re.MULTILINE)[0]
 
 
 @pytest.fixture
@@ -35,20 +35,27 @@ def test_a_page_knows_them(plugins, tmp_path):
     page, source = tmp_path / "page.ipynb", tmp_path / "source.ipynb"
     notebook = sources.convert("teaching", ROOT)
     place = next(i for i, cell in enumerate(notebook.cells) if "guard" in cell.metadata.get("tags", []))
-    notebook.cells = [nbformat.v4.new_code_cell("session = 1"), notebook.cells[place], nbformat.v4.new_code_cell(
-        "from attn_core import Run\nprint(Run('weather', 'gated').family)")]  # fmt: skip
+    notebook.cells = [
+        nbformat.v4.new_code_cell("session = 1"),
+        notebook.cells[place],
+        nbformat.v4.new_code_cell("from attn_core import Run\nprint(Run('weather', 'gated').family)"),
+    ]
     nbformat.write(notebook, source)
     command = [sys.executable, "-m", "papermill", str(source), str(page), "--cwd", str(ROOT), "--no-progress-bar"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert nbformat.read(page, as_version=4).cells[-1].outputs[0].text == "text\n"
 
 
-@pytest.mark.parametrize(("name", "text", "told"), [
-    ("gone.py", None, "no Python file"), ("notes.txt", "x", "no Python file"),
-    ("wrong.py", "1 +", "could not be loaded: SyntaxError"),
-    ("wrong.py", "import attn_core.nothing", "could not be loaded: ModuleNotFoundError"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("gone.py", None, "no Python file"),
+        ("notes.txt", "x", "no Python file"),
+        ("wrong.py", "1 +", "could not be loaded: SyntaxError"),
+        ("wrong.py", "import attn_core.nothing", "could not be loaded: ModuleNotFoundError"),
+    ],
+)
 def test_what_cannot_be_loaded_is_told_in_a_line(tmp_path, monkeypatch, capsys, name, text, told):
     if text is not None:
         (tmp_path / name).write_text(text, encoding="utf-8")

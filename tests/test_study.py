@@ -21,9 +21,11 @@ def films(n: int = 200) -> pd.DataFrame:
     """Made-up reviews of which one word tells the label."""
     rng, label = np.random.default_rng(0), np.arange(n) % 2
     words = (("dull", "weak", "cold"), ("superb", "warm", "funny"))
-    told = [f"the {rng.choice(['film', 'play', 'story'])} was {rng.choice(words[l])} with "
-            f"{' '.join(rng.choice(['cast', 'music', 'light', 'end', 'sound', 'plot'], 6))}"
-             for l in label]  # fmt: skip
+    told = [
+        f"the {rng.choice(['film', 'play', 'story'])} was {rng.choice(words[l])} with "
+        f"{' '.join(rng.choice(['cast', 'music', 'light', 'end', 'sound', 'plot'], 6))}"
+        for l in label
+    ]
     return pd.DataFrame({"text": told, "label": np.array(["bad", "good"])[label]}).drop_duplicates("text")
 
 
@@ -33,8 +35,18 @@ def test_a_table_of_sentences_becomes_one_page_with_its_numbers(tmp_path):
     done = CliRunner().invoke(app, ["study", str(tmp_path / "films.csv"), "--output", str(tmp_path), "--seeds", "2"])
     assert done.exit_code == 0, done.output + str(done.exception)
     page = (tmp_path / "films.html").read_text(encoding="utf-8")
-    for heading in ("Heat maps", "one word already know", "as gradients do", "shuffling", "same answer", "top words",
-                    "How few words", "needed at all", "another training", "guide another"):  # fmt: skip
+    for heading in (
+        "Heat maps",
+        "one word already know",
+        "as gradients do",
+        "shuffling",
+        "same answer",
+        "top words",
+        "How few words",
+        "needed at all",
+        "another training",
+        "guide another",
+    ):
         assert re.search(rf"<h2>[^<]*{heading}", page), heading
     assert page.count("attn-strip") == 6
     numbers = pd.read_csv(tmp_path / "films-numbers.csv").set_index("test")["mean"]
@@ -45,22 +57,27 @@ def test_a_table_of_sentences_becomes_one_page_with_its_numbers(tmp_path):
 
 def broken(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     made = {
-        "column": lambda: rows.rename(columns={"text": "review"}), "class": lambda: rows.assign(label="good"),
-        "empty": lambda: rows.assign(text=rows["text"].where(rows.index != 3, " ")), "few": lambda: rows.head(40),
+        "column": lambda: rows.rename(columns={"text": "review"}),
+        "class": lambda: rows.assign(label="good"),
+        "empty": lambda: rows.assign(text=rows["text"].where(rows.index != 3, " ")),
+        "few": lambda: rows.head(40),
         "same": lambda: pd.concat([rows, rows.head(30)]),
         "split": lambda: rows.assign(split="train"),
-    }  # fmt: skip
+    }
     return made[name]().reset_index(drop=True)
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("column", "lacks the column 'text'; it holds review, label"), ("class", "has 1 classes"),
-        ("empty", "row 4 has no text"), ("few", "holds 40 texts; at least 50"), ("same", "the same text in two splits"),
+        ("column", "lacks the column 'text'; it holds review, label"),
+        ("class", "has 1 classes"),
+        ("empty", "row 4 has no text"),
+        ("few", "holds 40 texts; at least 50"),
+        ("same", "the same text in two splits"),
         ("split", "must hold train, dev and test; found train"),
     ],
-)  # fmt: skip
+)
 def test_what_will_not_do_is_refused_in_a_line(tmp_path, name, told):
     broken(films(), name).to_csv(tmp_path / "texts.csv", index=False)
     with pytest.raises(AttnError) as error:
