@@ -33,11 +33,15 @@ def weak(runs: pd.DataFrame) -> pd.Series:
     under the mean of the best encoder. Generated sets have no bar to pass.
     """
     accuracies = runs.groupby(["corpus", "encoder"])["accuracy"]
-    found = accuracies.agg(["mean", "min"]).join(stored().set_index("corpus"), on="corpus")
-    low = accuracies.agg(lambda values: seed_interval(values)[0]).fillna(found["min"])
-    sets = [CATALOGUE[corpus] for corpus in found.index.get_level_values("corpus")]
-    pairs = np.array([corpus.task != "text" for corpus in sets], bool)
-    bar = found["regression"] + np.where(pairs, BELOW, -BELOW)
-    best = found["mean"].groupby("corpus").transform("max")
-    passes = (low > found["majority"]) & (found["mean"] >= bar) & (~pairs | (found["mean"] >= best - BELOW_BEST))
-    return ~(passes | np.array([corpus.generated for corpus in sets], bool))
+    models = accuracies.agg(["mean", "min"]).join(stored().set_index("corpus"), on="corpus")
+    low = accuracies.agg(lambda values: seed_interval(values)[0]).fillna(models["min"])
+    passes = low > models["majority"]
+
+    corpora = [CATALOGUE[corpus] for corpus in models.index.get_level_values("corpus")]
+    pairs = np.array([corpus.task != "text" for corpus in corpora], bool)
+    passes &= models["mean"] >= models["regression"] + np.where(pairs, BELOW, -BELOW)
+    best = models["mean"].groupby("corpus").transform("max")
+    passes &= ~pairs | (models["mean"] >= best - BELOW_BEST)
+
+    generated = np.array([corpus.generated for corpus in corpora], bool)
+    return ~(passes | generated)
