@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy  # its parts are loaded when first used
+from numpy import ndarray
 from numpy.typing import ArrayLike
 
 LN2 = math.log(2.0)
@@ -18,35 +19,37 @@ LEVEL = 0.05
 """Two-sided level of every test that decides something; the same as a 95 % interval that leaves out the threshold."""
 
 
-def tvd(p: ArrayLike, q: ArrayLike) -> np.ndarray:
+def tvd(p: ArrayLike, q: ArrayLike) -> ndarray:
     """Total variation distance of outputs (..., K) (Jain and Wallace 2019, section 4): half the L1 distance; where
     K = 1, of probabilities of class 1, |p - q|, which is the same of the two classes."""
     distance = np.abs(np.subtract(p, q))
-    return distance.sum(axis=-1) if distance.shape[-1] == 1 else 0.5 * distance.sum(axis=-1)
+    half = 1.0 if distance.shape[-1] == 1 else 0.5
+    return half * distance.sum(axis=-1)
 
 
-def jsd(a: ArrayLike, b: ArrayLike) -> np.ndarray:
+def jsd(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Jensen-Shannon divergence in nats of distributions (..., n) (Jain and Wallace 2019, section 4), 0 to ln 2.
 
     0 log 0 = 0. The authors' code adds 1e-10 inside the logarithms and clips to [0, 1]; that changes no digit anyone
     prints (less than 1e-8) and is left out.
     """
-    terms = jsd_terms(np.asarray(a, np.float64), np.asarray(b, np.float64))
+    terms = jsd_terms(np.asarray(a, float), np.asarray(b, float))
     return np.maximum(terms.sum(axis=-1), 0.0)
 
 
-def jsd_ragged(a: np.ndarray, b: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def jsd_ragged(a: ndarray, b: ndarray, offsets: ndarray) -> ndarray:
     """JSD of the distributions of D documents laid end to end: a, b (..., T) -> (..., D)."""
-    return np.maximum(np.add.reduceat(jsd_terms(a, b), offsets[:-1], axis=-1), 0.0)
+    jsd = np.add.reduceat(jsd_terms(a, b), offsets[:-1], axis=-1)
+    return np.maximum(jsd, 0.0)
 
 
-def jsd_terms(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def jsd_terms(a: ndarray, b: ndarray) -> ndarray:
     """What each entry adds to the JSD of a and b."""
     mean = 0.5 * (a + b)
     return 0.5 * (scipy.special.rel_entr(a, mean) + scipy.special.rel_entr(b, mean))
 
 
-def jsd_point(weight: np.ndarray) -> np.ndarray:
+def jsd_point(weight: ndarray) -> ndarray:
     """JSD between all mass on one token and a distribution that gives this token `weight`; falls as weight grows."""
     mean = 0.5 * (1.0 + weight)
     elsewhere = LN2 * (1.0 - weight)  # of the tokens without new mass
@@ -57,7 +60,7 @@ CLASS_SCORES = 20
 """Up to this many classes every class's own F1 is listed."""
 
 
-def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
+def classification(labels: ndarray, p: ndarray) -> dict[str, float]:
     """Accuracy, F1 of every class and their mean, ROC AUC.
 
     One logit: labels (D,) in {0, 1}, p (D,) or (D, 1) probability of class 1, the predicted class is p rounded; f1_0,
@@ -70,7 +73,7 @@ def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
     p = np.reshape(p, (len(labels), -1))
     classes = max(2, p.shape[1])
     binary = classes == 2
-    predicted = np.round(p[:, -1]).astype(np.int64) if binary else p.argmax(axis=1)
+    predicted = np.round(p[:, -1]).astype(int) if binary else p.argmax(axis=1)
     scores = {"accuracy": accuracy_score(labels, predicted)}
     if classes <= CLASS_SCORES:
         f1 = f1_score(labels, predicted, labels=np.arange(classes), average=None, zero_division=0.0)
@@ -82,9 +85,9 @@ def classification(labels: np.ndarray, p: np.ndarray) -> dict[str, float]:
     return {name: float(value) for name, value in scores.items()}
 
 
-def without_nan(values: ArrayLike) -> np.ndarray:
+def without_nan(values: ArrayLike) -> ndarray:
     """Those that are not NaN, as float64."""
-    values = np.asarray(values, np.float64)
+    values = np.asarray(values, float)
     return values[~np.isnan(values)]
 
 
@@ -135,7 +138,7 @@ def crossed_interval(values: ArrayLike) -> tuple[float, float]:
     out. Random effects of both (two-way, one observation a cell), Student t with Satterthwaite's degrees of freedom;
     `seed_interval` where documents make no difference. NaN below INTERVAL_SEEDS seeds or two documents.
     """
-    values = np.asarray(values, np.float64)
+    values = np.asarray(values, float)
     values = values[:, ~np.isnan(values).any(axis=0)]
     seeds, documents = values.shape
     if seeds < INTERVAL_SEEDS or documents < 2:
@@ -147,8 +150,14 @@ def crossed_interval(values: ArrayLike) -> tuple[float, float]:
 
     # Mean squares of seeds, documents and residuals, with their degrees of freedom.
     free = np.array([seeds - 1, documents - 1, (seeds - 1) * (documents - 1)])
-    sums = [documents * (of_seed**2).sum(), seeds * (of_document**2).sum(), (residual**2).sum()]
-    squares = np.array(sums) / free
+    sums = np.array(
+        [
+            documents * (of_seed**2).sum(),
+            seeds * (of_document**2).sum(),
+            (residual**2).sum(),
+        ]
+    )
+    squares = sums / free
     variance = max(squares[0] + squares[1] - squares[2], squares[0])  # no less than over seeds alone
     if variance == 0:
         return float(mean), float(mean)
@@ -160,16 +169,17 @@ def crossed_interval(values: ArrayLike) -> tuple[float, float]:
 
 def seed_p(values: ArrayLike) -> float:
     """Two-sided p of Student's t that the mean of one number per trained seed is 0; NaN with fewer than two seeds."""
-    values = np.asarray(values, np.float64)
+    values = np.asarray(values, float)
     if len(values) < 2:
         return math.nan
     if np.ptp(values) == 0:
         return float(values[0] == 0)
-    t = abs(values.mean()) / (values.std(ddof=1) / math.sqrt(len(values)))
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    t = abs(values.mean()) / error
     return float(2 * scipy.special.stdtr(len(values) - 1, -t))
 
 
-def holm(p: np.ndarray) -> np.ndarray:
+def holm(p: ndarray) -> ndarray:
     """Holm's correction: the i-th smallest of m values times m - i + 1, never falling, at most 1."""
     order = np.argsort(p)
     multiplied = p[order] * np.arange(len(p), 0, -1)

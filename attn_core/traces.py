@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy  # its parts are loaded when first used
+from numpy import ndarray
 from numpy.typing import ArrayLike
 
 from attn_core.errors import AttnError
@@ -37,38 +38,38 @@ class Traces:
     the others have logit minus infinity.
     """
 
-    doc_id: np.ndarray
-    label: np.ndarray
-    offsets: np.ndarray
-    score: np.ndarray
-    contribution: np.ndarray
-    bias: np.ndarray
-    gradient: np.ndarray | None = None
-    leave_one_out: np.ndarray | None = None
-    query: np.ndarray | None = None
-    readout: np.ndarray | None = None
-    allowed: np.ndarray | None = None
+    doc_id: ndarray
+    label: ndarray
+    offsets: ndarray
+    score: ndarray
+    contribution: ndarray
+    bias: ndarray
+    gradient: ndarray | None = None
+    leave_one_out: ndarray | None = None
+    query: ndarray | None = None
+    readout: ndarray | None = None
+    allowed: ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.doc_id)
 
     @cached_property
-    def lengths(self) -> np.ndarray:
+    def lengths(self) -> ndarray:
         """Tokens per document, (D,)."""
         return np.diff(self.offsets)
 
     @cached_property
-    def owner(self) -> np.ndarray:
+    def owner(self) -> ndarray:
         """The document of each token, (T,), as its row."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     @cached_property
-    def attention(self) -> np.ndarray:
+    def attention(self) -> ndarray:
         """Softmax of the scores within each document, (T,) float64, summing to 1 per document."""
         return softmax(self.score, self.offsets)
 
     @cached_property
-    def logits(self) -> np.ndarray:
+    def logits(self) -> ndarray:
         """bias + sum_t attention_t contribution_t, (D, K) float64."""
         return self.logits_under(self.attention)
 
@@ -77,48 +78,53 @@ class Traces:
         """Number of logits K."""
         return len(self.bias)
 
-    def logits_under(self, attention: np.ndarray) -> np.ndarray:
+    def logits_under(self, attention: ndarray) -> ndarray:
         """Logits under another attention (T,) over the same tokens, (D, K) float64."""
         return self.decoded(self.contexts_under(attention), np.arange(len(self)))
 
-    def contexts_under(self, attention: np.ndarray) -> np.ndarray:
+    def contexts_under(self, attention: ndarray) -> ndarray:
         """sum_t a_t contribution_t under attention a (T,), (D, K or M) float64: all the decoder sees of the tokens."""
-        return np.stack([totals(attention * column, self.offsets) for column in self.contribution.T], axis=1)
+        columns = [totals(attention * column, self.offsets) for column in self.contribution.T]
+        return np.stack(columns, axis=1)
 
-    def decoded(self, context: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    def decoded(self, context: ndarray, rows: ndarray) -> ndarray:
         """Logits (..., K) float64 of contexts sum_t a_t contribution_t (..., K or M) of documents `rows`."""
         if self.readout is None or self.query is None:  # both are set or neither
-            return self.bias.astype(np.float64) + context
-        hidden = np.tanh(self.query[rows].astype(np.float64) + context)
-        logits = hidden @ self.readout.T.astype(np.float64) + self.bias
-        return logits if self.allowed is None else np.where(self.allowed[rows], logits, -np.inf)
+            return self.bias.astype(float) + context
+        hidden = np.tanh(self.query[rows].astype(float) + context)
+        logits = hidden @ self.readout.T.astype(float) + self.bias
+        if self.allowed is None:
+            return logits
+        return np.where(self.allowed[rows], logits, -np.inf)
 
     @cached_property
-    def outputs(self) -> np.ndarray:
+    def outputs(self) -> ndarray:
         """Output probabilities, (D, K) float64; one sigmoid for one logit."""
         return probabilities(self.logits)
 
     @cached_property
-    def p(self) -> np.ndarray:
+    def p(self) -> ndarray:
         """(D,) float64: probability of class 1 for one or two logits, of the predicted class for more."""
-        return self.outputs[:, -1] if self.classes <= 2 else self.outputs.max(axis=1)
+        if self.classes <= 2:
+            return self.outputs[:, -1]
+        return self.outputs.max(axis=1)
 
     @cached_property
-    def predicted(self) -> np.ndarray:
+    def predicted(self) -> ndarray:
         """Predicted class, (D,)."""
         return decisions(self.logits)
 
     @cached_property
-    def max_attention(self) -> np.ndarray:
+    def max_attention(self) -> ndarray:
         """Largest attention weight of each document, (D,)."""
         return np.maximum.reduceat(self.attention, self.offsets[:-1])
 
     @cached_property
-    def heaviest(self) -> np.ndarray:
+    def heaviest(self) -> ndarray:
         """The token (of all T) with each document's largest weight, the first of several, (D,)."""
         return self.first_largest(self.attention)
 
-    def first_largest(self, values: np.ndarray) -> np.ndarray:
+    def first_largest(self, values: ndarray) -> ndarray:
         """The token (of all T) with each document's largest value (T,), the first of several, (D,)."""
         largest = np.maximum.reduceat(values, self.offsets[:-1])
         tokens = np.flatnonzero(~(values < largest[self.owner]))  # all tokens of a document whose values are NaN
@@ -128,13 +134,14 @@ class Traces:
         """The same traces for some documents, in the order asked for."""
         rows = np.asarray(rows)
         lengths = self.lengths[rows]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
+        shift = self.offsets[rows] - offsets[:-1]
+        tokens = np.arange(offsets[-1]) + np.repeat(shift, lengths)
         index = dict.fromkeys(TOKEN_ARRAYS, tokens) | dict.fromkeys(("doc_id", "label", *PER_DOCUMENT), rows)
         chosen = {name: array[index[name]] for name, array in self.present(*index).items()}
         return replace(self, offsets=offsets, **chosen)
 
-    def equal_lengths(self, limit: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def equal_lengths(self, limit: int) -> Iterator[tuple[ndarray, ndarray]]:
         """(rows (B,), index (B, n)) of documents of n tokens; index gathers a token array into (B, n). See `chunks`."""
         for rows, n in chunks(self.lengths, limit):
             yield rows, self.offsets[rows, None] + np.arange(n)
@@ -144,7 +151,7 @@ class Traces:
         arrays = self.present(*TOKEN_ARRAYS, "bias", "query", "readout")
         return replace(self, **{name: round_mantissa(array) for name, array in arrays.items()})
 
-    def present(self, *names: str) -> dict[str, np.ndarray]:
+    def present(self, *names: str) -> dict[str, ndarray]:
         """Those of the named arrays that these traces have."""
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
@@ -153,45 +160,49 @@ TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")
 PER_DOCUMENT = ("query", "allowed")
 
 
-def softmax(score: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def softmax(score: ndarray, offsets: ndarray) -> ndarray:
     """Weights (T,) float64 of scores whose largest is 0 in each document, summing to 1 there."""
-    weight = np.exp(score.astype(np.float64))
+    weight = np.exp(score.astype(float))
     return weight / np.repeat(totals(weight, offsets), np.diff(offsets))
 
 
-def probabilities(logits: np.ndarray) -> np.ndarray:
+def probabilities(logits: ndarray) -> ndarray:
     """Sigmoid of one logit (..., 1), softmax of several (..., K); logits of minus infinity give 0."""
-    return sigmoid(logits) if logits.shape[-1] == 1 else scipy.special.softmax(logits, axis=-1)
+    if logits.shape[-1] == 1:
+        return sigmoid(logits)
+    return scipy.special.softmax(logits, axis=-1)
 
 
-def decisions(logits: np.ndarray) -> np.ndarray:
+def decisions(logits: ndarray) -> ndarray:
     """Class of logits (..., K): the first largest; of one logit its sign, 0 being class 0."""
-    return (logits[..., 0] > 0).astype(np.int64) if logits.shape[-1] == 1 else logits.argmax(axis=-1)
+    if logits.shape[-1] == 1:
+        return (logits[..., 0] > 0).astype(int)
+    return logits.argmax(axis=-1)
 
 
-def each_alone(traces: Traces) -> tuple[np.ndarray, np.ndarray]:
+def each_alone(traces: Traces) -> tuple[ndarray, ndarray]:
     """With all the attention on one token: the decision (T,), and how far the output lies from the model's (T,)."""
-    decision = np.empty(len(traces.score), np.int64)
+    decision = np.empty(len(traces.score), int)
     moved = np.empty(len(traces.score))
     step = max(1, NUMBERS // max(traces.contribution.shape[1], traces.classes))
     for start in range(0, len(traces.score), step):
         tokens = slice(start, start + step)
         document = traces.owner[tokens]
-        logits = traces.decoded(traces.contribution[tokens].astype(np.float64), document)
+        logits = traces.decoded(traces.contribution[tokens].astype(float), document)
         decision[tokens] = decisions(logits)
         moved[tokens] = tvd(probabilities(logits), traces.outputs[document])
     return decision, moved
 
 
-def output_change(traces: Traces, logits: np.ndarray) -> np.ndarray:
+def output_change(traces: Traces, logits: ndarray) -> ndarray:
     """p(without t) - p, (T,) float64, from the logits (T, K) without each token; p of class 1 or of the predicted."""
     owner = traces.owner
     chosen = traces.predicted[owner] if traces.classes > 1 else 0
-    p_without = probabilities(logits.astype(np.float64))[np.arange(len(owner)), chosen]
+    p_without = probabilities(logits.astype(float))[np.arange(len(owner)), chosen]
     return p_without - traces.outputs[owner, chosen]
 
 
-def with_ties(traces: Traces, words: np.ndarray) -> Traces:
+def with_ties(traces: Traces, words: ndarray) -> Traces:
     """Deleting either of two equal neighbours among words (T,) leaves the same text: both get the first's number."""
     assert traces.leave_one_out is not None
     repeats = np.concatenate([[False], words[1:] == words[:-1]])
@@ -200,7 +211,7 @@ def with_ties(traces: Traces, words: np.ndarray) -> Traces:
     return replace(traces, leave_one_out=traces.leave_one_out[first])
 
 
-def round_mantissa(values: ArrayLike, bits: int = 12) -> np.ndarray:
+def round_mantissa(values: ArrayLike, bits: int = 12) -> ndarray:
     """Nearest float32 whose mantissa has at most `bits` explicit bits (ties to even); NaN and infinities stay."""
     values = np.asarray(values, np.float32)
     unit = np.maximum(np.frexp(values)[1], -125) - bits - 1  # exponent of the last bit kept; subnormals share one
@@ -215,13 +226,13 @@ def has_one_logit(traces: Traces) -> bool:
     return traces.readout is None and traces.classes <= 2
 
 
-def centred(traces: Traces) -> np.ndarray:
+def centred(traces: Traces) -> ndarray:
     """Contributions (T, K) float64; of several logits less each token's mean over them, which no softmax sees."""
-    value = traces.contribution.astype(np.float64)
+    value = traces.contribution.astype(float)
     return value - value.mean(axis=1, keepdims=True) if traces.classes > 1 else value
 
 
-def each_without(traces: Traces, value: np.ndarray) -> np.ndarray:
+def each_without(traces: Traces, value: ndarray) -> ndarray:
     """What is attended to of values (T, ...) without each token in turn, the other weights scaled up; 0 if none is."""
     weight = traces.attention.reshape(-1, *[1] * (value.ndim - 1))
     weighted = weight * value
@@ -230,33 +241,33 @@ def each_without(traces: Traces, value: np.ndarray) -> np.ndarray:
     return np.divide(sum_left, left, out=np.zeros_like(sum_left), where=left > 0)
 
 
-def attending_only(traces: Traces, kept: np.ndarray) -> np.ndarray:
+def attending_only(traces: Traces, kept: ndarray) -> ndarray:
     """Attention (T,) on the items `kept` (T,) alone, scaled up to one; 0 throughout where these have no weight."""
     weight = traces.attention * kept
     left = totals(weight, traces.offsets)
     return weight / np.repeat(np.where(left > 0, left, 1.0), traces.lengths)
 
 
-def one_logit(traces: Traces) -> tuple[np.ndarray, float]:
+def one_logit(traces: Traces) -> tuple[ndarray, float]:
     """Contributions (T,) and bias of the one logit whose sigmoid is the probability of class 1, float64; of two logits
     their difference. Other traces are an AttnError, see `has_one_logit`."""
     if not has_one_logit(traces):
         kind = f"have {traces.classes} classes" if traces.readout is None else "are of text pairs"
         raise AttnError(f"one logit is had by classifiers of one or two, these traces {kind}")
-    contribution = traces.contribution.astype(np.float64)
-    bias = traces.bias.astype(np.float64)
+    contribution = traces.contribution.astype(float)
+    bias = traces.bias.astype(float)
     if traces.classes == 2:
         contribution = np.diff(contribution, axis=1)
         bias = np.diff(bias)
     return contribution[:, 0], float(bias[0])
 
 
-def sigmoid(logit: np.ndarray) -> np.ndarray:
+def sigmoid(logit: ndarray) -> ndarray:
     """Probability of class 1 from one logit."""
     return 0.5 * (1.0 + np.tanh(0.5 * logit))  # no overflow at large |logit|
 
 
-def totals(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def totals(values: ndarray, offsets: ndarray) -> ndarray:
     """Sums within documents, (..., T) -> (..., D)."""
     return np.add.reduceat(values, offsets[:-1], axis=-1)
 
@@ -264,7 +275,7 @@ def totals(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 # Documents side by side
 
 
-def chunks(lengths: np.ndarray, limit: int, least: int = 1) -> Iterator[tuple[np.ndarray, int]]:
+def chunks(lengths: ndarray, limit: int, least: int = 1) -> Iterator[tuple[ndarray, int]]:
     """(rows (B,), length) of documents of one length, at most `limit` tokens (or `least` documents) at a time."""
     for length in np.unique(lengths):
         rows = np.flatnonzero(lengths == length)
@@ -273,7 +284,7 @@ def chunks(lengths: np.ndarray, limit: int, least: int = 1) -> Iterator[tuple[np
             yield rows[start : start + step], int(length)
 
 
-def cut(lengths: np.ndarray, texts: int, tokens: int) -> list[np.ndarray]:
+def cut(lengths: ndarray, texts: int, tokens: int) -> list[ndarray]:
     """Documents from long to short, cut into chunks of at most `texts` texts and `tokens` tokens (or one long text)."""
     order = np.argsort(-lengths, kind="stable")
     pieces = []

@@ -1,7 +1,6 @@
 """Adversarial attention: the exact optimum against grids and random points; its yardsticks."""
 
 import itertools
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -151,7 +150,7 @@ def test_two_logits_are_one_and_three_are_refused():
 
 
 def test_yardsticks_by_hand(monkeypatch):
-    monkeypatch.setattr(sys.modules[adversarial.__module__], "shuffles", lambda *_: np.array([1, 2, 0]))
+    monkeypatch.setattr("attn_core.experiments.adversarial.shuffles", lambda *_: np.array([1, 2, 0]))
     traces = one([0.6, 0.3, 0.1], [2.0, 0.0, -2.0])
     wide, narrow = (adversarial(traces, epsilon, traces.attention).iloc[0] for epsilon in (1.0, 1e-6))
     above = ceilings(traces).iloc[0]
@@ -170,7 +169,7 @@ def test_permutations_are_never_better_than_all_of_them_and_nearly_as_good():
     for epsilon in (0.02, 0.1):
         table = best_permutation(traces, epsilon)
         truth, free = np.empty(60), np.empty(60)
-        for row, tokens, attention, contribution in plain.documents(traces):
+        for row, _, attention, contribution in plain.documents(traces):
             permuted = attention[orders]
             p = sigmoid(permuted @ contribution[:, 0] + traces.bias[0])
             value = jsd(permuted, attention)

@@ -1,7 +1,6 @@
 """Experiments on traces of text pairs and of three classes or more: by hand, bounds against loops, independence."""
 
 import itertools
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -129,7 +128,7 @@ def test_bracket_holds(kind):
 
 
 def test_shuffled_contributions_are_held_to_one_or_two_tokens(monkeypatch):
-    monkeypatch.setattr(sys.modules[adversarial.__module__], "shuffles", lambda *_: np.array([1, 0]))
+    monkeypatch.setattr("attn_core.experiments.adversarial.shuffles", lambda *_: np.array([1, 0]))
     traces = question()
     shuffled = replace(traces, contribution=traces.contribution[[1, 0]])
     row = adversarial(traces, 0.02, traces.attention).iloc[0]

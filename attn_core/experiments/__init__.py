@@ -6,15 +6,12 @@ attention; both are what the archive keeps.
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from attn_core import measures
-from attn_core.experiments.adversarial import adversarial, ceilings
-from attn_core.experiments.correlation import correlation
-from attn_core.experiments.echo import echo
+from attn_core.experiments import adversarial, correlation, echo, permutation, search
 from attn_core.experiments.optimum import exact
-from attn_core.experiments.permutation import permutation
-from attn_core.experiments.search import search
 from attn_core.experiments.tables import IDENTITY, QUANTILES, described, joined, table
+from attn_core.measures import LEVEL, without_nan
 from attn_core.traces import Traces
 
 ATTENTION_BINS = ("[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
@@ -37,15 +34,18 @@ def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
     those of `ceilings`; of `adversarial` for each of EPSILONS, with the suffixes @0.01 and @0.05, from one search; of
     `echo`. What follows from them is left to `derived`.
     """
-    weights = search(traces, seed=seed)
-    found = {epsilon: adversarial(traces, epsilon, weights, seed) for epsilon in EPSILONS}
+    weights = search.search(traces, seed=seed)
+    at_epsilons = []
+    for epsilon in EPSILONS:
+        adversaries = adversarial.adversarial(traces, epsilon, weights, seed)
+        at_epsilons.append(adversaries.drop(columns=list(IDENTITY)).add_suffix(f"@{epsilon:g}"))
     return joined(
         table(traces, p=traces.p),
-        correlation(traces, seed),
-        permutation(traces, seed=seed)[["median_change"]],
-        ceilings(traces),
-        *(part.drop(columns=list(IDENTITY)).add_suffix(f"@{epsilon:g}") for epsilon, part in found.items()),
-        echo(traces),
+        correlation.correlation(traces, seed),
+        permutation.permutation(traces, seed=seed)[["median_change"]],
+        adversarial.ceilings(traces),
+        *at_epsilons,
+        echo.echo(traces),
     )
 
 
@@ -73,15 +73,15 @@ def asked(traces: Traces) -> dict[str, float]:
     Kendall's tau of attention and gradients. shuffled: share with a median change below 0.1. far twin: share whose
     exact optimum at epsilon 0.05 has a JSD over 0.4.
     """
-    own = echo(traces)[["echo", "locked", "top_erased", "flat_flips"]].mean()
+    echoes = echo.echo(traces)
     return {
-        "echo": own["echo"],
-        "locked": own["locked"],
-        "tau": correlation(traces)["tau_attention_gradient"].mean(),
-        "shuffled": (permutation(traces)["median_change"] < 0.1).mean(),
+        "echo": echoes["echo"].mean(),
+        "locked": echoes["locked"].mean(),
+        "tau": correlation.correlation(traces)["tau_attention_gradient"].mean(),
+        "shuffled": (permutation.permutation(traces)["median_change"] < 0.1).mean(),
         "far twin": (exact(traces, 0.05)["jsd_exact"] > 0.4).mean(),
-        "erased": own["top_erased"],
-        "flat": own["flat_flips"],
+        "erased": echoes["top_erased"].mean(),
+        "flat": echoes["flat_flips"].mean(),
     }
 
 
@@ -93,9 +93,10 @@ def edges(statistic: str) -> np.ndarray:
     return np.linspace(0, 0.7 if statistic.startswith(("jsd_", "ceiling")) else 1, 41)
 
 
-def attention_bin(max_attention: np.ndarray) -> np.ndarray:
+def attention_bin(max_attention: ArrayLike) -> np.ndarray:
     """The label in ATTENTION_BINS of each largest weight; the last bin includes 1."""
-    return np.array(ATTENTION_BINS)[np.clip((np.asarray(max_attention) * 4).astype(int), 0, 3)]
+    quarter = (np.asarray(max_attention) * 4).astype(int)
+    return np.array(ATTENTION_BINS)[quarter.clip(0, 3)]
 
 
 def summary_table(documents: pd.DataFrame, outputs: int = 2) -> pd.DataFrame:
@@ -110,37 +111,46 @@ def summary_table(documents: pd.DataFrame, outputs: int = 2) -> pd.DataFrame:
     k-th bin of `edges`, of COUNTED, unless none.
     """
     documents = derived(documents)
-    classes = {"all": np.ones(len(documents), bool)}
+    everything = np.ones(len(documents), bool)
+    classes = {"all": everything}
     if outputs <= MOST_CLASSES:
         classes |= {str(c): documents["predicted"] == c for c in sorted(documents["predicted"].unique())}
     binned = attention_bin(documents["max_attention"])
-    bins = {"all": classes["all"]} | {label: binned == label for label in ATTENTION_BINS}
-    parts = {(c, b): documents[of_class & of_bin] for c, of_class in classes.items() for b, of_bin in bins.items()}
-    rows = [
-        (statistic, *group, *pair)
-        for statistic in documents
-        if statistic not in IDENTITY and not statistic.startswith("p_")
-        for group, part in parts.items()
-        for pair in summary(statistic, part, group[1] == "all").items()
-    ]
+    bins = {"all": everything} | {label: binned == label for label in ATTENTION_BINS}
+
+    rows = []
+    groups = {
+        (predicted, label): documents[of_class & of_bin]
+        for predicted, of_class in classes.items()
+        for label, of_bin in bins.items()
+    }
+    for statistic in documents.columns.difference(IDENTITY, sort=False):
+        if not statistic.startswith("p_"):
+            for (predicted, label), group in groups.items():
+                numbers = summary(statistic, group, counts=label == "all")
+                rows += [(statistic, predicted, label, *pair) for pair in numbers.items()]
     return pd.DataFrame(rows, columns=["statistic", "predicted", "bin", "measure", "value"])
 
 
-def summary(statistic: str, part: pd.DataFrame, counts: bool) -> dict[str, float]:
-    """Measure -> value of one statistic in one group of documents, see `summary_table`."""
-    values = measures.without_nan(part[statistic])
-    found = {"n": len(part), "n_nan": len(part) - len(values)} if len(part) else {}
-    if len(part) and statistic.startswith("tau_"):
-        found["share_significant"] = (part["p_" + statistic.removeprefix("tau_")] <= measures.LEVEL).mean()
+def summary(statistic: str, documents: pd.DataFrame, counts: bool) -> dict[str, float]:
+    """Measure -> value of one statistic in one group of documents, see `summary_table`. counts: with hist:<k>."""
+    if not len(documents):
+        return {}
+    values = without_nan(documents[statistic])
+    numbers: dict[str, float] = {"n": len(documents), "n_nan": len(documents) - len(values)}
+    if statistic.startswith("tau_"):
+        numbers["share_significant"] = (documents["p_" + statistic.removeprefix("tau_")] <= LEVEL).mean()
     if not len(values):
-        return found
-    found |= described(values, "mean", "std", *QUANTILES)
+        return numbers
+
+    numbers |= described(values, "mean", "std", *QUANTILES)
     if statistic == "median_change":
-        found["share_below_0.1"] = (values < 0.1).mean()
+        numbers["share_below_0.1"] = (values < 0.1).mean()
     if statistic.startswith(("jsd_", "ceiling")):
-        found |= {f"share_above_{level}": (values > level).mean() for level in (0.4, 0.6)}
+        numbers["share_above_0.4"] = (values > 0.4).mean()
+        numbers["share_above_0.6"] = (values > 0.6).mean()
     if counts and statistic.startswith(COUNTED):
         limits = edges(statistic)
-        count = np.histogram(np.clip(values, limits[0], limits[-1]), limits)[0]
-        found |= {f"hist:{k}": count[k] for k in np.flatnonzero(count)}
-    return found
+        count, _ = np.histogram(values.clip(limits[0], limits[-1]), limits)
+        numbers |= {f"hist:{k}": count[k] for k in np.flatnonzero(count)}
+    return numbers

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 from numpy.typing import ArrayLike
 
 from attn_core.experiments import draws as random
@@ -38,7 +39,7 @@ BLOCK = 20_000
 """Tokens at once, so at most about two million swaps are valued at a time."""
 
 
-def adversarial(traces: Traces, epsilon: float, weights: np.ndarray, seed: int = 0) -> pd.DataFrame:
+def adversarial(traces: Traces, epsilon: float, weights: ndarray, seed: int = 0) -> pd.DataFrame:
     """The adversarial attention of each document at one epsilon, beside what it must be held against.
 
     weights (k, T): the result of search.search. Columns:
@@ -62,8 +63,9 @@ def adversarial(traces: Traces, epsilon: float, weights: np.ndarray, seed: int =
     else:
         bound = sparse(traces, epsilon)
         columns["jsd_sparse"] = bound["jsd"]
+        better = searched["jsd"] > bound["jsd"]
         for name in ("jsd", "tvd"):
-            columns[f"{name}_lower"] = searched[name].where(searched["jsd"] > bound["jsd"], bound[name])
+            columns[f"{name}_lower"] = searched[name].where(better, bound[name])
         columns["jsd_shuffled"] = sparse(shuffled, epsilon)["jsd"]
     return table(traces, **columns)
 
@@ -75,25 +77,26 @@ def ceilings(traces: Traces) -> pd.DataFrame:
     return table(traces, ceiling=ceiling(traces), ceiling_permutation=moved, max_attention=traces.max_attention)
 
 
-def ceiling(traces: Traces) -> np.ndarray:
+def ceiling(traces: Traces) -> ndarray:
     """max_t JSD(all mass on t, attention), (D,): what JSD allows without any model; 0 for one token."""
     return jsd_point(np.minimum.reduceat(traces.attention, traces.offsets[:-1]))
 
 
-def mirrored(traces: Traces) -> np.ndarray:
+def mirrored(traces: Traces) -> ndarray:
     """The model's weights in reversed order of size, (T,): the largest goes to the least attended token, and so on.
 
     No permutation has a larger JSD to the weights: its mixed second derivative -1 / (2 (a + b)) is negative, so of two
     weights the larger always gains by going to the less attended token.
     """
     by_size = np.lexsort((traces.attention, traces.owner))  # rising, per document
-    opposite = np.repeat(traces.offsets[:-1] + traces.offsets[1:] - 1, traces.lengths) - np.arange(len(by_size))
+    ends = traces.offsets[:-1] + traces.offsets[1:] - 1  # first place plus last place of a document
+    opposite = np.repeat(ends, traces.lengths) - np.arange(len(by_size))
     weights = np.empty_like(traces.attention)
     weights[by_size] = traces.attention[by_size[opposite]]
     return weights
 
 
-def shuffles(seed: int, purpose: str, traces: Traces) -> np.ndarray:
+def shuffles(seed: int, purpose: str, traces: Traces) -> ndarray:
     """A random permutation of the tokens within each document as token indices, (T,)."""
     uniform = random.uniforms(seed, purpose, traces.doc_id, traces.offsets)[0]
     return np.lexsort((uniform, traces.owner))
@@ -110,7 +113,8 @@ def best_permutation(traces: Traces, epsilon: float, seed: int = 0) -> pd.DataFr
     s, _ = one_logit(traces)
     low, high = slab(traces, epsilon)
     attention = traces.attention
-    candidates = np.stack([mirrored(traces), attention, attention[shuffles(seed, "climb", traces)]])  # (3, T)
+    random_order = attention[shuffles(seed, "climb", traces)]
+    candidates = np.stack([mirrored(traces), attention, random_order])  # (3, T)
     for rows, tokens in traces.equal_lengths(BLOCK):
         n = tokens.shape[1]
         if n == 1:
@@ -124,11 +128,11 @@ def best_permutation(traces: Traces, epsilon: float, seed: int = 0) -> pd.DataFr
 
 
 def climb(
-    weights: np.ndarray,  # (C, n), those of chain c belong to document c % B
-    attention: np.ndarray,  # (B, n)
-    s: np.ndarray,  # (B, n) contributions
-    low: np.ndarray,  # (B, 1)
-    high: np.ndarray,  # (B, 1)
+    weights: ndarray,  # (C, n), those of chain c belong to document c % B
+    attention: ndarray,  # (B, n)
+    s: ndarray,  # (B, n) contributions
+    low: ndarray,  # (B, 1)
+    high: ndarray,  # (B, 1)
     penalty: float,
 ) -> None:
     """Swaps weights in place, one swap per chain and step, until none gains.
@@ -136,10 +140,11 @@ def climb(
     JSD of permuted weights a' to a is a constant minus sum (a'_t + a_t) ln(a'_t + a_t) / 2: two logarithms a swap.
     """
     documents, n = s.shape
-    price = penalty / np.maximum(np.abs(s).max(axis=1, keepdims=True), 1e-300)
+    largest = np.abs(s).max(axis=1, keepdims=True)
+    price = penalty / np.maximum(largest, 1e-300)
     patience = 1 if n <= ALL_PAIRS else PATIENCE
     live = np.arange(len(weights))  # the chains that still climb
-    idle = np.zeros(len(weights), np.int64)  # steps without a gain
+    idle = np.zeros(len(weights), int)  # steps without a gain
     t, u = np.triu_indices(n, 1)  # (P,) the weights of tokens t and u are swapped
     for step in range(STEPS):
         if n > ALL_PAIRS:
@@ -165,8 +170,9 @@ def climb(
 
         best = gain.argmax(axis=1)
         gains = gain.max(axis=1) > SMALLEST_GAIN
+        swap = best[gains]
+        pair = np.stack([t[swap], u[swap]], axis=1)
         rows = live[gains][:, None]
-        pair = np.stack([t[best[gains]], u[best[gains]]], axis=1)
         weights[rows, pair] = weights[rows, pair[:, ::-1]]
         idle[live] = np.where(gains, 0, idle[live] + 1)
         live = live[idle[live] < patience]
@@ -174,18 +180,18 @@ def climb(
             break
 
 
-def random_pairs(n: int, step: int) -> tuple[np.ndarray, np.ndarray]:
+def random_pairs(n: int, step: int) -> tuple[ndarray, ndarray]:
     """SAMPLED_PAIRS pairs of different positions below n, which depend on n and step alone."""
     first, second = np.random.default_rng(step).random((2, SAMPLED_PAIRS))
-    t = (first * n).astype(np.int64)
-    return t, (t + 1 + (second * (n - 1)).astype(np.int64)) % n
+    t = (first * n).astype(int)
+    return t, (t + 1 + (second * (n - 1)).astype(int)) % n
 
 
-def times_log(x: np.ndarray) -> np.ndarray:
+def times_log(x: ndarray) -> ndarray:
     """x ln x, 0 at 0."""
     return x * np.log(np.maximum(x, 1e-300))
 
 
-def outside(z: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def outside(z: ndarray, low: ndarray, high: ndarray) -> ndarray:
     """How far z lies outside of low to high."""
     return np.maximum(np.maximum(low - z, z - high), 0.0)

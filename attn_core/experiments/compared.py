@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.correlation import kendall_ragged
@@ -17,7 +18,7 @@ SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 """Shares of a text's words that are erased, or kept alone."""
 
 
-def importances(traces: Traces, seed: int = 0) -> dict[str, np.ndarray]:
+def importances(traces: Traces, seed: int = 0) -> dict[str, ndarray]:
     """Measure -> importance (T,) of each word, positive where it speaks for the decision. One logit or two.
 
     attention: the weight. gradient: <e_t, dp/de_t>. from_mean: alpha_t (c_t - mean c); from_zero: alpha_t c_t; both are
@@ -45,7 +46,7 @@ def importances(traces: Traces, seed: int = 0) -> dict[str, np.ndarray]:
     return measures
 
 
-def included(values: np.ndarray, offsets: np.ndarray, k: int) -> np.ndarray:
+def included(values: ndarray, offsets: ndarray, k: int) -> ndarray:
     """Chance (T,) of each word to be among its text's k largest values, ties being broken at random."""
     document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     texts = pd.Series(values).groupby(document)
@@ -54,24 +55,26 @@ def included(values: np.ndarray, offsets: np.ndarray, k: int) -> np.ndarray:
     return np.clip((k + 1 - first) / (last + 1 - first), 0.0, 1.0)
 
 
-def agreement(a: np.ndarray, b: np.ndarray, offsets: np.ndarray, k: int) -> np.ndarray:
+def agreement(a: ndarray, b: ndarray, offsets: ndarray, k: int) -> ndarray:
     """Share (D,) of a text's k largest values of a that are among those of b; of shorter texts of all words."""
-    both = totals(included(a, offsets, k) * included(b, offsets, k), offsets)
-    return both / np.minimum(k, np.diff(offsets))
+    in_both = included(a, offsets, k) * included(b, offsets, k)
+    return totals(in_both, offsets) / np.minimum(k, np.diff(offsets))
 
 
-def chosen(values: np.ndarray, offsets: np.ndarray, share: float, draws: np.ndarray) -> np.ndarray:
+def chosen(values: ndarray, offsets: ndarray, share: float, draws: ndarray) -> ndarray:
     """Whether (T,) each word is among the ceil(share n) largest values of its text; draws (T,) decide between ties."""
     n = np.diff(offsets)
-    order = np.lexsort((draws, -values, np.repeat(np.arange(len(n)), n)))
+    document = np.repeat(np.arange(len(n)), n)
+    order = np.lexsort((draws, -values, document))
     rank = np.argsort(order) - np.repeat(offsets[:-1], n)  # within its text, from 0
     return rank < np.repeat(np.ceil(share * n - 1e-9), n)
 
 
-def erasure(traces: Traces, kept: np.ndarray) -> np.ndarray:
+def erasure(traces: Traces, kept: ndarray) -> ndarray:
     """What p of the decision loses (D,) when only the states `kept` (T,) are attended to, their weights scaled up."""
     c, bias = one_logit(traces)
-    p = sigmoid(bias + totals(attending_only(traces, kept) * c, traces.offsets))
+    z = totals(attending_only(traces, kept) * c, traces.offsets)
+    p = sigmoid(bias + z)
     return np.where(traces.predicted == 1, traces.p - p, p - traces.p)
 
 

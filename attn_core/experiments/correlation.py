@@ -6,12 +6,18 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import scipy  # its parts are loaded when first used
+from numpy import ndarray
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.tables import table
 from attn_core.traces import Traces, chunks
 
-PAIRS = (("attention", "gradient"), ("attention", "loo"), ("gradient", "loo"), ("attention", "random"))
+PAIRS = (
+    ("attention", "gradient"),
+    ("attention", "loo"),
+    ("gradient", "loo"),
+    ("attention", "random"),
+)
 """The pairs of rankings compared; columns are tau_<a>_<b> and p_<a>_<b>."""
 
 EXACT_LENGTH = 33
@@ -21,7 +27,7 @@ AT_ONCE = 1 << 21
 """Pairs of tokens compared at once; bounds memory and changes no number."""
 
 
-def correlation(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
+def correlation(traces: Traces, seed: int = 0, draws: ndarray | None = None) -> pd.DataFrame:
     """Kendall's tau-b and two-sided p between attention, |gradient|, |leave-one-out| and random scores, per document.
 
     Columns tau_<a>_<b>, p_<a>_<b> of PAIRS, of the importances that the traces have; NaN as in `kendall_ragged`.
@@ -39,11 +45,13 @@ def correlation(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) 
     columns = {}
     for a, b in PAIRS:
         if a in scores and b in scores:
-            columns[f"tau_{a}_{b}"], columns[f"p_{a}_{b}"] = kendall_ragged(scores[a], scores[b], traces.offsets)
+            tau, p = kendall_ragged(scores[a], scores[b], traces.offsets)
+            columns[f"tau_{a}_{b}"] = tau
+            columns[f"p_{a}_{b}"] = p
     return table(traces, **columns)
 
 
-def kendall_ragged(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def kendall_ragged(x: ndarray, y: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
     """Kendall's tau-b and two-sided p within each of D documents laid end to end (Kendall 1938).
 
     x, y (T,), offsets (D + 1,) -> tau (D,), p (D,), as scipy.stats.kendalltau gives them: exact p where neither vector
@@ -58,7 +66,7 @@ def kendall_ragged(x: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> tuple[n
     return tau, p
 
 
-def kendall(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def kendall(x: ndarray, y: ndarray) -> tuple[ndarray, ndarray]:
     """The same of B documents of n tokens each: x, y (B, n) -> (B,), (B,)."""
     n = x.shape[1]
     pairs = n * (n - 1) / 2
@@ -72,7 +80,7 @@ def kendall(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     x_tied, x_cubes, x_lost = tie_sums(x_above)
     y_tied, y_cubes, y_lost = tie_sums(y_above)
     with np.errstate(invalid="ignore", divide="ignore"):
-        tau = np.clip(difference / np.sqrt(pairs - x_tied) / np.sqrt(pairs - y_tied), -1.0, 1.0)
+        tau = difference / np.sqrt(pairs - x_tied) / np.sqrt(pairs - y_tied)
         m = n * (n - 1)
         variance = (m * (2 * n + 5) - x_lost - y_lost) / 18
         variance = variance + 2 * x_tied * y_tied / m
@@ -84,19 +92,21 @@ def kendall(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for row in np.flatnonzero(exact):
         p[row] = exact_p(n, int(fewer[row]))
 
-    undefined = (x_tied == pairs) | (y_tied == pairs) | np.isnan(x + y).any(axis=1)
+    constant = (x_tied == pairs) | (y_tied == pairs)
+    undefined = constant | np.isnan(x + y).any(axis=1)
     tau[undefined] = np.nan
     p[undefined] = np.nan
-    return tau, p
+    return np.clip(tau, -1.0, 1.0), p
 
 
-def tie_sums(above: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def tie_sums(above: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     """From which of two tokens is above, (B, n, n): pairs tied, and over groups of t equal tokens the sums of
     t (t - 1) (t - 2) and t (t - 1) (2 t + 5); each (B,)."""
     n = above.shape[1]
     equal = n - above.sum(1) - above.sum(2) - 1  # (B, n) how many more tokens are as large: t - 1
-    tied = equal.sum(1) / 2
-    return tied, (equal * (equal - 1)).sum(1), (equal * (2 * equal + 7)).sum(1)
+    cubes = equal * (equal - 1)
+    lost = equal * (2 * equal + 7)
+    return equal.sum(1) / 2, cubes.sum(1), lost.sum(1)
 
 
 @cache

@@ -37,8 +37,10 @@ def against(base: Traces, second: Traces) -> pd.DataFrame:
             f"document {base.doc_id[row]} has {base.lengths[row]} tokens in the base and {second.lengths[row]} in the "
             "other model; compare runs of the same data"
         )
-    jsd = jsd_ragged(base.attention, second.attention, base.offsets)
-    return pd.DataFrame(grouping(base) | {"jsd": jsd, "tvd": tvd(base.outputs, second.outputs)})
+    columns = grouping(base)
+    columns["jsd"] = jsd_ragged(base.attention, second.attention, base.offsets)
+    columns["tvd"] = tvd(base.outputs, second.outputs)
+    return pd.DataFrame(columns)
 
 
 def grouping(traces: Traces) -> dict[str, np.ndarray]:
@@ -53,7 +55,8 @@ def per_instance(tables: list[pd.DataFrame]) -> pd.DataFrame:
     median; the maximum is Jain & Wallace's way with their adversaries).
     """
     documents = pd.concat(tables).groupby("doc_id", sort=False)
-    instances = documents[["predicted", "max_attention"]].first().join(documents["jsd"].agg(["median", "max"]))
+    jsd = documents["jsd"].agg(["median", "max"])
+    instances = documents[["predicted", "max_attention"]].first().join(jsd)
     return instances[documents.size() == len(tables)].reset_index()
 
 
@@ -64,8 +67,11 @@ def searched(traces: Traces, weights: np.ndarray) -> pd.DataFrame:
     over the k adversaries, whatever their output; two: median JSD of the first two, which the authors' code takes.
     """
     jsd = jsd_ragged(weights, traces.attention, traces.offsets)  # (k, D)
-    means = {"jsd": jsd.mean(axis=0), "tvd": output_changes(traces, weights).mean(axis=0)}
-    return pd.DataFrame(grouping(traces) | means | {"two": np.median(jsd[:2], axis=0)})
+    columns = grouping(traces)
+    columns["jsd"] = jsd.mean(axis=0)
+    columns["tvd"] = output_changes(traces, weights).mean(axis=0)
+    columns["two"] = np.median(jsd[:2], axis=0)
+    return pd.DataFrame(columns)
 
 
 def tvd_at(jsd: ArrayLike, tvd: ArrayLike, at: float) -> float:
@@ -77,8 +83,10 @@ def tvd_at(jsd: ArrayLike, tvd: ArrayLike, at: float) -> float:
     tvd = np.asarray(tvd, float)
     start = jsd[:-1]  # of each piece of the line
     end = jsd[1:]
-    passes = (np.minimum(start, end) <= at) & (at <= np.maximum(start, end)) & (start != end)
+    between = (np.minimum(start, end) <= at) & (at <= np.maximum(start, end))
+    passes = between & (start != end)
     if not passes.any():
         return np.nan
     share = (at - start[passes]) / (end[passes] - start[passes])
-    return float((tvd[:-1][passes] + share * np.diff(tvd)[passes]).mean())
+    values = tvd[:-1][passes] + share * np.diff(tvd)[passes]
+    return float(values.mean())

@@ -6,6 +6,7 @@ a bijective mix of start + k * golden ratio and so needs no state. Whole arrays 
 
 import numpy as np
 import scipy  # its parts are loaded when first used
+from numpy import ndarray
 
 from attn_core.errors import AttnError
 
@@ -14,7 +15,7 @@ PURPOSES = ("random scores", "permutation", "starts", "shuffle", "climb", "order
 """Uses that must not share numbers; a new one goes to the end, else stored results change."""
 
 
-def mix(word: np.ndarray) -> np.ndarray:
+def mix(word: ndarray) -> ndarray:
     """The SplitMix64 finaliser: a bijection of 64-bit words with good avalanche."""
     word = word ^ (word >> 30)
     word = word * 0xBF58476D1CE4E5B9
@@ -23,7 +24,7 @@ def mix(word: np.ndarray) -> np.ndarray:
     return word ^ (word >> 31)
 
 
-def keys(seed: int, purpose: str, doc_id: np.ndarray) -> np.ndarray:
+def keys(seed: int, purpose: str, doc_id: ndarray) -> ndarray:
     """Start of each document's stream, (D,) uint64."""
     start = np.array([seed % 2**64], dtype=np.uint64)
     purpose_word = np.array([PURPOSES.index(purpose) + 1])
@@ -33,7 +34,7 @@ def keys(seed: int, purpose: str, doc_id: np.ndarray) -> np.ndarray:
     return start
 
 
-def bits(key: np.ndarray, index: np.ndarray) -> np.ndarray:
+def bits(key: ndarray, index: ndarray) -> ndarray:
     """Output number `index` (from 0) of the streams `key`, broadcast, uint64."""
     return mix(key + (index.astype(np.uint64) + 1) * GOLDEN)
 
@@ -41,27 +42,27 @@ def bits(key: np.ndarray, index: np.ndarray) -> np.ndarray:
 def uniforms(
     seed: int,
     purpose: str,
-    doc_id: np.ndarray,  # (D,)
-    offsets: np.ndarray,  # (D + 1,)
+    doc_id: ndarray,  # (D,)
+    offsets: ndarray,  # (D + 1,)
     count: int = 1,
-) -> np.ndarray:
+) -> ndarray:
     """(count, T) float64 in the open interval (0, 1); row c, token t of a document depend on its doc_id, c and t."""
     lengths = np.diff(offsets)
     key = np.repeat(keys(seed, purpose, doc_id), lengths)  # (T,)
     token = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)  # position within the document
     words = bits(key, token + (np.arange(count)[:, None] << 32))
-    mantissa = (words >> 12).astype(np.float64)  # 52 bits
+    mantissa = (words >> 12).astype(float)  # 52 bits
     return (mantissa + 0.5) * 2.0**-52
 
 
 def draws_or_uniforms(
-    draws: np.ndarray | None,
+    draws: ndarray | None,
     seed: int,
     purpose: str,
-    doc_id: np.ndarray,
-    offsets: np.ndarray,
+    doc_id: ndarray,
+    offsets: ndarray,
     *count: int,
-) -> np.ndarray:
+) -> ndarray:
     """The random numbers that a caller gives, else uniform ones: (T,), or (count, T). AttnError for another shape."""
     shape = (*count, offsets[-1])
     if draws is None:
@@ -71,12 +72,12 @@ def draws_or_uniforms(
     return np.asarray(draws)
 
 
-def normals(seed: int, purpose: str, doc_id: np.ndarray, offsets: np.ndarray, count: int = 1) -> np.ndarray:
+def normals(seed: int, purpose: str, doc_id: ndarray, offsets: ndarray, count: int = 1) -> ndarray:
     """(count, T) standard normal float64, through the inverse distribution function."""
     return scipy.special.ndtri(uniforms(seed, purpose, doc_id, offsets, count))
 
 
-def permutations(seed: int, purpose: str, doc_id: np.ndarray, n: int, count: int) -> np.ndarray:
+def permutations(seed: int, purpose: str, doc_id: ndarray, n: int, count: int) -> ndarray:
     """(D, count, n) int64: `count` uniform permutations of 0..n-1 for each document of n tokens.
 
     Each word's low bits are overwritten by its position and the words are sorted; the at least 64 - log2(n) random
@@ -89,4 +90,4 @@ def permutations(seed: int, purpose: str, doc_id: np.ndarray, n: int, count: int
     words |= np.arange(n, dtype=np.uint64)
     words.sort(axis=-1)
     position = words & ((1 << width) - 1)
-    return position.astype(np.int64)
+    return position.astype(int)

@@ -14,6 +14,7 @@ Not in the papers.
 import numpy as np
 import pandas as pd
 import scipy  # its parts are loaded when first used
+from numpy import ndarray
 
 from attn_core.experiments.tables import table
 from attn_core.measures import tvd
@@ -66,12 +67,12 @@ def echo(traces: Traces) -> pd.DataFrame:
     )
 
 
-def share(traces: Traces, tokens: np.ndarray) -> np.ndarray:
+def share(traces: Traces, tokens: ndarray) -> ndarray:
     """Share (D,) of a document's tokens for which `tokens` (T,) is true."""
-    return totals(tokens.astype(np.float64), traces.offsets) / traces.lengths
+    return totals(tokens.astype(float), traces.offsets) / traces.lengths
 
 
-def elsewhere(traces: Traces) -> np.ndarray:
+def elsewhere(traces: Traces) -> ndarray:
     """Share of all other documents' tokens that alone give a document's decision, (D,).
 
     What `echo` would be if tokens knew nothing of their text: near 1/2 for a model of two equally frequent answers,
@@ -84,7 +85,7 @@ def elsewhere(traces: Traces) -> np.ndarray:
     return counts_elsewhere[np.arange(len(traces)), traces.predicted] / counts_elsewhere.sum(axis=1)
 
 
-def permutation_expected(traces: Traces) -> np.ndarray:
+def permutation_expected(traces: Traces) -> ndarray:
     """The median change of output under permuted attention (Jain & Wallace 4.2.1) in closed form, (D,).
 
     Dealing the weights a_t anew over n tokens with contributions s_t gives the logit Z = b + sum_t a_pi(t) s_t of mean
@@ -95,7 +96,7 @@ def permutation_expected(traces: Traces) -> np.ndarray:
     if not has_one_logit(traces):
         return np.full(len(traces), np.nan)
     s, bias = one_logit(traces)
-    n = traces.lengths.astype(np.float64)
+    n = traces.lengths.astype(float)
     mean = totals(s, traces.offsets) / n
     spread_of_weights = totals((traces.attention - (1 / n)[traces.owner]) ** 2, traces.offsets)
     spread_of_s = totals((s - mean[traces.owner]) ** 2, traces.offsets)
@@ -103,7 +104,7 @@ def permutation_expected(traces: Traces) -> np.ndarray:
     return median_change(bias + mean, np.sqrt(variance), traces.p)
 
 
-def median_change(mean: np.ndarray, deviation: np.ndarray, p: np.ndarray) -> np.ndarray:
+def median_change(mean: ndarray, deviation: ndarray, p: ndarray) -> ndarray:
     """Median of |sigmoid(Z) - p| for normal Z, (D,), by bisection; |sigmoid(mean) - p| where the deviation is 0."""
     low = np.zeros_like(p)
     high = np.ones_like(p)
@@ -119,7 +120,7 @@ def median_change(mean: np.ndarray, deviation: np.ndarray, p: np.ndarray) -> np.
     return np.where(deviation > 0, (low + high) / 2, np.abs(sigmoid(mean) - p))
 
 
-def logit(p: np.ndarray) -> np.ndarray:
+def logit(p: ndarray) -> ndarray:
     """The inverse of `sigmoid`, infinite at 0 and 1."""
     with np.errstate(divide="ignore"):
         return np.log(p) - np.log1p(-p)

@@ -50,8 +50,13 @@ def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
     Columns: doc_id, label, predicted, n (items), p, max_attention; those of `single`, of `removals` for RANKINGS, of
     `dispersion` and of `echo`. Fractions, regrets and gaps are left to `derived`.
     """
-    model = table(traces, p=traces.p, max_attention=traces.max_attention)
-    return joined(model, single(traces, seed), removals(traces, seed), dispersion(traces), echo(traces))
+    return joined(
+        table(traces, p=traces.p, max_attention=traces.max_attention),
+        single(traces, seed),
+        removals(traces, seed),
+        dispersion(traces),
+        echo(traces),
+    )
 
 
 def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
@@ -145,7 +150,10 @@ def beside_gaps(js: pd.Series, alpha: pd.Series) -> dict[str, float]:
         "near_0": js[alpha <= SMALL_GAP].abs() < NEAR,
         "negative_near_0": js[js < 0] > -NEAR,
     }
-    measures = middle(js) | {name: values.mean() for name, values in shares.items() if len(values)}
+    measures = middle(js)
+    for name, values in shares.items():
+        if len(values):
+            measures[name] = values.mean()
     if js.nunique() > 1 and alpha.nunique() > 1:
         measures["spearman"] = np.corrcoef(js.rank(), alpha.rank())[0, 1]
     return measures

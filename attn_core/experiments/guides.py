@@ -70,13 +70,11 @@ def differences(scores: pd.DataFrame, contrasts: dict[str, tuple[str, str, str]]
             gap = (runs_first[score] - runs_second[score]).dropna()  # by seed
             if len(gap):
                 low, high = seed_interval(gap)
-                row = {"corpus": corpus, "contrast": name, "score": score, "mean": gap.mean(), "low": low, "high": high}
-                row["n_seeds"] = len(gap)
-                row["n_guides"] = guides_of(runs_first.loc[gap.index].reset_index())
-                row["p"] = seed_p(gap)
-                rows.append(row)
+                n_guides = guides_of(runs_first.loc[gap.index].reset_index())
+                rows.append((corpus, name, score, gap.mean(), low, high, len(gap), n_guides, seed_p(gap)))
     columns = ["corpus", "contrast", "score", "mean", "low", "high", "n_seeds", "n_guides", "p"]
-    table = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(("mean", "low", "high", "p"), float))
+    table = pd.DataFrame(rows, columns=columns)
+    table = table.astype(dict.fromkeys(("mean", "low", "high", "p"), float))
 
     judged = (table[["n_seeds", "n_guides"]].min(axis=1) >= HEADLINE_SEEDS).to_numpy()
     corrected = np.full(len(table), np.nan)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import scipy  # its parts are loaded when first used
+from numpy import ndarray
 
 from attn_core.errors import AttnError
 from attn_core.experiments.tables import ROUNDING, check_epsilon, table
@@ -46,13 +47,13 @@ class Vertex(NamedTuple):
 class Mixtures:
     """Attentions on two tokens of a document, `weight` on i and the rest on j, from the largest JSD on; each (m,)."""
 
-    jsd: np.ndarray
-    i: np.ndarray
-    j: np.ndarray
-    weight: np.ndarray
+    jsd: ndarray
+    i: ndarray
+    j: ndarray
+    weight: ndarray
 
 
-def slab(traces: Traces, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+def slab(traces: Traces, epsilon: float) -> tuple[ndarray, ndarray]:
     """Bounds (low, high), each (D,), on sum_t a'_t s_t that keep the output within epsilon; infinite where none binds.
 
     epsilon = 0 starts from the sum itself, not from the logit of p, which is infinite where the sigmoid saturates. The
@@ -66,7 +67,8 @@ def slab(traces: Traces, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
         p = sigmoid(z + bias)
         low = scipy.special.logit(np.maximum(p - epsilon, 0.0)) - bias  # logit(0) = -inf
         high = scipy.special.logit(np.minimum(p + epsilon, 1.0)) - bias  # logit(1) = inf
-    slack = ROUNDING * (1.0 + np.maximum.reduceat(np.abs(s), traces.offsets[:-1]))
+    largest = np.maximum.reduceat(np.abs(s), traces.offsets[:-1])
+    slack = ROUNDING * (1.0 + largest)
     return np.minimum(low, z) - slack, np.maximum(high, z) + slack
 
 
@@ -86,15 +88,17 @@ def exact(traces: Traces, epsilon: float) -> pd.DataFrame:
     low, high = slab(traces, epsilon)
     vertices = []
     for row, (start, stop) in enumerate(pairwise(traces.offsets)):
-        vertices.append(best_vertex(s[start:stop], traces.attention[start:stop], low[row], high[row]))
-    best = pd.DataFrame(np.reshape(vertices, (-1, 4)), columns=Vertex._fields).astype({"i": int, "j": int})
+        tokens = slice(start, stop)
+        vertices.append(best_vertex(s[tokens], traces.attention[tokens], low[row], high[row]))
+    best = pd.DataFrame(np.reshape(vertices, (-1, 4)), columns=Vertex._fields)
+    best = best.astype({"i": int, "j": int})
 
     moved_z = totals(expand(traces, best) * s, traces.offsets)
     moved = np.abs(sigmoid(moved_z + bias) - sigmoid(z + bias))
     return table(traces, jsd_exact=best["jsd"].clip(lower=0.0), tvd_exact=moved, **best.drop(columns="jsd"))
 
 
-def best_vertex(s: np.ndarray, attention: np.ndarray, low: float, high: float) -> Vertex:
+def best_vertex(s: ndarray, attention: ndarray, low: float, high: float) -> Vertex:
     """The vertex of the largest JSD of one document: s (n,), attention (n,), low <= sum_t a'_t s_t <= high."""
     best = Vertex(-np.inf, 0)
     inside = np.flatnonzero((s >= low) & (s <= high))
@@ -116,12 +120,14 @@ def best_vertex(s: np.ndarray, attention: np.ndarray, low: float, high: float) -
     return best
 
 
-def share(w: np.ndarray, mass: np.ndarray) -> np.ndarray:
+def share(w: ndarray, mass: ndarray) -> ndarray:
     """What a token with new weight w > 0 and model weight `mass` adds to JSD, beyond the ln(2)/2 all tokens share."""
-    return 0.5 * (w * np.log(2.0 * w / (w + mass)) + scipy.special.xlogy(mass, mass / (w + mass)))
+    new = w * np.log(2.0 * w / (w + mass))
+    old = scipy.special.xlogy(mass, mass / (w + mass))
+    return 0.5 * (new + old)
 
 
-def expand(traces: Traces, vertices: pd.DataFrame) -> np.ndarray:
+def expand(traces: Traces, vertices: pd.DataFrame) -> ndarray:
     """Attention weights (T,) of the optima in a table of `exact` made from the same traces."""
     start = traces.offsets[:-1]
     weight = vertices["weight"].to_numpy()
@@ -171,7 +177,7 @@ def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
     return table(traces, jsd=best, tvd=moved)
 
 
-def mixtures(attention: np.ndarray, alone: np.ndarray, above: float) -> Mixtures:
+def mixtures(attention: ndarray, alone: ndarray, above: float) -> Mixtures:
     """The mixtures of two tokens whose JSD to the attention (n,) exceeds `above`.
 
     alone (n,): change of output by each token alone.
@@ -182,6 +188,7 @@ def mixtures(attention: np.ndarray, alone: np.ndarray, above: float) -> Mixtures
     i, j = nearest[np.array(np.triu_indices(first, 1, n))]  # each pair once: GRID is symmetric
     grid = np.array(GRID)
     jsd = 0.5 * LN2 + share(grid, attention[i, None]) + share(1 - grid, attention[j, None])  # (pairs, GRID)
-    order = np.argsort(-jsd, axis=None, kind="stable")[: np.count_nonzero(jsd > above)]
+    order = np.argsort(-jsd, axis=None, kind="stable")
+    order = order[: np.count_nonzero(jsd > above)]
     pair, level = np.unravel_index(order, jsd.shape)
     return Mixtures(jsd[pair, level], i[pair], j[pair], grid[level])

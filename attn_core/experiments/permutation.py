@@ -37,12 +37,12 @@ def permutation(traces: Traces, count: int = 100, seed: int = 0, draws: np.ndarr
         if draws is None:
             order = random.permutations(seed, "permutation", traces.doc_id[rows], n, count)  # (B, count, n)
         else:
-            order = draws[:, tokens].swapaxes(0, 1).astype(np.int64)
+            order = draws[:, tokens].swapaxes(0, 1).astype(int)
             if (np.sort(order) != np.arange(n)).any():
                 raise AttnError("draws must hold, for each document, permutations of the positions 0..n-1")
         order += (np.arange(len(rows)) * n)[:, None, None]
         permuted = traces.attention[tokens].ravel()[order]
-        context = np.matmul(permuted, traces.contribution[tokens].astype(np.float64))  # (B, count, K or M)
+        context = np.matmul(permuted, traces.contribution[tokens].astype(float))  # (B, count, K or M)
         outputs = probabilities(traces.decoded(context, rows[:, None]))
         median[rows] = np.median(tvd(outputs, traces.outputs[rows, None]), axis=1)
     return table(traces, median_change=median, max_attention=traces.max_attention)

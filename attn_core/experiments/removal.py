@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from attn_core.errors import AttnError
 from attn_core.experiments import draws as random
@@ -35,18 +36,18 @@ NUMBERS = 1 << 17
 class Block:
     """B documents of n items each: what every removal order of theirs needs; R = K - 1 rivals of the prediction."""
 
-    rows: np.ndarray  # (B,) places of the documents in the traces
-    tokens: np.ndarray  # (B, n) places of their items
-    attention: np.ndarray  # (B, n)
-    margin: np.ndarray  # (B, n, R) by which each item favours rival r over the prediction
-    level: np.ndarray  # (B, R) what a rival's sum of margins must exceed to win
+    rows: ndarray  # (B,) places of the documents in the traces
+    tokens: ndarray  # (B, n) places of their items
+    attention: ndarray  # (B, n)
+    margin: ndarray  # (B, n, R) by which each item favours rival r over the prediction
+    level: ndarray  # (B, R) what a rival's sum of margins must exceed to win
 
 
 def removals(
     traces: Traces,
     seed: int = 0,
     rankings: tuple[str, ...] = RANKINGS,
-    draws: np.ndarray | None = None,
+    draws: ndarray | None = None,
 ) -> pd.DataFrame:
     """Items removed until the decision flips, for each ranking (sections 5.1 to 5.3), one row per document.
 
@@ -64,7 +65,7 @@ def removals(
     values = ranking_values(model) | {"random": scores}
     bias_flips = model.bias.argmax() != model.predicted  # (D,) does the zero vector decode to another class?
 
-    columns: dict[str, np.ndarray] = {}
+    columns: dict[str, ndarray] = {}
     for name in rankings:
         columns[f"removed_{name}"] = np.empty(len(traces), np.int32)
         columns[f"mass_{name}"] = np.empty(len(traces))
@@ -90,7 +91,7 @@ def by_class(traces: Traces) -> Traces:
     return replace(traces, contribution=contribution, bias=np.pad(traces.bias, (1, 0)))
 
 
-def attention_gradient(model: Traces) -> np.ndarray:
+def attention_gradient(model: Traces) -> ndarray:
     """d p_y / d alpha_t = p_y (c_ty - sum_k p_k c_tk) of the predicted class y, (T,); model: of `by_class`."""
     owner = model.owner
     c = model.contribution
@@ -100,7 +101,7 @@ def attention_gradient(model: Traces) -> np.ndarray:
     return p.max(axis=1)[owner] * (chosen - expected)
 
 
-def ranking_values(model: Traces) -> dict[str, np.ndarray]:
+def ranking_values(model: Traces) -> dict[str, ndarray]:
     """Ranking (but for 'random' and 'optimum') -> value (T,) of each item, the largest goes first.
 
     first_order (not in the paper): to first order, the loss of p_y when an item goes and the others are renormalised,
@@ -111,37 +112,39 @@ def ranking_values(model: Traces) -> dict[str, np.ndarray]:
     g = attention_gradient(model)
     mean = totals(alpha * g, model.offsets)[model.owner]
     left = 1.0 - alpha
-    first_order = np.divide(alpha * (g - mean), left, out=np.full(len(alpha), np.inf), where=left > 0)
+    first_order = np.full(len(alpha), np.inf)
+    np.divide(alpha * (g - mean), left, out=first_order, where=left > 0)
     return {"attention": alpha, "gradient": g, "product": alpha * g, "first_order": first_order}
 
 
 def equal_length_blocks(model: Traces) -> Iterator[Block]:
     """Blocks of documents of one length, small enough for the processor's cache; model: of `by_class`."""
-    bias = model.bias.astype(np.float64)
+    bias = model.bias.astype(float)
     for rows, tokens in model.equal_lengths(NUMBERS // model.classes):
         y = model.predicted[rows, None]  # (B, 1)
         rival = np.arange(model.classes - 1)
         rival = rival + (rival >= y)  # (B, R) all classes but y
 
         # m_tk = alpha_t (c_tk - c_ty + b_k - b_y)
-        c = model.contribution[tokens].astype(np.float64)  # (B, n, K)
-        ahead = np.take_along_axis(c, rival[:, None], axis=2) - np.take_along_axis(c, y[:, None], axis=2)
+        c = model.contribution[tokens].astype(float)  # (B, n, K)
+        c_rival = np.take_along_axis(c, rival[:, None], axis=2)  # (B, n, R)
+        c_y = np.take_along_axis(c, y[:, None], axis=2)
         bias_ahead = bias[rival] - bias[y]
         attention = model.attention[tokens]
-        margin = attention[..., None] * (ahead + bias_ahead[:, None])
+        margin = attention[..., None] * (c_rival - c_y + bias_ahead[:, None])
 
         # A rival before y in the list of classes wins ties: its sum need only exceed the float below 0.
         level = np.where(rival < y, np.nextafter(0.0, -1.0), 0.0)
         yield Block(rows, tokens, attention, margin, level)
 
 
-def removal_order(block: Block, ranking: str, values: dict[str, np.ndarray]) -> np.ndarray:
+def removal_order(block: Block, ranking: str, values: dict[str, ndarray]) -> ndarray:
     """Positions (B, n) in order of removal: largest value first, ties in order of the text. values: by ranking, (T,)"""
     value = smallest_first(block) if ranking == "optimum" else values[ranking][block.tokens]
     return np.argsort(-value, axis=1, kind="stable")
 
 
-def smallest_first(block: Block) -> np.ndarray:
+def smallest_first(block: Block) -> ndarray:
     """Values (B, n) by which a smallest flip set goes first, for the first rival that has one.
 
     Items of weight 0 come last.
@@ -151,7 +154,7 @@ def smallest_first(block: Block) -> np.ndarray:
     return np.where(block.attention > 0, -margin, -np.inf)
 
 
-def smallest_by_rival(block: Block) -> np.ndarray:
+def smallest_by_rival(block: Block) -> ndarray:
     """Size of the smallest flip set for each rival, at least one item of positive weight left: (B, R), n where none."""
     n = block.attention.shape[1]
     margin_left = sum_from_back(np.sort(block.margin, axis=1))  # after j removals, the most negative first
@@ -164,9 +167,9 @@ def smallest_by_rival(block: Block) -> np.ndarray:
 
 def first_flip(
     block: Block,
-    order: np.ndarray,  # (B, n) positions, first to go first
-    bias_flips: np.ndarray,  # (B,) whether the bias alone has another label
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    order: ndarray,  # (B, n) positions, first to go first
+    bias_flips: ndarray,  # (B,) whether the bias alone has another label
+) -> tuple[ndarray, ndarray, ndarray]:
     """Number removed at the first flip, attention removed by then, was it the zero vector: each (B,)."""
     documents, n = order.shape
     row = np.arange(documents)
@@ -195,7 +198,7 @@ def first_flip(
     return removed, mass, by_zero
 
 
-def sum_from_back(values: np.ndarray) -> np.ndarray:
+def sum_from_back(values: ndarray) -> ndarray:
     """Along axis 1: at j the sum of the values from j on."""
     return values[:, ::-1].cumsum(axis=1)[:, ::-1]
 

@@ -7,9 +7,11 @@ automatic differentiation; `fast.search` has the same with the gradient written 
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from attn_core import fast
 from attn_core.errors import AttnError
@@ -17,6 +19,9 @@ from attn_core.experiments import draws as random
 from attn_core.experiments.tables import ROUNDING, check_epsilon, table
 from attn_core.measures import jsd_ragged, tvd
 from attn_core.traces import Traces, has_one_logit, one_logit, probabilities
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NOISE = 3.0
 """Standard deviation of the starting log-weights."""
@@ -37,9 +42,9 @@ def search(
     steps: int = 500,
     lr: float = 0.01,
     seed: int = 0,
-    starts: np.ndarray | None = None,
+    starts: ndarray | None = None,
     progress: bool | None = None,
-) -> np.ndarray:
+) -> ndarray:
     """k adversarial attention distributions per document, (k, T) float64, each summing to 1 within a document.
 
     Minimises, by Adam with amsgrad from random log-weights, the sum over documents and i = 1..k of
@@ -62,71 +67,88 @@ def search(
         starts = NOISE * random.normals(seed, "starts", traces.doc_id, traces.offsets, k)
     elif np.shape(starts) != (k, len(traces.score)):
         raise AttnError(f"starts must be (k, tokens) = {(k, len(traces.score))}, got {np.shape(starts)}")
-    diversity = 1.0 / k**2 if diversity is None else diversity
+    if diversity is None:
+        diversity = 1.0 / k**2
     if fast.enabled():
-        from attn_core.fast.search import search as quick
+        from attn_core.fast.search import search as fast_search
 
-        return quick(traces, starts, penalty, margin, diversity, objective, steps, lr, progress)
+        return fast_search(traces, starts, penalty, margin, diversity, objective, steps, lr, progress)
     import torch
 
-    found = []
+    weights = []
     for row, (start, stop) in enumerate(pairwise(traces.offsets)):
-        one = traces.take([row])
-        own, outputs = torch.tensor(one.attention), differentiable(one)
+        document = traces.take([row])
+        attention = torch.tensor(document.attention)
+        outputs = differentiable(document)
         log_weights = torch.tensor(starts[:, start:stop], dtype=torch.float64, requires_grad=True)
         optimiser = torch.optim.Adam([log_weights], lr=lr, amsgrad=True)
         for _ in range(steps):
             a = log_weights.softmax(-1)  # (k, n)
-            first = divergence(a, own) if objective == "jsd" else (a * (a / own).log()).sum(-1)
-            change = (outputs(a) - outputs(own)).abs().sum(-1)
-            among = divergence(a[:, None], a[None, :])  # (k, k)
-            loss = (-first + penalty * (change - margin).relu()).sum() - diversity * among.sum()
+            distance = divergence(a, attention) if objective == "jsd" else kl(a, attention)
+            change = (outputs(a) - outputs(attention)).abs().sum(-1)
+            hinge = (change - margin).relu()
+            between = divergence(a[:, None], a[None, :])  # (k, k)
+            loss = (-distance + penalty * hinge).sum() - diversity * between.sum()
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-        found.append(log_weights.detach().softmax(-1).numpy())
-    return np.concatenate(found, axis=1)
+        weights.append(log_weights.detach().softmax(-1).numpy())
+    return np.concatenate(weights, axis=1)
 
 
-def divergence(a, b):
-    """Jensen-Shannon divergence along the last axis, as tensors; weights are above 0."""
+def divergence(a: "Tensor", b: "Tensor") -> "Tensor":
+    """Jensen-Shannon divergence along the last axis; weights are above 0."""
     mean = (a + b) / 2
-    return 0.5 * ((a * (a / mean).log()).sum(-1) + (b * (b / mean).log()).sum(-1))
+    return 0.5 * (kl(a, mean) + kl(b, mean))
 
 
-def differentiable(traces: Traces) -> Callable:
-    """One document's outputs as a function of weights (..., n), as tensors: p (..., 1) of one logit, else (..., K)."""
+def kl(a: "Tensor", b: "Tensor") -> "Tensor":
+    """Kullback-Leibler divergence KL(a, b) along the last axis."""
+    return (a * (a / b).log()).sum(-1)
+
+
+def differentiable(traces: Traces) -> "Callable[[Tensor], Tensor]":
+    """One document's outputs as a function of weights (..., n): p (..., 1) of one logit, else (..., K)."""
     import torch
 
     if has_one_logit(traces):
-        s, bias = one_logit(traces)
-        s = torch.tensor(s)[:, None]
-        return lambda a: (a @ s + bias).sigmoid()
-    value, bias = (torch.tensor(part, dtype=torch.float64) for part in (traces.contribution, traces.bias))
-    if traces.readout is None:
+        contribution, one_bias = one_logit(traces)
+        s = torch.tensor(contribution)[:, None]
+        return lambda a: (a @ s + one_bias).sigmoid()
+    value = torch.tensor(traces.contribution, dtype=torch.float64)
+    bias = torch.tensor(traces.bias, dtype=torch.float64)
+    if traces.readout is None or traces.query is None:
         return lambda a: (a @ value + bias).softmax(-1)
-    query, readout = (torch.tensor(part, dtype=torch.float64) for part in (traces.query[0], traces.readout))
+    query = torch.tensor(traces.query[0], dtype=torch.float64)
+    readout = torch.tensor(traces.readout, dtype=torch.float64)
     if traces.allowed is not None:
         bias = bias.masked_fill(torch.tensor(~traces.allowed[0]), -torch.inf)
     return lambda a: ((query + a @ value).tanh() @ readout.T + bias).softmax(-1)
 
 
-def output_changes(traces: Traces, weights: np.ndarray) -> np.ndarray:
+def output_changes(traces: Traces, weights: ndarray) -> ndarray:
     """Change of output (TVD) under weights (k, T), (k, D)."""
     return np.stack([tvd(probabilities(traces.logits_under(row)), traces.outputs) for row in weights])
 
 
-def select(traces: Traces, weights: np.ndarray, epsilon: float) -> pd.DataFrame:
-    """The adversary the paper keeps: of the k found ones and the model's own attention, the largest JSD within epsilon.
+def select(traces: Traces, weights: ndarray, epsilon: float) -> pd.DataFrame:
+    """The adversary the paper keeps: of the k searched ones and the model's own attention, the largest JSD within epsilon.
 
     weights (k, T) from `search`. Columns: jsd, tvd (|p' - p| for one logit), adversary = its row in weights (-1: the
     model's own attention, JSD 0, which always qualifies).
     """
     check_epsilon(epsilon)
     weights = np.atleast_2d(weights)
-    moved = output_changes(traces, weights)
-    jsd = np.where(moved <= epsilon + ROUNDING, jsd_ragged(weights, traces.attention, traces.offsets), 0.0)
-    chosen = (jsd.argmax(axis=0), np.arange(len(traces)))
-    own = jsd[chosen] <= 0.0
-    columns = {"tvd": np.where(own, 0.0, moved[chosen]), "adversary": np.where(own, -1, chosen[0])}
-    return table(traces, jsd=jsd[chosen], **columns)
+    moved = output_changes(traces, weights)  # (k, D)
+    jsd = jsd_ragged(weights, traces.attention, traces.offsets)
+    jsd = np.where(moved <= epsilon + ROUNDING, jsd, 0.0)
+
+    adversary = jsd.argmax(axis=0)
+    chosen = adversary, np.arange(len(traces))
+    nowhere = jsd[chosen] <= 0.0  # the model's own attention is as far
+    return table(
+        traces,
+        jsd=jsd[chosen],
+        tvd=np.where(nowhere, 0.0, moved[chosen]),
+        adversary=np.where(nowhere, -1, adversary),
+    )

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from attn_core.experiments import draws as random
 from attn_core.experiments.adversarial import shuffles
@@ -19,24 +20,25 @@ RULES = ("coded", "described")
 """How the other item r is drawn: as the authors' code does it, or as the paper says."""
 
 
-def other_item(top: np.ndarray, n: np.ndarray, uniform: np.ndarray, rule: str) -> np.ndarray:
+def other_item(top: ndarray, n: ndarray, uniform: ndarray, rule: str) -> ndarray:
     """Position r of the other item in each document of n items, (D,), from uniform numbers in [0, 1).
 
     'described': uniform over the positions other than `top`. 'coded': uniform over all positions but the first, so it
     may be `top` itself and is never the first item. n = 1: 0 (there is no other item).
     """
-    drawn = np.minimum((uniform * (n - 1)).astype(np.int64), np.maximum(n - 2, 0))  # 0 to n - 2
+    drawn = (uniform * (n - 1)).astype(int)
+    drawn = np.minimum(drawn, np.maximum(n - 2, 0))  # 0 to n - 2
     shift = 1 if rule == "coded" else drawn >= top
     return np.where(n > 1, drawn + shift, 0)
 
 
-def logits_without(traces: Traces, items: np.ndarray) -> np.ndarray:
+def logits_without(traces: Traces, items: ndarray) -> ndarray:
     """Logits (D, K) when of each document one of `items` (D,), places among all tokens, is erased."""
     kept = np.arange(len(traces.score)) != items[traces.owner]
     return traces.logits_under(attending_only(traces, kept))
 
 
-def single(traces: Traces, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
+def single(traces: Traces, seed: int = 0, draws: ndarray | None = None) -> pd.DataFrame:
     """The single-weight tests of sections 4.1 and 4.2, one row per document.
 
     For each choice of top item i*: flips_<choice>, whether erasing i* changes the decision; for each rule for r:
@@ -95,10 +97,11 @@ def two_by_two(documents: pd.DataFrame, choice: str, rule: str) -> dict[str, flo
         "only_random": ~top & r,
         "neither": ~top & ~r,
     }
-    return {name: 100.0 * cell.mean() for name, cell in cells.items()} | {"n": len(documents)}
+    percentages = {name: 100.0 * cell.mean() for name, cell in cells.items()}
+    return percentages | {"n": len(documents)}
 
 
-def others_flip(traces: Traces) -> np.ndarray:
+def others_flip(traces: Traces) -> ndarray:
     """Share (D,) of the items other than the most attended one whose erasure alone flips the decision; NaN for n = 1.
 
     The expectation of what `single` estimates by one draw of r, 'described'.
@@ -106,4 +109,5 @@ def others_flip(traces: Traces) -> np.ndarray:
     without = traces.bias + each_without(traces, traces.contribution)  # (T, K)
     flips = decisions(without) != decisions(traces.logits)[traces.owner]
     flips_of_others = totals(flips.astype(float), traces.offsets) - flips[traces.heaviest]
-    return np.where(traces.lengths > 1, flips_of_others / np.maximum(traces.lengths - 1, 1), np.nan)
+    n = traces.lengths
+    return np.where(n > 1, flips_of_others / np.maximum(n - 1, 1), np.nan)
