@@ -16,7 +16,7 @@ from attn_core.errors import AttnError
 from attn_core.packing import compared_with
 from attn_core.results import AbsentRun, obtain
 from attn_core.run import BOUNDS, COUNTED, SEEDS, Run, as_dict, from_dict
-from attn_core.sweep import read_grid, sweep
+from attn_core.sweep import read_grid
 
 
 def test_three_keys_are_pinned():
@@ -163,7 +163,7 @@ def test_sigkill_at_any_moment_loses_at_most_the_run_in_flight():
     """The sweep is killed at random moments; what was whole stays whole, and the rest can be finished."""
     times = 10 if os.environ.get("ATTN_FAULTS") else 4
     script = KILLED_SWEEPS.replace("{options}", repr(TINY)).replace("{times}", str(times))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[-1]) > 8, "too few runs were finished for the test to say anything"
 

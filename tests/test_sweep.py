@@ -130,7 +130,7 @@ def test_jobs_share_a_sweep(tmp_path, monkeypatch, capsys):
     assert sweep.sweep(runs, jobs=2, progress=False) == {}
 
 
-OWN = "--corpus sst --encoder average --vectors random --epochs 1 --seed 3".split()
+OWN = ["--corpus", "sst", "--encoder", "average", "--vectors", "random", "--epochs", "1", "--seed", "3"]
 OWN_GRID = "- {corpus: sst, encoder: average, vectors: random, epochs: 1, seed: 3}\n"
 
 
