@@ -38,7 +38,20 @@ def jsd(a: ArrayLike, b: ArrayLike) -> ndarray:
 
 
 def jsd_ragged(a: ndarray, b: ndarray, offsets: ndarray) -> ndarray:
-    """JSD of the distributions of D documents laid end to end: a, b (..., T) -> (..., D)."""
+    """Jensen-Shannon divergence, in nats, of the distributions of D documents laid end to end.
+
+    Parameters
+    ----------
+    a, b : (..., T) array
+        Distributions; each sums to 1 within a document.
+    offsets : (D + 1,) array of int
+        Document d owns offsets[d]:offsets[d + 1].
+
+    Returns
+    -------
+    (..., D) array
+        0 to ln 2.
+    """
     jsd = np.add.reduceat(jsd_terms(a, b), offsets[:-1], axis=-1)
     return np.maximum(jsd, 0.0)
 

@@ -23,19 +23,38 @@ NUMBERS = 1 << 22
 
 @dataclass(frozen=True)
 class Traces:
-    """Traces of D documents with T tokens in all; only real tokens (no start, end, pad).
+    """What is kept of D documents with T tokens in all; only real tokens (no start, end, pad).
 
-    doc_id (D,), label (D,), offsets (D + 1,): document d owns tokens offsets[d]:offsets[d + 1].
-    score (T,): attention score minus the document's maximum, so the largest is 0.
-    contribution (T, K): decoder matrix times value vector; K = 1 is one sigmoid logit. bias (K,).
-    gradient (T,): signed <e_t, dp/de_t>, p the probability of class 1 (K = 1) or of the predicted class, with the
-    attention held constant. leave_one_out (T,): signed p(text without t) - p(text); NaN where the text is one token.
-    Both may be None.
+    Every test of attention is arithmetic on these arrays: the logits under attention a are bias + sum_t a_t
+    contribution_t.
 
-    Question answering and inference (Jain & Wallace) have no affine decoder: readout (K, M) and query (D, M) are then
-    set, contribution is (T, M), the token's share in the decoder's hidden layer, and the logits under attention a are
-    bias + readout @ tanh(query + sum_t a_t contribution_t). allowed (D, K) bool: possible answers, None where all are;
-    the others have logit minus infinity.
+    Parameters
+    ----------
+    doc_id : (D,) array
+        The row of each document in its source.
+    label : (D,) array
+        Its class.
+    offsets : (D + 1,) array of int
+        Document d owns tokens offsets[d]:offsets[d + 1].
+    score : (T,) array
+        Attention score minus the document's maximum, so the largest is 0.
+    contribution : (T, K) array
+        Decoder matrix times value vector; K = 1 is one sigmoid logit.
+    bias : (K,) array
+        Of the decoder.
+    gradient : (T,) array, optional
+        Signed <e_t, dp/de_t>, p the probability of class 1 (K = 1) or of the predicted class, with the attention held
+        constant.
+    leave_one_out : (T,) array, optional
+        Signed p(text without t) - p(text); NaN where the text is one token.
+    query : (D, M) array, optional
+        Question answering and inference (Jain & Wallace) have no affine decoder. Contribution is then (T, M), the
+        token's share in the decoder's hidden layer, and the logits are bias + readout @ tanh(query + sum_t a_t
+        contribution_t).
+    readout : (K, M) array, optional
+        See `query`.
+    allowed : (D, K) array of bool, optional
+        Possible answers, None where all are; the others have logit minus infinity.
     """
 
     doc_id: ndarray

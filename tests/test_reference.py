@@ -50,7 +50,7 @@ def test_sections_of_a_docstring_are_set_and_its_signs_escaped(tmp_path, monkeyp
     lines = "\n".join(reference.entry("attn_core.close", node))
     assert ".. py:function:: attn_core.close(x, *rest, by=None)" in lines
     assert r"How \|x\| compares." in lines and "In ``units``." in lines
-    assert ":param x:" in lines and ":returns: *float* -- Its size." in lines
+    assert ":param x:" in lines and ":returns: Its size." in lines and ":rtype: float" in lines
     for module, name in (("attn_core.module", "far"), ("attn_core.nowhere", "close")):
         with pytest.raises(ExtensionError, match=f"names {module}.{name}"):
             reference.definition(module, name)

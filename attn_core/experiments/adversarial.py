@@ -42,13 +42,27 @@ BLOCK = 20_000
 def adversarial(traces: Traces, epsilon: float, weights: ndarray, seed: int = 0) -> pd.DataFrame:
     """The adversarial attention of each document at one epsilon, beside what it must be held against.
 
-    weights (k, T): the result of search.search. Columns:
-    jsd_search, tvd_search: epsilon-max JSD of the paper (section 4.2.2), see `select`, and the change of output there.
-    One logit (or two): jsd_exact, tvd_exact, see `exact`; n_support: 1 or 2 tokens carry it; jsd_permutation, see
-    `best_permutation`: the shape of attention is kept. Text pairs, three classes or more: jsd_sparse, see `sparse`;
-    jsd_lower, tvd_lower: the better of it and the search; the optimum lies between jsd_lower and the ceiling.
-    jsd_shuffled: jsd_exact, or jsd_sparse, when contributions are shuffled over the tokens by (seed, doc_id): which
-    token has which contribution changes, hence the output too, and the constraint is around that new output.
+    Parameters
+    ----------
+    traces : Traces
+        Those that were searched.
+    epsilon : float
+        By how much the output may move, 0 to 1.
+    weights : (k, T) array
+        From `search`.
+    seed : int
+        Of the permutation, and of the contributions shuffled over the tokens.
+
+    Returns
+    -------
+    DataFrame
+        jsd_search, tvd_search: epsilon-max JSD of the paper (section 4.2.2), see `select`, and the change of output
+        there. One logit (or two): jsd_exact, tvd_exact, see `exact`; n_support: 1 or 2 tokens carry it;
+        jsd_permutation, see `best_permutation`: the shape of attention is kept. Text pairs, three classes or more:
+        jsd_sparse, see `sparse`; jsd_lower, tvd_lower: the better of it and the search; the optimum lies between
+        jsd_lower and the ceiling. jsd_shuffled: jsd_exact, or jsd_sparse, when contributions are shuffled over the
+        tokens: which token has which contribution changes, hence the output too, and the constraint is around that
+        new output.
     """
     searched = select(traces, weights, epsilon)
     shuffled = replace(traces, contribution=traces.contribution[shuffles(seed, "shuffle", traces)])

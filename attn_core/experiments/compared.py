@@ -79,13 +79,23 @@ def erasure(traces: Traces, kept: ndarray) -> ndarray:
 
 
 def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
-    """Every measure beside every other, and erased: measure, other, statistic, value, error.
+    """Every measure of importance beside every other, and what erasing by it does to the output.
 
-    With another measure, of their sizes: top1, top3 (`agreement`), tau (Kendall's). Alone: argues_state and
-    argues_deletion, how often the word of the largest size speaks against the decision; moved, by how much p moves when
-    this word is deleted; comprehensiveness@share and sufficiency@share, what p of the decision loses without the states
-    that speak for it most, and with them alone (`erasure`). value: mean over texts of several words; error: its
-    standard error.
+    Parameters
+    ----------
+    traces : Traces
+        With the importances that are to be compared.
+    seed : int
+        Of the random measure.
+
+    Returns
+    -------
+    DataFrame
+        Columns measure, other, statistic, value, error. With another measure, of their sizes: top1, top3
+        (`agreement`), tau (Kendall's). Alone: argues_state and argues_deletion, how often the word of the largest
+        size speaks against the decision; moved, by how much p moves when this word is deleted;
+        comprehensiveness@share and sufficiency@share, what p of the decision loses without the states that speak for
+        it most, and with them alone (`erasure`). value: mean over texts of several words; error: its standard error.
     """
     traces = traces.take(np.flatnonzero(traces.lengths > 1))
     offsets = traces.offsets

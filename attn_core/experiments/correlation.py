@@ -30,11 +30,27 @@ AT_ONCE = 1 << 21
 def correlation(traces: Traces, seed: int = 0, draws: ndarray | None = None) -> pd.DataFrame:
     """Kendall's tau-b and two-sided p between attention, |gradient|, |leave-one-out| and random scores, per document.
 
-    Columns tau_<a>_<b>, p_<a>_<b> of PAIRS, of the importances that the traces have; NaN as in `kendall_ragged`.
-    Attention is ranked by its scores, which the softmax keeps in order, so that weights too small for a float do not
-    become ties. Deviations from the paper: the authors' gradients are divided by their sum first, which keeps ranks
-    but gives 0/0 where all are zero (here a constant ranking, NaN as well); the random baseline is not in the paper.
-    draws (T,): the random scores; by default uniform from (seed, doc_id).
+    Jain & Wallace 2019, section 4.1. Attention is ranked by its scores, which the softmax keeps in order, so that
+    weights too small for a float do not become ties.
+
+    Parameters
+    ----------
+    traces : Traces
+        With the importances that are to be compared; an absent one has no columns.
+    seed : int
+        Of the random scores.
+    draws : (T,) array, optional
+        The random scores themselves; by default uniform from (seed, doc_id).
+
+    Returns
+    -------
+    DataFrame
+        Columns tau_<a>_<b>, p_<a>_<b> of PAIRS; NaN as in `kendall_ragged`.
+
+    Notes
+    -----
+    Deviations from the paper: the authors' gradients are divided by their sum first, which keeps ranks but gives 0/0
+    where all are zero (here a constant ranking, NaN as well); the random baseline is not in the paper.
     """
     draws = random.draws_or_uniforms(draws, seed, "random scores", traces.doc_id, traces.offsets)
     scores = {"attention": traces.score, "random": draws}
@@ -54,9 +70,19 @@ def correlation(traces: Traces, seed: int = 0, draws: ndarray | None = None) -> 
 def kendall_ragged(x: ndarray, y: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
     """Kendall's tau-b and two-sided p within each of D documents laid end to end (Kendall 1938).
 
-    x, y (T,), offsets (D + 1,) -> tau (D,), p (D,), as scipy.stats.kendalltau gives them: exact p where neither vector
-    has ties and n <= 33 or at most one pair is discordant (or concordant), otherwise the normal approximation with tie
-    correction; NaN where a vector is constant, has fewer than two entries or a NaN.
+    Parameters
+    ----------
+    x, y : (T,) array
+        What is ranked.
+    offsets : (D + 1,) array of int
+        Document d owns offsets[d]:offsets[d + 1].
+
+    Returns
+    -------
+    tau, p : (D,) array
+        As scipy.stats.kendalltau gives them: exact p where neither vector has ties and n <= 33 or at most one pair is
+        discordant (or concordant), otherwise the normal approximation with tie correction; NaN where a vector is
+        constant, has fewer than two entries or a NaN.
     """
     lengths = np.diff(offsets)
     tau, p = np.empty((2, len(lengths)))

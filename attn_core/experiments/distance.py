@@ -19,11 +19,23 @@ HALVED = 0.5
 
 
 def against(base: Traces, second: Traces) -> pd.DataFrame:
-    """One row per document of both, in the base's order: how far the second's attention and output lie from the base's.
+    """How far a second model's attention and output lie from the base's, one row per document of both.
 
-    Columns: doc_id; predicted (of the base, as the paper groups documents); max_attention (of the base); jsd of the two
-    attentions in nats, 0 to ln 2; tvd of the two outputs. AttnError where a document has other tokens in the second
-    model, and where the two share none.
+    Parameters
+    ----------
+    base, second : Traces
+        Of two models that read the same words; rows are in the base's order.
+
+    Returns
+    -------
+    DataFrame
+        Columns doc_id; predicted (of the base, as Wiegreffe & Pinter group documents); max_attention (of the base);
+        jsd of the two attentions in nats, 0 to ln 2; tvd of the two outputs.
+
+    Raises
+    ------
+    AttnError
+        A document has other tokens in the second model, or the two share none.
     """
     rows = pd.Index(second.doc_id).get_indexer(base.doc_id)  # of the base's documents in the second; -1: not there
     base = base.take(np.flatnonzero(rows >= 0))

@@ -40,13 +40,22 @@ BISECTIONS = 50
 
 
 def echo(traces: Traces) -> pd.DataFrame:
-    """One row per document.
+    """How many words alone give the text's decision, and what follows from it, one row per document.
 
-    echo: share of tokens that alone, with all the attention, give the model's decision, 0 to 1. locked: 1 where no
-    attention at all can change the decision, else 0; NaN for text pairs, whose decoder is not affine. flat_flips: 1
-    where equal weights would change the decision. permutation_expected: see there. alone_near: share of tokens whose
-    output alone lies within NEAR of the text's. top_erased: how far the output moves (0 to 1) when the state with the
-    largest weight is left out and the others' weights are scaled up; NaN where these are 0.
+    Parameters
+    ----------
+    traces : Traces
+        Of any model.
+
+    Returns
+    -------
+    DataFrame
+        echo: share of tokens that alone, with all the attention, give the model's decision, 0 to 1. locked: 1 where
+        no attention at all can change the decision, else 0; NaN for text pairs, whose decoder is not affine.
+        flat_flips: 1 where equal weights would change the decision. permutation_expected: see there. alone_near:
+        share of tokens whose output alone lies within NEAR of the text's. top_erased: how far the output moves (0 to
+        1) when the state with the largest weight is left out and the others' weights are scaled up; NaN where these
+        are 0.
     """
     owner = traces.owner
     alone, moved = each_alone(traces)

@@ -75,9 +75,23 @@ def slab(traces: Traces, epsilon: float) -> tuple[ndarray, ndarray]:
 def exact(traces: Traces, epsilon: float) -> pd.DataFrame:
     """The largest JSD to the model's attention among ALL attentions whose output lies within epsilon, per document.
 
-    Columns: jsd_exact; tvd_exact = |p' - p| there; i, j = positions within the document of the two tokens that carry
-    the mass (j = -1: one token carries all); weight = the weight on i, j has the rest. AttnError for several logits,
-    see `one_logit`, and where a score or contribution is not finite.
+    Parameters
+    ----------
+    traces : Traces
+        Of a model with one logit, or two.
+    epsilon : float
+        By how much the output may move, 0 to 1.
+
+    Returns
+    -------
+    DataFrame
+        Columns jsd_exact; tvd_exact = |p' - p| there; i, j: positions within the document of the two tokens that
+        carry the mass (j = -1: one token carries all); weight: the weight on i, j has what is left of 1.
+
+    Raises
+    ------
+    AttnError
+        Several logits, see `one_logit`; a score or contribution that is not finite.
     """
     s, bias = one_logit(traces)
     z = totals(traces.attention * s, traces.offsets)
@@ -128,7 +142,20 @@ def share(w: ndarray, mass: ndarray) -> ndarray:
 
 
 def expand(traces: Traces, vertices: pd.DataFrame) -> ndarray:
-    """Attention weights (T,) of the optima in a table of `exact` made from the same traces."""
+    """Attention weights of the optima in a table of `exact`.
+
+    Parameters
+    ----------
+    traces : Traces
+        From which the table was made.
+    vertices : DataFrame
+        The table.
+
+    Returns
+    -------
+    (T,) array
+        Weights that sum to 1 within a document.
+    """
     start = traces.offsets[:-1]
     weight = vertices["weight"].to_numpy()
     j = vertices["j"].to_numpy()
@@ -142,9 +169,20 @@ def expand(traces: Traces, vertices: pd.DataFrame) -> ndarray:
 def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
     """The largest JSD to the model's attention found within epsilon among attentions on one or two tokens.
 
-    Columns: jsd, tvd; both 0, those of the model's own attention, where none was within epsilon. All single tokens are
-    tried, and the pairs of PAIRS with the weights of GRID, from the largest JSD down to the first within epsilon. So
-    this is a lower bound of the maximum; any number of outputs.
+    All single tokens are tried, and the pairs of PAIRS with the weights of GRID, from the largest JSD down to the
+    first within epsilon. So this is a lower bound of the maximum, for any number of outputs.
+
+    Parameters
+    ----------
+    traces : Traces
+        Of any model.
+    epsilon : float
+        By how much the output may move, 0 to 1.
+
+    Returns
+    -------
+    DataFrame
+        Columns jsd, tvd; both 0, those of the model's own attention, where none was within epsilon.
     """
     check_epsilon(epsilon)
     _, moved_alone = each_alone(traces)

@@ -16,13 +16,27 @@ CHUNK = 1 << 15
 def permutation(traces: Traces, count: int = 100, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
     """Median over `count` random permutations of the change of output, per document.
 
-    Columns: median_change = median over permutations of TVD(output under permuted attention, output) (the median of
-    an even count is the mean of the two middle values), max_attention = largest weight of the document.
-    Contributions stay, only the weights move; of text pairs only those of the first text. One logit: |p' - p|;
-    K logits: half the L1 distance of the softmax outputs.
+    Jain & Wallace 2019, section 4.2.1, Algorithm 2. Contributions stay, only the weights move; of text pairs only
+    those of the first text. The change is |p' - p| for one logit, for K logits half the L1 distance of the softmax
+    outputs.
 
-    draws (count, T): column t of row c is the position, within its document, of the token whose weight token t gets;
-    by default uniform permutations from (seed, doc_id).
+    Parameters
+    ----------
+    traces : Traces
+        Of any model.
+    count : int
+        Permutations of each document.
+    seed : int
+        Of the permutations.
+    draws : (count, T) array of int, optional
+        Column t of row c is the position, within its document, of the token whose weight token t gets; by default
+        uniform permutations from (seed, doc_id).
+
+    Returns
+    -------
+    DataFrame
+        Columns median_change (the median of an even count is the mean of the two middle values) and max_attention,
+        the largest weight of the document.
     """
     if draws is not None:
         draws = np.asarray(draws)

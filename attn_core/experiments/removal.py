@@ -49,16 +49,36 @@ def removals(
     rankings: tuple[str, ...] = RANKINGS,
     draws: ndarray | None = None,
 ) -> pd.DataFrame:
-    """Items removed until the decision flips, for each ranking (sections 5.1 to 5.3), one row per document.
+    """Items removed until the decision flips, for each ranking (Serrano & Smith 2019, sections 5.1 to 5.3).
 
-    Columns removed_<r>: number removed, NEVER where no step flips, the last step being the zero vector, which decodes
-    to the bias; mass_<r>: attention removed by then (NaN where never); zero_<r>: whether the flip came with the zero
-    vector, so that 'with an item left' the document never flips. Rankings: attention, gradient (signed, d p_y / d alpha
-    at the unmodified weights), product, random, all largest first, ties in order of the text; and, not in the paper,
-    first_order and optimum. Documents of one item are in the table; the paper leaves them out. Deviations: double
-    precision throughout (the authors decode in single precision), one random order (they draw five and plot the first).
+    Parameters
+    ----------
+    traces : Traces
+        Of any model.
+    seed : int
+        Of the random order.
+    rankings : tuple of str
+        Of attention, gradient (signed, d p_y / d alpha at the unmodified weights), product, random, all largest
+        first, ties in order of the text; and, not in the paper, first_order and optimum.
+    draws : (T,) array, optional
+        Scores of the random order; by default uniform from (seed, doc_id).
 
-    draws (T,): scores of the random order; by default uniform from (seed, doc_id). AttnError for text pairs.
+    Returns
+    -------
+    DataFrame
+        One row per document. removed_<r>: number removed, NEVER where no step flips, the last step being the zero
+        vector, which decodes to the bias; mass_<r>: attention removed by then (NaN where never); zero_<r>: whether
+        the flip came with the zero vector, so that 'with an item left' the document never flips.
+
+    Raises
+    ------
+    AttnError
+        Text pairs.
+
+    Notes
+    -----
+    Documents of one item are in the table; the paper leaves them out. Deviations: double precision throughout (the
+    authors decode in single precision), one random order (they draw five and plot the first).
     """
     scores = random.draws_or_uniforms(draws, seed, "removal", traces.doc_id, traces.offsets)
     model = by_class(traces)

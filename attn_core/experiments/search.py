@@ -45,16 +45,45 @@ def search(
     starts: ndarray | None = None,
     progress: bool | None = None,
 ) -> ndarray:
-    """k adversarial attention distributions per document, (k, T) float64, each summing to 1 within a document.
+    """k adversarial attention distributions per document, as the authors search for them.
 
-    Minimises, by Adam with amsgrad from random log-weights, the sum over documents and i = 1..k of
-    -JSD(a_i, attention) + penalty * max(0, |p_i - p| - margin) - diversity * sum_j JSD(a_i, a_j). The last iterate
-    counts; `select` chooses among the k.
+    Jain & Wallace 2019, section 4.2.2, Equations 1 and 2. Minimises, by Adam with amsgrad from random log-weights,
+    the sum over documents and i = 1..k of -JSD(a_i, attention) + penalty * max(0, |p_i - p| - margin) - diversity *
+    sum_j JSD(a_i, a_j). The last iterate counts; `select` chooses among the k.
 
-    diversity: weight of each ordered pair (i, j); None is 1/k^2 as in the authors' code, `paper_diversity(k)` is the
-    paper's text. objective: 'jsd', or 'kl' for -KL(a_i, attention) in the first term, as the first version had it.
-    penalty has no factor 1/k (as in the code). starts (k, T): the starting log-weights, else normal numbers of standard
-    deviation NOISE from (seed, doc_id). progress: a bar; None: only if long.
+    Parameters
+    ----------
+    traces : Traces
+        Of any model.
+    k : int
+        Adversaries of each document.
+    penalty : float
+        Of a change of output; without a factor 1/k, as in the authors' code.
+    margin : float
+        The change that is free.
+    diversity : float, optional
+        Weight of each ordered pair (i, j); None is 1/k^2 as in the authors' code, `paper_diversity(k)` is the paper's
+        text.
+    objective : {'jsd', 'kl'}
+        'kl': -KL(a_i, attention) in the first term, as the first version had it.
+    steps : int
+        Of Adam.
+    lr : float
+        Of Adam.
+    seed : int
+        Of the starts.
+    starts : (k, T) array, optional
+        The starting log-weights, else normal numbers of standard deviation NOISE from (seed, doc_id).
+    progress : bool, optional
+        A bar; None: only if long.
+
+    Returns
+    -------
+    (k, T) array of float64
+        Each row sums to 1 within a document.
+
+    Notes
+    -----
     One logit, or two taken as their difference: the hinge sees |p' - p| (the authors' code sees twice that in softmax
     models). Text pairs and three classes or more: it sees sum_c |p'_c - p_c|, twice the TVD, as in the authors' code.
     The fast form computes in single precision.
@@ -132,10 +161,22 @@ def output_changes(traces: Traces, weights: ndarray) -> ndarray:
 
 
 def select(traces: Traces, weights: ndarray, epsilon: float) -> pd.DataFrame:
-    """The adversary the paper keeps: of the k searched ones and the model's own attention, the largest JSD within epsilon.
+    """The adversary the paper keeps: of the k found ones and the model's own attention, the largest JSD within epsilon.
 
-    weights (k, T) from `search`. Columns: jsd, tvd (|p' - p| for one logit), adversary = its row in weights (-1: the
-    model's own attention, JSD 0, which always qualifies).
+    Parameters
+    ----------
+    traces : Traces
+        Those that were searched.
+    weights : (k, T) array
+        From `search`.
+    epsilon : float
+        By how much the output may move, 0 to 1.
+
+    Returns
+    -------
+    DataFrame
+        Columns jsd, tvd (|p' - p| for one logit), adversary: its row in weights, -1 for the model's own attention,
+        JSD 0, which always qualifies.
     """
     check_epsilon(epsilon)
     weights = np.atleast_2d(weights)

@@ -39,15 +39,29 @@ def logits_without(traces: Traces, items: ndarray) -> ndarray:
 
 
 def single(traces: Traces, seed: int = 0, draws: ndarray | None = None) -> pd.DataFrame:
-    """The single-weight tests of sections 4.1 and 4.2, one row per document.
+    """The single-weight tests of Serrano & Smith 2019, sections 4.1 and 4.2, one row per document.
 
-    For each choice of top item i*: flips_<choice>, whether erasing i* changes the decision; for each rule for r:
-    flips_r_<choice>@<rule>, whether erasing r does. For attention's i* also delta_js@<rule> = JS(p, q_i*) - JS(p, q_r)
-    in nats, delta_alpha@<rule> = alpha_i* - alpha_r, and same@<rule>, whether r is i* (then both are 0). n = 1: NaN and
-    False; the paper leaves these out. Every choice draws its r anew; both rules use the same uniform number.
-    Deviations: double precision throughout (the authors decode in single precision).
+    Parameters
+    ----------
+    traces : Traces
+        Of any model.
+    seed : int
+        Of the random items.
+    draws : (3, D) array, optional
+        Uniform numbers in [0, 1) in the order of CHOICES; by default from (seed, doc_id).
 
-    draws (3, D): uniform numbers in [0, 1) in the order of CHOICES; by default from (seed, doc_id).
+    Returns
+    -------
+    DataFrame
+        For each choice of top item i*: flips_<choice>, whether erasing i* changes the decision; for each rule for r:
+        flips_r_<choice>@<rule>, whether erasing r does. For attention's i* also delta_js@<rule> = JS(p, q_i*) - JS(p,
+        q_r) in nats, delta_alpha@<rule> = alpha_i* - alpha_r, and same@<rule>, whether r is i* (then both are 0). n =
+        1: NaN and False; the paper leaves these out.
+
+    Notes
+    -----
+    Every choice draws its r anew; both rules use the same uniform number. Deviation: double precision throughout (the
+    authors decode in single precision).
     """
     documents = np.arange(len(traces) + 1)  # one number per document, not per item
     draws = random.draws_or_uniforms(draws, seed, "erased item", traces.doc_id, documents, len(CHOICES))

@@ -11,13 +11,12 @@ from pathlib import Path
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.errors import ExtensionError
-from sphinx.ext.napoleon import Config, NumpyDocstring
+from sphinx.ext.napoleon import NumpyDocstring
 from sphinx.util.docutils import SphinxDirective
 
 import attn_core
 
 ROOT = Path(attn_core.__file__).parents[1]
-SECTIONS = Config(napoleon_use_rtype=False, napoleon_use_ivar=True)
 MARKUP = re.compile(r"([\\|*]|_(?!\w))")
 
 
@@ -47,11 +46,10 @@ def definition(module: str, name: str) -> tuple[ast.ClassDef | ast.FunctionDef, 
     if not source.is_file():
         raise ExtensionError(f"book/reference.md names {module}.{name}: there is no such module")
     tree = ast.parse(source.read_text(encoding="utf-8"))
-    for node in tree.body:
-        if getattr(node, "name", None) == name:
-            return node, source
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
+            return node, source
+        if isinstance(node, ast.ImportFrom) and node.module and name in [alias.name for alias in node.names]:
             return definition(node.module, name)
     raise ExtensionError(f"book/reference.md names {module}.{name}, which {source} neither defines nor imports")
 
@@ -78,17 +76,16 @@ def described(kind: str, name: str, node: ast.ClassDef | ast.FunctionDef) -> lis
     """A directive of Sphinx's Python domain."""
     signature = "" if kind == "attribute" else f"({parameters(node)})"
     text = re.sub("`+", "``", MARKUP.sub(r"\\\1", ast.get_docstring(node) or ""))
-    lines = NumpyDocstring(text, SECTIONS, what=kind).lines()
+    lines = NumpyDocstring(text, what=kind).lines()
     return [f".. py:{kind}:: {name}{signature}", "", *("   " + line for line in lines), ""]
 
 
 def parameters(node: ast.ClassDef | ast.FunctionDef) -> str:
     """Names and defaults without types, which the text says better; of a class those of its fields."""
     if isinstance(node, ast.ClassDef):
-        fields = [
-            field for field in node.body if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        ]
-        return ", ".join(field.target.id + (f"={ast.unparse(field.value)}" if field.value else "") for field in fields)
+        fields = [field for field in node.body if isinstance(field, ast.AnnAssign)]
+        defaults = [f"={ast.unparse(field.value)}" if field.value else "" for field in fields]
+        return ", ".join(ast.unparse(field.target) + default for field, default in zip(fields, defaults, strict=True))
     for argument in ast.walk(node.args):
         if isinstance(argument, ast.arg):
             argument.annotation = None
