@@ -65,9 +65,7 @@ def fitted(monkeypatch, dev, epochs=9, patience=2):
         model,
         dict.fromkeys(("train", "dev"), texts),
         Run("planted", "flan_none", seed=0, epochs=epochs, batch=64, learning_rate=0.8),
-        10_000,
-        patience,
-        ("norm", 10.0),
+        {"cap": 10_000, "patience": patience, "clip": ("norm", 10.0)},
         False,
     )
 
@@ -154,9 +152,7 @@ def trained(request, cued):
             model,
             splits,
             Run("planted", name, seed=0, epochs=12, batch=16, learning_rate=0.01),
-            9000,
-            4,
-            ("norm", 10.0),
+            {"cap": 9000, "patience": 4, "clip": ("norm", 10.0)},
             False,
         )
     model = from_arrays(name, done.weights["dev"])

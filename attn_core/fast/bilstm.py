@@ -242,7 +242,7 @@ class LstmBatch:
         share = torch.exp(after.mass - torch.logaddexp(after.mass, before_mass))[..., None]
         return share * after.mean + (1 - share) * before_mean
 
-    def words_after(self, side: Direction, whole: Pass, other: Pass, score: Tensor) -> "Half":
+    def words_after(self, side: Direction, whole: Pass, opposite: Pass, score: Tensor) -> "Half":
         """What is attended to after each deleted word, in the time of a direction, as are its scores (L, B)."""
         # The largest score after word j as the whole text has it: near the largest without word j, as a rule.
         largest = score.flip(0).cummax(0).values.flip(0)[1:]  # (n + 1, B)
@@ -250,8 +250,8 @@ class LstmBatch:
             self.network,
             side,
             whole,
-            old_projected=self.mirrored(other.projected) + self.network.bias,
-            old_value=self.mirrored(other.value),
+            old_projected=self.mirrored(opposite.projected) + self.network.bias,
+            old_value=self.mirrored(opposite.value),
             real=self.real,
             reference=largest.masked_fill(largest.isinf(), 0.0),
         )
@@ -270,27 +270,28 @@ def with_row(values: Tensor) -> Tensor:
     return torch.cat([values, torch.zeros_like(values[:1])])
 
 
-def through_time(side: Direction, done: Pass, attention: Tensor, h_slope: Tensor) -> Tensor:
+def through_time(side: Direction, whole: Pass, attention: Tensor, h_slope: Tensor) -> Tensor:
     """One direction: <W e_t, delta_t>, (L, B) in its own time; h_slope (B, H) = dp / d(attended half_h).
 
     dh and dc are the gradients at h = half_h and c = twice_c. With c = f c_before + i (4s - 2), tau = sigmoid(c),
     h = o (tau - 1/2), each delta is a product of known factors.
     """
-    h = done.half_h
-    c = done.twice_c
+    h = whole.half_h
+    c = whole.twice_c
     result = torch.zeros_like(attention)
     dh = torch.zeros_like(h[0])
     dc = torch.zeros_like(h[0])
     buffer = torch.empty_like(h[0])
-    delta = torch.empty_like(done.gates[0])
-    products = torch.empty_like(done.gates[0])
+    delta = torch.empty_like(whole.gates[0])
+    products = torch.empty_like(whole.gates[0])
     to_h = side.recurrent.t().contiguous()
     for t in range(len(h) - 2, 0, -1):  # the first and last positions are start and end: no attention, no result
-        gates = done.gates[t]
+        gates = whole.gates[t]
         i, f, s, o = gates.chunk(4, dim=-1)
         dh.addcmul_(attention[t][:, None], h_slope)
         tau = torch.sigmoid(c[t], out=buffer)
-        dc.addcmul_(tau.addcmul_(tau, tau, value=-1.0).mul_(o), dh)  # dh/dc = o tau (1 - tau)
+        h_by_c = tau.addcmul_(tau, tau, value=-1.0).mul_(o)  # dh/dc = o tau (1 - tau)
+        dc.addcmul_(h_by_c, dh)
 
         # Each delta is x (1 - x) of its gate x, times what the gate multiplies.
         torch.addcmul(gates, gates, gates, value=-1.0, out=delta)
@@ -308,8 +309,9 @@ def through_time(side: Direction, done: Pass, attention: Tensor, h_slope: Tensor
         # What goes back to the step before.
         dc.mul_(f)
         torch.mm(delta, to_h, out=dh)
-        torch.index_select(side.table, 0, done.words[t], out=products)
-        torch.sum(products.sub_(side.bias).mul_(delta), dim=1, out=result[t])
+        torch.index_select(side.table, 0, whole.words[t], out=products)
+        products.sub_(side.bias)  # W e_t
+        torch.sum(products.mul_(delta), dim=1, out=result[t])
     return result
 
 

@@ -54,14 +54,17 @@ class BiLSTM(Encoder):
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         e = self.embedding(ids)  # (B, L, 300)
         forward_h, _ = self.forward_lstm(e)  # (B, L, hidden)
-        backward_h, _ = self.backward_lstm(reverse_within(e, lengths))
-        return torch.cat([forward_h, reverse_within(backward_h, lengths)], dim=-1)  # (B, L, 2 hidden)
+        reversed_h, _ = self.backward_lstm(reverse_within(e, lengths))
+        backward_h = reverse_within(reversed_h, lengths)
+        return torch.cat([forward_h, backward_h], dim=-1)  # (B, L, 2 hidden)
 
     def summary(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         """Last forward and last backward state: the latter stands at the text's first position."""
         forward_h, backward_h = self(ids, lengths, mask).chunk(2, dim=-1)
         text = torch.arange(len(ids), device=ids.device)
-        return torch.cat([forward_h[text, lengths - 1], backward_h[:, 0]], dim=-1)
+        last_forward = forward_h[text, lengths - 1]
+        last_backward = backward_h[:, 0]
+        return torch.cat([last_forward, last_backward], dim=-1)
 
 
 class CNN(Encoder):
@@ -87,7 +90,8 @@ class CNN(Encoder):
 
     def windows(self, ids: Tensor) -> Tensor:
         """The convolutions' outputs, (B, L, 4 hidden); the pad row is zero, like the padding beyond the text."""
-        words, word_of = distinct(nn.functional.pad(ids, (self.REACH, self.REACH)), self.embedding)
+        padded = nn.functional.pad(ids, (self.REACH, self.REACH))  # (B, L + 6)
+        words, word_of = distinct(padded, self.embedding)
         filters, biases = self.filters()
         # One product per position of the window: what a word adds to the output if it stands there.
         products = torch.matmul(self.embedding(words), filters.permute(2, 1, 0))  # (7, U, 4 hidden)
@@ -131,7 +135,8 @@ class Average(Encoder):
         if not self.context:
             return nn.functional.embedding(word_of, projected.tanh())
         token = nn.functional.embedding(word_of, projected)  # (B, L, hidden)
-        mean = (token * mask[..., None]).sum(1, keepdim=True) / mask.sum(1)[:, None, None].clamp(min=1)
+        total = (token * mask[..., None]).sum(1, keepdim=True)  # (B, 1, hidden)
+        mean = total / mask.sum(1)[:, None, None].clamp(min=1)
         return ((1 - self.context) * token + self.context * mean).tanh()
 
 
@@ -178,7 +183,8 @@ class Transformer(Encoder):
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
         beyond = torch.arange(ids.shape[1], device=ids.device) >= lengths[:, None]  # (B, L)
         e = self.project(self.embedding(ids))  # (B, L, hidden)
-        return self.layers(self.drop(e + waves(ids.shape[1], self.width, ids.device)), src_key_padding_mask=beyond)
+        placed = e + waves(ids.shape[1], self.width, ids.device)
+        return self.layers(self.drop(placed), src_key_padding_mask=beyond)
 
 
 def waves(length: int, width: int, device: torch.device) -> Tensor:

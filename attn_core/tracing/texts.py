@@ -100,28 +100,46 @@ class TextBatch:
         """
         position = torch.arange(self.ids.shape[1] - 1, device=deleted.device)
         source = position + (position >= deleted[:, None])  # (R, L - 1) where each was in the whole text
-        ids = self.ids[text[:, None], source]
+        row = text[:, None]
+        ids = self.ids[row, source]
         lengths = self.lengths[text] - 1
         q = [summary[text] for summary in self.q]
         reach = reach_of(self.model)
         if reach is None:
             _, score, contribution = self.encode(ids, lengths, real_tokens(ids, lengths), *q)
         else:
-            score = self.score[source, text[:, None]]
-            contribution = self.contribution[source, text[:, None]]
+            score = self.score[source, row]
+            contribution = self.contribution[source, row]
         if reach:
-            # Only states whose windows hold the gap change. Read as much of the text as they read: `reach` to either
-            # side of them, and put the changed ones, 2 reach in the middle, in their positions.
-            near = deleted[:, None] + torch.arange(-2 * reach, 2 * reach, device=deleted.device)  # (R, 4 reach)
-            near_ids = nn.functional.pad(ids, (2 * reach, 2 * reach)).gather(1, near + 2 * reach)
-            near_mask = (near > 0) & (near < lengths[:, None] - 1)
-            _, near_score, near_contribution = self.encode(near_ids, near_mask.sum(1), near_mask, *q)
-            middle = slice(reach, -reach)
-            changed = near[:, middle].clamp(0, ids.shape[1] - 1)  # (R, 2 reach); start and end have no weight
-            score.scatter_(1, changed, near_score[:, middle])
-            index = changed[..., None].expand(-1, -1, contribution.shape[-1])
-            contribution.scatter_(1, index, near_contribution[:, middle])
+            self.encode_near(deleted, reach, ids, lengths, q, score, contribution)
         return weighted_sum(score.double().softmax(-1), contribution.double())
+
+    def encode_near(
+        self,
+        deleted: Tensor,
+        reach: int,
+        ids: Tensor,
+        lengths: Tensor,
+        q: list[Tensor],
+        score: Tensor,
+        contribution: Tensor,
+    ) -> None:
+        """Put in place what a deletion changes in scores (R, L - 1) and contributions (R, L - 1, K): what is near the gap.
+
+        States change whose windows hold the gap, `reach` to either side of it; they read as many words beyond these.
+        """
+        step = torch.arange(-2 * reach, 2 * reach, device=deleted.device)
+        near = deleted[:, None] + step  # (R, 4 reach) positions in the shortened texts ids (R, L - 1)
+        padded = nn.functional.pad(ids, (2 * reach, 2 * reach))
+        near_ids = padded.gather(1, near + 2 * reach)
+        mask = (near > 0) & (near < lengths[:, None] - 1)
+        _, near_score, near_contribution = self.encode(near_ids, mask.sum(1), mask, *q)
+
+        middle = slice(reach, -reach)  # those that change
+        changed = near[:, middle].clamp(0, ids.shape[1] - 1)  # (R, 2 reach); start and end have no weight
+        score.scatter_(1, changed, near_score[:, middle])
+        index = changed[..., None].expand(-1, -1, contribution.shape[-1])
+        contribution.scatter_(1, index, near_contribution[:, middle])
 
 
 def with_row_per_token(encoder: Encoder, ids: Tensor) -> tuple[Encoder, Tensor]:
@@ -130,12 +148,13 @@ def with_row_per_token(encoder: Encoder, ids: Tensor) -> tuple[Encoder, Tensor]:
     So a word that stands twice has two vectors, each with its own gradient, whichever way an encoder looks them up.
     Row 0 stays that of the pad; all else is shared with the encoder.
     """
-    shared = encoder.state_dict(keep_vars=True).values()
-    twin = copy.deepcopy(encoder, {id(tensor): tensor for tensor in shared})
-    table = encoder.embedding.weight
-    twin.embedding.weight = nn.Parameter(torch.cat([table[:1], table[ids.flatten()]]).detach())
-    twin.embedding.num_embeddings = len(twin.embedding.weight)
-    rows = torch.arange(1, twin.embedding.num_embeddings, device=ids.device).view_as(ids)
+    shared = {id(tensor): tensor for tensor in encoder.state_dict(keep_vars=True).values()}
+    twin = copy.deepcopy(encoder, shared)
+    words = encoder.embedding.weight
+    table = torch.cat([words[:1], words[ids.flatten()]])
+    twin.embedding.weight = nn.Parameter(table.detach())
+    twin.embedding.num_embeddings = len(table)
+    rows = torch.arange(1, len(table), device=ids.device).view_as(ids)
     return twin, rows * (ids > 0)
 
 
@@ -144,6 +163,7 @@ def reach_of(model: Classifier | Paired) -> int | None:
 
     So for encoders and attentions that are not ours, subclasses too. A deletion changes no state further away.
     """
-    if not fast.enabled() or not bilstm.scores_alone(model.attention) or getattr(model.encoder, "context", False):
+    reads_all = getattr(model.encoder, "context", False)
+    if reads_all or not bilstm.scores_alone(model.attention) or not fast.enabled():
         return None
     return vars(type(model.encoder)).get("REACH")

@@ -24,7 +24,7 @@ def fit(run: Run, data: Encoded, matrix: np.ndarray, progress: bool, *bases: Arr
     sentences = run.encoder.startswith("han")
     splits = {name: flat(documents, sentences, f"{data.name} {name}") for name, documents in data.splits.items()}
     model = build(run.encoder, matrix, outputs_of(run, data), run.hidden or 50, plan["dropout"])
-    return train(model.to(compute_device()), splits, run, plan["cap"], plan["patience"], plan["clip"], progress)
+    return train(model.to(compute_device()), splits, run, plan, progress)
 
 
 def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces:
@@ -39,17 +39,16 @@ def train(
     model: Hierarchical,
     splits: dict[str, Documents],
     run: Run,
-    cap: int,
-    patience: int,
-    clip: tuple[str, float],
+    plan: dict,
     progress: bool,
 ) -> Trained:
     """Train a model on splits 'train' and 'dev' as the run's fields say; keep the checkpoint of the best dev accuracy.
 
     Cross-entropy, mean over the batch; Adam at torch's defaults but for the rate (fused, which changes no arithmetic)
     and `decay`, 0 in the paper. After an epoch whose dev accuracy is not above 1.0001 times the best so far the rate is
-    halved. Training stops after `patience` epochs without a strictly better dev accuracy, at the latest after
-    `epochs`. clip: ('norm', limit of the whole gradient) or ('value', limit of each number). cap: see `batches`.
+    halved. plan: what `catalogue.schedule` says of patience, the epochs without a strictly better dev accuracy after
+    which training stops, at the latest after `epochs`; of clip, ('norm', limit of the whole gradient) or ('value', limit
+    of each number); and of cap, see `batches`.
     """
     optimiser = torch.optim.Adam(model.parameters(), lr=run.learning_rate, weight_decay=run.decay, fused=True)
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
@@ -66,13 +65,13 @@ def train(
         loss = mean_loss(model, texts, rows)
         optimiser.zero_grad()
         loss.backward()
-        clip_gradients(model, *clip)
+        clip_gradients(model, *plan["clip"])
         optimiser.step()
         return loss.detach().double() * len(rows)
 
     with progress_bar(run.epochs, len(texts), progress) as bar:
         for epoch in range(run.epochs):
-            loss = train_epoch(model, epoch, batches(texts, run.batch, cap, rng), step, bar)
+            loss = train_epoch(model, epoch, batches(texts, run.batch, plan["cap"], rng), step, bar)
             dev_accuracy = accuracy(model, splits["dev"])
             rate = optimiser.param_groups[0]["lr"]
             history.append({"epoch": epoch, "loss": loss, "dev_accuracy": dev_accuracy, "learning_rate": rate})
@@ -81,7 +80,7 @@ def train(
                 best_epoch = epoch
                 weights = to_arrays(model)
             plateau.step(dev_accuracy)
-            if epoch - best_epoch >= patience:
+            if epoch - best_epoch >= plan["patience"]:
                 break
     return Trained({"dev": weights}, history)
 
