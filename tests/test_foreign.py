@@ -36,7 +36,7 @@ def ran(cell: str, *changes: tuple[str, str]) -> dict:
         assert old in code
         code = code.replace(old, new)
     names = {"__name__": "__main__", "seed": 10, "epochs": 2}
-    exec(code, names)  # noqa: S102  (the page as a reader runs it)
+    exec(code, names)
     return names
 
 
@@ -188,7 +188,7 @@ def test_load_weights_reads_off_the_width_of_a_registered_encoder():
 def test_a_registered_corpus_is_the_same_run_in_another_process():
     cell = examples()["corpus"].partition("report = ")[0]
     here = {"__name__": "__main__", "seed": 10, "epochs": 2}
-    exec(cell, here)  # noqa: S102
+    exec(cell, here)
     code = f"seed, epochs = 10, 2\n{cell}\nprint(own.key)"
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
