@@ -1,12 +1,11 @@
 """The one way to a run's result, `obtain`: from data/archive, else the local cache, else trained and traced now."""
 
 from pathlib import Path
-from typing import Any
 
 from attn_core import foreign, store
 from attn_core.corpora import catalogue, encoding, files
 from attn_core.errors import AttnError
-from attn_core.run import Run, command, first_vectors
+from attn_core.run import Run, command
 from attn_core.store import Result
 
 
@@ -60,15 +59,6 @@ def stored(run: Run, packed: bool = False) -> bool:
     """Whether a run of the data at hand lies in data/archive or, unless it is to be packed, in the local cache."""
     folders = [store.archive_folder()] if packed else store.stores()
     return any(fits(run, folder) for folder in folders if folder)
-
-
-def stored_vectors(default: str, corpus: str, **fields: Any) -> str:
-    """The word vectors under which a model is stored: `default`, else those of the archive's first generation, else
-    those of `Run`, which it would also be trained with. fields: of `Run` (encoder, attention, seed, …)."""
-    for vectors in (default, first_vectors(corpus)):
-        if stored(Run(corpus, vectors=vectors, **fields)):
-            return vectors
-    return catalogue.corpus(corpus).vectors
 
 
 def other_data(run: Run, folder: Path) -> str:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from attn_cli import app
 from attn_core import store
-from attn_core.results import AbsentRun, stored_vectors
+from attn_core.results import AbsentRun
 from attn_core.run import SEEDS, Run, command, from_dict, set_fields
 from attn_core.sweep import read_grid
 
@@ -58,15 +58,6 @@ def test_the_command_and_the_class_mean_one_model(asked):
         assert asked(f"{line} {seed}{more}") == Run("sst", seed=seed) == Run("sst", seed=seed, vectors="ppmi-300")
     assert asked(f"{line} 0 --vectors indomain-300") == Run("sst", seed=0, vectors="indomain-300")
     assert asked("python -m attn_core run --corpus babi_1 --seed 0") == Run("babi_1", seed=0)
-
-
-def test_a_page_finds_the_vectors_under_which_a_model_is_stored():
-    late = {"corpus": "sst", "seed": SEEDS[-1]}  # stored of the first generation alone
-    assert stored_vectors("indomain-300", **late) == "indomain-300" == stored_vectors("ppmi-300", **late)
-    assert stored_vectors("ppmi-300", corpus="sst", seed=10) == "ppmi-300"
-    untrained = {"corpus": "sst", "seed": 3}  # nothing is stored: what a run would take
-    assert stored_vectors("indomain-300", **untrained) == "ppmi-300"
-    assert stored_vectors("indomain-300", corpus="babi_1", encoder="lstm") == "random-50"
 
 
 @given(

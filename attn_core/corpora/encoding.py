@@ -231,19 +231,29 @@ def _check_classes(where: str, part: Documents, classes: list[str]) -> None:
 
 
 def _checked(where: str, texts: Texts, classes: list[str]) -> Texts:
-    """The texts, checked, with int64 labels; where only some answers are possible, -1 for one that no class is."""
+    """The texts, checked, with the numbers of their labels."""
     sizes = {len(part) for part in texts if part is not None}
     if len(sizes) > 1:
         raise AttnError(f"{where}: texts, labels, doc_ids and the like have different lengths: {sorted(sizes)}")
-    number = {value: i for i, name in enumerate(classes) for value in (str(name), i)}
-    for row, tokens, label in zip(texts.doc_ids, texts.lists, texts.labels, strict=True):
+    for row, tokens in zip(texts.doc_ids, texts.lists, strict=True):
         if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
             raise AttnError(f"{where}: the text of row {row} is no list of words")
-        if texts.answers is None and label not in number:
+    if texts.answers is not None:  # -1 for an answer that no class is
+        return texts._replace(labels=np.array(texts.labels, dtype=np.int64))
+    return texts._replace(labels=_numbers(where, texts, classes))
+
+
+def _numbers(where: str, texts: Texts, classes: list[str]) -> np.ndarray:
+    """(D,) int64 labels, which are given by name or by number."""
+    number: dict[object, int] = {}
+    for i, name in enumerate(classes):
+        number[str(name)] = i
+        number[i] = i
+    for row, label in zip(texts.doc_ids, texts.labels, strict=True):
+        if label not in number:
             known = f"{', '.join(classes)} or 0 to {len(classes) - 1}"
             raise AttnError(f"{where}: the label of row {row} is '{str(label)[:40]}'; known: {known}")
-    labels = texts.labels if texts.answers is not None else [number[label] for label in texts.labels]
-    return texts._replace(labels=np.array(labels, dtype=np.int64))
+    return np.array([number[label] for label in texts.labels], dtype=np.int64)
 
 
 def _documents(texts: Texts, words: tuple[str, ...]) -> Documents:
