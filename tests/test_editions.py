@@ -9,12 +9,12 @@ import pytest
 from test_exercises import PAGES, exercises, solutions
 
 from attn_book import check, sources
-from attn_book.exercises import known, student, write_otter
+from attn_book.exercises import answers_of, student, write_otter
 from attn_book.plain import glued
 from attn_core.errors import AttnError
 
 ROOT = Path(__file__).parents[1]
-ANSWERS = known(ROOT / "book")
+ANSWERS = answers_of(ROOT / "book")
 
 
 def secrets() -> set[str]:

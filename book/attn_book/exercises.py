@@ -7,14 +7,22 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from nbformat import NotebookNode
 
 from attn_book.page import TEMPLATES
 from attn_book.parameters import nearest
 from attn_book.plain import glued, values_of
 from attn_core.errors import AttnError
 
+SOLUTIONS = (
+    r"^```\{solution\} ([\w-]+)\n.*?^```$",
+    r"^```\{solution-start\} ([\w-]+)\n.*?^```\{solution-end\}\n```$",
+)
+FOR_TEACHERS = r"^(:{3,})\{admonition\}[^\n]*\n:class: [^\n]*attn-instructor.*?^\1$"
+LINES = re.MULTILINE | re.DOTALL
 
-def known(book: Path) -> dict[str, dict]:
+
+def answers_of(book: Path) -> dict[str, dict]:
     """Label -> the entry of `answers.yml` there, whose head says what it holds; "any": what may be told of any."""
     path = book / "answers.yml"
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {"any": {}}
@@ -25,61 +33,79 @@ def known(book: Path) -> dict[str, dict]:
 
 def check(label: str, *answer: object) -> bool:
     """Whether an answer (a number, a word, or several) to the exercise `label` is right; prints what it looks like."""
-    answers = known(Path(__file__).parents[1])
-    general, given = answers.pop("any"), [part for item in answer for part in parts(item)]
+    answers = answers_of(Path(__file__).parents[1])
+    general = answers.pop("any")
     if label not in answers:
         raise AttnError(f"no answer is stored for the exercise {label!r}{nearest(label, answers)}")
-    told = mistake(answers[label], given, general)
-    print(f"Not yet: {told}. Asked for: {answers[label]['give']}." if told else "Right.")
-    return not told
+    entry = answers[label]
+    wrong = mistake(entry, [item for value in answer for item in items_of(value)], general)
+    print(f"Not yet: {wrong}. Asked for: {entry['give']}." if wrong else "Right.")
+    return not wrong
 
 
-def parts(answer: object) -> list:
+def items_of(answer: object) -> list:
     """Numbers and words of an answer; case does not count."""
     flat = np.ravel(sorted(answer) if isinstance(answer, set) else answer).tolist()
-    return [part.strip().casefold() if isinstance(part, str) else part for part in flat]
+    return [item.strip().casefold() if isinstance(item, str) else item for item in flat]
 
 
-def mistake(entry: dict, given: list, general: dict) -> str:
+def mistake(entry: dict, answer: list, general: dict) -> str:
     """What is wrong with an answer, or nothing: a slip of the entry or a `general` one, else how it differs."""
-    right, within = parts(entry["is"]), entry.get("within", 1e-9)
-    words = any(isinstance(part, str) for part in right + given)
-    same = lambda one, other, within=within: (
-        len(one) == len(other) and (one == other if words else np.allclose(one, other, rtol=0, atol=within))
-    )
-    if same(given, right):
+    right = items_of(entry["is"])
+    within = entry.get("within", 1e-9)
+    if same(answer, right, within):
         return ""
+    words = any(isinstance(item, str) for item in right + answer)
     for slip in [*entry.get("slips", ()), *(() if words else general["slips"])]:
-        if same(given, parts(slip["is"]) if "is" in slip else [slip["times"] * part for part in right]):
+        wrong = items_of(slip["is"]) if "is" in slip else [slip["times"] * item for item in right]
+        if same(answer, wrong, within):
             return slip["why"]
-    if len(given) != len(right):
+    if len(answer) != len(right):
         return general["count"]
-    if same(sorted(given, key=str), sorted(right, key=str)):
+    if same(sorted(answer, key=str), sorted(right, key=str), within):
         return general["order"]
-    near = not words and same(given, right, max(3 * within, 0.05 * max(map(abs, right))))
-    return general["near" if near else "other"]
+    if words or not same(answer, right, max(3 * within, 0.05 * max(map(abs, right)))):
+        return general["other"]
+    return general["near"]
+
+
+def same(first: list, second: list, within: float) -> bool:
+    """Whether the items are equal, numbers up to `within`."""
+    if len(first) != len(second):
+        return False
+    if any(isinstance(item, str) for item in first + second):
+        return first == second
+    return np.allclose(first, second, rtol=0, atol=within)
 
 
 # ---- the students' edition: cut from the executed pages before Sphinx sees them --------------------------------------
 
-GONE = (r"^```\{solution\} ([\w-]+)\n.*?^```$", r"^```\{solution-start\} ([\w-]+)\n.*?^```\{solution-end\}\n```$",
-        r"^(:{3,})\{admonition\}[^\n]*\n:class: [^\n]*attn-instructor.*?^\1$")  # fmt: skip
 
+def student(notebook: NotebookNode, answers: dict) -> NotebookNode:
+    """An executed page without its solutions; its numbers are put in first, since solutions may have made some. In the
+    place of a solution stands how to ask `check`, where that knows the answer."""
+    values = values_of(notebook)
+    texts = []  # all cells in one text, each behind \0 and its number: a solution may span several
+    for i, cell in enumerate(notebook.cells):
+        texts.append(f"\0{i}\n{glued(cell.source, values) if cell.cell_type == 'markdown' else ''}\n")
+    whole = "".join(texts)
+    ask = TEMPLATES.get_template("check.jinja")
 
-def student(notebook, answers: dict):
-    """An executed page without its solutions; its numbers are put in first, since solutions may have made some."""
-    values, cells, ask = values_of(notebook), notebook.cells, TEMPLATES.get_template("check.jinja").render
-    text = "".join(f"\0{i}\n{glued(cell.source, values) * (cell.cell_type == 'markdown')}\n"
-                   for i, cell in enumerate(cells))  # fmt: skip
-    # In the place of a solution stands how to ask `check`, where that knows the answer.
-    told = lambda gone: ask(label=gone[1], give=answers[gone[1]]["give"]) if gone[1] in answers else ""
-    for pattern in GONE:
-        text = re.sub(pattern, told, text, flags=re.MULTILINE | re.DOTALL)
-    notebook.cells = []
-    for i, left in re.findall(r"\0(\d+)\n([^\0]*)", text):
-        cell = cells[int(i)]
-        cell.source = left.strip() if cell.cell_type == "markdown" else cell.source
-        notebook.cells += [cell] if cell.source else []
+    def in_its_place(solution: re.Match) -> str:
+        label = solution[1]
+        return ask.render(label=label, give=answers[label]["give"]) if label in answers else ""
+
+    for pattern in SOLUTIONS:
+        whole = re.sub(pattern, in_its_place, whole, flags=LINES)
+    whole = re.sub(FOR_TEACHERS, "", whole, flags=LINES)
+    cells = []
+    for i, text in re.findall(r"\0(\d+)\n([^\0]*)", whole):
+        cell = notebook.cells[int(i)]
+        if cell.cell_type == "markdown":
+            cell.source = text.strip()
+        if cell.source:
+            cells.append(cell)
+    notebook.cells = cells
     return notebook
 
 
@@ -87,17 +113,18 @@ def write_student(root: Path) -> Path:
     """A folder like the repository with the students' pages in place of the executed ones; returns it."""
     import nbformat
 
-    place, answers = root / "_build" / "student-source", known(root / "book")
-    shutil.rmtree(place, ignore_errors=True)
-    shutil.copytree(root / "book", place / "book", ignore=shutil.ignore_patterns("attn_book", "answers.yml"))
-    shutil.copy(root / "_config.yml", place)
-    for path in (place / "book").rglob("*.md"):
+    target = root / "_build" / "student-source"
+    answers = answers_of(root / "book")
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(root / "book", target / "book", ignore=shutil.ignore_patterns("attn_*", "answers.yml"))
+    shutil.copy(root / "_config.yml", target)
+    for path in (target / "book").rglob("*.md"):
         text = path.read_text(encoding="utf-8")
-        path.write_text(re.sub(GONE[2], "", text, flags=re.MULTILINE | re.DOTALL), encoding="utf-8")
-    for path in (place / "book").rglob("*.ipynb"):
+        path.write_text(re.sub(FOR_TEACHERS, "", text, flags=LINES), encoding="utf-8")
+    for path in (target / "book").rglob("*.ipynb"):
         nbformat.write(student(nbformat.read(path, as_version=4), answers), path)
     write_otter(root)
-    return place
+    return target
 
 
 def write_otter(root: Path) -> None:
@@ -105,6 +132,6 @@ def write_otter(root: Path) -> None:
     each reads the student's variable of the exercise's name."""
     folder = root / "_build" / "autograde" / "tests"
     folder.mkdir(parents=True, exist_ok=True)
-    for label in known(root / "book").keys() - {"any"}:
+    for label in answers_of(root / "book").keys() - {"any"}:
         text = TEMPLATES.get_template("otter.jinja").render(label=label)
         (folder / f"{label.replace('-', '_')}.py").write_text(text, encoding="utf-8")

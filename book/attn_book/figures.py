@@ -16,6 +16,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.optimize import isotonic_regression
+from scipy.special import expit
 
 from attn_book.page import PARTS, YOURS
 from attn_book.words import ENCODERS, SETS, number
@@ -23,11 +24,21 @@ from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS
 from attn_core.reader import read_sentence
 
-INK, QUIET, RULE, SHEET = "#1d2733", "#8a94a3", "#d9dee5", "#fefefe"
-COLOURS = {"lstm": "#c2481a", "cnn": "#7a4f9a", "average": "#14766f", "transformer": "#2f66b3",
-           "jain": "#8a3f73", "serrano": "#8a6410", "wiegreffe": "#3c6e2f"}  # fmt: skip
-VARIABLES = {INK: "attn-ink", QUIET: "attn-quiet", RULE: "attn-rule", SHEET: "pst-color-background",
-             **{colour: f"attn-{name}" for name, colour in COLOURS.items()}}  # fmt: skip
+INK = "#1d2733"
+QUIET = "#8a94a3"
+RULE = "#d9dee5"
+SHEET = "#fefefe"
+COLOURS = {
+    "lstm": "#c2481a",
+    "cnn": "#7a4f9a",
+    "average": "#14766f",
+    "transformer": "#2f66b3",
+    "jain": "#8a3f73",
+    "serrano": "#8a6410",
+    "wiegreffe": "#3c6e2f",
+}
+VARIABLES = {INK: "attn-ink", QUIET: "attn-quiet", RULE: "attn-rule", SHEET: "pst-color-background"}
+VARIABLES |= {colour: f"attn-{name}" for name, colour in COLOURS.items()}
 """Colour -> the style sheet's variable of it; alone (in Jupyter) the colour itself is used."""
 
 LONGEST_CAPTION = 150
@@ -56,10 +67,11 @@ def inline(figure: Figure, name: str, alt: str) -> str:
     figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
     text = file.getvalue()
-    text = re.sub(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*", "", text[text.index("<svg") :], flags=re.DOTALL)
-    head, rest = text.split(">", 1)
-    head = re.sub(r' (?:width|height)="[^"]*"', "", head)
-    text = re.sub(r"(font-family:|font: [\d.]+px) [^;\"]*", r"\1 var(--attn-font, sans-serif)", f"{head}>{rest}")
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*", "", text, flags=re.DOTALL)
+    head, body = text.split(">", 1)
+    text = re.sub(r' (?:width|height)="[^"]*"', "", head) + ">" + body
+    text = re.sub(r"(font-family:|font: [\d.]+px) [^;\"]*", r"\1 var(--attn-font, sans-serif)", text)
     text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)
     for colour, variable in VARIABLES.items():
         text = re.sub(colour, f"var(--{variable}, {colour})", text, flags=re.IGNORECASE)
@@ -67,15 +79,19 @@ def inline(figure: Figure, name: str, alt: str) -> str:
     return text.replace("<svg", f'<svg role="img" aria-label="{alt}"', 1)
 
 
-def _point(ax: Axes, row, y: float, colour: str, alone: bool = False) -> None:
+# ---- one line a data set ---------------------------------------------------------------------------------------------
+
+
+def point(ax: Axes, row, y: float, colour: str, alone: bool = False) -> None:
     """Mean and interval over seeds, a row of `index.over_seeds`; open for fewer than HEADLINE_SEEDS, or alone."""
-    face = {"markerfacecolor": SHEET} if alone or row.n_seeds < HEADLINE_SEEDS else {"markeredgecolor": SHEET}
+    is_open = alone or row.n_seeds < HEADLINE_SEEDS
+    face = {"markerfacecolor": SHEET} if is_open else {"markeredgecolor": SHEET}
     if not alone:
         ax.plot([row.low, row.high], [y, y], color=colour, zorder=3)
     ax.plot(row.mean, y, "o", color=colour, markersize=8.5, zorder=4, **face)
 
 
-def _lines(ax: Axes, names: Sequence[str], top: float) -> None:
+def named_lines(ax: Axes, names: Sequence[str], top: float) -> None:
     """Lines with their names, the first on top, on a grid without frame; the axis begins at `top`."""
     ax.set_yticks(range(len(names)), names, multialignment="right")
     ax.set_ylim(len(names) - 0.4, top)
@@ -88,31 +104,40 @@ def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
     `index.over_seeds`. Returns the sets. names: what stands over the dots, ENCODERS unless given."""
     wide = rows.pivot(index="corpus", columns="encoder", values="mean")
     order = list(wide.sort_values("lstm", ascending=False).index)
-    kind = rows.groupby("corpus")["data"].first()
     for row in rows.itertuples():
-        _point(ax, row, order.index(row.corpus), COLOURS[row.encoder])
+        point(ax, row, order.index(row.corpus), COLOURS[row.encoder])
     first = rows[rows["corpus"] == order[0]].sort_values("mean")
     for row, x in zip(first.itertuples(), spaced(first["mean"].to_numpy(), 0.2), strict=True):
-        ax.text(x, -0.62, (names or ENCODERS)[row.encoder], color=COLOURS[row.encoder], weight="bold", ha="center")
-    for y, name in enumerate(order):
-        ax.plot([wide.loc[name].min(), wide.loc[name].max()], [y, y], color=RULE, linewidth=5, zorder=1)
-    _lines(ax, [SETS.get(name, name) + "*" * (kind[name] != "same") for name in order], -1.15)
+        name = (names or ENCODERS)[row.encoder]
+        ax.text(x, -0.62, name, color=COLOURS[row.encoder], weight="bold", ha="center")
+    for y, corpus in enumerate(order):
+        ax.plot([wide.loc[corpus].min(), wide.loc[corpus].max()], [y, y], color=RULE, linewidth=5, zorder=1)
+    kind = rows.groupby("corpus")["data"].first()
+    named_lines(ax, [SETS.get(corpus, corpus) + "*" * (kind[corpus] != "same") for corpus in order], -1.15)
     return order
 
 
 def yours(ax: Axes, x: Sequence[float], y: Sequence[float]) -> None:
     """Mark points as those of the run that the reader chose; nothing where there are none."""
-    for left, height in zip(x, y, strict=True):
-        ax.plot(left, height, "*", color=INK, markersize=15, markeredgecolor=SHEET, zorder=7)
-        right_half = left > sum(ax.get_xlim()) / 2
-        shift, side = (-9, "right") if right_half else (9, "left")
-        ax.annotate(YOURS, (left, height), (shift, 0), textcoords="offset points", ha=side, va="center_baseline",
-                    weight="bold", color=INK, zorder=7)  # fmt: skip
+    for across, up in zip(x, y, strict=True):
+        ax.plot(across, up, "*", color=INK, markersize=15, markeredgecolor=SHEET, zorder=7)
+        to_the_left = across > sum(ax.get_xlim()) / 2
+        ax.annotate(
+            YOURS,
+            (across, up),
+            (-9 if to_the_left else 9, 0),
+            textcoords="offset points",
+            ha="right" if to_the_left else "left",
+            va="center_baseline",
+            weight="bold",
+            color=INK,
+            zorder=7,
+        )
 
 
 def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str], value: str = "mean") -> None:
-    """Rows of `page.chosen`, with the column `value`, in a figure of one line a data set, `order`; a set of the reader's own, or one
-    that the figure lacks, gets a line below."""
+    """Rows of `page.chosen`, by the column `value`, in a figure of one line a data set, `order`; a set that the figure
+    lacks gets a line below."""
     lines = list(order)
     for row in rows.itertuples():
         if row.corpus not in lines:
@@ -139,18 +164,19 @@ def forest(
     """One line a row of `index.over_seeds`, first on top, named by its index, in the encoder's colour. marks: printed
     values by index, drawn as diamonds. alone: rows that are open points without interval."""
     for y, row in enumerate(rows.itertuples()):
-        _point(ax, row, y, COLOURS[encoder], row.Index in alone)
+        point(ax, row, y, COLOURS[encoder], row.Index in alone)
         if marks is not None and row.Index in marks:
             ax.plot(marks[row.Index], y, "D", markerfacecolor="none", markeredgecolor=INK, markersize=8.5, zorder=5)
-    _lines(ax, rows.index, -0.5)
+    named_lines(ax, rows.index, -0.5)
 
 
 def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") -> None:
     """A horizontal axis with five ticks, its ends named."""
-    at = np.linspace(left, right, 5)
-    names = [f"{value:g}" for value in at]
-    names = [f"{names[0]}\n{low}", *names[1:-1], f"{names[-1]}\n{high}"]
-    ax.set(xlim=(left - 0.02 * (right - left), right), xticks=at, xticklabels=names)
+    ticks = np.linspace(left, right, 5)
+    names = [f"{value:g}" for value in ticks]
+    names[0] += f"\n{low}"
+    names[-1] += f"\n{high}"
+    ax.set(xlim=(left - 0.02 * (right - left), right), xticks=ticks, xticklabels=names)
 
 
 def spaced(at: np.ndarray, gap: float) -> np.ndarray:
@@ -159,63 +185,81 @@ def spaced(at: np.ndarray, gap: float) -> np.ndarray:
     return isotonic_regression(at - steps).x + steps
 
 
-def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
-    """The words of `reader.read_sentence`: weights as bars, contributions, and the output as arithmetic."""
-    ax.axis("off")
-    ax.set(xlim=(-1.25, 2.25), ylim=(-1.0, max(0.75, toy["attention"].max() + 0.25)))
-    for x, row in zip(np.linspace(-0.55, 2.0, len(toy)), toy.itertuples(), strict=True):
-        ax.bar(x, row.attention, 0.62, color=COLOURS["lstm"])
-        ax.text(x, row.attention + 0.06, f"{row.attention:.2f}", ha="center", va="bottom")
-        ax.text(x, -0.17, row.token, ha="center", va="center_baseline", weight="bold")
-        ax.text(x, -0.50, number(row.contribution, "+.2f"), ha="center", va="center_baseline")
-    for y, name in ((0.13, "α"), (-0.50, "c")):
-        ax.text(-1.17, y, name, ha="center", va="center_baseline", color=QUIET)
-    bias, total = told["bias"], float(toy["attention"] @ toy["contribution"])
-    parts = f"b + Σ α c = {bias:.2f} {'−' if total < 0 else '+'} {abs(total):.2f} = {bias + total:.2f}"
-    line = f"{parts}, so p(positive) = {told['p']:.2f}".replace("-", "−")
-    ax.text(0.72, -0.86, line, ha="center", va="center_baseline", color=QUIET)
-
-
-def erased(ax: Axes, toy: pd.DataFrame, told: dict, decision: bool = False) -> np.ndarray:
-    """Under `toy_bars`: arrows from the output p to that without each word, which it returns. decision: with 0.5."""
-    part = toy["attention"] * toy["contribution"]
-    logits = told["bias"] + (part.sum() - part) / (1 - toy["attention"])
-    without = 1 / (1 + np.exp(-logits.to_numpy()))
-    ax.axis("off")
-    ax.set(xlim=(-1.25, 2.25), ylim=(0.16, 0.54))
-    ax.plot([-0.85, 2.25], [told["p"]] * 2, color=RULE, linewidth=1.5, zorder=1)
-    ax.text(-0.9, told["p"], f"p = {told['p']:.2f}", ha="right", va="center_baseline", color=QUIET)
-    if decision:
-        ax.plot([-0.85, 2.25], [0.5, 0.5], "--", color=INK, linewidth=1.2)
-        ax.text(2.25, 0.505, "positive", ha="right", va="bottom")
-    for x, y, word in zip(np.linspace(-0.55, 2.0, len(toy)), without, toy["token"], strict=True):
-        up, long = y > told["p"], y > told["p"] + 0.1
-        ax.annotate("", (x, y), (x, told["p"]), arrowprops={"arrowstyle": "-|>", "color": COLOURS["lstm"], "shrinkA": 0,
-                                                            "shrinkB": 0, "linewidth": 2})  # fmt: skip
-        label = f"without {word}\n{y:.2f}" if up else f"{y:.2f}\nwithout {word}"
-        ax.text(x + 0.12 * long, y + (0 if long else 0.012 if up else -0.012), label, ha="left" if long else "center",
-                va="top" if long or not up else "bottom", linespacing=1.15)  # fmt: skip
-    return without
-
-
 def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> None:
     """One line a HAN of `derived.beside_dealt`, largest difference first: its number, that of weights dealt anew, and
     the difference."""
     rows = rows.sort_values("mean", ascending=False, ignore_index=True)
-    kinds = rows["encoder"].map(ENCODERS).str.removeprefix("HAN with ").str.replace("HAN without", "no")
-    beyond = rows[["own", "dealt"]].to_numpy().max() + 0.12 * np.ptp(rows[["own", "dealt"]].to_numpy())
+    values = rows[["own", "dealt"]].to_numpy()
+    right = values.max() + 0.12 * np.ptp(values)  # where the differences stand
     ax.hlines(rows.index, rows["dealt"], rows["own"], RULE, linewidth=5, zorder=1)
-    for x, colours in ((rows["dealt"], QUIET), (rows["own"], rows["encoder"].map(HANS).map(COLOURS))):
-        ax.scatter(x, rows.index, s=72, c=colours, edgecolors=SHEET, zorder=4)
+    ax.scatter(rows["dealt"], rows.index, s=72, c=QUIET, edgecolors=SHEET, zorder=4)
+    ax.scatter(rows["own"], rows.index, s=72, c=rows["encoder"].map(HANS).map(COLOURS), edgecolors=SHEET, zorder=4)
+    names = []
     for y, row in enumerate(rows.itertuples()):
         text = f"{number(row.mean, '+' + unit)} ({number(row.low, unit)} to {number(row.high, unit)})"
-        ax.text(beyond, y, text, va="center_baseline", **({"weight": "bold"} if row.low > 0 else {"color": QUIET}))
-    _lines(ax, [f"{SETS[c]}\n{kind}" for c, kind in zip(rows["corpus"], kinds, strict=True)], -1.0)
+        emphasis = {"weight": "bold"} if row.low > 0 else {"color": QUIET}
+        ax.text(right, y, text, va="center_baseline", **emphasis)
+        kind = ENCODERS[row.encoder].removeprefix("HAN with ").replace("HAN without", "no")
+        names.append(f"{SETS[row.corpus]}\n{kind}")
+    named_lines(ax, names, -1.0)
     first = rows.iloc[0]
-    sides = ("right", "left") if first["dealt"] < first["own"] else ("left", "right")
-    ax.text(first["dealt"], -0.5, "dealt anew", color=QUIET, ha=sides[0])
-    ax.text(first["own"], -0.5, "attention", color=INK, weight="bold", ha=sides[1])
-    ax.text(beyond, -0.5, "difference", color=QUIET)
+    dealt_is_left = first["dealt"] < first["own"]
+    ax.text(first["dealt"], -0.5, "dealt anew", color=QUIET, ha="right" if dealt_is_left else "left")
+    ax.text(first["own"], -0.5, "attention", color=INK, weight="bold", ha="left" if dealt_is_left else "right")
+    ax.text(right, -0.5, "difference", color=QUIET)
+
+
+# ---- the book's one sentence -----------------------------------------------------------------------------------------
+
+TOY_LEFT, TOY_RIGHT = -1.25, 2.25
+
+
+def toy_places(toy: pd.DataFrame) -> np.ndarray:
+    """Where the words of a sentence stand."""
+    return np.linspace(-0.55, 2.0, len(toy))
+
+
+def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
+    """The words of `reader.read_sentence`: weights as bars, contributions, and the output as arithmetic."""
+    ax.axis("off")
+    ax.set(xlim=(TOY_LEFT, TOY_RIGHT), ylim=(-1.0, max(0.75, toy["attention"].max() + 0.25)))
+    centred = {"ha": "center", "va": "center_baseline"}
+    for x, row in zip(toy_places(toy), toy.itertuples(), strict=True):
+        ax.bar(x, row.attention, 0.62, color=COLOURS["lstm"])
+        ax.text(x, row.attention + 0.06, f"{row.attention:.2f}", ha="center", va="bottom")
+        ax.text(x, -0.17, row.token, weight="bold", **centred)
+        ax.text(x, -0.50, number(row.contribution, "+.2f"), **centred)
+    ax.text(-1.17, 0.13, "α", color=QUIET, **centred)
+    ax.text(-1.17, -0.50, "c", color=QUIET, **centred)
+    bias = told["bias"]
+    total = float(toy["attention"] @ toy["contribution"])
+    sign = "−" if total < 0 else "+"
+    line = f"b + Σ α c = {bias:.2f} {sign} {abs(total):.2f} = {bias + total:.2f}, so p(positive) = {told['p']:.2f}"
+    ax.text(0.72, -0.86, line.replace("-", "−"), color=QUIET, **centred)
+
+
+def erased(ax: Axes, toy: pd.DataFrame, told: dict, decision: bool = False) -> np.ndarray:
+    """Under `toy_bars`: arrows from the output p to that without each word, which it returns. decision: with 0.5."""
+    share = toy["attention"] * toy["contribution"]
+    without = expit((told["bias"] + (share.sum() - share) / (1 - toy["attention"])).to_numpy())
+    p = told["p"]
+    ax.axis("off")
+    ax.set(xlim=(TOY_LEFT, TOY_RIGHT), ylim=(0.16, 0.54))
+    ax.plot([-0.85, TOY_RIGHT], [p, p], color=RULE, linewidth=1.5, zorder=1)
+    ax.text(-0.9, p, f"p = {p:.2f}", ha="right", va="center_baseline", color=QUIET)
+    if decision:
+        ax.plot([-0.85, TOY_RIGHT], [0.5, 0.5], "--", color=INK, linewidth=1.2)
+        ax.text(TOY_RIGHT, 0.505, "positive", ha="right", va="bottom")
+    arrow = {"arrowstyle": "-|>", "color": COLOURS["lstm"], "shrinkA": 0, "shrinkB": 0, "linewidth": 2}
+    for x, y, word in zip(toy_places(toy), without, toy["token"], strict=True):
+        ax.annotate("", (x, y), (x, p), arrowprops=arrow)
+        if y > p + 0.1:  # a long arrow: beside its head
+            ax.text(x + 0.12, y, f"without {word}\n{y:.2f}", ha="left", va="top", linespacing=1.15)
+        elif y > p:
+            ax.text(x, y + 0.012, f"without {word}\n{y:.2f}", ha="center", va="bottom", linespacing=1.15)
+        else:
+            ax.text(x, y - 0.012, f"{y:.2f}\nwithout {word}", ha="center", va="top", linespacing=1.15)
+    return without
 
 
 def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> None:
@@ -227,13 +271,24 @@ def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> 
     """
     from IPython.display import HTML, display
 
-    sentences = []
-    for table, told in map(read_sentence, texts):
-        numbers = {"a": table["attention"].round(4).tolist(), "c": table["contribution"].round(4).tolist()}
-        sentences.append({"w": table["token"].tolist(), **numbers, "b": round(told["bias"], 4)})
-    options |= {"sentences": sentences} if texts else {}
+    sentences = [as_numbers(text) for text in texts]
+    if texts:
+        options["sentences"] = sentences
     if paper is None:
-        first, c = sentences[0], np.array(sentences[0]["c"]) + sentences[0]["b"]
-        z = float(np.dot(first["a"], c))
-        paper = PARTS.bars(first["w"], first["a"], z > 0, 1 / (1 + np.exp(-z)), sum((c > 0) == (z > 0)))
+        first = sentences[0]
+        alone = np.array(first["c"]) + first["b"]  # the logit if one word has all the weight
+        logit = float(np.dot(first["a"], alone))
+        agree = sum((alone > 0) == (logit > 0))
+        paper = PARTS.bars(first["w"], first["a"], logit > 0, 1 / (1 + np.exp(-logit)), agree)
     display(HTML(PARTS.play(kind, options, paper)))
+
+
+def as_numbers(text: str) -> dict:
+    """A sentence as the script reads it: words, attention, contributions and bias."""
+    words, told = read_sentence(text)
+    return {
+        "w": words["token"].tolist(),
+        "a": words["attention"].round(4).tolist(),
+        "c": words["contribution"].round(4).tolist(),
+        "b": round(told["bias"], 4),
+    }

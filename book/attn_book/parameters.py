@@ -84,22 +84,24 @@ def check(defaults: dict, values: dict, page: str, takes: dict | None = None) ->
 
 def _kind(default: object, limit: object) -> object:
     """The type of a parameter from its default and what it takes."""
-    is_list = isinstance(default, list | tuple)
-    item = Union[tuple(map(type, default)) or SCALARS] if is_list else type(default)
-    if limit == "documents":
-        item = Annotated[item, Field(ge=0)]
-    elif isinstance(limit, dict):
-        item = Annotated[item, Field(**limit)]
-    elif isinstance(limit, int | float):
-        item = Annotated[item, Field(ge=limit)]
-    elif limit:
-        allowed = default if limit == "default" else limit
-        item = Literal[tuple(value for value in allowed if value is not None)]
-    if not is_list:
-        return item
+    if not isinstance(default, list | tuple):
+        return _item(type(default), default, limit)
+    item = _item(Union[tuple(map(type, default)) or SCALARS], default, limit)  # noqa: UP007: of a tuple
     may_be_empty = limit is None or (isinstance(limit, list) and None in limit)
     items = list[item] if isinstance(default, list) else tuple[item, ...]
     return Annotated[items, Field(min_length=0 if may_be_empty else 1)]
+
+
+def _item(kind: object, default: object, limit: object) -> object:
+    """The type of one value within its limits."""
+    if limit == "documents":
+        limit = 0
+    if isinstance(limit, int | float):
+        limit = {"ge": limit}
+    if isinstance(limit, dict):
+        return Annotated[kind, Field(**limit)]
+    allowed = default if limit == "default" else limit
+    return Literal[tuple(value for value in allowed if value is not None)] if allowed else kind
 
 
 def _read(value: object, default: object) -> object:

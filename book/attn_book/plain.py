@@ -1,14 +1,20 @@
-"""Pages that read without Sphinx: MyST's roles and directives as the Markdown that Jupyter, VS Code and GitHub show."""
+"""Pages that read without Sphinx: MyST's roles and directives as the Markdown that Jupyter, VS Code and GitHub show; and
+what a page says of itself when it was run with other parameters."""
 
 import ast
 import os
 import re
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
 from markupsafe import Markup, escape
+from nbformat import NotebookNode
 
 from attn_book.page import PARTS
+
+GLUED = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
+"""A number of the text: its name, and how it is written."""
 
 ROLE = re.compile(r"\{(doc|ref|cite:[tp])\}`([^`<]*?)(?: <([^`>]*)>)?`")
 """A role of MyST, what it shows or names, and what it leads to where that is told apart."""
@@ -24,64 +30,97 @@ PLAIN = (
 )
 """Directives as plain Markdown, in this order."""
 
+MARKUP = {ord(sign): f"&#{ord(sign)};" for sign in "{`$[\\"}
+"""What begins a role, code, a formula or a link, as characters of HTML."""
 
-def values_of(notebook) -> dict:
+
+# ---- a page as plain Markdown ----------------------------------------------------------------------------------------
+
+
+def values_of(notebook: NotebookNode) -> dict:
     """Name -> value of all that an executed notebook glued."""
-    records = [(output.metadata["scrapbook"]["name"], text) for cell in notebook.cells
-               for output in cell.get("outputs", []) for kind, text in output.get("data", {}).items()
-               if kind.startswith("application/papermill.record/")]  # fmt: skip
-    return {name: ast.literal_eval(text) for name, text in records}
-
-
-GLUED = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
+    values = {}
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            for kind, text in output.get("data", {}).items():
+                if kind.startswith("application/papermill.record/"):
+                    values[output.metadata["scrapbook"]["name"]] = ast.literal_eval(text)
+    return values
 
 
 def glued(text: str, values: dict) -> str:
     """Text with its numbers put in; one that is not among them is shown by its name, as code."""
-    put = lambda role: format(values[role[1]], role[2] or "") if role[1] in values else f"`{role[1]}`"
-    return GLUED.sub(put, text)
+
+    def shown(role: re.Match) -> str:
+        name, form = role.groups()
+        return format(values[name], form or "") if name in values else f"`{name}`"
+
+    return GLUED.sub(shown, text)
 
 
-def readable(notebook, root: Path, target: Path, place: Callable[[str], Path | None], values: dict | None = None):
+def readable(
+    notebook: NotebookNode,
+    root: Path,
+    target: Path,
+    place: Callable[[str], Path | None],
+    values: dict | None = None,
+) -> NotebookNode:
     """A notebook with numbers, names of sources and links put in, directives as plain Markdown; a cell keeps its own
     text as `metadata.myst`. root: of the repository. target: where the notebook will lie. place: page -> the file to
     link to, None for no link. values: of `values_of`, its own unless given."""
-    from pybtex.database import parse_file
+    if values is None:
+        values = values_of(notebook)
+    citations = citations_of(root)
+    labels = labels_of(root)
 
-    references, values = root / "book" / "references.bib", values_of(notebook) if values is None else values
-    sources = parse_file(references).entries if references.is_file() else {}
-    labels = {}  # -> page
-    for path in (root / "notebooks").rglob("*.md"):
-        page = path.relative_to(root / "notebooks").with_suffix("").as_posix()
-        labels |= dict.fromkeys(re.findall(r"^\(([\w-]+)\)=$", path.read_text(encoding="utf-8"), re.MULTILINE), page)
-
-    def said(role: re.Match) -> str:
-        kind, name, other = role.groups()
-        if kind in ("doc", "ref"):
-            page = labels.get(other or name) if kind == "ref" else (other or name).lstrip("/")
-            found = place(page) if page else None
-            return f"[{name}]({Path(os.path.relpath(found, target.parent)).as_posix()})" if found else name
-        if not all(key in sources for key in name.split(",")):
-            return name
-        return ", ".join(_source(sources[key], kind == "cite:t") for key in name.split(","))
+    def shown(role: re.Match) -> str:
+        kind, text, link = role.groups()
+        if kind.startswith("cite"):
+            return cited(text, citations, in_text=kind == "cite:t")
+        page = labels.get(link or text) if kind == "ref" else (link or text).lstrip("/")
+        file = place(page) if page else None
+        return f"[{text}]({Path(os.path.relpath(file, target.parent)).as_posix()})" if file else text
 
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = cell.metadata["myst"] = ROLE.sub(said, glued(cell.source, values))
+            cell.source = cell.metadata["myst"] = ROLE.sub(shown, glued(cell.source, values))
             for directive, plain in PLAIN:
                 cell.source = re.sub(directive, plain, cell.source, flags=re.MULTILINE)
     return notebook
 
 
-def _source(entry, in_text: bool) -> str:
+def labels_of(root: Path) -> dict[str, str]:
+    """Label -> the page that it stands on."""
+    labels = {}
+    for path in (root / "notebooks").rglob("*.md"):
+        page = path.relative_to(root / "notebooks").with_suffix("").as_posix()
+        labels |= dict.fromkeys(re.findall(r"^\(([\w-]+)\)=$", path.read_text(encoding="utf-8"), re.MULTILINE), page)
+    return labels
+
+
+def citations_of(root: Path) -> dict:
+    """Key -> entry of the book's bibliography."""
+    from pybtex.database import parse_file
+
+    references = root / "book" / "references.bib"
+    return parse_file(references).entries if references.is_file() else {}
+
+
+def cited(keys: str, citations: dict, in_text: bool) -> str:
+    """Sources by name, keys where one is not in the bibliography."""
+    entries = [citations.get(key) for key in keys.split(",")]
+    return ", ".join(citation(entry, in_text) for entry in entries) if all(entries) else keys
+
+
+def citation(entry, in_text: bool) -> str:
     """Authors and year: Jain & Wallace (2019) in a sentence, else (Jain & Wallace, 2019)."""
     names = [" ".join(person.prelast_names + person.last_names) for person in entry.persons["author"]]
-    who, year = names[0] + " et al." if len(names) > 2 else " & ".join(names), entry.fields["year"]
+    who = f"{names[0]} et al." if len(names) > 2 else " & ".join(names)
+    year = entry.fields["year"]
     return f"{who} ({year})" if in_text else f"({who}, {year})"
 
 
-MARKUP = {ord(sign): f"&#{ord(sign)};" for sign in "{`$[\\"}
-"""What begins a role, code, a formula or a link, as characters of HTML."""
+# ---- a page that was run with other parameters -----------------------------------------------------------------------
 
 
 def named(values: dict) -> str:
@@ -90,54 +129,53 @@ def named(values: dict) -> str:
     return re.sub(r"[^\w.+-]+", "_", "".join(ends))[:150].rstrip("._")
 
 
-def mark(notebook, defaults: dict, values: dict, book=None):
+def mark(notebook: NotebookNode, defaults: dict, values: dict, book: NotebookNode | None = None) -> NotebookNode:
     """A notebook that says below its title which parameters are not at their defaults, what on the page follows them and
     what stays. book: the same page as the book shows it, or None."""
-    changed = {name: value for name, value in values.items() if value != defaults[name]}
+    pairs = [
+        [Markup(escape(text).translate(MARKUP)) for text in (f"{name} = {value!r}", repr(defaults[name]))]
+        for name, value in values.items()
+        if value != defaults[name]
+    ]
     first = next((cell for cell in notebook.cells if cell.cell_type == "markdown"), None)
-    if changed and first:
-        pairs = [(f"{name} = {value!r}", repr(defaults[name])) for name, value in changed.items()]
-        pairs = [[Markup(escape(text).translate(MARKUP)) for text in pair] for pair in pairs]
+    if pairs and first:
         box = PARTS.changed(pairs, *(followed(book, notebook) if book else ("", "")))
-        first.source = re.sub(r"^# .*$", lambda title: f"{title[0]}\n\n{box}", first.source, count=1, flags=re.M)
+        first.source = re.sub(
+            r"^# .*$", lambda title: f"{title[0]}\n\n{box}", first.source, count=1, flags=re.MULTILINE
+        )
     return notebook
 
 
-def followed(book, notebook) -> tuple[str, str]:
+def followed(book: NotebookNode, notebook: NotebookNode) -> tuple[str, str]:
     """What of a page differs from the book's, and what does not, by section: "In ten lines (table, printed lines)"."""
-    values = values_of(book), values_of(notebook)
-    section, follows, stays = "", {}, {}
-    cells = [cell for cell in notebook.cells if "injected-parameters" not in cell.metadata.get("tags", [])]
-    for before, after in zip(book.cells, cells, strict=True):
-        if before.cell_type == "markdown":
-            for part in re.split(r"^(?=#+ )", before.source, flags=re.M):
-                section = part.partition("\n")[0].lstrip("# ") if part.startswith("#") else section
-                if GLUED.search(part):
-                    same = glued(part, values[0]) == glued(part, values[1])
-                    (stays if same else follows).setdefault(section, {})["text"] = None
-        else:
-            ours, theirs = _pictured(before), _pictured(after)
-            for kind in {**ours, **theirs}:
-                same = ours.get(kind) == theirs.get(kind)
-                (stays if same else follows).setdefault(section, {})[kind] = None
-    told = [", ".join(f"{name} ({', '.join(kinds)})" for name, kinds in part.items()) for part in (follows, stays)]
-    return told[0] or "nothing", told[1] or "nothing"
+    before = by_section(book)
+    after = by_section(notebook)
+    differs = defaultdict(list)
+    stays = defaultdict(list)
+    for (section, kind), shown in before.items():
+        group = stays if after.get((section, kind)) == shown else differs
+        group[section].append(kind)
+    lists = [", ".join(f"{name} ({', '.join(kinds)})" for name, kinds in group.items()) for group in (differs, stays)]
+    return lists[0] or "nothing", lists[1] or "nothing"
 
 
-def _pictured(cell) -> dict[str, list[str]]:
-    """Kind -> what a cell shows of it, guards and names apart."""
-    kinds = {}
-    if "guard" in cell.metadata.get("tags", []):
-        return kinds
-    for output in cell.get("outputs", []):
-        if output.output_type == "stream" and output.get("name") == "stdout":
-            kinds.setdefault("printed lines", []).append(output.text)
-        data = output.get("data", {})
-        text = data.get("text/html", data.get("text/plain", ""))
-        if "<figure" in text:
-            kinds.setdefault("figure", []).append(text)
-        elif "<table" in text:
-            kinds.setdefault("table", []).append(text)
-        elif text:
-            kinds.setdefault("output", []).append(text)
-    return kinds
+def by_section(notebook: NotebookNode) -> dict[tuple[str, str], list[str]]:
+    """(section, kind) -> what an executed page shows there: text with numbers, figures, tables, printed lines."""
+    values = values_of(notebook)
+    section = ""
+    shown = defaultdict(list)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            for text in re.split(r"^(?=#+ )", cell.source, flags=re.MULTILINE):
+                if text.startswith("#"):
+                    section = text.partition("\n")[0].lstrip("# ")
+                if GLUED.search(text):
+                    shown[section, "text"].append(glued(text, values))
+        for output in cell.get("outputs", []):
+            html = output.get("data", {}).get("text/html", "")
+            if output.get("name") == "stdout":
+                shown[section, "printed lines"].append(output.text)
+            elif html:
+                kind = "figure" if "<figure" in html else "table" if "<table" in html else "element"
+                shown[section, kind].append(html)
+    return dict(shown)

@@ -137,10 +137,7 @@ def rerun(
         path = execute(page, parameters, output, force=force)
         return rendered(path, root, page) if html else path
 
-    name, _, text = compare.partition("=")
-    values = [value.strip() for value in text.split(";" if ";" in text else ",")]
-    if len(values) < 2 or not all(values):
-        raise AttnError(f"--compare takes NAME=a,b,… (lists: NAME=a,b;c,d), two values or more; got {compare!r}")
+    name, values = compared_values(compare)
     every = [{**parameters, name: value} for value in values]
     declares = declaration(read_source(source), page)
     for choice in every:  # before the first one runs
@@ -148,6 +145,15 @@ def rerun(
     sheets = [rendered(execute(page, choice, force=force), root, page) for choice in every]
     target = sheet or sheets[0].with_name(f"{sheets[0].stem}{named({'or': '-'.join(values[1:])})}.html")
     return side_by_side(sheets, [f"{name} = {value}" for value in values], target)
+
+
+def compared_values(text: str) -> tuple[str, list[str]]:
+    """The parameter and the values of NAME=a,b,c."""
+    name, _, values = text.partition("=")
+    parts = [value.strip() for value in values.split(";" if ";" in values else ",")]
+    if len(parts) < 2 or not all(parts):
+        raise AttnError(f"--compare takes NAME=a,b,… (lists: NAME=a,b;c,d), two values or more; got {text!r}")
+    return name, parts
 
 
 def rendered(notebook: Path, root: Path, page: str) -> Path:
