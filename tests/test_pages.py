@@ -66,7 +66,7 @@ def test_evidence_table_and_pages_agree():
     assert not figures.any(), "what is measured on a figure is printed nowhere"
     texts = [path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]]
     cells = [cell for page in PAGES for cell in cells_of(ROOT / "notebooks" / f"{page}.md")]
-    recorded = {word for cell in cells for call in re.findall(r"\brecord\((.*)\)", cell, re.S)
+    recorded = {word for cell in cells for call in re.findall(r"\brecord\((.*)\)", cell, re.DOTALL)
                 for word in re.findall(r"\b([a-z]{2,}-\d+)\b", call)}  # fmt: skip
     used = recorded | {found for text in texts for found in re.findall(r"\bevidence-([a-z]+-\d+)", text)}
     assert used == set(table.id), "every statement is cited by a page, and nothing else is"
@@ -74,8 +74,8 @@ def test_evidence_table_and_pages_agree():
 
 def cells_of(path: Path) -> list[str]:
     """Code cells of a page without their front matter, whose captions are prose."""
-    cells = re.findall(r"^```\{code-cell\}.*?\n(.*?)^```$", path.read_text(), re.M | re.S)
-    return [re.sub(r"\A---\n.*?^---\n", "", cell, flags=re.M | re.S) for cell in cells]
+    cells = re.findall(r"^```\{code-cell\}.*?\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
+    return [re.sub(r"\A---\n.*?^---\n", "", cell, flags=re.MULTILINE | re.DOTALL) for cell in cells]
 
 
 def test_code_is_no_wider_than_a_screen():

@@ -64,7 +64,7 @@ def test_two_values_are_compared(wrong):
 def test_names_of_files():
     values = {"epsilon": 0.1, "names": ["a/b", "c"], "text": "x" * 300}
     assert plain.named(values).startswith("--epsilon-0.1--names-_a_b_c_--text-xxx") and len(plain.named(values)) <= 150
-    assert not Path(plain.named(values)).suffix == "." and plain.named({}) == ""
+    assert Path(plain.named(values)).suffix != "." and plain.named({}) == ""
 
 
 def test_a_page_of_somebody_elses_is_not_replaced(tmp_path):

@@ -86,7 +86,7 @@ def _kind(default: object, limit: object) -> object:
     """The type of a parameter from its default and what it takes."""
     if not isinstance(default, list | tuple):
         return _item(type(default), default, limit)
-    item = _item(Union[tuple(map(type, default)) or SCALARS], default, limit)  # noqa: UP007: of a tuple
+    item = _item(Union[tuple(map(type, default)) or SCALARS], default, limit)  # noqa: UP007
     may_be_empty = limit is None or (isinstance(limit, list) and None in limit)
     items = list[item] if isinstance(default, list) else tuple[item, ...]
     return Annotated[items, Field(min_length=0 if may_be_empty else 1)]

@@ -42,7 +42,7 @@ def write_pdf(root: str | Path | None = None) -> Path | None:
     sheet.write_text(one_sheet(repository(root)), encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
         command = [CHROMIUM, *OPTIONS, f"--user-data-dir={profile}", f"--print-to-pdf={target}", sheet.as_uri()]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     sheet.unlink()
     if not target.is_file():
         raise AttnError(f"{CHROMIUM} wrote no PDF: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")

@@ -192,10 +192,10 @@ def side_by_side(paths: list[Path], names: list[str], target: Path) -> Path:
     texts = [[str(block) for block in sheet] for sheet in blocks]
     begins = [0] * len(texts)
     for text in [*shared(texts), None]:  # None: up to the end
-        ends = [own.index(text, begin) if text else len(own) for own, begin in zip(texts, begins, strict=True)]
-        between = [own[begin:end] for own, begin, end in zip(texts, begins, ends, strict=True)]
-        if any(between):
-            columns = [renamed("".join(column), number) for number, column in enumerate(between)]
+        ends = [position(own, text, begin) for own, begin in zip(texts, begins, strict=True)]
+        columns = ["".join(own[begin:end]) for own, begin, end in zip(texts, begins, ends, strict=True)]
+        if any(columns):
+            columns = [renamed(column, number) for number, column in enumerate(columns)]
             twin = BeautifulSoup(PARTS.twin(zip(names, columns, strict=True)), "html.parser")
             blocks[0][min(begins[0], len(blocks[0]) - 1)].insert_before(twin)
             for block in blocks[0][begins[0] : ends[0]]:
@@ -203,6 +203,11 @@ def side_by_side(paths: list[Path], names: list[str], target: Path) -> Path:
         begins = [end + 1 for end in ends]
     target.write_text(str(sheets[0]), encoding="utf-8")
     return target
+
+
+def position(texts: list[str], text: str | None, begin: int) -> int:
+    """Where a text stands from `begin` on; None: the end."""
+    return len(texts) if text is None else texts.index(text, begin)
 
 
 def shared(texts: list[list[str]]) -> list[str]:

@@ -211,5 +211,7 @@ def kernel_environment(scratch: str) -> dict[str, str]:
 def git(folder: Path, *words: str) -> str:
     """What git says of a folder, '' where it says nothing."""
     with suppress(OSError):
-        return subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, timeout=20).stdout.strip()
+        command = ["git", "-C", folder, *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        return done.stdout.strip()
     return ""

@@ -18,46 +18,74 @@ def beside(
     rows: of the scorecard, averaged over classes; those without a verdict are left out. by: the column whose values
     stand side by side. classes: one line a class; * in place of the words of PART. ▲ ▼: a number of the cell lies
     outside its tolerance. Sets of the paper's own texts come first."""
-    judged, lines = rows[rows["verdict"] != "unjudged"], []
-    for (name, *group), part in judged.groupby(["corpus", "group"][: 1 + classes], sort=False):
-        kind, met, cells = part["data"].iloc[0], part["verdict"] == "holds", []
-        for each in (part[part[by] == value] for value in columns):
-            off = each[each["verdict"] == "differs"]
-            sign = "" if off.empty else " ▲" if (off["ours"] > off["reported"]).all() else " ▼"
-            theirs, ours = (number(each[column].mean(), ".2f") for column in ("reported", "ours"))
-            cells += [theirs, ours + sign] if len(each) else ["–", "–"]
-        if met.all():
-            side, told = "yes", "as printed"
-        elif (part["verdict"] == "differs").all():
-            side, told = "no", "differs"
+    lines = []
+    for (corpus, *group), rules in judged(rows).groupby(["corpus", "group"][: 1 + classes], sort=False):
+        kind = rules["data"].iloc[0]
+        cells = []
+        for value in columns:
+            cells += pair_of_cells(rules[rules[by] == value])
+        if classes:
+            title = PARTS.titled(SETS[corpus] + "*" * (kind in PART), "" if group[0] == "all" else group[0])
         else:
-            side, told = "part", f"{met.sum()} of {len(met)} as printed" if met.any() else "undecided"
-        title, word = SETS[name] + "*" * (classes and kind in PART), group[0] if classes else PART.get(kind)
-        place = kind != "same", list(SETS).index(name)
-        lines.append((place, PARTS.titled(title, "" if word == "all" else word), cells, side, told))
-    lines = [line for _, *line in sorted(lines, key=lambda line: line[0])]
-    return coloured({ENCODERS.get(name, name): ("paper", "here") for name in columns}, lines)
+            title = PARTS.titled(SETS[corpus], PART.get(kind))
+        rank = (kind != "same", list(SETS).index(corpus))
+        lines.append((rank, title, cells, *side_of(rules["verdict"])))
+    lines.sort(key=lambda line: line[0])
+    heads = {ENCODERS.get(value, value): ("paper", "here") for value in columns}
+    return coloured(heads, [line for _, *line in lines])
+
+
+def judged(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["verdict"] != "unjudged"]
+
+
+def pair_of_cells(rules: pd.DataFrame) -> list[str]:
+    """The printed number and ours, marked where a rule is not met."""
+    if rules.empty:
+        return ["–", "–"]
+    off = rules[rules["verdict"] == "differs"]
+    above = (off["ours"] > off["reported"]).all()
+    sign = "" if off.empty else " ▲" if above else " ▼"
+    return [number(rules["reported"].mean(), ".2f"), number(rules["ours"].mean(), ".2f") + sign]
+
+
+def side_of(verdicts: pd.Series) -> tuple[str, str]:
+    """The colour of a line and its word."""
+    holds = verdicts == "holds"
+    if holds.all():
+        return "yes", "as printed"
+    if (verdicts == "differs").all():
+        return "no", "differs"
+    return "part", f"{holds.sum()} of {len(holds)} as printed" if holds.any() else "undecided"
 
 
 def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
     """One line a claim of the scorecard: what it asks, whether it holds, ours, and that of weights dealt anew
     (`derived.of_dealt`, label: data set)."""
-    judged, lines = rows[rows["verdict"] != "unjudged"], []
-    sets, controls = judged["corpus"].unique(), dealt["label"].unique()
-    for item, part in judged.groupby("item", sort=False):
+    sets = judged(rows)["corpus"].unique()
+    controls = dealt["label"].unique()
+    lines = []
+    for item, rules in judged(rows).groupby("item", sort=False):
         name, _, asks = item.removeprefix("claim: ").replace(" x ", " × ").partition(" ")
-        first, held = part.iloc[0], int((part["verdict"] == "holds").sum())
+        first = rules.iloc[0]
+        held = int((rules["verdict"] == "holds").sum())
+        undecided = int((rules["verdict"] == "undecided").sum())
         control = dealt[dealt["number"] == name].set_index("label")["dealt"]
         beyond = control > first.reported if first.side == "above" else control < first.reported
-        opened = int((part["verdict"] == "undecided").sum())
-        too = bool(held and beyond.size and beyond.all())
-        colour = "part" if held else "quiet" if opened == len(part) else "no"
-        colour = "yes" if held == len(part) and not too else colour
-        numbers = [*part.set_index("corpus")["ours"].reindex(sets), *control.reindex(controls)]
+        dealt_too = bool(held and beyond.size and beyond.all())
+        if held:
+            colour = "yes" if held == len(rules) and not dealt_too else "part"
+        else:
+            colour = "quiet" if undecided == len(rules) else "no"
+        numbers = [*rules.set_index("corpus")["ours"].reindex(sets), *control.reindex(controls)]
         cells = ["–" if pd.isna(value) else number(value, ".2f") for value in numbers]
-        lines.append((PARTS.claim(asks, first, held, len(part), opened, too), cells, colour, ""))
-    here, anew = ([SETS[name].removesuffix(" (10 stars)") for name in names] for names in (sets, controls))
-    return coloured({"here": here, "dealt anew": anew}, lines)
+        lines.append((PARTS.claim(asks, first, held, len(rules), undecided, dealt_too), cells, colour, ""))
+    heads = {"here": map(short_name, sets), "dealt anew": map(short_name, controls)}
+    return coloured(heads, lines)
+
+
+def short_name(corpus: str) -> str:
+    return SETS[corpus].removesuffix(" (10 stars)")
 
 
 def fold(title: str, body: str) -> HTML:
@@ -89,27 +117,30 @@ def record(rows: pd.DataFrame | list[tuple[str, str]], evidence: Iterable[str], 
 
 
 def _facts(rows: pd.DataFrame) -> dict:
-    there = rows[rows["ours"].notna()]
-    runs = index.runs(corpus=list(there["corpus"].unique()), selection="any", variant="any",
-                      family=["text", "pair", "hierarchical"])  # fmt: skip
-    plain, judged = (
-        runs[(runs["variant"] == "") & (runs["generation"] == "first")],
-        there[there["verdict"] != "unjudged"],
-    )
-    kinds = there.groupby("data", sort=False)["corpus"].unique()
+    """What the record says of a page's rules and of the runs behind them."""
+    ours = rows[rows["ours"].notna()]
+    families = ["text", "pair", "hierarchical"]
+    runs = index.runs(corpus=list(ours["corpus"].unique()), selection="any", variant="any", family=families)
+    plain = runs[(runs["variant"] == "") & (runs["generation"] == "first")]
+    kinds = ours.groupby("data", sort=False)["corpus"].unique()
     return {
         "kinds": {DATA[kind]: list(sets) for kind, sets in kinds.items()},
         "seeds": list(plain.groupby(["corpus", "encoder", "attention"])["seed"].nunique()),
-        "vectors": sorted(set(plain["vectors"])), "others": len(runs) - len(plain), "rules": len(rows),
-        "dates": sorted(set(rows["date"])), "late": int((rows["late"] == "yes").sum()), "judged": len(judged),
-        "held": int((judged["verdict"] == "holds").sum()),
-    }  # fmt: skip
+        "vectors": sorted(set(plain["vectors"])),
+        "others": len(runs) - len(plain),
+        "rules": len(rows),
+        "dates": sorted(set(rows["date"])),
+        "late": int((rows["late"] == "yes").sum()),
+        "judged": len(judged(ours)),
+        "held": int((ours["verdict"] == "holds").sum()),
+    }
 
 
 def coloured(groups: dict[str, Iterable[str]], lines: Iterable[tuple]) -> HTML:
     """The table of `beside` from ready cells. groups: head -> its columns, grey where neither is 'here'. lines: (name,
     cells, side, word), name: HTML, side: yes, part, no or quiet. A cell that ends in ▲ or ▼ is marked as off."""
     keys = {name: key for key, name in ENCODERS.items()}
-    heads = [(head, keys.get(head, ""), [(name, "here" in (head, name)) for name in columns])
-             for head, columns in groups.items()]  # fmt: skip
+    heads = []
+    for head, columns in groups.items():
+        heads.append((head, keys.get(head, ""), [(name, "here" in (head, name)) for name in columns]))
     return HTML(PARTS.coloured(heads, lines))
