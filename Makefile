@@ -55,7 +55,7 @@ check: install  # form, types, who imports whom
 test: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-quick: install  # half a minute, for every save
+test-quick: install  # about a minute, for every save
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 test-faults: install  # kills, tampering, lost workers, and ten times as many random inputs as `test` tries

@@ -33,16 +33,29 @@ SLOW = {
     "test_book",
     "test_causes",
     "test_cluster",
+    "test_commands",
     "test_compared",
     "test_downloaded",
     "test_fast",
     "test_foreign",
     "test_gallery",
     "test_golden",
+    "test_injection",
+    "test_memory",
     "test_notebook",
     "test_pages",
+    "test_plateau",
+    "test_plugins",
+    "test_reading",
+    "test_rounding",
+    "test_runs",
+    "test_scorecard",
+    "test_serrano_scores",
+    "test_study",
+    "test_sweep",
+    "test_wiegreffe_scores",
 }
-"""Modules that execute pages, start processes or read the whole archive: `make test-quick` leaves them out."""
+"""Modules that execute pages, start processes, train or read the whole archive: `make test-quick` leaves them out."""
 
 
 def pytest_collection_modifyitems(items):
