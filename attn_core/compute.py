@@ -11,8 +11,10 @@ import numpy as np
 import scipy
 import torch
 
-from attn_core import foreign, store
+import attn_core
+from attn_core import foreign, rows, store
 from attn_core.corpora import encode
+from attn_core.corpora.order import fixed_order
 from attn_core.corpora.vectors import vectors
 from attn_core.measures import classification
 from attn_core.run import RECIPE, Run, as_dict, bases, weights_key
@@ -55,7 +57,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         **environment(device),
     }
     if not foreign.unversioned(run):
-        store.write(folder, run.key, record, {"traces.parquet": traces})
+        rows.save(folder, record, traces)
     return Result(record, traces)
 
 
@@ -102,17 +104,32 @@ def reduced(data, fraction: float):
     if fraction == 1.0:
         return data
     training = data.splits["train"]
-    kept = np.sort(store.sample(training.doc_ids, data.name)[: max(1, round(fraction * len(training)))])
-    return replace(data, splits={**data.splits, "train": training.take(kept)})
+    count = max(1, round(fraction * len(training)))
+    first = np.sort(fixed_order(training.doc_ids, data.name)[:count])
+    return replace(data, splits={**data.splits, "train": training.take(first)})
 
 
 def environment(device: str) -> dict:
     """Device, threads, versions and commit: what stands in a record beside the numbers, never in the key."""
-    ask = ["git", "rev-parse", "--short", "HEAD"]
-    try:
-        commit = subprocess.check_output(ask, cwd=Path(__file__).parent, stderr=subprocess.DEVNULL, text=True).strip()
-    except (OSError, subprocess.CalledProcessError):
-        commit = "unknown"
-    name = f"cpu ({platform.machine()})" if device == "cpu" else torch.cuda.get_device_name(device)
-    versions = {"python": platform.python_version()} | {one.__name__: one.__version__ for one in (torch, np, scipy)}
-    return {"device": name, "threads": torch.get_num_threads(), "versions": versions, "commit": commit}
+    versions = {"python": platform.python_version()}
+    versions |= {module.__name__: module.__version__ for module in (torch, np, scipy)}
+    return {
+        "device": f"cpu ({platform.machine()})" if device == "cpu" else torch.cuda.get_device_name(device),
+        "threads": torch.get_num_threads(),
+        "versions": versions,
+        "commit": commit(),
+    }
+
+
+def commit() -> str:
+    """The commit of the package's own repository, else its version: another repository that lies around an installed
+    package says nothing of it."""
+    root = Path(__file__).parents[1]
+    project = root / "pyproject.toml"
+    if (root / ".git").exists() and project.is_file() and 'name = "attn-core"' in project.read_text(encoding="utf-8"):
+        ask = ["git", "rev-parse", "--short", "HEAD"]
+        try:
+            return subprocess.check_output(ask, cwd=root, stderr=subprocess.DEVNULL, text=True).strip()
+        except (OSError, subprocess.CalledProcessError):
+            return f"unknown, version {attn_core.__version__}"
+    return f"version {attn_core.__version__}"

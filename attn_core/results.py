@@ -5,6 +5,7 @@ from pathlib import Path
 from attn_core import foreign, store
 from attn_core.corpora import catalogue, encoding, files
 from attn_core.errors import AttnError
+from attn_core.rows import migrate
 from attn_core.run import Run, command
 from attn_core.store import Result
 
@@ -17,7 +18,7 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
     """The stored result of a run: from the archive, else the local cache, else computed.
 
     train: 'never' (an absent run raises AbsentRun, except on generated corpora, which are trained live),
-    'auto' (train what is absent) or 'fresh' (train anew, whatever is stored). traces False: record and summary are
+    'auto' (train what is absent) or 'fresh' (train anew, whatever is stored). traces False: record and numbers are
     enough, all that the archive has of many runs (see packing.py). What was trained on other data than those at hand
     is passed over, with one line; so is that nothing is kept of what the user registered without a version.
     """
@@ -44,14 +45,14 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
 
 
 def holders(run: Run) -> list[Path]:
-    """The stores that hold a run: archive, cache, and what lies beside the archive in data/measured for the pages."""
-    archive = store.archive_folder(required=False)
-    beside = [archive.with_name("measured") / "runs"] if archive else []
-    return [folder for folder in store.stores() + beside if store.has(folder, run.key)]
+    """The stores that hold a run: archive, cache."""
+    migrate(store.cache_store())
+    return [folder for folder in store.stores() if store.has(folder, run.key)]
 
 
 def fits(run: Run, folder: Path) -> bool:
     """Whether a store holds a run, and of the data at hand."""
+    migrate(store.cache_store())
     return store.has(folder, run.key) and not foreign.unversioned(run) and not other_data(run, folder)
 
 

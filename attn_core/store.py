@@ -1,16 +1,17 @@
-"""The stores of runs: one folder per key, written whole or not at all, checked on reading.
+"""The stores of runs: tables that anyone can read, written whole or not at all, checked on reading.
 
-    data/archive/<key>/   record.json         parameters, metrics, device, versions, SHA-256 of the files beside it
-                          documents.parquet   every per-document statistic at default parameters (first seeds only)
-                          summary.parquet     the same by class and bin (every seed)
-                          against.parquet     attention and output beside another run's (seeds, uniform)
-                          traces.parquet      traces of the corpus's fixed sample of test documents (not every seed)
-    data/archive/MANIFEST SHA-256 of every file of the archive and of data/reported: what does not match is refused
-    <cache>/runs/<key>/   record.json and the traces of the whole test set
-    <cache>/weights/      <key>.safetensors: both checkpoints of a training; never in the archive
+    runs/       one row a run: its fields, its scores, its record as JSON
+    numbers/    one row a number: run, measure, statistic, predicted class, bin and value
+    documents/  one row a document of a run: every statistic at default parameters (first seeds of the archive only)
+    against/    one row a document of a run: attention and output beside another run's (seeds, uniform)
+    traces/     <key>.parquet: traces of the corpus's fixed sample of test documents, in the cache of the whole test set
+    MANIFEST    of an archive: SHA-256 of all its files and of data/reported; what does not match is refused
+
+data/archive has a file a corpus in the first four folders, and one process at a time writes there. The cache has a file
+a run, named by its key: workers that share it never write the same file, and need no lock. Beside them lies in the
+cache weights/<key>.safetensors: both checkpoints of a training; never in the archive.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -18,46 +19,66 @@ import platform
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Literal, overload
 
 import numpy as np
 import pandas as pd
 import psutil
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from attn_core.corpora.files import cache_folder, replacing, say, sha256
+from attn_core.corpora.files import cache_folder, replacing, say, sha256, stamp
 from attn_core.errors import AttnError, Damaged, one_line
-from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Traces, round_mantissa
+from attn_core.traces import PER_DOCUMENT, TOKEN_ARRAYS, Traces
 
 MACHINE = platform.node().replace(".", "-")
 """Stands in the names of staging folders: a store may be shared by machines, each with processes of its own."""
 
-DOCUMENT_BITS = 18
-"""Mantissa of per-document statistics: 1e-7 of a probability near 0.05, so thresholds survive rounding."""
+LAYERS = ("numbers", "documents", "against", "runs")
+"""The tables of a store in the order in which they are written: a run is stored once its row of `runs` is there."""
+
+FIELDS_BESIDE_NUMBERS = (
+    "corpus", "encoder", "attention", "seed", "vectors", "selection", "generation", "family", "variant", "data",
+)  # fmt: skip
+"""Columns of `numbers` that say of which run a number is; all fields stand in `runs`."""
+
+NAMES = ("measure", "statistic", "predicted", "bin")
+"""What a number is called."""
+
+CATEGORIES = ("key", *NAMES)
+"""Columns of `numbers` that are read as categories: millions of rows, few values."""
+
+GROUP_ROWS = 20_000
+"""Rows that Parquet files keep together: more take less space, fewer are read faster by those who look for one run."""
 
 Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Result:
-    """A run as stored: its record, its traces (whole test set or the corpus's sample), and what the archive adds.
+    """A run as stored: its record, its traces (whole test set or the corpus's sample), and its tables.
 
-    source: 'archive', 'cache' or 'trained'. traces: None where `read` was asked for the summary alone, and where the
-    archive keeps none. documents, summary: None outside the archive; documents also for further seeds (see packing.py).
-    against: one row per document, the run beside the one it is compared with (`packing.compared_with`), or None.
+    source: 'archive', 'cache' or 'trained'. traces: None where `read` was asked for the numbers alone, and where the
+    archive keeps none. numbers: measure, statistic, predicted, bin, value. documents: None outside the archive, and for
+    further seeds (see packing.py). against: one row per document, the run beside the one it is compared with
+    (`packing.compared_with`), or None. digest: SHA-256 of the file of the traces, '' without one.
     """
 
     record: dict
     traces: Traces | None = None
     documents: pd.DataFrame | None = None
-    summary: pd.DataFrame | None = None
+    numbers: pd.DataFrame | None = None
     source: str = "trained"
     against: pd.DataFrame | None = None
+    digest: str = ""
 
     @property
     def key(self) -> str:
@@ -67,6 +88,10 @@ class Result:
 # ---- where things lie ------------------------------------------------------------------------------------------------
 
 
+@overload
+def archive_folder(required: Literal[True] = True) -> Path: ...
+@overload
+def archive_folder(required: bool) -> Path | None: ...
 def archive_folder(required: bool = True) -> Path | None:
     """The folder that $ATTN_ARCHIVE names, else the first data/archive found upward from the working folder, else that
     beside this package. None, or an AttnError where required, if there is none."""
@@ -74,11 +99,12 @@ def archive_folder(required: bool = True) -> Path | None:
         if not Path(named).is_dir():
             raise AttnError(f"ATTN_ARCHIVE names {named}, no folder; point it at the repository's data/archive")
         return Path(named)
-    places = (Path.cwd(), *Path.cwd().parents, Path(__file__).parents[1])
-    folder = next(filter(Path.is_dir, (place / "data" / "archive" for place in places)), None)
-    if folder is None and required:
+    for parent in (Path.cwd(), *Path.cwd().parents, Path(__file__).parents[1]):
+        if (folder := parent / "data" / "archive").is_dir():
+            return folder
+    if required:
         raise AttnError("no data/archive found here or above; run inside the repository or set ATTN_ARCHIVE to it")
-    return folder
+    return None
 
 
 def reported_folder() -> Path:
@@ -91,8 +117,8 @@ def reported_folder() -> Path:
 
 
 def cache_store() -> Path:
-    """The local store of runs: <cache>/runs."""
-    return cache_folder() / "runs"
+    """The local store of runs: the user's cache."""
+    return cache_folder()
 
 
 def stores() -> list[Path]:
@@ -100,114 +126,305 @@ def stores() -> list[Path]:
     return [folder for folder in (archive_folder(required=False), cache_store()) if folder is not None]
 
 
-# ---- runs ------------------------------------------------------------------------------------------------------------
+# ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-def has(folder: Path, key: str) -> bool:
-    """Whether a whole run lies in the store; its record is written last into a folder that appears at once."""
-    return (folder / key / "record.json").is_file()
+def stems(folder: Path) -> list[str]:
+    """Names of the files of every layer of a store: corpora in an archive, keys in a cache."""
+    settle(folder)
+    return sorted(path.stem for path in (folder / "runs").glob("*.parquet"))
+
+
+def table(folder: Path, layer: str, stem: str, columns: tuple[str, ...] | None = None) -> pa.Table:
+    """One file of a layer, an empty table where there is none; Damaged where it is not what was written."""
+    name = f"{layer}/{stem}.parquet"
+    try:
+        return _table(folder, name, columns, stamp(folder / name))
+    except FileNotFoundError:
+        return pa.table({"key": pa.array([], pa.string())})
+
+
+@lru_cache(maxsize=16)
+def _table(folder: Path, name: str, columns: tuple[str, ...] | None, _stamp: str) -> pa.Table:
+    return parquet(folder, name, columns, CATEGORIES if name.startswith("numbers/") else ())
+
+
+def parquet(
+    folder: Path, name: str, columns: tuple[str, ...] | None = None, categories: tuple[str, ...] = ()
+) -> pa.Table:
+    """A Parquet file of a store; Damaged where it does not match the manifest or the sums of its own pages."""
+    data = pa.BufferReader(sealed(folder, name))
+    try:
+        return pq.ParquetFile(data, read_dictionary=list(categories), page_checksum_verification=True).read(columns)
+    except (OSError, ValueError) as error:
+        raise Damaged(
+            f"{folder / name} is unreadable ({one_line(error)}); restore it (git checkout), or delete it and run again"
+        ) from error
+
+
+def check(folder: Path, name: str) -> None:
+    """Damaged where a file of a store is not what was written: in an archive by the manifest, else by reading it."""
+    if (folder / MANIFEST).is_file():
+        sealed(folder, name)
+    else:
+        parquet(folder, name)
+
+
+@lru_cache(maxsize=16)
+def spans(folder: Path, layer: str, stem: str, _stamp: str) -> dict[str, tuple[int, int]]:
+    """Where the rows of each run lie in a file: key -> first row and number of rows; they lie together."""
+    whole = table(folder, layer, stem, ("key",))["key"].combine_chunks()
+    runs = pc.run_end_encode(whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole)
+    ends = runs.run_ends.to_pylist()
+    return {
+        key: (start, end - start) for key, start, end in zip(runs.values.to_pylist(), [0, *ends], ends, strict=False)
+    }
+
+
+def keys_in(folder: Path, stem: str) -> list[str]:
+    """Keys of the runs of one file of `runs`; of a damaged one its name: who asks for more will hear of the damage."""
+    try:
+        return list(spans(folder, "runs", stem, stamp(folder / "runs" / f"{stem}.parquet")))
+    except Damaged:
+        return [stem]
 
 
 def keys(folder: Path) -> list[str]:
-    """Keys of all stored runs, sorted; folders still being written, whose names begin with a dot, are none."""
-    return sorted(path.parent.name for path in folder.glob("[!.]*/record.json")) if folder.is_dir() else []
+    """Keys of all stored runs, sorted."""
+    return sorted(key for stem in stems(folder) for key in keys_in(folder, stem))
+
+
+def stem_of(folder: Path, key: str) -> str | None:
+    """The name of the files that hold a run, None where it is not stored."""
+    settle(folder)
+    if (folder / "runs" / f"{key}.parquet").is_file():
+        return key
+    corpora = (stem for stem in stems(folder) if key.startswith(f"{stem}-"))
+    return next((stem for stem in corpora if key in keys_in(folder, stem)), None)
+
+
+def has_traces(folder: Path, key: str) -> bool:
+    """Whether single documents of a run lie in the store."""
+    return (folder / "traces" / f"{key}.parquet").is_file()
+
+
+def has(folder: Path, key: str) -> bool:
+    """Whether a whole run lies in the store."""
+    return stem_of(folder, key) is not None
+
+
+def rows_of(folder: Path, layer: str, key: str) -> pd.DataFrame | None:
+    """A run's rows of a layer with the columns that it has, or None."""
+    stem = stem_of(folder, key)
+    path = folder / layer / f"{stem}.parquet"
+    if stem is None or not path.is_file() or key not in (at := spans(folder, layer, stem, stamp(path))):
+        return None
+    columns = ("key", *NAMES, "value") if layer == "numbers" else None
+    rows = table(folder, layer, stem, columns).slice(*at[key]).drop_columns("key")
+    rows = rows.select([name for name in rows.column_names if rows[name].null_count < len(rows)])
+    frame = rows.to_pandas(use_threads=False)
+    return frame.astype(dict.fromkeys(NAMES, str)) if layer == "numbers" else frame
 
 
 def read_record(folder: Path, key: str) -> dict:
-    """A run's record; Damaged where it is unreadable, belongs to another key or is not the sealed one."""
-    path = folder / key / "record.json"
+    """A run's record; Damaged where it is unreadable or another's."""
+    stem = stem_of(folder, key)
     try:
-        record = json.loads(sealed(folder, f"{key}/record.json"))
-        if (record["key"], type(record["run"]), type(record["files"])) != (key, dict, dict):
+        if stem is None:
+            raise LookupError("there is none")
+        first, _ = spans(folder, "runs", stem, stamp(folder / "runs" / f"{stem}.parquet"))[key]
+        record = json.loads(table(folder, "runs", stem, ("key", "record"))["record"][first].as_py())
+        if record["key"] != key or not isinstance(record["run"], dict):
             raise ValueError(f"holds key {record['key']!r}")
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise Damaged(f"{path} is unreadable ({one_line(error)}); delete the folder and run again") from error
+    except (ValueError, LookupError, TypeError) as error:
+        raise Damaged(f"the record of {key} in {folder} is unreadable ({one_line(error)}); run again") from error
     return record
 
 
 def read(folder: Path, key: str, whole: bool = True) -> Result:
-    """A stored run, every file checked against the SHA-256 in its record; whole False: record and summary alone."""
-    record, found = read_record(folder, key), {}
-    for name in record["files"] if whole else {"summary.parquet"} & {*record["files"]}:
-        path, expected = folder / key / name, record["files"][name]
-        digest = sha256(path) if path.is_file() else "no file"
-        if digest != expected:
-            raise Damaged(f"{path} does not match its record (expected SHA-256 {expected[:12]}…, got {digest[:12]}…); "
-                          "restore the folder (git checkout) or delete it and run again")  # fmt: skip
-        found[path.stem] = read_traces(path) if path.stem == "traces" else pd.read_parquet(path)
-    return Result(record, source="cache" if folder.name == "runs" else "archive", **found)
-
-
-def write(folder: Path, key: str, record: dict, files: dict) -> None:
-    """Put a run into a store in one step: staged beside it, then renamed, so a kill leaves the old state or the new.
-    files: name -> Traces, DataFrame or a file to copy."""
-    stage = staging(folder, key)
-    new, old = stage / "new", stage / "old"
-    try:
-        new.mkdir()
-        for name, content in files.items():
-            if isinstance(content, Path):
-                shutil.copyfile(content, new / name)
-            else:
-                (write_traces if isinstance(content, Traces) else write_table)(new / name, content)
-        sums = {name: sha256(new / name) for name in files}
-        entries = {**record, "files": sums}.items()  # one a line: half the size of one number a line, and read by eye
-        lines = (f"{json.dumps(name)}: {json.dumps(value, default=float)}" for name, value in entries)
-        (new / "record.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
-        reseal(folder, key, new)  # before the run appears: after a kill it is missing, and made again
-        if (folder / key).exists():
-            old.mkdir()
-            os.rename(folder / key, old / key)
-        os.rename(new, folder / key)
-        clear(stage)
-    except BaseException:
-        clear(stage)
-        reseal(folder, key, folder / key)
-        raise
-
-
-def clear(stage: Path) -> None:
-    """Remove a staging folder; the run that was moved aside into it is put back, unless the new one has come."""
-    for old in stage.glob("old/*"):
-        if not (stage.parent / old.name).exists():
-            os.rename(old, stage.parent / old.name)
-    shutil.rmtree(stage, ignore_errors=True)
-
-
-def staging(folder: Path, key: str) -> Path:
-    """A fresh folder in the store to write into; AttnError where the store cannot be written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{os.getpid()}@{MACHINE}.{key}.", dir=folder))
-    except OSError as error:
-        name = "ATTN_CACHE" if folder.is_relative_to(cache_folder()) else "ATTN_ARCHIVE"
-        told = f"cannot write to {folder} ({error.strerror}); make it writable or set {name} to another folder"
-        raise AttnError(told) from error
+    """A stored run, all that is read of it checked; whole False: record and numbers alone."""
+    result = Result(
+        record=read_record(folder, key),
+        numbers=rows_of(folder, "numbers", key),
+        source="archive" if folder == archive_folder(required=False) else "cache",
+    )
+    if not whole:
+        return result
+    name = f"traces/{key}.parquet"
+    there = (folder / name).is_file()
+    return Result(
+        record=result.record,
+        numbers=result.numbers,
+        source=result.source,
+        documents=rows_of(folder, "documents", key),
+        against=rows_of(folder, "against", key),
+        traces=as_traces(parquet(folder, name)) if there else None,
+        digest=sha256(folder / name) if there else "",
+    )
 
 
 def verify(folder: Path, key: str) -> None:
-    """Read a run and check that its traces tell the record's story; AttnError at the first thing that does not fit."""
-    result = read(folder, key)
-    traces, told = result.traces, result.record["accuracy"]
-    if traces is None:
+    """Check that a run's traces tell the record's story; AttnError at the first thing that does not fit."""
+    record = read_record(folder, key)
+    name = f"traces/{key}.parquet"
+    if not (folder / name).is_file():
         return
+    traces = as_traces(parquet(folder, name))
+    documents = rows_of(folder, "documents", key)
     accuracy = float((traces.predicted == traces.label).mean())
-    if len(traces) == result.record["n_test"] and abs(accuracy - told) > 1e-9:
-        raise AttnError(f"{key}: the record says accuracy {told:.4f}, its traces give {accuracy:.4f}")
-    if result.documents is not None:
-        stored = result.documents.set_index("doc_id")["p"].reindex(traces.doc_id)  # NaN where the table is the shorter
+    if len(traces) == record["n_test"] and abs(accuracy - record["accuracy"]) > 1e-9:
+        raise AttnError(f"{key}: the record says accuracy {record['accuracy']:.4f}, its traces give {accuracy:.4f}")
+    if documents is not None:
+        stored = documents.set_index("doc_id")["p"].reindex(traces.doc_id)  # NaN where the table is the shorter
         if (worst := np.nanmax(np.abs(stored - traces.p))) > 1e-5:
-            raise AttnError(f"{key}: p in documents.parquet and p of its traces differ by {worst:.2g}")
+            raise AttnError(f"{key}: p of its documents and p of its traces differ by {worst:.2g}")
+
+
+def same_data(first: str | None, second: str | None) -> bool:
+    """Whether two fingerprints may be of the same data: equal, or one of them not known."""
+    return None in (first, second) or first == second
+
+
+def archived_data(corpus: str, options: object) -> str | None:
+    """The fingerprint of the data that the archive's runs of a corpus, with these options, were trained on; None
+    without such runs. options: as in a record."""
+    folder = archive_folder(required=False)
+    if folder is None or corpus not in stems(folder):
+        return None
+    rows = table(folder, "runs", corpus).select(["options", "fingerprint"]).to_pylist()
+    wanted = json.dumps([list(pair) for pair in options])  # type: ignore[attr-defined]
+    return next((row["fingerprint"] for row in rows if row["options"] == wanted), None)
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+
+
+def write(folder: Path, key: str, tables: Mapping[str, pa.Table], traces: Traces | bytes | None = None) -> None:
+    """Put a run into a store of one file a run, in one step. tables: layer -> table, each with a column key."""
+    files: dict[str, bytes | None] = {f"{layer}/{key}.parquet": None for layer in LAYERS}
+    files |= {f"{layer}/{key}.parquet": table_bytes(rows) for layer, rows in tables.items() if len(rows)}
+    files[f"traces/{key}.parquet"] = traces_bytes(traces) if isinstance(traces, Traces) else traces
+    commit(folder, key, files)
+
+
+def merge(folder: Path, corpus: str, tables: Mapping[str, pa.Table], traces: Mapping[str, bytes | None]) -> None:
+    """Put runs of a corpus into an archive in one step: rows of the same keys are replaced, and the manifest names what
+    lies there then. tables: as in `write`, of one or more runs. traces: key -> file, None where none is kept."""
+    with only_writer(folder):
+        settle(folder)
+        files: dict[str, bytes | None] = {f"traces/{key}.parquet": data for key, data in traces.items()}
+        for layer in LAYERS:
+            name = f"{layer}/{corpus}.parquet"
+            before = parquet(folder, name) if (folder / name).is_file() else None
+            after = replaced(before, tables.get(layer), list(traces))
+            if after is not before:
+                files[name] = table_bytes(after) if after is not None and len(after) else None
+        sums = manifest(folder) or digests(folder)
+        for name, data in files.items():
+            sums.pop(name, None)
+            if data is not None:
+                sums[name] = hashlib.sha256(data).hexdigest()
+        files[MANIFEST] = manifest_bytes(sums)
+        commit(folder, corpus, files)
+
+
+def files_of_run(folder: Path, key: str) -> tuple[dict[str, pa.Table], bytes | None]:
+    """A run of a store of one file a run, as `write` and `merge` take it: its tables and the file of its traces."""
+    names = {layer: f"{layer}/{key}.parquet" for layer in LAYERS}
+    tables = {layer: parquet(folder, name) for layer, name in names.items() if (folder / name).is_file()}
+    traces = folder / "traces" / f"{key}.parquet"
+    return tables, traces.read_bytes() if traces.is_file() else None
+
+
+def remove(folder: Path, key: str) -> None:
+    """Remove a run from a store of one file a run."""
+    for layer in ("runs", *LAYERS, "traces"):  # without its row of `runs` it is stored no more
+        (folder / layer / f"{key}.parquet").unlink(missing_ok=True)
+
+
+def replaced(before: pa.Table | None, rows: pa.Table | None, keys: list[str]) -> pa.Table | None:
+    """A table with the rows of these keys replaced, sorted by key; the table itself where nothing changes."""
+    held = before is not None and pc.any(pc.is_in(before["key"], pa.array(keys))).as_py()
+    if not held and (rows is None or not len(rows)):
+        return before
+    parts = [part for part in (before, rows) if part is not None]
+    if before is not None:
+        parts[0] = before.filter(pc.invert(pc.is_in(before["key"], pa.array(keys))))
+    after = pa.concat_tables(parts, promote_options="default")  # columns that one lacks are null
+    return after.take(pc.sort_indices(after, [("key", "ascending")])).combine_chunks()  # keeps the order within a run
+
+
+@lru_cache(maxsize=1)
+def _lock(path: Path):
+    from filelock import FileLock  # those who only read need none
+
+    return FileLock(path)
+
+
+def only_writer(folder: Path):
+    """A lock on an archive: two processes that pack would each write without the other's run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return _lock(folder / ".lock")
+
+
+DECIDED = ".decided"
+"""Begins the names of folders whose files are all written and only wait to be moved to their places."""
+
+
+def commit(folder: Path, label: str, files: Mapping[str, bytes | None]) -> None:
+    """Replace files of a store in one step: all are staged beside it, and the renaming of the stage decides. After a
+    kill the old files stand or, once it is decided, whoever comes next puts the new ones in their places (`settle`).
+    files: name -> content, None for one that goes; they are moved in this order."""
+    stage = staging(folder, label)
+    try:
+        for number, (name, content) in enumerate(files.items()):
+            # "/" may not stand in a name; an empty file stands for one that goes.
+            (stage / f"{number:04d} {name.replace('/', ' ')}").write_bytes(content or b"")
+        os.chmod(stage, 0o755)  # mkdtemp makes folders private; a cache may be shared
+        os.rename(stage, folder / f"{DECIDED}{stage.name}")
+    except BaseException:
+        shutil.rmtree(stage, ignore_errors=True)
+        raise
+    settle(folder)
+
+
+def settle(folder: Path) -> None:
+    """Move what writers have decided to its place, theirs who were killed, too. Several processes may do so at once:
+    each file is moved by one of them, and all go in the same order."""
+    for decided in sorted(folder.glob(f"{DECIDED}*")):
+        with suppress(PermissionError):  # of a reader who may not write here
+            for path in sorted(decided.glob("*")):
+                target = folder.joinpath(*path.name.split(" ")[1:])
+                with suppress(FileNotFoundError):  # moved by another
+                    target.parent.mkdir(exist_ok=True)
+                    if path.stat().st_size:
+                        os.replace(path, target)
+                    else:
+                        target.unlink(missing_ok=True)
+                        path.unlink()
+            shutil.rmtree(decided, ignore_errors=True)
+
+
+def staging(folder: Path, label: str) -> Path:
+    """A fresh folder in the store to write into; AttnError where the store cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{os.getpid()}@{MACHINE}.{label}.", dir=folder))
+    except OSError as error:
+        name = "ATTN_CACHE" if folder.is_relative_to(cache_folder()) else "ATTN_ARCHIVE"
+        reason = f"cannot write to {folder} ({error.strerror})"
+        raise AttnError(f"{reason}; make it writable or set {name} to another folder") from error
 
 
 def sweep_away(folder: Path) -> None:
-    """`clear` the staging folders of dead writers, of other machines that share the store those a week old."""
+    """Remove the staging folders of dead writers, of other machines that share the store those a week old."""
+    settle(folder)
     for stage in folder.glob(".*@*"):
         writer, _, machine = stage.name[1:].partition(".")[0].partition("@")
         with suppress(FileNotFoundError):  # just finished
             old = time.time() - stage.stat().st_mtime > 7 * 24 * 3600
             if writer.isdigit() and (old if machine != MACHINE else not psutil.pid_exists(int(writer))):
-                clear(stage)
+                shutil.rmtree(stage, ignore_errors=True)
 
 
 # ---- the seal --------------------------------------------------------------------------------------------------------
@@ -224,14 +441,19 @@ def manifest(folder: Path) -> dict[str, str] | None:
     return {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
 
 
+def manifest_bytes(sums: Mapping[str, str]) -> bytes:
+    """The manifest's text, sorted by name."""
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())).encode()
+
+
 def sealed(folder: Path, name: str) -> bytes:
     """A file's bytes; Damaged where the folder has a manifest and they are not those that it names."""
-    data, path = (folder / name).read_bytes(), folder / MANIFEST
-    known = path.read_bytes() if path.is_file() else None
-    if known is not None and f"{hashlib.sha256(data).hexdigest()}  {name}\n".encode() not in known:
+    data = (folder / name).read_bytes()
+    sums = manifest(folder)
+    if sums is not None and sums.get(name) != hashlib.sha256(data).hexdigest():
         raise Damaged(
-            f"{folder / name} is {'not the' if f'  {name}'.encode() in known else 'no'} file that {MANIFEST} names, so "
-            "it is refused; restore it (git checkout), or seal a change of yours: python -m attn_core archive seal"
+            f"{folder / name} is {'not the' if name in sums else 'no'} file that {MANIFEST} names, so it is refused; "
+            "restore it (git checkout), or seal a change of yours: python -m attn_core archive seal"
         )
     return data
 
@@ -241,75 +463,69 @@ def read_reported(name: str) -> bytes:
     return sealed(reported_folder().parent / "archive", f"../reported/{name}")
 
 
+def files_of(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Name and path of every file that lies in an archive, staging folders apart, and in data/reported beside it."""
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and name[0] != "." and name not in (MANIFEST, "README.md"):
+            yield name, path
+    for path in (folder.parent / "reported").glob("*.csv*"):
+        yield f"../reported/{path.name}", path
+
+
 def digests(folder: Path) -> dict[str, str]:
-    """Path -> SHA-256 of every file that lies in an archive, staging folders apart, and in data/reported beside it."""
-    own = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    own = {name: path for name, path in own.items() if name != MANIFEST and name[0] != "."}
-    beside = {f"../reported/{path.name}": path for path in (folder.parent / "reported").glob("*.csv*")}
-    return {name: sha256(path) for name, path in sorted((own | beside).items())}
+    """Name -> SHA-256 of `files_of` an archive."""
+    return {name: sha256(path) for name, path in files_of(folder)}
 
 
 def faults(folder: Path) -> list[str]:
     """One line for every file of an archive that is changed, missing or unknown to its manifest."""
-    known, found = manifest(folder), digests(folder)
-    if known is None:
+    settle(folder)
+    sums = manifest(folder)
+    there = digests(folder)
+    if sums is None:
         return [f"{folder} has no {MANIFEST}; restore it (git checkout) or write it: python -m attn_core archive seal"]
-    told = {name: "is missing" for name in known.keys() - found}
-    told |= {name: "is no file of the archive" for name in found.keys() - known}
-    told |= {name: "is not the file that was sealed" for name in known.keys() & found if known[name] != found[name]}
-    return [f"{name} {fault}" for name, fault in sorted(told.items())]
+    lines = [f"{name} is missing" for name in sums.keys() - there.keys()]
+    lines += [f"{name} is no file of the archive" for name in there.keys() - sums.keys()]
+    changed = [name for name in sums.keys() & there.keys() if sums[name] != there[name]]
+    return sorted(lines + [f"{name} is not the file that was sealed" for name in changed])
 
 
 def seal(folder: Path) -> tuple[list[str], list[str]]:
     """Write the manifest anew, over what lies in an archive now. Returns the `faults` that there were before it, and
-    one line for each run that is not sealed: its files are not those that its record names."""
-    before, found, refused = faults(folder), digests(folder), []
-    for key in keys(folder):
-        own = {path.name: found.pop(f"{key}/{path.name}", "") for path in (folder / key).glob("*")}
-        try:
-            named = json.loads((folder / key / "record.json").read_text(encoding="utf-8"))["files"]
-            whole = named | {"record.json": own["record.json"]} == own
-        except (ValueError, LookupError, TypeError):
-            whole = False
-        if whole:
-            found |= {f"{key}/{name}": digest for name, digest in own.items()}
-        else:
-            refused.append(f"{key} does not hold the files that its record names; it is not sealed")
-    write_manifest(folder, found)
+    one line for each file that is not sealed, for it cannot be read."""
+    with only_writer(folder):
+        before = faults(folder)
+        sums = digests(folder)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        refused = []
+        for name in [name for name in sums if name.endswith(".parquet")]:
+            try:
+                parquet(folder, name)
+            except Damaged:
+                del sums[name]
+                refused.append(f"{name} cannot be read; it is not sealed")
+        with replacing(folder / MANIFEST) as file:
+            file.write(manifest_bytes(sums))
     return before, refused
-
-
-def reseal(folder: Path, key: str, files: Path) -> None:
-    """Name a run's files, as they lie in `files`, in the manifest of a store that has one."""
-    if manifest(folder) is None:
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)  # two processes that pack would each write without the other's run
-        known = {name: digest for name, digest in manifest(folder).items() if not name.startswith(f"{key}/")}
-        write_manifest(folder, known | {f"{key}/{path.name}": sha256(path) for path in sorted(files.glob("*"))})
-    finally:
-        os.close(handle)
-
-
-def write_manifest(folder: Path, files: dict[str, str]) -> None:
-    with replacing(folder / MANIFEST) as file:
-        file.write("".join(f"{digest}  {name}\n" for name, digest in sorted(files.items())).encode())
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 
-def write_table(path: Path, table: pd.DataFrame) -> None:
-    """A DataFrame as Parquet with 18-bit mantissas; split into byte streams, floats take a third less."""
-    floats = list(table.select_dtypes("floating"))
-    rounded = table.assign(**{name: round_mantissa(table[name].to_numpy(), DOCUMENT_BITS) for name in floats})
-    others = [name for name in table if name not in floats]
-    rounded.to_parquet(path, compression="zstd", compression_level=19, index=False, use_dictionary=others,
-                       use_byte_stream_split=floats)  # fmt: skip
+def table_bytes(rows: pa.Table) -> bytes:
+    """A table as Parquet; split into byte streams, floats take a third less. Each page has a checksum of its own."""
+    floats = [field.name for field in rows.schema if pa.types.is_floating(field.type)]
+    others = [name for name in rows.column_names if name not in floats]
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        rows, sink, compression="zstd", compression_level=19, use_dictionary=others, use_byte_stream_split=floats,
+        row_group_size=GROUP_ROWS, write_page_checksum=True,
+    )  # fmt: skip
+    return sink.getvalue().to_pybytes()
 
 
-def write_traces(path: Path, traces: Traces) -> None:
+def traces_bytes(traces: Traces) -> bytes:
     """Traces as Parquet, one row per document with token lists; what all documents share in the schema's metadata."""
     columns = {"doc_id": pa.array(traces.doc_id), "label": pa.array(traces.label)}
     lists = dict.fromkeys(TOKEN_ARRAYS, traces.offsets) | dict.fromkeys(PER_DOCUMENT, np.arange(len(traces) + 1))
@@ -319,24 +535,28 @@ def write_traces(path: Path, traces: Traces) -> None:
             ends = (offsets * values[0].size).astype(np.int32)
             columns[name] = pa.ListArray.from_arrays(pa.array(ends), pa.array(flat))
     shared = {"bias": traces.bias, "readout": traces.readout, "width": traces.contribution.shape[1]}
-    shared = {name: json.dumps(np.asarray(value).tolist()) for name, value in shared.items() if value is not None}
+    metadata = {name: json.dumps(np.asarray(value).tolist()) for name, value in shared.items() if value is not None}
     leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS or name == "query"]
-    pq.write_table(pa.table(columns, metadata=shared), path, compression="zstd", compression_level=19,
-                   use_dictionary=False, use_byte_stream_split=leaves)  # fmt: skip
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        pa.table(columns, metadata=metadata), sink, compression="zstd", compression_level=19, use_dictionary=False,
+        use_byte_stream_split=leaves, write_page_checksum=True,
+    )  # fmt: skip
+    return sink.getvalue().to_pybytes()
 
 
-def read_traces(path: Path) -> Traces:
-    """The traces of `write_traces`."""
-    table = pq.read_table(path).combine_chunks()
-    shared = {name.decode(): json.loads(text) for name, text in table.schema.metadata.items()}
+def as_traces(rows: pa.Table) -> Traces:
+    """The traces of `traces_bytes`."""
+    rows = rows.combine_chunks()
+    shared = {name.decode(): json.loads(text) for name, text in rows.schema.metadata.items()}
     width = shared.pop("width", len(shared["bias"]))  # runs stored before there were pairs name no width
-    shapes = dict.fromkeys(TOKEN_ARRAYS, (-1,)) | dict.fromkeys(PER_DOCUMENT, (len(table), -1))
-    shapes["contribution"] = -1, width
+    shapes = dict.fromkeys(TOKEN_ARRAYS, (-1,)) | dict.fromkeys(PER_DOCUMENT, (len(rows), -1))
+    shapes["contribution"] = (-1, width)
     arrays = {name: np.array(value, dtype=np.float32) for name, value in shared.items()}
-    for name in shapes.keys() & {*table.column_names}:
-        arrays[name] = table[name].chunk(0).values.to_numpy(zero_copy_only=False).reshape(shapes[name])
-    arrays |= {name: table[name].to_numpy() for name in ("doc_id", "label")}
-    return Traces(offsets=table["score"].chunk(0).offsets.to_numpy().astype(np.int64), **arrays)
+    for name in shapes.keys() & {*rows.column_names}:
+        arrays[name] = rows[name].chunk(0).values.to_numpy(zero_copy_only=False).reshape(shapes[name])
+    arrays |= {name: rows[name].to_numpy() for name in ("doc_id", "label")}
+    return Traces(offsets=rows["score"].chunk(0).offsets.to_numpy().astype(np.int64), **arrays)
 
 
 # ---- weights ---------------------------------------------------------------------------------------------------------
@@ -362,7 +582,8 @@ def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: 
 def read_weights(key: str, inputs: dict[str, str] | None = None) -> tuple[dict[str, Arrays], dict] | None:
     """(weights by selection, training) of `write_weights`, or None where the training is not cached. inputs: the
     fingerprints it must have been trained on; other weights are passed over, with a line on standard error."""
-    path, weights = weights_file(key), {}
+    path = weights_file(key)
+    weights: dict[str, Arrays] = {}
     if not path.is_file():
         return None
     try:
@@ -371,15 +592,9 @@ def read_weights(key: str, inputs: dict[str, str] | None = None) -> tuple[dict[s
             if inputs is not None and about.get("inputs", {}) != inputs:
                 say(f"the cached weights of {key} were trained on other data or vectors; not used")
                 return None
-            for flat in file.keys():
+            for flat in file.keys():  # noqa: SIM118 (no mapping)
                 selection, name = flat.split("/", 1)
                 weights.setdefault(selection, {})[name] = file.get_tensor(flat)
             return weights, about["training"]
     except (SafetensorError, ValueError) as error:
         raise AttnError(f"{path} is damaged ({error}); delete it and run again") from error
-
-
-def sample(doc_ids: np.ndarray, corpus: str) -> np.ndarray:
-    """A fixed order of documents that depends on the corpus alone: row numbers sorted by a hash of the doc_id."""
-    ranks = [hashlib.sha256(f"{corpus}/{doc_id}".encode()).digest() for doc_id in doc_ids]
-    return np.array(sorted(range(len(doc_ids)), key=ranks.__getitem__))

@@ -13,6 +13,7 @@ import pandas as pd
 from attn_core import index, store
 from attn_core.compute import inputs_of, weights_of
 from attn_core.corpora.documents import Documents
+from attn_core.corpora.order import fixed_order
 from attn_core.experiments import draws as random
 from attn_core.experiments.compared import SHARES, chosen, compared, importances
 from attn_core.run import Run, from_dict
@@ -72,7 +73,7 @@ def of_run(run: Run) -> pd.DataFrame:
     data, _, _ = inputs_of(run)
     adverse = run.family == "adversary"
     without_deletions = traces.leave_one_out is None and not adverse
-    order = store.sample(traces.doc_id, run.corpus)
+    order = fixed_order(traces.doc_id, run.corpus)
     order = order[(traces.lengths[order] > 1) & (np.cumsum(traces.lengths[order]) <= WORDS)]
     erased_texts = np.flatnonzero(np.cumsum(traces.lengths[order]) <= ERASED_WORDS)[:ERASED_TEXTS]
     if without_deletions:

@@ -56,5 +56,5 @@ def export(key: str) -> dict:
     scales = {f"{name}:s": pair.scale for name, pair in rounded.items()}
     np.savez_compressed(folder / "model.npz", **values, **scales)
     (folder / "model.json").write_text(json.dumps(about))
-    store.reseal(folder.parent, reader.FOLDER, folder)
+    store.seal(folder.parent)
     return about

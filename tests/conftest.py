@@ -14,10 +14,10 @@ from unittest import mock
 import hypothesis
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
-from filelock import FileLock
 
-from attn_core import foreign, index, store
+from attn_core import foreign, index, rows, store
 from attn_core.corpora import catalogue, encoding, files
 from attn_core.traces import Traces
 
@@ -74,22 +74,6 @@ def shared_cache(tmp_path_factory):
         yield folder
 
 
-@pytest.fixture(scope="session")
-def indexed(shared_cache):
-    """The tables of all archived numbers lie in the shared cache; they take seconds to make."""
-    shared_cache.mkdir(exist_ok=True)
-    with FileLock(shared_cache / "lock"):
-        index.runs()
-    return shared_cache / "index"
-
-
-@pytest.fixture
-def numbers_at_hand(indexed, tmp_path):
-    """The same in a test's own cache."""
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "index").symlink_to(indexed)
-
-
 @pytest.fixture(autouse=True)
 def private_cache(tmp_path, monkeypatch):
     """No test reads or writes the user's cache."""
@@ -107,6 +91,20 @@ def plainly():
     return mock.patch.dict("os.environ", ATTN_FAST="0")
 
 
+def tables_of(results) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What the index holds of these results: one row a run, one a number."""
+    runs, numbers = [index.EMPTY], [index.NO_NUMBERS]
+    for result in results:
+        tables = rows.tables(result.record, result.numbers)
+        runs.append(tables["runs"].select(index.SHOWN).to_pandas().assign(source=result.source))
+        columns = tables["numbers"].select(("key", *store.NAMES, "value")).to_pydict()
+        for name in ("key", *store.NAMES):
+            columns[name] = pa.array(columns[name], pa.string()).dictionary_encode()
+        numbers.append(pa.table(columns))
+    values = pa.concat_tables(numbers).unify_dictionaries().to_pandas()
+    return index.sifted(pd.concat(runs[1:] or runs, ignore_index=True), {}), values
+
+
 @pytest.fixture
 def stored(monkeypatch):
     """Makes the given results all that the archive and the index of numbers hold: stored(*lists of results)."""
@@ -115,12 +113,13 @@ def stored(monkeypatch):
     def hold(*parts):
         held = {}
         for result in (result for part in parts for result in part):
-            layers = {"traces.parquet": result.traces, "against.parquet": result.against}
-            files = {name: "made up" for name, table in layers.items() if table is not None}
-            held[result.key] = replace(result, record=result.record | {"files": files})
-        tables = index.tables_of(held.values())
-        monkeypatch.setattr(index, "_everything", lambda: tables)
+            held[result.key] = replace(result, digest="made up" if result.traces is not None else "")
+        runs, numbers = tables_of(held.values())
+        monkeypatch.setattr(index, "_folders", lambda: dict.fromkeys(("archive", "cache", "trained"), Path()))
+        monkeypatch.setattr(index, "_all_runs", lambda: runs)
+        monkeypatch.setattr(index, "_values", lambda chosen: numbers)
         monkeypatch.setattr(store, "read", lambda folder, key, whole=True: held[key])
+        monkeypatch.setattr(store, "read_record", lambda folder, key: held[key].record)
         derived.searched.cache_clear()
         return list(held.values())
 

@@ -6,13 +6,14 @@ from tiny_runs import first_run
 from attn_book.derived import COUNTED
 from attn_book.scorecard import reported
 from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.index import printed_sizes
+from attn_core.provenance import printed_sizes
+from attn_core.rows import number_rows
 from attn_core.run import SEEDS, as_dict
 from attn_core.store import Result
 
 RULES = reported("tolerances", paper="jain")
 MEASURES = sorted(set(RULES["measure_ours"]) - {*COUNTED, "accuracy", "macro_f1"})
-STATISTICS = "mean std median q25 q75 share_significant share_below_0.1 share_above_0.4".split()
+STATISTICS = ["mean", "std", "median", "q25", "q75", "share_significant", "share_below_0.1", "share_above_0.4"]
 BINS = ("all", "[0.00,0.25)", "[0.25,0.50)", "[0.50,0.75)", "[0.75,1.00]")
 
 
@@ -36,7 +37,7 @@ def result_of(corpus="sst", encoder="lstm", seed=10, values=None, statistics=Non
     record |= {f"n_{name}": sizes["splits"].get(name, {}).get("documents", 0) for name in ("train", "dev", "test")}
     if entry.task == "text":
         record |= {"macro_f1": values.get("macro_f1", 0.8), "f1_0": 0.8, "f1_1": 0.8, "auc": 0.9}
-    return Result(record, summary=summary, source="archive")
+    return Result(record, numbers=number_rows(record, summary), source="archive")
 
 
 def whole(corpus: str, share: float = 1.0, **more) -> dict:

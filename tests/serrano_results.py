@@ -7,6 +7,7 @@ import pytest
 from attn_core import baselines
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.experiments import erasure
+from attn_core.rows import number_rows
 from attn_core.run import HIERARCHICAL, SEEDS, Run, as_dict
 from attn_core.store import Result
 from attn_core.traces import Traces
@@ -41,7 +42,7 @@ def result_of(corpus="imdb_stars", encoder="han_rnn", seed=10, accuracy=0.5, cha
         "statistics": {"splits": {"train": train}, "train_share": 0.01},
     }  # fmt: skip
     documents = DOCUMENTS[seed] if seed == SEEDS[0] else None  # as in the archive
-    return Result(record=record, traces=None, documents=documents, summary=summary, source="archive")
+    return Result(record=record, documents=documents, numbers=number_rows(record, summary), source="archive")
 
 
 def six_models(count=5, **more) -> list[Result]:

@@ -3,7 +3,6 @@
 The complete book is built by `make book`; here its parts are tested without building it twice.
 """
 
-import json
 import os
 import re
 import shutil
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import devtools
 import psutil
+import pyarrow as pa
 import pytest
 import yaml
 from miniature import FRONT, WAITING, WIDE
@@ -85,11 +85,9 @@ def test_html_holds_numbers_figures_and_folds(miniature):
 def test_status_page_names_pages_and_runs(miniature, tmp_path):
     text = (miniature / "book" / "status.md").read_text()
     assert re.search(r"\{doc\}`wide` \| `wide=40` \| \d+\.\d \|  \| \w+ \| [-\d]+ \d\d:\d\d \| CPU, ", text)
-    record = {"key": "k", "files": {}, "run": {"corpus": "sst", "encoder": "lstm", "attention": "tanh", "seed": 10}}
-    record |= {"seconds": {"train": 60.0, "trace": 1.4}}
-    for folder in ("notebooks", "book", "data/archive/k"):
+    for folder in ("notebooks", "book"):
         (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "data" / "archive" / "k" / "record.json").write_text(json.dumps(record))
+    store.write(tmp_path / "data" / "archive", "k", {"runs": pa.table({"key": ["k"], "record": ["{}"]})})
     build.write_status(tmp_path)
     assert "Trained models: 1 runs;" in (tmp_path / "book" / "status.md").read_text()
 
@@ -133,15 +131,15 @@ def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
 def test_absent_and_damaged_runs_are_gaps_tried_again_and_damage_is_an_error_at_the_end(tmp_path, capsys, monkeypatch):
     root = small_book(
         tmp_path, waiting="from attn_core.results import AbsentRun\nraise AbsentRun('run x is absent')",
-        damaged="from attn_core.errors import Damaged\nraise Damaged('k/record.json is refused')",
+        damaged="from attn_core.errors import Damaged\nraise Damaged('runs/k.parquet is refused')",
     )  # fmt: skip
-    (root / "data" / "archive" / "k").mkdir(parents=True)
+    (root / "data" / "archive" / "runs").mkdir(parents=True)
     store.seal(root / "data" / "archive")
-    (root / "data" / "archive" / "k" / "record.json").write_text("{}")
+    (root / "data" / "archive" / "runs" / "k.parquet").write_text("{}")
     assert build.build(root, html=False) == 1
     out = capsys.readouterr().out
-    assert "  gap    waiting: run x is absent\n" in out and "  gap    damaged: k/record.json is refused\n" in out
-    assert "  error  k/record.json is no file of the arch" in out
+    assert "  gap    waiting: run x is absent\n" in out and "  gap    damaged: runs/k.parquet is refused\n" in out
+    assert "  error  runs/k.parquet is no file of the arch" in out
     monkeypatch.setattr(build, "execute", lambda name, *_, **__: sources.executed(root, name))
     assert build.execute_pages(root) == [] and "2 pages, 2 to run, 0 unchanged" in capsys.readouterr().out
     digest = sha256(root / "data" / "archive" / "MANIFEST")
@@ -204,14 +202,15 @@ def test_failures_are_listed(tmp_path, capsys):
 
 
 def test_the_stamp_follows_data_and_archive(tmp_path):
-    (tmp_path / "data" / "archive" / "run").mkdir(parents=True)
+    for name in ("runs", "traces"):
+        (tmp_path / "data" / "archive" / name).mkdir(parents=True)
     for name in ("reported", "measured"):
         (tmp_path / "data" / name).mkdir()
     seen = [build.common_stamp(tmp_path)]
     for name, text in (
         ("data/reported/table.csv", "a"),
-        ("data/archive/run/record.json", "{}"),
-        ("data/archive/run/traces.parquet", "xx"),
+        ("data/archive/runs/sst.parquet", "{}"),
+        ("data/archive/traces/k.parquet", "xx"),
         ("data/reported/table.csv", "b"),
         ("data/measured/seconds.csv", "1"),
     ):

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+import pandas as pd
 import pytest
 from tiny_runs import TINY, called, grid, tiny, whole_store
 
@@ -27,12 +28,12 @@ import os, pathlib, time
 from attn_core import store
 
 place = pathlib.Path(os.environ["TEST_PLACE"])
-whole = store.__dict__.setdefault("whole_write", store.write_traces)  # Dask imports a preload more than once
 
-def half(path, traces):
-    # Writes half a file, says so, and never ends: the worst moment to be killed at.
-    whole(path, traces)
-    path.write_bytes(path.read_bytes()[:200])
+def half(folder, label, files):
+    # Writes half of what is stored, says so, and never ends: the worst moment to be killed at.
+    stage = store.staging(folder, label)
+    for name, content in [*files.items()][:2]:
+        (stage / name.replace("/", " ")).write_bytes((content or b"")[:200])
     (place / "halfway").touch()
     time.sleep(3600)
 
@@ -41,7 +42,7 @@ def never(*_, **__):
     time.sleep(3600)
 
 if os.environ["TEST_HANGS"] == "writing":
-    store.write_traces = half
+    store.commit = half
 if os.environ["TEST_HANGS"] == "training":
     from attn_core import sweep
 
@@ -122,7 +123,7 @@ def test_two_workers_share_a_sweep_and_one_is_killed_while_it_writes(cluster, tm
     for run in runs:
         store.verify(tmp_path / "archive", run.key)
         assert obtain(run).record["n_test"] == 40
-    assert set(os.listdir(tmp_path / "archive")) == {store.MANIFEST, *(run.key for run in runs)}
+    assert store.keys(tmp_path / "archive") == sorted(run.key for run in runs)
     assert sweep.sweep(runs, True, False, scheduler="nowhere") == {}, "nothing is left to do"
     packed_by_the_workers(cluster, tmp_path / "archive", monkeypatch)
 
@@ -133,18 +134,19 @@ def packed_by_the_workers(cluster, archive, monkeypatch):
     assert packing.compared_with(second) == first
     for module, name in ((compute, "trained"), (compute, "inputs_of"), (packing, "attended"), (packing, "beside")):
         monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("computed by the client"))
-    before, other = set(os.listdir(archive)), archive.with_name("before")
+    before, other = store.keys(archive), archive.with_name("before")
     assert sweep.sweep([second], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE) == {}
     assert sweep.has_weights(first), "by the worker"
-    assert set(os.listdir(archive)) == {*before, second.key} and not store.faults(archive)
+    assert store.keys(archive) == sorted([*before, second.key]) and not store.faults(archive)
     assert store.read(archive, second.key).record["against"]["base"] == first.key
     assert store.keys(packing.packed_store()) == []
     # Cached and not packed is the workers' work, too.
     archive.rename(other)
     archive.mkdir()
     assert sweep.sweep([second], True, False, scheduler=cluster.address, no_workers_timeout=PATIENCE) == {}
-    old, new = (sorted((folder / second.key).iterdir()) for folder in (other, archive))
-    assert [path.read_bytes() for path in old] == [path.read_bytes() for path in new]
+    for layer in store.LAYERS:
+        old, new = (store.rows_of(folder, layer, second.key) for folder in (other, archive))
+        assert (old is None and new is None) or pd.testing.assert_frame_equal(old, new) is None
 
 
 def test_an_error_that_no_pickle_can_hold_reaches_the_client(monkeypatch, capsys):

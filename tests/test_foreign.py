@@ -1,7 +1,6 @@
 """Corpora, encoders and attentions of the user's: kept under their version, and without one not at all."""
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,7 +12,7 @@ from test_extending import ROOT, examples
 from tiny_runs import called, first_run, pack_run
 
 from attn_book import derived
-from attn_core import foreign, index, store, sweep
+from attn_core import foreign, index, rows, store, sweep
 from attn_core.corpora import catalogue, encode, encoding
 from attn_core.errors import AttnError
 from attn_core.models import attention, classifier, encoders
@@ -210,8 +209,9 @@ def test_a_stored_run_of_a_class_that_is_not_at_hand_breaks_nothing(tmp_path, mo
     """Archived by one process, met by another that knows neither its encoder nor its corpus."""
     folder = tmp_path / "archive"
     known = first_run("20news", "average")
-    shutil.copytree(store.archive_folder() / known.key, folder / known.key)
-    store.seal(folder)
+    result = store.read(store.archive_folder(), known.key)
+    tables = rows.tables(result.record, result.numbers, result.documents)
+    store.merge(folder, "20news", tables, {known.key: store.traces_bytes(result.traces)})
     monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
     own = [ran("corpus")["report"], ran("encoder")["gated"]]
     for result in own:

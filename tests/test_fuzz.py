@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from conftest import tables_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny_runs import first_run
@@ -37,7 +38,7 @@ def examples(share):
 @pytest.fixture(scope="module")
 def numbers():
     """Those of one archived run: all of them take 10 seconds to gather."""
-    return index.tables_of([store.read(store.archive_folder(), first_run("sst").key)])
+    return tables_of([store.read(store.archive_folder(), first_run("sst").key)])
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +58,8 @@ def harmless(tmp_path, monkeypatch, numbers):
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(import_module("attn_core.results"), "obtain", read_alone)
     monkeypatch.setattr(import_module("attn_core.sweep"), "sweep", lambda *_, **__: {})
-    monkeypatch.setattr(index, "_everything", lambda: numbers)
+    monkeypatch.setattr(index, "_all_runs", lambda: numbers[0])
+    monkeypatch.setattr(index, "_values", lambda chosen: numbers[1])
     monkeypatch.setattr(import_module("attn_book.running"), "NotebookClient", stop)
 
 

@@ -30,7 +30,7 @@ def executed(corpora: list[str]) -> dict:
 
 
 @pytest.fixture(scope="module")
-def shown(indexed):
+def shown():
     """The gallery of the archive: the page's names, its picker as HTML."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("ATTN_ARCHIVE", raising=False)

@@ -9,7 +9,6 @@ from attn_core.run import from_dict
 TABLES = read("tables.json.xz")
 
 
-@pytest.mark.usefixtures("numbers_at_hand")
 def test_every_row_of_the_scorecard_is_what_it_was():
     rows, golden = scorecard_rows(), read("scorecard.json.xz")
     assert len(rows) == len(golden)

@@ -250,7 +250,7 @@ def test_a_base_without_cached_weights_is_trained_again_with_one_line(data, tmp_
     before = own_scores(base(), data, "test")
     obtain(base(), progress=False)
     pack_run(base())
-    (store.cache_store().parent / "weights" / f"{base().key}.safetensors").unlink()
+    store.weights_file(base().key).unlink()
     assert obtain(base(), traces=False).source == "archive"
     capsys.readouterr()
     obtain(guided(), progress=True)

@@ -3,22 +3,24 @@
 import json
 import os
 import shutil
-import time
 from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scorecard_runs import result_of, seeds_of
-from tiny_runs import called, first_run
+from tiny_runs import called, first_run, tiny
 from wiegreffe_results import adversary_of, guide_run
 from wiegreffe_results import result_of as by_record
 
-from attn_core import index, store
+from attn_core import index, rows, store
 from attn_core.errors import AttnError
+from attn_core.experiments.echo import echo
 from attn_core.index import over_seeds, side
+from attn_core.results import obtain
 from attn_core.run import SEEDS
 
 first_runs = partial(index.runs, generation="first")
@@ -160,111 +162,116 @@ def test_stores_of_questions_or_of_nothing_have_tables(stored):
 
 def put(folder, result):
     """A run as the archive holds it."""
-    store.write(folder, result.key, result.record, {"summary.parquet": result.summary})
+    store.merge(folder, result.record["run"]["corpus"], rows.tables(result.record, result.numbers), {result.key: None})
     later(folder)
 
 
-def later(path) -> None:
+def cached(result):
+    """The same in the cache."""
+    store.write(store.cache_store(), result.key, rows.tables(result.record, result.numbers))
+    later(store.cache_store())
+
+
+def later(folder) -> None:
     """A change is seen by its time, which two writes in one tick of the clock would share."""
-    os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns + 1_000_000))
+    now = (folder / "runs").stat().st_mtime_ns
+    os.utime(folder / "runs", ns=(now, now + 1_000_000))
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An archive of two runs, and a fresh process, as far as the index goes."""
-    place = tmp_path / "archive"
-    place.mkdir()
-    monkeypatch.setenv("ATTN_ARCHIVE", str(place))
+    """An archive of two runs."""
+    monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path / "archive"))
+    (tmp_path / "archive").mkdir()
     for seed in SEEDS[:2]:
-        put(place, result_of(seed=seed, values={"accuracy": 0.8}))
-    index._joined.cache_clear()
-    yield place
-    index._joined.cache_clear()
+        put(tmp_path / "archive", result_of(seed=seed, values={"accuracy": 0.8}))
+    return tmp_path / "archive"
 
 
 def accuracies() -> list[float]:
     return first_numbers("accuracy")["value"].tolist()
 
 
-def kept_tables(tmp_path) -> list:
-    return sorted((tmp_path / "cache" / "index").rglob("*.parquet"))
-
-
-def test_runs_that_come_and_go_are_seen_at_once(folder):
+def test_runs_that_come_and_change_are_seen_at_once(folder):
     assert accuracies() == [0.8, 0.8]
     put(folder, result_of(seed=SEEDS[2], values={"accuracy": 0.5}))
     assert accuracies() == [0.8, 0.8, 0.5]
-    shutil.rmtree(folder / first_run("sst").key)
-    later(folder)
-    assert accuracies() == [0.8, 0.5]
+    put(folder, result_of(seed=SEEDS[2], values={"accuracy": 0.25}))
+    assert accuracies() == [0.8, 0.8, 0.25] and store.faults(folder) == []
 
 
-def test_a_changed_record_is_seen_by_the_next_process(folder, tmp_path):
-    assert accuracies() == [0.8, 0.8] and len(kept_tables(tmp_path)) == 2
-    path = folder / first_run("sst").key / "record.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"accuracy": 0.25}))
-    later(path)
-    index._joined.cache_clear()
-    assert accuracies() == [0.25, 0.8]
-    assert len(kept_tables(tmp_path)) == 2, "the old tables are gone"
-
-
-def test_the_next_process_reads_no_run_again(folder, monkeypatch):
-    first = first_numbers("any")
-    index._joined.cache_clear()
-    monkeypatch.setattr(store, "read", lambda *_, **__: pytest.fail("a run was read again"))
-    pd.testing.assert_frame_equal(first_numbers("any"), first)
-
-
-@pytest.mark.parametrize("damage", [b"", b"no Parquet at all"])
-def test_damaged_tables_are_made_anew(folder, tmp_path, damage):
-    first = accuracies()
-    for path in kept_tables(tmp_path):
-        path.write_bytes(damage)
-    index._joined.cache_clear()
-    assert accuracies() == first and all(path.stat().st_size > 100 for path in kept_tables(tmp_path))
-
-
-def test_a_cache_that_cannot_be_written_is_one_warning(folder, tmp_path, capsys):
-    (tmp_path / "cache").mkdir(exist_ok=True)
-    (tmp_path / "cache" / "index").write_text("a file where the folder should be")
-    assert accuracies() == [0.8, 0.8] == accuracies()
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("warning: the cache ")
+def test_anyone_reads_the_tables_without_this_package(folder):
+    numbers = pd.read_parquet(folder / "numbers").query("measure == 'accuracy'")
+    assert numbers[["corpus", "seed", "statistic", "value"]].to_numpy().tolist() == [
+        ["sst", seed, "value", 0.8] for seed in sorted(SEEDS[:2])
+    ]
+    runs = pd.read_parquet(folder / "runs")
+    assert json.loads(runs["record"][0])["key"] == runs["key"][0] and set(runs["data"]) == {"same"}
 
 
 def test_cached_runs_stand_beside_archived_ones_which_win(folder):
-    own = store.cache_store()
-    own.mkdir(parents=True)
-    put(own, result_of(seed=SEEDS[0], values={"accuracy": 0.1}))
-    put(own, result_of(seed=SEEDS[3], values={"accuracy": 0.6}))
-    rows = first_runs()
-    assert rows[["seed", "source", "accuracy"]].to_numpy().tolist() == [
+    cached(result_of(seed=SEEDS[0], values={"accuracy": 0.1}))
+    cached(result_of(seed=SEEDS[3], values={"accuracy": 0.6}))
+    found = first_runs()
+    assert found[["seed", "source", "accuracy"]].to_numpy().tolist() == [
         [SEEDS[0], "archive", 0.8], [SEEDS[1], "archive", 0.8], [SEEDS[3], "cache", 0.6],
     ]  # fmt: skip
     assert accuracies() == [0.8, 0.8, 0.6]
-    (folder / first_run("sst").key / "summary.parquet").write_bytes(b"damaged")
-    later(folder / first_run("sst").key / "summary.parquet")
+    for source, count in (("all", 3), ("any", 3), ("archive", 2), ("cache", 1), (["archive", "cache"], 3)):
+        assert len(first_numbers("accuracy", source=source)) == count
+    (folder / "numbers" / "sst.parquet").write_bytes(b"damaged")
     later(folder)
-    assert accuracies() == [0.1, 0.8, 0.6], "a sound copy stands in for a damaged one"
+    assert accuracies() == [0.1, 0.6], "a sound copy stands in for a damaged one"
 
 
-def test_a_run_of_another_version_is_left_out(folder):
-    """Beside others, and where a cache holds no other: made now, and read by the next process."""
+def test_what_a_reader_trained_has_numbers():
+    """Those that take seconds, as soon as it is stored: without searching adversaries."""
+    obtain(tiny(), progress=False)
+    row = index.numbers("echo", "mean", source="cache", corpus="planted", variant="any").iloc[0]
+    traces = obtain(tiny()).traces
+    assert row["value"] == pytest.approx(echo(traces)["echo"].mean(), abs=1e-5) and row["key"] == tiny().key
+    measures = set(index.numbers("any", source="cache", variant="any")["measure"])
+    assert {TAU, "median_change", "ceiling", "locked", "accuracy"} <= measures
+    assert not any(name.startswith("jsd_") for name in measures)
+
+
+@pytest.mark.parametrize("place", ["archive", "cache"])
+def test_a_run_of_another_version_is_left_out_and_a_field_that_was_none_has_its_default(folder, place):
     result = result_of(seed=SEEDS[2], values={"accuracy": 0.5})
-    result.record["run"]["of_the_future"] = 1
-    store.cache_store().mkdir(parents=True)
-    for place in (folder, store.cache_store()):
-        put(place, result)
-        for _ in range(2):
-            assert accuracies() == [0.8, 0.8]
-            index._joined.cache_clear()
-    for key in store.keys(folder):
-        shutil.rmtree(folder / key)
-    later(folder)
-    for _ in range(2):
-        assert first_runs().empty and index.measures().empty
-        index._joined.cache_clear()
+    tables = rows.tables(result.record, result.numbers)
+    future = tables["runs"].append_column("of_the_future", pa.array([1]))
+    if place == "archive":
+        store.merge(folder, "sst", tables | {"runs": future}, {result.key: None})
+    else:
+        store.write(store.cache_store(), result.key, tables | {"runs": future})
+    assert accuracies() == [0.8, 0.8]
+    older = tables["runs"].drop_columns("tie")
+    if place == "archive":
+        store.merge(folder, "sst", tables | {"runs": older}, {result.key: None})
+    else:
+        store.write(store.cache_store(), result.key, tables | {"runs": older})
+    later(folder if place == "archive" else store.cache_store())
+    assert accuracies() == [0.8, 0.8, 0.5] and set(first_runs()["tie"]) == {0.0}
+
+
+def test_runs_of_the_cache_as_it_was_before_the_tables_are_taken_over(folder, capsys):
+    """runs/<key>/record.json and traces.parquet; a damaged one is left and named."""
+    result = obtain(tiny(), progress=False)
+    cache = store.cache_store()
+    stored = store.read(cache, tiny().key)
+    old = cache / "runs" / tiny().key
+    old.mkdir()
+    (cache / "traces" / f"{tiny().key}.parquet").rename(old / "traces.parquet")
+    store.remove(cache, tiny().key)
+    record = result.record | {"files": {"traces.parquet": stored.digest}}
+    (old / "record.json").write_text(json.dumps(record))
+    shutil.copytree(old, cache / "runs" / "damaged")
+    (cache / "runs" / "damaged" / "traces.parquet").write_bytes(b"x")
+    again = obtain(tiny())
+    assert again.source == "cache" and again.record == result.record and again.digest == stored.digest
+    np.testing.assert_array_equal(again.traces.score, stored.traces.score)
+    pd.testing.assert_frame_equal(again.numbers, stored.numbers)
+    assert not old.exists() and "damaged is damaged" in capsys.readouterr().err
 
 
 def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):

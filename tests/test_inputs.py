@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import toy_traces
 
@@ -79,9 +80,8 @@ def mimic(codes: str, notes: str):
 
 def broken_record(place: Path) -> None:
     traces = toy_traces().rounded()
-    record = {"key": "toy", "run": {"corpus": "toy"}, "n_test": len(traces), "accuracy": 0.5, "macro_f1": 0.5}
-    store.write(place / "archive", "toy", record, {"traces.parquet": traces})
-    (place / "archive" / "toy" / "record.json").write_text("{")
+    row = pa.table({"key": ["toy"], "record": ["{"]})
+    store.write(place / "archive", "toy", {"runs": row}, traces)
 
 
 # ---- refused ---------------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ OTHERS = {
     "vectors too short": (f"{PLANTED} --vectors words.vec", file("words.vec", "word 0.1 0.2\nnext 0.1\n"), "words.vec"),
     "vectors of bytes": (f"{PLANTED} --vectors words.vec", file("words.vec", b"\xff 1 2\n"), "words.vec, line 1"),
     "cache is no folder": (PLANTED, file("cache", "not a folder"), "ATTN_CACHE"),
-    "broken record": ("archive list", broken_record, "record.json is unreadable"),
+    "broken record": ("archive list", broken_record, "the record of toy in"),
     "archive is no folder": ("archive list", no_damage, "ATTN_ARCHIVE names"),
     "no grid": (SWEEP, no_damage, "no grid file grid.yml"), "grid is a folder": ("sweep data", no_damage, "no grid"),
     "jobs 0": ("sweep grid.yml --jobs 0", grid("- corpus: planted"), "jobs must be at least 1"),
@@ -283,14 +283,14 @@ def test_what_nobody_foresaw_is_one_line(error, monkeypatch, capsys):
 
 
 def test_a_full_disk_leaves_nothing_half_written(place, monkeypatch, capsys):
-    def full(path, *_):
-        path.write_bytes(b"half")
+    def full(path, data):
+        path.open("wb").write(data[: len(data) // 2])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    monkeypatch.setattr(store, "write_traces", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     code, _, lines = spoken(capsys, f"{PLANTED} --set options.n_train=60")
     assert code == 1 and "No space left" in lines[-1] and "make room" in lines[-1]
-    assert not list(store.cache_store().iterdir())
+    assert not [path for path in store.cache_store().iterdir() if path.name[0] == "." or path.name in store.LAYERS]
 
 
 # ---- right -----------------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ ELSEWHERE = ("one-model", "testing-the-tests")
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ELSEWHERE])
-@pytest.mark.usefixtures("numbers_at_hand", "own_tables")
+@pytest.mark.usefixtures("own_tables")
 def test_every_page_executes_and_its_sentences_follow(page, monkeypatch):
     """With the other parameters of its front matter; compared with the page as it stands in the book."""
     notebook = sources.convert(page, ROOT)

@@ -42,7 +42,7 @@ def test_locked_versions_carry_hashes_and_no_address(name):
 
 
 @pytest.fixture
-def reading(tmp_path, monkeypatch, numbers_at_hand):
+def reading(tmp_path, monkeypatch):
     """This process and those that it starts find none of ABSENT."""
     for name in ABSENT:
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('No module named {name}')")
@@ -82,7 +82,6 @@ def test_a_page_executes_without(page, reading, monkeypatch):
 
 
 @pytest.mark.parametrize("corpus", ["sst", "20news"])
-@pytest.mark.usefixtures("numbers_at_hand")
 def test_the_searches_that_pages_show_are_those_of_the_code(corpus, monkeypatch):
     """Of five texts each: a text's search does not depend on the others."""
     monkeypatch.setattr(index, "_code", lambda: pytest.fail("not in data/measured"))

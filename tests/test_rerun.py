@@ -17,7 +17,7 @@ DRAWN = """[...document.querySelectorAll("article img")].every(img => img.natura
 
 
 @pytest.fixture(scope="module")
-def again(indexed):
+def again():
     """The page of the issue, run at another epsilon."""
     return rerun(PAGE, {"epsilon": "0.1"})
 

@@ -5,7 +5,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from attn_core import packing, store
+from attn_core import packing, rows, store
 from attn_core.corpora import catalogue
 from attn_core.experiments import derived, summary_table
 from attn_core.experiments.adversarial import exact
@@ -17,8 +17,15 @@ from attn_core.measures import classification
 from attn_core.run import from_dict
 
 STORE = store.archive_folder(required=False)
+
+
+def spans_of(corpus: str) -> set[str]:
+    """Keys of the runs of a corpus of which documents are archived."""
+    return set(store.table(STORE, "documents", corpus, ("key",))["key"].to_pylist())
+
+
 KEYS = store.keys(STORE) if STORE else []
-TABLES = [key for key in KEYS if "documents.parquet" in store.read_record(STORE, key)["files"]]
+TABLES = sorted(key for stem in (store.stems(STORE) if STORE else ()) for key in spans_of(stem))
 ERASURE = [key for key in TABLES if from_dict(store.read_record(STORE, key)["run"]).family == "hierarchical"]
 SECOND = [key for key in TABLES if packing.layer_of(from_dict(store.read_record(STORE, key)["run"])) == "second"]
 FIRST = [key for key in TABLES if key not in ERASURE + SECOND]
@@ -29,7 +36,7 @@ read = cache(partial(store.read, STORE))
 def is_whole(key: str) -> bool:
     """Whether the document layer is no sample."""
     record = store.read_record(STORE, key)
-    return record["n_test"] <= packing.KEPT[packing.layer_of(from_dict(record["run"]))][-1]
+    return record["n_test"] <= packing.BUDGETS[packing.layer_of(from_dict(record["run"]))].documents
 
 
 @pytest.mark.parametrize("key", FIRST)
@@ -67,9 +74,9 @@ def test_the_document_layer_is_what_the_traces_give(key):
 def test_summary_and_record_follow_from_the_documents(key):
     result = read(key)
     assert len(result.documents) == result.record["n_test"]
-    tables = (summary_table(result.documents, result.traces.classes), result.summary)
-    again, kept = (table.set_index(["statistic", "predicted", "bin", "measure"])["value"] for table in tables)
-    means = again.index[again.index.get_level_values("measure") == "mean"]
+    fresh = rows.number_rows(result.record, summary_table(result.documents, result.traces.classes))
+    again, kept = (table.set_index([*store.NAMES])["value"] for table in (fresh, result.numbers))
+    means = again.index[again.index.get_level_values("statistic") == "mean"]
     np.testing.assert_allclose(again[means], kept[means], atol=2e-5)
     accuracy = (result.documents["label"] == result.documents["predicted"]).mean()
     assert accuracy == pytest.approx(result.record["accuracy"], abs=1e-4)
@@ -84,14 +91,14 @@ def test_summary_and_record_follow_from_the_documents(key):
 def test_the_short_table_of_the_second_generation_is_what_traces_and_summary_say(key):
     result = read(key)
     stored, few = result.documents, result.traces
-    assert len(stored) == min(result.record["n_test"], packing.KEPT["second"][-1]) and stored["doc_id"].is_unique
+    assert len(stored) == min(result.record["n_test"], packing.BUDGETS["second"].documents) and stored["doc_id"].is_unique
     assert (stored["jsd_exact@0.05"] >= stored["jsd_search@0.05"] - 1e-6).all()
     fresh = correlation(few).join(echo(few)[list(MEASURES)])
     kept = stored.set_index("doc_id").loc[few.doc_id]
     assert ("tau_attention_loo" in stored) == ("tau_attention_loo" in fresh), "left out of both on long texts"
     for column in {"tau_attention_gradient", "tau_attention_loo", *MEASURES} & set(stored):
         np.testing.assert_allclose(fresh[column], kept[column], atol=2e-4, equal_nan=True, err_msg=column)
-    of_all = result.summary.query("predicted == 'all' and bin == 'all' and measure == 'mean'").set_index("statistic")
+    of_all = result.numbers.query("predicted == 'all' and bin == 'all' and statistic == 'mean'").set_index("measure")
     if len(stored) == result.record["n_test"]:
         for column in ("tau_attention_gradient", "median_change", "jsd_exact@0.05", *MEASURES):
             assert stored[column].mean() == pytest.approx(of_all.value[column], abs=2e-5)

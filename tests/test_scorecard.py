@@ -225,7 +225,7 @@ def test_variants_are_not_scored(scored):
 
 def test_a_document_measure_that_a_run_does_not_have_is_told_from_an_absent_run(scored):
     """As of runs that were stored before a measure was thought of."""
-    bare = [replace(r, summary=r.summary[r.summary["statistic"] != "difference_loo"]) for r in seeds_of()]
+    bare = [replace(r, numbers=r.numbers[r.numbers["measure"] != "difference_loo"]) for r in seeds_of()]
     rows = scored(bare, "jain")
     assert row_for(rows, item="Figure 4", corpus="sst")["unjudged"] == "no document"
     assert row_for(rows, item="Figure 4", corpus="imdb")["unjudged"] == "no run"
@@ -236,8 +236,8 @@ def test_a_document_measure_that_a_run_does_not_have_is_told_from_an_absent_run(
 
 def without(result, label, predicted):
     """The run without its rows of one bin and class, as summaries are where no document lies there."""
-    rows = result.summary
-    return replace(result, summary=rows[~((rows["bin"] == label) & (rows["predicted"] == predicted))])
+    rows = result.numbers
+    return replace(result, numbers=rows[~((rows["bin"] == label) & (rows["predicted"] == predicted))])
 
 
 @pytest.mark.parametrize(("documents", "judged"), [(19, False), (20, True)])
@@ -254,10 +254,10 @@ def test_joined_bins_are_weighted_by_their_documents(scored):
     item = "claim: permutation often changes little [0.50,1.00)"
     runs = seeds_of(encoders=("lstm",), values={"median_change": 0.6})
     for result in runs:  # the last bin: 100 documents with a share 0.3 above the other's, which has 50
-        rows = result.summary
-        last = (rows["bin"] == "[0.75,1.00]") & (rows["statistic"] == "median_change")
-        rows.loc[last & (rows["measure"] == "share_below_0.1"), "value"] += 0.3
-        rows.loc[last & (rows["measure"] == "n"), "value"] = 100.0
+        rows = result.numbers
+        last = (rows["bin"] == "[0.75,1.00]") & (rows["measure"] == "median_change")
+        rows.loc[last & (rows["statistic"] == "share_below_0.1"), "value"] += 0.3
+        rows.loc[last & (rows["statistic"] == "n"), "value"] = 100.0
     row = row_for(scored(runs, "jain"), item=item, corpus="sst")
     assert row["ours"] == pytest.approx(0.8) and row["verdict"] == "holds" and row["n_seeds"] == 5
     few = [without(without(runs[0], "[0.50,0.75)", "all"), "[0.75,1.00]", "all"), *runs[1:]]

@@ -1,7 +1,6 @@
 """What a sweep says is left, bases before the runs that need them, several runs at once."""
 
 import json
-import os
 import shutil
 import threading
 from dataclasses import replace
@@ -57,13 +56,13 @@ def test_bases_come_first_and_only_where_their_weights_are_missing(tmp_path, mon
     obtain(base, progress=False)
     packing.prepare(base)
     packing.adopt(base.key)
-    packed = (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns
-    (store.cache_store().parent / "weights" / f"{base.key}.safetensors").unlink()
+    packed = store.rows_of(tmp_path / "archive", "runs", base.key)
+    store.weights_file(base.key).unlink()
     again = replace(own, words="rank")
     assert sweep.plan([base, again], pack=True) == {base: False, again: True}
     assert sweep.sweep([base, again], pack=True, progress=False) == {} and sweep.has_weights(base)
-    assert (tmp_path / "archive" / base.key / "record.json").stat().st_mtime_ns == packed
-    assert set(os.listdir(tmp_path / "archive")) == {store.MANIFEST, base.key, again.key}
+    pd.testing.assert_frame_equal(store.rows_of(tmp_path / "archive", "runs", base.key), packed)
+    assert store.keys(tmp_path / "archive") == sorted([base.key, again.key])
 
 
 def test_a_packed_run_is_waited_for_as_long_as_a_file_system_may_take(tmp_path, monkeypatch):
@@ -180,7 +179,7 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tmp_path, monkeypatch, 
     assert f"other data than the archive's: {other.key}\n" in capsys.readouterr().err
     monkeypatch.delenv("ATTN_DATA")
     assert obtain(run, progress=False, traces=False).source == "archive", "an archived run needs no data"
-    shutil.rmtree(tmp_path / "archive" / run.key)
+    shutil.rmtree(tmp_path / "archive" / "runs")
     for more in ([], ["--fresh"]):
         status, _, errors = called(monkeypatch, capsys, "run", *OWN, *more)
         assert status == 2 and "no data for corpus 'sst'" in errors[-1]

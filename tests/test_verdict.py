@@ -45,7 +45,7 @@ CODE = [cell.source for cell in sources.read_source(sources.locate("verdict", RO
 
 
 @pytest.fixture(scope="module")
-def made(indexed) -> dict:
+def made() -> dict:
     """What the page's code has made when it shows its cells."""
     names = {}
     for source in CODE:
@@ -154,7 +154,6 @@ def test_a_browser_tells_on_hover_focus_and_tap(tmp_path, chromium):
 
 
 @pytest.mark.skipif(store.archive_folder(required=False) is None, reason="no archive")
-@pytest.mark.usefixtures("numbers_at_hand")
 def test_every_model_of_the_verdict_does_its_task_by_the_one_rule():
     fails = weak(index.runs(attention="tanh", family=["text", "pair", "hierarchical"], generation="first"))
     assert not fails[list(verdict.TRACED)].any() and fails["snli"].all()

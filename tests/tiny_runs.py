@@ -34,12 +34,14 @@ def grid(tmp_path, seeds="[0, 1]"):
 
 
 def whole_store() -> set[str]:
-    """The keys of the folder, every run read and checked; nothing else lies there once the dead are swept away."""
+    """The keys of the cache, every run read and checked; nothing half-written is left once the dead are swept away."""
     folder = store.cache_store()
     for key in store.keys(folder):
         store.verify(folder, key)
     store.sweep_away(folder)
-    assert {path.name for path in folder.iterdir()} == set(store.keys(folder))
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+    for layer in ("runs", "numbers", "traces"):
+        assert {path.stem for path in (folder / layer).iterdir()} == set(store.keys(folder))
     return set(store.keys(folder))
 
 

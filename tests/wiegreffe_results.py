@@ -5,6 +5,7 @@ import pandas as pd
 from scorecard_runs import whole
 from tiny_runs import first_run
 
+from attn_core.rows import number_rows
 from attn_core.run import SEEDS, Run, as_dict
 from attn_core.store import Result
 
@@ -23,7 +24,7 @@ def result_of(run: Run, f1: float = 0.8, jsd: float | None = None, tvd: float | 
     if jsd is not None:
         record["history"] = [{"test_jsd": jsd}] * 3
         record["against"] = {"base": "base", "jsd": jsd, "tvd": tvd}
-    return Result(record=record, traces=None, documents=None, summary=None, source="archive", **more)
+    return Result(record=record, numbers=number_rows(record, None), source="archive", **more)
 
 
 def spread(i: int, count: int, size: float = 0.002) -> float:

@@ -6,10 +6,10 @@ from torch import Tensor, nn
 
 from attn_core.corpora.catalogue import schedule
 from attn_core.corpora.documents import Documents, Encoded, flat
+from attn_core.corpora.order import fixed_order
 from attn_core.models.classifier import to_arrays
 from attn_core.models.hierarchical import Hierarchical, build, from_arrays
 from attn_core.run import Run
-from attn_core.store import sample
 from attn_core.traces import Traces
 from attn_core.tracing import inputs, trace_items
 from attn_core.training import Arrays, Trained, accuracy, compute_device, outputs_of, progress_bar, train_epoch
@@ -31,7 +31,7 @@ def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays
     """Traces of the test set; leave-one-out of its first DELETED documents in the corpus's fixed order, else NaN."""
     model = from_arrays(run.encoder, arrays).requires_grad_(False).to(compute_device())
     documents = data.splits["test"]
-    deleted = sample(documents.doc_ids, data.name)[:DELETED]
+    deleted = fixed_order(documents.doc_ids, data.name)[:DELETED]
     return trace_items(model, documents, deleted, data.name, progress)
 
 

@@ -16,8 +16,9 @@ from attn_core.experiments.guides import SOURCES, guides_of
 from attn_core.experiments.removal import NEVER
 from attn_core.experiments.search import search
 from attn_core.experiments.single import weights_dealt_anew
-from attn_core.index import documents, numbers, over_seeds
+from attn_core.index import numbers, over_seeds
 from attn_core.measures import bootstrap_interval
+from attn_core.provenance import count_documents
 from attn_core.run import SEEDS, Run, first_vectors
 from attn_core.traces import Traces
 
@@ -84,10 +85,10 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
         record = records[rule.corpus]
         statistics = record["statistics"]
         if rule.measure == "average_length_tokens":
-            value = documents(record, "train")[1]
+            value = count_documents(record, "train")[1]
         elif rule.measure != "vocabulary_size":
             label = None if rule.group == "all" else CATALOGUE[rule.corpus].classes.index(rule.group)
-            value = documents(record, rule.measure.removesuffix("_size"), label)[0]
+            value = count_documents(record, rule.measure.removesuffix("_size"), label)[0]
         elif rule.corpus.startswith("babi"):
             value = len(statistics["classes"]) + 4
         else:
@@ -347,15 +348,15 @@ def seed_tables(corpus: str) -> list[pd.DataFrame]:
 def searched(corpus: str) -> pd.DataFrame | None:
     """The per-document search (`distance.searched`) on the traces of the base of seed 10, kept; None without these."""
     keys = classifiers(corpus).query("seed == @SEEDS[0]")["key"]
-    record = index.records(keys)[0] if len(keys) else {"files": {}}
-    if "traces.parquet" not in record["files"]:
+    result = store.read(store.archive_folder(), keys.iloc[0]) if len(keys) else None
+    if result is None or result.traces is None:
         return None
+    traces = result.traces
 
     def search_now() -> pd.DataFrame:
-        traces = store.read(store.archive_folder(), record["key"]).traces
         return distance.searched(traces, search(traces))
 
-    return index.kept(f"searched-{record['key']}", record["files"]["traces.parquet"], search_now)
+    return index.kept(f"searched-{result.key}", result.digest, search_now)
 
 
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:

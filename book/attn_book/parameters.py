@@ -185,7 +185,7 @@ def _stored(fields: dict, documents: bool) -> pd.DataFrame:
     rows = index.runs(**fields)
     if not documents:
         return rows
-    kept = ["traces.parquet" in record["files"] for record in index.records(rows["key"])]
+    kept = [store.has_traces(store.archive_folder(), key) for key in rows["key"]]
     return rows[np.array(kept, bool)]
 
 

@@ -97,7 +97,7 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
 
     paper: its rows alone, None takes all three. Columns COLUMNS, id and OURS; unjudged says why a row has no verdict
     ('no run', 'no document', 'few documents', 'few seeds', 'weak model', 'by its gap'), '' where it has one;
-    null_prediction: see `guessed`; data: see `index.data_kind`.
+    null_prediction: see `guessed`; data: see `provenance.data_kind`.
     """
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")

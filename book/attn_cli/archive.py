@@ -36,6 +36,6 @@ def archive_verify() -> None:
 def archive_seal() -> None:
     """Write MANIFEST anew over what lies in data/archive and data/reported now; every change is printed."""
     changes, refused = store.seal(store.archive_folder())
-    counts = f"{len(changes)} files new, changed or gone; {len(refused)} runs refused"
+    counts = f"{len(changes)} files new, changed or gone; {len(refused)} refused"
     print("\n".join([*changes, *refused, f"sealed {store.archive_folder()}: {counts}"]))
     raise typer.Exit(1 if refused else 0)

@@ -3,7 +3,7 @@
 tables.json.xz      document and summary tables of twelve runs, from the first documents of their stored traces
 scorecard.json.xz   the rows of `python -m attn_core scorecard --json`
 runs.json           twenty runs and their keys
-archive.json.xz     every stored key and a digest of its record, which holds the checksums of its files
+archive.json.xz     every stored key and a digest of all that the archive's tables hold of it
 
 The first two hold what the first edition computed, column by column, with what came after. Who means to change numbers
 calls `write` in tests/ and says in the commit which and why.
@@ -51,10 +51,31 @@ def scorecard_rows() -> list[dict]:
     return json.loads(scorecard().to_json(orient="records"))
 
 
-def digests() -> dict[str, str]:
-    """Stored key -> the first 16 digits of its record's SHA-256."""
-    records = sorted((ROOT / "data" / "archive").glob("*/record.json"))
-    return {path.parent.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in records}
+def digests() -> dict[str, list[str]]:
+    """Stored key -> the first 12 digits of the SHA-256 of its record, its numbers, documents, table beside another run
+    and traces: of the values, so that another form of the files changes nothing."""
+    from attn_core import store
+
+    folder = ROOT / "data" / "archive"
+    found = {}
+    for key in store.keys(folder):
+        result = store.read(folder, key)
+        parts = [json.dumps(result.record, sort_keys=True).encode()]
+        for table in (result.numbers, result.documents, result.against):
+            parts.append(b"" if table is None else values_of(table))
+        found[key] = [hashlib.sha256(part).hexdigest()[:12] if part else "" for part in parts] + [result.digest[:12]]
+    return found
+
+
+def values_of(table) -> bytes:
+    """A table's values, columns and rows in an order of their own."""
+    table = table.astype({name: "float64" for name in table.select_dtypes("number")})
+    table = table[sorted(table)].sort_values(sorted(table), ignore_index=True)
+    parts = []
+    for name, column in table.items():
+        text = column.dtype.kind not in "fb"
+        parts += [name.encode(), "\n".join(column).encode() if text else column.to_numpy().tobytes()]
+    return b"".join(parts)
 
 
 def read(name: str):

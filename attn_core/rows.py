@@ -1,0 +1,194 @@
+"""The rows that a run adds to the stored tables: from its record, its traces and what is computed of them."""
+
+import json
+import shutil
+from dataclasses import fields
+from pathlib import Path
+from types import UnionType
+from typing import get_args
+
+import pandas as pd
+import pyarrow as pa
+from pandas.api.types import is_float_dtype
+
+from attn_core import store
+from attn_core.corpora.files import say, sha256
+from attn_core.errors import AttnError, Damaged
+from attn_core.experiments import summary_table
+from attn_core.experiments.adversarial import ceilings
+from attn_core.experiments.correlation import correlation
+from attn_core.experiments.echo import MEASURES, echo
+from attn_core.experiments.permutation import permutation
+from attn_core.experiments.tables import joined, table
+from attn_core.measures import CLASS_SCORES
+from attn_core.provenance import data_kind
+from attn_core.run import Run, from_dict, generation, standard
+from attn_core.store import NAMES
+from attn_core.traces import Traces, round_mantissa
+
+DOCUMENT_BITS = 18
+"""Mantissa of per-document statistics: 1e-7 of a probability near 0.05, so thresholds survive rounding."""
+
+FIELDS = tuple(field.name for field in fields(Run))
+
+SCORES = ("accuracy", "macro_f1", "auc", *(f"f1_{label}" for label in range(CLASS_SCORES)))
+
+
+def arrow_type(annotation: object) -> pa.DataType:
+    """The type of a column that holds a field of `Run`; what is no number is text."""
+    choices = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
+    types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+    return next((types[choice] for choice in choices if choice in types), pa.string())
+
+
+RUN_COLUMNS = pa.schema(
+    [("key", pa.string()), ("family", pa.string())]
+    + [(field.name, arrow_type(field.type)) for field in fields(Run)]
+    + [("base_seed", pa.int64()), ("base_divergence", pa.float64())]
+    + [(name, pa.string()) for name in ("generation", "variant", "differs", "data")]
+    + [(name, pa.int64()) for name in ("n_train", "n_dev", "n_test", "epochs_trained")]
+    + [(name, pa.float64()) for name in (*SCORES, "jsd", "tvd")]
+    + [("fingerprint", pa.string()), ("record", pa.string())]
+)
+"""Columns of `runs`; see `index.runs`. differs: the fields named in variant,
+with blanks between. fingerprint: of the
+data. record: JSON of all that is known of the run."""
+
+NUMBER_COLUMNS = pa.schema(
+    [("key", pa.string())]
+    + [(name, RUN_COLUMNS.field(name).type) for name in store.FIELDS_BESIDE_NUMBERS]
+    + [(name, pa.string()) for name in NAMES]
+    + [("value", pa.float64())]
+)
+
+
+def run_row(record: dict) -> dict:
+    """A run's row of `runs`; AttnError for a run of another version, or of a class that is not at hand."""
+    run = from_dict(record["run"])
+    plain = standard(run)
+    off = {name: value for name, value in vars(run).items() if value != getattr(plain, name)}
+    return (
+        vars(run)
+        | {
+            "key": record["key"],
+            "family": run.family,
+            "options": json.dumps(run.options),
+            "base": "" if run.base is None else run.base.key,
+            "base_seed": -1 if run.base is None else run.base.seed,
+            "base_divergence": None if run.base is None else run.base.divergence,
+            "generation": generation(run),
+            "variant": ", ".join(f"{name}={getattr(value, 'key', value)}" for name, value in off.items()),
+            "differs": " ".join(off),
+            "data": data_kind(record),
+            "epochs_trained": len(record.get("history", ())),
+            "fingerprint": record.get("fingerprints", {}).get("data"),
+            "record": json.dumps(record, default=float),
+        }
+        | {name: record[name] for name in ("n_train", "n_dev", "n_test")}
+        | scores(record)
+        | {name: record["against"][name] for name in ("jsd", "tvd") if "against" in record}
+    )
+
+
+def scores(record: dict) -> dict[str, float]:
+    """The scores of a record; questions have no AUC."""
+    return {name: record[name] for name in SCORES if record.get(name) is not None}
+
+
+def number_rows(record: dict, summary: pd.DataFrame | None, traces: Traces | None = None) -> pd.DataFrame:
+    """A run's numbers: of its summary, of whole test sets, and those of `echo`, of the traces, where the summary lacks
+    them. summary: of `experiments.summary_table`, whose columns measure and statistic have each other's names."""
+    parts = []
+    if summary is not None:
+        parts.append(summary.rename(columns={"measure": "statistic", "statistic": "measure"}))
+    if traces is not None and (summary is None or not summary["statistic"].eq("echo").any()):
+        parts.append(echoes(record, traces))
+    whole = [(name, "value", value) for name, value in scores(record).items()]
+    if "against" in record:
+        whole += [(f"{name}_beside", "mean", record["against"][name]) for name in ("jsd", "tvd")]
+    parts.append(pd.DataFrame(whole, columns=["measure", "statistic", "value"]).assign(predicted="all", bin="all"))
+    return pd.concat(parts, ignore_index=True)[[*NAMES, "value"]]
+
+
+def echoes(record: dict, traces: Traces) -> pd.DataFrame:
+    """Numbers of the measures of `experiments.echo` over the documents at hand; for Serrano & Smith's models without
+    documents of one item, as in their other numbers."""
+    documents = echo(traces)
+    if record["run"]["encoder"].startswith(("han_", "flan_")):
+        documents = documents[documents["n"] > 1]
+    values = documents[list(MEASURES)].dropna(axis=1, how="all")
+    statistics = pd.DataFrame(
+        {"n": values.count().astype(float), "mean": values.mean(), "std": values.std(ddof=0)}
+    ).rename_axis("measure")
+    rows = statistics.reset_index().melt("measure", var_name="statistic")
+    return rows.assign(predicted="all", bin="all")
+
+
+def quick_summary(record: dict, traces: Traces) -> pd.DataFrame | None:
+    """The summary of the statistics that take seconds on a whole test set: all but the adversaries of
+    `experiments.document_table`. None where no gradients were traced."""
+    if traces.gradient is None or record["run"]["encoder"].startswith(("han_", "flan_")):
+        return None
+    documents = joined(
+        table(traces, p=traces.p),
+        correlation(traces),
+        permutation(traces)[["median_change"]],
+        ceilings(traces),
+        echo(traces),
+    )
+    return rounded(summary_table(documents, traces.classes))
+
+
+def rounded(rows: pd.DataFrame) -> pd.DataFrame:
+    """A table whose floats have 18-bit mantissas and single precision, as every stored statistic."""
+    floats = [name for name in rows.columns if is_float_dtype(rows[name])]
+    return rows.assign(**{name: round_mantissa(rows[name].to_numpy(), DOCUMENT_BITS) for name in floats})
+
+
+# ---- as they are stored ----------------------------------------------------------------------------------------------
+
+
+def tables(
+    record: dict, numbers: pd.DataFrame, documents: pd.DataFrame | None = None, against: pd.DataFrame | None = None
+) -> dict[str, pa.Table]:
+    """A run's tables as `store.write` takes them: layer -> table with the run's key."""
+    row = run_row(record)
+    beside = {name: row[name] for name in ("key", *store.FIELDS_BESIDE_NUMBERS)}
+    stored = {
+        "runs": pa.Table.from_pylist([row], schema=RUN_COLUMNS),
+        "numbers": pa.Table.from_pandas(numbers.assign(**beside), schema=NUMBER_COLUMNS, preserve_index=False),
+    }
+    for layer, rows in (("documents", documents), ("against", against)):
+        if rows is not None:
+            # Not from_pandas, which makes NaN a null: null is what a run has not, NaN a value that is not defined.
+            columns = {name: pa.array(column.to_numpy()) for name, column in rounded(rows).items()}
+            stored[layer] = pa.table({"key": pa.array([record["key"]] * len(rows), pa.string()), **columns})
+    return {layer: rows.replace_schema_metadata() for layer, rows in stored.items()}
+
+
+def migrate(folder: Path) -> None:
+    """Bring runs that a version before 0.2 has cached, runs/<key>/{record.json,traces.parquet}, into the tables. What
+    is damaged is left and named; a run of a class that is not at hand waits for a process that knows it."""
+    for path in sorted((folder / "runs").glob("*/record.json")):
+        key = path.parent.name
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            sums = record.pop("files")
+            if sums != {name: sha256(path.with_name(name)) for name in sums}:
+                raise Damaged("its files are not those that its record names")
+            data = path.with_name("traces.parquet").read_bytes()
+            if not store.has(folder, key):
+                save(folder, record, store.as_traces(store.parquet(path.parent, "traces.parquet")), data)
+        except (OSError, ValueError, LookupError, Damaged) as error:
+            say(f"{path.parent} is damaged ({error}); delete it and run again")
+        except AttnError:
+            continue
+        else:
+            shutil.rmtree(path.parent)
+
+
+def save(folder: Path, record: dict, traces: Traces, data: bytes | None = None) -> None:
+    """Store a run that was trained here, with the numbers that its traces give in seconds. data: the traces as a file,
+    where they are one already."""
+    numbers = number_rows(record, quick_summary(record, traces), traces)
+    store.write(folder, record["key"], tables(record, numbers), data or traces)
