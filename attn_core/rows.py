@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import get_args
@@ -169,6 +170,12 @@ def tables(
 def migrate(folder: Path) -> None:
     """Bring runs that a version before 0.2 has cached, runs/<key>/{record.json,traces.parquet}, into the tables. What
     is damaged is left and named; a run of a class that is not at hand waits for a process that knows it."""
+    if (folder / "runs").is_dir():
+        _migrate(folder, (folder / "runs").stat().st_mtime_ns)
+
+
+@cache
+def _migrate(folder: Path, _changed: int) -> None:
     for path in sorted((folder / "runs").glob("*/record.json")):
         key = path.parent.name
         try:

@@ -199,8 +199,10 @@ def stem_of(folder: Path, key: str) -> str | None:
     settle(folder)
     if (folder / "runs" / f"{key}.parquet").is_file():
         return key
-    corpora = (stem for stem in stems(folder) if key.startswith(f"{stem}-"))
-    return next((stem for stem in corpora if key in keys_in(folder, stem)), None)
+    words = key.split("-")
+    corpora = ("-".join(words[:count]) for count in range(1, len(words)))  # with which the key begins
+    files = (stem for stem in corpora if (folder / "runs" / f"{stem}.parquet").is_file())
+    return next((stem for stem in files if key in keys_in(folder, stem)), None)
 
 
 def has_traces(folder: Path, key: str) -> bool:

@@ -22,7 +22,7 @@ from tiny_runs import called, first_run
 from attn_core import index, packing, reader, rows, store
 from attn_core.corpora.order import fixed_order
 from attn_core.errors import AttnError, Damaged
-from attn_core.run import Run, as_dict
+from attn_core.run import as_dict
 from attn_core.traces import round_mantissa
 
 RECORD = {"key": "toy", "run": {"corpus": "toy", "seed": 10}, "n_test": 6, "accuracy": 0.5}

@@ -24,7 +24,7 @@ import pandas as pd
 import yaml
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from attn_core import index
+from attn_core import index, store
 from attn_core.corpora import catalogue
 from attn_core.errors import AttnError
 from attn_core.results import obtain
