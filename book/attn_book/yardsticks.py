@@ -11,6 +11,7 @@ import pandas as pd
 
 from attn_core import Run, index, obtain
 from attn_core.experiments.adversarial import best_permutation, ceilings, exact, shuffles
+from attn_core.provenance import data_kind
 from attn_core.run import SEEDS, first_vectors
 from attn_core.traces import Traces
 
@@ -58,7 +59,7 @@ def live(corpus: str, epsilon: float, seed: int, vectors: str) -> pd.DataFrame:
         "moved": moved.replace(np.inf, np.nan).mean(),
     }
     rows = pd.DataFrame({"kind": list(means), "mean": list(means.values())})
-    kind = index.data_kind(result.record)
+    kind = data_kind(result.record)
     return rows.assign(corpus=corpus, data=kind, encoder="lstm", low=np.nan, high=np.nan, n_seeds=1)
 
 
