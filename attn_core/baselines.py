@@ -33,13 +33,15 @@ def weak(runs: pd.DataFrame) -> pd.Series:
     under the mean of the best encoder. Generated sets have no bar to pass.
     """
     accuracies = runs.groupby(["corpus", "encoder"])["accuracy"]
-    models = accuracies.agg(["mean", "min"]).join(stored().set_index("corpus"), on="corpus")
+    models = accuracies.agg(["mean", "min"])
+    models = models.join(stored().set_index("corpus"), on="corpus")
     low = accuracies.agg(lambda values: seed_interval(values)[0]).fillna(models["min"])
     passes = low > models["majority"]
 
     corpora = [CATALOGUE[corpus] for corpus in models.index.get_level_values("corpus")]
     pairs = np.array([corpus.task != "text" for corpus in corpora], bool)
-    passes &= models["mean"] >= models["regression"] + np.where(pairs, BELOW, -BELOW)
+    bar = models["regression"] + np.where(pairs, BELOW, -BELOW)
+    passes &= models["mean"] >= bar
     best = models["mean"].groupby("corpus").transform("max")
     passes &= ~pairs | (models["mean"] >= best - BELOW_BEST)
 

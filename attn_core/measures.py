@@ -59,7 +59,9 @@ def jsd_ragged(a: ndarray, b: ndarray, offsets: ndarray) -> ndarray:
 def jsd_terms(a: ndarray, b: ndarray) -> ndarray:
     """What each entry adds to the JSD of a and b."""
     mean = 0.5 * (a + b)
-    return 0.5 * (scipy.special.rel_entr(a, mean) + scipy.special.rel_entr(b, mean))
+    of_a = scipy.special.rel_entr(a, mean)
+    of_b = scipy.special.rel_entr(b, mean)
+    return 0.5 * (of_a + of_b)
 
 
 def jsd_point(weight: ndarray) -> ndarray:

@@ -156,8 +156,10 @@ class Traces:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
         shift = self.offsets[rows] - offsets[:-1]
         tokens = np.arange(offsets[-1]) + np.repeat(shift, lengths)
-        index = dict.fromkeys(TOKEN_ARRAYS, tokens) | dict.fromkeys(("doc_id", "label", *PER_DOCUMENT), rows)
-        chosen = {name: array[index[name]] for name, array in self.present(*index).items()}
+        index = dict.fromkeys(TOKEN_ARRAYS, tokens)
+        index |= dict.fromkeys(("doc_id", "label", *PER_DOCUMENT), rows)
+        arrays = self.present(*index)
+        chosen = {name: array[index[name]] for name, array in arrays.items()}
         return replace(self, offsets=offsets, **chosen)
 
     def equal_lengths(self, limit: int) -> Iterator[tuple[ndarray, ndarray]]:
@@ -168,11 +170,13 @@ class Traces:
     def rounded(self) -> "Traces":
         """The same with 12-bit mantissas, as the archive stores them; every reported number is computed after this."""
         arrays = self.present(*TOKEN_ARRAYS, "bias", "query", "readout")
-        return replace(self, **{name: round_mantissa(array) for name, array in arrays.items()})
+        rounded = {name: round_mantissa(array) for name, array in arrays.items()}
+        return replace(self, **rounded)
 
     def present(self, *names: str) -> dict[str, ndarray]:
         """Those of the named arrays that these traces have."""
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        arrays = {name: getattr(self, name) for name in names}
+        return {name: array for name, array in arrays.items() if array is not None}
 
 
 TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")
@@ -203,7 +207,8 @@ def each_alone(traces: Traces) -> tuple[ndarray, ndarray]:
     """With all the attention on one token: the decision (T,), and how far the output lies from the model's (T,)."""
     decision = np.empty(len(traces.score), int)
     moved = np.empty(len(traces.score))
-    step = max(1, NUMBERS // max(traces.contribution.shape[1], traces.classes))
+    width = max(traces.contribution.shape[1], traces.classes)
+    step = max(1, NUMBERS // width)
     for start in range(0, len(traces.score), step):
         tokens = slice(start, start + step)
         document = traces.owner[tokens]
@@ -217,7 +222,8 @@ def output_change(traces: Traces, logits: ndarray) -> ndarray:
     """p(without t) - p, (T,) float64, from the logits (T, K) without each token; p of class 1 or of the predicted."""
     owner = traces.owner
     chosen = traces.predicted[owner] if traces.classes > 1 else 0
-    p_without = probabilities(logits.astype(float))[np.arange(len(owner)), chosen]
+    outputs = probabilities(logits.astype(float))
+    p_without = outputs[np.arange(len(owner)), chosen]
     return p_without - traces.outputs[owner, chosen]
 
 
@@ -248,7 +254,9 @@ def has_one_logit(traces: Traces) -> bool:
 def centred(traces: Traces) -> ndarray:
     """Contributions (T, K) float64; of several logits less each token's mean over them, which no softmax sees."""
     value = traces.contribution.astype(float)
-    return value - value.mean(axis=1, keepdims=True) if traces.classes > 1 else value
+    if traces.classes > 1:
+        value = value - value.mean(axis=1, keepdims=True)
+    return value
 
 
 def each_without(traces: Traces, value: ndarray) -> ndarray:
@@ -256,7 +264,8 @@ def each_without(traces: Traces, value: ndarray) -> ndarray:
     weight = traces.attention.reshape(-1, *[1] * (value.ndim - 1))
     weighted = weight * value
     left = 1.0 - weight
-    sum_left = np.add.reduceat(weighted, traces.offsets[:-1])[traces.owner] - weighted
+    whole = np.add.reduceat(weighted, traces.offsets[:-1])
+    sum_left = whole[traces.owner] - weighted
     return np.divide(sum_left, left, out=np.zeros_like(sum_left), where=left > 0)
 
 
@@ -264,7 +273,8 @@ def attending_only(traces: Traces, kept: ndarray) -> ndarray:
     """Attention (T,) on the items `kept` (T,) alone, scaled up to one; 0 throughout where these have no weight."""
     weight = traces.attention * kept
     left = totals(weight, traces.offsets)
-    return weight / np.repeat(np.where(left > 0, left, 1.0), traces.lengths)
+    left = np.where(left > 0, left, 1.0)
+    return weight / left[traces.owner]
 
 
 def one_logit(traces: Traces) -> tuple[ndarray, float]:

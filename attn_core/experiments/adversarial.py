@@ -39,7 +39,12 @@ BLOCK = 20_000
 """Tokens at once, so at most about two million swaps are valued at a time."""
 
 
-def adversarial(traces: Traces, epsilon: float, weights: ndarray, seed: int = 0) -> pd.DataFrame:
+def adversarial(
+    traces: Traces,
+    epsilon: float,
+    weights: ndarray,
+    seed: int = 0,
+) -> pd.DataFrame:
     """The adversarial attention of each document at one epsilon, beside what it must be held against.
 
     Parameters
@@ -66,7 +71,9 @@ def adversarial(traces: Traces, epsilon: float, weights: ndarray, seed: int = 0)
     """
     searched = select(traces, weights, epsilon)
     shuffled = replace(traces, contribution=traces.contribution[shuffles(seed, "shuffle", traces)])
-    columns: dict[str, ArrayLike] = {"jsd_search": searched["jsd"], "tvd_search": searched["tvd"]}
+    columns: dict[str, ArrayLike] = {}
+    columns["jsd_search"] = searched["jsd"]
+    columns["tvd_search"] = searched["tvd"]
     if has_one_logit(traces):
         optimum = exact(traces, epsilon)
         columns["jsd_exact"] = optimum["jsd_exact"]
@@ -176,7 +183,8 @@ def climb(
 
         # ... and what it changes in the price; who is inside stays inside.
         z = (a * value).sum(axis=1, keepdims=True)
-        swapped_z = z + (a[:, u] - a[:, t]) * (value[:, t] - value[:, u])
+        moved = a[:, u] - a[:, t]
+        swapped_z = z + moved * (value[:, t] - value[:, u])
         before = outside(z, low[document], high[document])
         after = outside(swapped_z, low[document], high[document])
         gain -= price[document] * (after - before)
@@ -198,7 +206,8 @@ def random_pairs(n: int, step: int) -> tuple[ndarray, ndarray]:
     """SAMPLED_PAIRS pairs of different positions below n, which depend on n and step alone."""
     first, second = np.random.default_rng(step).random((2, SAMPLED_PAIRS))
     t = (first * n).astype(int)
-    return t, (t + 1 + (second * (n - 1)).astype(int)) % n
+    distance = 1 + (second * (n - 1)).astype(int)
+    return t, (t + distance) % n
 
 
 def times_log(x: ndarray) -> ndarray:

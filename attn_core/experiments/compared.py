@@ -52,7 +52,8 @@ def included(values: ndarray, offsets: ndarray, k: int) -> ndarray:
     texts = pd.Series(values).groupby(document)
     first = texts.rank("min", ascending=False).to_numpy()  # the ranks that equal values share
     last = texts.rank("max", ascending=False).to_numpy()
-    return np.clip((k + 1 - first) / (last + 1 - first), 0.0, 1.0)
+    share = (k + 1 - first) / (last + 1 - first)
+    return np.clip(share, 0.0, 1.0)
 
 
 def agreement(a: ndarray, b: ndarray, offsets: ndarray, k: int) -> ndarray:
@@ -107,7 +108,8 @@ def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
     for a, b in combinations(signed, 2):
         for k in (1, 3):
             numbers[a, b, f"top{k}"] = agreement(size[a], size[b], offsets, k)
-        numbers[a, b, "tau"] = kendall_ragged(size[a], size[b], offsets)[0]
+        tau, _ = kendall_ragged(size[a], size[b], offsets)
+        numbers[a, b, "tau"] = tau
     for name, values in signed.items():
         top = included(size[name], offsets, 1)
         numbers[name, "", "argues_state"] = totals(top * (signed["state"] < 0), offsets)

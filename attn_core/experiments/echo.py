@@ -60,7 +60,9 @@ def echo(traces: Traces) -> pd.DataFrame:
     owner = traces.owner
     alone, moved = each_alone(traces)
     echoes = share(traces, alone == traces.predicted[owner])
-    locked = (echoes == 1).astype(float) if traces.readout is None else np.full(len(traces), np.nan)
+    locked = np.full(len(traces), np.nan)
+    if traces.readout is None:
+        locked = (echoes == 1).astype(float)
 
     flat = traces.logits_under(1 / traces.lengths[owner])
     without_top = attending_only(traces, np.arange(len(owner)) != traces.heaviest[owner])
@@ -89,9 +91,11 @@ def elsewhere(traces: Traces) -> ndarray:
     """
     classes = max(traces.classes, 2)
     alone = decisions(traces.contribution + traces.bias)  # (T,)
-    counts = np.bincount(traces.owner * classes + alone, minlength=len(traces) * classes).reshape(-1, classes)  # (D, K)
+    counts = np.zeros((len(traces), classes), int)  # (D, K) tokens of a document that alone give a class
+    np.add.at(counts, (traces.owner, alone), 1)
     counts_elsewhere = counts.sum(axis=0) - counts
-    return counts_elsewhere[np.arange(len(traces)), traces.predicted] / counts_elsewhere.sum(axis=1)
+    alike = counts_elsewhere[np.arange(len(traces)), traces.predicted]
+    return alike / counts_elsewhere.sum(axis=1)
 
 
 def permutation_expected(traces: Traces) -> ndarray:
@@ -107,9 +111,10 @@ def permutation_expected(traces: Traces) -> ndarray:
     s, bias = one_logit(traces)
     n = traces.lengths.astype(float)
     mean = totals(s, traces.offsets) / n
-    spread_of_weights = totals((traces.attention - (1 / n)[traces.owner]) ** 2, traces.offsets)
-    spread_of_s = totals((s - mean[traces.owner]) ** 2, traces.offsets)
-    variance = spread_of_weights * spread_of_s / np.maximum(n - 1, 1)
+    from_equal = traces.attention - (1 / n)[traces.owner]
+    from_mean = s - mean[traces.owner]
+    spread = totals(from_equal**2, traces.offsets) * totals(from_mean**2, traces.offsets)
+    variance = spread / np.maximum(n - 1, 1)
     return median_change(bias + mean, np.sqrt(variance), traces.p)
 
 
@@ -121,9 +126,10 @@ def median_change(mean: ndarray, deviation: ndarray, p: ndarray) -> ndarray:
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         # How probable is an output within `middle` of p?
-        above = scipy.special.ndtr((logit(np.minimum(p + middle, 1)) - mean) / scale)
-        below = scipy.special.ndtr((logit(np.maximum(p - middle, 0)) - mean) / scale)
-        too_near = above - below < 0.5
+        upper = logit(np.minimum(p + middle, 1)) - mean
+        lower = logit(np.maximum(p - middle, 0)) - mean
+        probability = scipy.special.ndtr(upper / scale) - scipy.special.ndtr(lower / scale)
+        too_near = probability < 0.5
         low = np.where(too_near, middle, low)
         high = np.where(too_near, high, middle)
     return np.where(deviation > 0, (low + high) / 2, np.abs(sigmoid(mean) - p))

@@ -109,7 +109,14 @@ def exact(traces: Traces, epsilon: float) -> pd.DataFrame:
 
     moved_z = totals(expand(traces, best) * s, traces.offsets)
     moved = np.abs(sigmoid(moved_z + bias) - sigmoid(z + bias))
-    return table(traces, jsd_exact=best["jsd"].clip(lower=0.0), tvd_exact=moved, **best.drop(columns="jsd"))
+    return table(
+        traces,
+        jsd_exact=best["jsd"].clip(lower=0.0),
+        tvd_exact=moved,
+        i=best["i"],
+        j=best["j"],
+        weight=best["weight"],
+    )
 
 
 def best_vertex(s: ndarray, attention: ndarray, low: float, high: float) -> Vertex:
@@ -204,7 +211,9 @@ def sparse(traces: Traces, epsilon: float) -> pd.DataFrame:
         for first in range(0, len(pairs.jsd), AT_ONCE):
             batch = slice(first, first + AT_ONCE)
             w = pairs.weight[batch, None]
-            context = w * contribution[pairs.i[batch]] + (1 - w) * contribution[pairs.j[batch]]
+            c_i = contribution[pairs.i[batch]]
+            c_j = contribution[pairs.j[batch]]
+            context = w * c_i + (1 - w) * c_j
             outputs = probabilities(traces.decoded(context, np.array([row])))
             change = tvd(outputs, traces.outputs[row])
             within = np.flatnonzero(change <= epsilon + ROUNDING)
@@ -225,7 +234,9 @@ def mixtures(attention: ndarray, alone: ndarray, above: float) -> Mixtures:
     first = min(n, max(FEWEST, PAIRS // n))
     i, j = nearest[np.array(np.triu_indices(first, 1, n))]  # each pair once: GRID is symmetric
     grid = np.array(GRID)
-    jsd = 0.5 * LN2 + share(grid, attention[i, None]) + share(1 - grid, attention[j, None])  # (pairs, GRID)
+    share_i = share(grid, attention[i, None])  # (pairs, GRID)
+    share_j = share(1 - grid, attention[j, None])
+    jsd = 0.5 * LN2 + share_i + share_j
     order = np.argsort(-jsd, axis=None, kind="stable")
     order = order[: np.count_nonzero(jsd > above)]
     pair, level = np.unravel_index(order, jsd.shape)

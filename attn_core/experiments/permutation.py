@@ -13,7 +13,12 @@ CHUNK = 1 << 15
 """Permuted weights worked on at once: 256 KB per array stay in the processor's cache. Changes no number."""
 
 
-def permutation(traces: Traces, count: int = 100, seed: int = 0, draws: np.ndarray | None = None) -> pd.DataFrame:
+def permutation(
+    traces: Traces,
+    count: int = 100,
+    seed: int = 0,
+    draws: np.ndarray | None = None,
+) -> pd.DataFrame:
     """Median over `count` random permutations of the change of output, per document.
 
     Jain & Wallace 2019, section 4.2.1, Algorithm 2. Contributions stay, only the weights move; of text pairs only
@@ -58,5 +63,6 @@ def permutation(traces: Traces, count: int = 100, seed: int = 0, draws: np.ndarr
         permuted = traces.attention[tokens].ravel()[order]
         context = np.matmul(permuted, traces.contribution[tokens].astype(float))  # (B, count, K or M)
         outputs = probabilities(traces.decoded(context, rows[:, None]))
-        median[rows] = np.median(tvd(outputs, traces.outputs[rows, None]), axis=1)
+        change = tvd(outputs, traces.outputs[rows, None])  # (B, count)
+        median[rows] = np.median(change, axis=1)
     return table(traces, median_change=median, max_attention=traces.max_attention)

@@ -107,8 +107,11 @@ def by_class(traces: Traces) -> Traces:
         raise AttnError("erasure takes affine decoders, these traces are of text pairs (Serrano & Smith, section 3)")
     if traces.classes > 1:
         return traces
-    contribution = np.pad(traces.contribution, ((0, 0), (1, 0)))
-    return replace(traces, contribution=contribution, bias=np.pad(traces.bias, (1, 0)))
+    return replace(
+        traces,
+        contribution=np.pad(traces.contribution, ((0, 0), (1, 0))),
+        bias=np.pad(traces.bias, (1, 0)),
+    )
 
 
 def attention_gradient(model: Traces) -> ndarray:
@@ -220,7 +223,8 @@ def first_flip(
 
 def sum_from_back(values: ndarray) -> ndarray:
     """Along axis 1: at j the sum of the values from j on."""
-    return values[:, ::-1].cumsum(axis=1)[:, ::-1]
+    from_back = values[:, ::-1].cumsum(axis=1)
+    return from_back[:, ::-1]
 
 
 def curve(traces: Traces, row: int, ranking: str) -> pd.DataFrame:
@@ -235,7 +239,8 @@ def curve(traces: Traces, row: int, ranking: str) -> pd.DataFrame:
 
     removed = np.arange(len(order) + 1)
     left = np.argsort(order) >= removed[:, None]  # (n + 1, n) the items that each step leaves
-    logits = np.concatenate([document.logits_under(attending_only(document, items)) for items in left])
+    attentions = [attending_only(document, items) for items in left]
+    logits = np.concatenate([document.logits_under(attention) for attention in attentions])
     return pd.DataFrame(
         {
             "position": np.append(-1, order),

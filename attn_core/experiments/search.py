@@ -104,6 +104,7 @@ def search(
         return fast_search(traces, starts, penalty, margin, diversity, objective, steps, lr, progress)
     import torch
 
+    distance_of = divergence if objective == "jsd" else kl
     weights = []
     for row, (start, stop) in enumerate(pairwise(traces.offsets)):
         document = traces.take([row])
@@ -113,7 +114,7 @@ def search(
         optimiser = torch.optim.Adam([log_weights], lr=lr, amsgrad=True)
         for _ in range(steps):
             a = log_weights.softmax(-1)  # (k, n)
-            distance = divergence(a, attention) if objective == "jsd" else kl(a, attention)
+            distance = distance_of(a, attention)
             change = (outputs(a) - outputs(attention)).abs().sum(-1)
             hinge = (change - margin).relu()
             between = divergence(a[:, None], a[None, :])  # (k, k)
@@ -157,7 +158,11 @@ def differentiable(traces: Traces) -> "Callable[[Tensor], Tensor]":
 
 def output_changes(traces: Traces, weights: ndarray) -> ndarray:
     """Change of output (TVD) under weights (k, T), (k, D)."""
-    return np.stack([tvd(probabilities(traces.logits_under(row)), traces.outputs) for row in weights])
+    moved = []
+    for attention in weights:
+        outputs = probabilities(traces.logits_under(attention))
+        moved.append(tvd(outputs, traces.outputs))
+    return np.stack(moved)
 
 
 def select(traces: Traces, weights: ndarray, epsilon: float) -> pd.DataFrame:

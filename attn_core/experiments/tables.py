@@ -38,7 +38,8 @@ def described(values: ArrayLike, *names: str) -> dict[str, float]:
     values = without_nan(values)
     if not len(values):
         return {}
-    numbers = dict(zip(QUANTILES, np.quantile(values, list(QUANTILES.values())), strict=True))
+    quantiles = np.quantile(values, list(QUANTILES.values()))
+    numbers = dict(zip(QUANTILES, quantiles, strict=True))
     numbers["mean"] = values.mean()
     numbers["std"] = values.std()
 

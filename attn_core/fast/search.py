@@ -215,7 +215,8 @@ def one_output(
 ) -> Callable[[], None]:
     """What puts the gradient of the loss into buffers.log_weights, for one logit or two as their difference."""
     contribution, bias = one_logit(traces)
-    p = tensor(sigmoid(totals(traces.attention * contribution, traces.offsets) + bias)[rows])  # (B,)
+    z_model = totals(traces.attention * contribution, traces.offsets)
+    p = tensor(sigmoid(z_model + bias)[rows])  # (B,)
     s = tensor(pad(contribution, traces, rows, length, 0).swapaxes(-1, -2))  # (L, B)
     product = torch.empty(2, *buffers.a.shape)
 
@@ -277,7 +278,8 @@ def several_outputs(
         change = difference.abs().sum(-1, keepdim=True)  # (B, k, 1)
         outside = (change > margin).to(output.dtype).mul_(penalty)
         sign = difference.sign_()
-        slope = sign.sub_((sign * output).sum(-1, keepdim=True)).mul_(output).mul_(outside)  # d/d logits
+        mean_sign = (sign * output).sum(-1, keepdim=True)
+        slope = sign.sub_(mean_sign).mul_(output).mul_(outside)  # d/d logits
         if readout is not None:
             steepness = hidden.addcmul_(hidden, hidden, value=-1.0)  # of the sigmoid
             slope = torch.matmul(slope, readout.t()).mul_(steepness)
@@ -285,7 +287,8 @@ def several_outputs(
         gradient = buffers.log_weights.grad
         torch.add(buffers.slope_of, pull, out=gradient)
         torch.mul(buffers.a, gradient, out=buffers.slope_of)
-        gradient.sub_(buffers.slope_of.sum(2, keepdim=True)).mul_(buffers.a)  # through the softmax
+        mean = buffers.slope_of.sum(2, keepdim=True)
+        gradient.sub_(mean).mul_(buffers.a)  # through the softmax
 
     return put_gradient
 
