@@ -125,7 +125,8 @@ def bootstrap_interval(values: ArrayLike, statistic: Callable = np.mean) -> tupl
     for _ in range(RESAMPLES):
         drawn = rng.integers(len(values), size=len(values))
         resampled.append(statistic(values[drawn]))
-    low, high = np.quantile(resampled, [LEVEL / 2, 1 - LEVEL / 2])
+    ends = [LEVEL / 2, 1 - LEVEL / 2]
+    low, high = np.quantile(resampled, ends)
     return float(low), float(high)
 
 

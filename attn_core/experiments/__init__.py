@@ -90,7 +90,8 @@ def edges(statistic: str) -> np.ndarray:
     figures; the last bin includes its upper edge."""
     if statistic.startswith("tau_"):
         return np.linspace(-1, 1, 31)
-    return np.linspace(0, 0.7 if statistic.startswith(("jsd_", "ceiling")) else 1, 41)
+    highest = 0.7 if statistic.startswith(("jsd_", "ceiling")) else 1
+    return np.linspace(0, highest, 41)
 
 
 def attention_bin(max_attention: ArrayLike) -> np.ndarray:
@@ -114,7 +115,8 @@ def summary_table(documents: pd.DataFrame, outputs: int = 2) -> pd.DataFrame:
     everything = np.ones(len(documents), bool)
     classes = {"all": everything}
     if outputs <= MOST_CLASSES:
-        classes |= {str(c): documents["predicted"] == c for c in sorted(documents["predicted"].unique())}
+        for c in np.unique(documents["predicted"]):
+            classes[str(c)] = documents["predicted"] == c
     binned = attention_bin(documents["max_attention"])
     bins = {"all": everything} | {label: binned == label for label in ATTENTION_BINS}
 
@@ -139,7 +141,8 @@ def summary(statistic: str, documents: pd.DataFrame, counts: bool) -> dict[str, 
     values = without_nan(documents[statistic])
     numbers: dict[str, float] = {"n": len(documents), "n_nan": len(documents) - len(values)}
     if statistic.startswith("tau_"):
-        numbers["share_significant"] = (documents["p_" + statistic.removeprefix("tau_")] <= LEVEL).mean()
+        p = documents["p_" + statistic.removeprefix("tau_")]
+        numbers["share_significant"] = (p <= LEVEL).mean()
     if not len(values):
         return numbers
 

@@ -62,8 +62,13 @@ def agreement(a: ndarray, b: ndarray, offsets: ndarray, k: int) -> ndarray:
     return totals(in_both, offsets) / np.minimum(k, np.diff(offsets))
 
 
-def chosen(values: ndarray, offsets: ndarray, share: float, draws: ndarray) -> ndarray:
-    """Whether (T,) each word is among the ceil(share n) largest values of its text; draws (T,) decide between ties."""
+def chosen(
+    values: ndarray,  # (T,)
+    offsets: ndarray,  # (D + 1,)
+    share: float,
+    draws: ndarray,  # (T,) decide between ties
+) -> ndarray:
+    """Whether (T,) each word is among the ceil(share n) largest values of its text."""
     n = np.diff(offsets)
     document = np.repeat(np.arange(len(n)), n)
     order = np.lexsort((draws, -values, document))
@@ -112,9 +117,11 @@ def compared(traces: Traces, seed: int = 0) -> pd.DataFrame:
         numbers[a, b, "tau"] = tau
     for name, values in signed.items():
         top = included(size[name], offsets, 1)
-        numbers[name, "", "argues_state"] = totals(top * (signed["state"] < 0), offsets)
+        against = signed["state"] < 0
+        numbers[name, "", "argues_state"] = totals(top * against, offsets)
         if "deletion" in signed:
-            numbers[name, "", "argues_deletion"] = totals(top * (signed["deletion"] < 0), offsets)
+            against = signed["deletion"] < 0
+            numbers[name, "", "argues_deletion"] = totals(top * against, offsets)
             numbers[name, "", "moved"] = totals(top * size["deletion"], offsets)
         for share in SHARES:
             words = chosen(values, offsets, share, draws)

@@ -27,7 +27,11 @@ AT_ONCE = 1 << 21
 """Pairs of tokens compared at once; bounds memory and changes no number."""
 
 
-def correlation(traces: Traces, seed: int = 0, draws: ndarray | None = None) -> pd.DataFrame:
+def correlation(
+    traces: Traces,
+    seed: int = 0,
+    draws: ndarray | None = None,
+) -> pd.DataFrame:
     """Kendall's tau-b and two-sided p between attention, |gradient|, |leave-one-out| and random scores, per document.
 
     Jain & Wallace 2019, section 4.1. Attention is ranked by its scores, which the softmax keeps in order, so that
@@ -111,10 +115,12 @@ def kendall(x: ndarray, y: ndarray) -> tuple[ndarray, ndarray]:
         variance = (m * (2 * n + 5) - x_lost - y_lost) / 18
         variance = variance + 2 * x_tied * y_tied / m
         variance = variance + x_cubes * y_cubes / (9 * m * (n - 2))
-        p = 2 * scipy.special.ndtr(-np.abs(difference / np.sqrt(variance)))
+        z = difference / np.sqrt(variance)
+        p = 2 * scipy.special.ndtr(-np.abs(z))
 
     fewer = np.minimum(concordant, discordant)
-    exact = (x_tied + y_tied == 0) & ((n <= EXACT_LENGTH) | (fewer <= 1))
+    small = (n <= EXACT_LENGTH) | (fewer <= 1)
+    exact = small & (x_tied + y_tied == 0)
     for row in np.flatnonzero(exact):
         p[row] = exact_p(n, int(fewer[row]))
 

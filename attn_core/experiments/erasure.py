@@ -85,7 +85,9 @@ def derived(documents: pd.DataFrame, item_left: bool = False) -> pd.DataFrame:
         columns[f"equals_{name}"] = (number == fewest).astype(float).where(fewest.notna())
     columns["common"] = pd.DataFrame(removed).notna().all(axis=1)
 
-    sooner = removed["gradient"].fillna(np.inf) < removed["attention"].fillna(np.inf)  # inf: never
+    of_gradient = removed["gradient"].fillna(np.inf)  # inf: never
+    of_attention = removed["attention"].fillna(np.inf)
+    sooner = of_gradient < of_attention
     columns["gradient_first"] = sooner.astype(float).where(n > 1)
     return documents.assign(**columns)
 
@@ -109,7 +111,8 @@ def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
     summaries |= removal_summaries(derived(several, item_left=True), "@left")
     for rule in RULES:
         js = several[f"delta_js@{rule}"]
-        summaries[f"delta_js@{rule}", "all"] = beside_gaps(js, several[f"delta_alpha@{rule}"])
+        alpha = several[f"delta_alpha@{rule}"]
+        summaries[f"delta_js@{rule}", "all"] = beside_gaps(js, alpha)
         for choice in CHOICES:
             summaries[f"flips_{choice}@{rule}", "all"] = two_by_two(several, choice, rule)
     for name in ("dispersion", "dispersion_weighted", *MEASURES):

@@ -38,7 +38,11 @@ def logits_without(traces: Traces, items: ndarray) -> ndarray:
     return traces.logits_under(attending_only(traces, kept))
 
 
-def single(traces: Traces, seed: int = 0, draws: ndarray | None = None) -> pd.DataFrame:
+def single(
+    traces: Traces,
+    seed: int = 0,
+    draws: ndarray | None = None,
+) -> pd.DataFrame:
     """The single-weight tests of Serrano & Smith 2019, sections 4.1 and 4.2, one row per document.
 
     Parameters

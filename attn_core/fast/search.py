@@ -87,7 +87,12 @@ def search(
     return weights
 
 
-def blocks(lengths: ndarray, limit: int, multiple: int = 1, least: int = 1) -> Iterator[tuple[ndarray, int]]:
+def blocks(
+    lengths: ndarray,
+    limit: int,
+    multiple: int = 1,
+    least: int = 1,
+) -> Iterator[tuple[ndarray, int]]:
     """`chunks` of documents of like padded length L: (rows (B,), L).
 
     Lengths are rounded up to a ladder whose steps grow by 1.35, then to multiples of `multiple`; so each document is
@@ -100,8 +105,14 @@ def blocks(lengths: ndarray, limit: int, multiple: int = 1, least: int = 1) -> I
     return chunks(-(-padded // multiple) * multiple, limit, least)
 
 
-def pad(values: ndarray, traces: Traces, rows: ndarray, length: int, fill: float) -> ndarray:
-    """Token values (..., T) of some documents as (..., B, length), filled up at the right."""
+def pad(
+    values: ndarray,  # (..., T)
+    traces: Traces,
+    rows: ndarray,  # (B,)
+    length: int,
+    fill: float,
+) -> ndarray:
+    """Token values of some documents as (..., B, length), filled up at the right."""
     real, tokens = places(traces, rows, length)
     padded = np.full((*values.shape[:-1], *real.shape), fill, values.dtype)
     padded[..., real] = values[..., tokens]
