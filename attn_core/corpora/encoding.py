@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import get_args
 
@@ -61,8 +62,11 @@ class Arrays:
         self.vocabulary_from = self.options.pop("vocabulary_from", "train")
 
     def _check_options(self) -> None:
-        known = {} if self.entry.cut or self.entry.generated else {"vocabulary_from": ("train", "all")}
-        known |= {name: get_args(parameter.annotation) for name, parameter in self.parameters.items()}  # of a Literal
+        known = {}
+        if not (self.entry.cut or self.entry.generated):
+            known["vocabulary_from"] = ("train", "all")
+        for name, parameter in self.parameters.items():
+            known[name] = get_args(parameter.annotation)  # the values of a Literal
         for name, value in self.options.items():
             where = f"corpus '{self.entry.name}'"
             if name not in known:
@@ -79,20 +83,27 @@ class Arrays:
         for split in about["statistics"]["splits"]:
             names = [field.name for field in fields(Documents) if f"{split} {field.name}" in arrays]
             splits[split] = Documents(**{name: arrays[f"{split} {name}"] for name in names})
-        return Encoded(self.entry.name, splits, tuple(about["vocabulary"]), about["fingerprint"], about["statistics"])
+        vocabulary = tuple(about["vocabulary"])
+        return Encoded(self.entry.name, splits, vocabulary, about["fingerprint"], about["statistics"])
 
     @property
     def kept(self) -> bool:
         """Whether the arrays are kept: they are made of files, by the package's own code or by a version of another's."""
-        if not (self.entry.files or self.entry.own) or self.options.get("source") == "generated":
+        name = self.entry.name
+        made_of_files = bool(self.entry.files or self.entry.own)
+        if not made_of_files or self.options.get("source") == "generated":
             return False
-        return not is_foreign(self.entry.name) or bool(VERSIONS.get(self.entry.name) and self.source())
+        if is_foreign(name):
+            return bool(VERSIONS.get(name)) and self.source() is not None
+        return True
 
     @property
     def stem(self) -> Path:
         """Where they are kept, but for the ending: the corpus and the options that are not at their defaults."""
         marks = ["all"] if self.vocabulary_from == "all" else []
-        marks += [str(value) for name, value in self.options.items() if value != self.parameters[name].default]
+        for name, value in self.options.items():
+            if value != self.parameters[name].default:
+                marks.append(str(value))
         return files.cache_folder() / "arrays" / "-".join([self.entry.name, *marks])
 
     def source(self) -> dict[str, str] | None:
@@ -108,14 +119,17 @@ class Arrays:
 
     def make(self) -> Encoded:
         """From the tables."""
-        return build(self.entry, PREPARE[self.entry.name](**self.options), self.vocabulary_from)
+        prepared = PREPARE[self.entry.name](**self.options)
+        return build(self.entry, prepared, self.vocabulary_from)
 
     def made(self) -> tuple[dict, dict[str, np.ndarray]]:
         """The same as `files.cached` keeps it: facts, and arrays by split and field."""
         about = vars(self.make()).copy()
         arrays: dict[str, np.ndarray] = {}
         for split, part in about.pop("splits").items():
-            arrays |= {f"{split} {field}": values for field, values in vars(part).items() if values is not None}
+            for field, values in vars(part).items():
+                if values is not None:
+                    arrays[f"{split} {field}"] = values
         return about, arrays
 
 
@@ -145,7 +159,9 @@ def build(entry: catalogue.Corpus, prepared: Prepared, vocabulary_from: str = "t
     classes = list(prepared.classes or entry.classes)
     if set(prepared.splits) != {"train", "dev", "test"}:
         raise AttnError(f"{where} has the splits {', '.join(prepared.splits)}; train, dev and test are needed")
-    splits = {name: _checked(f"{where}, split '{name}'", texts, classes) for name, texts in prepared.splits.items()}
+    splits = {}
+    for name, texts in prepared.splits.items():
+        splits[name] = _checked(f"{where}, split '{name}'", texts, classes)
 
     read = ("train", "dev") if entry.cut else ("train",)
     all_words = _vocabulary(entry, list(splits.values()), prepared.entities)
@@ -182,13 +198,14 @@ def _vocabulary(entry: catalogue.Corpus, splits: list[Texts], entities: Sequence
     lists = []
     for texts in splits:
         lists += [*texts.lists, *(texts.queries or ())]
-    words = text.vocabulary(lists, entry.min_count if entry.cut else entry.min_df, each=entry.cut)
+    least = entry.min_count if entry.cut else entry.min_df
+    words = text.vocabulary(lists, least, each=entry.cut)
     return words + tuple(sorted(set(entities) - set(words)))
 
 
 def _filtered(entry: catalogue.Corpus, split: str, texts: Texts) -> tuple[Texts, dict[str, int]]:
     """The texts of a split that are kept, and how many are dropped for what; AttnError where none is kept."""
-    lengths = np.array([len(tokens) for tokens in texts.lists], dtype=np.int64)
+    lengths = np.array(list(map(len, texts.lists)), dtype=np.int64)
     fits = lengths > 0
     if entry.filtered:
         fits = text.length_filter(lengths, entry.longer_than, entry.shorter_than)
@@ -216,9 +233,10 @@ def _within_bounds(entry: catalogue.Corpus, texts: Texts) -> np.ndarray:
     """(D,) whether a text has at most so many sentences, and no longer one, than the entry says; empty ones aside."""
     most = entry.most_sentences or np.inf
     longest = entry.longest_sentence or np.inf
-    within = [
-        len(sizes) - sizes.count(0) <= most and max(sizes, default=0) <= longest for sizes in texts.sentences or ()
-    ]
+    within = []
+    for sizes in texts.sentences or ():
+        sentences = len(sizes) - sizes.count(0)
+        within.append(sentences <= most and max(sizes, default=0) <= longest)
     return np.array(within, dtype=bool)
 
 
@@ -260,7 +278,9 @@ def _documents(texts: Texts, words: tuple[str, ...]) -> Documents:
     """Token lists as ids."""
     sentences = texts.sentences and [[size for size in sizes if size] for sizes in texts.sentences]
     ids, offsets = text.to_ids(texts.lists, words)
-    query_ids, query_offsets = (None, None) if texts.queries is None else text.to_ids(texts.queries, words)
+    query_ids = query_offsets = None
+    if texts.queries is not None:
+        query_ids, query_offsets = text.to_ids(texts.queries, words)
     answer_ids, answer_offsets = _ragged(texts.answers, np.int32)
     sentence_lengths, sentence_offsets = _ragged(sentences, np.int64)
     return Documents(
@@ -281,5 +301,6 @@ def _ragged(lists, kind: type) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Values in a row, and where each list begins and ends."""
     if lists is None:
         return None, None
-    offsets = np.cumsum([0, *(len(values) for values in lists)])
-    return np.array([value for values in lists for value in values], dtype=kind), offsets.astype(np.int64)
+    offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    values: np.ndarray = np.array(list(chain.from_iterable(lists)), dtype=kind)
+    return values, offsets
