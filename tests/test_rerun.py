@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from attn_book import plain
+from attn_book import plain, rendering
 from attn_book.rendering import rerun, side_by_side
 from attn_core.errors import AttnError
 
@@ -47,7 +47,7 @@ def test_what_differs_stands_side_by_side(tmp_path):
     left, right = tmp_path / "left.html", tmp_path / "right.html"
     left.write_text(SHEET.format("a", 1))
     right.write_text(SHEET.format("b", 2))
-    page = side_by_side(left, right, ("n = 1", "n = 2"), tmp_path / "both.html").read_text()
+    page = side_by_side([left, right], ["n = 1", "n = 2"], tmp_path / "both.html").read_text()
     both = BeautifulSoup(page, "html.parser")
     assert page.count("same") == page.count("code") == 1 and len(both.find_all(class_="attn-twin")) == 2
     assert [part.text.strip() for part in both.find_all(attrs={"data-run": True})] == ["a", "b", "1", "2"]
@@ -55,10 +55,29 @@ def test_what_differs_stands_side_by_side(tmp_path):
     assert len(ids) == len(set(ids)) == 5
 
 
-@pytest.mark.parametrize("wrong", ["epsilon", "epsilon=0.1", "epsilon=0.1,0.2,0.3"])
-def test_two_values_are_compared(wrong):
+def test_three_values_stand_side_by_side(tmp_path):
+    sheets = [tmp_path / f"{name}.html" for name in "abc"]
+    for path, (first, second) in zip(sheets, ((1, 5), (2, 5), (3, 6)), strict=True):
+        path.write_text(SHEET.format(first, second))
+    page = side_by_side(sheets, ["n = 1", "n = 2", "n = 3"], tmp_path / "all.html").read_text()
+    both = BeautifulSoup(page, "html.parser")
+    runs = [(part["data-run"], part.text.strip()) for part in both.find_all(attrs={"data-run": True})]
+    assert runs == [("n = 1", "1"), ("n = 2", "2"), ("n = 3", "3"), ("n = 1", "5"), ("n = 2", "5"), ("n = 3", "6")]
+    ids = [tag["id"] for tag in both.find_all(id=True)]
+    assert len(ids) == len(set(ids)) == 7 and page.count("code") == 1
+
+
+@pytest.mark.parametrize("wrong", ["epsilon", "epsilon=0.1", "epsilon=0.1,,0.3"])
+def test_two_values_or_more_are_compared(wrong):
     with pytest.raises(AttnError, match="NAME=a,b"):
         rerun(PAGE, {}, compare=wrong)
+
+
+@pytest.mark.usefixtures("numbers_at_hand")
+def test_no_value_runs_where_one_is_refused(monkeypatch):
+    monkeypatch.setattr(rendering, "execute", lambda *_, **__: pytest.fail("it ran"))
+    with pytest.raises(AttnError, match="epsilon: Input should be less than 1, got '1.5'"):
+        rerun(PAGE, {}, compare="epsilon=0.1,1.5")
 
 
 def test_names_of_files():

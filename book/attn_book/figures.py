@@ -119,20 +119,10 @@ def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
 
 def yours(ax: Axes, x: Sequence[float], y: Sequence[float]) -> None:
     """Mark points as those of the run that the reader chose; nothing where there are none."""
-    for across, up in zip(x, y, strict=True):
-        ax.plot(across, up, "*", color=INK, markersize=15, markeredgecolor=SHEET, zorder=7)
-        to_the_left = across > sum(ax.get_xlim()) / 2
-        ax.annotate(
-            YOURS,
-            (across, up),
-            (-9 if to_the_left else 9, 0),
-            textcoords="offset points",
-            ha="right" if to_the_left else "left",
-            va="center_baseline",
-            weight="bold",
-            color=INK,
-            zorder=7,
-        )
+    below = {"textcoords": "offset points", "ha": "center", "va": "top", "weight": "bold"}
+    for point_at in zip(x, y, strict=True):
+        ax.plot(*point_at, "*", color=INK, markersize=15, markeredgecolor=SHEET, zorder=7)
+        ax.annotate(YOURS, point_at, (0, -6), color=INK, zorder=7, **below)
 
 
 def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str], value: str = "mean") -> None:

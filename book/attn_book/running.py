@@ -37,6 +37,7 @@ from attn_book.sources import (
     write_notebook,
 )
 from attn_core import foreign
+from attn_core.corpora.files import say
 from attn_core.errors import AttnError, Damaged, one_line
 from attn_core.results import AbsentRun
 
@@ -76,6 +77,8 @@ def execute(
     if not (stamp or force) and edited(target):
         raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
     writable(target)
+    if "vectors" in values and "vectors" not in (parameters or {}):
+        say(f"page {name} reads the stored model with word vectors {values['vectors']}")
 
     notebook = convert(name, root)
     about = {"page": name, "parameters": declares.defaults | values, "device": f"CPU, {platform.machine()}"}

@@ -1,0 +1,132 @@
+"""What a page is refused before it runs, what it takes from the archive, and the run that a reader chose."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import sentences
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from attn_book import page, sources
+from attn_book.yardsticks import live, yardsticks
+from attn_core.errors import AttnError
+from attn_core.run import first_vectors
+
+ROOT = Path(__file__).parents[1]
+CORRELATION = "jain/04-1-correlation"
+REVIEW = "serrano/01-introduction"
+
+
+def settled(name: str, **values: object) -> dict:
+    """What a page runs with where these parameters are given."""
+    path = sources.locate(name, ROOT)[1]
+    return sources.declaration(sources.read_source(path), name).settle(values)
+
+
+@pytest.mark.usefixtures("numbers_at_hand")
+@pytest.mark.parametrize(
+    ("name", "values", "holds", "lacks"),
+    [
+        (CORRELATION, {"encoder": "gru"}, "stored for this page: encoder average, cnn, lstm", "han_rnn"),
+        (CORRELATION, {"corpus": "yahoo"}, "stored for this page: corpus 20news, agnews", "amazon"),
+        (CORRELATION, {"seed": 3}, "seed 10, 50, 257", "indomain"),
+        (CORRELATION, {"seed": "010"}, "seed: Input should be a valid integer, got '010'", "8"),
+        (REVIEW, {"document": 99_999}, "among the 516 stored texts, 0 to 515; got 99999", "Traceback"),
+        (REVIEW, {"document": -1}, "greater than or equal to 0", "stored texts"),
+        ("jain/04-2-2-adversarial", {"epsilon": 1.5}, "should be less than 1", "stored"),
+    ],
+)
+def test_what_is_not_stored_is_refused_in_one_line_that_says_what_is(name, values, holds, lacks):
+    with pytest.raises(AttnError) as error:
+        settled(name, **values)
+    line = str(error.value)
+    assert holds in line and lacks not in line and "\n" not in line
+
+
+@pytest.mark.usefixtures("numbers_at_hand")
+def test_a_run_that_can_be_trained_comes_with_its_command_and_its_minutes():
+    with pytest.raises(
+        AttnError, match=r"To train it \(about \d+ min\): python -m attn_core run --corpus sst .*--seed 3$"
+    ):
+        settled(CORRELATION, seed=3)
+
+
+@pytest.mark.usefixtures("numbers_at_hand")
+def test_word_vectors_are_those_of_the_stored_model_unless_the_reader_names_some():
+    assert settled(CORRELATION, seed=50) == {"seed": 50}
+    assert settled(CORRELATION, vectors="ppmi-300") == {"vectors": "ppmi-300"}
+    assert settled(CORRELATION, encoder="transformer") == {"encoder": "transformer", "vectors": "ppmi-300"}
+    assert settled(CORRELATION, corpus="planted")["vectors"] == first_vectors("planted"), "trained as it is read"
+
+
+def test_parameters_in_peoples_words():
+    said = page.in_text({"corpus": "sst", "encoder": "average", "epsilon": 0.050, "seed": 10, "bins": [1]})
+    assert said == {
+        "corpus": "SST", "encoder": "no context", "an_encoder": "an encoder without context",
+        "the_encoder": "the encoder without context", "epsilon": "0.05", "seed": 10,
+    }  # fmt: skip
+    assert page.in_text({"corpus": "mine", "encoder": "gated"})["an_encoder"] == "a gated"
+
+
+def test_the_chosen_run_is_a_row_of_its_own_and_nothing_at_the_defaults(monkeypatch):
+    table = pd.DataFrame({"corpus": ["sst"], "mean": [0.4], "n_seeds": [5]})
+    monkeypatch.setattr(page, "CHANGED", {})
+    pd.testing.assert_frame_equal(page.with_yours(table, page.chosen(mean=0.5)), table)
+    monkeypatch.setattr(page, "CHANGED", {"seed": 3})
+    monkeypatch.setattr(page, "PARAMETERS", {"corpus": "sst", "seed": 3, "words": 7})
+    yours = page.chosen(mean=0.5)
+    assert yours.to_dict("index") == {page.YOURS: {"corpus": "sst", "seed": 3, "mean": 0.5, "n_seeds": 1}}
+    assert list(page.with_yours(table, yours).index) == [0, page.YOURS]
+    assert list(page.with_yours(table, yours)) == list(table)
+
+
+@pytest.mark.usefixtures("numbers_at_hand")
+def test_any_epsilon_is_computed_and_none_replaced():
+    """Stored means at two; live at any, near these where both are."""
+    stored = yardsticks(0.05, "sst", 10, "indomain-300").set_index(["corpus", "kind"])["mean"]
+    now = live("20news", 0.05, 10, "indomain-300").set_index("kind")["mean"]
+    assert len(now) == 4 and np.abs(stored["20news"][now.index] - now).max() < 0.05
+    narrow, wide = (live("20news", epsilon, 10, "indomain-300").set_index("kind")["mean"] for epsilon in (0.01, 0.2))
+    assert narrow["farthest"] < now["farthest"] < wide["farthest"] and narrow["ceiling"] == wide["ceiling"]
+
+
+# ---- the comparison of sentences itself ------------------------------------------------------------------------------
+
+
+def notebook(text: str, printed: str, **values: object):
+    """An executed page of one paragraph and one cell, which glued these values and printed a line."""
+    prefix = "application/papermill.record/"
+    cell = new_code_cell("")
+    for name, value in values.items():
+        record = {"scrapbook": {"name": name, "mime_prefix": prefix}}
+        cell.outputs.append(new_output("display_data", {f"{prefix}text/plain": repr(value)}, metadata=record))
+    cell.outputs.append(new_output("stream", text=printed))
+    return new_notebook(cells=[new_markdown_cell(text), cell])
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("On {glue:text}`corpus`, {glue:text}`share` %.", None),
+        ("On {glue:text}`corpus` it is so. It is {glue:text}`share` %.", None),
+        ("On SST it is {glue:text}`fixed` %.", None),
+        ("On SST, {glue:text}`share` %.", "says 'SST'"),
+        ("It is {glue:text}`share` %.", "names nothing"),
+        ("On {glue:text}`corpus` it is so.\n\nIt is {glue:text}`share` %.", "names nothing"),
+    ],
+)
+def test_a_number_that_changes_under_an_unchanged_name_is_a_fault(text, fault):
+    before = notebook(text, "SST: 4", corpus="SST", share=40, fixed=7)
+    after = notebook(text, "IMDB: 5", corpus="IMDB", share=50, fixed=7)
+    found = sentences.faults(before, after, {"corpus": "sst"}, {"corpus": "imdb"})
+    assert any(fault in line for line in found) if fault else not found
+
+
+def test_printed_lines_and_an_epsilon_that_stays_are_faults():
+    values = {"epsilon": 0.05}, {"epsilon": 0.1}
+    faults = [sentences.faults(notebook("", first), notebook("", second), *values) for first, second in (
+        ("ε = 0.05: 4", "ε = 0.1: 5"), ("within 0.05: 4", "within 0.05: 5"), ("4", "5"), ("4", "4"),
+    )]  # fmt: skip
+    assert [bool(found) for found in faults] == [False, True, True, False]
+    assert "the page's `smoke` leaves seed" in sentences.faults(*[notebook("", "")] * 2, *[{"seed": 10}] * 2)[0]
