@@ -10,8 +10,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from attn_book import page, sources
 from attn_book.yardsticks import live, yardsticks
+from attn_core import Run, index, obtain, rows, store
 from attn_core.errors import AttnError
-from attn_core.run import first_vectors
+from attn_core.run import as_dict, first_vectors
 
 ROOT = Path(__file__).parents[1]
 CORRELATION = "jain/04-1-correlation"
@@ -24,7 +25,6 @@ def settled(name: str, **values: object) -> dict:
     return sources.declaration(sources.read_source(path), name).settle(values)
 
 
-@pytest.mark.usefixtures("numbers_at_hand")
 @pytest.mark.parametrize(
     ("name", "values", "holds", "lacks"),
     [
@@ -44,7 +44,6 @@ def test_what_is_not_stored_is_refused_in_one_line_that_says_what_is(name, value
     assert holds in line and lacks not in line and "\n" not in line
 
 
-@pytest.mark.usefixtures("numbers_at_hand")
 def test_a_run_that_can_be_trained_comes_with_its_command_and_its_minutes():
     with pytest.raises(
         AttnError, match=r"To train it \(about \d+ min\): python -m attn_core run --corpus sst .*--seed 3$"
@@ -52,7 +51,6 @@ def test_a_run_that_can_be_trained_comes_with_its_command_and_its_minutes():
         settled(CORRELATION, seed=3)
 
 
-@pytest.mark.usefixtures("numbers_at_hand")
 def test_word_vectors_are_those_of_the_stored_model_unless_the_reader_names_some():
     assert settled(CORRELATION, seed=50) == {"seed": 50}
     assert settled(CORRELATION, vectors="ppmi-300") == {"vectors": "ppmi-300"}
@@ -81,7 +79,6 @@ def test_the_chosen_run_is_a_row_of_its_own_and_nothing_at_the_defaults(monkeypa
     assert list(page.with_yours(table, yours)) == list(table)
 
 
-@pytest.mark.usefixtures("numbers_at_hand")
 def test_any_epsilon_is_computed_and_none_replaced():
     """Stored means at two; live at any, near these where both are."""
     stored = yardsticks(0.05, "sst", 10, "indomain-300").set_index(["corpus", "kind"])["mean"]
@@ -89,6 +86,28 @@ def test_any_epsilon_is_computed_and_none_replaced():
     assert len(now) == 4 and np.abs(stored["20news"][now.index] - now).max() < 0.05
     narrow, wide = (live("20news", epsilon, 10, "indomain-300").set_index("kind")["mean"] for epsilon in (0.01, 0.2))
     assert narrow["farthest"] < now["farthest"] < wide["farthest"] and narrow["ceiling"] == wide["ceiling"]
+
+
+def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figure(monkeypatch, capsys):
+    """In place of a training: the record of a stored model under the name of one that is not, with forty texts."""
+    run = Run("sst", seed=3)
+    like = obtain(Run("sst", vectors=first_vectors("sst")))
+    record = like.record | {"key": run.key, "run": as_dict(run)}
+    rows.save(store.cache_store(), record, like.traces.take(range(40)))
+    assert settled(CORRELATION, seed="3") == {"seed": 3, "vectors": "ppmi-300"}, (
+        "the very run that `run --seed 3` makes"
+    )
+    assert list(index.numbers("tau_attention_gradient", "mean", corpus="sst", seed=3)["key"]) == [run.key]
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("attn_core.compute.compute", lambda *_, **__: pytest.fail("it trains"))
+    executed = sentences.run_here(sources.convert(CORRELATION, ROOT), {"seed": 3}, monkeypatch)
+    lines = [line for cell in executed.cells for line in sentences.shown(cell)]
+    assert any("SST, BiLSTM, seed 3: τ" in line[0] for line in lines)
+    figures = [output.data["text/html"] for cell in executed.cells for output in cell.get("outputs", [])
+               if "fig-jain-agreement" in str(output.get("data"))]  # fmt: skip
+    assert len(figures) == 1 and page.YOURS in figures[0]
+    assert list(page.with_yours(pd.DataFrame(columns=["corpus", "mean"]), page.chosen(mean=0.5)).index) == [page.YOURS]
 
 
 # ---- the comparison of sentences itself ------------------------------------------------------------------------------

@@ -185,7 +185,7 @@ def _stored(fields: dict, documents: bool) -> pd.DataFrame:
     rows = index.runs(**fields)
     if not documents:
         return rows
-    kept = [store.has_traces(store.archive_folder(), key) for key in rows["key"]]
+    kept = [any(store.has_traces(folder, key) for folder in store.stores()) for key in rows["key"]]
     return rows[np.array(kept, bool)]
 
 
