@@ -53,9 +53,6 @@ FIELDS_BESIDE_NUMBERS = (
 NAMES = ("measure", "statistic", "predicted", "bin")
 """What a number is called."""
 
-CATEGORIES = ("key", *NAMES)
-"""Columns of `numbers` that are read as categories: millions of rows, few values."""
-
 GROUP_ROWS = 20_000
 """Rows that Parquet files keep together: more take less space, fewer are read faster by those who look for one run."""
 
@@ -146,16 +143,14 @@ def table(folder: Path, layer: str, stem: str, columns: tuple[str, ...] | None =
 
 @lru_cache(maxsize=16)
 def _table(folder: Path, name: str, columns: tuple[str, ...] | None, _stamp: str) -> pa.Table:
-    return parquet(folder, name, columns, CATEGORIES if name.startswith("numbers/") else ())
+    return parquet(folder, name, columns)
 
 
-def parquet(
-    folder: Path, name: str, columns: tuple[str, ...] | None = None, categories: tuple[str, ...] = ()
-) -> pa.Table:
+def parquet(folder: Path, name: str, columns: tuple[str, ...] | None = None) -> pa.Table:
     """A Parquet file of a store; Damaged where it does not match the manifest or the sums of its own pages."""
-    data = pa.BufferReader(sealed(folder, name))
+    data = sealed(folder, name)
     try:
-        return pq.ParquetFile(data, read_dictionary=list(categories), page_checksum_verification=True).read(columns)
+        return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read(columns)
     except (OSError, ValueError) as error:
         raise Damaged(
             f"{folder / name} is unreadable ({one_line(error)}); restore it (git checkout), or delete it and run again"
@@ -317,7 +312,7 @@ def merge(folder: Path, corpus: str, tables: Mapping[str, pa.Table], traces: Map
         files: dict[str, bytes | None] = {f"traces/{key}.parquet": data for key, data in traces.items()}
         for layer in LAYERS:
             name = f"{layer}/{corpus}.parquet"
-            before = parquet(folder, name) if (folder / name).is_file() else None
+            before = plain(parquet(folder, name)) if (folder / name).is_file() else None
             after = replaced(before, tables.get(layer), list(traces))
             if after is not before:
                 files[name] = table_bytes(after) if after is not None and len(after) else None
@@ -344,12 +339,18 @@ def remove(folder: Path, key: str) -> None:
         (folder / layer / f"{key}.parquet").unlink(missing_ok=True)
 
 
+def plain(rows: pa.Table) -> pa.Table:
+    """A table with texts in place of categories, whose lists differ from file to file."""
+    types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in rows.schema]
+    return rows.cast(pa.schema(list(zip(rows.column_names, types, strict=True))))
+
+
 def replaced(before: pa.Table | None, rows: pa.Table | None, keys: list[str]) -> pa.Table | None:
     """A table with the rows of these keys replaced, sorted by key; the table itself where nothing changes."""
     held = before is not None and pc.any(pc.is_in(before["key"], pa.array(keys))).as_py()
     if not held and (rows is None or not len(rows)):
         return before
-    parts = [part for part in (before, rows) if part is not None]
+    parts = [plain(part) for part in (before, rows) if part is not None]
     if before is not None:
         parts[0] = before.filter(pc.invert(pc.is_in(before["key"], pa.array(keys))))
     after = pa.concat_tables(parts, promote_options="default")  # columns that one lacks are null
@@ -516,7 +517,12 @@ def seal(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def table_bytes(rows: pa.Table) -> bytes:
-    """A table as Parquet; split into byte streams, floats take a third less. Each page has a checksum of its own."""
+    """A table as Parquet; split into byte streams, floats take a third less. Each page has a checksum of its own. Texts
+    of `numbers`, millions of few kinds, are categories to whoever reads them."""
+    if "measure" in rows.column_names:
+        for at, field in enumerate(rows.schema):
+            if pa.types.is_string(field.type):
+                rows = rows.set_column(at, field.name, rows[field.name].combine_chunks().dictionary_encode())
     floats = [field.name for field in rows.schema if pa.types.is_floating(field.type)]
     others = [name for name in rows.column_names if name not in floats]
     sink = pa.BufferOutputStream()

@@ -319,7 +319,7 @@ def test_the_columns_that_follow_from_a_record_are_what_it_says():
         for row in store.table(REAL, "runs", stem).to_pylist():
             fresh = rows.run_row(json.loads(row["record"]))
             assert row == {name: fresh.get(name) for name in row}, row["key"]
-        numbers = store.table(REAL, "numbers", stem, ("key", *store.FIELDS_BESIDE_NUMBERS)).to_pandas()
+        numbers = store.plain(store.table(REAL, "numbers", stem, ("key", *store.FIELDS_BESIDE_NUMBERS))).to_pandas()
         runs = store.table(REAL, "runs", stem, ("key", *store.FIELDS_BESIDE_NUMBERS)).to_pandas().set_index("key")
-        shown = numbers.drop_duplicates().astype({"key": str}).set_index("key")
+        shown = numbers.drop_duplicates().set_index("key")
         pd.testing.assert_frame_equal(shown, runs.loc[shown.index, list(shown)])
