@@ -11,7 +11,18 @@ from numpy import ndarray
 from attn_core.errors import AttnError
 
 GOLDEN = 0x9E3779B97F4A7C15
-PURPOSES = ("random scores", "permutation", "starts", "shuffle", "climb", "orders", "erased item", "removal", "guide")
+PURPOSES = (
+    "random scores",
+    "permutation",
+    "starts",
+    "shuffle",
+    "climb",
+    "orders",
+    "erased item",
+    "removal",
+    "guide",
+    "deals",
+)
 """Uses that must not share numbers; a new one goes to the end, else stored results change."""
 
 
