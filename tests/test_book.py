@@ -285,3 +285,38 @@ def test_a_stopped_build_leaves_within_seconds_and_nobody_stays(tmp_path, way):
     finally:
         with suppress(ProcessLookupError):
             os.killpg(book.pid, signal.SIGKILL)
+
+
+SPHINX = """
+import sys
+from pathlib import Path
+from attn_book import rendering
+
+wait = "import subprocess, time; subprocess.Popen(['sleep', '300']); open('{begun}', 'w'); time.sleep(300)"
+rendering.PROCESS = rendering.PROCESS.partition("from jupyter_book")[0] + wait
+rendering.sphinx(Path('{root}'))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.faults
+@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])
+def test_sphinx_ends_with_the_build_that_started_it(tmp_path, way):
+    """In the place of jupyter-book a process that waits, and its child."""
+    begun = tmp_path / "begun"
+    command = [sys.executable, "-c", SPHINX.format(begun=begun, root=tmp_path)]
+    with (tmp_path / "log").open("w") as log:
+        book = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+    try:
+        until = time.monotonic() + 120
+        while not begun.exists():
+            assert book.poll() is None and time.monotonic() < until, (tmp_path / "log").read_text()
+            time.sleep(0.1)
+        below = psutil.Process(book.pid).children(recursive=True)
+        assert len(below) == 2 and below[0].pid == os.getpgid(below[0].pid), "a group of its own"
+        book.send_signal(way)
+        book.wait(timeout=20)
+        assert not psutil.wait_procs(below, timeout=5)[1]
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(book.pid, signal.SIGKILL)

@@ -108,7 +108,7 @@ def common_stamp(root: Path) -> str:
     folders = [root / "data" / name for name in ("archive", "reported", "measured", "examples")]
     groups = [*(package.rglob("*.*") for package in PACKAGES), root.glob("requirements.lock")]
     groups += [folder.rglob("*") for folder in folders]
-    hashes = [sys.version_info[:2]]
+    hashes: list[object] = [sys.version_info[:2]]
     for path in sorted(path for group in groups for path in group if path.is_file() and path.suffix != ".pyc"):
         base = next((package.parent for package in PACKAGES if path.is_relative_to(package)), root)
         hashes.append([path.relative_to(base).as_posix(), sha256(path)])

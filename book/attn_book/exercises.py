@@ -4,6 +4,7 @@ stands in `book/answers.yml`, in the clear: hashes would hide no answer of two d
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -43,7 +44,7 @@ def check(label: str, *answer: object) -> bool:
     return not wrong
 
 
-def items_of(answer: object) -> list:
+def items_of(answer: Any) -> list:
     """Numbers and words of an answer; case does not count."""
     flat = np.ravel(sorted(answer) if isinstance(answer, set) else answer).tolist()
     return [item.strip().casefold() if isinstance(item, str) else item for item in flat]

@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -85,7 +86,7 @@ def inline(figure: Figure, name: str, alt: str) -> str:
 def point(ax: Axes, row, y: float, colour: str, alone: bool = False) -> None:
     """Mean and interval over seeds, a row of `index.over_seeds`; open for fewer than HEADLINE_SEEDS, or alone."""
     is_open = alone or row.n_seeds < HEADLINE_SEEDS
-    face = {"markerfacecolor": SHEET} if is_open else {"markeredgecolor": SHEET}
+    face: Any = {"markerfacecolor": SHEET} if is_open else {"markeredgecolor": SHEET}
     if not alone:
         ax.plot([row.low, row.high], [y, y], color=colour, zorder=3)
     ax.plot(row.mean, y, "o", color=colour, markersize=8.5, zorder=4, **face)
@@ -119,7 +120,7 @@ def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
 
 def yours(ax: Axes, x: Sequence[float], y: Sequence[float]) -> None:
     """Mark points as those of the run that the reader chose; nothing where there are none."""
-    below = {"textcoords": "offset points", "ha": "center", "va": "top", "weight": "bold"}
+    below: Any = {"textcoords": "offset points", "ha": "center", "va": "top", "weight": "bold"}
     for point_at in zip(x, y, strict=True):
         ax.plot(*point_at, "*", color=INK, markersize=15, markeredgecolor=SHEET, zorder=7)
         ax.annotate(YOURS, point_at, (0, -6), color=INK, zorder=7, **below)
@@ -187,7 +188,7 @@ def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> None:
     names = []
     for y, row in enumerate(rows.itertuples()):
         text = f"{number(row.mean, '+' + unit)} ({number(row.low, unit)} to {number(row.high, unit)})"
-        emphasis = {"weight": "bold"} if row.low > 0 else {"color": QUIET}
+        emphasis: Any = {"weight": "bold"} if row.low > 0 else {"color": QUIET}
         ax.text(right, y, text, va="center_baseline", **emphasis)
         kind = ENCODERS[row.encoder].removeprefix("HAN with ").replace("HAN without", "no")
         names.append(f"{SETS[row.corpus]}\n{kind}")
@@ -213,7 +214,7 @@ def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
     """The words of `reader.read_sentence`: weights as bars, contributions, and the output as arithmetic."""
     ax.axis("off")
     ax.set(xlim=(TOY_LEFT, TOY_RIGHT), ylim=(-1.0, max(0.75, toy["attention"].max() + 0.25)))
-    centred = {"ha": "center", "va": "center_baseline"}
+    centred: Any = {"ha": "center", "va": "center_baseline"}
     for x, row in zip(toy_places(toy), toy.itertuples(), strict=True):
         ax.bar(x, row.attention, 0.62, color=COLOURS["lstm"])
         ax.text(x, row.attention + 0.06, f"{row.attention:.2f}", ha="center", va="bottom")

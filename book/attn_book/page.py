@@ -16,6 +16,7 @@ A page that is run again with other parameters must not say of one data set what
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, select_autoescape
@@ -34,7 +35,7 @@ TEMPLATES = Environment(
 TEMPLATES.policies["json.dumps_kwargs"] = {}  # in the order given
 TEMPLATES.filters |= {"number": number, "in_words": in_words}
 TEMPLATES.globals |= {"ENCODERS": ENCODERS, "SETS": SETS}
-PARTS = TEMPLATES.get_template("parts.html").module
+PARTS: Any = TEMPLATES.get_template("parts.html").module
 """The macros of parts.html."""
 
 CHANGED: dict[str, object] = {}
@@ -113,7 +114,7 @@ def guard(names: dict, page: str, takes: dict | None = None, reads: dict | None 
 
 def in_text(settled: dict) -> dict[str, object]:
     """Scalar parameters as sentences name them, see the head of this file."""
-    said = {name: value for name, value in settled.items() if isinstance(value, parameters.SCALARS)}
+    said: dict[str, Any] = {name: value for name, value in settled.items() if isinstance(value, parameters.SCALARS)}
     said |= {name: f"{value:g}" for name, value in said.items() if isinstance(value, float)}
     for name, words in (("corpus", SETS), ("encoder", ENCODERS), ("attention", ATTENTION_NAMES)):
         if name in said:

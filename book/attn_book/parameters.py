@@ -17,7 +17,7 @@ import ast
 from collections.abc import Iterable
 from contextlib import suppress
 from difflib import get_close_matches
-from typing import Annotated, Literal, Union
+from typing import Annotated, Any, Literal, Union
 
 import numpy as np
 import pandas as pd
@@ -45,6 +45,7 @@ def declared(cell: str, page: str) -> dict:
     """Names and defaults of a parameters cell, read and never run; AttnError at a line that is not `name = literal`."""
     rule = f"page {page}: its parameters cell holds only `name = literal`, a bool, int, float, str or a list"
     defaults = {}
+    statement: Any = None
     try:
         for statement in ast.parse(cell).body:
             (target,) = statement.targets
@@ -73,7 +74,7 @@ def check(defaults: dict, values: dict, page: str, takes: dict | None = None) ->
     for name, value in values.items():
         if name not in defaults:
             raise AttnError(f"page {page} has no parameter {name!r}{nearest(name, defaults)} Known: {known}")
-        kind = TypeAdapter(_kind(defaults[name], (takes or {}).get(name)), config=STRICT)
+        kind: TypeAdapter = TypeAdapter(_kind(defaults[name], (takes or {}).get(name)), config=STRICT)
         try:
             fitted[name] = kind.validate_python(_read(value, defaults[name]))
         except ValidationError as error:
@@ -82,17 +83,17 @@ def check(defaults: dict, values: dict, page: str, takes: dict | None = None) ->
     return fitted
 
 
-def _kind(default: object, limit: object) -> object:
+def _kind(default: Any, limit: object) -> Any:
     """The type of a parameter from its default and what it takes."""
     if not isinstance(default, list | tuple):
         return _item(type(default), default, limit)
-    item = _item(Union[tuple(map(type, default)) or SCALARS], default, limit)  # noqa: UP007
+    item: Any = _item(Union[tuple(map(type, default)) or SCALARS], default, limit)  # noqa: UP007
     may_be_empty = limit is None or (isinstance(limit, list) and None in limit)
     items = list[item] if isinstance(default, list) else tuple[item, ...]
     return Annotated[items, Field(min_length=0 if may_be_empty else 1)]
 
 
-def _item(kind: object, default: object, limit: object) -> object:
+def _item(kind: Any, default: Any, limit: Any) -> Any:
     """The type of one value within its limits."""
     if limit == "documents":
         limit = 0
@@ -104,7 +105,7 @@ def _item(kind: object, default: object, limit: object) -> object:
     return Literal[tuple(value for value in allowed if value is not None)] if allowed else kind
 
 
-def _read(value: object, default: object) -> object:
+def _read(value: object, default: Any) -> object:
     """A value as Python's plain types: NumPy's scalars from a caller; for all but texts what is typed on a command
     line, of several items with or without brackets. Whole numbers are decimal: 010 is none."""
     is_list = isinstance(default, list | tuple)
@@ -216,7 +217,8 @@ def _minutes(run: Run) -> str:
 
 
 def _check_document(page: str, name: str, value: int, run: Run) -> None:
-    count = len(obtain(run).traces)
+    traces = obtain(run).traces
+    count = 0 if traces is None else len(traces)
     if value >= count:
         raise AttnError(
             f"page {page}: {name} is a place among the {count:,} stored texts, 0 to {count - 1}; got {value}"

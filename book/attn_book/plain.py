@@ -91,7 +91,7 @@ def readable(
 
 def labels_of(root: Path) -> dict[str, str]:
     """Label -> the page that it stands on."""
-    labels = {}
+    labels: dict[str, str] = {}
     for path in (root / "notebooks").rglob("*.md"):
         page = path.relative_to(root / "notebooks").with_suffix("").as_posix()
         labels |= dict.fromkeys(re.findall(r"^\(([\w-]+)\)=$", path.read_text(encoding="utf-8"), re.MULTILINE), page)
@@ -150,8 +150,8 @@ def followed(book: NotebookNode, notebook: NotebookNode) -> tuple[str, str]:
     """What of a page differs from the book's, and what does not, by section: "In ten lines (table, printed lines)"."""
     before = by_section(book)
     after = by_section(notebook)
-    differs = defaultdict(list)
-    stays = defaultdict(list)
+    differs: dict[str, list] = defaultdict(list)
+    stays: dict[str, list] = defaultdict(list)
     for (section, kind), shown in before.items():
         group = stays if after.get((section, kind)) == shown else differs
         group[section].append(kind)
@@ -163,7 +163,7 @@ def by_section(notebook: NotebookNode) -> dict[tuple[str, str], list[str]]:
     """(section, kind) -> what an executed page shows there: text with numbers, figures, tables, printed lines."""
     values = values_of(notebook)
     section = ""
-    shown = defaultdict(list)
+    shown: dict[tuple[str, str], list[str]] = defaultdict(list)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             for text in re.split(r"^(?=#+ )", cell.source, flags=re.MULTILINE):

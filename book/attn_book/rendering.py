@@ -10,6 +10,7 @@ import tempfile
 from contextlib import suppress
 from difflib import SequenceMatcher
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import yaml
@@ -59,7 +60,7 @@ def sphinx(root: Path) -> list[str]:
     command = [sys.executable, "-c", PROCESS, "build", "book", "--config", "_config.yml", "--path-output", "."]
     command += ["-n", "-W", "--keep-going", "--all"]
     environment = {**os.environ, **kernel_environment(str(log.parent)), "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
-    options = {"cwd": root, "env": environment, "stdin": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    options: dict[str, Any] = {"cwd": root, "env": environment, "stdin": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with log.open("w") as file:
         process = subprocess.Popen(command, stdout=file, start_new_session=True, **options)
         try:
@@ -67,7 +68,8 @@ def sphinx(root: Path) -> list[str]:
         finally:
             with suppress(ProcessLookupError, AttributeError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.stdin.close()
+            if process.stdin:
+                process.stdin.close()
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     problems = [line.strip() for line in lines if re.search(r"\b(WARNING|ERROR|CRITICAL):", line)]
     if status and not problems:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
@@ -81,7 +82,11 @@ def execute(
         say(f"page {name} reads the stored model with word vectors {values['vectors']}")
 
     notebook = convert(name, root)
-    about = {"page": name, "parameters": declares.defaults | values, "device": f"CPU, {platform.machine()}"}
+    about: dict[str, Any] = {
+        "page": name,
+        "parameters": declares.defaults | values,
+        "device": f"CPU, {platform.machine()}",
+    }
     about["commit"] = git(here, "describe", "--always", "--dirty=+", "--exclude=*", "--abbrev=9") or "unknown"
     if stamp:
         about["stamp"] = stamp
@@ -214,7 +219,7 @@ def kernel_environment(scratch: str) -> dict[str, str]:
 def git(folder: Path, *words: str) -> str:
     """What git says of a folder, '' where it says nothing."""
     with suppress(OSError):
-        command = ["git", "-C", folder, *words]
+        command = ["git", "-C", str(folder), *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
         return done.stdout.strip()
     return ""

@@ -1,6 +1,6 @@
 """Tables that several pages show: ours beside the paper's, every number in a fold, the record of a page."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import pandas as pd
 from IPython.display import HTML
@@ -32,7 +32,7 @@ def beside(
         lines.append((rank, title, cells, *side_of(rules["verdict"])))
     lines.sort(key=lambda line: line[0])
     heads = {ENCODERS.get(value, value): ("paper", "here") for value in columns}
-    return coloured(heads, [line for _, *line in lines])
+    return coloured(heads, [line[1:] for line in lines])
 
 
 def judged(rows: pd.DataFrame) -> pd.DataFrame:
@@ -136,7 +136,7 @@ def _facts(rows: pd.DataFrame) -> dict:
     }
 
 
-def coloured(groups: dict[str, Iterable[str]], lines: Iterable[tuple]) -> HTML:
+def coloured(groups: Mapping[str, Iterable[str]], lines: Iterable[tuple]) -> HTML:
     """The table of `beside` from ready cells. groups: head -> its columns, grey where neither is 'here'. lines: (name,
     cells, side, word), name: HTML, side: yes, part, no or quiet. A cell that ends in ▲ or ▼ is marked as off."""
     keys = {name: key for key, name in ENCODERS.items()}

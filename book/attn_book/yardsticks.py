@@ -50,12 +50,14 @@ def yardsticks(epsilon: float, corpus: str, seed: int, vectors: str) -> pd.DataF
 def live(corpus: str, epsilon: float, seed: int, vectors: str) -> pd.DataFrame:
     """The rows of one data set, computed now on the stored texts of one seed."""
     result = obtain(Run(corpus, "lstm", "tanh", seed, vectors))
-    at_ceiling = ceilings(result.traces)
-    moved = best_permutation(result.traces, epsilon)["jsd"] / at_ceiling["ceiling_permutation"]
+    traces = result.traces
+    assert traces is not None  # asked for
+    at_ceiling = ceilings(traces)
+    moved = best_permutation(traces, epsilon)["jsd"] / at_ceiling["ceiling_permutation"]
     means = {
-        "farthest": exact(result.traces, epsilon)["jsd_exact"].mean(),
+        "farthest": exact(traces, epsilon)["jsd_exact"].mean(),
         "ceiling": at_ceiling["ceiling"].mean(),
-        "shuffled": exact(dealt_anew(result.traces), epsilon)["jsd_exact"].mean(),
+        "shuffled": exact(dealt_anew(traces), epsilon)["jsd_exact"].mean(),
         "moved": moved.replace(np.inf, np.nan).mean(),
     }
     rows = pd.DataFrame({"kind": list(means), "mean": list(means.values())})
