@@ -65,7 +65,8 @@ def stored(run: Run, packed: bool = False) -> bool:
 def other_data(run: Run, folder: Path) -> str:
     """That a stored run was trained on other data than those at hand, in words; '' where it was not.
 
-    An archived run needs no data: only the user's own tables tell against it. Of data that are made of no files its key tells.
+    An archived run needs no data: only the user's own tables tell against it. Of data that are made of no files its key
+    tells.
     """
     entry = catalogue.corpus(run.corpus)
     own = files.own_tables(run.corpus)
@@ -74,7 +75,8 @@ def other_data(run: Run, folder: Path) -> str:
         return ""
     stored = store.read_record(folder, run.key).get("fingerprints", {}).get("data")
     now = encoding.identity(run.corpus, run.options)
-    if stored in (None, now) or (now is None and (entry.own or stored in catalogue.FINGERPRINTS)):
+    without_texts = not stored or entry.own or stored in catalogue.FINGERPRINTS
+    if store.same_data(stored, now) and (now or without_texts):
         return ""
     here = f"'{run.corpus}' here is {now[:12]}" if now else f"'{run.corpus}' is not here"
     return f"{folder / run.key} was trained on data {stored[:12]}, {here}{' by ATTN_DATA' if own else ''}"
