@@ -13,6 +13,7 @@ from attn_core.index import numbers, over_seeds, side
 from attn_core.results import obtain
 from attn_core.run import Run
 from attn_core.traces import Traces
+from attn_core.version import __version__ as __version__
 
 __all__ = [
     "Run",
@@ -27,7 +28,6 @@ __all__ = [
     "side",
     "trace",
 ]
-__version__ = "0.2.0"
 
 
 def __getattr__(name: str):

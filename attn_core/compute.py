@@ -11,7 +11,6 @@ import numpy as np
 import scipy
 import torch
 
-import attn_core
 from attn_core import foreign, rows, store
 from attn_core.corpora import encode
 from attn_core.corpora.order import fixed_order
@@ -20,6 +19,7 @@ from attn_core.measures import classification
 from attn_core.run import RECIPE, Run, as_dict, bases, weights_key
 from attn_core.store import Result
 from attn_core.training import Recipe, compute_device, guide, imitate, jain, serrano
+from attn_core.version import __version__
 
 FAMILIES: dict[str, Recipe] = {
     "text": jain,
@@ -131,5 +131,5 @@ def commit() -> str:
         try:
             return subprocess.check_output(ask, cwd=root, stderr=subprocess.DEVNULL, text=True).strip()
         except (OSError, subprocess.CalledProcessError):
-            return f"unknown, version {attn_core.__version__}"
-    return f"version {attn_core.__version__}"
+            return f"unknown, version {__version__}"
+    return f"version {__version__}"

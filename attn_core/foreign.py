@@ -1,4 +1,4 @@
-"""What is the user's: corpora and classes under the names of a run, files that register such, weights trained elsewhere.
+"""What is the user's: corpora and classes that are registered, files that do so, weights that were trained elsewhere.
 
     register_corpus(entry, prepare, version="1")
     register_encoder("gated", Gated, version="1")
@@ -39,8 +39,8 @@ def register_encoder(name: str, kind: type, version: str = "", times_hidden: int
     """An encoder: kind(embedding, hidden=…) is a module with `embedding` (V, E) and `width` H.
 
     It is called with ids (B, L), lengths (B,) and mask (B, L), and gives states (B, L, H); for pairs of texts it also
-    has `summary`, see `models.encoders`. times_hidden: how many times `hidden` its states are wide, which `load_weights`
-    asks; 0 takes the class's default width. AttnError for a name of the package's own.
+    has `summary`, see `models.encoders`. times_hidden: how many times `hidden` its states are wide, for `load_weights`;
+    0 takes the class's default width. AttnError for a name of the package's own.
     """
     from attn_core.models import classifier, encoders
 

@@ -88,7 +88,7 @@ class Arrays:
 
     @property
     def kept(self) -> bool:
-        """Whether the arrays are kept: they are made of files, by the package's own code or by a version of another's."""
+        """Whether they are kept: made of files, by the package's own code or by a version of another's."""
         name = self.entry.name
         made_of_files = bool(self.entry.files or self.entry.own)
         if not made_of_files or self.options.get("source") == "generated":
