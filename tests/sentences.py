@@ -42,10 +42,6 @@ PENDING = {
     "serrano/05-sets-of-weights",
     "testing-the-tests",
     "verdict",
-    "wiegreffe/01-introduction",
-    "wiegreffe/03-2-uniform",
-    "wiegreffe/03-3-variance",
-    "wiegreffe/03-4-guides",
     "wiegreffe/04-adversaries",
     "wiegreffe/06-conclusion",
 }

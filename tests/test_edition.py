@@ -58,10 +58,6 @@ LONGER = {
     "serrano/05-5-contextualisation",
     "serrano/05-sets-of-weights",
     "testing-the-tests",
-    "wiegreffe/01-introduction",
-    "wiegreffe/03-2-uniform",
-    "wiegreffe/03-3-variance",
-    "wiegreffe/03-4-guides",
     "wiegreffe/04-adversaries",
     "wiegreffe/06-conclusion",
 }
