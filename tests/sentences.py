@@ -31,7 +31,6 @@ PENDING = {
     "extending",
     "gallery",
     "how-to-measure",
-    "jain/04-2-1-permutation",
     "jain/06-discussion",
     "one-model",
     "one-word",
