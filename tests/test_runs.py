@@ -205,3 +205,12 @@ def test_a_test_chosen_model_keeps_its_means_beside_the_base_and_no_documents(mo
         packed = store.read(store.archive_folder(), other.key)
         assert packed.record["against"]["base"] == first.key and packed.record["against"]["jsd"] > 0
         assert (packed.against is None) == (selection == "test") and "echo" in set(packed.numbers["measure"])
+
+
+def test_a_record_names_the_commit_of_this_package_alone(tmp_path, monkeypatch):
+    """Copied into another repository, or installed below one, the package has a version."""
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    monkeypatch.setattr(compute, "__file__", str(tmp_path / "attn_core" / "compute.py"))
+    assert compute.commit().startswith("version ")
+    (tmp_path / "pyproject.toml").write_text('name = "another"\n')
+    assert compute.commit().startswith("version ")
