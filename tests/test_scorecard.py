@@ -54,6 +54,7 @@ def test_rules_are_whole():
     assert ((rules["side"] == "") == near).all() and np.isfinite(rules["reference"]).all()
     arms = (rules["paper"] == "wiegreffe") & (rules["item"] == "Table 2") & (rules["measure"] == "F1")  # by their gap
     assert (rules.loc[near & ~arms, "tolerance"] >= 0).all() and arms.sum() == 24
+    assert rules.loc[~near, "tolerance"].isna().all(), "a threshold has no tolerance"
     assert (rules["kind"] == "claim").equals(rules["item"].str.startswith("claim"))
     assert set(rules["encoder_ours"]) <= {"", *ENCODERS, *HIERARCHICAL}
     assert set(rules["attention"].dropna()) <= {*ATTENTIONS}
@@ -113,7 +114,8 @@ def test_later_rules_carry_a_date_and_a_reason():
 
 
 def verdict(**row) -> str:
-    plain = {"side": "", "reported": 0.5, "tolerance": 0.1, "ours": 0.5, "low": 0.45, "high": 0.55, "n_seeds": 5}
+    plain = {"side": "", "reported": 0.5, "ours": 0.5, "low": 0.45, "high": 0.55, "n_seeds": 5}
+    plain["tolerance"] = np.nan if "side" in row else 0.1
     return scorecard.verdicts(pd.DataFrame([plain | row]))[0]
 
 

@@ -22,7 +22,16 @@ from attn_core.provenance import count_documents
 from attn_core.run import SEEDS, Run, first_vectors
 from attn_core.traces import Traces
 
-PLACE = ["corpus", "encoder_ours", "attention_ours", "selection", "measure_ours", "statistic_ours", "predicted", "bin"]
+PLACE = [
+    "corpus",
+    "encoder_ours",
+    "attention_ours",
+    "selection",
+    "measure_ours",
+    "statistic_ours",
+    "predicted",
+    "bin",
+]
 """What a number of ours is found by; encoder and attention are empty where it is of a data set."""
 
 NAMED = {
@@ -56,9 +65,14 @@ def of_runs(rules: pd.DataFrame, **where: object) -> pd.DataFrame:
     rows = numbers(measures, statistics, "any", "any", **where)
 
     group = ["key", "measure", "predicted", "bin"]
-    counts = rows[rows["statistic"] == "n"].set_index(group)["value"].rename("n")
-    columns = [*group, "corpus", "encoder", "attention", "selection", "seed", "statistic", "value"]
-    return rows[columns].join(counts, on=group).drop(columns="key").rename(columns=NAMED)
+    counts = rows[rows["statistic"] == "n"].set_index(group)["value"]
+    rows = rows.join(counts.rename("n"), on=group)
+    return in_place(rows)
+
+
+def in_place(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows by the names of `numbers` in the columns PLACE, seed, value, n."""
+    return rows.rename(columns=NAMED)[[*PLACE, "seed", "value", "n"]]
 
 
 # ---- Jain & Wallace --------------------------------------------------------------------------------------------------
@@ -70,9 +84,11 @@ def of_jain(rules: pd.DataFrame) -> Stored:
     measured = rows[~rows["measure_ours"].isin(SCORES)]
     models = measured[["corpus", "encoder_ours", "attention_ours"]].drop_duplicates()
     models.columns = ["corpus", "encoder", "attention"]
-    notes = rules.merge(models.assign(absent="no document"), how="left").set_index("id")[["absent"]]
-    counts = pd.DataFrame({"mean": counted(rules, set(rows["corpus"])), "low": np.nan, "high": np.nan, "n_seeds": 1.0})
-    return rows, notes.join(counts)
+    models["absent"] = "no document"
+    notes = rules.merge(models, how="left").set_index("id")[["absent"]]
+    notes["mean"] = counted(rules, set(rows["corpus"]))
+    notes["n_seeds"] = notes["mean"].notna().astype(float).replace(0, np.nan)
+    return rows, notes
 
 
 def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
@@ -151,14 +167,13 @@ def statements() -> pd.DataFrame:
     """The numbers that Serrano & Smith's claims speak of, one per run, in the columns of `of_runs`."""
     chosen = index.runs(family="hierarchical")
     rows = numbers("any", "any", bin="any", family="hierarchical")
-    rows = rows[~rows["statistic"].str.startswith("hist:") & rows["key"].isin(chosen["key"])]
+    rows = rows[~rows["statistic"].str.startswith("hist:")]
     wide = rows.pivot(index=["measure", "bin", "statistic"], columns="key", values="value")
     wide = wide.reindex(columns=chosen["key"]).astype(float)
     absent = np.full(len(chosen), np.nan)
     run = defaultdict(lambda: absent, zip(wide.index, wide.to_numpy(), strict=True))
-    parts = [chosen.assign(measure=f"statement_{name}", value=value) for name, value in statements_of(run).items()]
-    rows = pd.concat(parts).assign(statistic="value", predicted="all", bin="all", n=np.nan)
-    return rows.rename(columns=NAMED)[[*PLACE, "seed", "value", "n"]]
+    tables = [chosen.assign(measure=f"statement_{name}", value=value) for name, value in statements_of(run).items()]
+    return in_place(pd.concat(tables).assign(statistic="value", predicted="all", bin="all", n=np.nan))
 
 
 def sooner(rules: pd.DataFrame) -> pd.DataFrame:
@@ -167,18 +182,17 @@ def sooner(rules: pd.DataFrame) -> pd.DataFrame:
     The stored summaries count the first only, so it is asked of runs that keep their test set document by document:
     of seed 10, with an interval over documents.
     """
-    runs = index.runs(family="hierarchical", attention="tanh", seed=SEEDS[0])
-    keys = runs.set_index(["corpus", "encoder"])["key"]
+    runs = index.runs(family="hierarchical", seed=SEEDS[0])
+    asked = rules.merge(runs, left_on=["corpus", "encoder_ours"], right_on=["corpus", "encoder"])
     notes = {}
-    for rule in rules.itertuples():
-        key = keys.get((rule.corpus, rule.encoder_ours))
-        table = store.read(store.archive_folder(), key).documents if key else None
+    for rule in asked.itertuples():
+        table = store.read(store.archive_folder(), rule.key).documents
         if table is None:
-            notes[rule.id] = {"absent": "no document" if key else "no run"}
+            notes[rule.id] = {"absent": "no document"}
             continue
-        several = table[table["n"] > 1]
-        steps = several[["removed_gradient", "removed_attention"]].replace(NEVER, np.inf)
-        lead = np.sign(steps["removed_attention"] - steps["removed_gradient"]).fillna(0).to_numpy()  # 1: gradient first
+        steps = table[table["n"] > 1].replace(NEVER, np.inf)
+        later = steps["removed_attention"] - steps["removed_gradient"]
+        lead = np.sign(later.dropna().to_numpy())  # 1: gradient first; NaN where neither flips
         low, high = bootstrap_interval(lead, statistic=odds)
         notes[rule.id] = {"mean": odds(lead), "low": low, "high": high, "n_seeds": 1}
     return pd.DataFrame.from_dict(notes, orient="index")
@@ -248,7 +262,12 @@ GUIDE_JSD = 0.62
 def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection: str = "dev") -> pd.DataFrame:
     """The paper's classifiers, rows of `index.runs`: the bases ('tanh') or the models with equal weights ('uniform');
     jsd and tvd (|p' - p|): means over the test set beside the base of seed 10."""
-    where = {"attention": attention, "selection": selection, "source": "archive", "generation": "first"}
+    where = {
+        "attention": attention,
+        "selection": selection,
+        "source": "archive",
+        "generation": "first",
+    }
     return index.runs(corpus=corpora, encoder="lstm", **where)
 
 
@@ -260,27 +279,38 @@ def adversaries(corpora: str | Iterable[str], every: bool = False, vectors: str 
     trained for most, unless each is asked for.
     """
     where = {"vectors": vectors} if vectors else {"generation": "first"}
-    rows = index.runs(corpus=corpora, encoder="lstm", attention="tanh", divergence="any", source="archive", **where)
-    bases = {
+    rows = index.runs(
+        corpus=corpora,
+        encoder="lstm",
+        attention="tanh",
+        divergence="any",
+        source="archive",
+        **where,
+    )
+    bases = [
         Run(corpus, seed=seed, vectors=vectors or first_vectors(corpus)).key
-        for corpus in set(rows["corpus"])
+        for corpus in rows["corpus"].unique()
         for seed in SEEDS
-    }
+    ]
     rows = rows[rows["divergence"].notna() & rows["base"].isin(bases)]
-    tails = [[epoch["test_jsd"] for epoch in record["history"][-6:]] for record in index.records(rows["key"])]
-    rows = rows.assign(settled=[np.ptp(tail) <= 0.02 for tail in tails])
+    settled = []
+    for record in index.records(rows["key"]):
+        last = [epoch["test_jsd"] for epoch in record["history"][-6:]]
+        settled.append(np.ptp(last) <= 0.02)
+    rows = rows.assign(settled=settled)
     if not every:
         rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
         rows = rows.drop_duplicates(["corpus", "seed", "base_seed", "divergence"])
-    return rows.sort_values(["corpus", "seed", "divergence"], kind="stable").reset_index(drop=True)
+    return rows.sort_values(["corpus", "seed", "divergence"], kind="stable", ignore_index=True)
 
 
 def best_of(far: pd.DataFrame) -> float:
     """The divergence of the best mean F1 among adversaries with a mean JSD above BEST_FROM; NaN without any. Of the
     divergences that were trained from as many seeds as any, so that a single run is not held against a mean."""
-    means = far.groupby("divergence").agg({"jsd": "mean", "f1_1": "mean", "seed": "size"})
-    means = means[(means["seed"] == means["seed"].max()) & (means["jsd"] > BEST_FROM)]
-    return means["f1_1"].idxmax() if len(means) else np.nan
+    seeds = far.groupby("divergence").size()
+    means = far.groupby("divergence")[["jsd", "f1_1"]].mean()[seeds == seeds.max()]
+    f1 = means["f1_1"][means["jsd"] > BEST_FROM]
+    return f1.idxmax() if len(f1) else np.nan
 
 
 def guided(corpora: Iterable[str]) -> pd.DataFrame:
@@ -290,26 +320,30 @@ def guided(corpora: Iterable[str]) -> pd.DataFrame:
     where = {"guide": "any", "words": "any", "source": "archive", "generation": "first"}
     rows = index.runs(corpus=list(corpora), encoder="average", **where)
     learned = rows["attention"].map({"uniform": "uniform", "tanh": "trained"})
-    source = rows["guide"].where(rows["guide"] != "", learned)
-    source = source.mask(rows["base_divergence"].notna(), rows["guide"].map({"own": "adversary"}))
-    rows["source"] = source + (", " + rows["words"]).where(rows["words"] != "text", "")
+    led = rows["guide"].map({"own": "adversary"})
+    source = rows["guide"].mask(rows["guide"] == "", learned)
+    source = source.mask(rows["base_divergence"].notna(), led)
+    rows["source"] = source.mask(rows["words"] != "text", source + ", " + rows["words"])
     rows["base_seed"] = rows["base_seed"].fillna(-1).astype(int)
-    rows["f1"] = rows["f1_1"]
-    of_guide = adversaries(corpora, every=True).set_index("key")[["divergence", "epochs_trained", "jsd"]]
-    columns = ["corpus", "source", "seed", "base_seed", "base", "f1", "auc"]
-    return rows.loc[rows["source"].isin(SOURCES), columns].join(of_guide, on="base")
+    rows = rows.rename(columns={"f1_1": "f1"})[rows["source"].isin(SOURCES)]
+    guide = adversaries(corpora, every=True).set_index("key")
+    rows = rows[["corpus", "source", "seed", "base_seed", "base", "f1", "auc"]]
+    return rows.join(guide[["divergence", "epochs_trained", "jsd"]], on="base")
 
 
 def guided_scores(corpora: Iterable[str]) -> pd.DataFrame:
     """The table that `experiments.guides` takes: of `guided`, each source once a seed. Of several adversaries that
     guide, the one of the paper's Table 3, see `as_in_table_3`."""
-    rows = guided(corpora)
-    led = rows[rows["source"] == "adversary"]
-    parts = [rows[rows["source"] != "adversary"]]
-    parts += [as_in_table_3(part) for _, part in led.groupby("corpus")]
-    rows = pd.concat(parts).sort_index()
-    columns = ["corpus", "source", "seed", "base_seed", "base", "divergence", "f1", "auc"]
-    return rows.drop_duplicates(["corpus", "source", "seed"])[columns].reset_index(drop=True)
+    return once_a_seed(guided(corpora))
+
+
+def once_a_seed(rows: pd.DataFrame) -> pd.DataFrame:
+    by_adversary = rows["source"] == "adversary"
+    tables = [rows[~by_adversary]]
+    for _, led in rows[by_adversary].groupby("corpus"):
+        tables.append(as_in_table_3(led))
+    rows = pd.concat(tables).sort_index()
+    return rows.drop_duplicates(["corpus", "source", "seed"], ignore_index=True)
 
 
 def as_in_table_3(led: pd.DataFrame) -> pd.DataFrame:
@@ -320,26 +354,31 @@ def as_in_table_3(led: pd.DataFrame) -> pd.DataFrame:
     printed = led[led["divergence"] == GUIDE_DIVERGENCE]
     if len(printed):
         return printed[printed["epochs_trained"] == printed["epochs_trained"].max()]
-    off = (led.groupby("divergence")["jsd"].mean() - GUIDE_JSD).abs()
-    return led[led["divergence"] == off.idxmin()] if len(off) else led
+    off = led.groupby("divergence")["jsd"].transform("mean").sub(GUIDE_JSD).abs()
+    return led[off == off.min()]
 
 
 def at_guide_jsd(led: pd.DataFrame) -> dict:
     """F1 of networks that adversaries of one data set guide, read off at GUIDE_JSD on the line between the two nearest
     on either side, whose own values are low and high; empty where all lie on one side."""
     means = led.groupby("divergence")[["jsd", "f1"]].mean().sort_values("jsd")
-    nearer = means[means["jsd"] <= GUIDE_JSD].tail(1)
-    farther = means[means["jsd"] > GUIDE_JSD].head(1)
-    if nearer.empty or farther.empty:
+    nearer = (means["jsd"] <= GUIDE_JSD).sum()  # so many lie on that side
+    if nearer in (0, len(means)):
         return {}
-    both = pd.concat([nearer, farther])
-    read = np.interp(GUIDE_JSD, both["jsd"], both["f1"])
-    return {"mean": read, "low": both["f1"].min(), "high": both["f1"].max(), "n_seeds": 1}
+    around = means[nearer - 1 : nearer + 1]
+    read = np.interp(GUIDE_JSD, around["jsd"], around["f1"])
+    return {
+        "mean": read,
+        "low": around["f1"].min(),
+        "high": around["f1"].max(),
+        "n_seeds": 1,
+    }
 
 
 def seed_tables(corpus: str) -> list[pd.DataFrame]:
     """Of each further seed its table of `experiments.distance.against` beside the base of seed 10, where it is kept."""
-    further = classifiers(corpus).query("seed != @SEEDS[0]")["key"]
+    runs = classifiers(corpus)
+    further = runs["key"][runs["seed"] != SEEDS[0]]
     tables = [store.read(store.archive_folder(), key).against for key in further]
     return [table for table in tables if table is not None]
 
@@ -361,37 +400,51 @@ def searched(corpus: str) -> pd.DataFrame | None:
 
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     """Scores, gaps within seeds, read-offs of trained curves, medians over documents."""
-    corpora = list(set(rules["corpus"]))
-    runs = index.runs(corpus=corpora, family="text", source="archive", generation="first")
-    here = list(runs["corpus"].unique())
-    rules = rules[rules["corpus"].isin(here)]
-    networks = guided(here)
-    scores = guided_scores(here)
-    parts = [of_classifiers(here), of_guides(scores)]
-    for corpus, asked in rules.groupby("corpus")["measure_ours"]:
-        parts += [of_best(corpus), of_curves(corpus, set(asked))]
-    rows = pd.concat(parts).fillna({"selection": "dev"}).rename(columns={"measure": "measure_ours"})
-    empty = {"encoder_ours": "", "attention_ours": "", "predicted": "all", "bin": "all", "n": np.nan}
-    rows = rows.assign(statistic_ours="value", **empty)
-    rows = rows[[*PLACE, "seed", "value", "n"]].dropna(subset="value")
+    runs = index.runs(
+        corpus=list(rules["corpus"].unique()),
+        family="text",
+        source="archive",
+        generation="first",
+    )
+    corpora = list(runs["corpus"].unique())
+    networks = guided(corpora)
+    scores = once_a_seed(networks)
+    curves = adversaries(corpora)
+    tables = [of_classifiers(corpora), of_guides(scores)]
+    notes = {}
+    for corpus in corpora:
+        asked = rules[rules["corpus"] == corpus]
+        curve = curves[curves["corpus"] == corpus]
+        tables += [of_best(corpus, curve), of_curves(corpus, curve, asked["measure_ours"])]
+        notes |= over_documents(corpus, asked[asked["measure_ours"].isin(DOCUMENTS)])
+    rows = pd.concat(tables).dropna(subset="value").fillna({"selection": "dev"})
+    rows = in_place(
+        rows.assign(
+            encoder="",
+            attention="",
+            statistic="value",
+            predicted="all",
+            bin="all",
+            n=np.nan,
+        )
+    )
 
-    guides = {place: guides_of(part) for place, part in scores.groupby(["corpus", "source"])}
-    notes = {rule.id: noted(rule, rows, guides, networks) for rule in rules.itertuples()}
-    for corpus, part in rules[rules["measure_ours"].isin(DOCUMENTS)].groupby("corpus"):
-        notes |= over_documents(corpus, part)
+    guides = {source: guides_of(led) for source, led in scores.groupby(["corpus", "source"])}
+    led = networks[networks["source"] == "adversary"]
+    for rule in rules[rules["corpus"].isin(corpora)].itertuples():
+        notes[rule.id] = noted(rule, rows, guides, led) | notes.get(rule.id, {})
     return rows, pd.DataFrame.from_dict(notes, orient="index")
 
 
 def named_rows(values: Mapping[str, pd.Series]) -> pd.DataFrame:
     """Series of numbers by measure, one below the other: their index, value, measure."""
-    parts = [series.rename("value").reset_index().assign(measure=name) for name, series in values.items()]
-    return pd.concat(parts)
+    return pd.concat([series.rename("value").reset_index().assign(measure=name) for name, series in values.items()])
 
 
 def of_classifiers(corpora: list[str]) -> pd.DataFrame:
     """F1 of base and uniform model, their gap, what IMDB's gap is larger by, and how far each model lies from the base
     of seed 10; TVD halved. Columns corpus, seed, value, selection, measure."""
-    parts = []
+    tables = []
     for chosen in ("dev", "test"):
         base = classifiers(corpora, "tanh", chosen).set_index(["corpus", "seed"])
         uniform = classifiers(corpora, "uniform", chosen).set_index(["corpus", "seed"])
@@ -400,27 +453,33 @@ def of_classifiers(corpora: list[str]) -> pd.DataFrame:
         if "imdb" in gap:
             values["f1_gap_imdb_minus"] = gap["imdb"].sub(gap, level="seed")
         if chosen == "dev":
-            values |= {"jsd_seeds": base["jsd"], "tvd_halved_seeds": distance.HALVED * base["tvd"]}
-            values |= {"jsd_uniform": uniform["jsd"], "tvd_halved_uniform": distance.HALVED * uniform["tvd"]}
-        parts.append(named_rows(values).assign(selection=chosen))
-    return pd.concat(parts)
+            values |= {
+                "jsd_seeds": base["jsd"],
+                "tvd_halved_seeds": distance.HALVED * base["tvd"],
+            }
+            values |= {
+                "jsd_uniform": uniform["jsd"],
+                "tvd_halved_uniform": distance.HALVED * uniform["tvd"],
+            }
+        tables.append(named_rows(values).assign(selection=chosen))
+    return pd.concat(tables)
 
 
 def of_guides(scores: pd.DataFrame) -> pd.DataFrame:
     """F1 of the networks guided by each source, and of the base minus that of the network it guides: corpus, seed,
     measure, value. scores: of `guided_scores`."""
-    base = classifiers(list(scores["corpus"].unique())).set_index(["corpus", "seed"])["f1_1"]
-    own = scores[scores["source"] == "own"].join(base, on=["corpus", "base_seed"])
-    gaps = own.assign(measure="f1_base_minus_guided", value=own["f1_1"] - own["f1"])
-    networks = scores.assign(measure="f1_guided_" + scores["source"], value=scores["f1"])
-    return pd.concat([networks, gaps])[["corpus", "seed", "measure", "value"]]
+    base = classifiers(list(scores["corpus"].unique()))
+    f1 = base.set_index(["corpus", "seed"])["f1_1"]
+    networks = scores.join(f1, on=["corpus", "base_seed"]).set_index(["corpus", "seed"])
+    by_source = {f"f1_guided_{source}": rows["f1"] for source, rows in networks.groupby("source")}
+    own = networks[networks["source"] == "own"]
+    return named_rows(by_source | {"f1_base_minus_guided": own["f1_1"] - own["f1"]})
 
 
-def of_best(corpus: str) -> pd.DataFrame:
+def of_best(corpus: str, curve: pd.DataFrame) -> pd.DataFrame:
     """The adversary of the paper's Table 4, see `best_of`, one row a seed and measure: its F1, JSD and TVD (halved),
-    and by how much its base's F1 is higher. Columns corpus, seed, measure, value."""
-    every = adversaries(corpus)
-    best = every[every["divergence"] == best_of(every)].set_index("seed")
+    and by how much its base's F1 is higher. Columns corpus, seed, measure, value. curve: of `adversaries`."""
+    best = curve[curve["divergence"] == best_of(curve)].set_index("seed")
     base = best["base_seed"].map(classifiers(corpus).set_index("seed")["f1_1"])
     values = {
         "f1_of_best_adversary": best["f1_1"],
@@ -431,76 +490,89 @@ def of_best(corpus: str) -> pd.DataFrame:
     return named_rows(values).assign(corpus=corpus)
 
 
-def of_curves(corpus: str, asked: Iterable[str]) -> pd.DataFrame:
+def of_curves(corpus: str, curve: pd.DataFrame, asked: Iterable[str]) -> pd.DataFrame:
     """What bands ask of each seed's curve: corpus, seed, measure, value; TVD halved, on straight lines between points.
-    asked: measures of the rules, such as curve_at_0.3 (at this JSD)."""
-    base = classifiers(corpus)
-    beside = {"search": searched(corpus), "uniform": classifiers(corpus, "uniform")}
+    curve: of `adversaries`. asked: measures of the rules, such as curve_at_0.3 (at this JSD)."""
+    tvd_of_seeds = classifiers(corpus)["tvd"].mean()
+    models = {"search": searched(corpus), "uniform": classifiers(corpus, "uniform")}
+    beside = {name: table[["jsd", "tvd"]].mean() for name, table in models.items() if table is not None}
+    heights = {name: float(name.removeprefix("curve_at_")) for name in asked if name.startswith("curve_at_")}
     rows = []
-    for seed, curve in adversaries(corpus).groupby("seed", sort=False):
-        read = {}
-        for name in asked:
-            if name.startswith("curve_at_"):
-                read[name] = distance.tvd_at(curve["jsd"], curve["tvd"], float(name.removeprefix("curve_at_")))
-        for name, points in beside.items():
-            if points is not None:
-                on_curve = distance.tvd_at(curve["jsd"], curve["tvd"], points["jsd"].mean())
-                read[f"{name}_off_curve"] = points["tvd"].mean() - on_curve
-        least = curve.loc[curve["divergence"] > 0, "tvd"].head(1)  # at the smallest divergence above 0
-        read["seeds_off_curve"] = base["tvd"].mean() - least.mean()
+    for seed, points in curve.groupby("seed", sort=False):
+        line = points["jsd"], points["tvd"]
+        read = {name: distance.tvd_at(*line, jsd) for name, jsd in heights.items()}
+        for name, point in beside.items():
+            read[f"{name}_off_curve"] = point["tvd"] - distance.tvd_at(*line, point["jsd"])
+        away = points["tvd"][points["divergence"] > 0]
+        read["seeds_off_curve"] = tvd_of_seeds - away.head(1).mean()  # the least divergence; NaN where there is none
         rows += [(name, seed, distance.HALVED * value) for name, value in read.items()]
     return pd.DataFrame(rows, columns=["measure", "seed", "value"]).assign(corpus=corpus)
 
 
-def noted(rule, rows: pd.DataFrame, guides: Mapping, networks: pd.DataFrame) -> dict:
-    """What a rule wants besides its numbers, see NOTES. guides: models by data set and source of the weights; networks:
-    of `guided`."""
+def noted(rule, rows: pd.DataFrame, guides: Mapping, led: pd.DataFrame) -> dict:
+    """What a rule wants besides its numbers, see NOTES. guides: models by data set and source of the weights; led:
+    networks that adversaries guide, of `guided`."""
     name = rule.measure_ours
-    values = rows[(rows["corpus"] == rule.corpus) & (rows["measure_ours"] == name)]["value"]
+    values = rows["value"][(rows["corpus"] == rule.corpus) & (rows["measure_ours"] == name)]
     models = guides.get((rule.corpus, name.removeprefix("f1_guided_")), len(values))
     note = {"guides": models}
+    if rule.kind != "number":
+        return note
     # Uniform weights are the same whatever the seed, seeds guided by one model are one draw of its weights.
-    alike = name == "jsd_uniform" or (rule.kind == "number" and models < len(values))
-    if alike and len(values):
+    if len(values) and (name == "jsd_uniform" or models < len(values)):
         note |= {"mean": values.mean(), "n_seeds": models}
-    if name == "f1_guided_adversary" and rule.kind == "number":
-        led = networks[(networks["corpus"] == rule.corpus) & (networks["source"] == "adversary")]
-        if GUIDE_DIVERGENCE not in set(led["divergence"]):
-            note |= at_guide_jsd(led)
+    led = led[led["corpus"] == rule.corpus]
+    if name == "f1_guided_adversary" and not (led["divergence"] == GUIDE_DIVERGENCE).any():
+        note |= at_guide_jsd(led)
     return note
 
 
-DOCUMENTS = {"jsd_of_seeds": "median", "jsd_of_search": "two", "tvd_halved_of_search": "tvd"}
-"""What is asked of documents -> column of `distance.per_instance` or `distance.searched`."""
+DOCUMENTS = {
+    "jsd_of_seeds": "median",
+    "jsd_of_search": "two",
+    "tvd_halved_of_search": "tvd",
+}
+"""What is asked of documents -> column of `distance.per_instance` or `distance.searched`, in bins of Figure 3."""
 
 
 def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
     """Notes by rule: medians in bins of Figure 3, the search's means in Figure 5, bootstrapped over documents."""
-    tables = seed_tables(corpus)
-    known = {"seeds": distance.per_instance(tables) if tables else None, "search": searched(corpus)}
+    seeds = seed_tables(corpus)
+    tables = {
+        "seeds": distance.per_instance(seeds) if seeds else None,
+        "search": searched(corpus),
+    }
     notes = {}
     for rule in rules.itertuples():
         compared = rule.measure_ours.rpartition("_")[2]
-        rows = known[compared]
-        if rows is None:
+        if tables[compared] is None:
             continue
-        if rule.predicted != "all":
-            rows = rows[rows["predicted"] == int(rule.predicted)]
-        if rule.bin != "all":
-            rows = rows[attention_bin(rows["max_attention"]) == rule.bin]
-        whole = rule.item == "Figure 5"
-        column = "jsd" if whole and rule.measure_ours == "jsd_of_search" else DOCUMENTS[rule.measure_ours]
-        values = rows[column].dropna().to_numpy(np.float64)
-        if column == "tvd":
-            values = distance.HALVED * values
+        rows = in_group(tables[compared], rule)
+        if rule.item == "Figure 5":
+            middle = np.mean
+            values = rows["jsd"] if rule.measure_ours == "jsd_of_search" else distance.HALVED * rows["tvd"]
+        else:
+            middle = np.median
+            values = rows[DOCUMENTS[rule.measure_ours]]
+        values = values.dropna().to_numpy(np.float64)
         if len(values):
-            middle = np.mean if whole else np.median
             low, high = bootstrap_interval(values, statistic=middle)
+            models = len(seeds) if compared == "seeds" else 1
             notes[rule.id] = {
                 "mean": float(middle(values)),
                 "low": low,
                 "high": high,
-                "n_seeds": len(tables) if compared == "seeds" else 1,
-                "documents": np.nan if whole else len(values),
+                "n_seeds": models,
             }
+            if middle is np.median:  # of a bin, which needs enough of them
+                notes[rule.id]["documents"] = len(values)
     return notes
+
+
+def in_group(rows: pd.DataFrame, rule) -> pd.DataFrame:
+    """Documents of a rule's predicted class and bin of the largest weight."""
+    if rule.predicted != "all":
+        rows = rows[rows["predicted"] == int(rule.predicted)]
+    if rule.bin != "all":
+        rows = rows[attention_bin(rows["max_attention"]) == rule.bin]
+    return rows

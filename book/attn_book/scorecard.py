@@ -39,14 +39,17 @@ OURS = (
 )
 """Columns of tolerances.csv that say which number of ours a rule judges, and how."""
 
-NAMES = ["paper", "item", "corpus", "group", "encoder", "attention", "measure", "statistic"]
+NAMES = [
+    "paper",
+    "item",
+    "corpus",
+    "group",
+    "encoder",
+    "attention",
+    "measure",
+    "statistic",
+]
 """The columns that name a row."""
-
-COLUMNS = (
-    *NAMES,
-    *("reported", "ours", "low", "high", "n_seeds", "data", "n_train", "tolerance", "verdict", "unjudged"),
-    *("page", "rule", "date", "reason", "null_prediction"),
-)
 
 PRINTED_COLUMN = ["paper", "item", "encoder", "attention", "measure", "statistic"]
 """What the numbers of one printed column share."""
@@ -71,7 +74,11 @@ def _table(name: str) -> pd.DataFrame:
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
     packed = "gzip" if paths[name].endswith(".gz") else None  # the largest, a twentieth of their size
-    table = pd.read_csv(io.BytesIO(read_reported(paths[name])), dtype={"class": "string"}, compression=packed)
+    table = pd.read_csv(
+        io.BytesIO(read_reported(paths[name])),
+        dtype={"class": "string"},
+        compression=packed,
+    )
     if name == "tolerances":  # what names our number is text, empty where nothing is asked
         table = table.fillna(dict.fromkeys(OURS, "")).astype(dict.fromkeys(OURS, str))
     if "dataset" in table:
@@ -95,9 +102,9 @@ def reported(table: str, **where: object) -> pd.DataFrame:
 def scorecard(paper: str | None = None) -> pd.DataFrame:
     """One row per scored number or claim; verdict 'holds', 'differs', 'undecided' (see `verdicts`) or 'unjudged'.
 
-    paper: its rows alone, None takes all three. Columns COLUMNS, id and OURS; unjudged says why a row has no verdict
-    ('no run', 'no document', 'few documents', 'few seeds', 'weak model', 'by its gap'), '' where it has one;
-    null_prediction: see `guessed`; data: see `provenance.data_kind`.
+    paper: its rows alone, None takes all three. Columns: those of tolerances.csv; reported; ours, low, high, n_seeds;
+    data (see `provenance.data_kind`), n_train; verdict; unjudged, why a row has no verdict ('no run', 'no document', 'few
+    documents', 'few seeds', 'weak model', 'by its gap'), '' where it has one; null_prediction, see `guessed`.
     """
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")
@@ -107,8 +114,7 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
         stored, family = STORED[name]
         parts.append(judged(part, stored(part), family))
     rows = pd.concat(parts, ignore_index=True)
-    rows["null_prediction"] = guessed(rows)
-    return rows[[*COLUMNS, "id", *OURS]]
+    return rows.assign(null_prediction=guessed(rows))
 
 
 def guessed(rows: pd.DataFrame) -> pd.Series:
@@ -116,9 +122,10 @@ def guessed(rows: pd.DataFrame) -> pd.Series:
     NaN where there are none, and for ranges, claims and bands."""
     numbers = rows[rows["kind"] == "number"]
     column = numbers.groupby(PRINTED_COLUMN, dropna=False)["reported"]
-    same_set = numbers.groupby([*PRINTED_COLUMN, "corpus"], dropna=False)["reported"]
-    others = column.transform("size") - same_set.transform("size")
-    return (column.transform("sum") - same_set.transform("sum")) / others.where(others > 0)
+    in_set = numbers.groupby([*PRINTED_COLUMN, "corpus"], dropna=False)["reported"]
+    elsewhere = column.transform("sum") - in_set.transform("sum")
+    count = column.transform("size") - in_set.transform("size")
+    return elsewhere / count.where(count > 0)
 
 
 def judged(rules: pd.DataFrame, stored: Stored, family: str | list[str]) -> pd.DataFrame:
@@ -127,18 +134,19 @@ def judged(rules: pd.DataFrame, stored: Stored, family: str | list[str]) -> pd.D
     notes = notes.reindex(index=rules["id"], columns=NOTES)
     of_model = rules["encoder_ours"] != ""
     asked = rules.assign(attention_ours=rules["attention"].where(of_model, "").fillna(""))
-    data = runs(family=family, generation="first").groupby("corpus")[["data", "n_train"]].last()
-    table = rules.set_index("id").join(intervals(asked, numbers, notes)).join(data, on="corpus")
-
-    table["unjudged"] = unjudged(table, asked, numbers, notes, family)
-    there = table["ours"].notna() & table["data"].notna()
-    for name in ("ours", "low", "high", "n_train"):
-        table[name] = table[name].where(there)
-    table["n_seeds"] = table["n_seeds"].where(there, 0).astype(int)
-    table["data"] = table["data"].where(there, "absent")
+    models = runs(family=family, generation="first")
+    data = models.groupby("corpus")[["data", "n_train"]].last()
+    table = rules.set_index("id")
+    table = table.join(intervals(asked, numbers, notes)).join(data, on="corpus")
     table["reported"] = table["reference"]
-    table["verdict"] = np.where(table["unjudged"] != "", "unjudged", verdicts(table))
-    return table.reset_index().astype({"n_train": "Int64"})
+
+    table["unjudged"] = unjudged(table, asked, numbers, notes, models)
+    absent = table["ours"].isna() | table["data"].isna()
+    table.loc[absent, ["ours", "low", "high", "n_train"]] = np.nan
+    table.loc[absent, "n_seeds"] = 0
+    table.loc[absent, "data"] = "absent"
+    table["verdict"] = np.where(table["unjudged"] == "", verdicts(table), "unjudged")
+    return table.reset_index().astype({"n_seeds": int, "n_train": "Int64"})
 
 
 def intervals(asked: pd.DataFrame, numbers: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
@@ -150,43 +158,41 @@ def intervals(asked: pd.DataFrame, numbers: pd.DataFrame, notes: pd.DataFrame) -
 
 
 def unjudged(
-    table: pd.DataFrame, asked: pd.DataFrame, numbers: pd.DataFrame, notes: pd.DataFrame, family: str | list[str]
-) -> np.ndarray:
-    """Why each rule has no verdict, '' where it has one; the first reason of several."""
-    known = table["data"].notna()
-    there = table["ours"].notna() & known
-    absent = notes["absent"].astype(object).fillna("no run")
-    in_bin = fewest_documents(asked, numbers[numbers["statistic_ours"] == "n"])
-    documents = in_bin.fillna(notes["documents"].astype(float))
-    models = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
+    table: pd.DataFrame,
+    asked: pd.DataFrame,
+    numbers: pd.DataFrame,
+    notes: pd.DataFrame,
+    models: pd.DataFrame,
+) -> pd.Series:
+    """Why each rule has no verdict, '' where it has one. models: runs of the paper's families."""
     threshold = table["side"] != ""
-    plain = ~threshold & table["low"].isna() & ~table["measure_ours"].isin(COUNTED)
-    reasons = [
-        (~known, "no run"),
-        (~there, absent),
-        (documents < FEWEST_IN_BIN, "few documents"),
-        (unable(asked, family) & there, "weak model"),
-        (~threshold & table["tolerance"].isna(), "by its gap"),
-        (threshold & (models < HEADLINE_SEEDS), "few seeds"),
-        (plain & (models < INTERVAL_SEEDS), "few seeds"),
-    ]
-    masks = [mask for mask, _ in reasons]
-    words = [np.broadcast_to(reason, len(table)) for _, reason in reasons]
-    return np.select(masks, words, "")
+    seeds = np.minimum(table["n_seeds"], notes["guides"].fillna(np.inf))
+    no_interval = table["low"].isna() & ~table["measure_ours"].isin(COUNTED)
+    documents = fewest_documents(asked, numbers).fillna(notes["documents"].astype(float))
+
+    # Of several reasons the last one stays.
+    why = pd.Series("", index=table.index)
+    why[threshold & (seeds < HEADLINE_SEEDS)] = "few seeds"
+    why[~threshold & no_interval & (seeds < INTERVAL_SEEDS)] = "few seeds"
+    why[~threshold & table["tolerance"].isna()] = "by its gap"
+    why[unable(asked, models)] = "weak model"
+    why[documents < FEWEST_IN_BIN] = "few documents"
+    why = why.mask(table["ours"].isna(), notes["absent"].astype(object).fillna("no run"))
+    return why.mask(table["data"].isna(), "no run")
 
 
-def unable(rules: pd.DataFrame, family: str | list[str]) -> np.ndarray:
+def unable(rules: pd.DataFrame, models: pd.DataFrame) -> list[bool]:
     """Of each rule whether a model it compares did not do its task; scores are compared all the same."""
     bad = set()
-    for attention, part in runs(family=family, generation="first").groupby("attention"):
-        fails = weak(part)
+    for attention, runs_of_it in models.groupby("attention"):
+        fails = weak(runs_of_it)
         bad |= {(corpus, encoder, attention) for corpus, encoder in fails.index[fails]}
-    found = []
+    fails = []
     for rule in rules.itertuples():
         encoders = {rule.encoder_ours, rule.minus.removeprefix("encoder_ours=")}
-        models = {(rule.corpus, encoder, rule.attention) for encoder in encoders}
-        found.append(rule.measure_ours not in SCORES and not bad.isdisjoint(models))
-    return np.array(found)
+        compared = {(rule.corpus, encoder, rule.attention) for encoder in encoders}
+        fails.append(rule.measure_ours not in SCORES and not bad.isdisjoint(compared))
+    return fails
 
 
 def verdicts(rows: pd.DataFrame) -> np.ndarray:
@@ -195,19 +201,18 @@ def verdicts(rows: pd.DataFrame) -> np.ndarray:
     A number (or range) holds where it lies within the tolerance of the printed value, differs where it lies outside;
     a claim (or band) holds where it lies on the claimed side of the threshold, differs on the other. In between, where
     the interval contains an edge, nothing is decided. What is the same in every seed has no interval and is judged by
-    its value. rows: side, reported, tolerance, ours, low, high.
+    its value. rows: side, reported, tolerance (of a claim NaN), ours, low, high.
     """
     low = rows["low"].fillna(rows["ours"])
     high = rows["high"].fillna(rows["ours"])
     reach = rows["tolerance"] + ROUNDING
-    within = (low >= rows["reported"] - reach) & (high <= rows["reported"] + reach)
-    outside = (low > rows["reported"] + reach) | (high < rows["reported"] - reach)
+    least = rows["reported"] - reach
+    most = rows["reported"] + reach
+    lies = side(rows, rows["reported"], fewest=0)  # of a threshold: above, below, around
+    opposite = rows["side"].map({"above": "below", "below": "above"})
 
-    threshold = rows["side"] != ""
-    lies = side(rows, rows["reported"], fewest=0)
-    decided = lies.isin(["above", "below"])
-    holds = np.where(threshold, decided & (lies == rows["side"]), within)
-    differs = np.where(threshold, decided & (lies != rows["side"]), outside)
+    holds = (lies == rows["side"]) | ((low >= least) & (high <= most))
+    differs = (lies == opposite) | (low > most) | (high < least)
     return np.select([holds, differs], ["holds", "differs"], "undecided")
 
 
@@ -230,19 +235,26 @@ def values(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
 
 def looked_up(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
     """id, seed, value of the place that each rule names; of several bins the mean, weighted by their documents."""
-    asked = rules[["id", *PLACE]].assign(bin=rules["bin"].str.split(" ")).explode("bin")
-    rows = asked.merge(numbers, on=PLACE).dropna(subset="value").fillna({"n": 1.0}).query("n > 0")
+    rows = each_bin(rules).merge(numbers, on=PLACE).dropna(subset="value")
+    rows["n"] = rows["n"].fillna(1.0)
+    rows = rows[rows["n"] > 0]
     rows["value"] *= rows["n"]
     sums = rows.groupby(["id", "seed"], sort=False)[["value", "n"]].sum()
-    return (sums["value"] / sums["n"]).rename("value").reset_index()
+    sums["value"] /= sums["n"]
+    return sums["value"].reset_index()
 
 
-def fewest_documents(rules: pd.DataFrame, documents: pd.DataFrame) -> pd.Series:
+def each_bin(rules: pd.DataFrame) -> pd.DataFrame:
+    """id and PLACE of rules, one row a bin."""
+    bins = rules["bin"].str.split(" ")
+    return rules[["id", *PLACE]].assign(bin=bins).explode("bin")
+
+
+def fewest_documents(rules: pd.DataFrame, numbers: pd.DataFrame) -> pd.Series:
     """Documents of a rule's class and bin in the seed that has the fewest, 0 in one without any; NaN without a bin."""
-    place = [name for name in PLACE if name != "statistic_ours"]
-    asked = rules.loc[rules["bin"] != "all", ["id", *place]]
-    in_bins = asked.assign(bin=asked["bin"].str.split(" ")).explode("bin").merge(documents, on=place)
-    # A seed that has no document in a bin has no row there: let every seed of the model count, with 0.
-    seeds = asked.assign(predicted="all", bin="all").merge(documents, on=place).assign(n=0)
-    counts = pd.concat([in_bins, seeds]).groupby(["id", "seed"])["n"].sum()
+    binned = rules[rules["bin"] != "all"].assign(statistic_ours="n")
+    counts = each_bin(binned).merge(numbers, on=PLACE)
+    # A seed that has no document in a bin has no row there: every seed of the model counts, with 0.
+    seeds = binned.assign(predicted="all", bin="all").merge(numbers, on=PLACE).assign(n=0)
+    counts = pd.concat([counts, seeds]).groupby(["id", "seed"])["n"].sum()
     return counts.groupby("id").min().reindex(rules["id"])

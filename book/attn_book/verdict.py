@@ -15,7 +15,11 @@ from attn_core.index import HEADLINE_SEEDS, over_seeds
 from attn_core.run import SEEDS, first_vectors
 from attn_core.traces import Traces
 
-PAPERS = {"jain": "Jain & Wallace", "serrano": "Serrano & Smith", "wiegreffe": "Wiegreffe & Pinter"}
+PAPERS = {
+    "jain": "Jain & Wallace",
+    "serrano": "Serrano & Smith",
+    "wiegreffe": "Wiegreffe & Pinter",
+}
 
 
 @dataclass
@@ -44,7 +48,14 @@ TRACED = (
 )
 """Recurrent models of which five seeds keep documents."""
 
-PLANTED = {"evidence": 1, "longest": 60, "n_dev": 100, "n_test": 200, "n_train": 600, "shortest": 30}
+PLANTED = {
+    "evidence": 1,
+    "longest": 60,
+    "n_dev": 100,
+    "n_test": 200,
+    "n_train": 600,
+    "shortest": 30,
+}
 """Options of the generated texts, data/sweeps/testing-the-tests.yml: one word decides, and each word is read alone."""
 
 
@@ -53,7 +64,13 @@ def planted(seed: int, encoder: str = "average", n_train: int = 600, **fields: o
     options = PLANTED | {"n_train": n_train}
     base = {"base": planted(seed)} if fields.keys() & {"guide", "divergence"} else {}
     attention = "given" if "guide" in fields else "tanh"
-    return Run("planted", encoder, seed=seed, options=options, **{"attention": attention} | base | fields)
+    return Run(
+        "planted",
+        encoder,
+        seed=seed,
+        options=options,
+        **{"attention": attention} | base | fields,
+    )
 
 
 @cache
@@ -111,7 +128,17 @@ def of_planted() -> list[tuple]:
         for test, good in (("necessary", "trained"), ("guide", "own")):
             for kind, weights in ((GOOD, good), (BAD, "permuted")):
                 gain = f1[weights] - f1["even"]
-                rows.append((test, "planted", "average", seed, kind, gain, float(gain > TESTS[test].line)))
+                rows.append(
+                    (
+                        test,
+                        "planted",
+                        "average",
+                        seed,
+                        kind,
+                        gain,
+                        float(gain > TESTS[test].line),
+                    )
+                )
     return rows
 
 

@@ -7,13 +7,16 @@ import yaml
 from attn_core.corpora import catalogue
 
 NAMES = yaml.safe_load(Path(__file__).with_name("words.yml").read_text(encoding="utf-8"))
-ENCODERS, SETS, ATTENTION_NAMES = NAMES["encoders"], NAMES["sets"], NAMES["attentions"]
+ENCODERS = NAMES["encoders"]
+SETS = NAMES["sets"]
+ATTENTION_NAMES = NAMES["attentions"]
 """Encoders, data sets and attentions as people call them."""
 
 WITH_ARTICLE = NAMES["with_article"]
 """Nouns of encoders whose names take no article."""
 
-DATA, PART = NAMES["data"], NAMES["part"]
+DATA = NAMES["data"]
+PART = NAMES["part"]
 """A kind of data in words; what stands behind a data set's name where it is not the paper's own."""
 
 
