@@ -15,7 +15,7 @@ from attn_core.experiments import attention_bin, distance, erasure
 from attn_core.experiments.guides import SOURCES, guides_of
 from attn_core.experiments.removal import NEVER
 from attn_core.experiments.search import search
-from attn_core.experiments.single import weights_dealt_anew
+from attn_core.experiments.single import over_deals, weights_dealt_anew
 from attn_core.index import numbers, over_seeds
 from attn_core.measures import bootstrap_interval
 from attn_core.provenance import count_documents
@@ -215,10 +215,14 @@ def statements_in(traces: Traces) -> pd.Series:
     return pd.Series(statements_of(defaultdict(lambda: np.nan, run.to_dict())))
 
 
-def beside_dealt(test: Callable[[Traces], float], deals: int = 5, **where: object) -> pd.DataFrame:
-    """A number of stored documents of several items by attention and by weights dealt anew, one row a model of
-    `index.runs` that enters claims: corpus, encoder, own, dealt (means over seeds, and over deals within a seed), mean,
-    low, high, n_seeds of their difference within seeds; fewest: documents of a seed."""
+def beside_dealt(test: Callable[[Traces], np.ndarray], **where: object) -> pd.DataFrame:
+    """A test of stored documents of several items by attention and by weights dealt anew, one row a model of
+    `index.runs` that enters claims.
+
+    test: Traces of D documents -> their numbers (D,). Columns: corpus, encoder, own, dealt (means over documents and
+    seeds, that of dealt weights the expectation, `over_deals`); mean, low, high, n_seeds of their difference within
+    seeds; fewest: documents of a seed.
+    """
     chosen = index.runs(**where)
     fails = weak(chosen)
     rows = []
@@ -227,8 +231,9 @@ def beside_dealt(test: Callable[[Traces], float], deals: int = 5, **where: objec
             continue
         traces = obtain(Run(run.corpus, run.encoder, seed=run.seed)).traces
         traces = traces.take(np.flatnonzero(traces.lengths > 1))
-        dealt = np.mean([test(weights_dealt_anew(traces, deal)) for deal in range(deals)])
-        rows.append((run.corpus, run.encoder, run.seed, test(traces), dealt, len(traces)))
+        own = test(traces).mean()
+        dealt = over_deals(traces, test).mean()
+        rows.append((run.corpus, run.encoder, run.seed, own, dealt, len(traces)))
     table = pd.DataFrame(rows, columns=["corpus", "encoder", "seed", "own", "dealt", "fewest"])
     table["value"] = table["own"] - table["dealt"]
     model = ["corpus", "encoder"]
