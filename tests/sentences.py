@@ -35,8 +35,6 @@ PENDING = {
     "one-model",
     "one-word",
     "serrano/01-introduction",
-    "serrano/04-1-output-distributions",
-    "serrano/04-2-decision-flips",
     "serrano/05-5-contextualisation",
     "serrano/05-sets-of-weights",
     "testing-the-tests",

@@ -178,20 +178,25 @@ def spaced(at: np.ndarray, gap: float) -> np.ndarray:
 
 def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> None:
     """One line a HAN of `derived.beside_dealt`, largest difference first: its number, that of weights dealt anew, and
-    the difference."""
-    rows = rows.sort_values("mean", ascending=False, ignore_index=True)
+    the difference. Last the run that the reader chose, a row of `page.chosen` whose index is YOURS."""
+    rows = rows.assign(is_yours=rows.index == YOURS)
+    rows = rows.sort_values(["is_yours", "mean"], ascending=[True, False], ignore_index=True)
     values = rows[["own", "dealt"]].to_numpy()
-    right = values.max() + 0.12 * np.ptp(values)  # where the differences stand
+    span = np.ptp(values)
+    right = values.max() + 0.12 * span  # where the differences stand
+    ax.set_xlim(values.min() - 0.1 * span, right + 1.1 * span)
     ax.hlines(rows.index, rows["dealt"], rows["own"], RULE, linewidth=5, zorder=1)
     ax.scatter(rows["dealt"], rows.index, s=72, c=QUIET, edgecolors=SHEET, zorder=4)
     ax.scatter(rows["own"], rows.index, s=72, c=rows["encoder"].map(HANS).map(COLOURS), edgecolors=SHEET, zorder=4)
     names = []
     for y, row in enumerate(rows.itertuples()):
-        text = f"{number(row.mean, '+' + unit)} ({number(row.low, unit)} to {number(row.high, unit)})"
+        text = number(row.mean, "+" + unit)
+        if not row.is_yours:
+            text += f" ({number(row.low, unit)} to {number(row.high, unit)})"
         emphasis: Any = {"weight": "bold"} if row.low > 0 else {"color": QUIET}
         ax.text(right, y, text, va="center_baseline", **emphasis)
         kind = ENCODERS[row.encoder].removeprefix("HAN with ").replace("HAN without", "no")
-        names.append(f"{SETS[row.corpus]}\n{kind}")
+        names.append(f"{YOURS}\n{kind}" if row.is_yours else f"{SETS[row.corpus]}\n{kind}")
     named_lines(ax, names, -1.0)
     first = rows.iloc[0]
     dealt_is_left = first["dealt"] < first["own"]
