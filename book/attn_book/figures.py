@@ -69,7 +69,8 @@ def inline(figure: Figure, name: str, alt: str) -> str:
     plt.close(figure)
     text = file.getvalue()
     text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
     head, body = text.split(">", 1)
     text = re.sub(r' (?:width|height)="[^"]*"', "", head) + ">" + body
     text = re.sub(r"(font-family:|font: [\d.]+px) [^;\"]*", r"\1 var(--attn-font, sans-serif)", text)
@@ -111,10 +112,14 @@ def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
     for row, x in zip(first.itertuples(), spaced(first["mean"].to_numpy(), 0.2), strict=True):
         name = (names or ENCODERS)[row.encoder]
         ax.text(x, -0.62, name, color=COLOURS[row.encoder], weight="bold", ha="center")
-    for y, corpus in enumerate(order):
-        ax.plot([wide.loc[corpus].min(), wide.loc[corpus].max()], [y, y], color=RULE, linewidth=5, zorder=1)
     kind = rows.groupby("corpus")["data"].first()
-    named_lines(ax, [SETS.get(corpus, corpus) + "*" * (kind[corpus] != "same") for corpus in order], -1.15)
+    labels = []
+    for y, corpus in enumerate(order):
+        means = wide.loc[corpus]
+        ax.plot([means.min(), means.max()], [y, y], color=RULE, linewidth=5, zorder=1)
+        star = "" if kind[corpus] == "same" else "*"
+        labels.append(SETS.get(corpus, corpus) + star)
+    named_lines(ax, labels, -1.15)
     return order
 
 
@@ -186,8 +191,9 @@ def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> None:
     right = values.max() + 0.12 * span  # where the differences stand
     ax.set_xlim(values.min() - 0.1 * span, right + 1.1 * span)
     ax.hlines(rows.index, rows["dealt"], rows["own"], RULE, linewidth=5, zorder=1)
-    ax.scatter(rows["dealt"], rows.index, s=72, c=QUIET, edgecolors=SHEET, zorder=4)
-    ax.scatter(rows["own"], rows.index, s=72, c=rows["encoder"].map(HANS).map(COLOURS), edgecolors=SHEET, zorder=4)
+    dot: Any = {"s": 72, "edgecolors": SHEET, "zorder": 4}
+    ax.scatter(rows["dealt"], rows.index, c=QUIET, **dot)
+    ax.scatter(rows["own"], rows.index, c=rows["encoder"].map(HANS).map(COLOURS), **dot)
     names = []
     for y, row in enumerate(rows.itertuples()):
         text = number(row.mean, "+" + unit)
@@ -199,9 +205,11 @@ def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> None:
         names.append(f"{YOURS}\n{kind}" if row.is_yours else f"{SETS[row.corpus]}\n{kind}")
     named_lines(ax, names, -1.0)
     first = rows.iloc[0]
-    dealt_is_left = first["dealt"] < first["own"]
-    ax.text(first["dealt"], -0.5, "dealt anew", color=QUIET, ha="right" if dealt_is_left else "left")
-    ax.text(first["own"], -0.5, "attention", color=INK, weight="bold", ha="left" if dealt_is_left else "right")
+    sides = ["right", "left"]  # of the two names, away from each other
+    if first["dealt"] > first["own"]:
+        sides.reverse()
+    ax.text(first["dealt"], -0.5, "dealt anew", color=QUIET, ha=sides[0])
+    ax.text(first["own"], -0.5, "attention", color=INK, weight="bold", ha=sides[1])
     ax.text(right, -0.5, "difference", color=QUIET)
 
 
@@ -249,12 +257,14 @@ def erased(ax: Axes, toy: pd.DataFrame, told: dict, decision: bool = False) -> n
     arrow = {"arrowstyle": "-|>", "color": COLOURS["lstm"], "shrinkA": 0, "shrinkB": 0, "linewidth": 2}
     for x, y, word in zip(toy_places(toy), without, toy["token"], strict=True):
         ax.annotate("", (x, y), (x, p), arrowprops=arrow)
+        above = f"without {word}\n{y:.2f}"
+        below = f"{y:.2f}\nwithout {word}"
         if y > p + 0.1:  # a long arrow: beside its head
-            ax.text(x + 0.12, y, f"without {word}\n{y:.2f}", ha="left", va="top", linespacing=1.15)
+            ax.text(x + 0.12, y, above, ha="left", va="top", linespacing=1.15)
         elif y > p:
-            ax.text(x, y + 0.012, f"without {word}\n{y:.2f}", ha="center", va="bottom", linespacing=1.15)
+            ax.text(x, y + 0.012, above, ha="center", va="bottom", linespacing=1.15)
         else:
-            ax.text(x, y - 0.012, f"{y:.2f}\nwithout {word}", ha="center", va="top", linespacing=1.15)
+            ax.text(x, y - 0.012, below, ha="center", va="top", linespacing=1.15)
     return without
 
 

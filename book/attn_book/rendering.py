@@ -133,8 +133,8 @@ def rerun(
     root = repository()
     page, source = locate(page)
     sheet = Path(output).with_suffix(".html") if output and (html or compare) else None
-    if sheet and sheet.exists() and not force and STYLE not in sheet.read_text(errors="replace"):
-        raise AttnError(f"{sheet} is no page that was written here; name another place with --output, or say --force")
+    if sheet and not force:
+        may_replace(sheet)
     if not compare:
         path = execute(page, parameters, output, force=force)
         return rendered(path, root, page) if html else path
@@ -147,6 +147,12 @@ def rerun(
     sheets = [rendered(execute(page, choice, force=force), root, page) for choice in every]
     target = sheet or sheets[0].with_name(f"{sheets[0].stem}{named({'or': '-'.join(values[1:])})}.html")
     return side_by_side(sheets, [f"{name} = {value}" for value in values], target)
+
+
+def may_replace(sheet: Path) -> None:
+    """AttnError where somebody else's page lies."""
+    if sheet.exists() and STYLE not in sheet.read_text(errors="replace"):
+        raise AttnError(f"{sheet} is no page that was written here; name another place with --output, or say --force")
 
 
 def compared_values(text: str) -> tuple[str, list[str]]:

@@ -78,18 +78,11 @@ def execute(
     if not (stamp or force) and edited(target):
         raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
     writable(target)
-    if "vectors" in values and "vectors" not in (parameters or {}):
+    if "vectors" in values.keys() - (parameters or {}).keys():
         say(f"page {name} reads the stored model with word vectors {values['vectors']}")
 
     notebook = convert(name, root)
-    about: dict[str, Any] = {
-        "page": name,
-        "parameters": declares.defaults | values,
-        "device": f"CPU, {platform.machine()}",
-    }
-    about["commit"] = git(here, "describe", "--always", "--dirty=+", "--exclude=*", "--abbrev=9") or "unknown"
-    if stamp:
-        about["stamp"] = stamp
+    about = provenance(here, name, declares.defaults | values, stamp)
     if find_spec("torch") is None and skip_torch(notebook):
         about["shortened"] = NO_TORCH
     notebook = parameterized(notebook, values)
@@ -106,6 +99,13 @@ def execute(
     about["seconds"] = time.perf_counter() - start
     notebook.metadata["attn"] = {**notebook.metadata.get("attn", {}), **about}
     return write_notebook(tidy(notebook), target)
+
+
+def provenance(root: Path, page: str, parameters: dict, stamp: str | None) -> dict[str, Any]:
+    """What the status page says of a run of a page."""
+    commit = git(root, "describe", "--always", "--dirty=+", "--exclude=*", "--abbrev=9") or "unknown"
+    about = {"page": page, "parameters": parameters, "device": f"CPU, {platform.machine()}", "commit": commit}
+    return about | ({"stamp": stamp} if stamp else {})
 
 
 def skip_torch(notebook: NotebookNode) -> bool:

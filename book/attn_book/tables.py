@@ -71,15 +71,20 @@ def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
         held = int((rules["verdict"] == "holds").sum())
         undecided = int((rules["verdict"] == "undecided").sum())
         control = dealt[dealt["number"] == name].set_index("label")["dealt"]
-        beyond = control > first.reported if first.side == "above" else control < first.reported
-        dealt_too = bool(held and beyond.size and beyond.all())
+        if first.side == "above":
+            passes = control > first.reported
+        else:
+            passes = control < first.reported
+        dealt_too = bool(held and passes.size and passes.all())
         if held:
             colour = "yes" if held == len(rules) and not dealt_too else "part"
         else:
             colour = "quiet" if undecided == len(rules) else "no"
-        numbers = [*rules.set_index("corpus")["ours"].reindex(sets), *control.reindex(controls)]
+        ours = rules.set_index("corpus")["ours"].reindex(sets)
+        numbers = [*ours, *control.reindex(controls)]
         cells = ["–" if pd.isna(value) else number(value, ".2f") for value in numbers]
-        lines.append((PARTS.claim(asks, first, held, len(rules), undecided, dealt_too), cells, colour, ""))
+        title = PARTS.claim(asks, first, held, len(rules), undecided, dealt_too)
+        lines.append((title, cells, colour, ""))
     heads = {"here": map(short_name, sets), "dealt anew": map(short_name, controls)}
     return coloured(heads, lines)
 
