@@ -71,10 +71,7 @@ def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
         held = int((rules["verdict"] == "holds").sum())
         undecided = int((rules["verdict"] == "undecided").sum())
         control = dealt[dealt["number"] == name].set_index("label")["dealt"]
-        if first.side == "above":
-            passes = control > first.reported
-        else:
-            passes = control < first.reported
+        passes = control > first.reported if first.side == "above" else control < first.reported
         dealt_too = bool(held and passes.size and passes.all())
         if held:
             colour = "yes" if held == len(rules) and not dealt_too else "part"
@@ -85,7 +82,10 @@ def claims(rows: pd.DataFrame, dealt: pd.DataFrame) -> HTML:
         cells = ["–" if pd.isna(value) else number(value, ".2f") for value in numbers]
         title = PARTS.claim(asks, first, held, len(rules), undecided, dealt_too)
         lines.append((title, cells, colour, ""))
-    heads = {"here": map(short_name, sets), "dealt anew": map(short_name, controls)}
+    heads = {
+        "here": map(short_name, sets),
+        "dealt anew": map(short_name, controls),
+    }
     return coloured(heads, lines)
 
 
