@@ -31,7 +31,6 @@ PENDING = {
     "extending",
     "gallery",
     "how-to-measure",
-    "jain/06-discussion",
     "one-model",
     "one-word",
     "serrano/01-introduction",

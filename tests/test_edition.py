@@ -49,7 +49,6 @@ def test_a_page_is_short_and_its_method_is_seen(page):
 
 LONGER = {
     "data-and-models",
-    "jain/06-discussion",
     "one-word",
     "serrano/01-introduction",
     "serrano/05-5-contextualisation",
