@@ -34,7 +34,6 @@ PENDING = {
     "one-model",
     "one-word",
     "serrano/01-introduction",
-    "serrano/05-sets-of-weights",
     "testing-the-tests",
     "verdict",
     "wiegreffe/04-adversaries",

@@ -51,7 +51,6 @@ LONGER = {
     "data-and-models",
     "one-word",
     "serrano/01-introduction",
-    "serrano/05-sets-of-weights",
     "testing-the-tests",
     "wiegreffe/04-adversaries",
     "wiegreffe/06-conclusion",
