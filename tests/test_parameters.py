@@ -94,6 +94,9 @@ def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figur
     like = obtain(Run("sst", vectors=first_vectors("sst")))
     record = like.record | {"key": run.key, "run": as_dict(run)}
     rows.save(store.cache_store(), record, like.traces.take(range(40)))
+    elsewhere = Run("planted")  # among the numbers of no page that did not ask for it
+    other = record | {"key": elsewhere.key, "run": as_dict(elsewhere)}
+    rows.save(store.cache_store(), other, like.traces.take(range(40)))
     assert settled(CORRELATION, seed="3") == {"seed": 3, "vectors": "ppmi-300"}, (
         "the very run that `run --seed 3` makes"
     )
