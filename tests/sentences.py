@@ -33,7 +33,6 @@ PENDING = {
     "how-to-measure",
     "one-model",
     "one-word",
-    "serrano/01-introduction",
     "testing-the-tests",
     "verdict",
     "wiegreffe/04-adversaries",

@@ -50,7 +50,6 @@ def test_a_page_is_short_and_its_method_is_seen(page):
 LONGER = {
     "data-and-models",
     "one-word",
-    "serrano/01-introduction",
     "testing-the-tests",
     "wiegreffe/04-adversaries",
     "wiegreffe/06-conclusion",
