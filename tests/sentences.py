@@ -30,8 +30,6 @@ PENDING = {
     "data-and-models",
     "extending",
     "gallery",
-    "how-to-measure",
-    "one-model",
     "one-word",
     "testing-the-tests",
     "verdict",
