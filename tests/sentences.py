@@ -27,7 +27,6 @@ LITERAL = ("corpus", "encoder", "the_encoder", "an_encoder", "epsilon")
 
 PENDING = {
     "compared",
-    "data-and-models",
     "extending",
     "gallery",
     "one-word",
