@@ -130,18 +130,23 @@ def rerun(
 ) -> Path:
     """Execute a page; with `html` as a page like the book's, with compare="NAME=a,b,c" once for each value. Returns the
     last file."""
-    root = repository()
-    page, source = locate(page)
+    page = locate(page)[0]
     sheet = Path(output).with_suffix(".html") if output and (html or compare) else None
     if sheet and not force:
         may_replace(sheet)
     if not compare:
         path = execute(page, parameters, output, force=force)
-        return rendered(path, root, page) if html else path
+        return rendered(path, repository(), page) if html else path
 
+    return compared(page, parameters, compare, sheet, force)
+
+
+def compared(page: str, parameters: dict, compare: str, sheet: Path | None, force: bool) -> Path:
+    """A run of the page for each value of NAME=a,b,c, side by side; returns the file."""
+    root = repository()
     name, values = compared_values(compare)
     every = [{**parameters, name: value} for value in values]
-    declares = declaration(read_source(source), page)
+    declares = declaration(read_source(locate(page)[1]), page)
     for choice in every:  # before the first one runs
         declares.settle(choice)
     sheets = [rendered(execute(page, choice, force=force), root, page) for choice in every]
