@@ -73,7 +73,6 @@ def test_two_values_or_more_are_compared(wrong):
         rerun(PAGE, {}, compare=wrong)
 
 
-@pytest.mark.usefixtures("numbers_at_hand")
 def test_no_value_runs_where_one_is_refused(monkeypatch):
     monkeypatch.setattr(rendering, "execute", lambda *_, **__: pytest.fail("it ran"))
     with pytest.raises(AttnError, match="epsilon: Input should be less than 1, got '1.5'"):
