@@ -93,9 +93,11 @@ def unversioned(run) -> str:
 
 
 def load_weights(
-    source: str | Path | dict, names: dict[str, str | None] | None = None, encoder: str = "lstm",
+    source: str | Path | dict,
+    names: dict[str, str | None] | None = None,
+    encoder: str = "lstm",
     attention: str = "tanh",
-):  # fmt: skip
+):
     r"""A model with weights that were trained elsewhere, ready for `trace`.
 
     Parameters

@@ -57,9 +57,19 @@ NOT_PASSED_ON = ("yelp", "yahoo")
 """Data sets of whose documents nothing is archived, by licence: runs keep record and numbers."""
 
 COLUMNS_KEPT = (
-    "doc_id", "label", "predicted", "n", "p", "max_attention", "tau_attention_gradient", "tau_attention_loo",
-    "tau_gradient_loo", "median_change", "jsd_search@0.05", "jsd_exact@0.05",
-)  # fmt: skip
+    "doc_id",
+    "label",
+    "predicted",
+    "n",
+    "p",
+    "max_attention",
+    "tau_attention_gradient",
+    "tau_attention_loo",
+    "tau_gradient_loo",
+    "median_change",
+    "jsd_search@0.05",
+    "jsd_exact@0.05",
+)
 """Columns of the per-document table in layer 'second', besides those of `experiments.echo`."""
 
 SAME = 0.01

@@ -46,8 +46,17 @@ LAYERS = ("numbers", "documents", "against", "runs")
 """The tables of a store in the order in which they are written: a run is stored once its row of `runs` is there."""
 
 FIELDS_BESIDE_NUMBERS = (
-    "corpus", "encoder", "attention", "seed", "vectors", "selection", "generation", "family", "variant", "data",
-)  # fmt: skip
+    "corpus",
+    "encoder",
+    "attention",
+    "seed",
+    "vectors",
+    "selection",
+    "generation",
+    "family",
+    "variant",
+    "data",
+)
 """Columns of `numbers` that say of which run a number is; all fields stand in `runs`."""
 
 NAMES = ("measure", "statistic", "predicted", "bin")
@@ -527,9 +536,15 @@ def table_bytes(rows: pa.Table) -> bytes:
     others = [name for name in rows.column_names if name not in floats]
     sink = pa.BufferOutputStream()
     pq.write_table(
-        rows, sink, compression="zstd", compression_level=19, use_dictionary=others, use_byte_stream_split=floats,
-        row_group_size=GROUP_ROWS, write_page_checksum=True,
-    )  # fmt: skip
+        rows,
+        sink,
+        compression="zstd",
+        compression_level=19,
+        use_dictionary=others,
+        use_byte_stream_split=floats,
+        row_group_size=GROUP_ROWS,
+        write_page_checksum=True,
+    )
     return sink.getvalue().to_pybytes()
 
 
@@ -547,9 +562,14 @@ def traces_bytes(traces: Traces) -> bytes:
     leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS or name == "query"]
     sink = pa.BufferOutputStream()
     pq.write_table(
-        pa.table(columns, metadata=metadata), sink, compression="zstd", compression_level=19, use_dictionary=False,
-        use_byte_stream_split=leaves, write_page_checksum=True,
-    )  # fmt: skip
+        pa.table(columns, metadata=metadata),
+        sink,
+        compression="zstd",
+        compression_level=19,
+        use_dictionary=False,
+        use_byte_stream_split=leaves,
+        write_page_checksum=True,
+    )
     return sink.getvalue().to_pybytes()
 
 

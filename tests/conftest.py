@@ -8,6 +8,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from unittest import mock
 
@@ -179,8 +180,8 @@ def tables(tmp_path, monkeypatch):
         monkeypatch.setenv("ATTN_DATA", str(tmp_path / "data"))
         folder = tmp_path / "data" / name
         folder.mkdir(parents=True, exist_ok=True)
-        for split, rows in splits.items():
-            pd.DataFrame(rows).to_parquet(folder / f"{split}.parquet")
+        for split, documents in splits.items():
+            pd.DataFrame(documents).to_parquet(folder / f"{split}.parquet")
         return folder
 
     return write
@@ -208,7 +209,7 @@ def toy_traces(lengths=(1, 2, 3, 5, 5, 8), seed=0, classes=1, doc_ids=None) -> T
     lengths = np.asarray(lengths)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     score = rng.normal(size=offsets[-1]) * 2
-    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
+    for start, end in pairwise(offsets):
         score[start:end] -= score[start:end].max()
     leave_one_out = rng.normal(size=offsets[-1]) * 0.1
     leave_one_out[offsets[:-1][lengths == 1]] = np.nan

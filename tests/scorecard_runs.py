@@ -54,8 +54,10 @@ def whole(corpus: str, share: float = 1.0, **more) -> dict:
     return {
         "splits": {name: split(n) for name, n in (parts | {"test": sizes["test"]}).items()},
         "classes": ["a"] * (36 if corpus.startswith("babi") else classes),
-        "vocabulary": 111, "vocabulary_all_splits": 222, **more,
-    }  # fmt: skip
+        "vocabulary": 111,
+        "vocabulary_all_splits": 222,
+        **more,
+    }
 
 
 def seeds_of(corpus="sst", encoders=("lstm", "average"), count=5, spread=0.01, values=None, shift=0.3, **more):

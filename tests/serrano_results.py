@@ -19,9 +19,15 @@ def made_up(seed: int, documents: int = 300, classes: int = 4) -> Traces:
     offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 10, documents))])
     items = int(offsets[-1])
     return Traces(
-        np.arange(documents), rng.integers(0, classes, documents), offsets, 2 * rng.normal(size=items),
-        2 * rng.normal(size=(items, classes)), rng.normal(size=classes), rng.normal(size=items), rng.normal(size=items),
-    )  # fmt: skip
+        np.arange(documents),
+        rng.integers(0, classes, documents),
+        offsets,
+        2 * rng.normal(size=items),
+        2 * rng.normal(size=(items, classes)),
+        rng.normal(size=classes),
+        rng.normal(size=items),
+        rng.normal(size=items),
+    )
 
 
 DOCUMENTS = {seed: erasure.document_table(made_up(seed)) for seed in SEEDS[:5]}
@@ -38,9 +44,14 @@ def result_of(corpus="imdb_stars", encoder="han_rnn", seed=10, accuracy=0.5, cha
     run = Run(corpus, encoder, seed=seed)
     train = {"per_class": [10] * len(CATALOGUE[corpus].classes)}
     record = {
-        "key": run.key, "run": as_dict(run), "accuracy": accuracy, "n_train": 80, "n_dev": 10, "n_test": 300,
+        "key": run.key,
+        "run": as_dict(run),
+        "accuracy": accuracy,
+        "n_train": 80,
+        "n_dev": 10,
+        "n_test": 300,
         "statistics": {"splits": {"train": train}, "train_share": 0.01},
-    }  # fmt: skip
+    }
     documents = DOCUMENTS[seed] if seed == SEEDS[0] else None  # as in the archive
     return Result(record=record, documents=documents, numbers=number_rows(record, summary), source="archive")
 

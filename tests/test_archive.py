@@ -195,11 +195,13 @@ TAMPERING = {
     "missing corpus": ("runs/toy.parquet", os.remove, "runs/toy.parquet is missing"),
     "extra file": ("notes.txt", lambda path: path.write_text("mine"), "notes.txt is no file of the archive"),
     "extra run": (
-        "runs/toy.parquet", lambda path: shutil.copy(path, path.with_name("twin.parquet")), "runs/twin.parquet is no file"
+        "runs/toy.parquet",
+        lambda path: shutil.copy(path, path.with_name("twin.parquet")),
+        "runs/twin.parquet is no file",
     ),
     "reported table": ("../reported/a.csv", lambda path: path.write_text("x\n"), "../reported/a.csv is not the file"),
     "no manifest": ("MANIFEST", os.remove, "has no MANIFEST"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.faults

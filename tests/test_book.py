@@ -130,9 +130,10 @@ def test_the_command_line_refuses_a_page_without_its_run(tmp_path):
 
 def test_absent_and_damaged_runs_are_gaps_tried_again_and_damage_is_an_error_at_the_end(tmp_path, capsys, monkeypatch):
     root = small_book(
-        tmp_path, waiting="from attn_core.results import AbsentRun\nraise AbsentRun('run x is absent')",
+        tmp_path,
+        waiting="from attn_core.results import AbsentRun\nraise AbsentRun('run x is absent')",
         damaged="from attn_core.errors import Damaged\nraise Damaged('runs/k.parquet is refused')",
-    )  # fmt: skip
+    )
     (root / "data" / "archive" / "runs").mkdir(parents=True)
     store.seal(root / "data" / "archive")
     (root / "data" / "archive" / "runs" / "k.parquet").write_text("{}")

@@ -114,8 +114,10 @@ def test_training_size_is_tested_on_another_data_set(tried):
 def test_declared_causes_name_known_things():
     for cause in reported("causes").itertuples():
         assert any(fnmatch(name, cause.corpus) for name in CATALOGUE)
-        about = [RULES[name].map(lambda text, p=getattr(cause, name): fnmatch(text, p)) for name in
-                 ("corpus", "item", "measure")]  # fmt: skip
+        about = []
+        for name in ("corpus", "item", "measure"):
+            pattern = getattr(cause, name)
+            about.append(RULES[name].map(lambda text, pattern=pattern: fnmatch(text, pattern)))
         assert np.logical_and.reduce(about).any(), cause
         assert pd.isna(cause.field) or cause.field in {field.name for field in dataclasses.fields(Run)}
         assert pd.isna(cause.tested_on) or cause.tested_on in CATALOGUE

@@ -53,8 +53,9 @@ def test_a_third_word_is_learned_under_a_new_version_and_what_was_there_before_i
 
 
 def register(function, name="mine", files=(), version="", **fields):
-    entry = catalogue.Corpus(name, "", "text", ("no", "yes"), "", "", "", files=files, filtered=False, vectors="random",
-                             **fields)  # fmt: skip
+    entry = catalogue.Corpus(
+        name, "", "text", ("no", "yes"), "", "", "", files=files, filtered=False, vectors="random", **fields
+    )
     foreign.register_corpus(entry, function, version)
 
 

@@ -83,9 +83,37 @@ def run(*words) -> str:
 
 
 ODD = st.sampled_from(
-    ["", "-1", "0", "3", "nan", "inf", "1e400", "1e-3", str(2**70), "true", "null", "[1, 2]", "{a: 1}", "&a [*a]", "é",
-     "2020-99-99", "x=1", "=", "%s", "{}", "../..", "\\n", "'", "`{glue:text}`", "<script>", "sst", "planted", "lstm"]
-)  # fmt: skip
+    [
+        "",
+        "-1",
+        "0",
+        "3",
+        "nan",
+        "inf",
+        "1e400",
+        "1e-3",
+        str(2**70),
+        "true",
+        "null",
+        "[1, 2]",
+        "{a: 1}",
+        "&a [*a]",
+        "é",
+        "2020-99-99",
+        "x=1",
+        "=",
+        "%s",
+        "{}",
+        "../..",
+        "\\n",
+        "'",
+        "`{glue:text}`",
+        "<script>",
+        "sst",
+        "planted",
+        "lstm",
+    ]
+)
 VALUE = ODD | st.text(max_size=12).filter(lambda text: "\0" not in text and text != "--debug")  # which raises
 FIELDS = [field.name for field in fields(Run)]
 PAGES = ["one-model", "how-to-measure", "gallery", "teaching", "data-details", "jain/04-2-2-adversarial", "verdict"]
@@ -143,19 +171,45 @@ def damaged(draw, whole: bytes):
 @examples(0.25)
 @given(
     st.lists(BLOCK.map(lambda block: {"corpus": "planted", **block}) | YAML, max_size=3).map(
-        lambda blocks: yaml.safe_dump(blocks).encode())
-    | st.sampled_from(GRIDS).flatmap(damaged) | st.binary(max_size=60)
-)  # fmt: skip
+        lambda blocks: yaml.safe_dump(blocks).encode()
+    )
+    | st.sampled_from(GRIDS).flatmap(damaged)
+    | st.binary(max_size=60)
+)
 def test_grids(tmp_path, data):
     (tmp_path / "grid.yml").write_bytes(data)
     run("sweep", tmp_path / "grid.yml", "--dry-run")
 
 
-CELL = st.sampled_from(["1", "0", "100.0", "-1", "", "a pill helps me sleep", '"a, ""b"""', "é", "train", "dev", "2850",
-                        "250.00", "2019-01-01", "Discharge summary", "Report", '"', "nan", "x" * 200])  # fmt: skip
-TABLES = {"adr": {"adr/adr_dataset.csv": ["text", "label", "exp_split"]}, "anemia": {
-    "mimic/NOTEEVENTS.csv": ["hadm_id", "chartdate", "category", "description", "iserror", "text"],
-    "mimic/DIAGNOSES_ICD.csv": ["hadm_id", "icd9_code"]}}  # fmt: skip
+CELL = st.sampled_from(
+    [
+        "1",
+        "0",
+        "100.0",
+        "-1",
+        "",
+        "a pill helps me sleep",
+        '"a, ""b"""',
+        "é",
+        "train",
+        "dev",
+        "2850",
+        "250.00",
+        "2019-01-01",
+        "Discharge summary",
+        "Report",
+        '"',
+        "nan",
+        "x" * 200,
+    ]
+)
+TABLES = {
+    "adr": {"adr/adr_dataset.csv": ["text", "label", "exp_split"]},
+    "anemia": {
+        "mimic/NOTEEVENTS.csv": ["hadm_id", "chartdate", "category", "description", "iserror", "text"],
+        "mimic/DIAGNOSES_ICD.csv": ["hadm_id", "icd9_code"],
+    },
+}
 TABLES["diabetes"] = TABLES["anemia"] | {f"mimic/{s}_50_hadm_ids.csv": ["hadm_id"] for s in ("train", "dev", "test")}
 
 

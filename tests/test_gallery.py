@@ -19,8 +19,11 @@ CODE = Path(tables.__file__).with_name("picker.html").read_text(encoding="utf-8"
 
 def executed(corpora: list[str]) -> dict:
     """Names of the page's cells up to its table, run with these data sets."""
-    cells = [cell.source for cell in sources.read_source(sources.locate("gallery", ROOT)[1]).cells
-             if cell.cell_type == "code"]  # fmt: skip
+    cells = [
+        cell.source
+        for cell in sources.read_source(sources.locate("gallery", ROOT)[1]).cells
+        if cell.cell_type == "code"
+    ]
     names = {}
     exec(cells[0], names)
     names["corpora"] = corpora
@@ -35,22 +38,32 @@ def shown():
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("ATTN_ARCHIVE", raising=False)
         page = executed([])
-        rows = {"Data": page["shown"], "Encoder": page["where"]["encoder"], "Attention": page["where"]["attention"],
-                "Experiment": page["experiments"]}  # fmt: skip
+        rows = {
+            "Data": page["shown"],
+            "Encoder": page["where"]["encoder"],
+            "Attention": page["where"]["attention"],
+            "Experiment": page["experiments"],
+        }
         yield page, PARTS.picker(page["folds"], {row: {key: key for key in keys} for row, keys in rows.items()})
 
 
 def test_the_picker_holds_every_stored_model(shown):
     page, text = shown
-    stored = runs(family=["text", "pair"], encoder=["lstm", "cnn", "average"], attention=["tanh", "dot"],
-                  generation="first")  # fmt: skip
+    stored = runs(
+        family=["text", "pair"], encoder=["lstm", "cnn", "average"], attention=["tanh", "dot"], generation="first"
+    )
     stored = {tuple(model) for model in stored[page["MODEL"]].to_numpy() if model[0] in page["shown"]}
     assert set(page["models"]) == stored and len(stored) == 48
     drawn = re.findall(r'<figure class="attn-fig \w+" id="gallery-(\w+)-(\w+)-(\w+)-(\w+)">', text)
     assert len(drawn) == len(set(drawn)) == 12 * 6 * 5
     names = json.loads(html.unescape(re.search(r'data-names="([^"]*)"', text)[1]))
-    picked = [(a, b, c, d) for a in names["Data"] for b in names["Encoder"] for c in names["Attention"]
-              for d in names["Experiment"]]  # fmt: skip
+    picked = [
+        (a, b, c, d)
+        for a in names["Data"]
+        for b in names["Encoder"]
+        for c in names["Attention"]
+        for d in names["Experiment"]
+    ]
     assert set(picked) == set(drawn), "every choice has its figure"
     for figure in re.findall(r"<figure .*?</figure>", text, re.DOTALL):
         model = tuple(re.search(r'id="gallery-(\w+)-(\w+)-(\w+)-', figure).groups())

@@ -53,10 +53,19 @@ def test_a_seed_that_stands_twice_is_an_error():
 
 @pytest.mark.parametrize(
     ("low", "high", "n_seeds", "fewest", "lies"),
-    [(0.51, 0.6, 5, 5, "above"), (0.3, 0.49, 5, 5, "below"), (0.4, 0.6, 5, 5, "around"), (0.5, 0.6, 5, 5, "around"),
-     (0.4, 0.5, 5, 5, "around"), (0.51, 0.6, 4, 5, "few"), (np.nan, np.nan, 5, 5, "few"), (0.6, 0.7, 1, 0, "above"),
-     (0.6, 0.7, 3, 3, "above"), (0.6, 0.7, 2, 3, "few")],
-)  # fmt: skip
+    [
+        (0.51, 0.6, 5, 5, "above"),
+        (0.3, 0.49, 5, 5, "below"),
+        (0.4, 0.6, 5, 5, "around"),
+        (0.5, 0.6, 5, 5, "around"),
+        (0.4, 0.5, 5, 5, "around"),
+        (0.51, 0.6, 4, 5, "few"),
+        (np.nan, np.nan, 5, 5, "few"),
+        (0.6, 0.7, 1, 0, "above"),
+        (0.6, 0.7, 3, 3, "above"),
+        (0.6, 0.7, 2, 3, "few"),
+    ],
+)
 def test_sides_of_a_threshold(low, high, n_seeds, fewest, lies):
     """fewest 0: intervals that are not over seeds ask for none."""
     rows = pd.DataFrame({"low": [low], "high": [high], "n_seeds": [n_seeds]})
@@ -214,8 +223,10 @@ def test_cached_runs_stand_beside_archived_ones_which_win(folder):
     cached(result_of(seed=SEEDS[3], values={"accuracy": 0.6}))
     found = first_runs()
     assert found[["seed", "source", "accuracy"]].to_numpy().tolist() == [
-        [SEEDS[0], "archive", 0.8], [SEEDS[1], "archive", 0.8], [SEEDS[3], "cache", 0.6],
-    ]  # fmt: skip
+        [SEEDS[0], "archive", 0.8],
+        [SEEDS[1], "archive", 0.8],
+        [SEEDS[3], "cache", 0.6],
+    ]
     assert accuracies() == [0.8, 0.8, 0.6]
     for source, count in (("all", 3), ("any", 3), ("archive", 2), ("cache", 1), (["archive", "cache"], 3)):
         assert len(first_numbers("accuracy", source=source)) == count
@@ -282,6 +293,7 @@ def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
 
 # ---- on the command line ---------------------------------------------------------------------------------------------
 
+
 @pytest.fixture
 def asked(few, monkeypatch, capsys):
     where = ["--where", "generation=first"]
@@ -301,10 +313,15 @@ def test_numbers_on_the_command_line(asked):
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [([TAU, "--where", "corpus"], "takes FIELD=VALUE"), ([TAU, "--where", "corpse=sst"], "no field 'corpse'"),
-     (["tau"], "no stored run has the measure 'tau'"), ([TAU, "--where", "corpus=mars"], "no stored run fits"),
-     ([TAU, "mean", "--by", "encodr"], "no column 'encodr'"), ([TAU, "mean", "--by", "corpus"], "stands twice")],
-)  # fmt: skip
+    [
+        ([TAU, "--where", "corpus"], "takes FIELD=VALUE"),
+        ([TAU, "--where", "corpse=sst"], "no field 'corpse'"),
+        (["tau"], "no stored run has the measure 'tau'"),
+        ([TAU, "--where", "corpus=mars"], "no stored run fits"),
+        ([TAU, "mean", "--by", "encodr"], "no column 'encodr'"),
+        ([TAU, "mean", "--by", "corpus"], "stands twice"),
+    ],
+)
 def test_what_cannot_be_answered_is_one_line(asked, words, told):
     status, out, lines = asked(*words)
     assert (status, out, len(lines)) == (2, "", 1) and lines[0].startswith("attn_core: ") and told in lines[0]

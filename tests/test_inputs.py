@@ -94,40 +94,60 @@ TWEETS = "text,label\n" + "".join(f"a pill number {n} helps me sleep,{n % 2}\n" 
 NOTE = '1,2101-01-01,Discharge summary,Report,,"x\ny"\n'
 
 FIELDS = {  # what is typed after `run --corpus planted` -> what the line says
-    "--corpus ssst": "unknown corpus 'ssst'; known: planted, sst, ", "--corpus <script>": "unknown corpus '<script>'",
-    "--corpus ": "unknown corpus ''", "--corpus ../sst": "unknown corpus '../sst'",
+    "--corpus ssst": "unknown corpus 'ssst'; known: planted, sst, ",
+    "--corpus <script>": "unknown corpus '<script>'",
+    "--corpus ": "unknown corpus ''",
+    "--corpus ../sst": "unknown corpus '../sst'",
     "--encoder lstn": "unknown encoder 'lstn'; known: lstm, cnn, average, none",
     "--attention add": "unknown attention 'add'; known: tanh, dot, uniform",
     "--selection train": "unknown selection 'train'; known: dev, test",
-    "--seed -1": f"seed {WHOLE} 0 to 4,294,967,295, got -1", "--set batch=[1,2]": f"batch {WHOLE} 1",
-    "--fraction nan": "fraction must be a number from 1e-09 to 1.0", "--set learning_rate=.inf": "learning_rate must",
-    "--set class_weights=5": "class_weights must be true or false", "--set words=3": "words must be text, got 3",
+    "--seed -1": f"seed {WHOLE} 0 to 4,294,967,295, got -1",
+    "--set batch=[1,2]": f"batch {WHOLE} 1",
+    "--fraction nan": "fraction must be a number from 1e-09 to 1.0",
+    "--set learning_rate=.inf": "learning_rate must",
+    "--set class_weights=5": "class_weights must be true or false",
+    "--set words=3": "words must be text, got 3",
     "--set options=5": "options must be pairs of a name and one value, got 5",
-    "--set options=[1]": "options must be pairs", "--set options.n_train=[1,2]": "options must be pairs",
-    "--set options.n_train=few": "n_train is 'few', expected", "--set options.sed=3": "no option 'sed'",
-    "--set base=x": "base must be a run", "--set base={\"corpus\": \"planted\"}": "base goes with guide or divergence",
-    "--set widht=3": "unknown run field 'widht'", "--set hidden": "takes NAME=VALUE", "--set =3": "takes NAME=VALUE",
-    "--set hidden=": "takes NAME=VALUE", "--set options.cues=[": "cues is '[', expected",
-    "--set base={\"corpus\": \"planted\", \"seed\": -1}": f"seed {WHOLE} 0",
-    "--vectors nowhere.vec": "nowhere.vec", "--set guide=own": "base goes with guide",
+    "--set options=[1]": "options must be pairs",
+    "--set options.n_train=[1,2]": "options must be pairs",
+    "--set options.n_train=few": "n_train is 'few', expected",
+    "--set options.sed=3": "no option 'sed'",
+    "--set base=x": "base must be a run",
+    '--set base={"corpus": "planted"}': "base goes with guide or divergence",
+    "--set widht=3": "unknown run field 'widht'",
+    "--set hidden": "takes NAME=VALUE",
+    "--set =3": "takes NAME=VALUE",
+    "--set hidden=": "takes NAME=VALUE",
+    "--set options.cues=[": "cues is '[', expected",
+    '--set base={"corpus": "planted", "seed": -1}': f"seed {WHOLE} 0",
+    "--vectors nowhere.vec": "nowhere.vec",
+    "--set guide=own": "base goes with guide",
     "--encoder lstm --set context=0.5": "context goes with the average",
-}  # fmt: skip
+}
 
 GRIDS = {  # a grid file -> what the line says
-    "": "must hold a list of blocks", "corpus: sst\n": "must hold a list of blocks", "- 5": "must hold a list",
-    "- corpus: [": "is no YAML in UTF-8", b"- corpus: sst # \xe9\n": "is no YAML in UTF-8", b"\xff\xfe\0": "is no YAML",
-    "[" * 5000: "is no YAML in UTF-8", "- !!python/object:os.system {}": "is no YAML in UTF-8",
-    "- corpus: sst\n  sed: 3\n": "unknown run field 'sed'", "- {corpus: sst, 3: 4, a: b}": "unknown run field 3",
-    "- seed: 3\n": "a run without corpus", "- corpus: sst\n  decay: 1e-5\n": "write 1.0e-3",
+    "": "must hold a list of blocks",
+    "corpus: sst\n": "must hold a list of blocks",
+    "- 5": "must hold a list",
+    "- corpus: [": "is no YAML in UTF-8",
+    b"- corpus: sst # \xe9\n": "is no YAML in UTF-8",
+    b"\xff\xfe\0": "is no YAML",
+    "[" * 5000: "is no YAML in UTF-8",
+    "- !!python/object:os.system {}": "is no YAML in UTF-8",
+    "- corpus: sst\n  sed: 3\n": "unknown run field 'sed'",
+    "- {corpus: sst, 3: 4, a: b}": "unknown run field 3",
+    "- seed: 3\n": "a run without corpus",
+    "- corpus: sst\n  decay: 1e-5\n": "write 1.0e-3",
     "- corpus: {a: 1}": "corpus must be text, got {'a': 1}",
     "- &a {corpus: sst, guide: own, attention: given, encoder: average, base: *a}": "its own base",
     f"- {{corpus: sst, seed: {list(range(999))}, epochs: {list(range(999))}}}": "998,001 runs; at most",
     "- {corpus: sst, vectors: 3}": "vectors must be text, got 3",
-    "- {corpus: sst, seed: 99 seeds}": f"seed {WHOLE} 0", "- {corpus: sst, seed: ² seeds}": f"seed {WHOLE} 0",
+    "- {corpus: sst, seed: 99 seeds}": f"seed {WHOLE} 0",
+    "- {corpus: sst, seed: ² seeds}": f"seed {WHOLE} 0",
     "- {corpus: planted, options: {n_train: [1, 2]}}": "options must be pairs",
     "- {corpus: sst, base: 5}": "base must be a run, in a grid a mapping",
     "- &a {corpus: sst, seed: [*a]}": "seed must be a whole number",
-}  # fmt: skip
+}
 
 OWN_SST = {  # what is wrong with the user's own files -> the damage, and what the line says
     "no set": (no_damage, "and has no folder 'sst'"),
@@ -149,13 +169,14 @@ OWN_SST = {  # what is wrong with the user's own files -> the damage, and what t
     "truncated": (sst_bytes(lambda data: data[:-40]), "train.parquet cannot be read ("),
     "tampered": (sst_bytes(lambda data: data[:-8] + b"\0" * 8), "train.parquet cannot be read ("),
     "a CSV": (sst_bytes(lambda data: b"text,label\nfine,1\n"), "train.parquet cannot be read ("),
-}  # fmt: skip
+}
 
 OWN_CSV = {
     "one tweet": ("adr", tweets("text,label\na pill a day helps me,1\n"), "1 documents are too few to be split"),
-    "no head": ("adr", tweets("a pill,1\n"), "lacks the column 'text'"), "empty": ("adr", tweets(""), "lacks the col"),
-    "no tweets": ("adr", tweets("text,label\n"), "holds no records"), "Latin-1": ("adr", tweets(
-        b"text,label\na caf\xe9,1\n"), "codec can't decode byte 0xe9"),
+    "no head": ("adr", tweets("a pill,1\n"), "lacks the column 'text'"),
+    "empty": ("adr", tweets(""), "lacks the col"),
+    "no tweets": ("adr", tweets("text,label\n"), "holds no records"),
+    "Latin-1": ("adr", tweets(b"text,label\na caf\xe9,1\n"), "codec can't decode byte 0xe9"),
     "a Latin-1 head": ("adr", tweets(b"text,label,\xe9\nx,1,1\n"), "codec can't decode byte 0xe9"),
     "label 2": ("adr", tweets("text,label\nfine,1\nx,2\n"), "record 2: label is neither 0 nor 1"),
     "no label": ("adr", tweets("text,label\nx,\n"), "record 1: label is neither 0 nor 1"),
@@ -165,8 +186,11 @@ OWN_CSV = {
     "an open quote in the last column": ("adr", tweets('label,text\n1,a\n1,"a\n0,b\n'), "unexpected end of data"),
     "part 'tset'": ("adr", tweets("text,label,exp_split\nx,1,tset\n"), "exp_split is none of train, dev, test"),
     "HADM_ID 100.0": ("anemia", mimic("100.0,2851\n" * 9999, ""), "record 1: HADM_ID is no whole number (9999 such"),
-    "a note's 100.0": ("anemia", mimic("100,2851\n", "100.0,2101-01-01,Discharge summary,Report,,x\n"),
-                       "HADM_ID is no whole number"),
+    "a note's 100.0": (
+        "anemia",
+        mimic("100,2851\n", "100.0,2101-01-01,Discharge summary,Report,,x\n"),
+        "HADM_ID is no whole number",
+    ),
     "no HADM_ID": ("anemia", mimic("1,2851\n", NOTE.replace("1,", ",", 1)), "HADM_ID is no whole number (1 such"),
     "a note cut short": ("anemia", mimic("1,2851\n", NOTE + "1,2101"), "record 2 has not the 6 columns"),
     "ISERROR maybe": ("anemia", mimic("1,2851\n", NOTE.replace(",,", ",maybe,")), "ISERROR is neither empty nor 1"),
@@ -174,32 +198,39 @@ OWN_CSV = {
     "no date": ("anemia", mimic("100,2851\n", "100,soon,Discharge summary,Report,,x\n"), "CHARTDATE is no date"),
     "no summary": ("anemia", mimic("100,2851\n", NOTE), "holds no discharge summary"),
     "no admission lists": ("diabetes", mimic("1,2851\n", NOTE), "train_50_hadm_ids.csv is not there"),
-}  # fmt: skip
+}
 
 OTHERS = {
-    "vectors with NaN": (f"{PLANTED} --vectors words.vec", file("words.vec", f"good{' 0.1' * 299} nan\n"),
-                         "words.vec, line 1: the vector of 'good' holds NaN"),
+    "vectors with NaN": (
+        f"{PLANTED} --vectors words.vec",
+        file("words.vec", f"good{' 0.1' * 299} nan\n"),
+        "words.vec, line 1: the vector of 'good' holds NaN",
+    ),
     "vectors too short": (f"{PLANTED} --vectors words.vec", file("words.vec", "word 0.1 0.2\nnext 0.1\n"), "words.vec"),
     "vectors of bytes": (f"{PLANTED} --vectors words.vec", file("words.vec", b"\xff 1 2\n"), "words.vec, line 1"),
     "cache is no folder": (PLANTED, file("cache", "not a folder"), "ATTN_CACHE"),
     "broken record": ("archive list", broken_record, "the record of toy in"),
     "archive is no folder": ("archive list", no_damage, "ATTN_ARCHIVE names"),
-    "no grid": (SWEEP, no_damage, "no grid file grid.yml"), "grid is a folder": ("sweep data", no_damage, "no grid"),
+    "no grid": (SWEEP, no_damage, "no grid file grid.yml"),
+    "grid is a folder": ("sweep data", no_damage, "no grid"),
     "jobs 0": ("sweep grid.yml --jobs 0", grid("- corpus: planted"), "jobs must be at least 1"),
-    **{at: (f"sweep grid.yml --scheduler {at}", grid("- corpus: planted"), f"no Dask scheduler answers at '{at}'")
-       for at in ("127.0.0.1:9", "no/address")},
+    **{
+        at: (f"sweep grid.yml --scheduler {at}", grid("- corpus: planted"), f"no Dask scheduler answers at '{at}'")
+        for at in ("127.0.0.1:9", "no/address")
+    },
     "unknown page": ("execute jain/04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
     "a page of Windows": (r"execute jain\04-1-corelation", no_damage, "did you mean 'jain/04-1-correlation'"),
     "misspelt parameter": ("execute jain/04-2-2-adversarial -p epsilom 0.1", no_damage, "did you mean 'epsilon'"),
     "no value": ("execute one-model -p epsilon", no_damage, "-p epsilon: it takes NAME=VALUE"),
-    "not finite": ("execute one-model -p epsilon .nan", no_damage, "valid number"),
+    "not finite": ("execute one-model -p epsilon .nan", no_damage, "should be a finite number"),
     "too small": ("execute one-model -p epsilon=-1", no_damage, "greater than or equal to 0.001"),
     "a wrong type": ("execute jain/04-2-1-permutation -p permutations many", no_damage, "should be a valid integer"),
     "not taken": ("execute gallery -p corpora <script>", no_damage, "parameter corpora: Input should be 'sst', 'imdb'"),
     "where": ("numbers echo mean --where corpus", no_damage, "--where takes FIELD=VALUE"),
-    "no word": ("read ... -- !!", no_damage, "holds no word"), "emoji": ("read 🎬", no_damage, "holds no word"),
+    "no word": ("read ... -- !!", no_damage, "holds no word"),
+    "emoji": ("read 🎬", no_damage, "holds no word"),
     "no text": ("read ", no_damage, "holds no word"),
-}  # fmt: skip
+}
 
 CASES = {f"{PLANTED} {words}": (f"{PLANTED} {words}", no_damage, told) for words, told in FIELDS.items()}
 CASES |= {f"grid {text[:40]}": (SWEEP, grid(text), told) for text, told in GRIDS.items()}
@@ -215,8 +246,11 @@ def spoken(capsys, command: str, error: int = 0) -> tuple[int, str, list[str]]:
         main()
     out, err = capsys.readouterr()
     assert "Traceback" not in err
-    return stop.value.code or 0, out, [line for line in err.splitlines() if not line.startswith("warning: ")
-                                       and "it/s" not in line]  # fmt: skip
+    return (
+        stop.value.code or 0,
+        out,
+        [line for line in err.splitlines() if not line.startswith("warning: ") and "it/s" not in line],
+    )
 
 
 def typed(command: str) -> list[str]:
@@ -310,12 +344,20 @@ def test_files_of_windows_are_the_same(place, capsys):
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize(("text", "said"), {
-    "film": ["film", "0.683 to 0.683", "–"], "qqqzzz xxyyzz": ["2 of 2 words are unknown"],
-    "فيلم جيد": ["فيلم", "2 of 2 words"], "a" * 10_000: ["1 of 1 words", "a" * 30 + "..."], "good 🎬 film!": ["good"],
-    "<script>alert(1)</script>": ["script"], "1 2 3": ["3"],
-    "not a word " * 1_300: ["–", "none is left out"],
-}.items(), ids=ascii)  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "said"),
+    {
+        "film": ["film", "0.683 to 0.683", "–"],
+        "qqqzzz xxyyzz": ["2 of 2 words are unknown"],
+        "فيلم جيد": ["فيلم", "2 of 2 words"],
+        "a" * 10_000: ["1 of 1 words", "a" * 30 + "..."],
+        "good 🎬 film!": ["good"],
+        "<script>alert(1)</script>": ["script"],
+        "1 2 3": ["3"],
+        "not a word " * 1_300: ["–", "none is left out"],
+    }.items(),
+    ids=ascii,
+)
 def test_odd_texts_have_clear_answers(text, said, capsys):
     code, out, lines = spoken(capsys, f"read {text}")
     assert code == 0 and not lines and "nan" not in out.lower() and all(word in out for word in said), out[:600]
@@ -325,10 +367,20 @@ def test_odd_texts_have_clear_answers(text, said, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [["read", "a café, so fine"], ["run", "--corpus", "ü"]], ids=["read", "run"])
 def test_a_console_of_ascii_alone(words, tmp_path):
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "ATTN_ARCHIVE": str(ROOT / "data" / "archive"),
-                   "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}"}  # fmt: skip
-    done = subprocess.run([sys.executable, "-m", "attn_core", *words], cwd=tmp_path, env=environment,
-                          capture_output=True, timeout=120, check=False)  # fmt: skip
+    environment = {
+        **os.environ,
+        "PYTHONIOENCODING": "ascii",
+        "ATTN_ARCHIVE": str(ROOT / "data" / "archive"),
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "attn_core", *words],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
     told = (done.stdout + done.stderr).decode("ascii")
     assert done.returncode == (2 if words[0] == "run" else 0), told
     assert "Traceback" not in told and (words[0] != "read" or r"caf\xe9" in told)

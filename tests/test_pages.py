@@ -66,8 +66,12 @@ def test_evidence_table_and_pages_agree():
     assert not figures.any(), "what is measured on a figure is printed nowhere"
     texts = [path.read_text() for path in [*(ROOT / "notebooks").rglob("*.md"), *(ROOT / "book").glob("*.md")]]
     cells = [cell for page in PAGES for cell in cells_of(ROOT / "notebooks" / f"{page}.md")]
-    recorded = {word for cell in cells for call in re.findall(r"\brecord\((.*)\)", cell, re.DOTALL)
-                for word in re.findall(r"\b([a-z]{2,}-\d+)\b", call)}  # fmt: skip
+    recorded = {
+        word
+        for cell in cells
+        for call in re.findall(r"\brecord\((.*)\)", cell, re.DOTALL)
+        for word in re.findall(r"\b([a-z]{2,}-\d+)\b", call)
+    }
     used = recorded | {found for text in texts for found in re.findall(r"\bevidence-([a-z]+-\d+)", text)}
     assert used == set(table.id), "every statement is cited by a page, and nothing else is"
 
@@ -94,8 +98,12 @@ def test_code_is_no_wider_than_a_screen():
 def test_every_value_that_a_page_glues_is_shown_there():
     for page in PAGES:
         text = (ROOT / "notebooks" / f"{page}.md").read_text()
-        calls = [node for cell in cells_of(ROOT / "notebooks" / f"{page}.md") for node in ast.walk(parsed(cell))
-                 if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "glue"]  # fmt: skip
+        calls = [
+            node
+            for cell in cells_of(ROOT / "notebooks" / f"{page}.md")
+            for node in ast.walk(parsed(cell))
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "glue"
+        ]
         named = {word.arg for call in calls for word in call.keywords if word.arg}
         shown = set(re.findall(r"\{glue:(?:text|md)\}`?\s?(\w+)", text))
         assert named <= shown, f"{page} glues {sorted(named - shown)} and shows them nowhere"

@@ -91,7 +91,9 @@ def test_summary_and_record_follow_from_the_documents(key):
 def test_the_short_table_of_the_second_generation_is_what_traces_and_summary_say(key):
     result = read(key)
     stored, few = result.documents, result.traces
-    assert len(stored) == min(result.record["n_test"], packing.BUDGETS["second"].documents) and stored["doc_id"].is_unique
+    assert (
+        len(stored) == min(result.record["n_test"], packing.BUDGETS["second"].documents) and stored["doc_id"].is_unique
+    )
     assert (stored["jsd_exact@0.05"] >= stored["jsd_search@0.05"] - 1e-6).all()
     fresh = correlation(few).join(echo(few)[list(MEASURES)])
     kept = stored.set_index("doc_id").loc[few.doc_id]

@@ -26,9 +26,21 @@ def test_three_keys_are_pinned():
 
 
 def test_key_reads_every_field_and_no_default():
-    changes = {"encoder": "cnn", "attention": "dot", "seed": 50, "vectors": "random", "selection": "test",
-               "epochs": 2, "batch": 16, "learning_rate": 0.1, "decay": 0.0, "class_weights": False, "hidden": 8,
-               "fraction": 0.5, "rounding": 1}  # fmt: skip
+    changes = {
+        "encoder": "cnn",
+        "attention": "dot",
+        "seed": 50,
+        "vectors": "random",
+        "selection": "test",
+        "epochs": 2,
+        "batch": 16,
+        "learning_rate": 0.1,
+        "decay": 0.0,
+        "class_weights": False,
+        "hidden": 8,
+        "fraction": 0.5,
+        "rounding": 1,
+    }
     keys = {Run("sst", **{name: value}).key for name, value in changes.items()}
     assert len(keys | {Run("sst").key}) == len(changes) + 1
     assert from_dict(as_dict(Run("planted", options=TINY))) == Run("planted", options=TINY)
@@ -55,12 +67,20 @@ def test_runs_without_archived_documents_have_their_record_and_name_the_way_to_t
 
 def test_how_much_of_a_run_is_kept():
     kept = {
-        first_run("sst"): "main", first_run("sst", "average"): "first seed", first_run("sst", seed=SEEDS[4]): "further",
-        first_run("sst", seed=SEEDS[5]): "summary", first_run("sst", selection="test"): "summary",
-        first_run("sst", epochs=3): "summary", first_run("sst", rounding=1): "summary",
-        Run("sst"): "second", Run("sst", attention="uniform"): "summary", Run("sst", epochs=3): "summary",
-        first_run("amazon", "han_rnn"): "first seed", tiny(50): "further", tiny(): "first seed",
-    }  # fmt: skip
+        first_run("sst"): "main",
+        first_run("sst", "average"): "first seed",
+        first_run("sst", seed=SEEDS[4]): "further",
+        first_run("sst", seed=SEEDS[5]): "summary",
+        first_run("sst", selection="test"): "summary",
+        first_run("sst", epochs=3): "summary",
+        first_run("sst", rounding=1): "summary",
+        Run("sst"): "second",
+        Run("sst", attention="uniform"): "summary",
+        Run("sst", epochs=3): "summary",
+        first_run("amazon", "han_rnn"): "first seed",
+        tiny(50): "further",
+        tiny(): "first seed",
+    }
     assert {run: packing.layer_of(run) for run in kept} == kept
 
 

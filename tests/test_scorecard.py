@@ -187,8 +187,10 @@ def test_classes_are_taken_by_name(scored):
     found = rows.set_index("group")
     assert found["ours"].round(2).to_dict() == {"neutral": 0.43, "contradiction": 0.49, "entailment": 0.1}
     assert found["verdict"].to_dict() == {
-        "neutral": "holds", "contradiction": "holds", "entailment": "differs",
-    }  # fmt: skip
+        "neutral": "holds",
+        "contradiction": "holds",
+        "entailment": "differs",
+    }
 
 
 def test_other_encoders_and_attentions_are_kept_apart(scored):
@@ -277,8 +279,13 @@ def test_whether_adversaries_exist_is_decided_by_the_best_weights_known(scored, 
 
 def test_a_guess_without_a_model_is_the_mean_of_the_other_data_sets():
     columns = {"kind": "number", "paper": "p", "item": "T", "encoder": "e", "attention": np.nan, "measure": "m"}
-    rows = pd.DataFrame({"corpus": ["a", "a", "b", "c", "a"], "reported": [0.1, 0.3, 0.5, 0.7, 9.0],
-                         "statistic": [*4 * ["mean"], "std"]}).assign(**columns)  # fmt: skip
+    rows = pd.DataFrame(
+        {
+            "corpus": ["a", "a", "b", "c", "a"],
+            "reported": [0.1, 0.3, 0.5, 0.7, 9.0],
+            "statistic": [*4 * ["mean"], "std"],
+        }
+    ).assign(**columns)
     rows.loc[3, "kind"] = "claim"
     guess = scorecard.guessed(rows).reindex(rows.index)
     assert guess[:3].tolist() == pytest.approx([0.5, 0.5, 0.2]) and guess[3:].isna().all(), "no claim, no single set"
@@ -287,8 +294,9 @@ def test_a_guess_without_a_model_is_the_mean_of_the_other_data_sets():
 @pytest.mark.parametrize(("count", "unjudged"), [(2, "few seeds"), (3, "")])
 def test_a_number_needs_three_seeds_and_a_count_none(scored, count, unjudged):
     rows = scored(seeds_of(values={"tau_attention_gradient": 0.5}, count=count), "jain")
-    row = row_for(rows, item="Table 2", corpus="sst", group="negative", encoder="lstm", statistic="mean",
-                  measure="tau_gradient")  # fmt: skip
+    row = row_for(
+        rows, item="Table 2", corpus="sst", group="negative", encoder="lstm", statistic="mean", measure="tau_gradient"
+    )
     assert row["unjudged"] == unjudged
     counts = rows[(rows["item"] == "Table 1") & (rows["corpus"] == "sst") & rows["measure"].isin(COUNTED)]
     assert set(counts["unjudged"]) == {""} and not {*counts["verdict"]} & {"undecided", "unjudged"}

@@ -13,8 +13,10 @@ from attn_core.experiments import erasure
 from attn_core.run import HIERARCHICAL, SEEDS
 
 RULES = reported("tolerances", paper="serrano")
-CELLS = {("flips_attention@coded", "all", name): value
-         for name, value in (("only_top", 9.0), ("only_random", 2.0), ("neither", 89.0))}  # fmt: skip
+CELLS = {
+    ("flips_attention@coded", "all", name): value
+    for name, value in (("only_top", 9.0), ("only_random", 2.0), ("neither", 89.0))
+}
 
 pytestmark = pytest.mark.usefixtures("bar")
 
@@ -39,8 +41,10 @@ def test_rules_hold_the_sixteen_shares_and_every_target():
     claims = RULES.loc[RULES["kind"] == "claim", "item"].str.removeprefix("claim: ").str.split(" ").str[0]
     assert set(claims) == {*statements_of(defaultdict(float)), "6b", "9", "10"}
     printed = reported("serrano_text_claims_printed").groupby("measure")["value"]
-    for kind, measure in (("neither erasure flips", "neither erasure of one item flips the decision"),
-                          ("test_performance", "test accuracy")):  # fmt: skip
+    for kind, measure in (
+        ("neither erasure flips", "neither erasure of one item flips the decision"),
+        ("test_performance", "test accuracy"),
+    ):
         rule = RULES[(RULES["kind"] == "range") & (RULES["measure"] == kind)].iloc[0]
         ends = rule["reference"] - rule["tolerance"], rule["reference"] + rule["tolerance"]
         assert ends == pytest.approx(tuple(printed.get_group(measure)))
@@ -59,15 +63,19 @@ def test_every_rule_of_a_run_set_gets_its_number_by_hand(rows_of):
     for seed in SEEDS[:5]:
         documents = erasure.document_table(made_up(seed))
         negative.append((documents["delta_js@coded"].dropna() < 0).mean())
-        documents = documents[documents["n"] > 1].replace({"removed_gradient": {erasure.NEVER: 10**6},
-                                                           "removed_attention": {erasure.NEVER: 10**6}})  # fmt: skip
+        documents = documents[documents["n"] > 1].replace(
+            {"removed_gradient": {erasure.NEVER: 10**6}, "removed_attention": {erasure.NEVER: 10**6}}
+        )
         shares.append(float((documents["removed_gradient"] < documents["removed_attention"]).mean()))
     assert row_for(rows, "repository share")["ours"] == pytest.approx(np.mean(shares))
     assert row_for(rows, "claim: 2a")["ours"] == pytest.approx(np.mean(negative))
     assert row_for(rows, "claim: 1a")["ours"] == pytest.approx(1 - np.mean(negative))
     assert row_for(rows, "claim: 8", "flan_rnn-han_rnn")["ours"] == 0, "the same summaries under two names"
     steps = DOCUMENTS[SEEDS[0]].query("n > 1")[["removed_gradient", "removed_attention"]].replace(erasure.NEVER, 10**6)
-    first, later = (steps.removed_gradient < steps.removed_attention), (steps.removed_gradient > steps.removed_attention)
+    first, later = (
+        (steps.removed_gradient < steps.removed_attention),
+        (steps.removed_gradient > steps.removed_attention),
+    )
     row = row_for(rows, "claim: 9")
     assert row["ours"] == pytest.approx(first.sum() / later.sum()) and row["low"] < row["ours"] < row["high"]
     assert (row["n_seeds"], row["unjudged"]) == (1, "few seeds"), "an interval over documents decides no claim"
@@ -79,11 +87,29 @@ def test_the_statements_of_one_run_by_hand():
     run = defaultdict(float)
     run |= {(f"fraction_{order}", "common", "mean"): value for order, value in removed.items()}
     run |= {(f"fraction_{order}", "all", "median"): value + 0.1 for order, value in removed.items()}
-    run |= {("delta_js@coded", "all", "share_negative"): 0.25, ("flips_attention@coded", "all", "only_top"): 6.0,
-            ("flips_attention@coded", "all", "only_random"): 2.0, ("flips_attention@coded", "all", "neither"): 90.0,
-            ("fraction_attention", "all", "mean"): 0.55, ("gradient_first", "all", "mean"): 0.4}  # fmt: skip
-    by_hand = {"1a": 0.75, "2a": 0.25, "3a": 0.9, "3b": 0.04, "3c": 0.02, "3d": 0.0, "4a": 0.3, "4b": 0.2, "4c": 0.1,
-               "5": 0.9, "6": 0.55, "7": 0.25, "8": 0.4}  # fmt: skip
+    run |= {
+        ("delta_js@coded", "all", "share_negative"): 0.25,
+        ("flips_attention@coded", "all", "only_top"): 6.0,
+        ("flips_attention@coded", "all", "only_random"): 2.0,
+        ("flips_attention@coded", "all", "neither"): 90.0,
+        ("fraction_attention", "all", "mean"): 0.55,
+        ("gradient_first", "all", "mean"): 0.4,
+    }
+    by_hand = {
+        "1a": 0.75,
+        "2a": 0.25,
+        "3a": 0.9,
+        "3b": 0.04,
+        "3c": 0.02,
+        "3d": 0.0,
+        "4a": 0.3,
+        "4b": 0.2,
+        "4c": 0.1,
+        "5": 0.9,
+        "6": 0.55,
+        "7": 0.25,
+        "8": 0.4,
+    }
     assert {name: statements_of(run)[name] for name in by_hand} == pytest.approx(by_hand)
     none = run | dict.fromkeys([("flips_attention@coded", "all", f"only_{name}") for name in ("top", "random")], 0.0)
     assert np.isnan(statements_of(none)["3d"]), "no document that one item alone flips"

@@ -25,8 +25,10 @@ def test_a_dry_run_lists_and_counts_and_trains_nothing(tmp_path, monkeypatch, ca
         main()
     lines = capsys.readouterr().out.splitlines()
     assert stop.value.code == 0 and lines[:3] == [
-        f"to do   {tiny(0).key}", f"stored  {tiny(1).key}", f"to do   {tiny(2).key}"
-    ]  # fmt: skip
+        f"to do   {tiny(0).key}",
+        f"stored  {tiny(1).key}",
+        f"to do   {tiny(2).key}",
+    ]
     assert lines[3] == "1 of 3 runs stored"
     assert store.keys(store.cache_store()) == [tiny(1).key]
     status, out, _ = called(monkeypatch, capsys, "sweep", path)
@@ -161,8 +163,10 @@ def test_what_is_stored_is_held_against_the_data_at_hand(tmp_path, monkeypatch, 
     labels(1)
     status, out, errors = called(monkeypatch, capsys, "sweep", str(path), "--pack")
     assert not status and out.startswith("0 of 1 runs stored\n")
-    assert any(f"{run.key} was trained on data {first[:12]}, 'sst' here is {data()[:12]} by ATTN_DATA" in line
-               for line in errors)  # fmt: skip
+    assert any(
+        f"{run.key} was trained on data {first[:12]}, 'sst' here is {data()[:12]} by ATTN_DATA" in line
+        for line in errors
+    )
     second, sealed = data(), store.manifest(tmp_path / "archive")
     assert second != first and sweep.stored(run, True)
     labels(0)  # the archive is of the others now
@@ -229,8 +233,9 @@ def test_the_books_grids_of_wiegreffe_and_pinter_use_bases_of_the_books_grids():
     names = ("seeds", "uniform", "adversaries", "guides")
     grids = {name: sweep.read_grid(folder / f"wiegreffe-{name}.yml") for name in names}
     trained = {*grids["seeds"], *grids["adversaries"]}
-    needed = {base for name in ("adversaries", "guides") for run in grids[name] for base in sweep.bases(run)
-              if base.epochs}  # fmt: skip
+    needed = {
+        base for name in ("adversaries", "guides") for run in grids[name] for base in sweep.bases(run) if base.epochs
+    }
     assert needed <= trained
     pairs = [run for run in grids["guides"] if run.base is not None and run.base.family == "text"]
     assert pairs and all(run.base.seed == run.seed for run in pairs)

@@ -17,19 +17,33 @@ ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "book" / "_static" / "rows.js"
 CLAIMS = {
     "gradients": "claim: attention correlates only weakly with gradient",
-    "permutation": "claim: permutation often changes little", "adversaries": "claim: adversaries exist",
-    "necessary": "claim: attention is needed", "stable": "claim: seeds agree in attention",
+    "permutation": "claim: permutation often changes little",
+    "adversaries": "claim: adversaries exist",
+    "necessary": "claim: attention is needed",
+    "stable": "claim: seeds agree in attention",
     "top item": "claim: 3b only the top flips more often than only r",
     "order": "claim: 4b attention needs more removals than gradient",
-}  # fmt: skip
+}
 TURNED = ("permutation", "adversaries")
 """Tests of which the paper's claim counts the texts that attention fails, and the verdict those that it passes."""
 
 
 def cell(test="permutation", corpus="sst", encoder="lstm", low=0.2, high=0.4, power=True, **values) -> dict:
-    own = {"test": test, "corpus": corpus, "encoder": encoder, "data": "same", "mean": (low + high) / 2, "low": low,
-           "high": high, "n_seeds": 5, "dealt": 0.1, "ideal": 0.9, "hit": 0.8, "false": 0.1,
-           "power": power}  # fmt: skip
+    own = {
+        "test": test,
+        "corpus": corpus,
+        "encoder": encoder,
+        "data": "same",
+        "mean": (low + high) / 2,
+        "low": low,
+        "high": high,
+        "n_seeds": 5,
+        "dealt": 0.1,
+        "ideal": 0.9,
+        "hit": 0.8,
+        "false": 0.1,
+        "power": power,
+    }
     return own | values
 
 
@@ -41,7 +55,9 @@ def test_lines_are_those_of_the_rules():
         assert set(rules[rules["item"] == item]["reference"]) == {line}, test
 
 
-CODE = [cell.source for cell in sources.read_source(sources.locate("verdict", ROOT)[1]).cells if cell.cell_type == "code"]
+CODE = [
+    cell.source for cell in sources.read_source(sources.locate("verdict", ROOT)[1]).cells if cell.cell_type == "code"
+]
 
 
 @pytest.fixture(scope="module")
@@ -72,17 +88,25 @@ def test_numbers_are_the_scorecards(made):
 
 
 def rates(hits, alarms) -> pd.DataFrame:
-    rows = [("permutation", "sst", "lstm", seed, kind, 0.0, value)
-            for kind, values in ((verdict.GOOD, hits), (verdict.BAD, alarms)) for seed, value in enumerate(values)]
+    rows = [
+        ("permutation", "sst", "lstm", seed, kind, 0.0, value)
+        for kind, values in ((verdict.GOOD, hits), (verdict.BAD, alarms))
+        for seed, value in enumerate(values)
+    ]
     columns = ["test", "corpus", "encoder", "seed", "kind", "number", "rate"]
-    return pd.DataFrame(rows, columns=columns)  # fmt: skip
+    return pd.DataFrame(rows, columns=columns)
 
 
-@pytest.mark.parametrize("hits, alarms, power", [
-    ((0.8, 0.7, 0.9, 0.8, 0.8), (0.2, 0.1, 0.2, 0.3, 0.2), True), ((0.4, 0.4, 0.4, 0.5, 0.4), (0, 0, 0, 0, 0), False),
-    ((1, 1, 1, 1, 1), (0.8, 0.9, 0.8, 0.8, 0.9), False), ((0.3, 0.9, 0.2, 0.9, 0.6), (0.4, 0.5, 0.1, 0.6, 0.3), False),
-    ((0.1, 0.1, 0.2, 0.1, 0.1), (0.9, 0.8, 0.9, 0.9, 0.9), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "hits, alarms, power",
+    [
+        ((0.8, 0.7, 0.9, 0.8, 0.8), (0.2, 0.1, 0.2, 0.3, 0.2), True),
+        ((0.4, 0.4, 0.4, 0.5, 0.4), (0, 0, 0, 0, 0), False),
+        ((1, 1, 1, 1, 1), (0.8, 0.9, 0.8, 0.8, 0.9), False),
+        ((0.3, 0.9, 0.2, 0.9, 0.6), (0.4, 0.5, 0.1, 0.6, 0.3), False),
+        ((0.1, 0.1, 0.2, 0.1, 0.1), (0.9, 0.8, 0.9, 0.9, 0.9), False),
+    ],
+)
 def test_power_is_most_good_ones_and_few_bad_ones_apart(monkeypatch, hits, alarms, power):
     monkeypatch.setattr(verdict, "tested", lambda: rates(hits, alarms))
     row = verdict.rates().iloc[0]
@@ -91,9 +115,13 @@ def test_power_is_most_good_ones_and_few_bad_ones_apart(monkeypatch, hits, alarm
 
 
 def table() -> str:
-    cells = [cell(), cell(corpus="imdb", low=0.6, high=0.7),
-             cell("stable", "amazon", "han_rnn", 0.1, 0.2, data="subset", dealt=np.nan, ideal=np.nan),
-             cell("gradients", power=False), cell("permutation", "20news", power=False)]  # fmt: skip
+    cells = [
+        cell(),
+        cell(corpus="imdb", low=0.6, high=0.7),
+        cell("stable", "amazon", "han_rnn", 0.1, 0.2, data="subset", dealt=np.nan, ideal=np.nan),
+        cell("gradients", power=False),
+        cell("permutation", "20news", power=False),
+    ]
     names = {"figures": figures, "page": page, "tables": tables, "verdict": verdict}
     exec(next(code for code in CODE if "def matrix(" in code).removesuffix("matrix(cells)"), names)
     return names["matrix"](pd.DataFrame(cells)).data
@@ -110,8 +138,10 @@ def test_every_cell_tells_and_leads_to_its_page():
     share = page.PARTS.told(wide, verdict.TESTS["permutation"])
     assert "90% to 100%" in share, "an interval of a share ends at one"
     sst, imdb = (cell.split("</a>")[0] for cell in text.split("<td><a ")[1:3])
-    ends = {name: [int(at) for at in re.findall(pattern, sst)] for name, pattern in (
-        ("bar", r"--[ab]: (\d+)%"), ("marks", r'class="(?:dealt|ideal)" style="left: (\d+)%'))}  # fmt: skip
+    ends = {
+        name: [int(at) for at in re.findall(pattern, sst)]
+        for name, pattern in (("bar", r"--[ab]: (\d+)%"), ("marks", r'class="(?:dealt|ideal)" style="left: (\d+)%'))
+    }
     dealt, ideal = ends["marks"]
     assert dealt < ends["bar"][0] < ends["bar"][1] < ideal, "to the right towards what one would ask"
     assert int(re.search(r"--a: (\d+)", imdb)[1]) > ends["bar"][1]

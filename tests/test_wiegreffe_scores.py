@@ -227,8 +227,11 @@ def test_table_3_is_of_lambda_0_001_where_one_is_stored_the_longest_trained(scor
     short, long = (replace(adversary_of("sst", 10, 1e-3), epochs=epochs) for epochs in (40, 80))
     trained = [result_of(run, 0.82, jsd, 0.06) for run, jsd in ((short, 0.4), (long, 0.5))]
     trained[1].record["history"] = [{"test_jsd": 0.5}] * 80
-    led = [result_of(replace(guide_run("sst", "adversary", seed), base=run), f1)
-           for run, f1 in ((short, 0.75), (long, 0.72)) for seed in SEEDS[:5]]  # fmt: skip
+    led = [
+        result_of(replace(guide_run("sst", "adversary", seed), base=run), f1)
+        for run, f1 in ((short, 0.75), (long, 0.72))
+        for seed in SEEDS[:5]
+    ]
     rows = scored(uniform_test(), curve(), trained, around, led)
     row = row_for(rows, item="Table 3", corpus="sst", measure=GUIDES)
     assert row["ours"] == pytest.approx(0.72) and (row["n_seeds"], row["unjudged"]) == (1, "few seeds")

@@ -17,10 +17,16 @@ def result_of(run: Run, f1: float = 0.8, jsd: float | None = None, tvd: float | 
     """An archived run by its record; jsd and tvd: means beside the run it is compared with."""
     sizes = whole(run.corpus)
     record = {
-        "key": run.key, "run": as_dict(run), "accuracy": f1, "f1_1": f1, "statistics": sizes, "history": [{}] * 3,
-        "n_train": sizes["splits"]["train"]["documents"], "n_test": sizes["splits"]["test"]["documents"],
+        "key": run.key,
+        "run": as_dict(run),
+        "accuracy": f1,
+        "f1_1": f1,
+        "statistics": sizes,
+        "history": [{}] * 3,
+        "n_train": sizes["splits"]["train"]["documents"],
+        "n_test": sizes["splits"]["test"]["documents"],
         "n_dev": 0,
-    }  # fmt: skip
+    }
     if jsd is not None:
         record["history"] = [{"test_jsd": jsd}] * 3
         record["against"] = {"base": "base", "jsd": jsd, "tvd": tvd}
@@ -35,10 +41,15 @@ def spread(i: int, count: int, size: float = 0.002) -> float:
 def beside_table(jsd: float, n: int = 200, seed: int = 0) -> pd.DataFrame:
     """A table of `distance.against` whose JSD is constant: both classes and all four bins have n / 8 documents."""
     index = np.arange(n)
-    return pd.DataFrame({
-        "doc_id": index, "predicted": index % 2, "max_attention": (index // 2 % 4) / 4 + 0.1,
-        "jsd": jsd, "tvd": 0.05,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "doc_id": index,
+            "predicted": index % 2,
+            "max_attention": (index // 2 % 4) / 4 + 0.1,
+            "jsd": jsd,
+            "tvd": 0.05,
+        }
+    )
 
 
 def uniform_test(
@@ -83,9 +94,18 @@ def curve(corpus="sst", count=3, points=None, f1=None) -> list[Result]:
 
 
 GUIDE_F1 = {
-    "uniform": 0.81, "trained": 0.817, "own": 0.826, "permuted": 0.80, "swapped": 0.82, "untrained": 0.80,
-    "searched": 0.7, "adversary": 0.6, "own, position": 0.56, "own, rank": 0.55, "uniform, position": 0.55,
-}  # fmt: skip
+    "uniform": 0.81,
+    "trained": 0.817,
+    "own": 0.826,
+    "permuted": 0.80,
+    "swapped": 0.82,
+    "untrained": 0.80,
+    "searched": 0.7,
+    "adversary": 0.6,
+    "own, position": 0.56,
+    "own, rank": 0.55,
+    "uniform, position": 0.55,
+}
 
 
 def guide_run(corpus: str, source: str, seed: int, divergence: float = 5e-4) -> Run:

@@ -14,6 +14,7 @@ asked of the archive and the cache when the page runs.
 """
 
 import ast
+import math
 from collections.abc import Iterable
 from contextlib import suppress
 from difflib import get_close_matches
@@ -32,7 +33,8 @@ from attn_core.run import Run, command
 
 SCALARS = (bool, int, float, str)
 STRICT = ConfigDict(strict=True, allow_inf_nan=False)
-WORDS = {"true": True, "false": False}
+WORDS = {"true": True, "false": False, ".nan": math.nan, ".inf": math.inf, "-.inf": -math.inf}
+"""YAML's own words; what is not finite is refused by name."""
 
 RUN_FIELDS = ("corpus", "encoder", "attention", "seed", "vectors", "selection")
 """Parameters of these names choose the run that a page reads."""
@@ -117,7 +119,7 @@ def _read(value: object, default: Any) -> object:
 
 
 def _literal(text: str, is_list: bool) -> object:
-    """A literal of Python, else YAML's lists and words, read as texts but for true and false."""
+    """A literal of Python, else YAML's lists and words, read as texts but for WORDS."""
     text = text.strip()
     if is_list and not text.startswith(("[", "(")):
         text = f"[{text}]"

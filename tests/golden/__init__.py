@@ -14,6 +14,8 @@ import json
 import lzma
 from pathlib import Path
 
+import pandas as pd
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 DOCUMENTS = 12
@@ -41,7 +43,7 @@ def stored_tables(key: str) -> dict[str, dict]:
 
 def columns(table) -> dict[str, list]:
     """A data frame as column -> values; NaN and None are None."""
-    return {name: [None if value != value else value for value in table[name].tolist()] for name in table.columns}
+    return {name: [None if pd.isna(value) else value for value in table[name].tolist()] for name in table.columns}
 
 
 def scorecard_rows() -> list[dict]:
