@@ -78,10 +78,31 @@ def runs(**where: object) -> pd.DataFrame:
 def numbers(
     measure: Names, statistic: Names = "any", predicted: Names = "all", bin: Names = "all", **where: object
 ) -> pd.DataFrame:
-    """Numbers of stored runs, one row each: key, the run's fields, data, measure, statistic, predicted, bin, value.
+    """Numbers of stored runs, one row each.
 
-    measure, statistic, predicted, bin: one name or several; 'any' takes all there are. where: which runs, see `runs`.
-    A measure or statistic that no run has is an AttnError that names near ones; no run that fits is an empty table.
+    Parameters
+    ----------
+    measure : str or list of str
+        What was measured of each document, see `python -m attn_core numbers --list`; 'any' takes all
+        there are, here and below.
+    statistic : str or list of str
+        How documents were summed up.
+    predicted : str or list of str
+        Of which predicted class; 'all': of all together.
+    bin : str or list of str
+        Of which bin of maximum attention; 'all': of all together.
+    **where
+        Fields of the runs, one value or several: corpus="sst", encoder=["lstm", "cnn"]; see `runs`.
+
+    Returns
+    -------
+    DataFrame
+        Columns key, the run's fields, data, measure, statistic, predicted, bin, value; empty where no run fits.
+
+    Raises
+    ------
+    AttnError
+        A measure or statistic that no run has; near ones are named.
     """
     chosen = runs(**where)
     table = _values(chosen)
@@ -150,9 +171,23 @@ def measures() -> pd.DataFrame:
 def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     """Mean over seeds of `value` with its 95 % Student t interval, one row per combination of the columns `by`.
 
-    Columns mean, low, high, n_seeds, std (spread of the seeds, ddof 1); NaN interval below three seeds
-    (`measures.seed_interval`). Without `by`: one row for all. A seed that a group holds twice is an AttnError: what
-    else tells its rows apart belongs into `by`.
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of `numbers`.
+    *by : str
+        Columns that tell the groups apart; without any, one row for all.
+
+    Returns
+    -------
+    DataFrame
+        The columns `by`, then mean, low, high, n_seeds, std (spread of the seeds, ddof 1). No interval below three
+        seeds (NaN), see `measures.seed_interval`.
+
+    Raises
+    ------
+    AttnError
+        A group holds one seed twice: what else tells its rows apart belongs into `by`.
     """
     if unknown := [name for name in by if name not in rows]:
         raise AttnError(f"there is no column '{unknown[0]}' to group by; there are: {', '.join(map(str, rows))}")
@@ -169,10 +204,21 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
 
 
 def side(rows, threshold: float | pd.Series, fewest: int = HEADLINE_SEEDS) -> pd.Series | str:
-    """On which side of a threshold the whole interval lies: 'above', 'below', or 'around' it. The only judge.
+    """On which side of a threshold the whole interval lies. The book's only judge.
 
-    rows: a table with columns low, high and n_seeds (`over_seeds`), or one row of it. 'few' where fewer than `fewest`
-    seeds, or no interval, decide nothing; fewest 0: intervals that are not over seeds, n_seeds is not asked.
+    Parameters
+    ----------
+    rows : DataFrame or Series
+        A table with columns low, high and n_seeds, as from `over_seeds`, or one row of it.
+    threshold : float or Series
+        One, or one a row.
+    fewest : int
+        Fewer seeds decide nothing. 0: the intervals are not over seeds, n_seeds is not asked.
+
+    Returns
+    -------
+    Series or str
+        'above', 'below', 'around', or 'few' where fewer than `fewest` seeds, or no interval, decide nothing.
     """
     low = np.asarray(rows.low, float)
     high = np.asarray(rows.high, float)

@@ -17,10 +17,31 @@ class AbsentRun(AttnError):
 def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool = True) -> Result:
     """The stored result of a run: from the archive, else the local cache, else computed.
 
-    train: 'never' (an absent run raises AbsentRun, except on generated corpora, which are trained live),
-    'auto' (train what is absent) or 'fresh' (train anew, whatever is stored). traces False: record and numbers are
-    enough, all that the archive has of many runs (see packing.py). What was trained on other data than those at hand
-    is passed over, with one line; so is that nothing is kept of what the user registered without a version.
+    What was trained on other data than those at hand is passed over, with one line; so is that nothing is kept of what
+    the user registered without a version.
+
+    Parameters
+    ----------
+    run : Run
+        Which training.
+    train : {'never', 'auto', 'fresh'}
+        'never': an absent run is an error, except on generated corpora, which are trained live; 'auto': what is
+        absent is trained; 'fresh': trained anew, whatever is stored.
+    progress : bool
+        Bars with the time left.
+    traces : bool
+        False: record and numbers are enough, all that the archive has of many runs (see packing.py).
+
+    Returns
+    -------
+    Result
+        Its record, traces and, where the archive has them, numbers, documents and a table beside the run that it is
+        compared with.
+
+    Raises
+    ------
+    AbsentRun
+        Nothing is stored and `train` is 'never'; the message has the command that trains it.
     """
     if train not in ("never", "auto", "fresh"):
         raise AttnError(f"unknown train mode '{train}'; known: never, auto, fresh")
