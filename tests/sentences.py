@@ -28,7 +28,6 @@ LITERAL = ("corpus", "encoder", "the_encoder", "an_encoder", "epsilon")
 PENDING = {
     "compared",
     "extending",
-    "gallery",
     "one-word",
     "testing-the-tests",
     "verdict",

@@ -27,8 +27,10 @@ def executed(corpora: list[str]) -> dict:
     names = {}
     exec(cells[0], names)
     names["corpora"] = corpora
-    for source in cells[1:3]:
+    for source in cells[1:]:
         exec(source, names)
+        if "lines" in names:
+            return names
     return names
 
 
