@@ -27,7 +27,6 @@ LITERAL = ("corpus", "encoder", "the_encoder", "an_encoder", "epsilon")
 
 PENDING = {
     "compared",
-    "extending",
     "one-word",
     "testing-the-tests",
     "verdict",
