@@ -247,9 +247,9 @@ if (typeof document !== "undefined") {
       const note = !same ? `flipped from ${model.toFixed(2)}` : kind === "own" ? "the model's own answer" : `the model says ${model.toFixed(2)}`;
       show(d, now, note + (kind === "own" ? "" : distance));
       const count = each.filter(q => side(q) === side(model)).length, none = attn.locked(d), n = each.length;
-      const head = none ? "No attention can flip this." : `${count} of ${n} words,`;
-      const tail = none ? ` Each of its words (${n}), alone, already says ${side(model)}.`
-        : ` alone, ${count === 1 ? "says" : "say"} ${side(model)}. Grey: every answer that some attention can give.`;
+      const head = none ? "No attention can flip this." : `${count} of ${n} states,`;
+      const tail = none ? ` Each of its states (${n}), given all the weight, already says ${side(model)}.`
+        : ` given all the weight, ${count === 1 ? "says" : "say"} ${side(model)}. Grey: every answer that some attention can give.`;
       const unknown = d.unknown?.length ? ` The model does not know: ${d.unknown.join(", ")}.` : "";
       why.replaceChildren(element("b", "", head), tail + unknown);
       press(keys, key => key === kind);
