@@ -242,8 +242,8 @@ def read_sentence(text: str, epsilon: float = EPSILON, run: Run | None = None) -
     name = catalogue.corpus(run.corpus if run else "sst").classes[1]
     line = (
         "p({name}) = {p:.3f}. Another attention, as far from the model's as JSD {jsd_exact:.3f} (ceiling "
-        "{ceiling:.3f}), moves it to {p_adversary:.3f} (by at most {epsilon}).\n{echo:.0%} of the states, given all the "
-        "weight, give the decision; any attention gives {low:.3f} to {high:.3f}."
+        "{ceiling:.3f}), moves it to {p_adversary:.3f} (by at most {epsilon}).\n{echo:.0%} of the states, given all "
+        "the weight, give the decision; any attention gives {low:.3f} to {high:.3f}."
     ).format(**summary, epsilon=epsilon, name=name, low=alone.min(), high=alone.max())
     return table, {**summary, "line": line}
 
