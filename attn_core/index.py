@@ -145,7 +145,12 @@ def _several(wanted: object) -> list:
 
 def has(name: str) -> set[str]:
     """The measures (or statistics, classes, bins) that some stored run has."""
-    return set(_values(_all_runs())[name].cat.categories)
+    names: set[str] = set()
+    for folder, stem in _files(_all_runs()):
+        rows = store.table(folder, "numbers", stem, (name,))
+        if name in rows.column_names:  # a run without numbers has no file
+            names.update(rows[name].unique().to_pylist())
+    return names
 
 
 def records(keys: Iterable[str]) -> list[dict]:
@@ -347,12 +352,17 @@ def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataF
 
 def _values(chosen: pd.DataFrame) -> pd.DataFrame:
     """The numbers of runs and of others in the same files: key, measure, statistic, predicted, bin, value."""
+    files = _files(chosen)
+    stamps = [stamp(folder / "numbers" / f"{stem}.parquet") for folder, stem in files]
+    return _read_numbers(tuple(files), tuple(stamps))
+
+
+def _files(chosen: pd.DataFrame) -> list[tuple[Path, str]]:
+    """Store and name of the files in which the numbers of runs lie: a corpus's in the archive, a run's in the cache."""
     folders = _folders()
     stems = chosen["corpus"].where(chosen["source"] == "archive", chosen["key"])
     names = sorted(set(zip(chosen["source"], stems, strict=True)))
-    paths = [(folders[source], stem) for source, stem in names]
-    stamps = [stamp(folder / "numbers" / f"{stem}.parquet") for folder, stem in paths]
-    return _read_numbers(tuple(paths), tuple(stamps))
+    return [(folders[source], stem) for source, stem in names]
 
 
 @lru_cache(maxsize=8)

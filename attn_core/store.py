@@ -214,6 +214,16 @@ def has_traces(folder: Path, key: str) -> bool:
     return (folder / "traces" / f"{key}.parquet").is_file()
 
 
+def read_traces(folder: Path, key: str) -> Traces:
+    """The traces of a run that `has_traces`."""
+    return as_traces(parquet(folder, f"traces/{key}.parquet"))
+
+
+def traces_digest(folder: Path, key: str) -> str:
+    """SHA-256 of the file of a run's traces; '' without one."""
+    return sha256(folder / "traces" / f"{key}.parquet") if has_traces(folder, key) else ""
+
+
 def has(folder: Path, key: str) -> bool:
     """Whether a whole run lies in the store."""
     return stem_of(folder, key) is not None
@@ -256,26 +266,23 @@ def read(folder: Path, key: str, whole: bool = True) -> Result:
     )
     if not whole:
         return result
-    name = f"traces/{key}.parquet"
-    there = (folder / name).is_file()
     return Result(
         record=result.record,
         numbers=result.numbers,
         source=result.source,
         documents=rows_of(folder, "documents", key),
         against=rows_of(folder, "against", key),
-        traces=as_traces(parquet(folder, name)) if there else None,
-        digest=sha256(folder / name) if there else "",
+        traces=read_traces(folder, key) if has_traces(folder, key) else None,
+        digest=traces_digest(folder, key),
     )
 
 
 def verify(folder: Path, key: str) -> None:
     """Check that a run's traces tell the record's story; AttnError at the first thing that does not fit."""
     record = read_record(folder, key)
-    name = f"traces/{key}.parquet"
-    if not (folder / name).is_file():
+    if not has_traces(folder, key):
         return
-    traces = as_traces(parquet(folder, name))
+    traces = read_traces(folder, key)
     documents = rows_of(folder, "documents", key)
     accuracy = float((traces.predicted == traces.label).mean())
     if len(traces) == record["n_test"] and abs(accuracy - record["accuracy"]) > 1e-9:

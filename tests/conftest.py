@@ -119,8 +119,13 @@ def stored(monkeypatch):
         monkeypatch.setattr(index, "_folders", lambda: dict.fromkeys(("archive", "cache", "trained"), Path()))
         monkeypatch.setattr(index, "_all_runs", lambda: runs)
         monkeypatch.setattr(index, "_values", lambda chosen: numbers)
+        monkeypatch.setattr(index, "has", lambda name: set(numbers[name].cat.categories))
         monkeypatch.setattr(store, "read", lambda folder, key, whole=True: held[key])
         monkeypatch.setattr(store, "read_record", lambda folder, key: held[key].record)
+        monkeypatch.setattr(store, "rows_of", lambda folder, layer, key: getattr(held[key], layer))
+        monkeypatch.setattr(store, "has_traces", lambda folder, key: held[key].traces is not None)
+        monkeypatch.setattr(store, "read_traces", lambda folder, key: held[key].traces)
+        monkeypatch.setattr(store, "traces_digest", lambda folder, key: held[key].digest)
         derived.searched.cache_clear()
         return list(held.values())
 

@@ -186,7 +186,7 @@ def sooner(rules: pd.DataFrame) -> pd.DataFrame:
     asked = rules.merge(runs, left_on=["corpus", "encoder_ours"], right_on=["corpus", "encoder"])
     notes = {}
     for rule in asked.itertuples():
-        table = store.read(store.archive_folder(), rule.key).documents
+        table = store.rows_of(store.archive_folder(), "documents", rule.key)
         if table is None:
             notes[rule.id] = {"absent": "no document"}
             continue
@@ -194,13 +194,13 @@ def sooner(rules: pd.DataFrame) -> pd.DataFrame:
         later = steps["removed_attention"] - steps["removed_gradient"]
         lead = np.sign(later.dropna().to_numpy())  # 1: gradient first; NaN where neither flips
         low, high = bootstrap_interval(lead, statistic=odds)
-        notes[rule.id] = {"mean": odds(lead), "low": low, "high": high, "n_seeds": 1}
+        notes[rule.id] = {"mean": float(odds(lead)), "low": low, "high": high, "n_seeds": 1}
     return pd.DataFrame.from_dict(notes, orient="index")
 
 
-def odds(lead: np.ndarray) -> float:
-    """How many 1 there are for each −1."""
-    return float((lead > 0).sum() / (lead < 0).sum())
+def odds(lead: np.ndarray, axis: int = -1) -> np.ndarray:
+    """How many 1 there are for each −1, along an axis."""
+    return (lead > 0).sum(axis) / (lead < 0).sum(axis)
 
 
 # What of these statements is arithmetic: erasing an item moves the logits by its weight times its distance from the
@@ -384,23 +384,24 @@ def seed_tables(corpus: str) -> list[pd.DataFrame]:
     """Of each further seed its table of `experiments.distance.against` beside the base of seed 10, where it is kept."""
     runs = classifiers(corpus)
     further = runs["key"][runs["seed"] != SEEDS[0]]
-    tables = [store.read(store.archive_folder(), key).against for key in further]
+    tables = [store.rows_of(store.archive_folder(), "against", key) for key in further]
     return [table for table in tables if table is not None]
 
 
 @cache
 def searched(corpus: str) -> pd.DataFrame | None:
     """The per-document search (`distance.searched`) on the traces of the base of seed 10, kept; None without these."""
-    keys = classifiers(corpus).query("seed == @SEEDS[0]")["key"]
-    result = store.read(store.archive_folder(), keys.iloc[0]) if len(keys) else None
-    if result is None or result.traces is None:
+    folder = store.archive_folder()
+    models = classifiers(corpus)
+    keys = [key for key in models["key"][models["seed"] == SEEDS[0]] if store.has_traces(folder, key)]
+    if not keys:
         return None
-    traces = result.traces
 
     def search_now() -> pd.DataFrame:
+        traces = store.read_traces(folder, keys[0])
         return distance.searched(traces, search(traces))
 
-    return index.kept(f"searched-{result.key}", result.digest, search_now)
+    return index.kept(f"searched-{keys[0]}", store.traces_digest(folder, keys[0]), search_now)
 
 
 def of_wiegreffe(rules: pd.DataFrame) -> Stored:
