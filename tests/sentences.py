@@ -25,14 +25,6 @@ FOLLOWED = ("corpus", "encoder", "seed", "epsilon")
 LITERAL = ("corpus", "encoder", "the_encoder", "an_encoder", "epsilon")
 """Names that may not stay in a sentence whose number changed."""
 
-PENDING = {
-    "compared",
-    "one-word",
-    "testing-the-tests",
-    "verdict",
-}
-"""Pages of which some sentence does not follow the parameters yet; the list shrinks to nothing."""
-
 ROLE = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 NUMBER = re.compile(r"\d[\d.,]*\d|\d")
@@ -90,16 +82,13 @@ def default_run(name: str, root, monkeypatch):
 
 
 def check(name: str, root, again, monkeypatch) -> None:
-    """Fail where a sentence of a page, run again with its `smoke`, does not follow; xfail for one that is PENDING."""
+    """Fail where a sentence of a page, run again with its `smoke`, does not follow."""
     declares = sources.declaration(again, name)
     before = declares.defaults
     if not set(before) & set(FOLLOWED):
         return
     after = before | declares.smoke
     found = faults(default_run(name, root, monkeypatch), again, before, after)
-    if name in PENDING and found:
-        pytest.xfail(found[0])
-    assert name not in PENDING, f"all sentences of {name} follow: take it off the list PENDING"
     assert not found, "\n".join(found)
 
 
