@@ -12,7 +12,6 @@ import re
 
 import matplotlib.pyplot as plt
 import nbformat
-import pytest
 from IPython.display import HTML
 from nbformat.v4 import new_output
 
