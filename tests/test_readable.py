@@ -9,12 +9,44 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TOKENS = {"attn_core": 66_000, "book/attn_book": 18_000, "book/attn_cli": 3_000}
-"""At most so many in a package."""
+"""So many a package is meant to have at most."""
+
+MOST_TOKENS = {"attn_core": 77_600, "book/attn_book": 26_300, "book/attn_cli": 3_000}
+"""So many it may have until then: these numbers only fall."""
 
 DENSITY = 11
+"""Tokens a line that a package is meant to have on average."""
+
+MOST_DENSITY = {"attn_core": 11.0, "book/attn_book": 11.5, "book/attn_cli": 11.0}
+"""Those that it may have until then: these numbers only fall."""
+
 DENSEST_FILE = 14
 BRANCHES = 12
 PACKED = 40
+VAGUE = 60
+"""Lines, of all packages together, that bind or take one of VAGUE_NAMES."""
+
+VAGUE_NAMES = {
+    "found",
+    "part",
+    "parts",
+    "own",
+    "known",
+    "told",
+    "made",
+    "held",
+    "put",
+    "place",
+    "rest",
+    "one",
+    "two",
+    "few",
+    "some",
+    "other",
+    "others",
+    "thing",
+    "given",
+}
 LAYOUT = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -56,9 +88,19 @@ def branches(function: ast.FunctionDef) -> int:
     return 1 + sum(isinstance(node, BRANCHING) for node in ast.walk(function))
 
 
+def vague_names(node: ast.AST) -> int:
+    """1 for an assignment to a name that says nothing, the number of such parameters for a function."""
+    if isinstance(node, ast.Assign):
+        names = [leaf.id for target in node.targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)]
+        return int(not VAGUE_NAMES.isdisjoint(names))
+    if isinstance(node, ast.FunctionDef):
+        return sum(argument.arg in VAGUE_NAMES for argument in node.args.args)
+    return 0
+
+
 def measures(folder: Path) -> dict:
     """Tokens of a package and what in it is too dense, by name."""
-    count = lines = packed = 0
+    count = lines = packed = vague = 0
     dense = []
     for path in sorted(folder.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
@@ -69,13 +111,20 @@ def measures(folder: Path) -> dict:
         if len(tokens) / max(1, file_lines) > DENSEST_FILE + 0.05:
             dense.append(f"{path.relative_to(folder)}: {len(tokens) / file_lines:.1f} tokens a line")
         for node in ast.walk(ast.parse(text)):
+            vague += vague_names(node)
             if isinstance(node, ast.FunctionDef) and branches(node) > BRANCHES:
                 dense.append(f"{path.relative_to(folder)}: {branches(node)} branches in {node.name}")
             if isinstance(node, ast.Assign):
                 packed += isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple)
                 if isinstance(node.value, ast.Lambda):
                     dense.append(f"{path.relative_to(folder)}:{node.lineno}: a lambda with a name")
-    return {"tokens": count, "density": round(count / max(1, lines), 1), "packed": packed, "dense": dense}
+    return {
+        "tokens": count,
+        "density": round(count / max(1, lines), 1),
+        "packed": packed,
+        "vague": vague,
+        "dense": dense,
+    }
 
 
 def test_the_measure_counts_what_a_reader_meets(tmp_path):
@@ -86,31 +135,54 @@ def test_the_measure_counts_what_a_reader_meets(tmp_path):
         "a, b = 1, 2\n"
         "double = lambda x: x\n"
         "\n"
-        "def choose(x):\n"
+        "def choose(given):\n"
         '    """Free, too."""\n'
-        "    return [y for y in x if y] or x\n"
+        "    return [y for y in given if y] or given\n"
     )
     tokens = code_tokens((tmp_path / "module.py").read_text())
     assert [token.string for token in tokens[:2]] == ["name", "="] and tokens[3].string == "a"
     measured = measures(tmp_path)
-    assert measured["tokens"] == 3 + 7 + 6 + 6 + 12 and measured["packed"] == 1
+    assert measured["tokens"] == 3 + 7 + 6 + 6 + 12 and (measured["packed"], measured["vague"]) == (1, 1)
     assert measured["density"] == 6.8 and measured["dense"] == ["module.py:4: a lambda with a name"]
     assert branches(ast.parse((tmp_path / "module.py").read_text()).body[-1]) == 3
 
 
-@pytest.mark.xfail(strict=True, reason="the third edition rewrites it room by room")
-def test_code_is_no_denser_than_agreed():
-    over = []
-    packed = 0
-    for folder, limit in TOKENS.items():
-        measured = measures(ROOT / folder)
-        assert measured["tokens"], f"{folder}: no code"
-        packed += measured["packed"]
-        over += [f"{folder}/{line}" for line in measured["dense"]]
-        if measured["tokens"] > limit:
-            over.append(f"{folder}: {measured['tokens']} tokens, at most {limit}")
-        if measured["density"] > DENSITY:
-            over.append(f"{folder}: {measured['density']} tokens a line, at most {DENSITY}")
-    if packed > PACKED:
-        over.append(f"{packed} assignments of several names at once, at most {PACKED}")
-    assert not over, "\n".join(over)
+@pytest.fixture(scope="module")
+def packages() -> dict[str, dict]:
+    """The measures of each package."""
+    measured = {folder: measures(ROOT / folder) for folder in TOKENS}
+    for folder, values in measured.items():
+        assert values["tokens"], f"{folder}: no code"
+    return measured
+
+
+def over(packages: dict[str, dict], tokens: dict[str, int], density: dict[str, float]) -> list[str]:
+    """One line for each package with more tokens, or more a line, than these."""
+    lines = []
+    for folder, measured in packages.items():
+        if measured["tokens"] > tokens[folder]:
+            lines.append(f"{folder}: {measured['tokens']} tokens, at most {tokens[folder]}")
+        if measured["density"] > density[folder]:
+            lines.append(f"{folder}: {measured['density']} tokens a line, at most {density[folder]}")
+    return lines
+
+
+def test_no_file_is_too_dense_and_no_function_branches_too_often(packages):
+    dense = [f"{folder}/{line}" for folder, measured in packages.items() for line in measured["dense"]]
+    assert not dense, "\n".join(dense)
+
+
+def test_names_are_bound_one_by_one_and_say_something(packages):
+    assert sum(measured["packed"] for measured in packages.values()) <= PACKED
+    assert sum(measured["vague"] for measured in packages.values()) <= VAGUE
+
+
+def test_packages_grow_neither_longer_nor_denser(packages):
+    lines = over(packages, MOST_TOKENS, MOST_DENSITY)
+    assert not lines, "\n".join(lines)
+
+
+@pytest.mark.xfail(strict=True, reason="two packages have more tokens than agreed, and attn_book more a line")
+def test_packages_are_as_short_as_agreed(packages):
+    lines = over(packages, TOKENS, dict.fromkeys(TOKENS, DENSITY))
+    assert not lines, "\n".join(lines)
