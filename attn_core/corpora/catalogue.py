@@ -8,6 +8,11 @@ from pathlib import Path
 
 import yaml
 
+try:
+    from yaml import CSafeLoader as SafeLoader
+except ImportError:  # PyYAML without its C library
+    from yaml import SafeLoader  # type: ignore[assignment]
+
 from attn_core.errors import AttnError
 
 WIEGREFFE, SERRANO = "wiegreffe_pinter_2019", "serrano-smith-2019"
@@ -77,11 +82,15 @@ class Corpus:
     note: str = ""
 
 
-class _Facts(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+class _Facts(SafeLoader):
     """Lists as tuples: what all runs share must not change."""
 
 
-_Facts.add_constructor("tag:yaml.org,2002:seq", lambda loader, node: tuple(loader.construct_sequence(node, deep=True)))
+def _as_tuple(loader, node) -> tuple:
+    return tuple(loader.construct_sequence(node, deep=True))
+
+
+_Facts.add_constructor("tag:yaml.org,2002:seq", _as_tuple)
 _FACTS = yaml.load(Path(__file__).with_name("catalogue.yml").read_text(encoding="utf-8"), _Facts)
 SOURCES = {name: Source(**facts) for name, facts in _FACTS["sources"].items()}
 CATALOGUE = {
@@ -112,7 +121,8 @@ def schedule(name: str, encoder: str) -> dict:
     on words, sentence vectors (0 in a FLAN, which has none) and logits. AttnError where it is not trained there."""
     if name not in SCHEDULES:
         raise AttnError(f"no schedule of HAN and FLAN models for '{name}'; they are trained on {', '.join(SCHEDULES)}")
-    plan, (shape, kind) = SCHEDULES[name], encoder.split("_")
+    plan = SCHEDULES[name]
+    shape, kind = encoder.split("_")
     if plan[shape] is None:
         raise AttnError(f"no {encoder} here: {plan['note']}; flan_rnn, flan_conv and flan_none are trained")
     dropout = plan["han"] if shape == "han" else (plan["flan"][0], 0.0, plan["flan"][1])

@@ -184,7 +184,7 @@ def sooner(rules: pd.DataFrame) -> pd.DataFrame:
     """
     runs = index.runs(family="hierarchical", seed=SEEDS[0])
     asked = rules.merge(runs, left_on=["corpus", "encoder_ours"], right_on=["corpus", "encoder"])
-    notes = {}
+    notes: dict[str, dict] = {}
     for rule in asked.itertuples():
         table = store.rows_of(store.archive_folder(), "documents", rule.key)
         if table is None:
@@ -230,6 +230,7 @@ def beside_dealt(test: Callable[[Traces], np.ndarray], **where: object) -> pd.Da
         if fails[run.corpus, run.encoder]:
             continue
         traces = obtain(Run(run.corpus, run.encoder, seed=run.seed)).traces
+        assert traces is not None  # asked for
         traces = traces.take(np.flatnonzero(traces.lengths > 1))
         own = test(traces).mean()
         dealt = over_deals(traces, test).mean()
@@ -417,7 +418,7 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
     scores = once_a_seed(networks)
     curves = adversaries(corpora)
     tables = [of_classifiers(corpora), of_guides(scores)]
-    notes = {}
+    notes: dict[str, dict] = {}
     for corpus in corpora:
         asked = rules[rules["corpus"] == corpus]
         curve = curves[curves["corpus"] == corpus]
@@ -549,6 +550,7 @@ def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
         "search": searched(corpus),
     }
     notes = {}
+    middle: Callable
     for rule in rules.itertuples():
         compared = rule.measure_ours.rpartition("_")[2]
         if tables[compared] is None:

@@ -7,6 +7,7 @@ band), side (of its threshold) and late (added after its runs were stored).
 """
 
 import io
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -54,7 +55,7 @@ NAMES = [
 PRINTED_COLUMN = ["paper", "item", "encoder", "attention", "measure", "statistic"]
 """What the numbers of one printed column share."""
 
-STORED = {
+STORED: dict[str, tuple[Callable[[pd.DataFrame], Stored], str | list[str]]] = {
     "jain": (derived.of_jain, ["text", "pair"]),
     "serrano": (derived.of_serrano, "hierarchical"),
     "wiegreffe": (derived.of_wiegreffe, "text"),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import yaml
@@ -59,18 +60,13 @@ PLANTED = {
 """Options of the generated texts, data/sweeps/testing-the-tests.yml: one word decides, and each word is read alone."""
 
 
-def planted(seed: int, encoder: str = "average", n_train: int = 600, **fields: object) -> Run:
+def planted(seed: int, encoder: str = "average", n_train: int = 600, **fields: Any) -> Run:
     """A run on texts in which one word decides; with a guide or a divergence its base is the trained one."""
     options = PLANTED | {"n_train": n_train}
-    base = {"base": planted(seed)} if fields.keys() & {"guide", "divergence"} else {}
-    attention = "given" if "guide" in fields else "tanh"
-    return Run(
-        "planted",
-        encoder,
-        seed=seed,
-        options=options,
-        **{"attention": attention} | base | fields,
-    )
+    if fields.keys() & {"guide", "divergence"}:
+        fields.setdefault("base", planted(seed))
+    fields.setdefault("attention", "given" if "guide" in fields else "tanh")
+    return Run("planted", encoder, seed=seed, options=tuple(options.items()), **fields)
 
 
 @cache
@@ -80,8 +76,11 @@ def tested() -> pd.DataFrame:
     on the word that decides, are the good ones)."""
     rows = of_planted()
     for corpus, encoder in TRACED:
-        runs = {seed: Run(corpus, encoder, seed=seed, vectors=first_vectors(corpus)) for seed in SEEDS[:HEADLINE_SEEDS]}
-        models = {seed: obtain(run).traces for seed, run in runs.items()}
+        models = {}
+        for seed in SEEDS[:HEADLINE_SEEDS]:
+            traces = obtain(Run(corpus, encoder, seed=seed, vectors=first_vectors(corpus))).traces
+            assert traces is not None  # asked for
+            models[seed] = traces
         for kind in KINDS:
             found = under(models, kind, seeds_compared=encoder == "lstm")
             rows += [(test, corpus, encoder, seed, kind, number, rate) for test, seed, number, rate in found]
