@@ -9,6 +9,7 @@ import pytest
 from golden import read
 
 from attn_book import figures, page, sources, tables, verdict
+from attn_book.parameters import declared
 from attn_book.scorecard import reported
 from attn_core import index, store
 from attn_core.baselines import weak
@@ -63,6 +64,7 @@ CODE = [
 @pytest.fixture(scope="module")
 def made() -> dict:
     """What the page's code has made when it shows its cells."""
+    vars(page.here).update(page.in_text(declared(CODE[0], "verdict")))
     names = {}
     for source in CODE:
         if "cells" not in names:
