@@ -60,7 +60,8 @@ def runs(**where: object) -> pd.DataFrame:
         where["source"] = "any"
     for name, value in where.items():
         if name not in table.columns:
-            raise AttnError(f"a run has no field '{name}'; known: {', '.join(table.columns)}")
+            known = ", ".join(table.columns)
+            raise AttnError(f"a run has no field '{name}'; known: {known}")
         table = table[_among(table[name], value)]
     if not {"key", "variant"} & where.keys():
         free = set(where)
@@ -166,11 +167,14 @@ def measures() -> pd.DataFrame:
     pairs = _values(everything)[["measure", "statistic", "key"]]
     pairs = pairs[pairs["key"].isin(everything["key"])]
     pairs = pairs[~pairs["statistic"].astype(str).str.startswith("hist:")]
-    return (
-        pairs.groupby("measure", observed=True)
-        .agg(runs=("key", "nunique"), statistics=("statistic", lambda names: " ".join(sorted(set(names.astype(str))))))
-        .reset_index()
-    )
+    by_measure = pairs.groupby("measure", observed=True)
+    table = by_measure.agg(runs=("key", "nunique"), statistics=("statistic", _names))
+    return table.reset_index()
+
+
+def _names(column: pd.Series) -> str:
+    """The different texts of a column, sorted, with blanks between."""
+    return " ".join(sorted(set(column.astype(str))))
 
 
 def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
@@ -203,9 +207,11 @@ def over_seeds(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
             where = " ".join(map(str, names)) or "the rows"
             raise AttnError(f"seed {twice.iloc[0]} stands twice among {where}; group by more")
         values = group["value"].to_numpy(float)
-        means.append([*names, values.mean(), *seed_interval(values), len(values), group["value"].std(ddof=1)])
-    types = dict.fromkeys(("mean", "low", "high", "std"), float) | {"n_seeds": int}
-    return pd.DataFrame(means, columns=[*by, "mean", "low", "high", "n_seeds", "std"]).astype(types)
+        low, high = seed_interval(values)
+        std = group["value"].std(ddof=1)
+        means.append([*names, values.mean(), low, high, len(values), std])
+    table = pd.DataFrame(means, columns=[*by, "mean", "low", "high", "n_seeds", "std"])
+    return table.astype({"mean": float, "low": float, "high": float, "n_seeds": int, "std": float})
 
 
 def side(rows, threshold: float | pd.Series, fewest: int = HEADLINE_SEEDS) -> pd.Series | str:
@@ -238,8 +244,11 @@ def same_training(first: dict, second: dict) -> bool:
     """Whether two records are of checkpoints of one training: after each epoch their losses lie within 0.001, for
     rounding differs from version to version. If not, rounding led two trainings apart, and what else they differ in is
     not all that sets their numbers apart."""
-    losses, others = ([epoch["loss"] for epoch in record.get("history", ())] for record in (first, second))
-    return len(losses) == len(others) and np.allclose(losses, others, rtol=0, atol=0.001)
+    losses = [epoch["loss"] for epoch in first.get("history", ())]
+    losses_of_second = [epoch["loss"] for epoch in second.get("history", ())]
+    if len(losses) != len(losses_of_second):
+        return False
+    return np.allclose(losses, losses_of_second, rtol=0, atol=0.001)
 
 
 # ---- tables that take long -------------------------------------------------------------------------------------------
@@ -254,7 +263,8 @@ def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFra
     if shipped.is_file():
         return pd.read_parquet(shipped)
     folder = cache_folder() / "measured"
-    path = folder / f"{name}-{hashlib.sha256((source + _code()).encode()).hexdigest()[:16]}.parquet"
+    checksum = hashlib.sha256((source + _code()).encode()).hexdigest()
+    path = folder / f"{name}-{checksum[:16]}.parquet"
     try:
         return pd.read_parquet(path)
     except (OSError, ValueError):
@@ -268,9 +278,12 @@ def kept(name: str, source: str, make: Callable[[], pd.DataFrame]) -> pd.DataFra
 @cache
 def _code() -> str:
     """A checksum of the code that makes numbers from traces."""
-    rooms = ("experiments/*.py", "fast/*.py", "measures.py", "traces.py")
-    files = [path for room in rooms for path in sorted(Path(__file__).parent.glob(room))]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    package = Path(__file__).parent
+    checksum = hashlib.sha256()
+    for room in ("experiments/*.py", "fast/*.py", "measures.py", "traces.py"):
+        for path in sorted(package.glob(room)):
+            checksum.update(path.read_bytes())
+    return checksum.hexdigest()
 
 
 # ---- reading the tables ----------------------------------------------------------------------------------------------
@@ -337,16 +350,20 @@ def sifted(table: pd.DataFrame, at_hand: dict[str, tuple[str, ...]]) -> pd.DataF
         table = table[table[name].isin(values)]
     archived = table["fingerprint"].where(table["source"] == "archive")
     archived = archived.groupby([table["corpus"], table["options"]]).transform("first")
-    other = table["key"][archived.notna() & (archived != table["fingerprint"])]
-    if len(other):
-        say(f"left out of all numbers, for trained on other data than the archive's: {', '.join(other)}")
-        table = table[~table["key"].isin(other)]
-    unused = [name for name in table.columns if name.startswith("f1_") and name != "f1_1" and table[name].isna().all()]
-    places = {seed: place for place, seed in enumerate(SEEDS)}
-    by_default = {corpus: generation(Run(corpus)) for corpus in table["corpus"].unique()}
+    on_other_data = archived.notna() & (archived != table["fingerprint"])
+    if on_other_data.any():
+        keys = ", ".join(table["key"][on_other_data])
+        say(f"left out of all numbers, for trained on other data than the archive's: {keys}")
+        table = table[~on_other_data]
+
+    class_scores = [name for name in table.columns if name.startswith("f1_") and name != "f1_1"]
+    unused = [name for name in class_scores if table[name].isna().all()]
+    position = {seed: i for i, seed in enumerate(SEEDS)}
+    generations = {corpus: generation(Run(corpus)) for corpus in table["corpus"].unique()}
+    by_default = table["generation"] == table["corpus"].map(generations)
     return table.drop(columns=unused).assign(
-        place=table["seed"].map(places).fillna(len(SEEDS)).astype(int),
-        by_default=(table["generation"] == table["corpus"].map(by_default)).astype(bool),
+        place=table["seed"].map(position).fillna(len(SEEDS)).astype(int),
+        by_default=by_default.astype(bool),
     )
 
 

@@ -22,14 +22,19 @@ def data_kind(record: dict) -> str:
     statistics = record["statistics"]
     entry = catalogue.CATALOGUE[corpus]
     fraction = record["run"].get("fraction", 1.0)
-    sources = [str(statistics.get(f"{split}_source")) for split in ("train", "test")]
-    if entry.generated or any("generated" in source for source in sources):
+    train_source = str(statistics.get("train_source"))
+    test_source = str(statistics.get("test_source"))
+    if entry.generated or "generated" in train_source or "generated" in test_source:
         return "generated"
     if record["run"]["encoder"].startswith(("han_", "flan_")):
         return _of_serrano(entry, statistics, fraction)
-    printed = printed_sizes().get(corpus, {})
-    fewer = [count_documents(record, split)[0] < WHOLE * size for split, size in printed.items()]
-    return "subset" if any(fewer) or fraction < 1 else "same"
+    if fraction < 1:
+        return "subset"
+    for split, size in printed_sizes().get(corpus, {}).items():
+        documents, _ = count_documents(record, split)
+        if documents < WHOLE * size:
+            return "subset"
+    return "same"
 
 
 def _of_serrano(entry: catalogue.Corpus, statistics: dict, fraction: float) -> str:
@@ -48,8 +53,11 @@ def printed_sizes() -> dict[str, dict[str, float]]:
     rows = pd.read_csv(io.BytesIO(store.read_reported("tolerances.csv")))
     rows = rows.replace({"measure": {"train_size": "train", "test_size": "test"}}).query("measure in ('train', 'test')")
     rows = rows.drop_duplicates(["corpus", "measure", "group"], keep="last")  # corrections stand behind
-    sizes = rows.pivot_table("reference", "corpus", "measure", "sum")
-    return {str(corpus): sizes.loc[corpus].dropna().to_dict() for corpus in sizes.index}
+    table = rows.pivot_table("reference", "corpus", "measure", "sum")
+    sizes = {}
+    for corpus in table.index:
+        sizes[str(corpus)] = table.loc[corpus].dropna().to_dict()
+    return sizes
 
 
 def count_documents(record: dict, split: str, label: int | None = None) -> tuple[int, float]:

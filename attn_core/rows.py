@@ -51,8 +51,7 @@ RUN_COLUMNS = pa.schema(
     + [(name, pa.float64()) for name in (*SCORES, "jsd", "tvd")]
     + [("fingerprint", pa.string()), ("record", pa.string())]
 )
-"""Columns of `runs`; see `index.runs`. differs: the fields named in variant,
-with blanks between. fingerprint: of the
+"""Columns of `runs`; see `index.runs`. differs: the fields named in variant, with blanks between. fingerprint: of the
 data. record: JSON of all that is known of the run."""
 
 NUMBER_COLUMNS = pa.schema(
@@ -68,27 +67,28 @@ def run_row(record: dict) -> dict:
     run = from_dict(record["run"])
     plain = standard(run)
     off = {name: value for name, value in vars(run).items() if value != getattr(plain, name)}
-    return (
-        vars(run)
-        | {
-            "key": record["key"],
-            "family": run.family,
-            "options": json.dumps(run.options),
-            "base": "" if run.base is None else run.base.key,
-            "base_seed": -1 if run.base is None else run.base.seed,
-            "base_divergence": None if run.base is None else run.base.divergence,
-            "generation": generation(run),
-            "variant": ", ".join(f"{name}={getattr(value, 'key', value)}" for name, value in off.items()),
-            "differs": " ".join(off),
-            "data": data_kind(record),
-            "epochs_trained": len(record.get("history", ())),
-            "fingerprint": record.get("fingerprints", {}).get("data"),
-            "record": json.dumps(record, default=float),
-        }
-        | {name: record[name] for name in ("n_train", "n_dev", "n_test")}
-        | scores(record)
-        | {name: record["against"][name] for name in ("jsd", "tvd") if "against" in record}
-    )
+    row = vars(run) | {
+        "key": record["key"],
+        "family": run.family,
+        "options": json.dumps(run.options),
+        "base": "" if run.base is None else run.base.key,
+        "base_seed": -1 if run.base is None else run.base.seed,
+        "base_divergence": None if run.base is None else run.base.divergence,
+        "generation": generation(run),
+        "variant": ", ".join(f"{name}={getattr(value, 'key', value)}" for name, value in off.items()),
+        "differs": " ".join(off),
+        "data": data_kind(record),
+        "n_train": record["n_train"],
+        "n_dev": record["n_dev"],
+        "n_test": record["n_test"],
+        "epochs_trained": len(record.get("history", ())),
+        "fingerprint": record.get("fingerprints", {}).get("data"),
+        "record": json.dumps(record, default=float),
+    }
+    row |= scores(record)
+    if "against" in record:
+        row |= {"jsd": record["against"]["jsd"], "tvd": record["against"]["tvd"]}
+    return row
 
 
 def scores(record: dict) -> dict[str, float]:

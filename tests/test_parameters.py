@@ -61,9 +61,13 @@ def test_word_vectors_are_those_of_the_stored_model_unless_the_reader_names_some
 def test_parameters_in_peoples_words():
     said = page.in_text({"corpus": "sst", "encoder": "average", "epsilon": 0.050, "seed": 10, "bins": [1]})
     assert said == {
-        "corpus": "SST", "encoder": "no context", "an_encoder": "an encoder without context",
-        "the_encoder": "the encoder without context", "epsilon": "0.05", "seed": 10,
-    }  # fmt: skip
+        "corpus": "SST",
+        "encoder": "no context",
+        "an_encoder": "an encoder without context",
+        "the_encoder": "the encoder without context",
+        "epsilon": "0.05",
+        "seed": 10,
+    }
     assert page.in_text({"corpus": "mine", "encoder": "gated"})["an_encoder"] == "a gated"
 
 
@@ -107,8 +111,12 @@ def test_a_run_that_the_reader_trained_is_read_and_stands_in_its_table_and_figur
     executed = sentences.run_here(sources.convert(CORRELATION, ROOT), {"seed": 3}, monkeypatch)
     lines = [line for cell in executed.cells for line in sentences.shown(cell)]
     assert any("SST, BiLSTM, seed 3: τ" in line[0] for line in lines)
-    figures = [output.data["text/html"] for cell in executed.cells for output in cell.get("outputs", [])
-               if "fig-jain-agreement" in str(output.get("data"))]  # fmt: skip
+    figures = [
+        output.data["text/html"]
+        for cell in executed.cells
+        for output in cell.get("outputs", [])
+        if "fig-jain-agreement" in str(output.get("data"))
+    ]
     assert len(figures) == 1 and page.YOURS in figures[0]
     assert list(page.with_yours(pd.DataFrame(columns=["corpus", "mean"]), page.chosen(mean=0.5)).index) == [page.YOURS]
 
@@ -147,8 +155,14 @@ def test_a_number_that_changes_under_an_unchanged_name_is_a_fault(text, fault):
 
 def test_printed_lines_and_an_epsilon_that_stays_are_faults():
     values = {"epsilon": 0.05}, {"epsilon": 0.1}
-    faults = [sentences.faults(notebook("", first), notebook("", second), *values) for first, second in (
-        ("ε = 0.05: 4", "ε = 0.1: 5"), ("within 0.05: 4", "within 0.05: 5"), ("4", "5"), ("4", "4"),
-    )]  # fmt: skip
+    faults = [
+        sentences.faults(notebook("", first), notebook("", second), *values)
+        for first, second in (
+            ("ε = 0.05: 4", "ε = 0.1: 5"),
+            ("within 0.05: 4", "within 0.05: 5"),
+            ("4", "5"),
+            ("4", "4"),
+        )
+    ]
     assert [bool(found) for found in faults] == [False, True, True, False]
     assert "the page's `smoke` leaves seed" in sentences.faults(*[notebook("", "")] * 2, *[{"seed": 10}] * 2)[0]
