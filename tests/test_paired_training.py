@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from attn_core import store
-from attn_core.corpora.documents import Documents, Encoded
+from attn_core.corpora.documents import Documents, Encoded, counts
 from attn_core.models import paired
 from attn_core.models.classifier import to_arrays
 from attn_core.results import obtain
@@ -93,7 +93,9 @@ def test_checkpoints_follow_accuracy_and_never_the_first_epoch():
 @pytest.mark.parametrize(("corpus", "encoder"), [("babi_1", "cnn"), ("snli", "lstm")])
 def test_a_run_of_pairs_is_trained_traced_and_stored(corpus, encoder, monkeypatch, tmp_path):
     data = encoded()
-    data = replace(data, name=corpus, statistics={"classes": ["a", "b", "c", "d"]})
+    classes = ["a", "b", "c", "d"]
+    splits = {name: counts(documents, classes) for name, documents in data.splits.items()}
+    data = replace(data, name=corpus, statistics={"classes": classes, "splits": splits})
     monkeypatch.setattr("attn_core.compute.encode", lambda name, **options: data)
     vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
     vectors[0] = 0  # of pads
