@@ -109,9 +109,10 @@ def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
     for row in rows.itertuples():
         point(ax, row, order.index(row.corpus), COLOURS[row.encoder])
     first = rows[rows["corpus"] == order[0]].sort_values("mean")
-    for row, x in zip(first.itertuples(), spaced(first["mean"].to_numpy(), 0.2), strict=True):
+    heights = [-0.62] * len(first) if len(first) < 4 else [-0.62, -1.3, -0.62, -1.3]  # four names need two lines
+    for row, x, y in zip(first.itertuples(), spaced(first["mean"].to_numpy(), 0.2), heights, strict=True):
         name = (names or ENCODERS)[row.encoder]
-        ax.text(x, -0.62, name, color=COLOURS[row.encoder], weight="bold", ha="center")
+        ax.text(min(x, 0.92), y, name, color=COLOURS[row.encoder], weight="bold", ha="center")
     kind = rows.groupby("corpus")["data"].first()
     labels = []
     for y, corpus in enumerate(order):
@@ -119,7 +120,7 @@ def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
         ax.plot([means.min(), means.max()], [y, y], color=RULE, linewidth=5, zorder=1)
         star = "" if kind[corpus] == "same" else "*"
         labels.append(SETS.get(corpus, corpus) + star)
-    named_lines(ax, labels, -1.15)
+    named_lines(ax, labels, min(heights) - 0.53)
     return order
 
 
