@@ -1,8 +1,8 @@
 """Whether the sentences of a page follow its parameters: two runs of the page, compared sentence by sentence.
 
-A *name* is what `page.here` holds of a parameter ("SST", "BiLSTM", "0.05"). A sentence of the text, of a figure's title,
-caption or alternative text, or of a printed output is at fault if a number in it changed, and neither it nor one before
-it in its paragraph holds a name that changed too; or if it still holds the default's name as literal text.
+A *name* is what `page.here` holds of a parameter ("SST", "BiLSTM", "0.05"). A sentence of the text, of a figure's
+title, caption or alternative text, or of a printed output is at fault if a number in it changed, and neither it nor
+one before it in its paragraph holds a name that changed too; or if it still holds the default's name as literal text.
 """
 
 import contextlib
@@ -166,7 +166,8 @@ def rendered(name: str, form: str, values: dict) -> str:
 
 
 def shown(cell) -> list[list[str]]:
-    """The texts of a cell's outputs, each output a paragraph: printed lines; a figure's title, alternative text, caption."""
+    """The texts of a cell's outputs, each output a paragraph: printed lines; a figure's title, alternative text,
+    caption."""
     paragraphs = []
     for output in cell.get("outputs", []):
         if output.output_type == "stream" and output.get("name", "stdout") == "stdout":

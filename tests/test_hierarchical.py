@@ -169,7 +169,7 @@ def test_traces_do_not_depend_on_order_chunks_or_threads(name, monkeypatch):
 
 @pytest.mark.parametrize("name", SIX)
 def test_gradients_are_taken_without_cudnn_and_nothing_is_dropped(name):
-    """cuDNN gives recurrent encoders no gradient outside training mode; here its switch is read in the backward pass."""
+    """cuDNN gives recurrent encoders no gradient outside training mode; its switch is read in the backward pass."""
     documents = plain.documents(LENGTHS)
     model = plain.random_model(name)
     expected = trace(model, documents, np.arange(2), progress=False)

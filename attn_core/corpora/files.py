@@ -145,9 +145,9 @@ TEXTS = {"text", "passage", "question", "answer", "premise", "hypothesis"}
 
 
 def locate(entry: catalogue.Corpus, file: str) -> Path | None:
-    """Where a file of a set lies: named by its split, under $ATTN_DATA (the whole set before its sample) or in the local
-    cache; of a set of the user's own files under its own name, plain or with .gz. None if it is nowhere; AttnError
-    where $ATTN_DATA has the set's folder and the split is not in it."""
+    """Where a file of a set lies: named by its split, under $ATTN_DATA (the whole set before its sample) or in the
+    local cache; of a set of the user's own files under its own name, plain or with .gz. None if it is nowhere;
+    AttnError where $ATTN_DATA has the set's folder and the split is not in it."""
     data = data_folder()
     name = str(entry.folder)
     if entry.own:
@@ -210,9 +210,9 @@ def reading(path: Path):
 def records(path: Path, columns: Sequence[str]) -> Iterator[pandas.DataFrame]:
     """A CSV or TSV file in parts, every value a text without blanks around it, columns named without regard to case.
 
-    Separator: a tab if the first line holds one, else a comma; quotation marks of a file that ends in .tsv are text. The
-    index counts records from 1. AttnError for a missing column, two of one name, a record of another number of columns,
-    an open quotation mark, or a damaged file.
+    Separator: a tab if the first line holds one, else a comma; quotation marks of a file that ends in .tsv are text.
+    The index counts records from 1. AttnError for a missing column, two of one name, a record of another number of
+    columns, an open quotation mark, or a damaged file.
     """
     csv.field_size_limit(1 << 30)
     asked = {name.lower(): name for name in columns}
@@ -302,7 +302,8 @@ def _from_official(entry: catalogue.Corpus) -> dict[str, pandas.DataFrame]:
         if source.checksum is None:
             say(
                 f"nobody publishes a checksum of {source.file}, so nothing tells whether the one that is read is the "
-                f"official one or was changed on the way ({source.url.partition('/')[0]}); trust its results accordingly"
+                f"official one or was changed on the way ({source.url.partition('/')[0]}); trust it "
+                "accordingly"
             )
     try:
         tables = official.read(entry, downloads)

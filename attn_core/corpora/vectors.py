@@ -64,8 +64,8 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
 
     The width is the first line's: its count and width (fastText), else its numbers (GloVe). A word may hold blanks
     (GloVe 840B has a few such) or be one. AttnError names file and line for a wrong number of columns anywhere, and for
-    numbers that are none or not finite in the rows of vocabulary words (other rows are not parsed); the file alone where
-    it is damaged or covers no word.
+    numbers that are none or not finite in the rows of vocabulary words (other rows are not parsed); the file alone
+    where it is damaged or covers no word.
     """
     index = text.word_ids(vocabulary)
     words = len(index)

@@ -124,7 +124,8 @@ class TextBatch:
         score: Tensor,
         contribution: Tensor,
     ) -> None:
-        """Put in place what a deletion changes in scores (R, L - 1) and contributions (R, L - 1, K): what is near the gap.
+        """Put in place what a deletion changes in scores (R, L - 1) and contributions (R, L - 1, K): what is near the
+        gap.
 
         States change whose windows hold the gap, `reach` to either side of it; they read as many words beyond these.
         """

@@ -47,8 +47,8 @@ def train(
     Cross-entropy, mean over the batch; Adam at torch's defaults but for the rate (fused, which changes no arithmetic)
     and `decay`, 0 in the paper. After an epoch whose dev accuracy is not above 1.0001 times the best so far the rate is
     halved. plan: what `catalogue.schedule` says of patience, the epochs without a strictly better dev accuracy after
-    which training stops, at the latest after `epochs`; of clip, ('norm', limit of the whole gradient) or ('value', limit
-    of each number); and of cap, see `batches`.
+    which training stops, at the latest after `epochs`; of clip, ('norm', limit of the whole gradient) or ('value',
+    limit of each number); and of cap, see `batches`.
     """
     optimiser = torch.optim.Adam(model.parameters(), lr=run.learning_rate, weight_decay=run.decay, fused=True)
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(

@@ -280,8 +280,8 @@ def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection
 def adversaries(corpora: str | Iterable[str], every: bool = False, vectors: str = "") -> pd.DataFrame:
     """Adversaries trained against bases chosen on development data, rows of `index.runs` by seed and divergence.
 
-    vectors: those of base and adversary; by default those of the archive's first generation. settled: whether the JSD on
-    the test set moved by at most 0.02 over the last five epochs. Of those that differ in their epochs alone the one
+    vectors: those of base and adversary; by default those of the archive's first generation. settled: whether the JSD
+    on the test set moved by at most 0.02 over the last five epochs. Of those that differ in their epochs alone the one
     trained for most, unless each is asked for.
     """
     where = {"vectors": vectors} if vectors else {"generation": "first"}

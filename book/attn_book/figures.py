@@ -109,10 +109,14 @@ def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
     for row in rows.itertuples():
         point(ax, row, order.index(row.corpus), COLOURS[row.encoder])
     first = rows[rows["corpus"] == order[0]].sort_values("mean")
-    heights = [-0.62] * len(first) if len(first) < 4 else [-0.62, -1.3, -0.62, -1.3]  # four names need two lines
-    for row, x, y in zip(first.itertuples(), spaced(first["mean"].to_numpy(), 0.2), heights, strict=True):
+    heights = [-0.62] * len(first)
+    if len(first) == 4:
+        heights = [-0.62, -1.3, -0.62, -1.3]  # four names need two lines
+    places = spaced(first["mean"].to_numpy(), 0.2)
+    for row, x, y in zip(first.itertuples(), places, heights, strict=True):
         name = (names or ENCODERS)[row.encoder]
-        ax.text(min(x, 0.92), y, name, color=COLOURS[row.encoder], weight="bold", ha="center")
+        colour = COLOURS[row.encoder]
+        ax.text(min(x, 0.92), y, name, color=colour, weight="bold", ha="center")
     kind = rows.groupby("corpus")["data"].first()
     labels = []
     for y, corpus in enumerate(order):

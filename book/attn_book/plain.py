@@ -1,5 +1,5 @@
-"""Pages that read without Sphinx: MyST's roles and directives as the Markdown that Jupyter, VS Code and GitHub show; and
-what a page says of itself when it was run with other parameters."""
+"""Pages that read without Sphinx: MyST's roles and directives as the Markdown that Jupyter, VS Code and GitHub show;
+and what a page says of itself when it was run with other parameters."""
 
 import ast
 import os
@@ -130,8 +130,8 @@ def named(values: dict) -> str:
 
 
 def mark(notebook: NotebookNode, defaults: dict, values: dict, book: NotebookNode | None = None) -> NotebookNode:
-    """A notebook that says below its title which parameters are not at their defaults, what on the page follows them and
-    what stays. book: the same page as the book shows it, or None."""
+    """A notebook that says below its title which parameters are not at their defaults, what on the page follows them
+    and what stays. book: the same page as the book shows it, or None."""
     pairs = [
         [Markup(escape(text).translate(MARKUP)) for text in (f"{name} = {value!r}", repr(defaults[name]))]
         for name, value in values.items()

@@ -127,7 +127,8 @@ def parameterized(notebook: NotebookNode, values: dict) -> NotebookNode:
 
 
 def run_cells(notebook: NotebookNode, name: str, root: Path, quiet: bool) -> None:
-    """Run the notebook in a kernel of its own; CellExecutionError where a cell fails, AttnError where the kernel does."""
+    """Run the notebook in a kernel of its own; CellExecutionError where a cell fails, AttnError where the kernel
+    does."""
     count = sum(cell.cell_type == "code" for cell in notebook.cells)
     with (
         tqdm(total=count, desc=name, unit="cell", disable=quiet) as bar,
@@ -156,8 +157,8 @@ def run_cells(notebook: NotebookNode, name: str, root: Path, quiet: bool) -> Non
 
 
 def absence(notebook: NotebookNode, error: CellExecutionError, name: str, root: Path, may_shorten: bool) -> str:
-    """What a page stopped for, where it may be shortened for it: a run that is not there, or damaged. Else an AttnError,
-    and the notebook up to there is kept."""
+    """What a page stopped for, where it may be shortened for it: a run that is not there, or damaged. Else an
+    AttnError, and the notebook up to there is kept."""
     outputs = [(cell, output) for cell in notebook.cells for output in cell.get("outputs", [])]
     cell, output = next(pair for pair in outputs if pair[1].output_type == "error")
     reason = (error.evalue.splitlines() or [""])[0]

@@ -24,7 +24,7 @@ from attn_core.store import read_reported, reported_folder
 
 FINAL_RUN = "2019-05-15"
 APRIL_RUN = "2019-04-04"
-"""Snapshots of Jain & Wallace's own results: their last run, and the run behind the paper's Table 2 and Figures 6 to 8."""
+"""Snapshots of Jain & Wallace's own results: their last run, and the run behind Table 2 and Figures 6 to 8."""
 
 OURS = (
     "kind",
@@ -104,8 +104,8 @@ def scorecard(paper: str | None = None) -> pd.DataFrame:
     """One row per scored number or claim; verdict 'holds', 'differs', 'undecided' (see `verdicts`) or 'unjudged'.
 
     paper: its rows alone, None takes all three. Columns: those of tolerances.csv; reported; ours, low, high, n_seeds;
-    data (see `provenance.data_kind`), n_train; verdict; unjudged, why a row has no verdict ('no run', 'no document', 'few
-    documents', 'few seeds', 'weak model', 'by its gap'), '' where it has one; null_prediction, see `guessed`.
+    data (see `provenance.data_kind`), n_train; verdict; unjudged, why a row has no verdict ('no run', 'no document',
+    'few documents', 'few seeds', 'weak model', 'by its gap'), '' where it has one; null_prediction, see `guessed`.
     """
     if paper not in (None, *STORED):
         raise AttnError(f"no scored rows for paper '{paper}'; paper takes: {', '.join(STORED)}")

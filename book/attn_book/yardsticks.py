@@ -1,7 +1,7 @@
 """How far an attention with the same answer can lie from a BiLSTM's own, and what that must be held against, at any ε.
 
-Two pages' worth of numbers: at the ε of the archive, means over whole test sets and all seeds; at any other, live on the
-stored texts of one seed, where there is one logit and hence an exact optimum.
+Two pages' worth of numbers: at the ε of the archive, means over whole test sets and all seeds; at any other, live on
+the stored texts of one seed, where there is one logit and hence an exact optimum.
 """
 
 from dataclasses import replace
