@@ -55,6 +55,16 @@ def random_pairs(
     )
 
 
+SIZES = {
+    "lstm": {"hidden": 3},
+    "cnn": {"hidden": 2},
+    "average": {"hidden": 4},
+    "none": {},
+    "transformer": {"hidden": 4},
+}
+"""Encoder -> the small widths with which tests build it."""
+
+
 def random_model(
     encoder: str, attention: str, vocabulary: int, outputs: int = 1, width: int = 300, make=build, **sizes
 ) -> Classifier:

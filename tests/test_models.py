@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_network import PlainAverage, PlainCNN, random_documents, random_model, tensors, window_model
+from plain_network import SIZES, PlainAverage, PlainCNN, random_documents, random_model, tensors, window_model
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -24,13 +24,6 @@ from attn_core.tracing import trace
 from attn_core.training import jain
 from attn_core.training.penalties import Hide, Tie
 
-SIZES = {
-    "lstm": {"hidden": 3},
-    "cnn": {"hidden": 2},
-    "average": {"hidden": 4},
-    "none": {},
-    "transformer": {"hidden": 4},
-}
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
 
 

@@ -11,7 +11,7 @@ import torch
 from conftest import plainly
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from plain_network import random_documents, random_model, window_model
+from plain_network import SIZES, random_documents, random_model, window_model
 
 from attn_core import tracing
 from attn_core.corpora.documents import Documents
@@ -23,13 +23,6 @@ from attn_core.traces import cut
 from attn_core.tracing import probabilities, trace
 from attn_core.tracing.texts import DELETION_TOKENS, with_row_per_token
 
-SIZES = {
-    "lstm": {"hidden": 3},
-    "cnn": {"hidden": 2},
-    "average": {"hidden": 4},
-    "none": {},
-    "transformer": {"hidden": 4},
-}
 ALL = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
 FAST = [encoder for encoder in ENCODERS if encoder != "transformer"]
 TWINS = [(encoder, attention) for encoder, attention in ALL if encoder in FAST]
