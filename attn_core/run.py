@@ -52,6 +52,9 @@ OPTIONAL = ("hidden", "divergence")
 WORDS = ("text", "position", "rank")
 """What the average encoder reads at each token: its word, its place, or its weight's rank (weights alone)."""
 
+MIXES = ("both", "values", "scores")
+"""Which states of the average encoder read context, see `Run`."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -99,6 +102,8 @@ class Run:
         Which draw moves each starting weight to a neighbouring float32 (`jain.nudge`); not in the papers.
     context : float
         How much of the text's mean each token of the average encoder reads; not in the papers.
+    mixes : {'both', 'values', 'scores'}
+        Which states do so: those that are attended to, those that attention scores, or both.
     tie : float
         Strength of the penalty of that name; not in the papers.
     hide : float
@@ -132,6 +137,7 @@ class Run:
     context: float = 0.0
     tie: float = 0.0
     hide: float = 0.0
+    mixes: str = "both"
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -219,16 +225,18 @@ class Run:
     def _knob_rules(self) -> dict[str, bool]:
         """What must hold of models that are turned by one of the knobs that are not in the papers."""
         single = self.family == "text"
+        plain = self.family in ("text", "pair")
         hides = self.corpus == "planted" and self.attention in ("tanh", "dot") and not self.tie
         return {
-            "context goes with the average encoder on single texts": (
-                not self.context or (single and self.encoder == "average")
+            "context goes with the average encoder and its own words": (
+                not self.context or (plain and self.encoder == "average")
             ),
-            "tie goes with lstm on single texts": not self.tie or (single and self.encoder == "lstm"),
+            "mixes goes with context": self.mixes == "both" or self.context > 0,
+            "tie goes with lstm": not self.tie or (plain and self.encoder == "lstm"),
             "hide goes with planted texts and an attention that is learned, and not with tie": (
                 not self.hide or (single and hides)
             ),
-            "rounding goes with the models of Jain & Wallace": not self.rounding or self.family in ("text", "pair"),
+            "rounding goes with the models of Jain & Wallace": not self.rounding or plain,
         }
 
     @property
@@ -262,6 +270,7 @@ CHOICES = {
     "selection": ("dev", "test"),
     "guide": GUIDES,
     "words": WORDS,
+    "mixes": MIXES,
 }
 """Field -> the texts that it may be, besides what the user registered."""
 

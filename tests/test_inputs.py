@@ -123,6 +123,8 @@ FIELDS = {  # what is typed after `run --corpus planted` -> what the line says
     "--vectors nowhere.vec": "nowhere.vec",
     "--set guide=own": "base goes with guide",
     "--encoder lstm --set context=0.5": "context goes with the average",
+    "--encoder average --set mixes=values": "mixes goes with context",
+    "--set mixes=keys": "unknown mixes 'keys'; known: both, values, scores",
 }
 
 GRIDS = {  # a grid file -> what the line says

@@ -7,7 +7,17 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_network import SIZES, PlainAverage, PlainCNN, random_documents, random_model, tensors, window_model
+from plain_network import (
+    SIZES,
+    PlainAverage,
+    PlainCNN,
+    random_documents,
+    random_model,
+    random_paired,
+    random_pairs,
+    tensors,
+    window_model,
+)
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -20,7 +30,7 @@ from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build
 from attn_core.models.encoders import ENCODERS, reverse_within, waves
 from attn_core.run import Run
-from attn_core.tracing import trace
+from attn_core.tracing import inputs, trace
 from attn_core.training import jain
 from attn_core.training.penalties import Hide, Tie
 
@@ -169,6 +179,18 @@ def test_the_tie_of_states_to_words_by_hand():
         found = tie.distance(torch.tensor([[[1.0], [2.0], [0.0]]]), h, torch.tensor([[True, True, False]]))
     expected = ((math.tanh(1) ** 2 + 1) / 2 + ((0.5 - math.tanh(2)) ** 2 + 0) / 2) / 2
     assert found.item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_penalties_read_what_a_model_of_pairs_answers():
+    documents = random_pairs([3, 5, 2], 9, answers=True)
+    model = random_paired("lstm", "tanh", 9, width=2, hidden=2).float()
+    arguments = inputs(model, documents, np.arange(3))
+    logits, h, scores = jain.with_states(model, **arguments)
+    torch.testing.assert_close(logits, model(**arguments))
+    tie = Tie(model.encoder, 2.0)
+    mean = tie.distance(model.encoder.embedding(arguments["ids"]), h, scores.isfinite())
+    plain, tied = (jain.losses(model, documents, np.arange(3), penalty=penalty).descended for penalty in (None, tie))
+    torch.testing.assert_close(tied, plain + 2 * mean)  # both are means over the batch
 
 
 def test_a_transformer_reads_the_order_of_words_and_no_pads():

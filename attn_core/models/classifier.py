@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from attn_core.errors import AttnError, one_line
 from attn_core.models.attention import ATTENTIONS
-from attn_core.models.encoders import ENCODERS, Encoder
+from attn_core.models.encoders import ENCODERS, Average, Encoder
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -48,9 +48,13 @@ class Attentive(nn.Module):
 
     def states_and_scores(self, ids: Tensor, lengths: Tensor, *q: Tensor) -> tuple[Tensor, Tensor]:
         """States (B, L, H), start and end included, and their scores (B, L); the attention is the scores' softmax."""
-        mask = real_tokens(ids, lengths)
+        return self.read(ids, lengths, real_tokens(ids, lengths), *q)
+
+    def read(self, ids: Tensor, lengths: Tensor, mask: Tensor, *q: Tensor) -> tuple[Tensor, Tensor]:
+        """As `states_and_scores`; mask (B, L) says where words are."""
         h = self.encoder(ids, lengths, mask)
-        return h, self.scores(h, mask, *q)
+        scored = self.encoder.scored(h, ids, mask) if isinstance(self.encoder, Average) else h
+        return h, self.scores(scored, mask, *q)
 
     def context(self, ids: Tensor, lengths: Tensor, imposed: Tensor | None, *q: Tensor) -> Tensor:
         """What is attended to, (B, H). imposed (B, L): attention weights to use instead of the model's own."""

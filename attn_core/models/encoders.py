@@ -120,19 +120,30 @@ class Average(Encoder):
 
     context: a dial that is not in the papers. Each token reads (1 - context) times its own word and context times the
     mean word of its text (start, end and pads left out): at 0 nothing but itself, at 1 every token is the same.
+    mixes: which states do so, those that are attended to ("values"), those that attention scores ("scores"), or both,
+    which are then the same states. The others are words alone.
     """
 
     REACH = 0
 
-    def __init__(self, embedding: nn.Embedding, hidden: int = 128, context: float = 0.0) -> None:
+    def __init__(self, embedding: nn.Embedding, hidden: int = 128, context: float = 0.0, mixes: str = "both") -> None:
         super().__init__(embedding, hidden)
         self.project = nn.Linear(embedding.embedding_dim, hidden)
         self.context = context
+        self.mixes = mixes
 
     def forward(self, ids: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        return self.states(ids, mask, self.mixes != "scores")
+
+    def scored(self, h: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+        """The states (B, L, hidden) that attention scores, where those attended to are h."""
+        return h if self.mixes == "both" else self.states(ids, mask, self.mixes == "scores")
+
+    def states(self, ids: Tensor, mask: Tensor, mixed: bool) -> Tensor:
+        """States (B, L, hidden), of the words alone or mixed with their text's mean."""
         words, word_of = distinct(ids, self.embedding)
         projected = self.project(self.embedding(words))  # (U, hidden), each distinct word once
-        if not self.context:
+        if not (mixed and self.context):
             return nn.functional.embedding(word_of, projected.tanh())
         token = nn.functional.embedding(word_of, projected)  # (B, L, hidden)
         total = (token * mask[..., None]).sum(1, keepdim=True)  # (B, 1, hidden)

@@ -56,8 +56,8 @@ class TextBatch:
 
     def encode(self, ids: Tensor, lengths: Tensor, mask: Tensor, *q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """States (R, l, H), scores (R, l) and contributions (R, l, K) of texts (R, l)."""
-        h = self.model.encoder(ids, lengths, mask)
-        return h, self.model.scores(h, mask, *q), h @ self.value.t()
+        h, scores = self.model.read(ids, lengths, mask, *q)
+        return h, scores, h @ self.value.t()
 
     def importance(self, attention: Tensor, slope: Tensor) -> Tensor:
         """<e_t, dp/de_t>, (L, B), by autograd, with the attention (L, B) held constant.

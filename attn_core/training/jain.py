@@ -80,6 +80,7 @@ def set_context(model: Classifier | Paired, run: Run) -> None:
     """Set the dial of an average encoder, which is no weight, to the run's context, in place."""
     if isinstance(model.encoder, Average):
         model.encoder.context = run.context
+        model.encoder.mixes = run.mixes
 
 
 def nudge(model: nn.Module, draw: int) -> None:
@@ -188,18 +189,31 @@ def losses(
     if penalty is None:
         logits = model(**arguments)
         addition = 0.0
-    else:  # states and attention are needed twice
-        h, scores = model.states_and_scores(**arguments)
-        attention = scores.softmax(-1)
-        logits = model.decoder(weighted_sum(attention, h))
-        addition = penalty(arguments["ids"], h, attention, scores.isfinite())
+    else:
+        logits, h, scores = with_states(model, **arguments)
+        addition = penalty(arguments["ids"], h, scores.softmax(-1), scores.isfinite())
     labels = torch.as_tensor(documents.labels[rows], device=logits.device)
     if model.outputs == 1:
         loss_of = nn.BCEWithLogitsLoss(reduction="sum", pos_weight=torch.tensor([weight], device=logits.device))
         loss = loss_of(logits, labels[:, None].float())
         return BatchLoss(loss + addition, loss.detach().double())
-    loss = nn.functional.cross_entropy(logits, labels)
-    return BatchLoss(loss + addition, loss.detach().double() * len(rows))
+    loss = nn.functional.cross_entropy(logits, labels)  # a mean over the batch, so the penalty is one, too
+    return BatchLoss(loss + addition / len(rows), loss.detach().double() * len(rows))
+
+
+def with_states(
+    model: Classifier | Paired,
+    ids: Tensor,
+    lengths: Tensor,
+    query_ids: Tensor | None = None,
+    query_lengths: Tensor | None = None,
+    allowed: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What a model gives, logits (B, K), with states (B, L, H) and scores (B, L): the penalties need all three."""
+    q = (model.summary(query_ids, query_lengths),) if isinstance(model, Paired) else ()
+    h, scores = model.states_and_scores(ids, lengths, *q)
+    logits = model.decoder(weighted_sum(scores.softmax(-1), h), *q)
+    return logits if allowed is None else logits.masked_fill(~allowed, -torch.inf), h, scores
 
 
 def roc_auc(model: Classifier | Paired, documents: Documents, imposed: np.ndarray | None = None) -> float:
