@@ -12,9 +12,8 @@ import scipy
 import torch
 
 from attn_core import foreign, rows, store
-from attn_core.corpora import encode
+from attn_core.corpora.encoding import encode, from_files
 from attn_core.corpora.order import fixed_order
-from attn_core.corpora.vectors import vectors
 from attn_core.measures import classification
 from attn_core.run import RECIPE, Run, as_dict, bases, weights_key
 from attn_core.store import Result
@@ -94,7 +93,7 @@ def weights_of(run: Run, progress: bool = True) -> dict[str, np.ndarray]:
 def inputs_of(run: Run):
     """What a run is trained on: (Encoded, start vectors (V, width), fingerprints of both)."""
     data = reduced(encode(run.corpus, **dict(run.options)), run.fraction)
-    matrix, fingerprint = vectors(run.vectors, data.vocabulary)
+    matrix, fingerprint = from_files("attn_data.vectors").vectors(run.vectors, data.vocabulary)
     return data, matrix, {"data": data.fingerprint, "vectors": fingerprint}
 
 

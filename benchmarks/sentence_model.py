@@ -1,17 +1,18 @@
-"""The sentence model of data/archive, made from a cached training: `attn_core.reader` reads it."""
+"""The sentence model of data/archive, made from a cached training: `attn_data.sentence` reads it."""
 
 import json
 from dataclasses import replace
 
 import numpy as np
 
-from attn_core import reader, store
+from attn_core import store
 from attn_core.corpora import encode
 from attn_core.corpora.text import SPECIALS, UNKNOWN
 from attn_core.measures import classification
 from attn_core.models.classifier import from_arrays
-from attn_core.reader import Quantised
 from attn_core.tracing import probabilities
+from attn_data import sentence
+from attn_data.sentence import Quantised
 
 
 def quantise(array: np.ndarray) -> Quantised:
@@ -50,7 +51,7 @@ def export(key: str) -> dict:
         "rounded": classification(test.labels, after),
         "same_decision": float(((before >= 0.5) == (after >= 0.5)).mean()),
     }
-    folder = store.archive_folder() / reader.FOLDER
+    folder = store.archive_folder() / sentence.FOLDER
     folder.mkdir(exist_ok=True)
     values = {f"{name}:q": pair.values for name, pair in rounded.items()}
     scales = {f"{name}:s": pair.scale for name, pair in rounded.items()}

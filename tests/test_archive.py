@@ -19,11 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_runs import called, first_run
 
-from attn_core import index, packing, reader, rows, store
+from attn_core import index, packing, rows, store
 from attn_core.corpora.order import fixed_order
 from attn_core.errors import AttnError, Damaged
 from attn_core.run import as_dict
 from attn_core.traces import round_mantissa
+from attn_data import sentence
 
 RECORD = {"key": "toy", "run": {"corpus": "toy", "seed": 10}, "n_test": 6, "accuracy": 0.5}
 
@@ -281,16 +282,16 @@ def test_posix_alone_has_fcntl():
 
 def test_the_sentence_reader_with_another_sign_is_refused(tmp_path, monkeypatch):
     folder = tmp_path / "archive"
-    shutil.copytree(REAL / reader.FOLDER, folder / reader.FOLDER)
+    shutil.copytree(REAL / sentence.FOLDER, folder / sentence.FOLDER)
     monkeypatch.setenv("ATTN_ARCHIVE", str(folder))
     store.seal(folder)
-    path = folder / reader.FOLDER / "model.npz"
+    path = folder / sentence.FOLDER / "model.npz"
     with np.load(path) as file:
         arrays = {name: -array if name.startswith("decoder") else array for name, array in file.items()}
-    reader.load()
+    sentence.load()
     np.savez_compressed(path, **arrays)
     with pytest.raises(Damaged, match="model.npz is not the file that MANIFEST names"):
-        reader.load()
+        sentence.load()
 
 
 REAL = store.archive_folder(required=False)

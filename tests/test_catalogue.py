@@ -12,9 +12,13 @@ import pandas
 import pytest
 
 from attn_book.scorecard import reported
-from attn_core.corpora import catalogue, encode, files, prepare, read, text
+from attn_core.corpora import catalogue, encode, files
 from attn_core.corpora.encoding import build, identity
+from attn_core.corpora.prepare import Prepared, Texts
+from attn_core.corpora.text import SPECIALS
 from attn_core.errors import AttnError
+from attn_data import PREPARE, cleaning, official, prepare, read
+from attn_data.tables import read_table
 
 DATA = Path(__file__).parents[1] / "data"
 NO_SET = ("all", "mean of 12", "HipSurgery", "KneeSurgery", "Phenotyping", "mortality", "readmission")
@@ -65,7 +69,7 @@ def test_encode_filters_counts_and_keeps_row_numbers(sst_data):
     assert (train.lengths - 2).tolist() == [6, 7, 8, 9, 10, 6, 7, 8, 9, 10]
     counts = encoded.statistics["splits"]["train"]
     assert counts["per_class"] == [6, 4] and counts["dropped_length"] == 6 and counts["mean_length"] == 8.0
-    assert encoded.vocabulary == (*text.SPECIALS, *(f"word{c}" for c in "abcdefgh"))
+    assert encoded.vocabulary == (*SPECIALS, *(f"word{c}" for c in "abcdefgh"))
 
 
 def test_the_archives_arrays_are_cached_and_need_neither_data_nor_tokenizer_again(sst_data, monkeypatch):
@@ -73,7 +77,7 @@ def test_the_archives_arrays_are_cached_and_need_neither_data_nor_tokenizer_agai
     files.cache_folder().rename(files.cache_folder().with_name("before it was known"))
     first = encode("sst")
     monkeypatch.delenv("ATTN_DATA")
-    monkeypatch.setattr(text, "clean_sst", lambda _: pytest.fail("tokenized again"))
+    monkeypatch.setattr(cleaning, "clean_sst", lambda _: pytest.fail("tokenized again"))
     again = encode("sst")
     assert again.fingerprint == first.fingerprint and again.statistics == first.statistics
     assert again.vocabulary == first.vocabulary and again.splits["test"].ids.dtype == np.int32
@@ -86,7 +90,7 @@ def test_own_data_are_taken_while_they_are_named_and_never_after(sst_data, monke
     monkeypatch.delenv("ATTN_DATA")
     assert identity("sst", ()) is identity("imdb", ()) is identity("adr", ()) is None and files.own_tables("sst") == []
     with pytest.raises(AttnError, match="no data for corpus 'sst'"), monkeypatch.context() as context:
-        context.setattr(files.official, "fetch", lambda *_: (_ for _ in ()).throw(OSError("no network")))
+        context.setattr(official, "fetch", lambda *_: (_ for _ in ()).throw(OSError("no network")))
         encode("sst")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -94,10 +98,11 @@ def test_own_data_are_taken_while_they_are_named_and_never_after(sst_data, monke
         for split in ("train", "dev", "test"):
             archive.writestr(f"trees/{split}.txt", trees)
     offer("sst", packed.getvalue())
-    official = encode("sst")
-    assert {"so", "fine", "film"} < set(official.vocabulary) and identity("sst", ()) == official.fingerprint != own
+    downloaded = encode("sst")
+    assert {"so", "fine", "film"} < set(downloaded.vocabulary)
+    assert identity("sst", ()) == downloaded.fingerprint != own
     monkeypatch.setenv("ATTN_DATA", str(sst_data.parent))
-    monkeypatch.setattr(text, "clean_sst", lambda _: pytest.fail("encoded again"))
+    monkeypatch.setattr(cleaning, "clean_sst", lambda _: pytest.fail("encoded again"))
     assert encode("sst").fingerprint == identity("sst", ()) == own, "both lie in the cache"
 
 
@@ -147,7 +152,7 @@ def test_a_named_folder_is_settled_at_the_first_call(monkeypatch, tmp_path, vari
 )
 def test_an_address_is_no_cache_and_nothing_is_encoded(sst_data, monkeypatch, value):
     monkeypatch.setenv("ATTN_CACHE", value)
-    monkeypatch.setattr(text, "clean_sst", lambda _: pytest.fail("encoded for nothing"))
+    monkeypatch.setattr(cleaning, "clean_sst", lambda _: pytest.fail("encoded for nothing"))
     with pytest.raises(AttnError, match="ATTN_CACHE is .* no folder of this machine"):
         encode("sst")
 
@@ -173,7 +178,7 @@ def test_every_form_of_table_gives_the_values_as_written(tmp_path):
     ROWS.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
     (tmp_path / "a.tsv").write_text("text\tlabel\n" + "".join(f"{t}\t{label}\n" for t, label in ROWS.values))
     for path in sorted(tmp_path.iterdir()):
-        table = files.read_table(path, ("text", "label"))
+        table = read_table(path, ("text", "label"))
         assert table.index.tolist() == [0, 1, 2], path
         assert table[["text", "label"]].values.tolist() == ROWS.values.tolist(), path
 
@@ -181,14 +186,14 @@ def test_every_form_of_table_gives_the_values_as_written(tmp_path):
 def test_a_quotation_mark_in_a_tsv_swallows_no_row(tmp_path):
     rows = [[f'"open {i}' if i % 2 else f'half" {i}', "a"] for i in range(8)]
     (tmp_path / "a.tsv").write_text("text\tlabel\n" + "".join("\t".join(row) + "\n" for row in rows))
-    assert files.read_table(tmp_path / "a.tsv", ("text", "label")).values.tolist() == rows
+    assert read_table(tmp_path / "a.tsv", ("text", "label")).values.tolist() == rows
 
 
 @pytest.mark.parametrize("header", ["text,label,text", "Text,label, text"])
 def test_two_columns_of_one_name_are_refused(tmp_path, header):
     (tmp_path / "a.csv").write_text(f"{header}\na,b,c\n")
     with pytest.raises(AttnError, match="two columns 'text'"):
-        files.read_table(tmp_path / "a.csv", ("text", "label"))
+        read_table(tmp_path / "a.csv", ("text", "label"))
 
 
 def test_vocabulary_from_all_splits_is_a_set_of_its_own(sst_data):
@@ -226,16 +231,16 @@ def test_wrong_calls_are_one_clear_line(call, message):
     ],
 )
 def test_what_a_function_of_the_users_returns_is_checked(change, message):
-    sound = prepare.Texts([["a"], ["b"]], [0, 1], [8, 9])
+    sound = Texts([["a"], ["b"]], [0, 1], [8, 9])
     splits = {"train": sound._replace(**change), "dev": sound, "test": sound}
     with pytest.raises(AttnError, match=message):
-        build(catalogue.corpus("planted"), prepare.Prepared(splits))
+        build(catalogue.corpus("planted"), Prepared(splits))
     with pytest.raises(AttnError, match="has the splits train, test; train, dev and test are needed"):
-        build(catalogue.corpus("planted"), prepare.Prepared({"train": sound, "test": sound}))
+        build(catalogue.corpus("planted"), Prepared({"train": sound, "test": sound}))
 
 
 def test_dev_is_drawn_from_train_with_the_authors_seed():
-    texts = prepare.Texts([[str(i)] for i in range(20)], np.arange(20), np.arange(20) + 100)
+    texts = Texts([[str(i)] for i in range(20)], np.arange(20), np.arange(20) + 100)
     splits = prepare.with_dev({"train": texts, "test": texts})
     train, dev = splits["train"], splits["dev"]
     assert dev.doc_ids.tolist() == [117, 104, 111] and sorted([*train.labels, *dev.labels]) == list(range(20))
@@ -249,7 +254,7 @@ def test_imdb_without_the_authors_selection_draws_by_their_rule(tables):
         texts = [t.replace("Old,", word) for t in texts] if split == "test" else texts
         rows = [{"text": t, "label": i % 2, "doc_id": str(i)} for i, t in enumerate(texts)]
         folder = tables("imdb", **{split: rows})
-    made = prepare.PREPARE["imdb"]().splits
+    made = PREPARE["imdb"]().splits
     train, dev, test = (set(made[split].doc_ids.tolist()) for split in ("train", "dev", "test"))
     assert (len(train), len(dev)) == (48, 12) and train | dev == set(range(60))
     assert dev == {2, 5, 14, 15, 16, 19, 31, 32, 34, 45, 51, 58}  # their seed, in both parts
@@ -260,7 +265,7 @@ def test_imdb_without_the_authors_selection_draws_by_their_rule(tables):
     parts = ["dev" if i < 7 else "" if i < 20 else "train" for i in range(70)]
     chosen = ["test" if i in (3, 65) else "" for i in range(70)]
     tables("imdb", train=table.assign(jw_split=parts), test=table.assign(jw_split=chosen))
-    made = prepare.PREPARE["imdb"]().splits
+    made = PREPARE["imdb"]().splits
     rows = [texts.doc_ids.tolist() for texts in made.values()]
     assert rows == [list(range(20, 60)), list(range(7)), [3]]  # review 65 is too long
 

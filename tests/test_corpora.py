@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from attn_core.corpora import text
 from attn_core.corpora.documents import Documents, batches, fingerprint, pad
+from attn_data import cleaning
 
 
 def documents(lengths) -> Documents:
@@ -26,21 +27,21 @@ def documents(lengths) -> Documents:
     ("clean", "raw", "tokens"),
     [
         (
-            text.clean_sst,
+            cleaning.clean_sst,
             "It 's n't -LRB- quite -RRB- a 1\\/2-Hearted Film , but ... good .",
             "it s n t quite a 1 2 hearted film but good",
         ),
         (
-            text.clean_plain,
+            cleaning.clean_plain,
             "  The 2nd\tGame isn't\n over. ",
             "the qqq game is n't over .",
         ),  # digits masked after lowering
         # Of each run of signs the last: what stands alone goes (so does the hyphen, which spaCy splits off).
-        (text.clean_news, "It isn't over - the 7th time, e-mail.", "it is n ' t over the qqq time e mail ."),
-        (text.clean_keras, "Don't<br />stop:\tRe-run_2,\nno\xa0break.", "don't br stop re run 2 no\xa0break"),
-        (text.simple_tokens, "Don't stop: route66,\nOK_go!", "don t stop qqq ok_go"),
+        (cleaning.clean_news, "It isn't over - the 7th time, e-mail.", "it is n ' t over the qqq time e mail ."),
+        (cleaning.clean_keras, "Don't<br />stop:\tRe-run_2,\nno\xa0break.", "don't br stop re run 2 no\xa0break"),
+        (cleaning.simple_tokens, "Don't stop: route66,\nOK_go!", "don t stop qqq ok_go"),
         (
-            text.clean_clinical,
+            cleaning.clean_clinical,
             "Seen on [**2101-1-2**] by Dr.  [**Last Name (un) **]:\n----- BP 120/80 ... ok - - now??",
             "seen on <DE> by dr. <DE> : - bp qqq . ok - now ?",
         ),
@@ -52,7 +53,7 @@ def test_cleaners_by_hand(clean, raw, tokens):
 
 def test_posts_lose_header_footer_and_quotes():
     post = "From: a\nSubject: b\n\nJoe writes:\n> old\nnew line\n\n--\nsignature"
-    assert text.strip_post(post) == "new line\n"
+    assert cleaning.strip_post(post) == "new line\n"
 
 
 # --- vocabulary and ids ---------------------------------------------------------------------------------------------

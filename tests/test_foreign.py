@@ -18,6 +18,7 @@ from attn_core.errors import AttnError
 from attn_core.models import attention, classifier, encoders
 from attn_core.results import obtain
 from attn_core.run import Run, from_dict
+from attn_data import read
 
 THIRD = ('(("rain", "clouds"), ("sun", "warmth"))', '(("rain", "clouds", "storm"), ("sun", "warmth", "glow"))')
 DRAWN = ("rng.choice(words[label])", "rng.choice(words[label], p=(0.45, 0.45, 0.1))")
@@ -114,10 +115,10 @@ def test_named_files_are_encoded_once_until_they_or_the_version_change(tmp_path,
     file = tmp_path / "mine" / "train.parquet"
 
     def plain():
-        return of_table(encoding.files.read("mine", "train"))
+        return of_table(read("mine", "train"))
 
     def shouted():
-        return of_table(encoding.files.read("mine", "train").assign(text=lambda table: table["text"].str.upper()))
+        return of_table(read("mine", "train").assign(text=lambda table: table["text"].str.upper()))
 
     def check(word: str, times: int) -> None:
         for _ in range(2):

@@ -7,8 +7,9 @@ import io
 import numpy as np
 import pytest
 
-from attn_core.corpora import catalogue, encode, files, gated, read, text
+from attn_core.corpora import catalogue, encode, files, text
 from attn_core.errors import AttnError
+from attn_data import gated, read
 
 NOTES = [
     *("ROW_ID", "SUBJECT_ID", "HADM_ID", "CHARTDATE", "CHARTTIME", "STORETIME"),

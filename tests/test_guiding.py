@@ -16,7 +16,6 @@ from tiny_runs import pack_run
 from attn_core import compute, store
 from attn_core.corpora import encode
 from attn_core.corpora.documents import pad
-from attn_core.corpora.vectors import vectors
 from attn_core.errors import AttnError
 from attn_core.models.classifier import build, to_arrays
 from attn_core.results import obtain
@@ -24,6 +23,7 @@ from attn_core.run import Run, bases, other_seed
 from attn_core.tracing import at_positions
 from attn_core.training import guide, jain
 from attn_core.training.jain import attended, train
+from attn_data.vectors import vectors
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
 

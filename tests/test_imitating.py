@@ -12,7 +12,6 @@ from plain_network import random_documents
 from attn_core import store
 from attn_core.compute import weights_of
 from attn_core.corpora import encode
-from attn_core.corpora.vectors import vectors
 from attn_core.errors import AttnError
 from attn_core.measures import jsd_ragged
 from attn_core.models.classifier import build
@@ -20,6 +19,7 @@ from attn_core.results import obtain
 from attn_core.run import Run
 from attn_core.tracing import inputs, trace
 from attn_core.training import BatchLoss, imitate, without_denormals
+from attn_data.vectors import vectors
 
 TINY = (("n_dev", 40), ("n_test", 50), ("n_train", 90))
 

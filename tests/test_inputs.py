@@ -310,7 +310,7 @@ def test_what_nobody_foresaw_is_one_line(error, monkeypatch, capsys):
     def fails(*_):
         raise error
 
-    monkeypatch.setattr("attn_core.reader.read_sentence", fails)
+    monkeypatch.setattr("attn_data.sentence.read_sentence", fails)
     code, _, (line,) = spoken(capsys, "read a film")
     assert code == 1 and f"attn_core: {type(error).__name__}" in line and "--debug" in line and len(line) < 800
     monkeypatch.setattr(sys, "argv", ["attn_core", "read", "a film", "--debug"])

@@ -8,9 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from official_archives import CLOZE, STORIES, TREES, pair, reviews, snli, tar, zipped
 
-from attn_core.corpora import encode, files, official, read
+from attn_core.corpora import encode, files
 from attn_core.corpora.catalogue import SOURCES, Source
 from attn_core.errors import AttnError
+from attn_data import official, read
 
 pytestmark = pytest.mark.usefixtures("no_data_at_hand")
 

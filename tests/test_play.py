@@ -12,18 +12,19 @@ import pytest
 from conftest import toy_traces
 
 from attn_book import figures
-from attn_core import reader, store
+from attn_core import store
 from attn_core.experiments.adversarial import ceiling, exact
 from attn_core.experiments.echo import echo
 from attn_core.experiments.removal import NEVER, removals
 from attn_core.measures import jsd
 from attn_core.traces import sigmoid
+from attn_data import sentence
 
 SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "core.js"
 EPSILONS = (0.01, 0.05, 0.2)
 STORE = store.archive_folder(required=False)
 needs_model = pytest.mark.skipif(
-    not STORE or not (STORE / reader.FOLDER).is_dir(), reason="no sentence model in the archive"
+    not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"
 )
 node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
@@ -132,11 +133,11 @@ TEXTS = (
 @node
 @needs_model
 def test_the_model_in_the_page_reads_as_torch_does(tmp_path):
-    script = reader.write_reader(tmp_path)
+    script = sentence.write_reader(tmp_path)
     code = f"""global.attn = attn; require({json.dumps(str(script))}); const model = attn.prepare(attn.model);
         console.log(JSON.stringify(data.map(text => attn.read(model, attn.tokens(text, model.split)))))"""
     for text, found in zip(TEXTS, in_node(code, TEXTS), strict=True):
-        tokens, known, traces = reader.sentence_traces(text)
+        tokens, known, traces = sentence.sentence_traces(text)
         assert found["w"] == tokens
         assert found["unknown"] == [token for token, is_known in zip(tokens, known, strict=True) if not is_known]
         np.testing.assert_allclose(found["a"], traces.attention, atol=1e-5)

@@ -9,17 +9,18 @@ import pytest
 
 from attn_book import figures
 from attn_book.page import PARTS
-from attn_core import reader, store
+from attn_core import store
 from attn_core.experiments.adversarial import exact
 from attn_core.experiments.removal import removals
 from attn_core.measures import jsd
+from attn_data import sentence
 
 ROOT = Path(__file__).parents[1]
 STATIC, HTML = ROOT / "book" / "_static", ROOT / "_build" / "html"
 STORE = store.archive_folder(required=False)
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(not STORE or not (STORE / reader.FOLDER).is_dir(), reason="no sentence model in the archive"),
+    pytest.mark.skipif(not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"),
 ]
 STRIPS = json.loads((ROOT / "data" / "examples" / "strips.json").read_text(encoding="utf-8"))
 SENTENCES = ["film was not good", "not one dull moment"]
@@ -65,7 +66,7 @@ def place(tmp_path_factory):
     folder, shown = tmp_path_factory.mktemp("play"), []
     for path in STATIC.glob("*.*"):
         shutil.copy(path, folder)
-    reader.write_reader(folder)
+    sentence.write_reader(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(IPython.display, "display", lambda html: shown.append(html.data))
         figures.widget("move", SENTENCES, own=True)
@@ -144,7 +145,7 @@ def test_keys_alone_suffice(page):
 
 @pytest.mark.parametrize("text", ["A slow, sad film that I couldn't forget.", "zyx"])
 def test_a_sentence_of_ones_own(page, text):
-    tokens, known, traces = reader.sentence_traces(text)
+    tokens, known, traces = sentence.sentence_traces(text)
     page.js("document.querySelector('.attn-own input').focus()")
     page.call("Input.insertText", text=text)
     page.key("Enter")
@@ -156,7 +157,7 @@ def test_a_sentence_of_ones_own(page, text):
 
 
 def test_the_triangle_follows_the_finger_and_the_band(page):
-    traces = reader.sentence_traces(THREE)[2]
+    traces = sentence.sentence_traces(THREE)[2]
     assert float(data(page, "triangle")["farthest"]) == pytest.approx(exact(traces, 0.05)["jsd_exact"][0], abs=1e-3)
     assert not page.js("document.querySelector('#fig-three > svg').checkVisibility()")
     page.drag(page.place(".point"), page.place(".ground", y=0.5), page.place(".ground", y=0.02))
@@ -174,7 +175,7 @@ def test_erasing_takes_as_many_words_as_the_package_says(page, order):
         press(page, "erase", i)
         press(page, "erase", order)
         press(page, "erase", "all")
-        found = removals(reader.sentence_traces(text)[2]).iloc[0]
+        found = removals(sentence.sentence_traces(text)[2]).iloc[0]
         told = data(page, "erase")
         assert (int(told["erased"]), int(told["fewest"])) == (found[f"removed_{order}"], found["removed_optimum"])
         assert page.js("document.querySelector('[data-play=erase]').classList.contains('flipped')")

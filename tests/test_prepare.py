@@ -10,9 +10,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from attn_core.corpora import catalogue, encode, prepare, stories, text
+from attn_core.corpora import catalogue, encode, text
 from attn_core.corpora.encoding import build
+from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
+from attn_data import cleaning, prepare, stories
 
 
 def words(encoded, documents, row) -> str:
@@ -108,7 +110,7 @@ raw_texts = st.lists(pieces, max_size=25).map(lambda parts: " ".join(parts)) | s
 
 
 def test_cut_by_hand():
-    sentences = text.cut("It's  fine.\n So?\n\n(Ok!) x")
+    sentences = cleaning.cut("It's  fine.\n So?\n\n(Ok!) x")
     assert [" ".join(words) for words in sentences] == ["it 's fine .", "so ?", "( ok ! )", "x"]
 
 
@@ -121,12 +123,12 @@ def built(entry, **splits):
     """split -> texts, as a data set; labels 0, 1, 0, ..., rows counted from 0."""
     made = {}
     for split in ("train", "dev", "test"):
-        cuts = [text.cut(raw) for raw in splits[split]]
+        cuts = [cleaning.cut(raw) for raw in splits[split]]
         lists = [list(chain.from_iterable(cut)) for cut in cuts]
         rows = np.arange(len(cuts))
         sentences = [[len(part) for part in cut] for cut in cuts]
-        made[split] = prepare.Texts(lists, rows % 2, rows, sentences=sentences)
-    return build(entry, prepare.Prepared(made))
+        made[split] = Texts(lists, rows % 2, rows, sentences=sentences)
+    return build(entry, Prepared(made))
 
 
 some = st.lists(raw_texts, min_size=1, max_size=5)
@@ -150,7 +152,7 @@ def test_build_is_its_plain_loop(train, dev, test, min_count, most, longest):
             own = slice(documents.sentence_offsets[d], documents.sentence_offsets[d + 1])
             assert documents.sentence_lengths[own].tolist() == lengths[d]
         counts = encoded.statistics["splits"][split]
-        empty = sum(not text.cut(one) for one in raw[split])
+        empty = sum(not cleaning.cut(one) for one in raw[split])
         assert (counts["dropped_empty"], counts["dropped_length"]) == (empty, len(raw[split]) - empty - len(rows))
         assert counts["one_sentence"] == sum(len(own) == 1 for own in lengths)
         assert counts["sentences"] == sum(len(own) for own in lengths)

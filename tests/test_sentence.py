@@ -12,20 +12,21 @@ from spacy.symbols import ORTH
 from typer.testing import CliRunner
 
 from attn_cli import app
-from attn_core import reader, store
+from attn_core import store
 from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents
-from attn_core.corpora.text import clean_sst, clean_typed, contractions, english
 from attn_core.errors import AttnError
 from attn_core.models.classifier import from_arrays
 from attn_core.results import obtain
 from attn_core.run import Run
 from attn_core.tracing import trace
+from attn_data import sentence
+from attn_data.cleaning import clean_sst, clean_typed, contractions, english
 from benchmarks.sentence_model import quantise
 
 STORE = store.archive_folder(required=False)
 needs_model = pytest.mark.skipif(
-    not STORE or not (STORE / reader.FOLDER).is_dir(), reason="no sentence model in the archive"
+    not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"
 )
 
 
@@ -40,7 +41,7 @@ def test_rounding_errs_by_half_a_step_and_keeps_the_shape(array):
 
 @needs_model
 def test_table_holds_together():
-    table, summary = reader.read_sentence("The songs are lovely, but the plot is a mess.", epsilon=0.02)
+    table, summary = sentence.read_sentence("The songs are lovely, but the plot is a mess.", epsilon=0.02)
     assert table.attention.sum() == pytest.approx(1) and table.adversary.sum() == pytest.approx(1)
     logit = np.log(summary["p"] / (1 - summary["p"]))
     moved = logit + ((table.adversary - table.attention) * table.contribution).sum()
@@ -62,18 +63,18 @@ def test_one_word_as_json_knows_no_nan():
 def test_missing_model_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTN_ARCHIVE", str(tmp_path))
     with pytest.raises(AttnError, match="git checkout"):
-        reader.load()
+        sentence.load()
 
 
 @needs_model
 @pytest.mark.parametrize("words", [1, 2, 30, 90])
 def test_the_model_reads_as_torch_does(words):
     """Score, contribution, gradient and leave-one-out, more texts than are read at once, equal neighbours too."""
-    arrays, told = reader.load()
+    arrays, told = sentence.load()
     ids = np.random.default_rng(words).integers(4, len(told["words"]), words + 2).astype(np.int32)
     ids[words // 2 + 1] = ids[words // 2]
     text = Documents(ids, np.array([0, words + 2]), np.zeros(1, np.int64), np.zeros(1, np.int64))
-    mine, theirs = reader.traced(arrays, ids), trace(from_arrays("lstm", "tanh", arrays), text, progress=False)
+    mine, theirs = sentence.traced(arrays, ids), trace(from_arrays("lstm", "tanh", arrays), text, progress=False)
     for name in ("p", "score", "contribution", "gradient", "leave_one_out"):
         np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), atol=1e-5, err_msg=name)
         assert getattr(mine, name).dtype == getattr(theirs, name).dtype
@@ -115,13 +116,13 @@ def test_contractions_are_those_of_spacy():
 def test_a_model_trained_here_reads_it_as_it_read_its_test_texts():
     run = Run("planted", "average", epochs=1, options=(("n_train", 100), ("n_test", 20)))
     stored = obtain(run, train="fresh", progress=False).traces
-    assert reader.trained_here(run.key) == run
+    assert sentence.trained_here(run.key) == run
     data = encode("planted", **dict(run.options))
     first = data.splits["test"].take([0])
     words = [data.vocabulary[i] for i in first.ids[1:-1]]
-    table, told = reader.read_sentence(" ".join(words), run=run)
+    table, told = sentence.read_sentence(" ".join(words), run=run)
     assert table.token.tolist() == words and table.known.all()
     assert told["p"] == pytest.approx(stored.p[0], abs=2e-3)  # the store keeps twelve bits
     assert table.attention.to_numpy() == pytest.approx(stored.attention[: len(words)], abs=1e-3)
     with pytest.raises(AttnError, match="is not in the cache"):
-        reader.trained_here("planted-none")
+        sentence.trained_here("planted-none")

@@ -7,8 +7,8 @@ import numpy as np
 import pandas
 import pytest
 
-from attn_core.corpora import stories
 from attn_core.corpora.text import vocabulary
+from attn_data import stories
 
 
 def askable(statements: list[str], task: int) -> dict[str, str]:

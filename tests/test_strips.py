@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from attn_core import reader
 from attn_core.store import archive_folder
+from attn_data import sentence
 from benchmarks import strips
 
 STORED = json.loads((archive_folder().parent / "examples" / "strips.json").read_text())
@@ -30,4 +30,6 @@ def test_what_is_stored():
 def test_the_farthest_keeps_the_output():
     for own, far in pairwise(STORED["models"]):
         if far["kind"] == "farthest":
-            assert own["seed"] == far["seed"] and np.abs(np.subtract(own["p"], far["p"])).max() <= reader.EPSILON + 1e-3
+            assert (
+                own["seed"] == far["seed"] and np.abs(np.subtract(own["p"], far["p"])).max() <= sentence.EPSILON + 1e-3
+            )

@@ -1,6 +1,5 @@
-"""Data sets: catalogue, look-up and download, cleaning, arrays, word vectors, generated sets."""
+"""Data sets: catalogue, arrays, the generated set. The package attn_data makes those of the papers of their files."""
 
 from attn_core.corpora.encoding import encode
-from attn_core.corpora.files import read
 
-__all__ = ["encode", "read"]
+__all__ = ["encode"]

@@ -9,13 +9,15 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import lru_cache
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from types import ModuleType
 from typing import get_args
 
 import numpy as np
 
-from attn_core.corpora import catalogue, documents, files, gated, prepare, text
+from attn_core.corpora import catalogue, documents, files, text
 from attn_core.corpora.documents import Documents, Encoded, fingerprint
 from attn_core.corpora.planted import planted
 from attn_core.corpora.prepare import Prepared, Texts
@@ -24,8 +26,8 @@ from attn_core.errors import AttnError
 ENCODING = 1
 """Raised by hand when the same text, or bAbI's generator, is meant to give other arrays; all are then made anew."""
 
-PREPARE: dict[str, Callable[..., Prepared]] = prepare.PREPARE | gated.PREPARE | {"planted": planted}
-"""Corpus -> function that turns its tables into ``prepare.Prepared``; its arguments are the corpus's options."""
+PREPARE: dict[str, Callable[..., Prepared]] = {"planted": planted}
+"""Corpus -> function that gives its texts; its arguments are the corpus's options. attn_data has those of the papers."""
 
 VERSIONS: dict[str, str] = {}
 """Corpus that the user registered -> version, see `foreign.register_corpus`."""
@@ -38,10 +40,30 @@ def is_foreign(corpus: str) -> bool:
     return catalogue.corpus(corpus).name not in _SHIPPED
 
 
+def from_files(module: str = "attn_data") -> ModuleType:
+    """The package that makes data sets and word vectors of files, or a module of it; nothing else here needs it."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != "attn_data":
+            raise
+        raise AttnError("data sets are made by attn_data, which is not installed; `make install` brings it") from error
+
+
+def preparer(corpus: str) -> Callable[..., Prepared]:
+    """The function that gives the texts of a data set; AttnError where there is none."""
+    if corpus in PREPARE:
+        return PREPARE[corpus]
+    functions = from_files().PREPARE
+    if corpus not in functions:
+        raise AttnError(f"corpus '{corpus}' has an entry and no function; attn_core.register_corpus takes both")
+    return functions[corpus]
+
+
 def encode(corpus: str, **options) -> Encoded:
     """A data set as arrays, from the cache or made from its tables.
 
-    corpus: a name of the catalogue. options: those of its function in ``prepare`` or ``planted``, and for the sets of
+    corpus: a name of the catalogue. options: those of its function in ``attn_data`` or ``planted``, and for the sets of
     Jain & Wallace ``vocabulary_from``: 'train', as in their final run, or 'all', as behind their Table 1 (vocabulary
     fitted on all splits). AttnError: unknown corpus or option, data found nowhere, or as of `build`.
     """
@@ -54,9 +76,8 @@ class Arrays:
     def __init__(self, corpus: str, options: dict) -> None:
         """AttnError for an unknown corpus, an unknown option or a value that an option does not take."""
         self.entry = catalogue.corpus(corpus)
-        if corpus not in PREPARE:
-            raise AttnError(f"corpus '{corpus}' has an entry and no function; attn_core.register_corpus takes both")
-        self.parameters = inspect.signature(PREPARE[corpus]).parameters
+        self.prepare = preparer(corpus)
+        self.parameters = inspect.signature(self.prepare).parameters
         self.options = dict(options)
         self._check_options()
         self.vocabulary_from = self.options.pop("vocabulary_from", "train")
@@ -119,7 +140,7 @@ class Arrays:
 
     def make(self) -> Encoded:
         """From the tables."""
-        prepared = PREPARE[self.entry.name](**self.options)
+        prepared = self.prepare(**self.options)
         return build(self.entry, prepared, self.vocabulary_from)
 
     def made(self) -> tuple[dict, dict[str, np.ndarray]]:

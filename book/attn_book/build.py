@@ -21,9 +21,10 @@ from attn_book.rendering import redirect, sphinx, toc_pages
 from attn_book.running import PACKAGES, execute
 from attn_book.slides import write_kit
 from attn_book.sources import executed, pages, read_notebook, repository, writable
-from attn_core import reader, store
+from attn_core import store
 from attn_core.corpora.files import digest, sha256
 from attn_core.errors import AttnError, one_line
+from attn_data import sentence
 
 FOLDERS = {"teacher": "html", "student": "student"}
 """Edition -> its folder in _build."""
@@ -61,8 +62,8 @@ def write_html(root: Path, edition: str) -> list[str]:
     write_kit(source)
     built = source / "_build" / "html"
     archive = store.archive_folder(required=False)
-    if not problems and archive and (archive / reader.FOLDER).is_dir():
-        reader.write_reader(built / "_static")
+    if not problems and archive and (archive / sentence.FOLDER).is_dir():
+        sentence.write_reader(built / "_static")
     if not problems and source != root:
         target = root / "_build" / FOLDERS[edition]
         shutil.rmtree(target, ignore_errors=True)

@@ -23,7 +23,7 @@ from attn_book.page import PARTS, YOURS
 from attn_book.words import ENCODERS, SETS, number
 from attn_core.errors import AttnError
 from attn_core.index import HEADLINE_SEEDS
-from attn_core.reader import read_sentence
+from attn_data.sentence import read_sentence
 
 INK = "#1d2733"
 QUIET = "#8a94a3"

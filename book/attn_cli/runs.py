@@ -151,7 +151,7 @@ def read(
     as_json: Json = False,
 ) -> None:
     """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
-    from attn_core.reader import MOST_DELETED, read_sentence, trained_here
+    from attn_data.sentence import MOST_DELETED, read_sentence, trained_here
 
     table, summary = read_sentence(text, epsilon, trained_here(key) if key else None)
     if as_json:

@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from attn_core.corpora import catalogue, files, text
-from attn_core.corpora.prepare import Prepared, Texts, apart, with_dev
+from attn_core.corpora import catalogue, files
+from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
+from attn_data import cleaning, tables
+from attn_data.prepare import apart, with_dev
 
 
 def needed(corpus: str, file: str) -> Path:
@@ -37,7 +39,7 @@ def refuse(path: Path, wrong: pandas.Series, fault: str) -> None:
 
 def admission_codes(path: Path) -> dict[int, set[str]]:
     """DIAGNOSES_ICD.csv -> HADM_ID -> ICD-9 codes without dots; the official file has rows without a code."""
-    table = pandas.concat(files.records(path, ("hadm_id", "icd9_code")))
+    table = pandas.concat(tables.records(path, ("hadm_id", "icd9_code")))
     refuse(path, ~table["hadm_id"].str.isdecimal(), "HADM_ID is no whole number")
     table = table[table["icd9_code"] != ""].astype({"hadm_id": int})
     codes = table["icd9_code"].str.replace(".", "").str.upper()
@@ -52,7 +54,7 @@ def summaries(path: Path, wanted) -> dict[int, str]:
     """
     columns = ("hadm_id", "chartdate", "category", "description", "iserror", "text")
     notes = []
-    for block in files.records(path, columns):
+    for block in tables.records(path, columns):
         discharge = block[block["category"].str.lower() == "discharge summary"]
         refuse(path, ~discharge["hadm_id"].str.isdecimal(), "HADM_ID is no whole number")
         refuse(path, ~discharge["chartdate"].str.match(r"\d{4}-\d\d-\d\d"), "CHARTDATE is no date")
@@ -66,7 +68,7 @@ def summaries(path: Path, wanted) -> dict[int, str]:
 
 def admission_list(path: Path) -> list[int]:
     """One HADM_ID a line."""
-    with files.opened(path) as file:
+    with tables.opened(path) as file:
         return [int(line) for line in file.read().split()]
 
 
@@ -106,7 +108,7 @@ def _texts(corpus: str, labels: dict[int, int]) -> tuple[list[int], Texts]:
     written = summaries(path, labels)
     if not written:
         raise AttnError(f"{path} holds no discharge summary of the {len(labels)} admissions of corpus '{corpus}'")
-    lists = [text.clean_clinical(summary) for summary in written.values()]
+    lists = [cleaning.clean_clinical(summary) for summary in written.values()]
     classes = np.array([labels[admission] for admission in written])
     return list(written), Texts(lists, classes, np.arange(len(written)))
 
@@ -115,9 +117,9 @@ def _adr() -> Prepared:
     """The authors' file adr_dataset.csv: text, label (1 = a reaction is mentioned) and, where it is there, exp_split
     (train, dev, test); without it stratified 80/20 (random_state 13020). dev: 15 % of train."""
     path = needed("adr", "adr_dataset.csv")
-    table = pandas.concat(files.records(path, ("text", "label")))
+    table = pandas.concat(tables.records(path, ("text", "label")))
     refuse(path, ~table["label"].isin(["0", "1"]), "label is neither 0 nor 1")
-    lists = [text.clean_lower(tweet) for tweet in table["text"]]
+    lists = [cleaning.clean_lower(tweet) for tweet in table["text"]]
     texts = Texts(lists, table["label"].astype(int).to_numpy(), np.arange(len(table)))
     if "exp_split" not in table:
         return Prepared(with_dev(apart(texts, 13020, 0.2, stratified=True)))

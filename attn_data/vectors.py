@@ -23,6 +23,7 @@ from attn_core.corpora import catalogue, files, text
 from attn_core.corpora.documents import Encoded
 from attn_core.corpora.encoding import encode
 from attn_core.errors import AttnError
+from attn_data import cleaning, tables
 
 RANDOM_SEED = 0
 WIDEST = 10_000
@@ -69,7 +70,7 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
     """
     index = text.word_ids(vocabulary)
     words = len(index)
-    with files.reading(path), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+    with tables.reading(path), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
         first = file.readline().removeprefix(codecs.BOM_UTF8)
         fields = first.split()
         has_heading = len(fields) == 2 and fields[1].isdigit()  # count and width
@@ -141,20 +142,20 @@ def training_texts() -> list[list[str]]:
 
     SST train; IMDB train, line breaks removed; the first 10,429 rows of AG News train, title and description; 20
     Newsgroups by-date train without baseball and hockey, headers, footers and quotes removed; the training split of
-    corpus '20news'. Tokens: ``text.simple_tokens``. No test text is in it; development texts of 'imdb' and 'agnews'
+    corpus '20news'. Tokens: ``cleaning.simple_tokens``. No test text is in it; development texts of 'imdb' and 'agnews'
     are, so that their words always have a vector and these scores flatter a little.
     """
-    sst = files.read("sst", "train")["text"].str.replace("-LRB-", "").str.replace("-RRB-", " ")
-    imdb = files.read("imdb", "train")["text"].str.replace("<br />", " ")
-    news = files.read("agnews", "train")[:10_429]
-    posts = files.read("20news", "train")
+    sst = tables.read("sst", "train")["text"].str.replace("-LRB-", "").str.replace("-RRB-", " ")
+    imdb = tables.read("imdb", "train")["text"].str.replace("<br />", " ")
+    news = tables.read("agnews", "train")[:10_429]
+    posts = tables.read("20news", "train")
     elsewhere = posts["text"][~posts["group"].isin(["rec.sport.baseball", "rec.sport.hockey"])]
-    all_posts = pandas.concat([posts["text"], files.read("20news", "test")["text"]])
+    all_posts = pandas.concat([posts["text"], tables.read("20news", "test")["text"]])
     sports = all_posts.iloc[encode("20news").splits["train"].doc_ids]
-    newsgroups = pandas.concat([elsewhere, sports]).map(text.strip_post)
+    newsgroups = pandas.concat([elsewhere, sports]).map(cleaning.strip_post)
 
     raw = pandas.concat([sst, imdb, news["title"] + " " + news["description"], newsgroups])
-    lists = filter(None, map(text.simple_tokens, raw))
+    lists = filter(None, map(cleaning.simple_tokens, raw))
     return sorted(lists, key=lambda tokens: hashlib.sha256(" ".join(tokens).encode()).digest())
 
 
