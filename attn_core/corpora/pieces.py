@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from attn_core.corpora import files, text
+from attn_core.corpora import files
 from attn_core.corpora.catalogue import corpus as entry_of
 from attn_core.corpora.documents import Documents, Encoded, counts, fingerprint
+from attn_core.corpora.encoding import from_files
 from attn_core.errors import AttnError
 
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -78,7 +79,7 @@ def plain(corpus: str, raw: str) -> str:
         for mark, sign in TREEBANK:
             raw = raw.replace(mark, sign)
     if corpus == "20news":
-        return text.strip_post(raw)
+        return from_files("attn_data.cleaning").strip_post(raw)
     return raw.replace("<br />", " ")
 
 
@@ -91,10 +92,11 @@ def raw_texts(corpus: str, split: str, doc_ids: np.ndarray) -> list[str]:
     """The texts of the documents `doc_ids` of a split, `plain`; a dev split that was cut from train lies there."""
     entry = entry_of(corpus)
     column = RAW[corpus]
+    read = from_files().read
     if corpus == "20news":  # its ids count on from the training table into that of the test
-        table = pandas.concat([files.read(corpus, part) for part in entry.files], ignore_index=True)
+        table = pandas.concat([read(corpus, part) for part in entry.files], ignore_index=True)
     else:
-        table = files.read(corpus, split if split in entry.files else "train")
+        table = read(corpus, split if split in entry.files else "train")
     return [plain(corpus, raw) for raw in table[column].iloc[doc_ids]]
 
 
