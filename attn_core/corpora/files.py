@@ -23,9 +23,11 @@ from attn_core.errors import AttnError
 
 def cache_folder() -> Path:
     """Everything that can be made again, downloads and runs too: $ATTN_CACHE, else in the user's cache folder."""
+    if folder := folder_of("ATTN_CACHE"):
+        return folder
     import platformdirs
 
-    return folder_of("ATTN_CACHE") or platformdirs.user_cache_path("attn_core")
+    return platformdirs.user_cache_path("attn_core")
 
 
 def data_folder() -> Path | None:

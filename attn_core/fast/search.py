@@ -15,16 +15,20 @@ from numpy import ndarray
 from torch import Tensor
 from tqdm import tqdm
 
+from attn_core.device import compute_device
 from attn_core.traces import Traces, chunks, has_one_logit, one_logit, sigmoid, totals
 
-BLOCK = 1 << 17
-"""Padded tokens searched at once; bounds memory (about 30 floats a token at k = 5)."""
+BLOCK = {"cpu": 1 << 17, "cuda": 1 << 22}
+"""Kind of device -> padded tokens searched at once; bounds memory (about 60 floats a token at k = 5)."""
+
+GROWTH = {"cpu": 1.35, "cuda": 4.0}
+"""Steps of the ladder of padded lengths: a GPU's time goes with the number of blocks, not with their padding."""
 
 LANES = 32
 """Blocks are filled up to multiples of this many documents. Torch works on the last few numbers of a row by other
 instructions; so no document is among them."""
 
-NUMBERS = 1 << 19
+NUMBERS = {"cpu": 1 << 19, "cuda": 1 << 26}
 """With several outputs: padded tokens times width of contributions searched at once; 2 MB stay in the cache."""
 
 MULTIPLE = 16
@@ -50,17 +54,19 @@ def search(
     progress: bool | None = None,
 ) -> ndarray:
     """Weights (k, T) float64 from starting log-weights (k, T); arguments and loss as in `experiments.search.search`."""
+    device = torch.device(compute_device())
+    growth = GROWTH[device.type]
     if has_one_logit(traces):
         gradient_of = one_output
         axis = 1
         lanes = LANES
-        pieces = blocks(traces.lengths, BLOCK)
+        pieces = blocks(traces.lengths, BLOCK[device.type], growth=growth)
     else:
         gradient_of = several_outputs
         axis = 2
         lanes = FEW_LANES
-        pieces = blocks(traces.lengths, NUMBERS // traces.contribution.shape[1], MULTIPLE, FEW_LANES)
-    sums, combine = mixing(len(starts), diversity, objective)
+        limit = NUMBERS[device.type] // traces.contribution.shape[1]
+        pieces = blocks(traces.lengths, limit, MULTIPLE, FEW_LANES, growth)
     weights = np.empty(starts.shape)
 
     size = len(traces.score) * steps
@@ -72,8 +78,10 @@ def search(
         with bar, torch.no_grad():
             for documents, length in pieces:
                 rows = np.pad(documents, (0, -len(documents) % lanes), mode="edge")  # (B,)
-                buffers = Buffers(sums, combine, traces, starts, rows, length, axis)
-                put_gradient = gradient_of(traces, rows, length, buffers, penalty, margin)
+                with device:  # where all tensors are made
+                    sums, combine = mixing(len(starts), diversity, objective)
+                    buffers = Buffers(sums, combine, traces, starts, rows, length, axis)
+                    put_gradient = gradient_of(traces, rows, length, buffers, penalty, margin)
                 optimiser = torch.optim.Adam([buffers.log_weights], lr=lr, amsgrad=True, fused=True)
                 real, tokens = places(traces, documents, length)
                 for _ in range(steps):
@@ -92,15 +100,16 @@ def blocks(
     limit: int,
     multiple: int = 1,
     least: int = 1,
+    growth: float = GROWTH["cpu"],
 ) -> Iterator[tuple[ndarray, int]]:
     """`chunks` of documents of like padded length L: (rows (B,), L).
 
-    Lengths are rounded up to a ladder whose steps grow by 1.35, then to multiples of `multiple`; so each document is
-    padded alike whatever is computed beside it.
+    Lengths are rounded up to a ladder whose steps grow by `growth`, then to multiples of `multiple`; so each document
+    is padded alike whatever is computed beside it.
     """
     ladder = [1]
     while ladder[-1] < np.max(lengths, initial=1):
-        ladder.append(math.ceil(ladder[-1] * 1.35))
+        ladder.append(math.ceil(ladder[-1] * growth))
     padded = np.asarray(ladder)[np.searchsorted(ladder, lengths)]
     return chunks(-(-padded // multiple) * multiple, limit, least)
 
@@ -155,7 +164,7 @@ def mixing(k: int, diversity: float, objective: str) -> tuple[Tensor, Tensor]:
 
 def tensor(values: ndarray) -> Tensor:
     """The same numbers in single precision."""
-    return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
+    return torch.as_tensor(np.ascontiguousarray(values, dtype=np.float32))
 
 
 class Buffers:
@@ -212,7 +221,7 @@ class Buffers:
     def final(self) -> ndarray:
         """The weights (k, B, L) of the log-weights, float64."""
         log_weights = self.log_weights.double().masked_fill(~self.real, -torch.inf)
-        weights = torch.softmax(log_weights, self.axis).numpy()
+        weights = torch.softmax(log_weights, self.axis).cpu().numpy()
         return weights if self.axis == 2 else weights.swapaxes(-1, -2)
 
 

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from attn_core.corpora.documents import Documents, flat
+from attn_core.device import fitting
 from attn_core.models.classifier import Classifier
 from attn_core.models.hierarchical import Hierarchical
 from attn_core.models.paired import Paired
@@ -44,7 +45,7 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {"cpu": Budget(200, 16_384, 1024), "cuda": Budget(8192, 131_072, 16_384)}
-"""Kind of device -> budget of a chunk."""
+"""Kind of device -> budget of a chunk, where memory allows."""
 
 
 def probabilities(model: Classifier | Paired, documents: Documents) -> np.ndarray:
@@ -101,10 +102,10 @@ def trace(
             decoder = decoder_of(model, documents)
             read = reader(model, documents, gradient)
         work = partial(read_chunk, read=read, decoder=decoder, gradient=gradient, leave_one_out=leave_one_out)
-        device = decoder.bias.device.type
-        budget = BUDGETS[device]
+        device = decoder.bias.device
+        budget = BUDGETS[device.type]
         tokens = budget.tokens_with_deletions if leave_one_out else budget.tokens
-        chunks = cut(documents.lengths, budget.texts, tokens)
+        chunks = cut(documents.lengths, budget.texts, fitting(device, tokens))
         costs = documents.lengths.astype(np.float64) ** (2 if leave_one_out else 1)
         arrays = over_chunks(work, chunks, costs, documents.lengths - 2, device, progress)
     without = arrays.pop("without", None)

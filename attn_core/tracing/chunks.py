@@ -14,13 +14,15 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from attn_core.device import halve
+
 
 def over_chunks(
     work: Callable[[np.ndarray], dict[str, Tensor]],
     chunks: list[np.ndarray],
     costs: np.ndarray,
     tokens: np.ndarray,
-    device: str,
+    device: torch.device,
     progress: bool,
 ) -> dict[str, np.ndarray]:
     """Arrays of tokens (T, ...) float32 in document order, from work(rows) of each chunk.
@@ -46,21 +48,23 @@ def over_chunks(
                     results[name] = np.empty((starts[-1], *values.shape[1:]), np.float32)
                 results[name][index] = values
             bar.update(costs[rows].sum())
+    if device.type == "cuda":
+        torch.cuda.empty_cache()  # for the processes beside this one
     return results
 
 
 def in_threads(
-    work: Callable[[np.ndarray], dict[str, Tensor]], chunks: list[np.ndarray], device: str
+    work: Callable[[np.ndarray], dict[str, Tensor]], chunks: list[np.ndarray], device: torch.device
 ) -> Iterator[dict[str, np.ndarray]]:
     """work(rows) of each chunk, in order, without autograd; on a CPU in single-threaded Python threads."""
 
     def task(rows: np.ndarray) -> dict[str, np.ndarray]:
         with torch.inference_mode():
-            return {name: values.detach().float().cpu().numpy() for name, values in work(rows).items()}
+            return in_pieces(work, rows)
 
     threads = torch.get_num_threads()
     workers = min(threads, len(chunks))
-    if device != "cpu" or workers == 1:
+    if device.type != "cpu" or workers == 1:
         yield from map(task, chunks)
         return
     pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
@@ -69,3 +73,13 @@ def in_threads(
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)  # what later threads start with; this thread's own setting never changed
+
+
+def in_pieces(work: Callable[[np.ndarray], dict[str, Tensor]], rows: np.ndarray) -> dict[str, np.ndarray]:
+    """The arrays of work(rows); where the device's memory runs out, of its halves."""
+    try:
+        return {name: values.detach().float().cpu().numpy() for name, values in work(rows).items()}
+    except torch.cuda.OutOfMemoryError as error:
+        halve(error)
+    halves = [in_pieces(work, half) for half in np.array_split(rows, 2) if len(half)]  # the failed call's are freed
+    return {name: np.concatenate([half[name] for half in halves]) for name in halves[0]}

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from attn_core.corpora.documents import Documents, flat
+from attn_core.device import fitting
 from attn_core.models.classifier import output_slope
 from attn_core.models.hierarchical import Hierarchical, owners, softmax_within, sum_within
 from attn_core.traces import Traces, cut, output_change, with_ties
@@ -42,9 +43,9 @@ def trace_items(
     texts = flat(documents, model.sentence is not None, name)
     items = np.diff(texts.items)  # (D,)
     decoder = decoder_of(model, documents)
-    device = decoder.bias.device.type
+    device = decoder.bias.device
     with evaluating(model):
-        chunks = cut(texts.lengths, DOCUMENTS, WORDS)
+        chunks = cut(texts.lengths, DOCUMENTS, fitting(device, WORDS))
         arrays = over_chunks(partial(read_items, model, texts), chunks, texts.lengths, items, device, progress)
         traces = decoder.traces(documents, texts.items, arrays)
 
@@ -86,7 +87,7 @@ def read_without(model: Hierarchical, texts: Documents, row: np.ndarray) -> dict
     n = len(items)
     position = torch.arange(n - 1, device=items.device)
     logits = []
-    for missing in torch.arange(n, device=items.device).split(max(1, WORDS // (n - 1))):
+    for missing in torch.arange(n, device=items.device).split(max(1, fitting(items.device, WORDS) // (n - 1))):
         source = position + (position >= missing[:, None])  # (B, n - 1) the items of each shortened document
         logits.append(model.decode(items[source.flatten()], torch.full_like(missing, n - 1)))
     return {"logits": torch.cat(logits)}

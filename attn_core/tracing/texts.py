@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from attn_core import fast
 from attn_core.corpora.documents import Documents, pad
+from attn_core.device import fitting
 from attn_core.errors import AttnError
 from attn_core.fast import bilstm
 from attn_core.models.classifier import Classifier, real_tokens, weighted_sum
@@ -20,7 +21,7 @@ from attn_core.models.encoders import Encoder
 from attn_core.models.paired import Paired
 
 DELETION_TOKENS = {"cpu": 16_384, "cuda": 131_072}
-"""Tokens of shortened texts that are read side by side."""
+"""Tokens of shortened texts that are read side by side, where memory allows."""
 
 
 def reader(
@@ -86,7 +87,8 @@ class TextBatch:
         """Attended contributions without each word in turn, (L, B, K) float64; NaN where no word is left."""
         contexts = self.contribution.new_full(self.contribution.shape, torch.nan, dtype=torch.float64)
         deleted = self.mask & (self.lengths > 3)[:, None]  # (B, L) the words of texts with several
-        texts_at_once = max(1, DELETION_TOKENS[contexts.device.type] // self.ids.shape[1])
+        tokens = fitting(contexts.device, DELETION_TOKENS[contexts.device.type])
+        texts_at_once = max(1, tokens // self.ids.shape[1])
         for deletions in deleted.nonzero().split(texts_at_once):
             text, position = deletions.t()
             contexts[position, text] = self.context_without(text, position)

@@ -9,7 +9,6 @@ Each is a `Recipe`, called with torch seeded by the run's seed; `penalties` are 
 """
 
 import ctypes
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from attn_core.corpora.documents import Documents, Encoded
-from attn_core.errors import AttnError, one_line
+from attn_core.device import compute_device as compute_device
+from attn_core.errors import AttnError
 from attn_core.run import Run
 from attn_core.traces import Traces, cut
 from attn_core.tracing import inputs
@@ -53,21 +53,6 @@ class Recipe(Protocol):
 
     def read(self, run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces:
         """Traces of the test set from trained weights."""
-
-
-def compute_device() -> str:
-    """'cuda' where a GPU is at hand, else 'cpu'; $ATTN_DEVICE overrides ('cuda:1' names the second GPU)."""
-    device = os.environ.get("ATTN_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
-    if device.partition(":")[0] not in ("cpu", "cuda"):
-        raise AttnError(f"ATTN_DEVICE is {device!r}; known: cpu, cuda, cuda:0 and so on")
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise AttnError(f"torch has no device {device!r} here ({one_line(error)}); unset ATTN_DEVICE") from error
-    if device != "cpu":  # TF32 is no single precision
-        torch.backends.cudnn.allow_tf32 = False
-        torch.backends.cuda.matmul.allow_tf32 = False
-    return device
 
 
 def outputs_of(run: Run, data: Encoded) -> int:
@@ -110,7 +95,7 @@ def train_epoch(
     epoch waits for it. The model is left ready to be evaluated. AttnError where the mean is not finite.
     """
     model.train()
-    total = torch.zeros((), dtype=torch.float64)
+    total: Tensor | float = 0.0
     documents = 0
     for rows in batches:
         total = total + step(rows)

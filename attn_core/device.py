@@ -1,0 +1,50 @@
+"""Where a model is trained and read, and how much fits there side by side."""
+
+import os
+import sys
+
+import torch
+
+from attn_core.errors import AttnError, one_line
+
+PLENTY = 16 << 30
+"""Free bytes of a GPU from which chunks are as large as they get; below, they shrink in proportion."""
+
+MOST_HALVINGS = 12
+
+halvings = 0
+"""How often a GPU's memory ran out in this process: chunks are halved as often."""
+
+
+def compute_device() -> str:
+    """'cuda' where a GPU is at hand, else 'cpu'; $ATTN_DEVICE overrides ('cuda:1' names the second GPU)."""
+    device = os.environ.get("ATTN_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+    if device.partition(":")[0] not in ("cpu", "cuda"):
+        raise AttnError(f"ATTN_DEVICE is {device!r}; known: cpu, cuda, cuda:0 and so on")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise AttnError(f"torch has no device {device!r} here ({one_line(error)}); unset ATTN_DEVICE") from error
+    if device != "cpu":  # TF32 is no single precision
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_tf32 = False
+    return device
+
+
+def fitting(device: torch.device, at_most: int) -> int:
+    """How many of `at_most` tokens or texts are read side by side: on a GPU by its free memory, see `PLENTY`."""
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        at_most = min(at_most, at_most * free // PLENTY)
+    return max(1, at_most >> halvings)
+
+
+def halve(error: torch.cuda.OutOfMemoryError) -> None:
+    """Halve all chunks to come, and say so the first time. AttnError where they are as small as they get."""
+    global halvings
+    halvings += 1
+    if halvings > MOST_HALVINGS:
+        raise AttnError("the GPU has no memory left for a single text; free it, or set ATTN_DEVICE=cpu") from error
+    if halvings == 1:
+        print("the GPU's memory ran out; going on with smaller chunks", file=sys.stderr)
+    torch.cuda.empty_cache()

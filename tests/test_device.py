@@ -1,0 +1,198 @@
+"""What a GPU needs, on any machine: tensors on the model's device, gradients outside cuDNN, chunks by free memory."""
+
+import sys
+from functools import wraps
+
+import numpy as np
+import plain_hierarchical
+import pytest
+import torch
+from plain_network import random_documents, random_model, random_paired, random_pairs
+
+from attn_core import compute, device
+from attn_core.corpora import encode, files
+from attn_core.errors import AttnError
+from attn_core.experiments.search import search
+from attn_core.fast import search as fast_search
+from attn_core.models import classifier, hierarchical, paired
+from attn_core.run import Run
+from attn_core.tracing import chunks, items, texts, trace
+from attn_core.training import jain, serrano
+
+TEXTS = random_documents(np.array([1, 2, 5, 9, 9]), 60)
+PAIRS = random_pairs(np.array([1, 2, 5, 9, 9]), 60)
+SENTENCES = plain_hierarchical.documents([[3, 2], [4], [1, 5, 2], [2, 2]])
+
+
+def models():
+    """(name, model, its documents): each encoder and attention of the papers, and the slow form of the BiLSTM."""
+    for encoder in ("lstm", "cnn", "average", "none", "transformer"):
+        for attention in ("tanh", "dot", "uniform"):
+            yield f"{encoder} {attention}", random_model(encoder, attention, 60, width=12), TEXTS
+    for encoder in ("lstm", "cnn", "average", "none"):
+        yield f"pairs {encoder}", random_paired(encoder, "tanh", 60, width=12, hidden=2).float(), PAIRS
+    for name in plain_hierarchical.SIX:
+        yield name, plain_hierarchical.random_model(name), SENTENCES
+
+
+MODELS = {name: (model, documents) for name, model, documents in models()}
+ALL = pytest.mark.parametrize("name", MODELS)
+SLOW_AND_FAST = pytest.mark.parametrize("fast", ["0", "1"])
+
+
+@ALL
+@SLOW_AND_FAST
+def test_every_tensor_of_a_reading_is_made_on_the_models_device(name, fast, monkeypatch):
+    """Here the model's device is the CPU and torch's default another one, whose tensors mix with no others."""
+    monkeypatch.setenv("ATTN_FAST", fast)
+    model, documents = MODELS[name]
+    expected = trace(model, documents, progress=False)
+    with torch.device("meta"):
+        found = trace(model, documents, progress=False)
+    for array in ("score", "contribution", "gradient", "leave_one_out", "bias"):
+        np.testing.assert_allclose(getattr(found, array), getattr(expected, array), atol=1e-5, err_msg=array)
+
+
+def made_on_the_cpu(build):
+    @wraps(build)
+    def on_the_cpu(*arguments, **named):
+        with torch.device("cpu"):
+            return build(*arguments, **named)
+
+    return on_the_cpu
+
+
+TINY = (("n_dev", 12), ("n_test", 12), ("n_train", 24))
+CUT = (*TINY, ("shortest_sentence", 3), ("longest_sentence", 6))
+
+
+def small(options=TINY, **fields):
+    return Run("planted", epochs=2, options=options, vectors="random-50", **fields)
+
+
+BASE = small()
+RUNS = [
+    BASE,
+    small(encoder="cnn", attention="dot"),
+    small(encoder="transformer"),
+    small(tie=1.0),
+    small(hide=1.0),
+    small(CUT, encoder="han_rnn"),
+    small(CUT, encoder="flan_conv"),
+    small(base=BASE, divergence=0.01),
+    small(encoder="average", attention="given", base=BASE, guide="permuted"),
+]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.family} {run.encoder} {run.tie} {run.hide}")
+def test_every_tensor_of_a_training_is_made_on_the_models_device(run, monkeypatch):
+    """Models are built on the CPU and moved; all else as above."""
+    for module in (classifier, paired, hierarchical, serrano):
+        for name in ("build", "from_arrays"):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, made_on_the_cpu(getattr(module, name)))
+    monkeypatch.setattr(jain, "Tie", made_on_the_cpu(jain.Tie))
+    monkeypatch.setenv("ATTN_DEVICE", "cpu")
+    data = encode(run.corpus, **dict(run.options))
+    matrix = np.random.default_rng(0).normal(0, 0.3, (len(data.vocabulary), 8)).astype(np.float32)
+    matrix[0] = 0.0
+    recipe = compute.FAMILIES[run.family]
+    bases = []
+    if run.base is not None:
+        bases = [compute.FAMILIES["text"].fit(BASE, data, matrix, False).weights["dev"]]
+    with torch.device("meta"):
+        trained = recipe.fit(run, data, matrix, False, *bases)
+        traces = recipe.read(run, trained.weights["dev"], data, False, *bases)
+    assert len(trained.history) == 2 and np.isfinite(traces.p).all()
+
+
+@SLOW_AND_FAST
+@pytest.mark.parametrize("name", ["han_rnn", "flan_rnn", "lstm tanh", "pairs lstm"])
+def test_gradients_are_taken_outside_cudnn(name, fast, monkeypatch):
+    """cuDNN gives recurrent networks none outside training mode: a GRU of Serrano & Smith's ended there."""
+    monkeypatch.setenv("ATTN_FAST", fast)
+    within = []
+    gradient_of = torch.autograd.grad
+
+    def recorded(*arguments, **named):
+        within.append(torch.backends.cudnn.enabled)
+        return gradient_of(*arguments, **named)
+
+    monkeypatch.setattr(torch.autograd, "grad", recorded)
+    trace(*MODELS[name], progress=False)
+    assert not any(within) and (within or fast == "1")
+    assert torch.backends.cudnn.enabled
+
+
+@pytest.mark.parametrize("name", ["lstm tanh", "pairs lstm"])
+def test_a_search_is_made_on_the_device_and_does_not_depend_on_its_blocks(name, monkeypatch):
+    monkeypatch.setenv("ATTN_DEVICE", "cpu")
+    traces = trace(*MODELS[name], leave_one_out=False, progress=False)
+    expected = search(traces, k=2, steps=30)
+    monkeypatch.setitem(fast_search.GROWTH, "cpu", fast_search.GROWTH["cuda"])
+    with torch.device("meta"):
+        found = search(traces, k=2, steps=30)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_chunks_shrink_with_a_gpus_free_memory(monkeypatch):
+    for free, tokens in ((2 * device.PLENTY, 1000), (device.PLENTY // 4, 250), (0, 1)):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _, free=free: (free, 4 * device.PLENTY))
+        assert device.fitting(torch.device("cuda"), 1000) == tokens
+        assert device.fitting(torch.device("cpu"), 1000) == 1000
+
+
+def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, capsys):
+    monkeypatch.setattr(device, "halvings", 0)
+    model, documents = MODELS["han_rnn"]
+    expected = trace(model, documents, progress=False)
+    read_items = items.read_items
+    tried = []
+
+    def short_of_memory(model, texts, rows):
+        tried.append(len(rows))
+        if len(rows) > 1:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+        return read_items(model, texts, rows)
+
+    monkeypatch.setattr(items, "read_items", short_of_memory)
+    found = trace(model, documents, progress=False)
+    assert tried == [4, 2, 1, 1, 2, 1, 1]
+    np.testing.assert_allclose(found.gradient, expected.gradient, atol=1e-6)
+    np.testing.assert_allclose(found.score, expected.score, atol=1e-6)
+    assert capsys.readouterr().err.count("memory ran out") == 1
+    assert device.fitting(torch.device("cpu"), 1000) == 1000 >> 3
+
+
+def test_a_text_that_never_fits_is_told(monkeypatch):
+    monkeypatch.setattr(device, "halvings", 0)
+
+    def never(rows):
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(AttnError, match="ATTN_DEVICE=cpu"):
+        chunks.in_pieces(never, np.arange(3))
+
+
+def test_deletions_are_fewer_at_a_time_after_memory_ran_out(monkeypatch):
+    monkeypatch.setenv("ATTN_FAST", "0")
+    sizes = []
+    context_without = texts.TextBatch.context_without
+
+    def recorded(self, text, deleted):
+        sizes.append(len(deleted))
+        return context_without(self, text, deleted)
+
+    monkeypatch.setattr(texts.TextBatch, "context_without", recorded)
+    for halvings in (0, device.MOST_HALVINGS):
+        monkeypatch.setattr(device, "halvings", halvings)
+        trace(*MODELS["lstm tanh"], progress=False)
+        largest = max(sizes)
+        sizes.clear()
+        assert largest > 1 if halvings == 0 else largest == 1
+
+
+def test_a_cache_that_is_named_needs_no_other_package(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "platformdirs", None)
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
+    assert files.cache_folder() == tmp_path
