@@ -240,6 +240,26 @@ def side(rows, threshold: float | pd.Series, fewest: int = HEADLINE_SEEDS) -> pd
     return pd.Series(sides, index=rows.index, dtype=object) if isinstance(rows, pd.DataFrame) else str(sides)
 
 
+MARGINS = {"macro_f1": 0.01, "auc": 0.005}
+"""By how much two scores may differ and count as the same; stated on 26 November 2026, before any was judged by it."""
+
+
+def same_score(first: pd.DataFrame, second: pd.DataFrame) -> str:
+    """Whether two models score the same, by equivalence: 'same', 'differs' or 'undecided'.
+
+    first, second: rows of `numbers`, each of MARGINS once a seed. The 95 % intervals over seeds of their differences
+    decide, seed by seed: 'same' if all lie within the margins, 'differs' if one lies wholly outside.
+    """
+    verdicts = set()
+    for measure, margin in MARGINS.items():
+        scores = [rows[rows["measure"] == measure].set_index("seed")["value"] for rows in (first, second)]
+        low, high = seed_interval(scores[0] - scores[1])
+        if low > margin or high < -margin:
+            return "differs"
+        verdicts.add(low >= -margin and high <= margin)  # False where there is no interval
+    return "same" if verdicts == {True} else "undecided"
+
+
 def same_training(first: dict, second: dict) -> bool:
     """Whether two records are of checkpoints of one training: after each epoch their losses lie within 0.001, for
     rounding differs from version to version. If not, rounding led two trainings apart, and what else they differ in is

@@ -19,7 +19,7 @@ from wiegreffe_results import result_of as by_record
 from attn_core import index, rows, store
 from attn_core.errors import AttnError
 from attn_core.experiments.echo import echo
-from attn_core.index import over_seeds, side
+from attn_core.index import MARGINS, over_seeds, same_score, side
 from attn_core.results import obtain
 from attn_core.run import SEEDS
 
@@ -83,6 +83,23 @@ def test_sides_are_antisymmetric(values, threshold):
     lies = side(over_seeds(rows), threshold)[0]
     mirrored = side(over_seeds(rows.assign(value=-rows["value"])), -threshold)[0]
     assert mirrored == {"above": "below", "below": "above"}.get(lies, lies)
+
+
+@pytest.mark.parametrize(
+    ("f1", "auc", "word"),
+    [
+        ([0.001, 0.0, -0.002, 0.001, 0.0], [0.0, 0.001, 0.0, -0.001, 0.0], "same"),
+        ([0.001, 0.0, -0.002, 0.001, 0.0], [0.011, 0.012, 0.01, 0.013, 0.011], "differs"),
+        ([0.02, -0.02, 0.01, -0.01, 0.0], [0.0, 0.001, 0.0, -0.001, 0.0], "undecided"),
+        ([0.001, 0.0], [0.0, 0.001], "undecided"),  # two seeds have no interval
+    ],
+)
+def test_the_same_score_is_equivalence_within_margins(f1, auc, word):
+    second = pd.DataFrame(
+        [(m, seed, 0.8) for m in MARGINS for seed in range(len(f1))], columns=["measure", "seed", "value"]
+    )
+    first = second.assign(value=0.8 + np.array(f1 + auc))
+    assert same_score(first, second[::-1]) == same_score(second, first) == word
 
 
 # ---- asking ----------------------------------------------------------------------------------------------------------
