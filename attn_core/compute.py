@@ -65,17 +65,18 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -
     made: `inputs_of(run)`."""
     data, matrix, inputs = made
     kept = not foreign.unversioned(run)
-    if kept and not fresh and (cached := store.read_weights(weights_key(run), inputs)):
-        return cached
-    weights = [weights_of(base, progress) for base in bases(run)]
-    start = time.perf_counter()
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):  # afterwards as before
-        torch.manual_seed(run.seed)
-        found = FAMILIES[run.family].fit(run, data, matrix, progress, *weights)
-    training = {"history": found.history, "seconds": time.perf_counter() - start}
-    if kept:
-        store.write_weights(weights_key(run), found.weights, training, inputs)
-    return found.weights, training
+    with store.only_trainer(weights_key(run)):
+        if kept and not fresh and (cached := store.read_weights(weights_key(run), inputs)):
+            return cached
+        weights = [weights_of(base, progress) for base in bases(run)]
+        start = time.perf_counter()
+        with torch.random.fork_rng(devices=range(torch.cuda.device_count())):  # afterwards as before
+            torch.manual_seed(run.seed)
+            found = FAMILIES[run.family].fit(run, data, matrix, progress, *weights)
+        training = {"history": found.history, "seconds": time.perf_counter() - start}
+        if kept:
+            store.write_weights(weights_key(run), found.weights, training, inputs)
+        return found.weights, training
 
 
 def has_weights(run: Run) -> bool:

@@ -43,6 +43,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "context": (0.0, 1.0),
     "tie": (0.0, 1e6),
     "hide": (0.0, 1e6),
+    "mask": (0.0, 1.0),
 }
 """The least and the largest that these fields may be, of their own type."""
 
@@ -108,6 +109,8 @@ class Run:
         Strength of the penalty of that name; not in the papers.
     hide : float
         Strength of the penalty of that name; not in the papers.
+    mask : float
+        Share of the texts that are masked in training, see `jain.masked`; not in the papers.
 
     Raises
     ------
@@ -138,6 +141,7 @@ class Run:
     tie: float = 0.0
     hide: float = 0.0
     mixes: str = "both"
+    mask: float = 0.0
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -236,6 +240,7 @@ class Run:
             "hide goes with planted texts and an attention that is learned, and not with tie": (
                 not self.hide or (single and hides)
             ),
+            "mask goes with the models of Jain & Wallace on single texts": not self.mask or single,
             "rounding goes with the models of Jain & Wallace": not self.rounding or plain,
         }
 

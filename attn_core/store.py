@@ -602,6 +602,16 @@ def weights_file(key: str) -> Path:
     return cache_folder() / "weights" / f"{key}.safetensors"
 
 
+def only_trainer(key: str):
+    """A lock on a training: who comes second waits and takes what the first leaves. On a GPU two trainings of one base
+    would be two models."""
+    from filelock import FileLock
+
+    lock = weights_file(key).with_suffix(".lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    return FileLock(lock)
+
+
 def write_weights(key: str, weights: dict[str, Arrays], training: dict, inputs: dict[str, str]) -> None:
     """Keep both checkpoints of a training in the cache (safetensors), with its history in the header. inputs:
     fingerprints of the data and vectors it was trained on, which the key does not hold."""

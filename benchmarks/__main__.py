@@ -3,6 +3,7 @@
 python -m benchmarks [--keep]      one thread in processor seconds, then all in the clock's; --keep stores the table
 python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 words, stored with a note for the table
 python -m benchmarks --compared sst imdb   stores measures of importance beside each other, of cached runs
+python -m benchmarks --masking            trains with masked words and without, and compares measures of importance
 python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
 python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
 python -m benchmarks --baselines yelp      stores majority rate and bag-of-words regression of data sets
@@ -25,6 +26,8 @@ def main() -> None:
         print(cost.write(DATA / cost.FILE, " ".join(words)).drop(columns=["machine", "torch", "date"]).to_string())
     elif asked == "--compared":
         bench_compared.write(DATA / bench_compared.FILE, words)
+    elif asked == "--masking":
+        bench_compared.write_masking(DATA)
     elif asked == "--wiegreffe":
         row = bench_sweep.wiegreffe("".join(words[:1]))
         bench_sweep.keep(row, DATA / cost.ALL_RUNS)

@@ -2,9 +2,14 @@
 
 The archive keeps a few dozen texts of later seeds. Who has their traces and weights in the cache, after
 `python -m attn_core sweep data/sweeps/one-cause-standard.yml`, makes the table anew: `python -m benchmarks --compared`.
+`--masking` trains all models of data/sweeps/gpu-masking.yml and their twins of ordinary training, side by side on one
+machine, and compares them where words are removed and where they are hidden: data/measured/masking.csv.xz.
 """
 
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +19,12 @@ from attn_core import index, store
 from attn_core.compute import inputs_of, weights_of
 from attn_core.corpora.documents import Documents
 from attn_core.corpora.order import fixed_order
+from attn_core.corpora.text import UNKNOWN
 from attn_core.experiments import draws as random
 from attn_core.experiments.compared import SHARES, chosen, compared, importances
+from attn_core.measures import classification
 from attn_core.run import Run, from_dict
+from attn_core.sweep import read_grid
 from attn_core.traces import Traces
 from attn_core.tracing import probabilities, trace
 from attn_core.training.jain import trained_model
@@ -24,6 +32,9 @@ from attn_core.training.jain import trained_model
 FILE = "measured/compared.csv.xz"
 WORDS = 200_000
 """At most so many words of a test set."""
+
+MASKING_WORDS = 40_000
+"""The same of `masking`, where each word is hidden in a text of its own."""
 
 ERASED_TEXTS = 200
 ERASED_WORDS = 10_000
@@ -39,10 +50,26 @@ def shortened(documents: Documents, left: np.ndarray) -> Documents:
     return Documents(documents.ids[stays], offsets, documents.labels, documents.doc_ids)
 
 
-def erased(model, documents: Documents, traces: Traces, seed: int = 0) -> pd.DataFrame:
+def hidden(documents: Documents, left: np.ndarray) -> Documents:
+    """The documents with all words but `left` (T,) as the unknown word, as `jain.masked` hides them."""
+    stays = np.ones(len(documents.ids), bool)
+    stays[documents.inner] = left
+    return replace(documents, ids=np.where(stays, documents.ids, np.int32(UNKNOWN)))
+
+
+def each_hidden(model, documents: Documents, traces: Traces) -> np.ndarray:
+    """What p gains (T,) when one word is hidden: what leave-one-out is where it is removed."""
+    copies = documents.take(traces.owner)  # one a word
+    word = np.arange(len(traces.owner)) - traces.offsets[traces.owner]  # its place among the words of its text
+    ids = copies.ids.copy()
+    ids[copies.offsets[:-1] + 1 + word] = UNKNOWN
+    return probabilities(model, replace(copies, ids=ids)) - traces.p[traces.owner]
+
+
+def erased(model, documents: Documents, traces: Traces, seed: int = 0, without: Callable = shortened) -> pd.DataFrame:
     """`compared`'s comprehensiveness and sufficiency with words erased and the text encoded anew: at level 'word'.
 
-    gradient_unsigned: the gradient's size, which like attention does not say for which class a word speaks.
+    without: `shortened` or `hidden`. gradient_unsigned: the gradient's size, which like attention does not say for which class a word speaks.
     """
     (draws,) = random.uniforms(seed, "orders", traces.doc_id, traces.offsets)
     toward = np.where(traces.predicted == 1, 1.0, -1.0)
@@ -53,7 +80,7 @@ def erased(model, documents: Documents, traces: Traces, seed: int = 0) -> pd.Dat
         for share in SHARES:
             words = chosen(value, traces.offsets, share, draws)
             for name, left in (("comprehensiveness", ~words), ("sufficiency", words)):
-                lost = toward * (traces.p - probabilities(model, shortened(documents, left)))
+                lost = toward * (traces.p - probabilities(model, without(documents, left)))
                 rows.append(
                     {
                         "measure": measure,
@@ -114,4 +141,41 @@ def write(path: Path, corpora: list[str], vectors: str = "ppmi-300") -> pd.DataF
         table = pd.concat([table, of_run(run)], ignore_index=True)
         table.to_csv(path, index=False, float_format="%.4g", compression="xz")
         print(run.key, flush=True)
+    return table
+
+
+def masking_of(run: Run) -> pd.DataFrame:
+    """Rows of one training, trained here where its weights are not cached: `compared` beside deletion and `erased`, with
+    words removed and with words hidden (column erasing); measure 'model': its scores."""
+    data, _, _ = inputs_of(run)
+    model = trained_model(run, weights_of(run))
+    order = fixed_order(data.splits["test"].doc_ids, run.corpus)
+    lengths = data.splits["test"].lengths[order] - 2
+    order = order[(lengths > 1) & (np.cumsum(lengths) <= MASKING_WORDS)]
+    documents = data.splits["test"].take(order)
+    removed = trace(model, documents, progress=False)
+    parts = []
+    for erasing, without in (("removed", shortened), ("hidden", hidden)):
+        traces = removed
+        if erasing == "hidden":
+            traces = replace(removed, leave_one_out=each_hidden(model, documents, removed).astype(np.float32))
+        few = np.arange(min(ERASED_TEXTS, len(order)))
+        states = compared(traces).assign(level="state")
+        words = erased(model, documents.take(few), traces.take(few), without=without)
+        parts += [states.assign(erasing=erasing), words.assign(erasing=erasing)]
+    scores = classification(removed.label, removed.outputs)
+    model_rows = pd.DataFrame({"measure": "model", "statistic": scores.keys(), "value": scores.values()})
+    rows = pd.concat([*parts, model_rows.assign(other="", level="text", erasing="")], ignore_index=True)
+    rows = rows[rows["other"].isin(["", "deletion"])]
+    about = {"corpus": run.corpus, "encoder": run.encoder, "seed": run.seed, "mask": run.mask}
+    return rows.assign(**about, texts=len(order))
+
+
+def write_masking(folder: Path, processes: int = 8) -> pd.DataFrame:
+    """The rows of all runs of the grid and of their twins without masks, into measured/masking.csv.xz."""
+    runs = read_grid(folder / "sweeps" / "gpu-masking.yml")
+    runs += [replace(run, mask=0.0) for run in runs]
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:  # CUDA takes no fork
+        table = pd.concat(pool.map(masking_of, runs), ignore_index=True)
+    table.to_csv(folder / "measured" / "masking.csv.xz", index=False, float_format="%.4g", compression="xz")
     return table

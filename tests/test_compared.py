@@ -11,6 +11,7 @@ from conftest import toy_traces
 from plain_network import random_documents, random_model
 
 from attn_core import Run, obtain
+from attn_core.corpora.text import UNKNOWN
 from attn_core.errors import AttnError
 from attn_core.experiments.compared import SHARES, agreement, chosen, compared, erasure, importances, included
 from attn_core.experiments.single import logits_without
@@ -113,6 +114,28 @@ def test_without_context_a_state_is_its_word():
         first = np.maximum.reduceat(importances(traces)["deletion"], traces.offsets[:-1])
         assert one == pytest.approx(first.mean(), abs=1e-6)
     assert lost["average"] < 1e-5 and lost["lstm"] > 1e-3
+
+
+def test_hidden_words_are_the_unknown_word_one_by_one_and_together():
+    documents = random_documents(np.array([4, 9]), 40)
+    model = random_model("lstm", "tanh", 40)
+    traces = trace(model, documents, progress=False)
+    one = bench_compared.each_hidden(model, documents, traces)
+    left = np.ones(len(one), bool)
+    left[5] = False  # the second word of the second text
+    alone = bench_compared.hidden(documents, left)
+    assert alone.ids[documents.offsets[1] + 2] == UNKNOWN and (alone.ids != documents.ids).sum() == 1
+    p = trace(model, alone, progress=False).p
+    assert p[0] == pytest.approx(traces.p[0]) and p[1] - traces.p[1] == pytest.approx(one[5], abs=1e-6)
+
+
+def test_both_ways_of_erasing_stand_in_the_table_of_masked_training():
+    options = (("n_dev", 20), ("n_test", 30), ("n_train", 60))
+    rows = bench_compared.masking_of(Run("planted", "average", epochs=2, options=options, mask=0.5))
+    assert set(rows.erasing) == {"removed", "hidden", ""} and set(rows["mask"]) == {0.5}
+    top = rows.query("measure == 'attention' and other == 'deletion' and statistic == 'top1'")
+    assert len(top) == 2 and top.value.between(0, 1).all()
+    assert rows.query("measure == 'model' and statistic == 'auc'").value.between(0, 1).all()
 
 
 def test_the_stored_table_fits_the_archive():

@@ -25,6 +25,7 @@ from attn_core.compute import inputs_of
 from attn_core.corpora import encode
 from attn_core.corpora.documents import pad
 from attn_core.corpora.planted import deciding
+from attn_core.corpora.text import UNKNOWN
 from attn_core.errors import AttnError
 from attn_core.models.attention import ATTENTIONS, Additive, ScaledDot, Uniform
 from attn_core.models.classifier import build
@@ -168,6 +169,40 @@ def test_training_ends_once_nothing_can_be_better(monkeypatch):
     dev_and_test = [1.0, 1.0, 0.5, 1.0, 1.0, 0.5]  # the first epoch does not count; both at 1 after the third
     assert len(run(dev_and_test).history) == 3
     assert len(run([0.9] * 10).history) == 5
+
+
+def test_masks_hide_words_alone_and_about_a_quarter_of_them():
+    documents = encode("planted", n_train=400, n_dev=8, n_test=8).splits["train"]
+    read = jain.masked(documents, 0.5, np.random.default_rng(0))
+    hidden = read.ids == UNKNOWN
+    assert not hidden[~documents.inner].any() and read.ids.dtype == documents.ids.dtype
+    np.testing.assert_array_equal(read.ids[~hidden], documents.ids[~hidden])
+    share = np.add.reduceat(hidden, documents.offsets[:-1]) / (documents.lengths - 2)
+    assert 0.2 < share.mean() < 0.3 and 0.45 < (share == 0).mean() < 0.6  # half of the texts, a rate of a half
+    assert (share == 1).any() and ((share > 0.2) & (share < 0.8)).mean() > 0.2
+    assert not (jain.masked(documents, 0.0, np.random.default_rng(0)).ids == UNKNOWN).any()
+
+
+def test_a_masked_training_sees_the_batches_of_its_twin_and_other_words(monkeypatch):
+    data = encode("planted", n_train=64, n_dev=8, n_test=8)
+    model = build("average", "tanh", np.zeros((len(data.vocabulary), 4), np.float32))
+    seen = []
+    losses = jain.losses
+
+    def spied(model, documents, rows, *others):
+        seen.append((rows.tolist(), documents.ids))
+        return losses(model, documents, rows, *others)
+
+    monkeypatch.setattr(jain, "losses", spied)
+    for mask in (0.0, 1.0):
+        jain.train(model, data, Run("planted", "average", seed=0, epochs=2, mask=mask), False)
+    plain = seen[: len(seen) // 2]
+    masked = seen[len(seen) // 2 :]
+    assert [rows for rows, _ in plain] == [rows for rows, _ in masked]
+    assert not (plain[0][1] == UNKNOWN).any() and (masked[0][1] == UNKNOWN).any()
+    assert (masked[0][1] != masked[-1][1]).any()  # drawn anew in the second epoch
+    with pytest.raises(AttnError, match="mask goes with"):
+        Run("snli", mask=0.5)
 
 
 def test_the_tie_of_states_to_words_by_hand():

@@ -4,6 +4,8 @@ import dataclasses
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from attn_core.packing import compared_with
 from attn_core.results import AbsentRun, obtain
 from attn_core.run import BOUNDS, COUNTED, SEEDS, Run, as_dict, from_dict
 from attn_core.sweep import read_grid
+from attn_core.training import Trained
 
 
 def test_three_keys_are_pinned():
@@ -112,6 +115,21 @@ def test_same_seed_same_numbers_and_the_cache_answers(tmp_path, monkeypatch):
     assert first.record["auc"] == again.record["auc"]
     other = obtain(tiny(seed=50), progress=False)
     assert (other.traces.score != first.traces.score).any()
+
+
+def test_who_comes_second_takes_what_the_first_trains(monkeypatch):
+    trainings = []
+
+    def fit(run, data, matrix, progress):
+        trainings.append(run)
+        time.sleep(0.3)
+        return Trained({"dev": {"a": np.zeros(1)}, "test": {"a": np.zeros(1)}}, [])
+
+    monkeypatch.setattr(compute.FAMILIES["text"], "fit", fit)
+    made = compute.inputs_of(tiny())
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda run: compute.trained(run, made, False), [tiny(), tiny()]))
+    assert len(trainings) == 1
 
 
 def test_weights_trained_on_other_data_are_not_used(tmp_path, monkeypatch, capsys):

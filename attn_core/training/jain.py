@@ -3,6 +3,8 @@
 Their final code (specification, section 3.5). What of it is Wiegreffe & Pinter's is the `imposed` attention.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -10,6 +12,7 @@ from torch import Tensor, nn
 from attn_core.corpora import catalogue
 from attn_core.corpora.documents import Documents, Encoded, batches
 from attn_core.corpora.planted import deciding
+from attn_core.corpora.text import UNKNOWN
 from attn_core.models import classifier, paired
 from attn_core.models.classifier import Classifier, to_arrays, weighted_sum
 from attn_core.models.encoders import Average
@@ -117,7 +120,7 @@ def train(
     imposed: split -> attention weights (T,) over its documents' words (start and end not counted), which take the place
     of the model's own in training and in the choice of checkpoints (Wiegreffe & Pinter 2019, section 3.4).
 
-    Two penalties may be added to a document's loss, see `penalties`.
+    Two penalties may be added to a document's loss, see `penalties`; and texts may be masked, see `masked`.
     """
     documents = data.splits["train"]
     imposed = imposed or {}
@@ -129,12 +132,16 @@ def train(
     best = {"dev": 0.0, "test": 0.0}
     weights: dict[str, Arrays] = {}
     history = []
+    masks = np.random.default_rng([run.seed, 1])  # its own, so that the batches are those of the training without
+    texts = documents
 
     def step(rows: np.ndarray) -> Tensor:
-        return descend(optimiser, losses(model, documents, rows, weight, imposed.get("train"), penalty))
+        return descend(optimiser, losses(model, texts, rows, weight, imposed.get("train"), penalty))
 
     with progress_bar(run.epochs, len(documents), progress) as bar:
         for epoch in range(run.epochs):
+            if run.mask:
+                texts = masked(documents, run.mask, masks)
             row = {"epoch": epoch, "loss": train_epoch(model, epoch, batches(documents, run.batch, rng), step, bar)}
             for split, best_quality in best.items():
                 quality = quality_of(model, data.splits[split], imposed.get(split))
@@ -146,6 +153,19 @@ def train(
             if min(best.values()) >= 1.0:
                 break
     return Trained({split: weights.get(split) or to_arrays(model) for split in best}, history)
+
+
+def masked(documents: Documents, share: float, rng: np.random.Generator) -> Documents:
+    """The documents with words hidden as UNKNOWN: each text with the chance `share`, of its words a share that is drawn
+    evenly between none and all. Drawn anew for each epoch, it makes texts with erased words ordinary ones.
+
+    Madsen, Reddy & Chandar 2024 (masked fine-tuning, share 0.5; the abstract was read, share and rate are told at second
+    hand). Deviations: they fine-tune a pretrained model, whose mask is a word of its own; and only training is masked.
+    """
+    rate = rng.uniform(size=len(documents)) * (rng.uniform(size=len(documents)) < share)  # (D,)
+    drawn = rng.uniform(size=len(documents.ids)) < np.repeat(rate, documents.lengths)  # (T,)
+    hidden = drawn & documents.inner
+    return replace(documents, ids=np.where(hidden, np.int32(UNKNOWN), documents.ids))
 
 
 def penalty_of(run: Run, model: Classifier | Paired, data: Encoded) -> Tie | Hide | None:
