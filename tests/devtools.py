@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
-from attn_book.pdf import CHROMIUM
+from attn_build.pdf import CHROMIUM
 
 FLAGS = [
     "--headless",

@@ -15,8 +15,9 @@ import nbformat
 from IPython.display import HTML
 from nbformat.v4 import new_output
 
-from attn_book import page, sources
-from attn_book.plain import values_of
+from attn_book import page
+from attn_build import sources
+from attn_build.plain import values_of
 
 FOLLOWED = ("corpus", "encoder", "seed", "epsilon")
 """Parameters that sentences must follow."""

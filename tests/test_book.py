@@ -20,7 +20,7 @@ import pytest
 import yaml
 from miniature import FRONT, WAITING, WIDE
 
-from attn_book import build, rendering, running, sources
+from attn_build import build, rendering, running, sources
 from attn_core import store
 from attn_core.corpora.files import sha256
 from attn_core.errors import AttnError
@@ -238,7 +238,7 @@ def test_pages_fit_desktop_and_phone(miniature, chromium):
 
 STOPPED = """
 import sys
-from attn_book import build
+from attn_build import build
 from attn_cli import main
 
 if __name__ == "__main__":
@@ -291,7 +291,7 @@ def test_a_stopped_build_leaves_within_seconds_and_nobody_stays(tmp_path, way):
 SPHINX = """
 import sys
 from pathlib import Path
-from attn_book import rendering
+from attn_build import rendering
 
 wait = "import subprocess, time; subprocess.Popen(['sleep', '300']); open('{begun}', 'w'); time.sleep(300)"
 rendering.PROCESS = rendering.PROCESS.partition("from jupyter_book")[0] + wait

@@ -6,7 +6,7 @@ import devtools
 import pytest
 from typer.testing import CliRunner
 
-from attn_book import pdf, rendering
+from attn_build import pdf, rendering
 from attn_cli import app
 
 ROOT = Path(__file__).parents[1]

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scorecard_runs import RULES, result_of, row_for, seeds_of, whole
 
-from attn_book import sources
 from attn_book.scorecard import reported, scorecard
+from attn_build import sources
 from attn_core import index
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.run import SEEDS, Run

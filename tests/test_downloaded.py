@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_book import sources
+from attn_build import sources
 
 ROOT = Path(__file__).parents[1]
 HIDE = """import sys

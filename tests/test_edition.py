@@ -8,7 +8,8 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from attn_book import figures, rendering, sources, words
+from attn_book import figures, words
+from attn_build import rendering, sources
 from attn_core.errors import AttnError
 
 ROOT = Path(__file__).parents[1]

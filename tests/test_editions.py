@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from test_exercises import PAGES, exercises, solutions
 
-from attn_book import check, sources
-from attn_book.exercises import answers_of, student, write_otter
-from attn_book.plain import glued
+from attn_book import check
+from attn_book.exercises import answers_of
+from attn_build import sources
+from attn_build.plain import glued
+from attn_build.student import student, write_otter
 from attn_core.errors import AttnError
 
 ROOT = Path(__file__).parents[1]

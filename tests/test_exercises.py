@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_book import sources
+from attn_build import sources
 
 ROOT = Path(__file__).parents[1]
 PAGES = {**sources.pages(ROOT), "_template": ROOT / "notebooks" / "_template.md"}

@@ -10,7 +10,7 @@ import torch
 from conftest import plainly
 from plain_network import random_documents, random_model
 
-from attn_book import sources
+from attn_build import sources
 from attn_core.errors import AttnError
 from attn_core.models.attention import Additive
 from attn_core.tracing import reach_of, trace

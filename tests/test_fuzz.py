@@ -60,7 +60,7 @@ def harmless(tmp_path, monkeypatch, numbers):
     monkeypatch.setattr(import_module("attn_core.sweep"), "sweep", lambda *_, **__: {})
     monkeypatch.setattr(index, "_all_runs", lambda: numbers[0])
     monkeypatch.setattr(index, "_values", lambda chosen: numbers[1])
-    monkeypatch.setattr(import_module("attn_book.running"), "NotebookClient", stop)
+    monkeypatch.setattr(import_module("attn_build.running"), "NotebookClient", stop)
 
 
 def run(*words) -> str:

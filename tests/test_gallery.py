@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attn_book import sources, tables
+from attn_book import tables
 from attn_book.page import PARTS
+from attn_build import sources
 from attn_core.index import runs
 
 ROOT = Path(__file__).parents[1]

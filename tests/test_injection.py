@@ -12,7 +12,8 @@ from bs4 import BeautifulSoup
 from test_notebook import write_page
 from test_play_browser import HEAD, STATIC
 
-from attn_book import build, figures, page, plain, rendering, running, sources, tables
+from attn_book import figures, page, tables
+from attn_build import build, plain, rendering, running, sources
 
 pytestmark = pytest.mark.faults
 ALIVE = "window.alive=1"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from attn_book import exercises, slides
+from attn_build import slides, student
 
 ROOT = Path(__file__).parents[1]
 TEACH = ROOT / "_build" / "html" / slides.FOLDER
@@ -53,7 +53,7 @@ def test_the_key_to_the_statements_is_for_teachers(tmp_path):
     (tmp_path / "_config.yml").touch()
     for name in ("course.md", "answers.yml"):
         (tmp_path / "book" / name).write_bytes((ROOT / "book" / name).read_bytes())
-    found = (exercises.write_student(tmp_path) / "book" / "course.md").read_text(encoding="utf-8")
+    found = (student.write_student(tmp_path) / "book" / "course.md").read_text(encoding="utf-8")
     source = (ROOT / "book" / "course.md").read_text(encoding="utf-8")
     key = re.search(r"^:::.*?^:::$", source, re.MULTILINE | re.DOTALL)[0]
     assert "attn-instructor" in key and found == source.replace(key, "")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from attn_book import rendering
+from attn_build import rendering
 
 ROOT = Path(__file__).parents[1]
 

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_runs import called
 
-from attn_book import page, running, sources
+from attn_book import page
 from attn_book.page import guard
 from attn_book.parameters import check, declared
+from attn_build import running, sources
 from attn_core.errors import AttnError
 
 JUPYTEXT = "jupytext: {text_representation: {extension: .md, format_name: myst}}"

@@ -8,9 +8,9 @@ import pytest
 import sentences
 from test_extending import EXPECTED
 
-from attn_book import rendering, sources
 from attn_book.parameters import check
 from attn_book.scorecard import reported
+from attn_build import rendering, sources
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(sources.pages(ROOT))
@@ -84,7 +84,7 @@ def cells_of(path: Path) -> list[str]:
 
 def test_code_is_no_wider_than_a_screen():
     """At most 120 characters in modules, tests and the cells of pages; cells of parameters have their own layout."""
-    folders = ("attn_core", "book/attn_book", "tests", "benchmarks")
+    folders = ("attn_core", "book/attn_book", "book/attn_build", "tests", "benchmarks")
     modules = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     code = {path.relative_to(ROOT): path.read_text() for path in modules}
     for path in (ROOT / "notebooks").rglob("*.md"):

@@ -8,8 +8,9 @@ import pytest
 import sentences
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attn_book import page, sources
+from attn_book import page
 from attn_book.yardsticks import live, yardsticks
+from attn_build import sources
 from attn_core import Run, index, obtain, rows, store
 from attn_core.errors import AttnError
 from attn_core.run import as_dict, first_vectors

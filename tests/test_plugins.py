@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from tiny_runs import called
 
-from attn_book import sources
+from attn_build import sources
 
 ROOT = Path(__file__).parents[1]
 

@@ -12,7 +12,8 @@ import sentences
 from golden import CLOSE_SEARCHED
 from test_pages import ELSEWHERE
 
-from attn_book import derived, running, sources
+from attn_book import derived
+from attn_build import running, sources
 from attn_core import index, store
 from attn_core.experiments.distance import searched
 from attn_core.experiments.search import search

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from sphinx.errors import ExtensionError
 
 import attn_core
-from attn_book import reference
+from attn_build import reference
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "book" / "reference.md"
@@ -23,7 +23,7 @@ def test_every_public_name_has_its_entry(tmp_path):
     (tmp_path / "index.md").write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "conf.py").write_text(
         f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}, {str(ROOT / 'book')!r}]\n"
-        "extensions = ['myst_parser', 'attn_book.reference']\n"
+        "extensions = ['myst_parser', 'attn_build.reference']\n"
     )
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(tmp_path), str(tmp_path / "html")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from attn_book import plain, rendering
-from attn_book.rendering import rerun, side_by_side
+from attn_build import plain, rendering
+from attn_build.rendering import rerun, side_by_side
 from attn_core.errors import AttnError
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from IPython.display import HTML
 
-from attn_book import sources, tables
+from attn_book import tables
 from attn_book.scorecard import reported
+from attn_build import sources
 
 SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "rows.js"
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from attn_book import sources
+from attn_build import sources
 from attn_cli import app
 from attn_core.errors import AttnError
 

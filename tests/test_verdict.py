@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from golden import read
 
-from attn_book import figures, page, sources, tables, verdict
+from attn_book import figures, page, tables, verdict
 from attn_book.parameters import declared
 from attn_book.scorecard import reported
+from attn_build import sources
 from attn_core import index, store
 from attn_core.baselines import weak
 

@@ -1,3 +1,3 @@
-"""What only the pages of the book need, and the build. Of attn_core the command line alone imports it."""
+"""What the pages of the book call: parameters, figures, tables, the scorecard. What builds the book is `attn_build`."""
 
 from attn_book.exercises import check as check

@@ -35,7 +35,7 @@ def execute(
     force: Annotated[bool, Option("--force", help="Replace what stands there, edited or another's.")] = False,
 ) -> None:
     """Re-run one page of the book with other parameters."""
-    from attn_book.rendering import rerun
+    from attn_build.rendering import rerun
 
     pairs = {}
     for item in parameters or []:
@@ -59,7 +59,7 @@ def study(
     output: Annotated[Path, Option(help="Folder for the page and its numbers.")] = Path("_build/study"),
 ) -> None:
     """Every test of the three papers on your own texts: one page, and its numbers as CSV."""
-    from attn_book.rendering import rerun
+    from attn_build.rendering import rerun
 
     page = output.resolve() / f"{file.stem}.ipynb"
     csv = output.resolve() / f"{file.stem}-numbers.csv"
@@ -72,7 +72,7 @@ def study(
 @app.command()
 def notebooks() -> None:
     """Write every page as a Jupyter notebook beside its source, for Jupyter or papermill; edited ones stay."""
-    from attn_book.sources import convert_all
+    from attn_build.sources import convert_all
 
     print("\n".join(map(str, convert_all())))
 
@@ -85,7 +85,7 @@ def book(
 
     Stopped, it goes on with the pages that are not done.
     """
-    from attn_book.build import build
+    from attn_build.build import build
 
     signals = (signal.SIGINT, signal.SIGTERM)
 
@@ -106,7 +106,7 @@ def book(
 @app.command()
 def clean() -> None:
     """Remove the notebooks that were written here; what was edited stays."""
-    from attn_book.sources import edited, repository
+    from attn_build.sources import edited, repository
 
     for folder in ("notebooks", "book", "_build/executed"):
         for path in sorted((repository() / folder).rglob("*.ipynb")):
@@ -119,7 +119,7 @@ def clean() -> None:
 @app.command()
 def pdf() -> None:
     """Print the built book's chain of pages into one PDF in _build/html, by a headless Chromium."""
-    from attn_book.pdf import write_pdf
+    from attn_build.pdf import write_pdf
 
     path = write_pdf()
     print(f"printed {path}" if path else "no Chromium was found, so no PDF was printed")

@@ -8,10 +8,10 @@ from urllib.parse import urljoin, urlsplit
 
 from bs4 import BeautifulSoup, Tag
 
-from attn_book.page import TEMPLATES
-from attn_book.rendering import toc_pages
-from attn_book.slides import built_page
-from attn_book.sources import repository
+from attn_build import TEMPLATES
+from attn_build.rendering import toc_pages
+from attn_build.slides import built_page
+from attn_build.sources import repository
 from attn_core.errors import AttnError
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)

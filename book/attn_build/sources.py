@@ -19,9 +19,9 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
-from attn_book.page import TEMPLATES
 from attn_book.parameters import check, declared, nearest, settle
-from attn_book.plain import readable, values_of
+from attn_build import TEMPLATES
+from attn_build.plain import readable, values_of
 from attn_core.corpora.files import digest, replacing, say
 from attn_core.errors import AttnError
 

@@ -14,13 +14,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from html import escape
 from pathlib import Path
 
-from attn_book.exercises import write_student
-from attn_book.page import TEMPLATES
-from attn_book.plain import MARKUP
-from attn_book.rendering import redirect, sphinx, toc_pages
-from attn_book.running import PACKAGES, execute
-from attn_book.slides import write_kit
-from attn_book.sources import executed, pages, read_notebook, repository, writable
+from attn_build import TEMPLATES
+from attn_build.plain import MARKUP
+from attn_build.rendering import redirect, sphinx, toc_pages
+from attn_build.running import PACKAGES, execute
+from attn_build.slides import write_kit
+from attn_build.sources import executed, pages, read_notebook, repository, writable
+from attn_build.student import write_student
 from attn_core import store
 from attn_core.corpora.files import digest, sha256
 from attn_core.errors import AttnError, one_line

@@ -23,10 +23,13 @@ from papermill.parameterize import parameterize_notebook
 from tqdm import tqdm
 from traitlets.config import Config
 
+import attn_book
 import attn_core
-from attn_book.page import PARTS, minus
-from attn_book.plain import mark, named, readable
-from attn_book.sources import (
+import attn_data
+from attn_book.page import minus
+from attn_build import PARTS
+from attn_build.plain import mark, named, readable
+from attn_build.sources import (
     convert,
     declaration,
     edited,
@@ -45,8 +48,13 @@ from attn_core.results import AbsentRun
 CELL_SECONDS = 900  # a cell that runs longer is taken for hung
 FOLDERS = ("ATTN_DATA", "ATTN_CACHE", "ATTN_ARCHIVE")  # as absolute paths: a kernel runs in another one
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-PACKAGES = (Path(attn_core.__file__).parent, Path(__file__).parent)
-"""Folders of attn_core and attn_book."""
+PACKAGES = (
+    Path(attn_core.__file__).parent,
+    Path(attn_data.__file__).parent,
+    Path(attn_book.__file__).parent,
+    Path(__file__).parent,
+)
+"""Folders of the packages that outputs of a page depend on."""
 
 NOT_TEXT = re.compile(r"(<(style|script|code|pre)\b.*?</\2>|<[^>]*>)|[^<]+", re.DOTALL)
 """Group 1 of a piece of HTML: what is no text to read. Else the piece is text."""

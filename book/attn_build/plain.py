@@ -11,7 +11,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 from nbformat import NotebookNode
 
-from attn_book.page import PARTS
+from attn_build import PARTS
 
 GLUED = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
 """A number of the text: its name, and how it is written."""

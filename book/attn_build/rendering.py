@@ -17,10 +17,10 @@ import yaml
 from bs4 import BeautifulSoup
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from attn_book.page import PARTS
-from attn_book.plain import named
-from attn_book.running import execute, git, kernel_environment
-from attn_book.sources import declaration, locate, read_source, repository
+from attn_build import PARTS
+from attn_build.plain import named
+from attn_build.running import execute, git, kernel_environment
+from attn_build.sources import declaration, locate, read_source, repository
 from attn_core.errors import AttnError
 
 RECORD = "Replication record"

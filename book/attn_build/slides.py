@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
 
-from attn_book.page import TEMPLATES
+from attn_build import TEMPLATES
 
 PLAN, COURSE, FOLDER = "teaching", "course", "teach"
 MOST_FIGURES = 3

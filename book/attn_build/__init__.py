@@ -1,0 +1,12 @@
+"""What runs the pages and builds the book of them. No page needs it: what pages call is `attn_book`."""
+
+from pathlib import Path
+from typing import Any
+
+from jinja2 import FileSystemLoader
+
+from attn_book import page
+
+TEMPLATES = page.TEMPLATES.overlay(loader=FileSystemLoader(Path(__file__).parent))
+PARTS: Any = TEMPLATES.get_template("parts.html").module
+"""The macros of parts.html."""
