@@ -7,6 +7,7 @@ python -m benchmarks --masking            trains with masked words and without, 
 python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
 python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
 python -m benchmarks --baselines yelp      stores majority rate and bag-of-words regression of data sets
+python -m benchmarks --device cuda [--quick] [--to FILE.csv]      a GPU beside the CPU: numbers, seconds, memory
 python -m benchmarks --strips              reads the book's sentences in SST models of several kinds, into data/examples
 """
 
@@ -14,7 +15,7 @@ import sys
 
 import pandas as pd
 
-from benchmarks import baselines, bench_compared, bench_sweep, cost, sentence_model, speed, strips
+from benchmarks import baselines, bench_compared, bench_sweep, cost, on_device, sentence_model, speed, strips
 from benchmarks.cost import DATA
 
 
@@ -22,7 +23,9 @@ def main() -> None:
     """What the first word asks for."""
     asked = "".join(sys.argv[1:2])
     words = sys.argv[2:]
-    if asked == "--lengths":
+    if asked == "--device":
+        on_device.main(sys.argv[1:])
+    elif asked == "--lengths":
         print(cost.write(DATA / cost.FILE, " ".join(words)).drop(columns=["machine", "torch", "date"]).to_string())
     elif asked == "--compared":
         bench_compared.write(DATA / bench_compared.FILE, words)

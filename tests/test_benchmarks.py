@@ -1,9 +1,12 @@
 """What `make bench` times does the work it says, and the stored tables of cost count it."""
 
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from plain_network import random_documents, random_model
@@ -14,11 +17,11 @@ from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.erasure import removals
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.search import search
-from attn_core.run import Run
+from attn_core.run import HIERARCHICAL, Run
 from attn_core.sweep import expand, read_grid
 from attn_core.tracing import trace
 from attn_core.training import descend, jain
-from benchmarks import bench_sweep, cost, plain, speed
+from benchmarks import bench_sweep, cost, on_device, plain, speed
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +121,24 @@ def test_the_minutes_are_of_every_run_of_the_data_set(monkeypatch):
     ((blocks, words, threads),) = timed
     assert row["runs"] == len({run for block in blocks for run in expand(block)}) > 100
     assert row["minutes"] == 2 and row["processes"] == int(words[-1]) == 2 and threads == 1
+
+
+def test_a_device_is_held_against_the_processor(monkeypatch, tmp_path, capsys):
+    """Here against itself: every family is read on both, and the table is stored."""
+    monkeypatch.setattr(on_device, "QUICK", on_device.Sizes(parity=3, steps=2, test=30, long=2, search_steps=3))
+    monkeypatch.delenv("ATTN_DATA", raising=False)
+    monkeypatch.setitem(sys.modules, "platformdirs", None)
+    on_device.main(["--device", "cpu", "--quick", "--to", str(tmp_path / "table.csv")])
+    table = pd.read_csv(tmp_path / "table.csv")
+    read = table[table["what"] == "parity"]
+    assert set(HIERARCHICAL) <= set(read["model"]) and (read["difference"] == 0).all() and len(read) == 19
+    assert table["gpu"].notna().all() and len(capsys.readouterr().out.splitlines()) == len(table) + 1
+
+
+def test_numbers_that_one_side_lacks_are_infinitely_far(read):
+    *_, traces = read
+    assert on_device.apart(traces, traces) == 0.0
+    moved = replace(traces, gradient=traces.gradient + np.float32(0.5))
+    assert on_device.apart(traces, moved) == pytest.approx(0.5, abs=1e-6)
+    broken = replace(traces, gradient=np.where(traces.gradient > 0, np.nan, traces.gradient))
+    assert on_device.apart(traces, broken) == np.inf
