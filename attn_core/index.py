@@ -247,12 +247,15 @@ MARGINS = {"macro_f1": 0.01, "auc": 0.005}
 def same_score(first: pd.DataFrame, second: pd.DataFrame) -> str:
     """Whether two models score the same, by equivalence: 'same', 'differs' or 'undecided'.
 
-    first, second: rows of `numbers`, each of MARGINS once a seed. The 95 % intervals over seeds of their differences
-    decide, seed by seed: 'same' if all lie within the margins, 'differs' if one lies wholly outside.
+    first, second: rows of `numbers`, each of MARGINS once a seed; of questions and pairs of texts, which have no AUC,
+    the other alone. The 95 % intervals over seeds of their differences decide, seed by seed: 'same' if all lie within
+    the margins, 'differs' if one lies wholly outside.
     """
     verdicts = set()
     for measure, margin in MARGINS.items():
         scores = [rows[rows["measure"] == measure].set_index("seed")["value"] for rows in (first, second)]
+        if scores[0].empty and scores[1].empty:
+            continue
         low, high = seed_interval(scores[0] - scores[1])
         if low > margin or high < -margin:
             return "differs"

@@ -102,6 +102,13 @@ def test_the_same_score_is_equivalence_within_margins(f1, auc, word):
     assert same_score(first, second[::-1]) == same_score(second, first) == word
 
 
+def test_questions_without_auc_are_judged_by_f1_alone():
+    second = pd.DataFrame({"measure": "macro_f1", "seed": range(3), "value": 0.4})
+    assert same_score(second.assign(value=0.9), second) == "differs"
+    assert same_score(second.assign(value=0.405), second) == "same"
+    assert same_score(second, second.iloc[:0]) == "undecided"
+
+
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
