@@ -316,7 +316,7 @@ SHOWN = tuple(name for name in RUN_COLUMNS.names if name != "record")
 
 def _folders() -> dict[str, Path]:
     """The stores that there are, by the names of `source`."""
-    folders = {"archive": store.archive_folder(required=False), "cache": store.cache_store()}
+    folders = {"archive": store.find_archive(), "cache": store.cache_store()}
     return {source: folder for source, folder in folders.items() if folder and (folder / "runs").is_dir()}
 
 

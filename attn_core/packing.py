@@ -258,7 +258,7 @@ def at_hand(run: Run) -> Traces:
 
 def archived(run: Run) -> Traces | None:
     """The documents that the archive keeps of a run, or None."""
-    folder = store.archive_folder(required=False)
+    folder = store.find_archive()
     return store.read(folder, run.key).traces if folder is not None and store.has(folder, run.key) else None
 
 
@@ -295,7 +295,7 @@ def same_data(run: dict, fingerprint: str | None) -> None:
     """AttnError where the archive's runs of a data set were trained on other data. run: as in a record. fingerprint: of
     the data, None where it is not known."""
     stored = store.archived_data(run["corpus"], run["options"])
-    if stored and fingerprint and not store.same_data(stored, fingerprint):
+    if stored and fingerprint and stored != fingerprint:
         raise AttnError(
             f"the runs of '{run['corpus']}' in {store.archive_folder()} were trained on data {stored[:12]}, here are "
             f"{fingerprint[:12]}: unset ATTN_DATA, or pack into an archive of your own (ATTN_ARCHIVE)"

@@ -19,12 +19,11 @@ import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -94,13 +93,9 @@ class Result:
 # ---- where things lie ------------------------------------------------------------------------------------------------
 
 
-@overload
-def archive_folder(required: Literal[True] = True) -> Path: ...
-@overload
-def archive_folder(required: bool) -> Path | None: ...
-def archive_folder(required: bool = True) -> Path | None:
+def find_archive() -> Path | None:
     """The folder that $ATTN_ARCHIVE names, else the first data/archive found upward from the working folder, else that
-    beside this package. None, or an AttnError where required, if there is none."""
+    beside this package; None if there is none."""
     if named := os.environ.get("ATTN_ARCHIVE"):
         if not Path(named).is_dir():
             raise AttnError(f"ATTN_ARCHIVE names {named}, no folder; point it at the repository's data/archive")
@@ -108,14 +103,19 @@ def archive_folder(required: bool = True) -> Path | None:
     for parent in (Path.cwd(), *Path.cwd().parents, Path(__file__).parents[1]):
         if (folder := parent / "data" / "archive").is_dir():
             return folder
-    if required:
-        raise AttnError("no data/archive found here or above; run inside the repository or set ATTN_ARCHIVE to it")
     return None
+
+
+def archive_folder() -> Path:
+    """The same; AttnError if there is none."""
+    if folder := find_archive():
+        return folder
+    raise AttnError("no data/archive found here or above; run inside the repository or set ATTN_ARCHIVE to it")
 
 
 def reported_folder() -> Path:
     """data/reported: beside the archive, else beside that of the package."""
-    archive = archive_folder(required=False)
+    archive = find_archive()
     for folder in (archive and archive.resolve().parent, Path(__file__).parents[1] / "data"):
         if folder and (folder / "reported" / "tolerances.csv").is_file():
             return folder / "reported"
@@ -129,7 +129,7 @@ def cache_store() -> Path:
 
 def stores() -> list[Path]:
     """The archive, where there is one, and the cache: the order in which a run is looked for."""
-    return [folder for folder in (archive_folder(required=False), cache_store()) if folder is not None]
+    return list(filter(None, [find_archive(), cache_store()]))
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -262,14 +262,12 @@ def read(folder: Path, key: str, whole: bool = True) -> Result:
     result = Result(
         record=read_record(folder, key),
         numbers=rows_of(folder, "numbers", key),
-        source="archive" if folder == archive_folder(required=False) else "cache",
+        source="archive" if folder == find_archive() else "cache",
     )
     if not whole:
         return result
-    return Result(
-        record=result.record,
-        numbers=result.numbers,
-        source=result.source,
+    return replace(
+        result,
         documents=rows_of(folder, "documents", key),
         against=rows_of(folder, "against", key),
         traces=read_traces(folder, key) if has_traces(folder, key) else None,
@@ -293,15 +291,10 @@ def verify(folder: Path, key: str) -> None:
             raise AttnError(f"{key}: p of its documents and p of its traces differ by {worst:.2g}")
 
 
-def same_data(first: str | None, second: str | None) -> bool:
-    """Whether two fingerprints may be of the same data: equal, or one of them not known."""
-    return None in (first, second) or first == second
-
-
 def archived_data(corpus: str, options: object) -> str | None:
     """The fingerprint of the data that the archive's runs of a corpus, with these options, were trained on; None
     without such runs. options: as in a record."""
-    folder = archive_folder(required=False)
+    folder = find_archive()
     if folder is None or corpus not in stems(folder):
         return None
     rows = table(folder, "runs", corpus).select(["options", "fingerprint"]).to_pylist()
@@ -373,17 +366,12 @@ def replaced(before: pa.Table | None, rows: pa.Table | None, keys: list[str]) ->
     return after.take(pc.sort_indices(after, [("key", "ascending")])).combine_chunks()  # keeps the order within a run
 
 
-@lru_cache(maxsize=1)
-def _lock(path: Path):
-    from filelock import FileLock  # those who only read need none
-
-    return FileLock(path)
-
-
 def only_writer(folder: Path):
     """A lock on an archive: two processes that pack would each write without the other's run."""
+    from filelock import FileLock  # those who only read need none
+
     folder.mkdir(parents=True, exist_ok=True)
-    return _lock(folder / ".lock")
+    return FileLock(folder / ".lock")
 
 
 DECIDED = ".decided"
@@ -482,19 +470,16 @@ def read_reported(name: str) -> bytes:
     return sealed(reported_folder().parent / "archive", f"../reported/{name}")
 
 
-def files_of(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Name and path of every file that lies in an archive, staging folders apart, and in data/reported beside it."""
+def digests(folder: Path) -> dict[str, str]:
+    """Name -> SHA-256 of every file of an archive, staging folders apart, and of data/reported beside it."""
+    sums = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and name[0] != "." and name not in (MANIFEST, "README.md"):
-            yield name, path
+            sums[name] = sha256(path)
     for path in (folder.parent / "reported").glob("*.csv*"):
-        yield f"../reported/{path.name}", path
-
-
-def digests(folder: Path) -> dict[str, str]:
-    """Name -> SHA-256 of `files_of` an archive."""
-    return {name: sha256(path) for name, path in files_of(folder)}
+        sums[f"../reported/{path.name}"] = sha256(path)
+    return sums
 
 
 def faults(folder: Path) -> list[str]:
@@ -510,23 +495,14 @@ def faults(folder: Path) -> list[str]:
     return sorted(lines + [f"{name} is not the file that was sealed" for name in changed])
 
 
-def seal(folder: Path) -> tuple[list[str], list[str]]:
-    """Write the manifest anew, over what lies in an archive now. Returns the `faults` that there were before it, and
-    one line for each file that is not sealed, for it cannot be read."""
+def seal(folder: Path) -> list[str]:
+    """Write the manifest anew, over what lies in an archive now; returns the `faults` that there were before it."""
     with only_writer(folder):
         before = faults(folder)
         sums = digests(folder)
-        (folder / MANIFEST).unlink(missing_ok=True)
-        refused = []
-        for name in [name for name in sums if name.endswith(".parquet")]:
-            try:
-                parquet(folder, name)
-            except Damaged:
-                del sums[name]
-                refused.append(f"{name} cannot be read; it is not sealed")
         with replacing(folder / MANIFEST) as file:
             file.write(manifest_bytes(sums))
-    return before, refused
+    return before
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
@@ -541,17 +517,13 @@ def table_bytes(rows: pa.Table) -> bytes:
                 rows = rows.set_column(at, field.name, rows[field.name].combine_chunks().dictionary_encode())
     floats = [field.name for field in rows.schema if pa.types.is_floating(field.type)]
     others = [name for name in rows.column_names if name not in floats]
+    return compressed(rows, use_dictionary=others, use_byte_stream_split=floats, row_group_size=GROUP_ROWS)
+
+
+def compressed(rows: pa.Table, **options) -> bytes:
+    """A table as Parquet."""
     sink = pa.BufferOutputStream()
-    pq.write_table(
-        rows,
-        sink,
-        compression="zstd",
-        compression_level=19,
-        use_dictionary=others,
-        use_byte_stream_split=floats,
-        row_group_size=GROUP_ROWS,
-        write_page_checksum=True,
-    )
+    pq.write_table(rows, sink, compression="zstd", compression_level=19, write_page_checksum=True, **options)
     return sink.getvalue().to_pybytes()
 
 
@@ -567,17 +539,7 @@ def traces_bytes(traces: Traces) -> bytes:
     shared = {"bias": traces.bias, "readout": traces.readout, "width": traces.contribution.shape[1]}
     metadata = {name: json.dumps(np.asarray(value).tolist()) for name, value in shared.items() if value is not None}
     leaves = [f"{name}.list.element" for name in columns if name in TOKEN_ARRAYS or name == "query"]
-    sink = pa.BufferOutputStream()
-    pq.write_table(
-        pa.table(columns, metadata=metadata),
-        sink,
-        compression="zstd",
-        compression_level=19,
-        use_dictionary=False,
-        use_byte_stream_split=leaves,
-        write_page_checksum=True,
-    )
-    return sink.getvalue().to_pybytes()
+    return compressed(pa.table(columns, metadata=metadata), use_dictionary=False, use_byte_stream_split=leaves)
 
 
 def as_traces(rows: pa.Table) -> Traces:

@@ -213,7 +213,7 @@ def test_what_is_not_as_sealed_is_named(tmp_path, kind):
     (tmp_path / "reported").mkdir()
     (tmp_path / "reported" / "a.csv").write_text("x\n1\n")
     merged(folder)
-    assert store.faults(folder) == [] and store.seal(folder) == ([], [])
+    assert store.faults(folder) == [] and store.seal(folder) == []
     tamper(folder / name)
     assert any(told in line for line in store.faults(folder)), store.faults(folder)
 
@@ -239,16 +239,14 @@ def test_what_is_not_as_sealed_enters_no_number(tmp_path, monkeypatch, capsys, l
         store.read(folder, runs[1].key)
 
 
-def test_a_run_is_sealed_as_it_is_stored_and_what_cannot_be_read_never(tmp_path):
+def test_a_run_is_sealed_as_it_is_stored_and_what_cannot_be_read_never_taken(tmp_path):
     store.seal(tmp_path)
     merged(tmp_path)
     merged(tmp_path, toy_traces(seed=1))
     assert store.faults(tmp_path) == []
     damage(tmp_path / "traces" / "toy.parquet")
-    changes, refused = store.seal(tmp_path)
-    assert changes == ["traces/toy.parquet is not the file that was sealed"]
-    assert refused == ["traces/toy.parquet cannot be read; it is not sealed"]
-    with pytest.raises(Damaged, match=r"traces/toy\.parquet is no file that MANIFEST names"):
+    assert store.seal(tmp_path) == ["traces/toy.parquet is not the file that was sealed"] and not store.faults(tmp_path)
+    with pytest.raises(Damaged, match=r"traces/toy\.parquet is unreadable"):
         store.read(tmp_path, "toy")
 
 
@@ -294,7 +292,7 @@ def test_the_sentence_reader_with_another_sign_is_refused(tmp_path, monkeypatch)
         sentence.load()
 
 
-REAL = store.archive_folder(required=False)
+REAL = store.find_archive()
 
 
 @pytest.mark.skipif(not REAL or not store.keys(REAL), reason="no archive")

@@ -22,7 +22,7 @@ from attn_data import sentence
 
 SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "core.js"
 EPSILONS = (0.01, 0.05, 0.2)
-STORE = store.archive_folder(required=False)
+STORE = store.find_archive()
 needs_model = pytest.mark.skipif(
     not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"
 )

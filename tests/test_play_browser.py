@@ -17,7 +17,7 @@ from attn_data import sentence
 
 ROOT = Path(__file__).parents[1]
 STATIC, HTML = ROOT / "book" / "_static", ROOT / "_build" / "html"
-STORE = store.archive_folder(required=False)
+STORE = store.find_archive()
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"),

@@ -16,7 +16,7 @@ from attn_core.experiments.permutation import permutation
 from attn_core.measures import classification
 from attn_core.run import from_dict
 
-STORE = store.archive_folder(required=False)
+STORE = store.find_archive()
 
 
 def spans_of(corpus: str) -> set[str]:

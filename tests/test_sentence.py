@@ -24,7 +24,7 @@ from attn_data import sentence
 from attn_data.cleaning import clean_sst, clean_typed, contractions, english
 from benchmarks.sentence_model import quantise
 
-STORE = store.archive_folder(required=False)
+STORE = store.find_archive()
 needs_model = pytest.mark.skipif(
     not STORE or not (STORE / sentence.FOLDER).is_dir(), reason="no sentence model in the archive"
 )

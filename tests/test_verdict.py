@@ -186,7 +186,7 @@ def test_a_browser_tells_on_hover_focus_and_tap(tmp_path, chromium):
     assert chromium.js(ACT) == ["IMDB", "SST,", "IMDB", True, 0, 1, 2, 1]
 
 
-@pytest.mark.skipif(store.archive_folder(required=False) is None, reason="no archive")
+@pytest.mark.skipif(store.find_archive() is None, reason="no archive")
 def test_every_model_of_the_verdict_does_its_task_by_the_one_rule():
     fails = weak(index.runs(attention="tanh", family=["text", "pair", "hierarchical"], generation="first"))
     assert not fails[list(verdict.TRACED)].any() and fails["snli"].all()

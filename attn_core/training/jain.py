@@ -140,8 +140,7 @@ def train(
 
     with progress_bar(run.epochs, len(documents), progress) as bar:
         for epoch in range(run.epochs):
-            if run.mask:
-                texts = masked(documents, run.mask, masks)
+            texts = masked(documents, run.mask, masks)
             row = {"epoch": epoch, "loss": train_epoch(model, epoch, batches(documents, run.batch, rng), step, bar)}
             for split, best_quality in best.items():
                 quality = quality_of(model, data.splits[split], imposed.get(split))
@@ -162,6 +161,8 @@ def masked(documents: Documents, share: float, rng: np.random.Generator) -> Docu
     Madsen, Reddy & Chandar 2024 (masked fine-tuning, share 0.5; the abstract was read, share and rate are told at second
     hand). Deviations: they fine-tune a pretrained model, whose mask is a word of its own; and only training is masked.
     """
+    if not share:
+        return documents
     rate = rng.uniform(size=len(documents)) * (rng.uniform(size=len(documents)) < share)  # (D,)
     drawn = rng.uniform(size=len(documents.ids)) < np.repeat(rate, documents.lengths)  # (T,)
     hidden = drawn & documents.inner

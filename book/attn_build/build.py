@@ -61,7 +61,7 @@ def write_html(root: Path, edition: str) -> list[str]:
     redirect(source)
     write_kit(source)
     built = source / "_build" / "html"
-    archive = store.archive_folder(required=False)
+    archive = store.find_archive()
     if not problems and archive and (archive / sentence.FOLDER).is_dir():
         sentence.write_reader(built / "_static")
     if not problems and source != root:
