@@ -19,7 +19,6 @@ from attn_core.experiments.single import over_deals, weights_dealt_anew
 from attn_core.index import numbers, over_seeds
 from attn_core.measures import bootstrap_interval
 from attn_core.provenance import count_documents
-from attn_core.run import COUNTED as BY_COUNTING
 from attn_core.run import SEEDS, Run, first_vectors
 from attn_core.traces import Traces
 
@@ -278,13 +277,10 @@ def classifiers(corpora: str | Iterable[str], attention: str = "tanh", selection
     return index.runs(corpus=corpora, encoder="lstm", **where)
 
 
-def adversaries(
-    corpora: str | Iterable[str], every: bool = False, vectors: str = "", rounding: int = 0, hidden: int | None = None
-) -> pd.DataFrame:
+def adversaries(corpora: str | Iterable[str], every: bool = False, vectors: str = "") -> pd.DataFrame:
     """Adversaries trained against bases chosen on development data, rows of `index.runs` by seed and divergence.
 
-    vectors: those of base and adversary; by default those of the archive's first generation. rounding: of the bases.
-    hidden: units of both where they are not the paper's. settled: whether the JSD
+    vectors: those of base and adversary; by default those of the archive's first generation. settled: whether the JSD
     on the test set moved by at most 0.02 over the last five epochs. Of those that differ in their epochs alone the one
     trained for most, unless each is asked for.
     """
@@ -296,10 +292,9 @@ def adversaries(
         divergence="any",
         source="archive",
         **where,
-        **({"hidden": hidden} if hidden else {}),
     )
     bases = [
-        Run(corpus, seed=seed, vectors=vectors or first_vectors(corpus), rounding=rounding, hidden=hidden).key
+        Run(corpus, seed=seed, vectors=vectors or first_vectors(corpus)).key
         for corpus in rows["corpus"].unique()
         for seed in SEEDS
     ]
@@ -313,20 +308,6 @@ def adversaries(
         rows = rows.sort_values("epochs_trained", ascending=False, kind="stable")
         rows = rows.drop_duplicates(["corpus", "seed", "base_seed", "divergence"])
     return rows.sort_values(["corpus", "seed", "divergence"], kind="stable", ignore_index=True)
-
-
-def priced(corpora: str | Iterable[str], rounding: int = 1, hidden: int | None = None) -> pd.DataFrame:
-    """What adversaries of counted vectors cost, rows of `adversaries` with further columns: alone, the change of p of
-    the adversary of the same base that only imitates (divergence 0); lost_f1 and lost_auc, scores of the base minus
-    those of the adversary."""
-    rows = adversaries(corpora, vectors=BY_COUNTING, rounding=rounding, hidden=hidden)
-    asked = {"rounding": rounding, **({"hidden": hidden} if hidden else {})}
-    bases = index.runs(corpus=corpora, encoder="lstm", vectors=BY_COUNTING, source="archive", **asked)
-    scores = bases.set_index("key")[["f1_1", "auc"]].reindex(rows["base"])
-    rows["lost_f1"] = scores["f1_1"].to_numpy() - rows["f1_1"]
-    rows["lost_auc"] = scores["auc"].to_numpy() - rows["auc"]
-    alone = rows[rows["divergence"] == 0].set_index("base")["tvd"]
-    return rows.assign(alone=alone.reindex(rows["base"]).to_numpy())
 
 
 def best_of(far: pd.DataFrame) -> float:
