@@ -12,12 +12,13 @@ import scipy
 import torch
 
 from attn_core import foreign, rows, store
+from attn_core.corpora import pieces
 from attn_core.corpora.encoding import encode, from_files
 from attn_core.corpora.order import fixed_order
 from attn_core.measures import classification
 from attn_core.run import RECIPE, Run, as_dict, bases, weights_key
 from attn_core.store import Result
-from attn_core.training import Recipe, compute_device, guide, imitate, jain, serrano
+from attn_core.training import Recipe, compute_device, guide, imitate, jain, pretrained, serrano
 from attn_core.version import __version__
 
 FAMILIES: dict[str, Recipe] = {
@@ -26,6 +27,7 @@ FAMILIES: dict[str, Recipe] = {
     "hierarchical": serrano,
     "guided": guide,
     "adversary": imitate,
+    "pretrained": pretrained,
 }
 """Run.family -> recipe: see `attn_core.training`."""
 
@@ -41,8 +43,11 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     store.staging(folder, run.key).rmdir()  # a store that cannot be written is better known before the training
     arrays, training = trained(run, made, progress, fresh)
     start = time.perf_counter()
-    weights = [weights_of(base, progress) for base in bases(run) if run.guide]  # an adversary is read alone
+    weights = [weights_of(base, progress) for base in bases(run) if run.divergence is None]  # adversaries: read alone
     traces = FAMILIES[run.family].read(run, arrays[run.selection], data, progress, *weights).rounded()
+    notes = {}
+    if run.family == "pretrained":
+        notes = pretrained.notes(run, arrays[run.selection], data, traces, *weights)
     record = {
         "key": run.key,
         "run": as_dict(run),
@@ -53,6 +58,7 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         "history": training["history"],
         "statistics": data.statistics,
         "fingerprints": inputs,
+        **notes,
         **environment(device),
     }
     if not foreign.unversioned(run):
@@ -93,7 +99,13 @@ def weights_of(run: Run, progress: bool = True) -> dict[str, np.ndarray]:
 
 def inputs_of(run: Run):
     """What a run is trained on: (Encoded, start vectors (V, width), fingerprints of both)."""
-    data = reduced(encode(run.corpus, **dict(run.options)), run.fraction)
+    data = encode(run.corpus, **dict(run.options))
+    if run.family == "pretrained":
+        fingerprints = {"data": data.fingerprint, "vectors": pieces.WEIGHTS}
+        data = pieces.as_pieces(data)
+        fingerprints["pieces"] = data.fingerprint
+        return reduced(data, run.fraction), None, fingerprints
+    data = reduced(data, run.fraction)
     matrix, fingerprint = from_files("attn_data.vectors").vectors(run.vectors, data.vocabulary)
     return data, matrix, {"data": data.fingerprint, "vectors": fingerprint}
 

@@ -30,7 +30,7 @@ from attn_core.corpora.files import cache_folder, keep, say, stamp
 from attn_core.errors import AttnError, Damaged
 from attn_core.measures import HEADLINE_SEEDS, seed_interval
 from attn_core.rows import FIELDS, RUN_COLUMNS, migrate
-from attn_core.run import ATTENTIONS, ENCODERS, HIERARCHICAL, SEEDS, Run, generation
+from attn_core.run import ATTENTIONS, ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS, Run, generation
 from attn_core.store import NAMES
 
 ALONG = {"guide": ("base", "attention"), "divergence": ("base", "epochs"), "words": ("attention",)}
@@ -331,7 +331,7 @@ def _all_runs() -> pd.DataFrame:
         raise AttnError("nothing is stored: neither data/archive nor a cached run is at hand")
     at_hand = {
         "corpus": tuple(sorted(catalogue.CATALOGUE)),
-        "encoder": (*ENCODERS, *HIERARCHICAL, *foreign.registered("encoder")),
+        "encoder": (*ENCODERS, *HIERARCHICAL, *PRETRAINED, *foreign.registered("encoder")),
         "attention": (*ATTENTIONS, *foreign.registered("attention")),
     }
     return _read_runs(tuple(stamps), tuple(at_hand.items()))

@@ -105,6 +105,7 @@ def number_rows(record: dict, summary: pd.DataFrame | None, traces: Traces | Non
     if traces is not None and (summary is None or not summary["statistic"].eq("echo").any()):
         parts.append(echoes(record, traces))
     whole = [(name, "value", value) for name, value in scores(record).items()]
+    whole += [(name, "mean", value) for name, value in record.get("numbers", {}).items()]
     if "against" in record:
         whole += [(f"{name}_beside", "mean", record["against"][name]) for name in ("jsd", "tvd")]
     parts.append(pd.DataFrame(whole, columns=["measure", "statistic", "value"]).assign(predicted="all", bin="all"))

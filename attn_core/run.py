@@ -24,6 +24,9 @@ ENCODERS = ("lstm", "cnn", "average", "none", "transformer")
 HIERARCHICAL = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "flan_none")
 """The six models of Serrano & Smith: attention over sentences (HAN) or over words (FLAN)."""
 
+PRETRAINED = ("minilm", "minilm_random")
+"""MiniLM-L6, fine-tuned, and the same with all its weights drawn anew; not in the three papers."""
+
 ATTENTIONS = ("tanh", "dot", "uniform", "given")
 GUIDES = ("", "own", "permuted", "swapped", "untrained", "searched")
 """Whose weights a guided model is given: none, its base's own, these permuted within each document, its base's in
@@ -44,6 +47,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "tie": (0.0, 1e6),
     "hide": (0.0, 1e6),
     "mask": (0.0, 1.0),
+    "layer": (-1, 6),
 }
 """The least and the largest that these fields may be, of their own type."""
 
@@ -66,13 +70,14 @@ class Run:
     corpus : str
         A name of the catalogue, see `python -m attn_core corpora`.
     encoder : str
-        Of ENCODERS or HIERARCHICAL.
+        Of ENCODERS, HIERARCHICAL or PRETRAINED.
     attention : str
         Of ATTENTIONS.
     seed : int
         Of every random choice of the training.
     vectors : str
-        A recipe of `corpora.vectors` or a file; '' takes the catalogue's recipe for the corpus.
+        A recipe of `corpora.vectors` or a file; '' takes the catalogue's recipe for the corpus, and so does a
+        pretrained encoder whatever is asked, for it reads none.
     selection : {'dev', 'test'}
         The split whose ROC AUC chooses the checkpoint. 'dev': the authors' final code; 'test': the paper's Table 2.
     epochs : int, optional
@@ -111,6 +116,9 @@ class Run:
         Strength of the penalty of that name; not in the papers.
     mask : float
         Share of the texts that are masked in training, see `jain.masked`; not in the papers.
+    layer : int
+        Of a pretrained encoder, that of the base or as downloaded, which is frozen: a head is trained on the states
+        after this layer, 0 being the embedding. -1: the encoder is trained, too.
 
     Raises
     ------
@@ -142,6 +150,7 @@ class Run:
     hide: float = 0.0
     mixes: str = "both"
     mask: float = 0.0
+    layer: int = -1
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -173,8 +182,9 @@ class Run:
     def _fill_defaults(self) -> None:
         """What the corpus and the encoder say of the fields that are not given."""
         entry = catalogue.corpus(self.corpus)
-        self._set("vectors", self.vectors or entry.vectors)
-        for name, value in defaults(entry, self.encoder).items():
+        reads_vectors = self.vectors and self.encoder not in PRETRAINED
+        self._set("vectors", self.vectors if reads_vectors else entry.vectors)
+        for name, value in defaults(entry, self.encoder, self.layer).items():
             if getattr(self, name) is None:
                 self._set(name, value)
 
@@ -200,14 +210,19 @@ class Run:
     def _base_rules(self) -> dict[str, bool]:
         """What must hold of a run with a base, in words, and whether it does."""
         base = self.base
-        uses = [bool(self.guide), self.divergence is not None]
+        frozen = base is not None and self.layer >= 0
+        uses = [bool(self.guide), self.divergence is not None, frozen]
         lends = base is None or base.family == "text" or (bool(self.guide) and base.family == "adversary")
+        trained = not frozen or (base.encoder, base.layer, base.attention) == (self.encoder, -1, "tanh")
         same = base is None or (base.corpus, base.options) == (self.corpus, self.options)
         return {
-            "base goes with guide or divergence, with one of the two, and these need a base": sum(uses) == bool(base),
+            "base goes with guide, divergence or layer, with one of them, and the first two need a base": (
+                sum(uses) == bool(base)
+            ),
+            "base of a layer is a trained encoder of the same kind": trained,
             "attention 'given' goes with a guide": bool(self.guide) == (self.attention == "given"),
             "words other than 'text' do not go with a divergence": self.words == "text" or self.family == "guided",
-            "base must be a model of single texts, of a guided run also an adversary": lends,
+            "base must be a model of single texts, of a guided run also an adversary": lends or frozen,
             "base must be trained on the same data (corpus and options)": same,
         }
 
@@ -216,7 +231,12 @@ class Run:
         serrano = self.encoder in HIERARCHICAL
         learned = self.attention in ("tanh", "dot")
         guided = self.encoder == "average" and self.attention in ("given", "uniform")
+        pretrained = self.encoder in PRETRAINED
         return {
+            "a pretrained encoder reads single texts, attention 'tanh' or 'uniform'": (
+                not pretrained or (self.family == "pretrained" and self.attention in ("tanh", "uniform"))
+            ),
+            "a pretrained encoder keeps its last epoch, selection 'dev'": not pretrained or self.selection == "dev",
             "HAN and FLAN models have attention 'tanh'": not serrano or self.attention == "tanh",
             "HAN and FLAN models have selection 'dev'": not serrano or self.selection == "dev",
             "encoder transformer reads single texts": self.family == "text" or self.encoder != "transformer",
@@ -237,6 +257,7 @@ class Run:
             ),
             "mixes goes with context": self.mixes == "both" or self.context > 0,
             "tie goes with lstm": not self.tie or (plain and self.encoder == "lstm"),
+            "layer goes with a pretrained encoder": self.layer < 0 or self.family == "pretrained",
             "hide goes with planted texts and an attention that is learned, and not with tie": (
                 not self.hide or (single and hides)
             ),
@@ -246,14 +267,16 @@ class Run:
 
     @property
     def family(self) -> str:
-        """How it is trained and read: 'text', 'pair', 'hierarchical', 'guided' or 'adversary'."""
+        """How it is trained and read: 'text', 'pair', 'hierarchical', 'guided', 'adversary' or 'pretrained'."""
         if self.divergence is not None:
             return "adversary"
         if self.guide or self.words != "text":
             return "guided"
         if self.encoder in HIERARCHICAL:
             return "hierarchical"
-        return "text" if catalogue.corpus(self.corpus).task == "text" else "pair"
+        if catalogue.corpus(self.corpus).task != "text":
+            return "pair"
+        return "pretrained" if self.encoder in PRETRAINED else "text"
 
     @property
     def key(self) -> str:
@@ -270,7 +293,7 @@ class Run:
 
 
 CHOICES = {
-    "encoder": ENCODERS + HIERARCHICAL,
+    "encoder": ENCODERS + HIERARCHICAL + PRETRAINED,
     "attention": ATTENTIONS,
     "selection": ("dev", "test"),
     "guide": GUIDES,
@@ -318,13 +341,17 @@ def bases(run: Run) -> list[Run]:
     """The runs whose weights this one needs: none, its base, that as it starts, or it and its next seed."""
     if run.base is None:
         return []
+    if run.layer >= 0:
+        return [run.base]
     if run.guide == "untrained":
         return [replace(run.base, epochs=0)]
     return [run.base, other_seed(run.base)] if run.guide == "swapped" else [run.base]
 
 
-def defaults(entry: catalogue.Corpus, encoder: str) -> dict:
+def defaults(entry: catalogue.Corpus, encoder: str, layer: int = -1) -> dict:
     """The fields whose default depends on the corpus and the encoder."""
+    if encoder in PRETRAINED:
+        return pretrained_defaults(entry.name, encoder, layer)
     if encoder in HIERARCHICAL:
         plan = schedule(entry.name, encoder)
         plan = {name: plan[name] for name in ("epochs", "batch", "learning_rate")}
@@ -338,10 +365,19 @@ def defaults(entry: catalogue.Corpus, encoder: str) -> dict:
     }
 
 
+def pretrained_defaults(corpus: str, encoder: str, layer: int) -> dict:
+    """The same of a pretrained encoder, or of a head on one of its layers; the rate is the encoder's."""
+    if layer >= 0:
+        return {"epochs": 5, "batch": 64, "hidden": None, "learning_rate": 1e-3, "decay": 0.01}
+    drawn = encoder == "minilm_random"
+    epochs = 4 if drawn else 2 if corpus == "agnews" else 3
+    return {"epochs": epochs, "batch": 32, "hidden": None, "learning_rate": 3e-4 if drawn else 3e-5, "decay": 0.01}
+
+
 def changed(run: Run) -> dict:
     """The fields of a run that differ from their defaults."""
     standard = {field.name: field.default for field in fields(run)}
-    standard |= defaults(catalogue.corpus(run.corpus), run.encoder)
+    standard |= defaults(catalogue.corpus(run.corpus), run.encoder, run.layer)
     return {name: getattr(run, name) for name, default in standard.items() if getattr(run, name) != default}
 
 

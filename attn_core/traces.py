@@ -45,8 +45,10 @@ class Traces:
     gradient : (T,) array, optional
         Signed <e_t, dp/de_t>, p the probability of class 1 (K = 1) or of the predicted class, with the attention held
         constant.
+    gradient_norm : (T,) array, optional
+        |dp/de_t|, of encoders that normalise their input, where the other says nothing.
     leave_one_out : (T,) array, optional
-        Signed p(text without t) - p(text); NaN where the text is one token.
+        Signed p(text without t) - p(text); NaN where the text is one token, or is not tested.
     query : (D, M) array, optional
         Question answering and inference (Jain & Wallace) have no affine decoder. Contribution is then (T, M), the
         token's share in the decoder's hidden layer, and the logits are bias + readout @ tanh(query + sum_t a_t
@@ -68,6 +70,7 @@ class Traces:
     query: ndarray | None = None
     readout: ndarray | None = None
     allowed: ndarray | None = None
+    gradient_norm: ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.doc_id)
@@ -179,7 +182,7 @@ class Traces:
         return {name: array for name, array in arrays.items() if array is not None}
 
 
-TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out")
+TOKEN_ARRAYS = ("score", "contribution", "gradient", "leave_one_out", "gradient_norm")
 PER_DOCUMENT = ("query", "allowed")
 
 

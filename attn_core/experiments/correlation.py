@@ -17,6 +17,8 @@ PAIRS = (
     ("attention", "loo"),
     ("gradient", "loo"),
     ("attention", "random"),
+    ("attention", "norm"),
+    ("norm", "loo"),
 )
 """The pairs of rankings compared; columns are tau_<a>_<b> and p_<a>_<b>."""
 
@@ -49,7 +51,7 @@ def correlation(
     Returns
     -------
     DataFrame
-        Columns tau_<a>_<b>, p_<a>_<b> of PAIRS; NaN as in `kendall_ragged`.
+        Columns tau_<a>_<b>, p_<a>_<b> of PAIRS; NaN as in `kendall_ragged`. norm: `Traces.gradient_norm`.
 
     Notes
     -----
@@ -60,6 +62,8 @@ def correlation(
     scores = {"attention": traces.score, "random": draws}
     if traces.gradient is not None:
         scores["gradient"] = np.abs(traces.gradient)
+    if traces.gradient_norm is not None:
+        scores["norm"] = traces.gradient_norm
     if traces.leave_one_out is not None:
         scores["loo"] = np.abs(traces.leave_one_out)
     columns = {}
@@ -68,6 +72,26 @@ def correlation(
             tau, p = kendall_ragged(scores[a], scores[b], traces.offsets)
             columns[f"tau_{a}_{b}"] = tau
             columns[f"p_{a}_{b}"] = p
+    return table(traces, **columns)
+
+
+def tops(traces: Traces) -> pd.DataFrame:
+    """Whether the token of the largest attention, gradient (absolute value) or gradient norm is that whose deletion
+    moves the output most, per document, and what chance gives, 1/n; NaN where leave-one-out was not traced.
+
+    Columns top_<ranking>_is_top_loo and top_chance. The first of several largest; not in the papers.
+    """
+    assert traces.leave_one_out is not None
+    rankings = {"attention": traces.score, "norm": traces.gradient_norm}
+    rankings["gradient"] = None if traces.gradient is None else np.abs(traces.gradient)
+    change = np.abs(traces.leave_one_out)
+    untested = np.isnan(change[traces.offsets[:-1]]) | (traces.lengths < 2)
+    top = traces.first_largest(change)
+    columns = {"top_chance": np.where(untested, np.nan, 1 / traces.lengths)}
+    for name, values in rankings.items():
+        if values is not None:
+            same = traces.first_largest(values) == top
+            columns[f"top_{name}_is_top_loo"] = np.where(untested, np.nan, same)
     return table(traces, **columns)
 
 

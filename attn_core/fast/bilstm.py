@@ -207,8 +207,8 @@ class LstmBatch:
         """Values (L, B, ...), each text reversed within its own length."""
         return values.flatten(0, 1).index_select(0, self.mirror).view_as(values)
 
-    def importance(self, attention: Tensor, slope: Tensor) -> Tensor:
-        """<e_t, dp/de_t>, (L, B), with the attention (L, B) held constant; meaningless on start, end and pad.
+    def importances(self, attention: Tensor, slope: Tensor) -> dict[str, Tensor]:
+        """gradient <e_t, dp/de_t>, (L, B), with the attention (L, B) held constant; meaningless on start, end and pad.
 
         slope (B, K) = dp / d(attended contribution), so dp/dh_t = attention_t * h_slope, one vector per text. The
         first layer is a fixed matrix W, so <e_t, dp/de_t> = <W e_t, delta_t> with delta the gradient at W e_t; the
@@ -217,7 +217,7 @@ class LstmBatch:
         forward, backward = self.network.directions
         by_forward = through_time(forward, self.forward, attention, slope @ forward.value.t())
         by_backward = through_time(backward, self.backward, self.mirrored(attention), slope @ backward.value.t())
-        return by_forward + self.mirrored(by_backward)
+        return {"gradient": by_forward + self.mirrored(by_backward)}
 
     def contexts_without(self) -> Tensor:
         """Attended contributions without each word j in turn, (n + 1, B, K), n the longest text's words; meaningless at

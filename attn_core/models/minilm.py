@@ -41,6 +41,9 @@ class MiniLM(Encoder):
     NORMALISED = True
     """A LayerNorm follows the embedding: gradient times input is 0 for the whole input, see `tracing`."""
 
+    MEMORY = 8
+    """Memory that a token takes, in that of the other encoders."""
+
     def __init__(
         self,
         words: int = 30_522,

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from attn_core.corpora.documents import Documents, flat
+from attn_core.corpora.files import say
 from attn_core.device import fitting
 from attn_core.models.classifier import Classifier
 from attn_core.models.hierarchical import Hierarchical
@@ -69,7 +70,8 @@ def trace(
     documents : Documents
         What it reads; of pairs only the first text's words are traced.
     gradient : bool
-        Whether to trace signed <e_t, dp/de_t>, attention held constant.
+        Whether to trace signed <e_t, dp/de_t>, attention held constant; of an encoder that normalises its input also
+        |dp/de_t|, and one line says that the former is empty there.
     leave_one_out : bool
         Whether to re-encode and re-attend the text without word t: signed p(without t) - p, for pairs the total
         variation distance over all outputs; NaN where t is the only word.
@@ -91,12 +93,18 @@ def trace(
     p is the probability of class 1, or with more than one logit that of the predicted class. Jain & Wallace 2019,
     Algorithm 1, take absolute values of both importances. Deviation: p (1 - p) is formed without cancellation, so the
     gradients of a saturated output do not vanish as in the authors' single precision.
+
+    Where a LayerNorm follows the embedding, LN(s x) = LN(x) for every s > 0, so d/ds f(s x) = <x, df/dx> = 0 at s = 1:
+    the product of the whole input x with its gradient is 0 whatever the text, and what is left of the word vector's is
+    minus the position's share (up to the LayerNorm's epsilon).
     """
     if isinstance(model, Hierarchical):
         deleted = np.arange(len(documents) if leave_one_out else 0)
         return trace_items(model, documents, deleted, progress=progress)
     check(model, documents)
     words = flat(documents, False, "these texts").ids
+    if gradient and progress and getattr(model.encoder, "NORMALISED", False):
+        say("gradient times input is empty where a LayerNorm follows the embedding; take gradient_norm")
     with evaluating(model):
         with torch.inference_mode():
             decoder = decoder_of(model, documents)
@@ -105,7 +113,8 @@ def trace(
         device = decoder.bias.device
         budget = BUDGETS[device.type]
         tokens = budget.tokens_with_deletions if leave_one_out else budget.tokens
-        chunks = cut(documents.lengths, budget.texts, fitting(device, tokens))
+        tokens = fitting(device, tokens // getattr(model.encoder, "MEMORY", 1))
+        chunks = cut(documents.lengths, budget.texts, tokens)
         costs = documents.lengths.astype(np.float64) ** (2 if leave_one_out else 1)
         arrays = over_chunks(work, chunks, costs, documents.lengths - 2, device, progress)
     without = arrays.pop("without", None)
@@ -121,8 +130,8 @@ def read_chunk(
 ) -> dict[str, Tensor]:
     """Arrays of the words of B documents of like length, one document after the other.
 
-    score (N,), contribution (N, K), gradient (N,), and without: logits (N, K) without each word; of pairs how far the
-    output then lies from the whole text's, (N,). read: of `texts.reader`.
+    score (N,), contribution (N, K), gradient (N,), of some encoders gradient_norm (N,), and without: logits (N, K)
+    without each word; of pairs how far the output then lies from the whole text's, (N,). read: of `texts.reader`.
     """
     decoder = decoder.take(rows)
     queries = decoder.queries
@@ -133,7 +142,7 @@ def read_chunk(
 
     arrays = {"score": score, "contribution": text.contribution}
     if gradient:
-        arrays["gradient"] = text.importance(attention, decoder.slope(context))
+        arrays |= text.importances(attention, decoder.slope(context))
     if leave_one_out:
         logits = decoder.logits(text.contexts_without())  # (n + 1 or L, B, K)
         if queries is None:

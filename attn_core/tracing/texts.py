@@ -60,8 +60,9 @@ class TextBatch:
         h, scores = self.model.read(ids, lengths, mask, *q)
         return h, scores, h @ self.value.t()
 
-    def importance(self, attention: Tensor, slope: Tensor) -> Tensor:
-        """<e_t, dp/de_t>, (L, B), by autograd, with the attention (L, B) held constant.
+    def importances(self, attention: Tensor, slope: Tensor) -> dict[str, Tensor]:
+        """gradient <e_t, dp/de_t>, (L, B), by autograd, with the attention (L, B) held constant; of an encoder that
+        normalises its input also gradient_norm |dp/de_t|.
 
         slope (B, K) = dp / d(attended contribution), so dp/dh_t = attention_t * slope @ value.
         """
@@ -81,13 +82,17 @@ class TextBatch:
                 f"{type(self.model.encoder).__name__}: it reads the words otherwise than by its `embedding`, where the "
                 "gradients are taken; without them: trace(..., gradient=False)"
             )
-        return (e_slope * e.detach()).sum(-1)[rows].t()
+        importances = {"gradient": (e_slope * e.detach()).sum(-1)[rows].t()}
+        if getattr(self.model.encoder, "NORMALISED", False):
+            importances["gradient_norm"] = e_slope.norm(dim=-1)[rows].t()
+        return importances
 
     def contexts_without(self) -> Tensor:
         """Attended contributions without each word in turn, (L, B, K) float64; NaN where no word is left."""
         contexts = self.contribution.new_full(self.contribution.shape, torch.nan, dtype=torch.float64)
         deleted = self.mask & (self.lengths > 3)[:, None]  # (B, L) the words of texts with several
-        tokens = fitting(contexts.device, DELETION_TOKENS[contexts.device.type])
+        tokens = DELETION_TOKENS[contexts.device.type] // getattr(self.model.encoder, "MEMORY", 1)
+        tokens = fitting(contexts.device, tokens)
         texts_at_once = max(1, tokens // self.ids.shape[1])
         for deletions in deleted.nonzero().split(texts_at_once):
             text, position = deletions.t()

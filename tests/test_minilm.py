@@ -1,0 +1,237 @@
+"""MiniLM as an encoder: two small layers of random weights; what needs the real weights is skipped where they are not."""
+
+import numpy as np
+import pytest
+import torch
+
+from attn_core import Run
+from attn_core.corpora import encode, pieces
+from attn_core.corpora.documents import Documents, pad
+from attn_core.errors import AttnError
+from attn_core.models.classifier import real_tokens
+from attn_core.models.minilm import MiniLM
+from attn_core.tracing import inputs, trace
+from attn_core.training import piecewise, pretrained
+
+RUN = Run("sst", "minilm_random", seed=10, epochs=2)
+
+
+def weights_at_hand() -> bool:
+    try:
+        pieces.folder()
+        pieces.tokenizer()
+    except (AttnError, ImportError):
+        return False
+    return True
+
+
+real_weights = pytest.mark.skipif(not weights_at_hand(), reason="without MiniLM's weights or tokenizers")
+
+
+@pytest.fixture
+def data(monkeypatch):
+    """Generated texts; a run's model has two layers."""
+    encoded = encode("planted", n_train=200, n_test=40)
+    words = max(len(encoded.vocabulary), 1 + pieces.END)
+    monkeypatch.setattr(pretrained, "SHAPE", {"words": words, "width": 16, "heads": 2, "depth": 2})
+    monkeypatch.setenv("ATTN_DEVICE", "cpu")
+    return encoded
+
+
+def a_model(data, run=RUN):
+    torch.manual_seed(0)
+    model = pretrained.untrained(run, data).eval()
+    with torch.no_grad():
+        for weight in model.encoder.parameters():
+            weight *= 4  # not all states alike
+    return model
+
+
+def test_a_run_has_its_own_recipe_and_a_key_without_vectors_or_folder(monkeypatch):
+    run = Run("sst", "minilm")
+    assert (run.family, run.epochs, run.batch, run.learning_rate, run.decay) == ("pretrained", 3, 32, 3e-5, 0.01)
+    assert Run("agnews", "minilm").epochs == 2
+    assert Run("sst", "minilm_random").learning_rate == 3e-4
+    assert Run("sst", "minilm", layer=0).batch == 64
+    monkeypatch.setenv("ATTN_MINILM", "/somewhere")
+    assert Run("sst", "minilm", vectors="random").key == run.key
+    assert Run("sst", "minilm", layer=3, base=run).key != Run("sst", "minilm", layer=3).key
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"corpus": "snli"},
+        {"selection": "test"},
+        {"attention": "dot"},
+        {"encoder": "lstm", "layer": 2},
+        {"layer": 2, "base": Run("sst", "minilm_random")},
+        {"layer": 2, "base": Run("sst", "minilm", layer=2)},
+        {"base": Run("sst", "minilm")},
+    ],
+)
+def test_fields_that_do_not_go_together(fields):
+    with pytest.raises(AttnError):
+        Run(**{"corpus": "sst", "encoder": "minilm"} | fields)
+
+
+def test_absent_weights_are_one_line(monkeypatch, tmp_path):
+    pieces.folder.cache_clear()
+    monkeypatch.setenv("ATTN_MINILM", str(tmp_path))
+    with pytest.raises(AttnError, match="ATTN_MINILM"):
+        pieces.folder()
+    (tmp_path / "model.safetensors").write_bytes(b"another")
+    with pytest.raises(AttnError, match="SHA-256"):
+        pieces.folder()
+    pieces.folder.cache_clear()
+
+
+def test_training_lowers_the_loss_and_its_weights_give_the_model_back(data):
+    torch.manual_seed(RUN.seed)
+    trained = pretrained.fit(RUN, data, None, False)
+    first, last = trained.history[0]["loss"], trained.history[-1]["loss"]
+    assert last < first
+    traces = pretrained.read(RUN, trained.weights["dev"], data, False)
+    model = pretrained.trained_model(RUN, trained.weights["dev"], data)
+    test = data.splits["test"]
+    with torch.no_grad():
+        logits = model(**inputs(model, test, np.arange(len(test))))[:, 0].numpy()
+    np.testing.assert_allclose(traces.logits[:, 0], logits, atol=1e-5)
+    assert traces.gradient_norm is not None and (traces.gradient_norm > 0).all()
+    rows = pretrained.deleted(test, "sst")
+    assert np.array_equal(np.unique(traces.owner[~np.isnan(traces.leave_one_out)]), rows)
+
+
+def test_a_head_on_a_frozen_layer_reads_states_of_unit_deviation_and_leaves_the_encoder(data):
+    torch.manual_seed(RUN.seed)
+    base = pretrained.fit(RUN, data, None, False).weights["dev"]
+    for layer in (0, 2):
+        run = Run("sst", "minilm_random", seed=10, layer=layer, base=RUN, epochs=1)
+        arrays = pretrained.fit(run, data, None, False, base).weights["dev"]
+        assert set(arrays) == {
+            "encoder.scale", "attention.project.weight", "attention.project.bias", "attention.v.weight",
+            "decoder.weight", "decoder.bias",
+        }  # fmt: skip
+        model = pretrained.trained_model(run, arrays, data, base)
+        arguments = inputs(model, data.splits["train"], np.arange(200))
+        h, scores = model.states_and_scores(**arguments)
+        assert abs(float(h[scores.isfinite()].std()) - 1) < 0.01
+        whole = pretrained.trained_model(RUN, base, data)
+        levels = whole.encoder.levels(arguments["ids"], arguments["lengths"])
+        torch.testing.assert_close(h * model.encoder.scale, levels[layer])
+
+
+def test_a_drawn_encoder_that_is_frozen_is_drawn_alike_when_it_is_read(data):
+    run = Run("sst", "minilm_random", seed=50, layer=1, epochs=1)
+    torch.manual_seed(run.seed)
+    model = pretrained.untrained(run, data)
+    again = pretrained.trained_model(run, {}, data)
+    torch.testing.assert_close(again.encoder.frozen.embedding.weight, model.encoder.frozen.embedding.weight)
+
+
+def distinct_text(data) -> Documents:
+    ids = np.array([2, *range(4, 14), 3], np.int32)
+    return Documents(ids, np.array([0, len(ids)]), np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+
+def test_gradients_by_central_differences(data):
+    model = a_model(data).double()
+    text = distinct_text(data)
+    traces = trace(model, text, leave_one_out=False, progress=False)
+    arguments = inputs(model, text, np.arange(1))
+    with torch.no_grad():
+        _, scores = model.states_and_scores(**arguments)
+        attention = scores.softmax(-1)
+    table = model.encoder.embedding.weight
+
+    def p(row: int, moved: torch.Tensor) -> float:
+        with torch.no_grad():
+            before = table[row].clone()
+            table[row] = moved
+            logit = model(**arguments, imposed=attention)
+            table[row] = before
+        return float(logit.sigmoid())
+
+    step = 1e-5
+    for token, row in enumerate(text.ids[1:-1]):
+        e = table[row].detach().clone()
+        along = (p(row, e * (1 + step)) - p(row, e * (1 - step))) / (2 * step)
+        assert abs(along - traces.gradient[token]) < 1e-7
+        axes = torch.eye(len(e), dtype=e.dtype) * step
+        slope = [(p(row, e + axis) - p(row, e - axis)) / (2 * step) for axis in axes]
+        assert abs(np.linalg.norm(slope) - traces.gradient_norm[token]) < 1e-7
+
+
+def test_gradient_times_the_whole_input_is_zero(data):
+    """LN(s x) = LN(x), so <x, df/dx> = d/ds f(s x) = 0; the word vector's share of it is not."""
+    model = a_model(data).double()
+    ids, lengths = map(torch.as_tensor, pad(distinct_text(data), np.arange(1)))
+    encoder = model.encoder
+    x = encoder.embedding(ids) + encoder.positions.weight[: ids.shape[1]] + encoder.kind
+    x = x.detach().requires_grad_()
+    h = encoder.norm(x)
+    for layer in encoder.layers:
+        h = layer(h)
+    scores = model.scores(h, real_tokens(ids, lengths))
+    logit = model.decoder((scores.softmax(-1)[:, None] @ h).squeeze(1)).sum()
+    (slope,) = torch.autograd.grad(logit, x)
+    of_word = (slope * encoder.embedding(ids)).sum(-1)
+    assert (slope * x).sum(-1).abs().max() < 1e-9 * of_word.abs().max()
+
+
+def test_whole_words_are_deleted_with_all_their_pieces(data):
+    vocabulary = [f"##{word}" if row % 3 == 0 else word for row, word in enumerate(data.vocabulary)]
+    model = a_model(data)
+    test = data.splits["test"].take(np.arange(5))
+    traces = trace(model, test, progress=False)
+    numbers = piecewise.whole_words(model, traces, test, tuple(vocabulary))
+
+    same = []
+    for row in range(len(test)):
+        ids = test.ids[test.offsets[row] + 1 : test.offsets[row + 1] - 1]
+        begins = [0, *(i for i in range(1, len(ids)) if not vocabulary[ids[i]].startswith("##")), len(ids)]
+        attention = traces.attention[traces.offsets[row] : traces.offsets[row + 1]]
+        sums = [attention[a:b].sum() for a, b in zip(begins, begins[1:], strict=False)]
+        moved = []
+        for a, b in zip(begins, begins[1:], strict=False):
+            short = piecewise.of_lists([np.delete(ids, np.arange(a, b))], np.zeros(1), np.zeros(1))
+            there = trace(model, short, gradient=False, leave_one_out=False, progress=False)
+            moved.append(abs(there.p[0] - traces.p[row]))
+        same.append(np.argmax(sums) == np.argmax(moved))
+    assert numbers["top_attention_is_top_loo@words"] == np.mean(same)
+    assert numbers["top_chance"] == pytest.approx(np.mean(1 / traces.lengths))
+
+
+def test_changed_texts_keep_their_words_or_lose_their_signs(data):
+    vocabulary = ("<pad>", "a", "##b", ".", "c")
+    lists = [np.array([1, 2, 3, 4]), np.array([3])]
+    documents = piecewise.of_lists(lists, np.zeros(2), np.arange(2))
+    sign = piecewise.signs(vocabulary)
+    assert sign.tolist() == [False, False, False, True, False]
+    kept = piecewise.rewritten(documents, lambda ids: ids[~sign[ids]] if (~sign[ids]).any() else ids)
+    assert kept.ids.tolist() == [101, 1, 2, 4, 102, 101, 3, 102]
+
+
+@real_weights
+def test_states_are_those_of_the_reference_implementation():
+    transformers = pytest.importorskip("transformers")
+    reference = transformers.BertModel.from_pretrained(str(pieces.folder()), add_pooling_layer=False).eval()
+    model = MiniLM().eval()
+    model.load(pieces.folder() / "model.safetensors")
+    lists = pieces.pieces(["The film is dull, and the plot goes nowhere.", "A feast for the eyes"])
+    ids, lengths = map(torch.as_tensor, pad(piecewise.of_lists(lists, np.zeros(2), np.arange(2)), np.arange(2)))
+    inside = torch.arange(ids.shape[1]) < lengths[:, None]
+    with torch.no_grad():
+        states = model.levels(ids, lengths)
+        theirs = reference(ids, attention_mask=inside.long(), output_hidden_states=True).hidden_states
+    for mine, other in zip(states, theirs, strict=True):
+        assert (mine - other)[inside].abs().max() < 1e-5
+
+
+@real_weights
+def test_pieces_of_a_text():
+    names = {number: piece for piece, number in pieces.tokenizer().get_vocab().items()}
+    text = pieces.plain("sst", "It does n't feel -LRB- or look -RRB- like one .")
+    shown = [names[i] for i in pieces.pieces([text])[0]]
+    assert shown == ["it", "doesn", "'", "t", "feel", "(", "or", "look", ")", "like", "one", "."]
+    assert len(pieces.pieces(["dull " * 500])[0]) == pieces.MOST
