@@ -134,7 +134,7 @@ def kept_summary(run: Run, documents: pd.DataFrame, classes: int) -> pd.DataFram
 
 def controls(run: Run, traces: Traces) -> dict:
     """For the record, of models of COUNTED vectors: what other documents' tokens and shuffled texts give."""
-    if run.family == "hierarchical" or run.vectors != COUNTED:
+    if run.family in ("hierarchical", "pretrained") or run.vectors != COUNTED:
         return {}
     return {"elsewhere": float(elsewhere(traces).mean()), "shuffled": shuffled(run)}
 
@@ -223,6 +223,8 @@ def compared_with(run: Run) -> Run | None:
     first = run
     if run.family == "text":
         first = Run(run.corpus, vectors=first_vectors(run.corpus), selection=run.selection)
+    if run.family == "pretrained":
+        first = Run(run.corpus, run.encoder)
     if catalogue.corpus(run.corpus).generated and (run.family, run.encoder) == ("text", "lstm"):
         first = replace(run, seed=SEEDS[0], attention="tanh")  # with the same knobs, and the training that fits them
     alike = run.attention in ("tanh", "uniform") and replace(run, seed=first.seed, attention="tanh") == first

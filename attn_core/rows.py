@@ -67,6 +67,8 @@ def run_row(record: dict) -> dict:
     run = from_dict(record["run"])
     plain = standard(run)
     off = {name: value for name, value in vars(run).items() if value != getattr(plain, name)}
+    if run.layer >= 0:
+        off["layer"] = run.layer
     row = vars(run) | {
         "key": record["key"],
         "family": run.family,

@@ -424,10 +424,10 @@ def generation(run: Run) -> str:
 
 
 def standard(run: Run) -> Run:
-    """The run of the same generation, corpus, encoder, attention and seed that has all else at its default."""
+    """The run of the same generation, corpus, encoder, attention, seed and layer with all else at its default."""
     attention = "tanh" if run.attention == "given" else run.attention  # weights are given by a guide alone
     vectors = COUNTED if generation(run) == "second" else first_vectors(run.corpus)
-    return Run(run.corpus, run.encoder, attention, run.seed, vectors)
+    return Run(run.corpus, run.encoder, attention, run.seed, vectors, layer=run.layer)
 
 
 def short_form(run: Run) -> dict:

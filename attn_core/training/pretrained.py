@@ -173,12 +173,13 @@ def trained_model(run: Run, arrays: Arrays, data: Encoded, *bases: Arrays) -> Cl
 
 
 def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces:
-    """Traces of the test set: with both gradients, and with leave-one-out of `deleted` where attention is learned; of
-    a frozen layer scores and contributions alone."""
+    """Traces of the test set: with both gradients, and with leave-one-out of `deleted`; of equal weights and of a frozen
+    layer scores and contributions alone."""
     model = trained_model(run, arrays, data, *bases)
     test = data.splits["test"]
-    traces = trace(model, test, gradient=run.layer < 0, leave_one_out=False, progress=progress)
-    if run.layer >= 0 or run.attention == "uniform":
+    ranks = run.layer < 0 and run.attention != "uniform"
+    traces = trace(model, test, gradient=ranks, leave_one_out=False, progress=progress)
+    if not ranks:
         return traces
     rows = deleted(test, run.corpus)
     changes = trace(model, test.take(rows), gradient=False, progress=progress)
