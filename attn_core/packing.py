@@ -104,7 +104,8 @@ def prepare(run: Run) -> None:
         compared = None if run.selection == "test" or run.divergence is not None else first_rows(run, compared)
     if run.corpus in NOT_PASSED_ON:
         documents = compared = sampled = None
-    numbers = rows.number_rows(record, summary)
+    # Of equal weights and frozen layers of a pretrained encoder a page shows what one piece decides.
+    numbers = rows.number_rows(record, summary, traces if run.family == "pretrained" else None)
     store.write(packed_store(), run.key, rows.tables(record, numbers, documents, compared), sampled)
 
 

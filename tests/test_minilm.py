@@ -1,5 +1,7 @@
 """MiniLM as an encoder: two small layers of random weights; what needs the real weights is skipped where they are not."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -191,9 +193,9 @@ def test_whole_words_are_deleted_with_all_their_pieces(data):
         ids = test.ids[test.offsets[row] + 1 : test.offsets[row + 1] - 1]
         begins = [0, *(i for i in range(1, len(ids)) if not vocabulary[ids[i]].startswith("##")), len(ids)]
         attention = traces.attention[traces.offsets[row] : traces.offsets[row + 1]]
-        sums = [attention[a:b].sum() for a, b in zip(begins, begins[1:], strict=False)]
+        sums = [attention[a:b].sum() for a, b in pairwise(begins)]
         moved = []
-        for a, b in zip(begins, begins[1:], strict=False):
+        for a, b in pairwise(begins):
             short = piecewise.of_lists([np.delete(ids, np.arange(a, b))], np.zeros(1), np.zeros(1))
             there = trace(model, short, gradient=False, leave_one_out=False, progress=False)
             moved.append(abs(there.p[0] - traces.p[row]))
@@ -226,6 +228,21 @@ def test_states_are_those_of_the_reference_implementation():
         theirs = reference(ids, attention_mask=inside.long(), output_hidden_states=True).hidden_states
     for mine, other in zip(states, theirs, strict=True):
         assert (mine - other)[inside].abs().max() < 1e-5
+
+
+@real_weights
+def test_a_logit_is_the_weighted_sum_of_its_pieces_numbers():
+    vocabulary = tuple(sorted(pieces.tokenizer().get_vocab(), key=pieces.tokenizer().get_vocab().get))
+    torch.manual_seed(0)
+    model = pretrained.untrained(Run("sst", "minilm"), encode("planted", n_train=20, n_test=10)).eval()
+    texts = pieces.pieces(["The film is dull.", "A feast for the eyes, and for nothing else", "dull " * 300])
+    documents = piecewise.of_lists(texts, np.zeros(3, np.int64), np.arange(3))
+    traces = trace(model, documents, gradient=False, leave_one_out=False, progress=False)
+    with torch.no_grad():
+        logits = model(**inputs(model, documents, np.arange(3)))[:, 0].numpy()
+    assert np.abs(traces.logits[:, 0] - logits).max() <= 1e-5
+    sentence = piecewise.sentence(model, vocabulary)["sentence"]
+    assert [vocabulary[i] for i in pieces.pieces([piecewise.SENTENCE])[0]] == sentence["pieces"]
 
 
 @real_weights

@@ -16,8 +16,8 @@ from attn_core.models.classifier import Classifier
 from attn_core.traces import Traces, each_alone
 from attn_core.tracing import trace
 
-SENTENCE = "The film is dull, and the plot goes nowhere."
-"""The book's own, of no data set: its pieces may be shown."""
+SENTENCE = "the film is dull , and the plot goes nowhere ."
+"""The book's own, of no data set: its pieces, each a word or a sign, may be shown."""
 
 FUNCTION_WORDS = (
     "a an the and or but of to in on at by for with from as is are was were be been it its this that these those he "
@@ -155,9 +155,9 @@ def whole_words(
 
 def sentence(model: Classifier, vocabulary: tuple[str, ...]) -> dict[str, dict]:
     """SENTENCE as a model reads it: its pieces, what each alone decides (a logit), and the attention on each."""
-    ids = np.array(pieces.pieces([SENTENCE])[0])
+    ids = np.array([vocabulary.index(piece) for piece in SENTENCE.split()])
     text = of_lists([ids], np.zeros(1, np.int64), np.zeros(1, np.int64))
     traces = trace(model, text, gradient=False, leave_one_out=False, progress=False)
     logits = traces.contribution[:, 0] + traces.bias[0]
-    columns = {"pieces": [vocabulary[i] for i in ids], "logit": logits.tolist(), "attention": traces.attention.tolist()}
-    return {"sentence": columns | {"text": SENTENCE, "whole": float(traces.logits[0, 0])}}
+    columns = {"pieces": SENTENCE.split(), "logit": logits.tolist(), "attention": traces.attention.tolist()}
+    return {"sentence": columns | {"whole": float(traces.logits[0, 0])}}
