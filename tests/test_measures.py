@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import plain
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -23,6 +24,7 @@ from attn_core.measures import (
     jsd,
     jsd_point,
     jsd_ragged,
+    partial_rank,
     seed_interval,
     seed_p,
     tvd,
@@ -42,6 +44,20 @@ def distributions(n):
 def test_tvd_by_hand():
     assert tvd([0.2, 0.3, 0.5], [0.5, 0.3, 0.2]) == pytest.approx(0.3)
     assert tvd([0.3, 0.7], [0.6, 0.4]) == pytest.approx(tvd([0.7], [0.4]))  # one logit = its two classes
+
+
+def test_partial_rank_correlation_is_the_textbooks():
+    """With one variable held: (r_xy - r_xz r_yz) / sqrt((1 - r_xz²)(1 - r_yz²)); what hangs on z alone is 0."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=4_000)
+    x = z + rng.normal(size=4_000)
+    y = np.exp(z) + rng.normal(size=4_000)
+    r = scipy.stats.spearmanr(np.stack([x, y, z], axis=1)).statistic
+    expected = (r[0, 1] - r[0, 2] * r[1, 2]) / np.sqrt((1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2))
+    assert partial_rank(x, y, z) == pytest.approx(expected)
+    assert abs(expected) < 0.1 and r[0, 1] > 0.3
+    assert partial_rank(x, y) == pytest.approx(r[0, 1])
+    assert np.isnan(partial_rank(x, x**3, x))
 
 
 def test_jsd_by_hand():
