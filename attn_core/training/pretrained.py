@@ -102,7 +102,7 @@ def set_scale(model: Classifier, documents: Documents) -> None:
 
 
 def train(model: Classifier, data: Encoded, run: Run, progress: bool) -> list[dict[str, float]]:
-    """Train a model in place; its history. On a GPU products are in bfloat16, weights and sums in float32."""
+    """Train a model in place; its history. Products are in bfloat16, weights and sums in float32."""
     documents = data.splits["train"]
     device = next(model.parameters()).device.type
     optimiser = adamw(model, run)
@@ -112,7 +112,7 @@ def train(model: Classifier, data: Encoded, run: Run, progress: bool) -> list[di
     rng = np.random.default_rng(run.seed)
 
     def step(rows: np.ndarray) -> Tensor:
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+        with torch.autocast(device, torch.bfloat16):
             logits = model(**inputs(model, documents, rows))
         labels = torch.as_tensor(documents.labels[rows], device=logits.device)
         loss = nn.functional.binary_cross_entropy_with_logits(logits[:, 0].float(), labels.float())
