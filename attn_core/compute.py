@@ -16,9 +16,10 @@ from attn_core.corpora import pieces
 from attn_core.corpora.encoding import encode, from_files
 from attn_core.corpora.order import fixed_order
 from attn_core.measures import classification
-from attn_core.run import RECIPE, Run, as_dict, bases, weights_key
+from attn_core.run import PRETRAINED, RECIPE, Run, as_dict, bases, weights_key
 from attn_core.store import Result
-from attn_core.training import Recipe, compute_device, guide, imitate, jain, pretrained, serrano
+from attn_core.traces import Traces
+from attn_core.training import Recipe, cls, compute_device, guide, imitate, jain, pretrained, serrano
 from attn_core.version import __version__
 
 FAMILIES: dict[str, Recipe] = {
@@ -28,6 +29,7 @@ FAMILIES: dict[str, Recipe] = {
     "guided": guide,
     "adversary": imitate,
     "pretrained": pretrained,
+    "cls": cls,
 }
 """Run.family -> recipe: see `attn_core.training`."""
 
@@ -44,15 +46,22 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
     arrays, training = trained(run, made, progress, fresh)
     start = time.perf_counter()
     weights = [weights_of(base, progress) for base in bases(run) if run.divergence is None]  # adversaries: read alone
-    traces = FAMILIES[run.family].read(run, arrays[run.selection], data, progress, *weights).rounded()
+    reading = FAMILIES[run.family].read(run, arrays[run.selection], data, progress, *weights)
+    if isinstance(reading, Traces):
+        reading = reading.rounded()
+        labels = reading.label
+        outputs = reading.outputs
+    else:
+        labels = reading["label"].to_numpy()
+        outputs = reading[["p"]].to_numpy()
     notes = {}
     if run.family == "pretrained":
-        notes = pretrained.notes(run, arrays[run.selection], data, traces, *weights)
+        notes = pretrained.notes(run, arrays[run.selection], data, reading, *weights)
     record = {
         "key": run.key,
         "run": as_dict(run),
         "recipe": RECIPE,
-        **classification(traces.label, traces.outputs),
+        **classification(labels, outputs),
         **{f"n_{split}": len(data.splits[split]) for split in ("train", "dev", "test")},
         "seconds": {"train": training["seconds"], "trace": time.perf_counter() - start},
         "history": training["history"],
@@ -62,8 +71,8 @@ def compute(run: Run, progress: bool = True, fresh: bool = False) -> Result:
         **environment(device),
     }
     if not foreign.unversioned(run):
-        rows.save(folder, record, traces)
-    return Result(record, traces)
+        rows.save(folder, record, reading)
+    return Result(record, reading) if isinstance(reading, Traces) else Result(record, documents=reading)
 
 
 def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -> tuple[dict, dict]:
@@ -100,7 +109,7 @@ def weights_of(run: Run, progress: bool = True) -> dict[str, np.ndarray]:
 def inputs_of(run: Run):
     """What a run is trained on: (Encoded, start vectors (V, width), fingerprints of both)."""
     data = encode(run.corpus, **dict(run.options))
-    if run.family == "pretrained":
+    if run.encoder in PRETRAINED:
         fingerprints = {"data": data.fingerprint, "vectors": pieces.WEIGHTS}
         data = pieces.as_pieces(data)
         fingerprints["pieces"] = data.fingerprint

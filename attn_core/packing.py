@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from tqdm import tqdm
 
 from attn_core import experiments, rows, store
@@ -87,6 +88,9 @@ def prepare(run: Run) -> None:
     its record and numbers; a sample of its traces and the document table as BUDGETS says; the table beside another run.
     AttnError as `same_as_archived`."""
     result = store.read(store.cache_store(), run.key)
+    if run.family == "cls":
+        store.write(packed_store(), run.key, without_traces(run, result))
+        return
     traces = whole(result)
     if run.family == "guided" and run.base is not None:  # its attention is another run's; what counts are its scores
         same_as_archived(run.base)
@@ -107,6 +111,14 @@ def prepare(run: Run) -> None:
     # Of equal weights and frozen layers of a pretrained encoder a page shows what one piece decides.
     numbers = rows.number_rows(record, summary, traces if run.family == "pretrained" else None)
     store.write(packed_store(), run.key, rows.tables(record, numbers, documents, compared), sampled)
+
+
+def without_traces(run: Run, result: store.Result) -> dict[str, pa.Table]:
+    """The tables of a [CLS] model, whose numbers are made when it is read: of documents those whose pieces are ranked."""
+    documents = result.documents
+    if documents is not None:
+        documents = documents.dropna(subset="whole_input") if run.epochs else None
+    return rows.tables(result.record, result.numbers, documents)
 
 
 def whole(result: store.Result) -> Traces:

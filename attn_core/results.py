@@ -53,7 +53,7 @@ def obtain(run: Run, train: str = "never", progress: bool = True, traces: bool =
             absent = f"{other}; unset ATTN_DATA to read what is archived, or train it: {command(run)}"
             continue
         result = store.read(folder, run.key)
-        if result.traces is not None or not traces:
+        if result.traces is not None or not traces or run.family == "cls":
             return result
         absent = f"the archive keeps no single documents of run {run.key}; make them with: {command(run)} --fresh"
     if train == "never" and not catalogue.corpus(run.corpus).generated:

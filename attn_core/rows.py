@@ -15,7 +15,7 @@ from pandas.api.types import is_float_dtype
 from attn_core import store
 from attn_core.corpora.files import say, sha256
 from attn_core.errors import AttnError, Damaged
-from attn_core.experiments import summary_table
+from attn_core.experiments import rankings, summary_table
 from attn_core.experiments.adversarial import ceilings
 from attn_core.experiments.correlation import correlation
 from attn_core.experiments.echo import MEASURES, echo
@@ -197,8 +197,12 @@ def _migrate(folder: Path, _changed: int) -> None:
             shutil.rmtree(path.parent)
 
 
-def save(folder: Path, record: dict, traces: Traces, data: bytes | None = None) -> None:
-    """Store a run that was trained here, with the numbers that its traces give in seconds. data: the traces as a file,
-    where they are one already."""
+def save(folder: Path, record: dict, traces: Traces | pd.DataFrame, data: bytes | None = None) -> None:
+    """Store a run that was trained here, with the numbers that its traces give in seconds, or its table of documents
+    where it has none. data: the traces as a file, where they are one already."""
+    if isinstance(traces, pd.DataFrame):
+        numbers = number_rows(record, rounded(rankings.summary_table(traces)))
+        store.write(folder, record["key"], tables(record, numbers, traces))
+        return
     numbers = number_rows(record, quick_summary(record, traces), traces)
     store.write(folder, record["key"], tables(record, numbers), data or traces)

@@ -27,7 +27,9 @@ HIERARCHICAL = ("han_rnn", "han_conv", "han_none", "flan_rnn", "flan_conv", "fla
 PRETRAINED = ("minilm", "minilm_random")
 """MiniLM-L6, fine-tuned, and the same with all its weights drawn anew; not in the three papers."""
 
-ATTENTIONS = ("tanh", "dot", "uniform", "given")
+ATTENTIONS = ("tanh", "dot", "uniform", "given", "cls")
+"""'given' goes with a guide; 'cls', of a pretrained encoder, is none: the state of [CLS] is read."""
+
 GUIDES = ("", "own", "permuted", "swapped", "untrained", "searched")
 """Whose weights a guided model is given: none, its base's own, these permuted within each document, its base's in
 training and another seed's in the test, those of an untrained model, those of the per-document search."""
@@ -233,9 +235,13 @@ class Run:
         guided = self.encoder == "average" and self.attention in ("given", "uniform")
         pretrained = self.encoder in PRETRAINED
         return {
-            "a pretrained encoder reads single texts, attention 'tanh' or 'uniform'": (
-                not pretrained or (self.family == "pretrained" and self.attention in ("tanh", "uniform"))
+            "a pretrained encoder reads single texts, attention 'tanh', 'uniform' or 'cls'": (
+                not pretrained
+                or self.family == "cls"
+                or (self.family == "pretrained" and self.attention in ("tanh", "uniform"))
             ),
+            "attention 'cls' goes with encoder minilm on single texts": (self.attention == "cls")
+            == (self.family == "cls"),
             "a pretrained encoder keeps its last epoch, selection 'dev'": not pretrained or self.selection == "dev",
             "HAN and FLAN models have attention 'tanh'": not serrano or self.attention == "tanh",
             "HAN and FLAN models have selection 'dev'": not serrano or self.selection == "dev",
@@ -267,7 +273,7 @@ class Run:
 
     @property
     def family(self) -> str:
-        """How it is trained and read: 'text', 'pair', 'hierarchical', 'guided', 'adversary' or 'pretrained'."""
+        """How it is trained and read: 'text', 'pair', 'hierarchical', 'guided', 'adversary', 'pretrained' or 'cls'."""
         if self.divergence is not None:
             return "adversary"
         if self.guide or self.words != "text":
@@ -276,7 +282,9 @@ class Run:
             return "hierarchical"
         if catalogue.corpus(self.corpus).task != "text":
             return "pair"
-        return "pretrained" if self.encoder in PRETRAINED else "text"
+        if self.encoder not in PRETRAINED:
+            return "text"
+        return "cls" if (self.encoder, self.attention) == ("minilm", "cls") else "pretrained"
 
     @property
     def key(self) -> str:

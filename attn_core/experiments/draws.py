@@ -22,6 +22,9 @@ PURPOSES = (
     "removal",
     "guide",
     "deals",
+    "deals of words",
+    "deals of heads",
+    "deals of all",
 )
 """Uses that must not share numbers; a new one goes to the end, else stored results change."""
 

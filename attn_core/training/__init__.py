@@ -4,6 +4,7 @@
     serrano   HAN and FLAN: rate halved on a plateau, stopped early         Serrano & Smith 2019
     guide     networks under the attention weights of another model         Wiegreffe & Pinter 2019, section 3.4
     imitate   adversaries that imitate a model and leave its attention      Wiegreffe & Pinter 2019, section 4
+    cls       a pretrained transformer read at [CLS]                        not in the three papers
 
 Each is a `Recipe`, called with torch seeded by the run's seed; `penalties` are added to the loss of jain's.
 """
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
@@ -51,8 +53,8 @@ class Recipe(Protocol):
     def fit(self, run: Run, data: Encoded, matrix: np.ndarray, progress: bool, *bases: Arrays) -> Trained:
         """Train a run's model."""
 
-    def read(self, run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces:
-        """Traces of the test set from trained weights."""
+    def read(self, run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> Traces | pd.DataFrame:
+        """Traces of the test set from trained weights; of a model without such, a table of its documents."""
 
 
 def outputs_of(run: Run, data: Encoded) -> int:

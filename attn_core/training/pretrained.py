@@ -6,6 +6,7 @@ dev. A head on a frozen layer has a rate that falls from the start, and reads st
 a rate fits all layers.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -101,8 +102,9 @@ def set_scale(model: Classifier, documents: Documents) -> None:
         model.encoder.scale.copy_(h[scores.isfinite()].std())
 
 
-def train(model: Classifier, data: Encoded, run: Run, progress: bool) -> list[dict[str, float]]:
-    """Train a model in place; its history. Products are in bfloat16, weights and sums in float32."""
+def train(model: nn.Module, data: Encoded, run: Run, progress: bool, auc: Callable = roc_auc) -> list[dict[str, float]]:
+    """Train a model in place; its history, with the `auc` of (model, documents) on dev. Products are in bfloat16,
+    weights and sums in float32."""
     documents = data.splits["train"]
     device = next(model.parameters()).device.type
     optimiser = adamw(model, run)
@@ -127,11 +129,11 @@ def train(model: Classifier, data: Encoded, run: Run, progress: bool) -> list[di
     with progress_bar(run.epochs, len(documents), progress) as bar:
         for epoch in range(run.epochs):
             row = {"epoch": epoch, "loss": train_epoch(model, epoch, batches(documents, run.batch, rng), step, bar)}
-            history.append(row | {"dev_auc": roc_auc(model, data.splits["dev"])})
+            history.append(row | {"dev_auc": auc(model, data.splits["dev"])})
     return history
 
 
-def adamw(model: Classifier, run: Run) -> torch.optim.AdamW:
+def adamw(model: nn.Module, run: Run) -> torch.optim.AdamW:
     """The run's rate for an encoder that learns, HEAD_RATE for the head; matrices decay, of the encoder alone."""
     matrices: list[Tensor] = []
     vectors: list[Tensor] = []

@@ -1,0 +1,88 @@
+"""Which ranking of the word pieces agrees with deletion? Arithmetic on what `explanations` reads of a [CLS] model.
+
+DeYoung et al. 2020 for comprehensiveness; the rankings have their sources in `explanations`.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy import ndarray
+
+from attn_core.experiments.correlation import kendall_ragged
+from attn_core.experiments.tables import IDENTITY
+
+RANKINGS = (
+    "attention",
+    "rollout",
+    "norm",
+    "attention_x_gradient",
+    "relevance",
+    "value_zeroing",
+    "gradient_norm",
+    "integrated_gradients",
+    "gradient_x_input",
+    "direction_x_gradient",
+)
+"""The ten; the last is the control of the one before it."""
+
+NEIGHBOURS = ("chance", "deletion", "deletion_signed", "integrated_signed")
+"""What stands beside them: the floor, the yardstick, and two that know for which class a piece speaks."""
+
+SHARES = (0.1, 0.2)
+"""Of a text's pieces that are erased, rounded up."""
+
+
+def agreement(values: ndarray, deletion: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
+    """Whether the largest of values (T,) is that of deletion (T,) in each text, and Kendall's tau-b of the two, each
+    (D,) float64; NaN for texts of one item."""
+    several = np.diff(offsets) > 1
+    same = largest(values, offsets) == largest(deletion, offsets)
+    tau, _ = kendall_ragged(values, deletion, offsets)
+    return np.where(several, same, np.nan), np.where(several, tau, np.nan)
+
+
+def largest(values: ndarray, offsets: ndarray) -> ndarray:
+    """Where in each text the largest value stands, the first of several, (D,)."""
+    ends = offsets[1:]
+    return np.array([values[start:end].argmax() for start, end in zip(offsets, ends, strict=False)])
+
+
+def without_each(texts: list[ndarray], offsets: ndarray, starts: ndarray) -> list[ndarray]:
+    """Texts without each of their spans in turn; spans of pieces begin at starts (S,), in order, and fill the texts."""
+    ends = np.append(starts[1:], offsets[-1])
+    document = np.searchsorted(offsets, starts, side="right") - 1
+    before = offsets[document] - 1  # [CLS] stands before a text's first piece
+    spans = zip(document, starts - before, ends - before, strict=True)
+    return [np.delete(texts[row], slice(start, end)) for row, start, end in spans]
+
+
+def without_largest(texts: list[ndarray], values: ndarray, offsets: ndarray, share: float) -> list[ndarray]:
+    """Texts without that share of their pieces, rounded up, whose values (T,) are largest, the first of equals."""
+    shortened = []
+    for text, start in zip(texts, offsets, strict=False):
+        n = len(text) - 2
+        order = np.argsort(-values[start : start + n], kind="stable")
+        erased = order[: int(np.ceil(share * n))]
+        shortened.append(np.delete(text, 1 + erased))
+    return shortened
+
+
+def by_kind(weights: Any, signs: Any) -> dict[str, Any]:
+    """Attention (B, L) of texts of one length by where it goes, each (B,): self ([CLS]), separator ([SEP]), signs,
+    words. signs (B, L - 2): which pieces hold neither letter nor figure."""
+    of_signs = (weights[:, 1:-1] * signs).sum(1)
+    return {
+        "self": weights[:, 0],
+        "separator": weights[:, -1],
+        "signs": of_signs,
+        "words": weights[:, 1:-1].sum(1) - of_signs,
+    }
+
+
+def summary_table(documents: pd.DataFrame) -> pd.DataFrame:
+    """Mean and number n of the known values of every statistic, in the columns of `experiments.summary_table`."""
+    values = documents.drop(columns=list(IDENTITY)).astype(float)
+    numbers = pd.DataFrame({"n": values.count(), "mean": values.mean()}).rename_axis("statistic")
+    rows = numbers.dropna().reset_index().melt("statistic", var_name="measure")
+    return rows.assign(predicted="all", bin="all")

@@ -1,0 +1,263 @@
+"""Ten rankings of word pieces, by hand: a model of two layers with random weights."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from attn_core import Run, compute, packing, store
+from attn_core.corpora import encode
+from attn_core.corpora.documents import Documents
+from attn_core.errors import AttnError
+from attn_core.experiments import explanations, rankings
+from attn_core.models.cls import FirstState, after, attended, gathered, last_logit, opened
+from attn_core.models.minilm import MiniLM
+from attn_core.training import cls, pretrained
+
+VOCABULARY = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", ".", "##ly", "dull", "not", "film", "slow")
+CLS, SEP, MASK = 1, 2, 3
+
+
+@pytest.fixture(scope="module")
+def model():
+    torch.manual_seed(0)
+    encoder = MiniLM(words=len(VOCABULARY), width=8, heads=2, depth=2, positions=16)
+    encoder.draw()
+    with torch.no_grad():
+        for weight in encoder.parameters():
+            weight.add_(0.3 * torch.randn_like(weight))
+    return FirstState(encoder).eval()
+
+
+@pytest.fixture(scope="module")
+def ids():
+    return torch.tensor([[CLS, 8, 7, 6, 5, 4, SEP], [CLS, 7, 6, 8, 4, 4, SEP]])
+
+
+@pytest.fixture(scope="module")
+def text(model, ids):
+    return opened(model, model.encoder.embedding(ids).detach().requires_grad_())
+
+
+def test_opened_layers_are_the_model(model, ids, text):
+    lengths = torch.tensor([7, 7])
+    assert torch.allclose(model(ids, lengths)[:, 0], text.logit, atol=1e-5)
+    states = model.encoder(ids, lengths, None)
+    assert torch.allclose(states, text.states[-1], atol=1e-5)
+    assert text.attention[0].shape == (2, 2, 7, 7)
+
+
+def test_rows_of_rollout_sum_to_one_and_of_unmixed_layers_stay_at_home(text):
+    rollout = explanations.rollout(text.attention)
+    assert torch.allclose(rollout.sum(-1), torch.ones(2, 7), atol=1e-6)
+    by_hand = torch.eye(7)
+    for weights in text.attention:
+        by_hand = (0.5 * weights.mean(1) + 0.5 * torch.eye(7)) @ by_hand
+    assert torch.allclose(rollout, by_hand, atol=1e-6)
+    assert torch.equal(explanations.rollout([torch.eye(7).expand(2, 2, 7, 7)])[0], torch.eye(7))
+
+
+def test_gradient_times_the_whole_input_is_zero_and_that_of_the_word_is_not(model, ids):
+    values = explanations.ranked(model, ids, torch.randn(10, 8), MASK)
+    assert set(values) == {*rankings.RANKINGS, "integrated_signed", "whole_input"}
+    assert all(value.shape == (2, 5) for value in values.values())
+    assert values["whole_input"].max() < 1e-6
+    assert values["gradient_x_input"].max() > 0.01
+    text = opened(model, model.encoder.embedding(ids).detach().requires_grad_())
+    scaled = opened(model, 3 * text.word + 2 * (text.embedded - text.word))  # the whole input three times as long
+    assert torch.allclose(scaled.logit, text.logit, atol=1e-5)
+
+
+def test_integrated_gradients_are_complete(model, ids):
+    total = explanations.integrated(model, ids, MASK, steps=400)
+    masked = ids.clone()
+    masked[:, 1:-1] = MASK
+    lengths = torch.tensor([7, 7])
+    gap = model(ids, lengths)[:, 0] - model(masked, lengths)[:, 0]
+    assert gap.abs().min() > 0.01
+    assert torch.allclose(total.sum(1), gap, atol=2e-3)
+    assert torch.allclose(total[:, [0, -1]], torch.zeros(2, 2))  # [CLS] and [SEP] stay
+
+
+def test_the_value_of_a_piece_that_gets_no_weight_is_worth_nothing(model, ids):
+    text = opened(model, model.encoder.embedding(ids))
+    row = text.attention[-1].clone()
+    row[:, :, 0, 2] = 0
+    layer = model.encoder.layers[-1]
+    text.attention[-1] = row
+    text.states[-1] = after(layer, gathered(row, text.value), text.states[-2])
+    zeroed = explanations.value_zeroing(model, text)
+    assert torch.allclose(zeroed[:, 2], torch.zeros(2), atol=1e-6)
+    assert zeroed[:, [0, 1, 3, 4, 5, 6]].min() > 1e-6
+
+
+def test_of_one_value_the_norm_is_attention(model, ids):
+    text = opened(model, model.encoder.embedding(ids))
+    text.value = torch.zeros_like(text.value)
+    text.value[:, 0] = torch.arange(1.0, 5)  # the first head's, the same everywhere; the second adds nothing
+    norms = explanations.norm(model, text)
+    weight = text.attention[-1][:, 0, 0]
+    assert torch.allclose(norms / norms.sum(1, keepdim=True), weight, atol=1e-5)
+
+
+def test_relevance_of_a_decision_that_no_attention_feeds_stays_at_home():
+    attention = [torch.full((1, 2, 3, 3), 1 / 3)] * 2
+    nothing = explanations.relevance(attention, [torch.zeros(1, 2, 3, 3)] * 2)
+    assert torch.equal(nothing[0], torch.eye(3))
+    against = explanations.relevance(attention, [-torch.ones(1, 2, 3, 3)] * 2)
+    assert torch.equal(against[0], torch.eye(3))
+    towards = explanations.relevance(attention[:1], [torch.ones(1, 2, 3, 3)])
+    assert torch.allclose(towards[0], torch.eye(3) + 1 / 3)
+
+
+def test_gradient_norm_by_differences(model, ids):
+    double = copy.deepcopy(model).double()
+    table = double.encoder.embedding(ids)
+    word = table.detach().clone().requires_grad_()
+    slope = torch.autograd.grad(opened(double, word).logit.sum(), word)[0][0, 2]
+    by_hand = torch.empty(8, dtype=torch.double)
+    for number in range(8):
+        step = torch.zeros_like(word)
+        step[0, 2, number] = 1e-6
+        by_hand[number] = (opened(double, word + step).logit - opened(double, word - step).logit)[0] / 2e-6
+    assert torch.allclose(slope, by_hand, atol=1e-7)
+
+
+def test_the_last_layer_under_other_weights(model, text):
+    before = text.states[-2][:, :1]
+    attention, value = attended(model.encoder.layers[-1], text.states[-2])
+    as_it_is = last_logit(model, before, gathered(attention[:, :, :1], value))
+    assert torch.allclose(as_it_is[:, 0], text.logit, atol=1e-5)
+    contexts = explanations.contexts_of(text, np.array([3, 4]))
+    assert contexts["alone"].shape == (2, 5, 8)
+    one_hot = torch.zeros(2, 2, 1, 7)
+    one_hot[:, :, :, 2] = 1  # both heads on the second piece
+    assert torch.allclose(contexts["alone"][:, 1], gathered(one_hot, value)[:, 0])
+    assert torch.allclose(contexts["flat"], gathered(torch.full((2, 2, 1, 7), 1 / 7), value), atol=1e-6)
+
+
+def test_weights_dealt_anew_are_the_same_weights(text):
+    row = text.attention[-1][:, :, :1].detach()
+    dealt = {how: explanations.dealt(row, np.array([3, 4]), how) for how in explanations.DEALT}
+    for how, weights in dealt.items():
+        assert torch.allclose(weights.sort(3).values, row.sort(3).values.expand_as(weights)), how
+        again = explanations.dealt(row[1:], np.array([4]), how)
+        assert torch.equal(again[0], weights[1])  # whichever texts stand beside it
+    for how in ("words", "heads"):
+        for place in (0, -1):  # [CLS] and [SEP] keep their weight
+            assert torch.equal(dealt[how][..., place], row.expand_as(dealt[how])[..., place])
+    assert (dealt["all"][..., 0] != row[..., 0]).any()
+    first, second = (
+        weights.argsort(3)[:, 1].ne(row.argsort(3)[:, 1]).any() for weights in (dealt["words"], dealt["heads"])
+    )
+    assert first
+    assert second
+
+
+def test_where_cls_looks_is_all_there_is():
+    kinds = rankings.by_kind(np.array([[0.1, 0.2, 0.3, 0.4]]), np.array([[False, True]]))
+    shares = {name: round(float(share[0]), 6) for name, share in kinds.items()}
+    assert shares == {"self": 0.1, "separator": 0.4, "signs": 0.3, "words": 0.2}
+
+
+def test_agreement_by_hand():
+    offsets = np.array([0, 3, 4])
+    top, tau = rankings.agreement(np.array([1.0, 3, 2, 5]), np.array([0.1, 0.9, 0.2, 1]), offsets)
+    assert top[0] == 1
+    assert tau[0] == 1
+    assert np.isnan(top[1])
+    assert np.isnan(tau[1])
+
+
+def test_pieces_and_words_are_deleted():
+    texts = [np.array([CLS, 6, 5, 4, SEP]), np.array([CLS, 8, SEP])]
+    offsets = np.array([0, 3, 4])
+    without = rankings.without_each(texts, offsets, np.array([0, 2, 3]))
+    assert [list(text) for text in without] == [[CLS, 4, SEP], [CLS, 6, 5, SEP], [CLS, SEP]]
+    left = rankings.without_largest(texts, np.array([1.0, 3, 2, 5]), offsets, 0.4)
+    assert [list(text) for text in left] == [[CLS, 6, SEP], [CLS, SEP]]  # two of three, one of one
+
+
+@pytest.fixture(scope="module")
+def documents():
+    rng = np.random.default_rng(1)
+    lists = [[CLS, *rng.integers(4, 10, n), SEP] for n in (1, 4, 4, 6, 3, 6)]
+    offsets = np.cumsum([0, *map(len, lists)])
+    return Documents(np.concatenate(lists), offsets, np.array([0, 1] * 3), np.arange(6))
+
+
+@pytest.fixture(scope="module")
+def table(model, documents):
+    return cls.read_documents(model, documents, VOCABULARY, "sst", progress=False)
+
+
+def test_a_row_a_document(model, table):
+    assert table.n.tolist() == [1, 4, 4, 6, 3, 6]
+    assert table["top_deletion_deletion"].tolist()[1:] == [1] * 5
+    assert np.isnan(table["top_deletion_deletion"][0])
+    assert np.allclose(table["tau_deletion_deletion"][1:], 1)
+    assert table["whole_input"].max() < 1e-4
+    for layer in ("1", "2", "even"):
+        parts = [table[f"looks_{kind}@{layer}"] for kind in ("self", "separator", "signs", "words")]
+        assert np.allclose(sum(parts), 1)
+    assert np.allclose(table["flips_alone"] == 0, table["locked_alone"])
+    # the piece whose deletion lowers p of the predicted class most lowers it at least as much as any other's
+    one_of_ten = table[[f"comprehensiveness_{name}@0.1" for name in rankings.RANKINGS]]
+    assert (one_of_ten.max(axis=1) <= table["comprehensiveness_deletion_signed@0.1"] + 1e-9)[1:].all()
+
+
+def test_every_tensor_is_made_on_the_models_device(model, documents, table):
+    """Here the CPU, and torch's default another one, whose tensors mix with no others."""
+    with torch.device("meta"):
+        again = cls.read_documents(model, documents, VOCABULARY, "sst", progress=False)
+    pd.testing.assert_frame_equal(again, table)
+
+
+def test_numbers_are_means_of_what_is_known(table):
+    numbers = rankings.summary_table(table).set_index(["statistic", "measure"])["value"]
+    assert numbers["top_deletion_norm", "n"] == 5
+    assert numbers["top_deletion_norm", "mean"] == pytest.approx(table["top_deletion_norm"].mean())
+    assert isinstance(table, pd.DataFrame)
+
+
+def test_a_run_is_trained_read_stored_and_packed(monkeypatch, tmp_path):
+    """Generated texts under SST's name; the start is drawn in place of the downloaded weights."""
+    data = encode("planted", n_train=60, n_dev=20, n_test=20)
+    words = (*data.vocabulary, "[MASK]")
+    data = replace(data, vocabulary=words)
+    monkeypatch.setattr(pretrained, "SHAPE", {"words": len(words), "width": 8, "heads": 2, "depth": 2})
+    monkeypatch.setattr(MiniLM, "load", lambda encoder, file: encoder.draw())
+    monkeypatch.setattr(cls.pieces, "folder", lambda: tmp_path)
+    monkeypatch.setattr(compute, "inputs_of", lambda run: (data, None, {"data": data.fingerprint}))
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
+    monkeypatch.setenv("ATTN_DEVICE", "cpu")
+    run = Run("sst", "minilm", attention="cls", epochs=1)
+    assert run.family == "cls"
+    made = compute.compute(run, progress=False)
+    stored = store.read(store.cache_store(), run.key)
+    assert stored.traces is None
+    assert stored.documents["p"].tolist() == pytest.approx(made.documents["p"].tolist(), abs=1e-5)
+    assert stored.record["accuracy"] == (stored.documents["predicted"] == stored.documents["label"]).mean()
+    numbers = stored.numbers.set_index(["measure", "statistic"])["value"]
+    assert numbers["top_deletion_deletion", "mean"] == 1
+    assert numbers["accuracy", "value"] == pytest.approx(stored.record["accuracy"])
+    packing.prepare(run)
+    packed = store.read(packing.packed_store(), run.key)
+    assert len(packed.numbers) == len(stored.numbers)
+    assert len(packed.documents) == len(data.splits["test"])
+
+    untrained = Run("sst", "minilm", attention="cls", epochs=0)
+    compute.compute(untrained, progress=False)
+    packing.prepare(untrained)
+    assert store.read(packing.packed_store(), untrained.key).documents is None
+
+
+@pytest.mark.parametrize(
+    "fields", [{"encoder": "lstm"}, {"encoder": "minilm_random"}, {"layer": 3}, {"corpus": "snli"}]
+)
+def test_cls_goes_with_minilm_alone(fields):
+    with pytest.raises(AttnError):
+        Run(**{"corpus": "sst", "encoder": "minilm", "attention": "cls"} | fields)
