@@ -191,7 +191,8 @@ def documents():
 
 @pytest.fixture(scope="module")
 def table(model, documents):
-    return cls.read_documents(model, documents, VOCABULARY, "sst", progress=False)
+    reader = cls.Reader(model, VOCABULARY, progress=False)
+    return cls.read_documents(reader, documents, "sst", (cls.last_layer, cls.against_deletion))
 
 
 def test_a_row_a_document(model, table):
@@ -212,7 +213,8 @@ def test_a_row_a_document(model, table):
 def test_every_tensor_is_made_on_the_models_device(model, documents, table):
     """Here the CPU, and torch's default another one, whose tensors mix with no others."""
     with torch.device("meta"):
-        again = cls.read_documents(model, documents, VOCABULARY, "sst", progress=False)
+        reader = cls.Reader(model, VOCABULARY, progress=False)
+        again = cls.read_documents(reader, documents, "sst", (cls.last_layer, cls.against_deletion))
     pd.testing.assert_frame_equal(again, table)
 
 
@@ -250,7 +252,7 @@ def test_a_run_is_trained_read_stored_and_packed(monkeypatch, tmp_path):
     assert len(packed.documents) == len(data.splits["test"])
 
     untrained = Run("sst", "minilm", attention="cls", epochs=0)
-    compute.compute(untrained, progress=False)
+    assert "whole_input" not in compute.compute(untrained, progress=False).documents
     packing.prepare(untrained)
     assert store.read(packing.packed_store(), untrained.key).documents is None
 

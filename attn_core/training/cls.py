@@ -56,9 +56,11 @@ def roc_auc(model: FirstState, documents: Documents) -> float:
 
 
 def read(run: Run, arrays: Arrays, data: Encoded, progress: bool, *bases: Arrays) -> pd.DataFrame:
-    """See `read_documents`."""
+    """See `read_documents`; of a model that is not trained without the rankings."""
     model = filled(lambda: FirstState(MiniLM(**pretrained.SHAPE)), "[CLS] model", arrays)
-    return read_documents(model.to(compute_device()), data.splits["test"], data.vocabulary, run.corpus, progress)
+    reader = Reader(model.to(compute_device()), data.vocabulary, progress)
+    asked = (last_layer, against_deletion) if run.epochs else (last_layer,)
+    return read_documents(reader, data.splits["test"], run.corpus, asked)
 
 
 # ---- a test set ------------------------------------------------------------------------------------------------------
@@ -103,15 +105,12 @@ def texts_of(documents: Documents) -> list[ndarray]:
     return np.split(documents.ids, documents.offsets[1:-1])
 
 
-def read_documents(
-    model: FirstState, documents: Documents, vocabulary: tuple[str, ...], name: str, progress: bool = True
-) -> pd.DataFrame:
+def read_documents(reader: Reader, documents: Documents, name: str, asked: tuple[Callable, ...]) -> pd.DataFrame:
     """One row a document of a test set: all that is kept of a [CLS] model of two classes.
 
-    Columns: `tables.IDENTITY` and p; of the first OPENED documents of the corpus `name`'s fixed order, else NaN, those of
-    `last_layer`; of the first RANKED those of `against_deletion`.
+    Columns: `tables.IDENTITY` and p; and, where asked for, of the first documents of the corpus `name`'s fixed order
+    those of `last_layer` and `against_deletion`, else NaN.
     """
-    reader = Reader(model.eval(), vocabulary, progress)
     texts = texts_of(documents)
     p = reader.p(texts)
     table = pd.DataFrame(
@@ -124,8 +123,8 @@ def read_documents(
         }
     )
     order = fixed_order(documents.doc_ids, name)
-    for count, columns_of in ((OPENED, last_layer), (RANKED, against_deletion)):
-        rows = order[:count]
+    for columns_of in asked:
+        rows = order[: OPENED if columns_of is last_layer else RANKED]
         columns = columns_of(reader, [texts[row] for row in rows], table.iloc[rows])
         table = table.join(pd.DataFrame(columns, index=rows))
     return table
