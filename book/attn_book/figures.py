@@ -7,13 +7,13 @@ A figure is inline SVG between its message as title and a caption. At 4.8 inches
 import html
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.optimize import isotonic_regression
@@ -65,98 +65,78 @@ def show(figure: Figure | str, name: str, title: str, caption: str, alt: str = "
 def inline(figure: Figure, name: str, alt: str) -> str:
     """A figure as SVG text for HTML: no fixed size, the page's font, the theme's colours, own ids; alt: escaped."""
     file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(file, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     plt.close(figure)
     text = file.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
-    head, body = text.split(">", 1)
-    text = re.sub(r' (?:width|height)="[^"]*"', "", head) + ">" + body
+    text = text[text.index("<svg") :].strip()
+    text = re.sub(r' (?:width|height)="[\d.]+pt"', "", text)
     text = re.sub(r"(font-family:|font: [\d.]+px) [^;\"]*", r"\1 var(--attn-font, sans-serif)", text)
     text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)
     for colour, variable in VARIABLES.items():
-        text = re.sub(colour, f"var(--{variable}, {colour})", text, flags=re.IGNORECASE)
-    text = re.sub(r"\n\s*\n+", "\n", text).strip()  # an empty line would end the HTML block
+        text = text.replace(colour, f"var(--{variable}, {colour})")
     return text.replace("<svg", f'<svg role="img" aria-label="{alt}"', 1)
 
 
 # ---- one line a data set ---------------------------------------------------------------------------------------------
 
 
-def point(ax: Axes, row, y: float, colour: str, alone: bool = False) -> None:
-    """Mean and interval over seeds, a row of `index.over_seeds`; open for fewer than HEADLINE_SEEDS, or alone."""
-    is_open = alone or row.n_seeds < HEADLINE_SEEDS
-    face: Any = {"markerfacecolor": SHEET} if is_open else {"markeredgecolor": SHEET}
-    if not alone:
-        ax.plot([row.low, row.high], [y, y], color=colour, zorder=3)
-    ax.plot(row.mean, y, "o", color=colour, markersize=8.5, zorder=4, **face)
+def points(ax: Axes, rows: pd.DataFrame, line: str, **options) -> None:
+    """Means and intervals over seeds, rows of `index.over_seeds`, one line a value of the column `line`, the first on
+    top, a colour an encoder; open for fewer than HEADLINE_SEEDS, or without interval. options: of `seaborn.pointplot`."""
+    sns.pointplot(
+        rows.melt([line, "encoder"], ["low", "mean", "high"]),
+        x="value",
+        y=line,
+        hue="encoder",
+        palette=COLOURS,
+        estimator="median",  # of the three values
+        errorbar=("pi", 100),  # from the least to the largest of them
+        linestyle="none",
+        linewidth=2,
+        markersize=8.5,
+        ax=ax,
+        **options,
+    )
+    few = rows[(rows["n_seeds"] < HEADLINE_SEEDS) | rows["low"].isna()]
+    ax.plot(few["mean"], few[line], "o", color=SHEET, markersize=5, zorder=4)
+    bare(ax)
 
 
-def named_lines(ax: Axes, names: Sequence[str], top: float) -> None:
-    """Lines with their names, the first on top, on a grid without frame; the axis begins at `top`."""
-    ax.set_yticks(range(len(names)), names, multialignment="right")
-    ax.set_ylim(len(names) - 0.4, top)
+def bare(ax: Axes) -> None:
+    """Named lines on a grid, without frame and titles of axes."""
+    ax.set(xlabel="", ylabel="")
     ax.xaxis.grid(True)
     ax.spines[["left", "bottom"]].set_visible(False)
 
 
-def dots(ax: Axes, rows: pd.DataFrame, names: dict | None = None) -> list[str]:
+def names_above(ax: Axes, names: Mapping[str, str]) -> None:
+    """The legend as one row of coloured names over the axes; names: label -> what stands there."""
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(
+        handles,
+        [names.get(label, label) for label in labels],
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        ncols=len(labels),
+        borderaxespad=0,
+        columnspacing=1,
+        handlelength=1,
+        handletextpad=0.3,
+        labelcolor="linecolor",
+    )
+
+
+def dots(ax: Axes, rows: pd.DataFrame, names: Mapping[str, str] = ENCODERS) -> list[str]:
     """One line a data set, largest BiLSTM first, * if it is not the papers' own, one dot an encoder of
-    `index.over_seeds`. Returns the sets. names: what stands over the dots, ENCODERS unless given."""
-    wide = rows.pivot(index="corpus", columns="encoder", values="mean")
-    order = list(wide.sort_values("lstm", ascending=False).index)
-    for row in rows.itertuples():
-        point(ax, row, order.index(row.corpus), COLOURS[row.encoder])
-    first = rows[rows["corpus"] == order[0]].sort_values("mean")
-    heights = [-0.62] * len(first)
-    if len(first) == 4:
-        heights = [-0.62, -1.3, -0.62, -1.3]  # four names need two lines
-    places = spaced(first["mean"].to_numpy(), 0.2)
-    for row, x, y in zip(first.itertuples(), places, heights, strict=True):
-        name = (names or ENCODERS)[row.encoder]
-        colour = COLOURS[row.encoder]
-        ax.text(min(x, 0.92), y, name, color=colour, weight="bold", ha="center")
-    kind = rows.groupby("corpus")["data"].first()
-    labels = []
-    for y, corpus in enumerate(order):
-        means = wide.loc[corpus]
-        ax.plot([means.min(), means.max()], [y, y], color=RULE, linewidth=5, zorder=1)
-        star = "" if kind[corpus] == "same" else "*"
-        labels.append(SETS.get(corpus, corpus) + star)
-    named_lines(ax, labels, min(heights) - 0.53)
-    return order
-
-
-def yours(ax: Axes, x: Sequence[float], y: Sequence[float]) -> None:
-    """Mark points as those of the run that the reader chose; nothing where there are none."""
-    below: Any = {"textcoords": "offset points", "ha": "center", "va": "top", "weight": "bold"}
-    for point_at in zip(x, y, strict=True):
-        ax.plot(*point_at, "*", color=INK, markersize=15, markeredgecolor=SHEET, zorder=7)
-        ax.annotate(YOURS, point_at, (0, -6), color=INK, zorder=7, **below)
-
-
-def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str], value: str = "mean") -> None:
-    """Rows of `page.chosen`, by the column `value`, in a figure of one line a data set, `order`; a set that the figure
-    lacks gets a line below."""
-    lines = list(order)
-    for row in rows.itertuples():
-        if row.corpus not in lines:
-            lines.append(row.corpus)
-            names = [label.get_text() for label in ax.get_yticklabels()]
-            ax.set_yticks(range(len(lines)), [*names, SETS.get(row.corpus, row.corpus)])
-            ax.set_ylim(len(lines) - 0.4, ax.get_ylim()[1])
-        yours(ax, [getattr(row, value)], [lines.index(row.corpus)])
-
-
-HANS = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average"}
-"""Serrano & Smith's models -> the encoder that they are built of."""
-
-
-def plain_names(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with HANs under the encoder that they are built of; other models of their data sets left out."""
-    rows = rows[rows["encoder"].isin([*HANS, *HANS.values()])]
-    return rows.assign(encoder=rows["encoder"].replace(HANS))
+    `index.over_seeds`, their `names` above. Returns the sets."""
+    wide = rows.pivot(index="corpus", columns="encoder", values="mean").sort_values("lstm", ascending=False)
+    rows = rows.set_index("corpus").loc[wide.index].reset_index()
+    star = rows.groupby("corpus")["data"].transform("first").eq("same").map({True: "", False: "*"})
+    rows["line"] = rows["corpus"].map(lambda name: SETS.get(name, name)) + star
+    points(ax, rows, "line", hue_order=[name for name in names if name in wide])
+    names_above(ax, names)
+    ax.hlines(range(len(wide)), wide.min(axis=1), wide.max(axis=1), RULE, linewidth=5, zorder=1)
+    return list(wide.index)
 
 
 def forest(
@@ -164,20 +144,60 @@ def forest(
 ) -> None:
     """One line a row of `index.over_seeds`, first on top, named by its index, in the encoder's colour. marks: printed
     values by index, drawn as diamonds. alone: rows that are open points without interval."""
-    for y, row in enumerate(rows.itertuples()):
-        point(ax, row, y, COLOURS[encoder], row.Index in alone)
-        if marks is not None and row.Index in marks:
-            ax.plot(marks[row.Index], y, "D", markerfacecolor="none", markeredgecolor=INK, markersize=8.5, zorder=5)
-    named_lines(ax, rows.index, -0.5)
+    rows = rows.assign(line=rows.index, encoder=encoder)
+    rows.loc[list(alone), ["low", "high"]] = np.nan
+    points(ax, rows, "line", legend=False)
+    if marks is not None:
+        ax.plot(
+            marks.reindex(rows.index),
+            rows.index,
+            "D",
+            markerfacecolor="none",
+            markeredgecolor=INK,
+            markersize=8.5,
+            zorder=5,
+        )
+
+
+def yours(ax: Axes, x: Sequence[float], y: Sequence[float]) -> None:
+    """Mark points as those of the run that the reader chose; nothing where there are none."""
+    ax.plot(x, y, "*", color=INK, markersize=15, markeredgecolor=SHEET, zorder=7)
+    for place in zip(x, y, strict=True):
+        ax.annotate(
+            YOURS,
+            place,
+            (0, -6),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            weight="bold",
+            zorder=7,
+        )
+
+
+def yours_in_lines(ax: Axes, rows: pd.DataFrame, order: list[str], value: str = "mean") -> None:
+    """Rows of `page.chosen`, by the column `value`, in a figure of one line a data set, `order`; a set that the figure
+    lacks gets a line below."""
+    for row in rows.itertuples():
+        lines = [*order, row.corpus]
+        y = lines.index(row.corpus)
+        if y == len(order):
+            names = [label.get_text() for label in ax.get_yticklabels()]
+            ax.set_yticks(range(len(lines)), [*names, SETS.get(row.corpus, row.corpus)])
+            ax.set_ylim(len(order) + 0.6, ax.get_ylim()[1])
+        yours(ax, [getattr(row, value)], [y])
+
+
+HANS = {"han_rnn": "lstm", "han_conv": "cnn", "han_none": "average"}
+"""Serrano & Smith's models -> the encoder that they are built of."""
 
 
 def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") -> None:
     """A horizontal axis with five ticks, its ends named."""
     ticks = np.linspace(left, right, 5)
-    names = [f"{value:g}" for value in ticks]
-    names[0] += f"\n{low}"
-    names[-1] += f"\n{high}"
-    ax.set(xlim=(left - 0.02 * (right - left), right), xticks=ticks, xticklabels=names)
+    ends = [f"\n{low}", "", "", "", f"\n{high}"]
+    ax.set_xticks(ticks, [f"{value:g}{end}" for value, end in zip(ticks, ends, strict=True)])
+    ax.set_xlim(left - 0.02 * (right - left), right)
 
 
 def spaced(at: np.ndarray, gap: float) -> np.ndarray:
@@ -187,90 +207,80 @@ def spaced(at: np.ndarray, gap: float) -> np.ndarray:
 
 
 def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> None:
-    """One line a HAN of `derived.beside_dealt`, largest difference first: its number, that of weights dealt anew, and
-    the difference. Last the run that the reader chose, a row of `page.chosen` whose index is YOURS."""
-    rows = rows.assign(is_yours=rows.index == YOURS)
-    rows = rows.sort_values(["is_yours", "mean"], ascending=[True, False], ignore_index=True)
-    values = rows[["own", "dealt"]].to_numpy()
-    span = np.ptp(values)
-    right = values.max() + 0.12 * span  # where the differences stand
-    ax.set_xlim(values.min() - 0.1 * span, right + 1.1 * span)
-    ax.hlines(rows.index, rows["dealt"], rows["own"], RULE, linewidth=5, zorder=1)
-    dot: Any = {"s": 72, "edgecolors": SHEET, "zorder": 4}
-    ax.scatter(rows["dealt"], rows.index, c=QUIET, **dot)
-    ax.scatter(rows["own"], rows.index, c=rows["encoder"].map(HANS).map(COLOURS), **dot)
-    names = []
-    for y, row in enumerate(rows.itertuples()):
-        text = number(row.mean, "+" + unit)
-        if not row.is_yours:
-            text += f" ({number(row.low, unit)} to {number(row.high, unit)})"
-        emphasis: Any = {"weight": "bold"} if row.low > 0 else {"color": QUIET}
-        ax.text(right, y, text, va="center_baseline", **emphasis)
+    """One line a HAN of `derived.beside_dealt`, largest difference first, which its name tells: its number and that of
+    weights dealt anew. Last the run that the reader chose, a row of `page.chosen` whose index is YOURS."""
+    rows = rows.assign(last=rows.index == YOURS).sort_values(["last", "mean"], ascending=[True, False])
+    lines = []
+    for row in rows.itertuples():
         kind = ENCODERS[row.encoder].removeprefix("HAN with ").replace("HAN without", "no")
-        names.append(f"{YOURS}\n{kind}" if row.is_yours else f"{SETS[row.corpus]}\n{kind}")
-    named_lines(ax, names, -1.0)
-    first = rows.iloc[0]
-    sides = ["right", "left"]  # of the two names, away from each other
-    if first["dealt"] > first["own"]:
-        sides.reverse()
-    ax.text(first["dealt"], -0.5, "dealt anew", color=QUIET, ha=sides[0])
-    ax.text(first["own"], -0.5, "attention", color=INK, weight="bold", ha=sides[1])
-    ax.text(right, -0.5, "difference", color=QUIET)
+        name = YOURS if row.last else SETS[row.corpus]
+        interval = "" if row.last else f" ({number(row.low, unit)} to {number(row.high, unit)})"
+        lines.append(f"{name}, {kind}\n{number(row.mean, '+' + unit)}{interval}")
+    sns.stripplot(
+        rows.assign(line=lines).melt("line", ["dealt", "own"]),
+        x="value",
+        y="line",
+        hue="variable",
+        palette={"dealt": QUIET, "own": COLOURS["serrano"]},
+        jitter=False,
+        size=8.5,
+        ax=ax,
+    )
+    ax.hlines(lines, rows["dealt"], rows["own"], RULE, linewidth=5, zorder=1)
+    names_above(ax, {"dealt": "dealt anew", "own": "attention"})
+    bare(ax)
 
 
 # ---- the book's one sentence -----------------------------------------------------------------------------------------
 
-TOY_LEFT, TOY_RIGHT = -1.25, 2.25
-
-
-def toy_places(toy: pd.DataFrame) -> np.ndarray:
-    """Where the words of a sentence stand."""
-    return np.linspace(-0.55, 2.0, len(toy))
-
 
 def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
-    """The words of `reader.read_sentence`: weights as bars, contributions, and the output as arithmetic."""
-    ax.axis("off")
-    ax.set(xlim=(TOY_LEFT, TOY_RIGHT), ylim=(-1.0, max(0.75, toy["attention"].max() + 0.25)))
-    centred: Any = {"ha": "center", "va": "center_baseline"}
-    for x, row in zip(toy_places(toy), toy.itertuples(), strict=True):
-        ax.bar(x, row.attention, 0.62, color=COLOURS["lstm"])
-        ax.text(x, row.attention + 0.06, f"{row.attention:.2f}", ha="center", va="bottom")
-        ax.text(x, -0.17, row.token, weight="bold", **centred)
-        ax.text(x, -0.50, number(row.contribution, "+.2f"), **centred)
-    ax.text(-1.17, 0.13, "α", color=QUIET, **centred)
-    ax.text(-1.17, -0.50, "c", color=QUIET, **centred)
-    bias = told["bias"]
+    """The words of `read_sentence`: weights as bars, contributions, and the output as arithmetic."""
+    places = range(len(toy))
+    sns.barplot(
+        x=places,
+        y=toy["attention"].to_numpy(),
+        width=0.7,
+        saturation=1,
+        color=COLOURS["lstm"],
+        ax=ax,
+    )
+    ax.bar_label(ax.containers[0], fmt="α = %.2f", padding=3)
+    ax.set_xticks(places, toy["token"] + "\nc = " + toy["contribution"].map(signed))
     total = float(toy["attention"] @ toy["contribution"])
     sign = "−" if total < 0 else "+"
-    line = f"b + Σ α c = {bias:.2f} {sign} {abs(total):.2f} = {bias + total:.2f}, so p(positive) = {told['p']:.2f}"
-    ax.text(0.72, -0.86, line.replace("-", "−"), color=QUIET, **centred)
+    logit = number(told["bias"] + total, ".2f")
+    line = f"b + Σ α c = {number(told['bias'], '.2f')} {sign} {abs(total):.2f} = {logit}"
+    ax.set_xlabel(f"{line}, so p(positive) = {told['p']:.2f}", color=QUIET)
+    ax.set(
+        ylabel="",
+        ylim=(0, max(0.75, toy["attention"].max() + 0.25)),
+        yticks=[],
+        frame_on=False,
+    )
+
+
+def signed(value: float) -> str:
+    return number(value, "+.2f")
 
 
 def erased(ax: Axes, toy: pd.DataFrame, told: dict, decision: bool = False) -> np.ndarray:
-    """Under `toy_bars`: arrows from the output p to that without each word, which it returns. decision: with 0.5."""
+    """Under `toy_bars`: bars from the output p to that without each word, which it returns. decision: with 0.5."""
     share = toy["attention"] * toy["contribution"]
     without = expit((told["bias"] + (share.sum() - share) / (1 - toy["attention"])).to_numpy())
     p = told["p"]
-    ax.axis("off")
-    ax.set(xlim=(TOY_LEFT, TOY_RIGHT), ylim=(0.16, 0.54))
-    ax.plot([-0.85, TOY_RIGHT], [p, p], color=RULE, linewidth=1.5, zorder=1)
-    ax.text(-0.9, p, f"p = {p:.2f}", ha="right", va="center_baseline", color=QUIET)
-    if decision:
-        ax.plot([-0.85, TOY_RIGHT], [0.5, 0.5], "--", color=INK, linewidth=1.2)
-        ax.text(TOY_RIGHT, 0.505, "positive", ha="right", va="bottom")
-    arrow = {"arrowstyle": "-|>", "color": COLOURS["lstm"], "shrinkA": 0, "shrinkB": 0, "linewidth": 2}
-    for x, y, word in zip(toy_places(toy), without, toy["token"], strict=True):
-        ax.annotate("", (x, y), (x, p), arrowprops=arrow)
-        above = f"without {word}\n{y:.2f}"
-        below = f"{y:.2f}\nwithout {word}"
-        if y > p + 0.1:  # a long arrow: beside its head
-            ax.text(x + 0.12, y, above, ha="left", va="top", linespacing=1.15)
-        elif y > p:
-            ax.text(x, y + 0.012, above, ha="center", va="bottom", linespacing=1.15)
-        else:
-            ax.text(x, y - 0.012, below, ha="center", va="top", linespacing=1.15)
+    bars = ax.bar(range(len(toy)), without - p, 0.15, p, color=COLOURS["lstm"], zorder=3)
+    behind = {"facecolor": SHEET, "edgecolor": "none", "pad": 1}
+    ax.bar_label(bars, [f"{y:.2f}" for y in without], padding=3, bbox=behind)
+    ticks = {p: f"p = {p:.2f}"} | ({0.5: "positive\nfrom 0.5"} if decision else {})
+    ax.set_yticks(list(ticks), ticks.values())
+    ax.set_xticks(range(len(toy)), "without\n" + toy["token"])
+    ax.set(xlim=(-0.5, len(toy) - 0.5), ylim=(0.16, 0.54), frame_on=False)
+    ax.yaxis.grid(True)
     return without
+
+
+# ---- elements to play with -------------------------------------------------------------------------------------------
 
 
 def widget(kind: str, texts: list[str], paper: str | None = None, **options) -> None:
