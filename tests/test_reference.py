@@ -6,15 +6,15 @@ import sys
 from pathlib import Path
 
 import pydata_sphinx_theme
-import pytest
+import yaml
 from bs4 import BeautifulSoup
-from sphinx.errors import ExtensionError
 
 import attn_core
 from attn_build import reference
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "book" / "reference.md"
+OPTIONS = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]
 
 
 def test_every_public_name_has_its_entry(tmp_path):
@@ -23,7 +23,8 @@ def test_every_public_name_has_its_entry(tmp_path):
     (tmp_path / "index.md").write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "conf.py").write_text(
         f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}, {str(ROOT / 'book')!r}]\n"
-        "extensions = ['myst_parser', 'attn_build.reference']\n"
+        "extensions = ['myst_parser', 'attn_build.reference', 'sphinx.ext.napoleon']\n"
+        + "".join(f"{name} = {value!r}\n" for name, value in OPTIONS.items() if name.startswith("autodoc_"))
     )
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(tmp_path), str(tmp_path / "html")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -35,25 +36,10 @@ def test_every_public_name_has_its_entry(tmp_path):
     assert "|gradient|" in page.get_text()
 
 
-def test_sections_of_a_docstring_are_set_and_its_signs_escaped(tmp_path, monkeypatch):
-    package = tmp_path / "attn_core"
-    package.mkdir()
-    (package / "__init__.py").write_text("from attn_core.module import close\n")
-    (package / "module.py").write_text(
-        'def close(x: float, *rest: int, by=None):\n    """How |x| compares.\n\n'
-        "    Parameters\n    ----------\n    x : float\n        In `units`.\n\n"
-        '    Returns\n    -------\n    float\n        Its size.\n    """\n'
-    )
-    monkeypatch.setattr(reference, "ROOT", tmp_path)
-    node, source = reference.definition("attn_core", "close")
-    assert source == package / "module.py"
-    lines = "\n".join(reference.entry("attn_core.close", node))
-    assert ".. py:function:: attn_core.close(x, *rest, by=None)" in lines
-    assert r"How \|x\| compares." in lines and "In ``units``." in lines
-    assert ":param x:" in lines and ":returns: Its size." in lines and ":rtype: float" in lines
-    for module, name in (("attn_core.module", "far"), ("attn_core.nowhere", "close")):
-        with pytest.raises(ExtensionError, match=f"names {module}.{name}"):
-            reference.definition(module, name)
+def test_signs_in_a_docstring_are_escaped_and_code_is_code():
+    lines = ["How |x| compares.", "x_ : float", "    In `units` of *rest*, a_b."]
+    reference.escape(None, "function", "close", None, {}, lines)
+    assert lines == [r"How \|x\| compares.", r"x\_ : float", r"    In ``units`` of \*rest\*, a_b."]
 
 
 def test_versions_of_what_the_theme_bundles_are_those_of_the_page():

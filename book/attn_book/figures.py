@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -245,7 +246,8 @@ def toy_bars(ax: Axes, toy: pd.DataFrame, told: dict) -> None:
         color=COLOURS["lstm"],
         ax=ax,
     )
-    ax.bar_label(ax.containers[0], fmt="α = %.2f", padding=3)
+    bars: Any = ax.containers[0]
+    ax.bar_label(bars, fmt="α = %.2f", padding=3)
     ax.set_xticks(places, toy["token"] + "\nc = " + toy["contribution"].map(signed))
     total = float(toy["attention"] @ toy["contribution"])
     sign = "−" if total < 0 else "+"

@@ -6,11 +6,9 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
-from bs4 import BeautifulSoup, Tag
-
 from attn_build import TEMPLATES
 from attn_build.rendering import toc_pages
-from attn_build.slides import built_page
+from attn_build.slides import Tree, built_page
 from attn_build.sources import repository
 from attn_core.errors import AttnError
 
@@ -57,7 +55,7 @@ def one_sheet(root: Path) -> str:
     built = root / "_build" / "html"
     chain = toc_pages(root, record=False)
     our_scripts = {path.name for path in (root / "book" / "_static").glob("*.*js")}
-    heads = {}
+    heads: dict[str, None] = {}
     sections = []
     built_page.cache_clear()
     for page in chain:
@@ -73,7 +71,7 @@ def one_sheet(root: Path) -> str:
     return TEMPLATES.get_template("sheet.html").render(heads=heads, sections=sections)
 
 
-def scripts(soup: BeautifulSoup, names: set[str]) -> list[Tag]:
+def scripts(soup: Tree, names: set[str]) -> list[Tree]:
     """The scripts of a page that it needs on paper: MathJax's settings and those of these names."""
     every = soup.head.find_all("script")
     return [
@@ -81,7 +79,7 @@ def scripts(soup: BeautifulSoup, names: set[str]) -> list[Tag]:
     ]
 
 
-def within_the_sheet(article: Tag, page: str, chain: list[str]) -> None:
+def within_the_sheet(article: Tree, page: str, chain: list[str]) -> None:
     """Anchors that no other page has, and links that lead to them."""
     for tag in article.select("[id]:not(svg, input, svg *, .attn-play *)"):
         tag["id"] = anchor(page, tag["id"])

@@ -3,12 +3,16 @@
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 
 from attn_build import TEMPLATES
 
 PLAN, COURSE, FOLDER = "teaching", "course", "teach"
+Tree = Any
+"""A tag of a page that Sphinx has built. Beautiful Soup types what is in it as perhaps absent: here it is not."""
+
 MOST_FIGURES = 3
 """A row of a plan shows at most so many figures of its page."""
 
@@ -28,7 +32,7 @@ def write_kit(root: Path) -> None:
     plan = built_page(built, PLAN).article
     guesses = {row.td.text.strip(): row.find_all("td")[1] for row in plan.select("#the-five-guesses tbody tr")}
     sessions = [session(built, head.parent, guesses) for head in plan.select("h2") if re.match(r"\d · ", head.text)]
-    figures = {}
+    figures: dict[str, str] = {}
     for number, (title, slides) in enumerate(sessions, 1):
         page = TEMPLATES.get_template("slides.html").render(number=number, title=title, slides=slides)
         (target / f"session-{number}.html").write_text(page, encoding="utf-8")
@@ -41,7 +45,7 @@ def write_kit(root: Path) -> None:
     (target / "handouts.html").write_text(page, encoding="utf-8")
 
 
-def session(built: Path, plan: Tag, guesses: dict) -> tuple[str, list[dict]]:
+def session(built: Path, plan: Tree, guesses: dict) -> tuple[str, list[dict]]:
     """Title and slides (minutes, what, guess, page, question, lead, figures) of one plan, a section of PLAN."""
     rows = [row.find_all("td") for row in plan.select("tbody tr")]
     links = [row[2].a["href"].partition("#")[0].removesuffix(".html") if row[2].a else "" for row in rows]
@@ -49,7 +53,13 @@ def session(built: Path, plan: Tag, guesses: dict) -> tuple[str, list[dict]]:
     for i, (minutes, what, _) in enumerate(rows):
         number = re.search(r"Guess (\d)", what.text)
         guess = guesses[number[1]].decode_contents() if number else None
-        slide = {"minutes": minutes.text, "what": what.text, "guess": guess, "page": links[i], "figures": []}
+        slide: dict[str, Any] = {
+            "minutes": minutes.text,
+            "what": what.text,
+            "guess": guess,
+            "page": links[i],
+            "figures": [],
+        }
         if links[i]:
             article = built_page(built, links[i]).article
             lead = article.select_one(".attn-lead")
@@ -63,16 +73,16 @@ def session(built: Path, plan: Tag, guesses: dict) -> tuple[str, list[dict]]:
     return plan.h2.text.partition(" · ")[2], slides
 
 
-def shown_figures(article: Tag) -> list[Tag]:
+def shown_figures(article: Tree) -> list[Tree]:
     """The figures of a page, those in folds apart, and those to be played with: they need their page."""
     figures = article.select("figure.attn-fig:has(svg):not(:has(.attn-play))")
     return [figure for figure in figures if not figure.find_parent("details")]
 
 
 @cache
-def built_page(built: Path, page: str) -> BeautifulSoup:
+def built_page(built: Path, page: str) -> Tree:
     """A page that Sphinx has built as a tree of HTML, its article without the marks of links to headings."""
-    soup = BeautifulSoup((built / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
+    soup: Tree = BeautifulSoup((built / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
     for mark in soup.article.select(".headerlink"):
         mark.decompose()
     return soup
