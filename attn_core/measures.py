@@ -100,16 +100,16 @@ def classification(labels: ndarray, p: ndarray) -> dict[str, float]:
     return {name: float(value) for name, value in scores.items()}
 
 
-def partial_rank(x: ArrayLike, y: ArrayLike, *others: ArrayLike) -> float:
-    """Spearman's correlation of x and y (D,) net of others (D,): that of their ranks' residuals on the others' ranks.
+def partial_rank(x: ArrayLike, y: ArrayLike, *covariates: ArrayLike) -> float:
+    """Spearman's correlation of x and y (D,) net of covariates (D,): that of their ranks' residuals on the covariates' ranks.
 
-    0 says that, where the others are equal, x tells nothing of y; NaN where nothing is left of x or y.
+    0 says that, where the covariates are equal, x tells nothing of y; NaN where nothing is left of x or y.
     """
-    ranks = [scipy.stats.rankdata(values) for values in (x, y, *others)]
+    ranks = [scipy.stats.rankdata(values) for values in (x, y, *covariates)]
     outcomes = np.stack(ranks[:2], axis=1)  # (D, 2)
-    known = np.stack([np.ones(len(outcomes)), *ranks[2:]], axis=1)
-    slopes, *_ = np.linalg.lstsq(known, outcomes)
-    residuals = outcomes - known @ slopes
+    design = np.stack([np.ones(len(outcomes)), *ranks[2:]], axis=1)
+    slopes, *_ = np.linalg.lstsq(design, outcomes)
+    residuals = outcomes - design @ slopes
     if (residuals.std(axis=0) < 1e-9).any():
         return math.nan
     return float(np.corrcoef(residuals.T)[0, 1])
