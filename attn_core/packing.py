@@ -70,6 +70,8 @@ COLUMNS_KEPT = (
     "median_change",
     "jsd_search@0.05",
     "jsd_exact@0.05",
+    "jsd_least@0.01",
+    "jsd_most@0.01",
 )
 """Columns of the per-document table in layer 'second', besides those of `experiments.echo`."""
 

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from attn_core.experiments import adversarial, correlation, echo, permutation, search
+from attn_core.experiments.bracket import bracket
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.tables import IDENTITY, QUANTILES, described, joined, table
 from attn_core.measures import LEVEL, without_nan
@@ -26,18 +27,26 @@ MOST_CLASSES = 3
 EPSILONS = (0.01, 0.05)
 """By how much an adversary may move the output."""
 
+BRACKETED = 300
+"""First documents whose `bracket` is computed: each takes a twentieth of a second."""
+
 
 def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
     """Every per-document statistic at default parameters, one row per document.
 
     Columns: doc_id, label, predicted, n (tokens), `Traces.p`; those of `correlation`; median_change (100 permutations);
-    those of `ceilings`; of `adversarial` for each of EPSILONS, with the suffixes @0.01 and @0.05, from one search; of
-    `echo`. What follows from them is left to `derived`.
+    those of `ceilings`; of `adversarial` for each of EPSILONS, with the suffixes @0.01 and @0.05, from one search, or of
+    single texts with more than MOST_CLASSES those of `bracket`, for the first BRACKETED documents; of `echo`. What
+    follows from them is left to `derived`.
     """
-    weights = search.search(traces, seed=seed)
+    bracketed = traces.readout is None and traces.classes > MOST_CLASSES
+    weights = None if bracketed else search.search(traces, seed=seed)
     at_epsilons = []
     for epsilon in EPSILONS:
-        adversaries = adversarial.adversarial(traces, epsilon, weights, seed)
+        if weights is None:
+            adversaries = bracket(traces.take(np.arange(min(BRACKETED, len(traces)))), epsilon)
+        else:
+            adversaries = adversarial.adversarial(traces, epsilon, weights, seed)
         at_epsilons.append(adversaries.drop(columns=list(IDENTITY)).add_suffix(f"@{epsilon:g}"))
     return joined(
         table(traces, p=traces.p),
