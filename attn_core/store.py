@@ -321,10 +321,12 @@ def merge(folder: Path, corpus: str, tables: Mapping[str, pa.Table], traces: Map
         files: dict[str, bytes | None] = {f"traces/{key}.parquet": data for key, data in traces.items()}
         for layer in LAYERS:
             name = f"{layer}/{corpus}.parquet"
-            before = plain(parquet(folder, name)) if (folder / name).is_file() else None
-            after = replaced(before, tables.get(layer), list(traces))
-            if after is not before:
-                files[name] = table_bytes(after) if after is not None and len(after) else None
+            before = plain(table(folder, layer, corpus))
+            others = before.filter(~pc.field("key").isin(list(traces)))
+            added = tables.get(layer, before.slice(length=0))
+            if len(added) or len(others) < len(before):
+                parts = [part for part in (others, plain(added)) if len(part)]
+                files[name] = table_bytes(by_key(parts)) if parts else None
         sums = manifest(folder) or digests(folder)
         for name, data in files.items():
             sums.pop(name, None)
@@ -332,6 +334,12 @@ def merge(folder: Path, corpus: str, tables: Mapping[str, pa.Table], traces: Map
                 sums[name] = hashlib.sha256(data).hexdigest()
         files[MANIFEST] = manifest_bytes(sums)
         commit(folder, corpus, files)
+
+
+def by_key(parts: list[pa.Table]) -> pa.Table:
+    """Tables as one, sorted by key, the order within a run kept; columns that one lacks are null there."""
+    together = pa.concat_tables(parts, promote_options="default")
+    return together.take(pc.sort_indices(together, [("key", "ascending")])).combine_chunks()
 
 
 def files_of_run(folder: Path, key: str) -> tuple[dict[str, pa.Table], bytes | None]:
@@ -352,18 +360,6 @@ def plain(rows: pa.Table) -> pa.Table:
     """A table with texts in place of categories, whose lists differ from file to file."""
     types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in rows.schema]
     return rows.cast(pa.schema(list(zip(rows.column_names, types, strict=True))))
-
-
-def replaced(before: pa.Table | None, rows: pa.Table | None, keys: list[str]) -> pa.Table | None:
-    """A table with the rows of these keys replaced, sorted by key; the table itself where nothing changes."""
-    held = before is not None and pc.any(pc.is_in(before["key"], pa.array(keys))).as_py()
-    if not held and (rows is None or not len(rows)):
-        return before
-    parts = [plain(part) for part in (before, rows) if part is not None]
-    if before is not None:
-        parts[0] = before.filter(pc.invert(pc.is_in(before["key"], pa.array(keys))))
-    after = pa.concat_tables(parts, promote_options="default")  # columns that one lacks are null
-    return after.take(pc.sort_indices(after, [("key", "ascending")])).combine_chunks()  # keeps the order within a run
 
 
 def only_writer(folder: Path):
