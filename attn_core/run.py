@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shlex
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -454,19 +453,3 @@ def command(run: Run) -> str:
     for name, value in given.items():
         words += [f"--{name}", str(value)] if name in NAMED else ["--set", f"{name}={json.dumps(value)}"]
     return shlex.join(words)
-
-
-def set_fields(words: list[str]) -> dict:
-    """Run fields of NAME=VALUE words, `options.NAME=VALUE` for a knob of the corpus; what is no JSON is text."""
-    values: dict = {}
-    for word in words:
-        name, _, value = word.partition("=")
-        if not (name and value):
-            raise AttnError(f"--set takes NAME=VALUE, such as hidden=64 or options.source=files; got {word!r}")
-        with suppress(ValueError, RecursionError):
-            value = json.loads(value)
-        if name.startswith("options."):
-            values.setdefault("options", {})[name.removeprefix("options.")] = value
-        else:
-            values[name] = value
-    return values

@@ -1,6 +1,7 @@
 """Commands on data sets, runs and their numbers."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from attn_core import index, results
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
 from attn_core.experiments import asked
-from attn_core.run import NAMED, from_dict, set_fields
+from attn_core.run import NAMED, from_dict
 from attn_core.store import Result
 
 ASKED = {
@@ -70,6 +71,22 @@ def run(
         print(f"of {len(sample)} documents:")
         for name, answer in asked(sample).items():
             print(f"{answer:10.4f} {ASKED[name]}")
+
+
+def set_fields(words: list[str]) -> dict:
+    """Run fields of NAME=VALUE words, `options.NAME=VALUE` for a knob of the corpus; what is no JSON is text."""
+    values: dict = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if not (name and value):
+            raise AttnError(f"--set takes NAME=VALUE, such as hidden=64 or options.source=files; got {word!r}")
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+        if name.startswith("options."):
+            values.setdefault("options", {})[name.removeprefix("options.")] = value
+        else:
+            values[name] = value
+    return values
 
 
 def facts(result: Result) -> dict[str, str]:
