@@ -4,6 +4,7 @@ import platform
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,6 @@ import scipy
 import torch
 
 from attn_core import foreign, rows, store
-from attn_core.corpora import pieces
 from attn_core.corpora.encoding import encode, from_files
 from attn_core.corpora.order import fixed_order
 from attn_core.measures import classification
@@ -80,7 +80,7 @@ def trained(run: Run, made: tuple, progress: bool = True, fresh: bool = False) -
     made: `inputs_of(run)`."""
     data, matrix, inputs = made
     kept = not foreign.unversioned(run)
-    with store.only_trainer(weights_key(run)):
+    with store.only_trainer(weights_key(run)) if kept else nullcontext():
         if kept and not fresh and (cached := store.read_weights(weights_key(run), inputs)):
             return cached
         weights = [weights_of(base, progress) for base in bases(run)]
@@ -110,6 +110,7 @@ def inputs_of(run: Run):
     """What a run is trained on: (Encoded, start vectors (V, width), fingerprints of both)."""
     data = encode(run.corpus, **dict(run.options))
     if run.encoder in PRETRAINED:
+        pieces = from_files("attn_data.pieces")
         fingerprints = {"data": data.fingerprint, "vectors": pieces.WEIGHTS}
         data = pieces.as_pieces(data)
         fingerprints["pieces"] = data.fingerprint

@@ -214,7 +214,7 @@ class Run:
         frozen = base is not None and self.layer >= 0
         uses = [bool(self.guide), self.divergence is not None, frozen]
         lends = base is None or base.family == "text" or (bool(self.guide) and base.family == "adversary")
-        trained = not frozen or (base.encoder, base.layer, base.attention) == (self.encoder, -1, "tanh")
+        trained = base is None or not frozen or (base.encoder, base.layer, base.attention) == (self.encoder, -1, "tanh")
         same = base is None or (base.corpus, base.options) == (self.corpus, self.options)
         return {
             "base goes with guide, divergence or layer, with one of them, and the first two need a base": (

@@ -129,4 +129,4 @@ def _adr() -> Prepared:
 
 
 PREPARE = {"diabetes": _diabetes, "anemia": _anemia, "adr": _adr}
-"""Corpus -> its function; ``encoding.build`` does the rest."""
+"""Corpus -> its function; ``arrays.build`` does the rest."""

@@ -244,4 +244,4 @@ PREPARE: dict[str, Callable[..., Prepared]] = {
     "20news_all": partial(_rated, "20news_all", cleaning.strip_post, True),
     "agnews_all": partial(_rated, "agnews_all", str, False),
 }
-"""Corpus -> its function, whose arguments are the corpus's options; ``encoding.build`` does the rest."""
+"""Corpus -> its function, whose arguments are the corpus's options; ``arrays.build`` does the rest."""

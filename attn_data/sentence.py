@@ -17,10 +17,10 @@ import pandas as pd
 from attn_core import store
 from attn_core.corpora import catalogue, encode
 from attn_core.corpora.documents import Documents
-from attn_core.corpora.text import to_ids
 from attn_core.errors import AttnError
 from attn_core.run import Run, from_dict
 from attn_core.traces import Traces, one_logit, sigmoid, with_ties
+from attn_data.arrays import to_ids
 from attn_data.cleaning import clean_typed, contractions, mask_digits
 
 FOLDER = "sst-reader"

@@ -19,11 +19,13 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from attn_core.corpora import catalogue, files, text
+from attn_core.corpora import catalogue, files
 from attn_core.corpora.documents import Encoded
 from attn_core.corpora.encoding import encode
+from attn_core.corpora.text import PAD
 from attn_core.errors import AttnError
 from attn_data import cleaning, tables
+from attn_data.arrays import word_ids
 
 RANDOM_SEED = 0
 WIDEST = 10_000
@@ -44,7 +46,7 @@ def vectors(recipe: str, vocabulary) -> tuple[np.ndarray, str]:
     if recipe in catalogue.RANDOM:
         width = catalogue.RANDOM[recipe]
         rows = np.random.default_rng(RANDOM_SEED).standard_normal((len(vocabulary), width), dtype=np.float32)
-        rows[text.PAD] = 0
+        rows[PAD] = 0
         return rows, files.digest(["random", "standard normal", RANDOM_SEED, width])
     if recipe in catalogue.VECTORS:
         about, arrays = of_recipe(recipe)
@@ -68,7 +70,7 @@ def read_text(path: Path, vocabulary) -> np.ndarray:
     numbers that are none or not finite in the rows of vocabulary words (other rows are not parsed); the file alone
     where it is damaged or covers no word.
     """
-    index = text.word_ids(vocabulary)
+    index = word_ids(vocabulary)
     words = len(index)
     with tables.reading(path), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
         first = file.readline().removeprefix(codecs.BOM_UTF8)

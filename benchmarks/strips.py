@@ -10,10 +10,10 @@ import pandas as pd
 from attn_core.compute import FAMILIES, weights_of
 from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents
-from attn_core.corpora.text import to_ids
 from attn_core.experiments.adversarial import exact, expand
 from attn_core.run import COUNTED, SEEDS, Run
 from attn_core.traces import sigmoid
+from attn_data.arrays import to_ids
 from attn_data.cleaning import clean_typed
 from attn_data.sentence import EPSILON
 

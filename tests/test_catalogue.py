@@ -13,11 +13,12 @@ import pytest
 
 from attn_book.scorecard import reported
 from attn_core.corpora import catalogue, encode, files
-from attn_core.corpora.encoding import build, identity
+from attn_core.corpora.encoding import identity
 from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.corpora.text import SPECIALS
 from attn_core.errors import AttnError
 from attn_data import PREPARE, cleaning, official, prepare, read
+from attn_data.arrays import build
 from attn_data.tables import read_table
 
 DATA = Path(__file__).parents[1] / "data"

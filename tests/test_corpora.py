@@ -8,15 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_core.corpora import text
-from attn_core.corpora.documents import Documents, batches, fingerprint, pad
-from attn_data import cleaning
+from attn_core.corpora.documents import Documents, batches, pad
+from attn_data import arrays, cleaning
+from attn_data.arrays import fingerprint
 
 
 def documents(lengths) -> Documents:
     """Documents of the given numbers of real tokens; token t of document d has id 4 + 100 d + t."""
     lists = [[f"{100 * d + t:06d}" for t in range(n)] for d, n in enumerate(lengths)]
     words = text.SPECIALS + tuple(word for tokens in lists for word in tokens)
-    ids, offsets = text.to_ids(lists, words)
+    ids, offsets = arrays.to_ids(lists, words)
     return Documents(ids, offsets, np.arange(len(lengths)) % 2, np.arange(len(lengths)) + 1000)
 
 
@@ -64,16 +65,16 @@ words = st.text("abcXYZ0é'", min_size=1, max_size=3)
 
 @given(st.lists(st.lists(words, max_size=6), max_size=8), st.integers(1, 3))
 def test_vocabulary_is_sorted_and_counts_documents(lists, least):
-    found = text.vocabulary(lists, least)
+    found = arrays.vocabulary(lists, least)
     plain = sorted({w for tokens in lists for w in tokens if sum(w in other for other in lists) >= least})
     assert list(found) == [*text.SPECIALS, *plain]
-    assert found == text.vocabulary(reversed(lists), least)
+    assert found == arrays.vocabulary(reversed(lists), least)
 
 
 @given(st.lists(st.lists(words, max_size=6), max_size=8))
 def test_ids_give_back_the_words(lists):
-    known = text.vocabulary(lists[:4])
-    ids, offsets = text.to_ids(lists, known)
+    known = arrays.vocabulary(lists[:4])
+    ids, offsets = arrays.to_ids(lists, known)
     assert ids.dtype == np.int32 and offsets[-1] == len(ids)
     for d, tokens in enumerate(lists):
         own = ids[offsets[d] : offsets[d + 1]]
@@ -82,7 +83,7 @@ def test_ids_give_back_the_words(lists):
 
 
 def test_a_token_spelled_like_a_special_one_does_not_shift_the_index():
-    assert text.vocabulary([["<s>", "a"]]) == (*text.SPECIALS, "a")
+    assert arrays.vocabulary([["<s>", "a"]]) == (*text.SPECIALS, "a")
 
 
 # --- length filter --------------------------------------------------------------------------------------------------
@@ -97,7 +98,7 @@ def test_length_filter_is_its_plain_loop(lengths, low, high):
         above = n > (min(lengths) if low is None else low)
         below = n < (max(lengths) if high is None else high)
         kept.append(above and below and n > 0)
-    assert text.length_filter(lengths, low, high).tolist() == kept
+    assert arrays.length_filter(lengths, low, high).tolist() == kept
 
 
 # --- documents, padding, batches ------------------------------------------------------------------------------------

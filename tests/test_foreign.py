@@ -14,11 +14,12 @@ from tiny_runs import called, first_run, pack_run
 from attn_book import derived
 from attn_core import foreign, index, rows, store, sweep
 from attn_core.corpora import catalogue, encode, encoding
+from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
 from attn_core.models import attention, classifier, encoders
 from attn_core.results import obtain
 from attn_core.run import Run, from_dict
-from attn_data import read
+from attn_data import arrays, read
 
 THIRD = ('(("rain", "clouds"), ("sun", "warmth"))', '(("rain", "clouds", "storm"), ("sun", "warmth", "glow"))')
 DRAWN = ("rng.choice(words[label])", "rng.choice(words[label], p=(0.45, 0.45, 0.1))")
@@ -60,11 +61,11 @@ def register(function, name="mine", files=(), version="", **fields):
     foreign.register_corpus(entry, function, version)
 
 
-def of_table(table) -> encoding.Prepared:
+def of_table(table) -> Prepared:
     """Every split the whole table."""
     lists = [text.split() for text in table["text"]]
-    texts = encoding.Texts(lists, table["label"].to_numpy(), np.arange(len(table)))
-    return encoding.Prepared(dict.fromkeys(("train", "dev", "test"), texts))
+    texts = Texts(lists, table["label"].to_numpy(), np.arange(len(table)))
+    return Prepared(dict.fromkeys(("train", "dev", "test"), texts))
 
 
 def words(yes: str) -> pd.DataFrame:
@@ -92,8 +93,8 @@ def test_without_a_version_nothing_is_kept_and_a_line_says_so(tmp_path, capsys):
 @pytest.fixture
 def built(monkeypatch) -> list[str]:
     """The corpora that are encoded, as often as they are."""
-    names, build = [], encoding.build
-    monkeypatch.setattr(encoding, "build", lambda entry, *rest: names.append(entry.name) or build(entry, *rest))
+    names, build = [], arrays.build
+    monkeypatch.setattr(arrays, "build", lambda entry, *rest: names.append(entry.name) or build(entry, *rest))
     return names
 
 

@@ -113,7 +113,7 @@ FIELDS = {  # what is typed after `run --corpus planted` -> what the line says
     "--set options.n_train=few": "n_train is 'few', expected",
     "--set options.sed=3": "no option 'sed'",
     "--set base=x": "base must be a run",
-    '--set base={"corpus": "planted"}': "base goes with guide or divergence",
+    '--set base={"corpus": "planted"}': "base goes with guide, divergence or layer",
     "--set widht=3": "unknown run field 'widht'",
     "--set hidden": "takes NAME=VALUE",
     "--set =3": "takes NAME=VALUE",

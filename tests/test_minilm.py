@@ -7,13 +7,15 @@ import pytest
 import torch
 
 from attn_core import Run
-from attn_core.corpora import encode, pieces
+from attn_core.corpora import encode
 from attn_core.corpora.documents import Documents, pad
+from attn_core.corpora.text import SEP
 from attn_core.errors import AttnError
 from attn_core.models.classifier import real_tokens
 from attn_core.models.minilm import MiniLM
 from attn_core.tracing import inputs, trace
 from attn_core.training import piecewise, pretrained
+from attn_data import pieces
 
 RUN = Run("sst", "minilm_random", seed=10, epochs=2)
 
@@ -34,7 +36,7 @@ real_weights = pytest.mark.skipif(not weights_at_hand(), reason="without MiniLM'
 def data(monkeypatch):
     """Generated texts; a run's model has two layers."""
     encoded = encode("planted", n_train=200, n_test=40)
-    words = max(len(encoded.vocabulary), 1 + pieces.END)
+    words = max(len(encoded.vocabulary), 1 + SEP)
     monkeypatch.setattr(pretrained, "SHAPE", {"words": words, "width": 16, "heads": 2, "depth": 2})
     monkeypatch.setenv("ATTN_DEVICE", "cpu")
     return encoded

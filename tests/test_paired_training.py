@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from attn_core import store
-from attn_core.corpora.documents import Documents, Encoded, counts
+from attn_core.corpora.documents import Documents, Encoded
 from attn_core.models import paired
 from attn_core.models.classifier import to_arrays
 from attn_core.results import obtain
@@ -16,6 +16,7 @@ from attn_core.run import Run
 from attn_core.tracing import inputs, trace
 from attn_core.training import accuracy
 from attn_core.training.jain import train
+from attn_data.arrays import counts
 
 
 def places(n: int, seed: int) -> Documents:
@@ -99,7 +100,7 @@ def test_a_run_of_pairs_is_trained_traced_and_stored(corpus, encoder, monkeypatc
     monkeypatch.setattr("attn_core.compute.encode", lambda name, **options: data)
     vectors = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
     vectors[0] = 0  # of pads
-    monkeypatch.setattr("attn_core.compute.vectors", lambda recipe, vocabulary: (vectors, "made up"))
+    monkeypatch.setattr("attn_data.vectors.vectors", lambda recipe, vocabulary: (vectors, "made up"))
     run = Run(corpus, encoder=encoder, epochs=2, hidden=8)
     result = obtain(run, train="auto", progress=False)
     metrics = {"accuracy", "macro_f1", "f1_0", "f1_1", "f1_2", "f1_3"}

@@ -11,10 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from attn_core.corpora import catalogue, encode, text
-from attn_core.corpora.encoding import build
 from attn_core.corpora.prepare import Prepared, Texts
 from attn_core.errors import AttnError
 from attn_data import cleaning, prepare, stories
+from attn_data.arrays import build
 
 
 def words(encoded, documents, row) -> str:

@@ -7,8 +7,8 @@ import numpy as np
 import pandas
 import pytest
 
-from attn_core.corpora.text import vocabulary
 from attn_data import stories
+from attn_data.arrays import vocabulary
 
 
 def askable(statements: list[str], task: int) -> dict[str, str]:

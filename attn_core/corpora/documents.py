@@ -1,12 +1,10 @@
 """A corpus as arrays, and how its rows are put into batches."""
 
-import hashlib
-import json
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attn_core.corpora.text import PAD, UNKNOWN
+from attn_core.corpora.text import PAD
 from attn_core.errors import AttnError
 
 RAGGED = (
@@ -123,28 +121,6 @@ class Documents:
         return {name: torch.as_tensor(array, device=device) for name, array in arrays.items() if array is not None}
 
 
-def counts(documents: Documents, classes) -> dict:
-    """What the statistics page says of a split: texts by class, words, unknown words; of cut texts the sentences."""
-    words = documents.lengths - 2
-    statistics = {
-        "documents": len(documents),
-        "per_class": np.bincount(documents.labels, minlength=len(classes)).tolist(),
-        "mean_length": float(words.mean()),
-        "min_length": int(words.min()),
-        "max_length": int(words.max()),
-        "tokens": int(words.sum()),
-        "unknown_tokens": int((documents.ids == UNKNOWN).sum()),
-    }
-    if documents.sentence_offsets is not None:
-        sentences = np.diff(documents.sentence_offsets)
-        statistics |= {
-            "sentences": int(sentences.sum()),
-            "mean_sentences": float(sentences.mean()),
-            "one_sentence": int((sentences == 1).sum()),
-        }
-    return statistics
-
-
 def take_ragged(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows of a ragged array, in the order given: (values, offsets)."""
     lengths = np.diff(offsets)[rows]
@@ -194,19 +170,6 @@ class Encoded:
     vocabulary: tuple[str, ...]
     fingerprint: str
     statistics: dict
-
-
-def fingerprint(splits: dict[str, Documents], vocabulary) -> str:
-    """SHA-256 over the arrays (little-endian, split by split in alphabetical order) and the vocabulary."""
-    digest = hashlib.sha256(json.dumps(list(vocabulary), ensure_ascii=True).encode())
-    for split in sorted(splits):
-        digest.update(split.encode())
-        for field, values in vars(splits[split]).items():
-            if values is not None:
-                kind = "<i4" if field in ("ids", "query_ids", "answer_ids") else "<i8"
-                array = np.ascontiguousarray(values, dtype=kind)
-                digest.update(f"{field}{array.shape}".encode() + array.tobytes())
-    return digest.hexdigest()
 
 
 def batches(documents: Documents, size: int, rng: np.random.Generator, noise: float = 0.1) -> list[np.ndarray]:

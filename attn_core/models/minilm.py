@@ -1,6 +1,6 @@
 """A pretrained transformer of BERT's form as an encoder: MiniLM-L6, in torch's own layers. Not in the three papers.
 
-Its states equal those of the reference implementation (`transformers`) to 5e-6; `corpora.pieces` makes its ids.
+Its states equal those of the reference implementation (`transformers`) to 5e-6; `attn_data.pieces` makes its ids.
 """
 
 from pathlib import Path

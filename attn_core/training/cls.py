@@ -12,8 +12,8 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
-from attn_core.corpora import pieces
 from attn_core.corpora.documents import Documents, Encoded
+from attn_core.corpora.encoding import from_files
 from attn_core.corpora.order import fixed_order
 from attn_core.device import compute_device, fitting
 from attn_core.experiments import draws, rankings
@@ -41,7 +41,7 @@ Columns = dict[str, ndarray]
 def fit(run: Run, data: Encoded, matrix: ndarray | None, progress: bool, *bases: Arrays) -> Trained:
     """One training, see `pretrained`."""
     encoder = MiniLM(**pretrained.SHAPE)
-    encoder.load(pieces.folder() / "model.safetensors")
+    encoder.load(from_files("attn_data.pieces").folder() / "model.safetensors")
     model = FirstState(encoder).to(compute_device())
     history = pretrained.train(model, data, run, progress, roc_auc) if run.epochs else []
     return Trained({"dev": to_arrays(model)}, history)

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from attn_core.corpora import pieces
 from attn_core.corpora.documents import Documents
+from attn_core.corpora.text import CLS, SEP
 from attn_core.experiments.correlation import kendall_ragged, tops
 from attn_core.experiments.echo import echo, elsewhere
 from attn_core.models.classifier import Classifier
@@ -97,14 +97,14 @@ def begins_word(vocabulary: tuple[str, ...]) -> np.ndarray:
 
 
 def rewritten(documents: Documents, change: Callable[[np.ndarray], np.ndarray]) -> Documents:
-    """Documents whose pieces, START and END not counted, are changed text by text."""
+    """Documents whose pieces, [CLS] and [SEP] not counted, are changed text by text."""
     lists = np.split(documents.ids[documents.inner], documents.word_offsets[1:-1])
     return of_lists([change(ids) for ids in lists], documents.labels, documents.doc_ids)
 
 
 def of_lists(lists: list[np.ndarray], labels: np.ndarray, doc_ids: np.ndarray) -> Documents:
-    """Documents of pieces, START and END put around each."""
-    ids = [np.concatenate([[pieces.START], line, [pieces.END]]) for line in lists]
+    """Documents of pieces, [CLS] and [SEP] put around each."""
+    ids = [np.concatenate([[CLS], line, [SEP]]) for line in lists]
     return Documents(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)]), labels, doc_ids)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attn_core.corpora import pieces
 from attn_core.corpora.documents import Documents, Encoded, batches
+from attn_core.corpora.encoding import from_files
 from attn_core.corpora.order import fixed_order
 from attn_core.models.attention import ATTENTIONS
 from attn_core.models.classifier import Classifier, to_arrays
@@ -85,7 +85,7 @@ def untrained(run: Run, data: Encoded, *bases: Arrays) -> Classifier:
     elif run.encoder == "minilm_random":
         encoder.draw()
     else:
-        encoder.load(pieces.folder() / "model.safetensors")
+        encoder.load(from_files("attn_data.pieces").folder() / "model.safetensors")
     reader: Encoder = encoder
     if run.layer >= 0:
         encoder.layers = encoder.layers[: run.layer]

@@ -15,16 +15,15 @@ import pandas
 
 from attn_core.corpora import files
 from attn_core.corpora.catalogue import corpus as entry_of
-from attn_core.corpora.documents import Documents, Encoded, counts, fingerprint
-from attn_core.corpora.encoding import from_files
+from attn_core.corpora.documents import Documents, Encoded
+from attn_core.corpora.text import CLS, SEP
 from attn_core.errors import AttnError
+from attn_data.arrays import counts, fingerprint
+from attn_data.cleaning import strip_post
+from attn_data.tables import read
 
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of model.safetensors."""
-
-START = 101
-END = 102
-"""[CLS] and [SEP] of the vocabulary; [PAD] is 0 as everywhere."""
 
 MOST = 254
 """Pieces of a text that are read; what is longer is cut."""
@@ -79,12 +78,12 @@ def plain(corpus: str, raw: str) -> str:
         for mark, sign in TREEBANK:
             raw = raw.replace(mark, sign)
     if corpus == "20news":
-        return from_files("attn_data.cleaning").strip_post(raw)
+        return strip_post(raw)
     return raw.replace("<br />", " ")
 
 
 def pieces(texts: list[str]) -> list[list[int]]:
-    """Ids of the first MOST word pieces of each text, without START and END."""
+    """Ids of the first MOST word pieces of each text, without [CLS] and [SEP]."""
     return [line.ids[:MOST] for line in tokenizer().encode_batch(texts, add_special_tokens=False)]
 
 
@@ -92,7 +91,6 @@ def raw_texts(corpus: str, split: str, doc_ids: np.ndarray) -> list[str]:
     """The texts of the documents `doc_ids` of a split, `plain`; a dev split that was cut from train lies there."""
     entry = entry_of(corpus)
     column = RAW[corpus]
-    read = from_files().read
     if corpus == "20news":  # its ids count on from the training table into that of the test
         table = pandas.concat([read(corpus, part) for part in entry.files], ignore_index=True)
     else:
@@ -119,7 +117,7 @@ def as_pieces(data: Encoded) -> Encoded:
         for split, documents in data.splits.items():
             lists = pieces(raw_texts(data.name, split, documents.doc_ids))
             arrays[f"{split} offsets"] = np.cumsum([0, *(len(ids) + 2 for ids in lists)])
-            arrays[f"{split} ids"] = np.concatenate([[START, *ids, END] for ids in lists]).astype(np.int32)
+            arrays[f"{split} ids"] = np.concatenate([[CLS, *ids, SEP] for ids in lists]).astype(np.int32)
         vocabulary = tokenizer().get_vocab()
         return {"vocabulary": sorted(vocabulary, key=vocabulary.__getitem__), "fingerprint": ""}, arrays
 
