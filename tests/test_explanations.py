@@ -16,6 +16,7 @@ from attn_core.experiments import explanations, rankings
 from attn_core.models.cls import FirstState, after, attended, gathered, last_logit, opened
 from attn_core.models.minilm import MiniLM
 from attn_core.training import cls, pretrained
+from attn_data import pieces
 
 VOCABULARY = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", ".", "##ly", "dull", "not", "film", "slow")
 CLS, SEP, MASK = 1, 2, 3
@@ -232,7 +233,7 @@ def test_a_run_is_trained_read_stored_and_packed(monkeypatch, tmp_path):
     data = replace(data, vocabulary=words)
     monkeypatch.setattr(pretrained, "SHAPE", {"words": len(words), "width": 8, "heads": 2, "depth": 2})
     monkeypatch.setattr(MiniLM, "load", lambda encoder, file: encoder.draw())
-    monkeypatch.setattr(cls.pieces, "folder", lambda: tmp_path)
+    monkeypatch.setattr(pieces, "folder", lambda: tmp_path)
     monkeypatch.setattr(compute, "inputs_of", lambda run: (data, None, {"data": data.fingerprint}))
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
     monkeypatch.setenv("ATTN_DEVICE", "cpu")

@@ -176,7 +176,7 @@ def test_an_attention_of_ones_own():
     run = Run("planted", "average", "sharp", epochs=1, options=(("n_train", 100), ("n_test", 20)))
     assert obtain(run, progress=False).record["accuracy"] > 0 and obtain(run).source == "cache"
     assert "sharp" not in Run("planted", "average").key
-    with pytest.raises(AttnError, match="unknown attention 'blunt'; known: tanh, dot, uniform, given, sharp"):
+    with pytest.raises(AttnError, match="unknown attention 'blunt'; known: tanh, dot, uniform, given, cls, sharp"):
         Run("planted", "average", "blunt")
 
 

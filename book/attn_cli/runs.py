@@ -44,7 +44,9 @@ def corpora(as_json: Json = False) -> None:
 def run(
     context: typer.Context,
     corpus: Annotated[str, Option(help="Data set; `corpora` lists them.")],
-    encoder: Annotated[str, Option(help="lstm, cnn, transformer, average, none; han_rnn to flan_none; minilm.")] = "lstm",
+    encoder: Annotated[
+        str, Option(help="lstm, cnn, transformer, average, none; han_rnn to flan_none; minilm.")
+    ] = "lstm",
     attention: Annotated[str, Option(help="tanh (additive), dot (scaled) or uniform.")] = "tanh",
     seed: Annotated[int, Option(help="Seeds the weights and the batches.")] = 10,
     selection: Annotated[str, Option(help="Split that chooses the checkpoint: dev or test.")] = "dev",
