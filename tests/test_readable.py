@@ -18,7 +18,7 @@ TOKENS = {
 """So many a package is meant to have at most."""
 
 MOST_TOKENS = {
-    "attn_core": 74_750,
+    "attn_core": 76_100,
     "attn_data": 14_800,
     "book/attn_book": 15_600,
     "book/attn_build": 9_600,
