@@ -34,7 +34,8 @@ from attn_core.run import ATTENTIONS, ENCODERS, HIERARCHICAL, PRETRAINED, SEEDS,
 from attn_core.store import NAMES
 
 ALONG = {"guide": ("base", "attention"), "divergence": ("base", "epochs"), "words": ("attention",)}
-"""Fields that a guided network or an adversary has besides the one that is named."""
+ALONG |= {"layer": ("base",)}
+"""Fields that a guided network, an adversary or a frozen layer has besides the one that is named."""
 
 Names = str | Iterable[str]
 
@@ -46,8 +47,9 @@ def runs(**where: object) -> pd.DataFrame:
     """The stored runs whose fields have the given values (one, or a list of them; 'any' frees a field).
 
     Fields that are not named are at their defaults, but for corpus, encoder, attention and seed, which are free; so are
-    those of ALONG. generation="first" asks for the models that the archive began with, in place of those that `Run`
-    makes by default. Runs of seeds outside the book's list are found by their seed alone.
+    those of ALONG. Pretrained encoders are left out unless encoder, family, layer or key is named. generation="first"
+    asks for the models that the archive began with, in place of those that `Run` makes by default. Runs of seeds outside
+    the book's list are found by their seed alone.
 
     Columns: key; source ('archive' or 'cache'; to ask for 'all' or 'any' frees it, as not to name it); family; the
     fields of `Run` (base: its key); base_seed and base_divergence; generation, see `run.generation`; variant (fields
@@ -63,6 +65,8 @@ def runs(**where: object) -> pd.DataFrame:
             known = ", ".join(table.columns)
             raise AttnError(f"a run has no field '{name}'; known: {known}")
         table = table[_among(table[name], value)]
+    if not {"key", "encoder", "family", "layer"} & where.keys():
+        table = table[table["family"] != "pretrained"]
     if not {"key", "variant"} & where.keys():
         free = set(where)
         for name in where:

@@ -198,6 +198,8 @@ def layer_of(run: Run) -> str:
     """How much of a run is archived, a key of BUDGETS."""
     if run.seed not in SEEDS[:HEADLINE_SEEDS]:
         return "summary"
+    if run.family == "pretrained" and run == Run(run.corpus, run.encoder):
+        return "main"
     if run == Run(run.corpus, run.encoder, run.attention, run.seed, vectors=COUNTED) and run.attention != "uniform":
         return "second"
     if is_variant(run):
