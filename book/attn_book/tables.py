@@ -21,7 +21,7 @@ def beside(
     rows = judged(rows)
     if not classes:
         rows = rows.assign(group="")
-    lines = {}
+    lines: dict[tuple, tuple] = {}
     for (corpus, group), rules in rows.groupby(["corpus", "group"], sort=False):
         kind = rules["data"].iloc[0]
         name = SETS[corpus]
