@@ -4,6 +4,7 @@ python -m benchmarks [--keep]      one thread in processor seconds, then all in 
 python -m benchmarks --lengths [NOTE]      only leave-one-out of 20 to 2,000 words, stored with a note for the table
 python -m benchmarks --compared sst imdb   stores measures of importance beside each other, of cached runs
 python -m benchmarks --masking            trains with masked words and without, and compares measures of importance
+python -m benchmarks --tests sst amazon   stores how well tests tell good attention from bad, and numbers under deals
 python -m benchmarks --wiegreffe sst      stores the minutes of all Wiegreffe & Pinter runs on a data set, two at a time
 python -m benchmarks --sentences KEY       puts a cached SST training into the archive as the model that reads sentences
 python -m benchmarks --baselines yelp      stores majority rate and bag-of-words regression of data sets
@@ -15,7 +16,17 @@ import sys
 
 import pandas as pd
 
-from benchmarks import baselines, bench_compared, bench_sweep, cost, on_device, sentence_model, speed, strips
+from benchmarks import (
+    baselines,
+    bench_compared,
+    bench_sweep,
+    bench_tests,
+    cost,
+    on_device,
+    sentence_model,
+    speed,
+    strips,
+)
 from benchmarks.cost import DATA
 
 
@@ -31,6 +42,8 @@ def main() -> None:
         bench_compared.write(DATA / bench_compared.FILE, words)
     elif asked == "--masking":
         bench_compared.write_masking(DATA)
+    elif asked == "--tests":
+        bench_tests.write(DATA / "measured", words)
     elif asked == "--wiegreffe":
         row = bench_sweep.wiegreffe("".join(words[:1]))
         bench_sweep.keep(row, DATA / cost.ALL_RUNS)

@@ -1,13 +1,19 @@
 """Attention of known quality, and the tests of a text, against plain definitions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from conftest import toy_pairs, toy_traces
+from conftest import toy_traces
 from plain import documents
 
 from attn_core.errors import AttnError
-from attn_core.experiments.known import BAD, GOOD, KINDS, LINES, near_ideal, of_texts, passing
-from attn_core.experiments.single import logits_without, other_item, others_flip
+from attn_core.experiments import known
+from attn_core.experiments.correlation import correlation
+from attn_core.experiments.known import GOOD, TESTS, better, entropy, maximal_leverage, told_apart
+from attn_core.experiments.optimum import exact
+from attn_core.experiments.removal import NEVER, removals
+from attn_core.experiments.single import logits_without, other_item, others_flip, weights_dealt_anew
 from attn_core.traces import decisions
 
 LENGTHS = (1, 2, 3, 5, 8, 13) * 4
@@ -16,23 +22,90 @@ LENGTHS = (1, 2, 3, 5, 8, 13) * 4
 @pytest.mark.parametrize("classes", [1, 2, 4])
 def test_the_weight_lies_on_the_contribution_farthest_from_the_mean(classes):
     traces = toy_traces(classes=classes, lengths=LENGTHS)
-    found = near_ideal(traces, 0.9)
+    found = maximal_leverage(traces, 0.9)
     for _, _, weights, c in documents(found):
         c = c - c.mean(axis=1, keepdims=True) if classes > 1 else c
         far = ((c - c.mean(axis=0)) ** 2).sum(axis=1).argmax()
         assert weights.argmax() == far and weights[far] == pytest.approx(0.9 if len(c) > 1 else 1)
         assert len(c) == 1 or np.ptp(np.delete(weights, far)) < 1e-12
     assert found.gradient is None and found.leave_one_out is None
-    again = near_ideal(found)  # what a model attends to does not enter
-    assert np.allclose(again.attention, near_ideal(traces).attention)
+    again = maximal_leverage(found)  # what a model attends to does not enter
+    assert np.allclose(again.attention, maximal_leverage(traces).attention)
 
 
-def test_good_and_bad_weights_have_the_same_entropy():
-    traces = toy_traces(lengths=LENGTHS)
-    good, bad = (KINDS[kind](traces) for kind in (GOOD, BAD))
-    for (_, _, one, _), (_, _, two, _) in zip(documents(good), documents(bad), strict=True):
-        assert np.allclose(np.sort(one), np.sort(two))
-    assert not np.allclose(good.attention, bad.attention)
+def test_weights_for_the_decision_are_as_even_and_speak_most_for_it():
+    """The same entropy to 1e-6; in the order of what each word says for the decision; no weights of that entropy that
+    are drawn at random say more."""
+    traces = toy_traces(classes=1, lengths=LENGTHS)
+    good = known.decision_preserving(traces)
+    assert np.abs(entropy(good.score, good) - entropy(traces.score, traces)).max() < 1e-6
+    assert (good.predicted == traces.predicted).all()
+    sign = np.where(traces.predicted == 1, 1, -1)
+    assert (sign * good.logits[:, 0] >= sign * traces.logits[:, 0] - 1e-6).all()
+    for (_, _, weights, c), side in zip(documents(good), sign, strict=True):
+        assert (np.diff(weights[np.argsort(side * c[:, 0])]) >= 0).all()
+    for deal in range(50):
+        dealt = weights_dealt_anew(traces, deal)
+        assert (sign * good.logits[:, 0] >= sign * dealt.logits[:, 0] - 1e-6).all()
+    pairs = toy_traces(classes=2, lengths=LENGTHS)
+    assert (known.decision_preserving(pairs).predicted == pairs.predicted).all()
+
+
+def test_weights_by_deletion_are_in_proportion():
+    traces = toy_traces(classes=1, lengths=(2, 4, 3))
+    deletion = np.array([-0.3, 0.1, 0, 0, 0, 0, 0.2, -0.2, 0])
+    found = known.by_deletion(replace(traces, leave_one_out=deletion))
+    assert np.allclose(found.attention, [0.75, 0.25, 0.25, 0.25, 0.25, 0.25, 0.5, 0.5, 0], atol=1e-8)
+    with pytest.raises(AttnError, match="no deletions"):
+        known.by_deletion(replace(traces, leave_one_out=None))
+
+
+def test_a_test_that_sees_the_word_tells_all_and_one_that_does_not_nothing():
+    """Weight on the word of the largest contribution: a test of what is attended to has an AUC of 1, entropy and a
+    constant of 0.5; turned round, 0."""
+    traces = toy_traces(classes=1, lengths=(40,) * 30)
+    good = maximal_leverage(replace(traces, contribution=np.abs(traces.contribution) ** 3), 0.9)
+
+    def attended(weights, _):
+        return weights.logits[:, 0]
+
+    expected = {
+        1.0: attended,
+        0.0: lambda *both: -attended(*both),
+        0.5: lambda weights, _: entropy(weights.score, weights),
+    }
+    for value, test in expected.items():
+        told = told_apart(good, traces, test, deals=20)
+        assert told.beside.mean() == pytest.approx(value, abs=0.03 if value != 0.5 else 1e-12)
+        assert value != 0.5 or np.allclose(told.alone, 0.5)
+
+
+def test_alone_and_beside_by_hand():
+    """Two texts of two words, weight 0.9 on the first; the test asks whether it lies there, and counts a length."""
+    like = toy_traces(classes=1, lengths=(2, 2))
+    good = replace(like, score=np.log([0.9, 0.1, 0.9, 0.1]))
+    assert better(np.array([1.0, 1, 1 + 1e-12, 0]), np.array([0.0, 2, 1, 0])).tolist() == [1, 0, 0.5, 0.5]
+
+    def first(weights, _):
+        return weights.attention[weights.offsets[:-1]] + np.array([0, 10])
+
+    told = told_apart(good, like, first, deals=2000)
+    assert told.beside.to_numpy() == pytest.approx([0.75, 0.75], abs=0.04)  # half of the deals change nothing: ties
+    assert told.alone.mean() == pytest.approx((0.75 + 0 + 1 + 0.75) / 4, abs=0.03)
+    assert told.alone.to_numpy() == pytest.approx([0.375 + 0.875 - 0.625, 0.875 + 0.375 - 0.625], abs=0.03)
+
+
+def test_every_test_of_a_text_is_larger_where_attention_does_better():
+    traces = toy_traces(classes=1, lengths=LENGTHS, seed=5)
+    traces = traces.take(np.flatnonzero(traces.lengths > 1))
+    value = {name: test(traces, traces) for name, test in TESTS.items()}
+    assert value["gradients"] == pytest.approx(correlation(traces).tau_attention_gradient, nan_ok=True)
+    assert (value["adversaries"] == -exact(traces, 0.05).jsd_exact).all()
+    steps = removals(traces)
+    for d, n in enumerate(traces.lengths):
+        gone = [n + 1 if (k := steps[f"removed_{name}"][d]) == NEVER else k for name in ("gradient", "attention")]
+        assert value["order"][d] == pytest.approx((gone[0] - gone[1]) / n)
+    assert set(GOOD) == {"leverage", "decision", "deletion"} and not np.isnan(value["names"]).any()
 
 
 @pytest.mark.parametrize("classes", [1, 3])
@@ -47,17 +120,3 @@ def test_the_expectation_over_r_is_the_mean_over_every_other_item(classes):
         flips[k] = decisions(logits_without(traces, traces.offsets[:-1] + r)) != decisions(traces.logits)
     assert np.isnan(found[~several]).all() and (found[several] > 0).any()
     assert np.allclose(found[several], flips.mean(axis=0)[several], atol=0.01)
-
-
-def test_what_passes_is_on_the_right_side_of_the_line():
-    traces = toy_traces(lengths=LENGTHS, seed=5)
-    texts = of_texts(traces)
-    assert len(texts) == sum(n > 1 for n in LENGTHS) and set(LINES) <= set(texts)
-    found = passing(texts)
-    assert found["gradients"] == pytest.approx((texts["gradients"].dropna() > 0.5).mean())
-    assert found["adversaries"] == pytest.approx((texts["adversaries"] < 0.4).mean())
-    assert found["order"] == pytest.approx((texts["order"].dropna() < 0).mean())
-    assert "adversaries" not in of_texts(toy_traces(classes=3, lengths=LENGTHS))
-    assert "gradients" not in of_texts(near_ideal(traces))
-    with pytest.raises(AttnError, match="affine"):
-        of_texts(toy_pairs())

@@ -23,9 +23,7 @@ REVIEW = "serrano/01-introduction"
 def settled(name: str, **values: object) -> dict:
     """What a page runs with where these parameters are given."""
     path = sources.locate(name, ROOT)[1]
-    declares = sources.declaration(sources.read_source(path), name)
-    asked = declares.check(values)
-    return asked | declares.changed(declares.settle(asked))
+    return sources.declaration(sources.read_source(path), name).settle(values)
 
 
 @pytest.mark.parametrize(

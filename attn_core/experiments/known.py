@@ -1,7 +1,8 @@
-"""Attention of known quality put into stored traces, and the tests of a text that are put to it (ours).
+"""Attention of known quality put into stored traces, and how well a test of attention tells it from bad (ours).
 
-A test grades attention only if it tells one that is as good as one could wish from one that knows nothing of the text.
-Both have the same weights, on other items, so no test can tell them by their entropy.
+What a good attention is, nobody has said; three definitions stand in GOOD. Bad are the same weights dealt anew over the
+items of the text: no test can tell them by their entropy. A test that picks the good one of the two no more often than
+a coin says nothing about attention.
 """
 
 from collections.abc import Callable
@@ -9,24 +10,43 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
-from attn_core.experiments.correlation import correlation
+from attn_core.errors import AttnError
+from attn_core.experiments.compared import agreement
+from attn_core.experiments.correlation import kendall_ragged
 from attn_core.experiments.optimum import exact
 from attn_core.experiments.permutation import permutation
 from attn_core.experiments.removal import NEVER, removals
 from attn_core.experiments.single import others_flip, single, weights_dealt_anew
 from attn_core.experiments.tables import table
-from attn_core.traces import Traces, centred, has_one_logit
+from attn_core.measures import jsd_ragged
+from attn_core.traces import Traces, centred, one_logit, softmax, totals
 
 TOP = 0.95
-"""Weight of the decisive item under near-ideal attention."""
+"""Weight of the item that can move most under maximal leverage."""
+
+SMALLEST = 1e-9
+"""Importance of an item whose deletion changes nothing, beside the largest: no weight is zero."""
+
+TIE = 1e-9
+"""Difference of a test's numbers up to which they are equal."""
+
+DEALS = 100
+"""Times that each text's weights are dealt anew."""
 
 
-def near_ideal(traces: Traces, top: float = TOP) -> Traces:
-    """The same documents with `top` of the weight on the item whose contribution lies farthest from the mean one.
+def weighed(traces: Traces, score: ndarray) -> Traces:
+    """The same documents under scores (T,). Gradients and leave-one-out are of the model's own weights and dropped."""
+    largest = np.maximum.reduceat(score, traces.offsets[:-1])
+    return replace(traces, score=score - largest[traces.owner], gradient=None, leave_one_out=None)
 
-    The rest is spread evenly. Distances are Euclidean, of `centred` contributions: the item moves the logits most when
-    its weight grows. Gradients and leave-one-out belong to the model's own weights and are dropped.
+
+def maximal_leverage(traces: Traces, top: float = TOP) -> Traces:
+    """`top` of the weight on the item whose contribution lies farthest from the mean one, the rest spread evenly.
+
+    Distances are Euclidean, of `centred` contributions: the item moves the logits most when its weight grows. It may
+    turn the decision.
     """
     c = centred(traces)
     n = traces.lengths
@@ -35,60 +55,155 @@ def near_ideal(traces: Traces, top: float = TOP) -> Traces:
     # the decisive item scores 0; exp of the others' scores sums to (1 - top) / top
     score = np.repeat(-np.log(top / (1 - top) * np.maximum(n - 1, 1)), n)
     score[traces.first_largest(distance)] = 0.0
-    return replace(traces, score=score, gradient=None, leave_one_out=None)
+    return weighed(traces, score)
 
 
-GOOD = "near-ideal"
-BAD = "near-ideal, dealt anew"
-KINDS: dict[str, Callable[[Traces], Traces]] = {
-    "": lambda traces: traces,
-    "dealt anew": weights_dealt_anew,
-    GOOD: near_ideal,
-    BAD: lambda traces: weights_dealt_anew(near_ideal(traces)),
-}
-"""What is done to a model's weights. GOOD and BAD have the same weights, hence the same entropy."""
+def decision_preserving(traces: Traces) -> Traces:
+    """The weights that speak most for the decision, as even as the model's own. One logit, or two.
 
-LINES = {
-    "gradients": (0.5, 1),
-    "permutation": (0.1, 1),
-    "adversaries": (0.4, -1),
-    "top item": (0.0, 1),
-    "order": (0.0, -1),
-}
-"""Test of a text -> its line, and the side on which attention passes: above (1) or below (-1)."""
-
-
-def of_texts(traces: Traces) -> pd.DataFrame:
-    """The numbers of five tests of the three papers, one row per document of several items.
-
-    Columns, besides the identity: gradients, Kendall's tau with |gradient| (where the traces have it; Jain & Wallace
-    4.1); permutation, the median change of the output when weights are permuted (4.2.1); adversaries, the farthest JSD
-    within 0.05 of the output (4.2.2; one logit or two); top item, whether erasing the most attended item flips the
-    decision, minus the share of other items that do (Serrano & Smith 4.2, without a draw); order, the share of items
-    that attention's order removes beyond the gradient's until the decision flips (5; NaN where one never does).
+    They maximise sum_t a_t m_t, m the contribution in the decision's direction, at the entropy of the model's weights:
+    a_t is proportional to exp(beta m_t), beta found by bisection. The model's own weights are among those that are
+    compared, so the decision stands.
     """
-    traces = traces.take(np.flatnonzero(traces.lengths > 1))
-    columns = {}
-    if traces.gradient is not None:
-        columns["gradients"] = correlation(traces)["tau_attention_gradient"]
-    columns["permutation"] = permutation(traces)["median_change"]
-    if has_one_logit(traces):
-        columns["adversaries"] = exact(traces, 0.05)["jsd_exact"]
-    columns["top item"] = single(traces)["flips_attention"] - others_flip(traces)
-    removed = removals(traces, rankings=("attention", "gradient")).filter(like="removed_")
-    beyond = (removed["removed_attention"] - removed["removed_gradient"]) / traces.lengths
-    columns["order"] = beyond.where((removed != NEVER).all(axis=1))
-    return table(traces, **columns)
+    c, _ = one_logit(traces)
+    owner = traces.owner
+    margin = np.where(traces.predicted == 1, 1.0, -1.0)[owner] * c
+    margin = margin - np.maximum.reduceat(margin, traces.offsets[:-1])[owner]  # largest 0
+    own = entropy(traces.score, traces)
+    low = np.full(len(traces), -9.0)  # log10 of beta: nearly even weights
+    high = np.full(len(traces), 9.0)  # all on one item
+    for _ in range(60):
+        middle = (low + high) / 2
+        too_even = entropy(10 ** middle[owner] * margin, traces) > own
+        low = np.where(too_even, middle, low)
+        high = np.where(too_even, high, middle)
+    return weighed(traces, 10 ** high[owner] * margin)
 
 
-def passing(texts: pd.DataFrame) -> dict[str, float]:
-    """Test -> share of the texts for which it is defined that lie on the side on which attention passes.
+def entropy(score: ndarray, traces: Traces) -> ndarray:
+    """Entropy (D,) in nats of the weights of scores (T,), the largest of which is 0 in each document."""
+    weight = softmax(score, traces.offsets)
+    return np.log(totals(np.exp(score), traces.offsets)) - totals(weight * score, traces.offsets)
 
-    texts: of `of_texts`.
+
+def by_deletion(traces: Traces) -> Traces:
+    """Weights proportional to how far the output moves without each word (|leave-one-out|), read anew."""
+    if traces.leave_one_out is None:
+        raise AttnError("these traces hold no deletions; trace the run with leave-one-out")
+    moved = np.abs(traces.leave_one_out).astype(float)
+    largest = np.maximum.reduceat(moved, traces.offsets[:-1])[traces.owner]
+    share = np.divide(moved, largest, out=np.ones_like(moved), where=largest > 0)
+    return weighed(traces, np.log(np.maximum(share, SMALLEST)))
+
+
+GOOD: dict[str, Callable[[Traces], Traces]] = {
+    "leverage": maximal_leverage,
+    "decision": decision_preserving,
+    "deletion": by_deletion,
+}
+"""Definitions of a good attention."""
+
+
+# ---- the tests, each (weights, model) -> (D,), larger where attention does better ------------------------------------
+# weights: the model's documents under the weights that are tested; model: the same under its own.
+
+
+def ranks_like_gradients(weights: Traces, model: Traces) -> ndarray:
+    """Kendall's tau with |gradient| (Jain & Wallace 4.1). For models that read each word alone, where a gradient grows
+    with its own weight: those of other weights follow from the model's."""
+    assert model.gradient is not None
+    gradient = model.gradient / model.attention * weights.attention
+    return kendall_ragged(weights.score, np.abs(gradient), weights.offsets)[0]
+
+
+def moves_when_shuffled(weights: Traces, _: Traces) -> ndarray:
+    """Median change of the output when weights are permuted (Jain & Wallace 4.2.1)."""
+    return permutation(weights)["median_change"].to_numpy()
+
+
+def has_no_far_twin(weights: Traces, _: Traces) -> ndarray:
+    """Minus the farthest JSD within 0.05 of the output (Jain & Wallace 4.2.2). One logit, or two."""
+    return -exact(weights, 0.05)["jsd_exact"].to_numpy()
+
+
+def top_item_flips(weights: Traces, _: Traces) -> ndarray:
+    """Whether erasing the most attended item flips the decision, minus the share of other items that do (Serrano &
+    Smith 4.2, without a draw)."""
+    return single(weights)["flips_attention"].to_numpy() - others_flip(weights)
+
+
+def flips_before_gradients(weights: Traces, _: Traces) -> ndarray:
+    """Share of items that the gradient's order removes beyond attention's until the decision flips (Serrano & Smith 5);
+    an order that never flips it counts as one item more than there are."""
+    removed = removals(weights, rankings=("attention", "gradient"))
+    steps = removed[["removed_attention", "removed_gradient"]].to_numpy(float)  # (D, 2)
+    steps = np.where(steps == NEVER, weights.lengths[:, None] + 1, steps)
+    return (steps[:, 1] - steps[:, 0]) / weights.lengths
+
+
+def names_the_word(weights: Traces, model: Traces) -> ndarray:
+    """Chance that the most attended word is the one whose deletion moves the output most, ties drawn (ours)."""
+    assert model.leave_one_out is not None
+    return agreement(weights.score, np.abs(model.leave_one_out), weights.offsets, 1)
+
+
+def is_like(weights: Traces, first: Traces) -> ndarray:
+    """Minus the JSD to another seed's weights, which stand in the model's stead (Wiegreffe & Pinter 3.3)."""
+    return -jsd_ragged(weights.attention, first.attention, weights.offsets)
+
+
+TESTS: dict[str, Callable[[Traces, Traces], ndarray]] = {
+    "gradients": ranks_like_gradients,
+    "permutation": moves_when_shuffled,
+    "adversaries": has_no_far_twin,
+    "top item": top_item_flips,
+    "order": flips_before_gradients,
+    "names": names_the_word,
+}
+
+
+def told_apart(
+    good: Traces,
+    model: Traces,
+    test: Callable[[Traces, Traces], ndarray],
+    seed: int = 0,
+    deals: int = DEALS,
+) -> pd.DataFrame:
+    """How often a test gives good weights more than bad ones, the same dealt anew; a tie is half.
+
+    Parameters
+    ----------
+    good, model : Traces
+        The same documents under good weights and under the model's own.
+    test : callable
+        (weights, model) -> (D,), larger where attention does better.
+    seed : int
+        Of the deals: another for each model, so that models share none.
+    deals : int
+        Random orders of each document's weights.
+
+    Returns
+    -------
+    DataFrame
+        One row per document, whose means are areas under the curve (AUC) that ask for no line: 1 tells all, 0.5
+        nothing. beside: good weights of the text against its own dealt anew. alone: against those of any text, plus
+        how often the text's bad weights stay below good ones of any, less the mean of both; so the spread of its rows
+        is that of the AUC (DeLong et al. 1988).
     """
-    shares = {}
-    for test, (line, side) in LINES.items():
-        if test in texts:
-            beyond = side * (texts[test].dropna() - line)
-            shares[test] = float((beyond > 0).mean())
-    return shares
+    value = test(good, model)
+    beside = np.zeros(len(good))
+    good_wins = np.zeros(len(good))
+    bad_loses = np.zeros(len(good))
+    for deal in range(deals):
+        dealt = test(weights_dealt_anew(good, deals * seed + deal), model)
+        wins = better(value[:, None], dealt)  # (D, D): good weights of a row, bad ones of a column
+        beside += wins.diagonal() / deals
+        good_wins += wins.mean(axis=1) / deals
+        bad_loses += wins.mean(axis=0) / deals
+    return table(good, beside=beside, alone=good_wins + bad_loses - good_wins.mean())
+
+
+def better(value: ndarray, than: ndarray) -> ndarray:
+    """1 where a value is larger than another, 0 where it is smaller, 0.5 where rounding alone parts them."""
+    difference = value - than
+    return 0.5 + 0.5 * np.sign(np.where(np.abs(difference) < TIE, 0.0, difference))

@@ -11,13 +11,13 @@ import pandas as pd
 from attn_core import index, obtain, store
 from attn_core.baselines import weak
 from attn_core.corpora.catalogue import CATALOGUE
-from attn_core.experiments import attention_bin, distance, erasure
+from attn_core.experiments import attention_bin, distance
 from attn_core.experiments.guides import SOURCES, guides_of
 from attn_core.experiments.removal import NEVER
 from attn_core.experiments.search import search
-from attn_core.experiments.single import over_deals, weights_dealt_anew
-from attn_core.index import numbers, over_seeds
-from attn_core.measures import bootstrap_interval
+from attn_core.experiments.single import over_deals
+from attn_core.index import numbers
+from attn_core.measures import bootstrap_interval, crossed_interval
 from attn_core.provenance import count_documents
 from attn_core.run import SEEDS, Run, first_vectors
 from attn_core.traces import Traces
@@ -75,23 +75,19 @@ def in_place(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.rename(columns=NAMED)[[*PLACE, "seed", "value", "n"]]
 
 
-def of_all(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows `in_place` of one value a run: of all classes, without bins and counts of documents."""
-    return in_place(rows.assign(statistic="value", predicted="all", bin="all", n=np.nan))
-
-
 # ---- Jain & Wallace --------------------------------------------------------------------------------------------------
 
 
 def of_jain(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs, and the counts of Table 1."""
     rows = of_runs(rules, family=["text", "pair"], generation="first")
-    counts = counted(rules, set(rows["corpus"]))
-    notes = pd.DataFrame({"mean": counts, "n_seeds": 1.0}).reindex(rules["id"])
     measured = rows[~rows["measure_ours"].isin(SCORES)]
-    models = set(zip(measured["corpus"], measured["encoder_ours"], measured["attention_ours"], strict=True))
-    asked = zip(rules["corpus"], rules["encoder"], rules["attention"], strict=True)
-    notes["absent"] = ["no document" if model in models else np.nan for model in asked]
+    models = measured[["corpus", "encoder_ours", "attention_ours"]].drop_duplicates()
+    models.columns = ["corpus", "encoder", "attention"]
+    models["absent"] = "no document"
+    notes = rules.merge(models, how="left").set_index("id")[["absent"]]
+    notes["mean"] = counted(rules, set(rows["corpus"]))
+    notes["n_seeds"] = notes["mean"].notna().astype(float).replace(0, np.nan)
     return rows, notes
 
 
@@ -101,8 +97,7 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
     runs = index.runs(family=["text", "pair"], generation="first").drop_duplicates("corpus")
     records = {record["run"]["corpus"]: record for record in index.records(runs["key"])}
     counts = {}
-    asked = rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)]
-    for rule in asked.itertuples():
+    for rule in rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)].itertuples():
         record = records[rule.corpus]
         statistics = record["statistics"]
         if rule.measure == "average_length_tokens":
@@ -177,10 +172,8 @@ def statements() -> pd.DataFrame:
     wide = wide.reindex(columns=chosen["key"]).astype(float)
     absent = np.full(len(chosen), np.nan)
     run = defaultdict(lambda: absent, zip(wide.index, wide.to_numpy(), strict=True))
-    tables = []
-    for name, value in statements_of(run).items():
-        tables.append(chosen.assign(measure=f"statement_{name}", value=value))
-    return of_all(pd.concat(tables))
+    tables = [chosen.assign(measure=f"statement_{name}", value=value) for name, value in statements_of(run).items()]
+    return in_place(pd.concat(tables).assign(statistic="value", predicted="all", bin="all", n=np.nan))
 
 
 def sooner(rules: pd.DataFrame) -> pd.DataFrame:
@@ -201,12 +194,7 @@ def sooner(rules: pd.DataFrame) -> pd.DataFrame:
         later = steps["removed_attention"] - steps["removed_gradient"]
         lead = np.sign(later.dropna().to_numpy())  # 1: gradient first; NaN where neither flips
         low, high = bootstrap_interval(lead, statistic=odds)
-        notes[rule.id] = {
-            "mean": float(odds(lead)),
-            "low": low,
-            "high": high,
-            "n_seeds": 1,
-        }
+        notes[rule.id] = {"mean": float(odds(lead)), "low": low, "high": high, "n_seeds": 1}
     return pd.DataFrame.from_dict(notes, orient="index")
 
 
@@ -215,55 +203,59 @@ def odds(lead: np.ndarray, axis: int = -1) -> np.ndarray:
     return (lead > 0).sum(axis) / (lead < 0).sum(axis)
 
 
-# What of these statements is arithmetic: erasing an item moves the logits by its weight times its distance from the
-# rest, so the heaviest moves them most whether or not attention knows anything. A statement is about attention as far
-# as its number lies beyond that of weights dealt anew within each document (a control of ours).
-
-
-def statements_in(traces: Traces) -> pd.Series:
-    """Numbers of `statements_of` in documents of several items, r as coded; NaN where none is defined."""
-    rows = erasure.summary_table(erasure.document_table(traces))
-    run = rows.set_index(["statistic", "bin", "measure"])["value"]
-    return pd.Series(statements_of(defaultdict(lambda: np.nan, run.to_dict())))
-
-
 def beside_dealt(test: Callable[[Traces], np.ndarray], **where: object) -> pd.DataFrame:
     """A test of stored documents of several items by attention and by weights dealt anew, one row a model of
     `index.runs` that enters claims.
 
-    test: Traces of D documents -> their numbers (D,). Columns: corpus, encoder, own, dealt (means over documents and
-    seeds, that of dealt weights the expectation, `over_deals`); mean, low, high, n_seeds of their difference within
-    seeds; fewest: documents of a seed.
+    test: Traces of D documents -> their numbers (D,). Columns: corpus, encoder; own, dealt (means over the documents
+    that all seeds keep, that of dealt weights the expectation, `over_deals`, each seed's its own); mean of their
+    difference, low, high (`crossed_interval`: another seed, other documents); n_seeds, documents.
     """
     chosen = index.runs(**where)
     fails = weak(chosen)
     rows = []
-    for run in chosen.itertuples():
-        if fails[run.corpus, run.encoder]:
+    for (corpus, encoder), seeds in chosen.groupby(["corpus", "encoder"], sort=False)["seed"]:
+        if fails[corpus, encoder]:
             continue
-        traces = obtain(Run(run.corpus, run.encoder, seed=run.seed)).traces
-        assert traces is not None  # asked for
-        traces = traces.take(np.flatnonzero(traces.lengths > 1))
-        own = test(traces).mean()
-        dealt = over_deals(traces, test).mean()
-        rows.append((run.corpus, run.encoder, run.seed, own, dealt, len(traces)))
-    table = pd.DataFrame(rows, columns=["corpus", "encoder", "seed", "own", "dealt", "fewest"])
-    table["value"] = table["own"] - table["dealt"]
-    model = ["corpus", "encoder"]
-    means = table.groupby(model).agg({"own": "mean", "dealt": "mean", "fewest": "min"})
-    return over_seeds(table, *model).join(means, on=model)
+        values = pd.concat([own_and_dealt(test, Run(corpus, encoder, seed=seed)) for seed in seeds], axis=1)
+        values = values.dropna()  # documents of all seeds
+        own = values["own"].to_numpy().T  # (S, D)
+        dealt = values["dealt"].to_numpy().T
+        low, high = crossed_interval(own - dealt)
+        rows.append(
+            {
+                "corpus": corpus,
+                "encoder": encoder,
+                "own": own.mean(),
+                "dealt": dealt.mean(),
+                "mean": (own - dealt).mean(),
+                "low": low,
+                "high": high,
+                "n_seeds": len(own),
+                "documents": len(values),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
-def of_dealt(models: Mapping[str, Traces], numbers: list[str], deals: int = 10) -> pd.DataFrame:
-    """Statements' numbers of models by label: columns label, number (of `statements_of`), attention, dealt (mean over
-    `deals` deals of the weights anew over each document's items); NaN where none is defined."""
-    tables = {}
-    for label, traces in models.items():
-        table = statements_in(traces).to_frame("attention")
-        dealt = [statements_in(weights_dealt_anew(traces, deal)) for deal in range(deals)]
-        table["dealt"] = np.mean(dealt, axis=0)
-        tables[label] = table.loc[numbers]
-    return pd.concat(tables, names=["label", "number"]).reset_index()
+def own_and_dealt(test: Callable[[Traces], np.ndarray], run: Run) -> pd.DataFrame:
+    """A test's numbers of a run's stored documents of several items, by doc_id: own, dealt (`over_deals`)."""
+    traces = obtain(run).traces
+    assert traces is not None  # asked for
+    traces = traces.take(np.flatnonzero(traces.lengths > 1))
+    return pd.DataFrame({"own": test(traces), "dealt": over_deals(traces, test, run.seed)}, index=traces.doc_id)
+
+
+def measured(name: str) -> pd.DataFrame:
+    """A table of data/measured."""
+    return pd.read_csv(store.archive_folder().parent / "measured" / name)
+
+
+def of_dealt(numbers: list[str]) -> pd.DataFrame:
+    """Statements' numbers (of `statements_of`) in stored texts of seed 10's HAN with GRU: columns label (the data set),
+    number, attention, and dealt, their expectation when each text's weights are dealt anew (data/measured/dealt.csv)."""
+    rows = measured("dealt.csv")
+    return rows[rows["number"].isin(numbers)].rename(columns={"corpus": "label"})
 
 
 # ---- Wiegreffe & Pinter ----------------------------------------------------------------------------------------------
@@ -407,8 +399,7 @@ def searched(corpus: str) -> pd.DataFrame | None:
     """The per-document search (`distance.searched`) on the traces of the base of seed 10, kept; None without these."""
     folder = store.archive_folder()
     models = classifiers(corpus)
-    first = models[models["seed"] == SEEDS[0]]
-    keys = [key for key in first["key"] if store.has_traces(folder, key)]
+    keys = [key for key in models["key"][models["seed"] == SEEDS[0]] if store.has_traces(folder, key)]
     if not keys:
         return None
 
@@ -439,7 +430,16 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
         tables += [of_best(corpus, curve), of_curves(corpus, curve, asked["measure_ours"])]
         notes |= over_documents(corpus, asked[asked["measure_ours"].isin(DOCUMENTS)])
     rows = pd.concat(tables).dropna(subset="value").fillna({"selection": "dev"})
-    rows = of_all(rows.assign(encoder="", attention=""))
+    rows = in_place(
+        rows.assign(
+            encoder="",
+            attention="",
+            statistic="value",
+            predicted="all",
+            bin="all",
+            n=np.nan,
+        )
+    )
 
     guides = {source: guides_of(led) for source, led in scores.groupby(["corpus", "source"])}
     led = networks[networks["source"] == "adversary"]
@@ -450,10 +450,7 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
 
 def named_rows(values: Mapping[str, pd.Series]) -> pd.DataFrame:
     """Series of numbers by measure, one below the other: their index, value, measure."""
-    tables = []
-    for name, series in values.items():
-        tables.append(series.rename("value").reset_index().assign(measure=name))
-    return pd.concat(tables)
+    return pd.concat([series.rename("value").reset_index().assign(measure=name) for name, series in values.items()])
 
 
 def of_classifiers(corpora: list[str]) -> pd.DataFrame:
@@ -510,17 +507,14 @@ def of_curves(corpus: str, curve: pd.DataFrame, asked: Iterable[str]) -> pd.Data
     curve: of `adversaries`. asked: measures of the rules, such as curve_at_0.3 (at this JSD)."""
     tvd_of_seeds = classifiers(corpus)["tvd"].mean()
     models = {"search": searched(corpus), "uniform": classifiers(corpus, "uniform")}
+    beside = {name: table[["jsd", "tvd"]].mean() for name, table in models.items() if table is not None}
+    heights = {name: float(name.removeprefix("curve_at_")) for name in asked if name.startswith("curve_at_")}
     rows = []
     for seed, points in curve.groupby("seed", sort=False):
         line = points["jsd"], points["tvd"]
-        read = {}
-        for name in asked:
-            if name.startswith("curve_at_"):
-                read[name] = distance.tvd_at(*line, float(name.removeprefix("curve_at_")))
-        for name, table in models.items():
-            if table is not None:
-                point = table[["jsd", "tvd"]].mean()
-                read[f"{name}_off_curve"] = point["tvd"] - distance.tvd_at(*line, point["jsd"])
+        read = {name: distance.tvd_at(*line, jsd) for name, jsd in heights.items()}
+        for name, point in beside.items():
+            read[f"{name}_off_curve"] = point["tvd"] - distance.tvd_at(*line, point["jsd"])
         away = points["tvd"][points["divergence"] > 0]
         read["seeds_off_curve"] = tvd_of_seeds - away.head(1).mean()  # the least divergence; NaN where there is none
         rows += [(name, seed, distance.HALVED * value) for name, value in read.items()]
@@ -550,7 +544,7 @@ DOCUMENTS = {
     "jsd_of_search": "two",
     "tvd_halved_of_search": "tvd",
 }
-"""What is asked of documents -> column of `distance.per_instance` or `distance.searched`; Figure 5 has the JSD alone."""
+"""What is asked of documents -> column of `distance.per_instance` or `distance.searched`, in bins of Figure 3."""
 
 
 def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
@@ -561,25 +555,30 @@ def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
         "search": searched(corpus),
     }
     notes = {}
+    middle: Callable
     for rule in rules.itertuples():
         compared = rule.measure_ours.rpartition("_")[2]
         if tables[compared] is None:
             continue
-        in_bins = rule.item != "Figure 5"
-        middle: Callable = np.median if in_bins else np.mean
-        column = DOCUMENTS[rule.measure_ours] if in_bins else rule.measure_ours.partition("_")[0]
-        values = in_group(tables[compared], rule)[column].dropna().to_numpy(np.float64)
-        if column == "tvd":
-            values = distance.HALVED * values
+        rows = in_group(tables[compared], rule)
+        if rule.item == "Figure 5":
+            middle = np.mean
+            values = rows["jsd"] if rule.measure_ours == "jsd_of_search" else distance.HALVED * rows["tvd"]
+        else:
+            middle = np.median
+            values = rows[DOCUMENTS[rule.measure_ours]]
+        values = values.dropna().to_numpy(np.float64)
         if len(values):
             low, high = bootstrap_interval(values, statistic=middle)
+            models = len(seeds) if compared == "seeds" else 1
             notes[rule.id] = {
                 "mean": float(middle(values)),
                 "low": low,
                 "high": high,
-                "n_seeds": len(seeds) if compared == "seeds" else 1,
-                "documents": len(values) if in_bins else np.nan,  # a bin needs enough of them
+                "n_seeds": models,
             }
+            if middle is np.median:  # of a bin, which needs enough of them
+                notes[rule.id]["documents"] = len(values)
     return notes
 
 

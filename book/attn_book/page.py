@@ -100,12 +100,11 @@ def guard(names: dict, page: str, takes: dict | None = None, reads: dict | None 
     for cell in names.get("In", []):
         if cell.startswith("# Parameters\n"):  # papermill's
             values |= parameters.declared(cell, page)
-    declares = parameters.Declaration(page, defaults, takes or {}, reads)
-    settled = declares.settle(values)
+    settled = parameters.settle(defaults, values, page, takes, reads)
     if settled.get("vectors") != values.get("vectors", settled.get("vectors")):
         say(f"page {page} reads the stored model with word vectors {settled['vectors']}")
     CHANGED.clear()
-    CHANGED.update(declares.changed(settled))
+    CHANGED.update({name: value for name, value in settled.items() if value != defaults[name]})
     PARAMETERS.clear()
     PARAMETERS.update({**(reads or {}), **settled})
     names.update(settled)

@@ -18,25 +18,21 @@ def beside(
     rows: of the scorecard, averaged over classes; those without a verdict are left out. by: the column whose values
     stand side by side. classes: one line a class; * in place of the words of PART. ▲ ▼: a number of the cell lies
     outside its tolerance. Sets of the paper's own texts come first."""
-    rows = judged(rows)
-    if not classes:
-        rows = rows.assign(group="")
-    lines: dict[tuple, tuple] = {}
-    for (corpus, group), rules in rows.groupby(["corpus", "group"], sort=False):
+    lines = []
+    for (corpus, *group), rules in judged(rows).groupby(["corpus", "group"][: 1 + classes], sort=False):
         kind = rules["data"].iloc[0]
-        name = SETS[corpus]
-        word = group.removeprefix("all")
-        if classes and kind in PART:
-            name += "*"
-        elif not classes:
-            word = PART.get(kind, "")
         cells = []
         for value in columns:
             cells += pair_of_cells(rules[rules[by] == value])
-        rank = kind != "same", list(SETS).index(corpus), len(lines)
-        lines[rank] = PARTS.titled(name, word), cells, *side_of(rules["verdict"])
+        if classes:
+            title = PARTS.titled(SETS[corpus] + "*" * (kind in PART), "" if group[0] == "all" else group[0])
+        else:
+            title = PARTS.titled(SETS[corpus], PART.get(kind))
+        rank = (kind != "same", list(SETS).index(corpus))
+        lines.append((rank, title, cells, *side_of(rules["verdict"])))
+    lines.sort(key=lambda line: line[0])
     heads = {ENCODERS.get(value, value): ("paper", "here") for value in columns}
-    return coloured(heads, [lines[rank] for rank in sorted(lines)])
+    return coloured(heads, [line[1:] for line in lines])
 
 
 def judged(rows: pd.DataFrame) -> pd.DataFrame:
@@ -50,9 +46,7 @@ def pair_of_cells(rules: pd.DataFrame) -> list[str]:
     off = rules[rules["verdict"] == "differs"]
     above = (off["ours"] > off["reported"]).all()
     sign = "" if off.empty else " ▲" if above else " ▼"
-    printed = number(rules["reported"].mean(), ".2f")
-    ours = number(rules["ours"].mean(), ".2f")
-    return [printed, ours + sign]
+    return [number(rules["reported"].mean(), ".2f"), number(rules["ours"].mean(), ".2f") + sign]
 
 
 def side_of(verdicts: pd.Series) -> tuple[str, str]:
@@ -106,8 +100,7 @@ def fold(title: str, body: str) -> HTML:
 
 def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
     """Rows of the scorecard in a fold."""
-    ours = rows[rows["ours"].notna()]
-    return fold(title, PARTS.every_number(list(ours.itertuples())))
+    return fold(title, PARTS.every_number(list(rows[rows["ours"].notna()].itertuples())))
 
 
 table = PARTS.table
@@ -131,12 +124,8 @@ def record(rows: pd.DataFrame | list[tuple[str, str]], evidence: Iterable[str], 
 def _facts(rows: pd.DataFrame) -> dict:
     """What the record says of a page's rules and of the runs behind them."""
     ours = rows[rows["ours"].notna()]
-    runs = index.runs(
-        corpus=list(ours["corpus"].unique()),
-        family=["text", "pair", "hierarchical"],
-        selection="any",
-        variant="any",
-    )
+    families = ["text", "pair", "hierarchical"]
+    runs = index.runs(corpus=list(ours["corpus"].unique()), selection="any", variant="any", family=families)
     plain = runs[(runs["variant"] == "") & (runs["generation"] == "first")]
     kinds = ours.groupby("data", sort=False)["corpus"].unique()
     return {
@@ -158,6 +147,5 @@ def coloured(groups: Mapping[str, Iterable[str]], lines: Iterable[tuple]) -> HTM
     keys = {name: key for key, name in ENCODERS.items()}
     heads = []
     for head, columns in groups.items():
-        of_ours = [(name, "here" in (head, name)) for name in columns]
-        heads.append((head, keys.get(head, ""), of_ours))
+        heads.append((head, keys.get(head, ""), [(name, "here" in (head, name)) for name in columns]))
     return HTML(PARTS.coloured(heads, lines))

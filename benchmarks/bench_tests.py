@@ -1,0 +1,165 @@
+"""Tests of attention put to attention of known quality, and Serrano & Smith's statements under dealt weights: tables in
+data/measured, of the archive's traces, made by `python -m benchmarks --tests [sst …]` in about an hour.
+
+tests.csv: how well each test of a text tells good from bad attention, areas under the curve (`known.told_apart`). Columns
+corpus, vectors, definition (of `known.GOOD`), measure (the test), statistic (alone or beside), value, low, high, n_seeds,
+documents. Five seeds and the documents that all keep, intervals of both; of indomain-300 also seed 10 alone with all its
+documents, n_seeds 1, intervals over these. Gradients: of the model without context.
+neighbours.csv: by corpus and test of the verdict what weights as even as a model's own would get: dealt (its own, dealt
+anew), ideal (`known.decision_preserving`).
+dealt.csv: by corpus and statement (`derived.statements_of`) the number by attention and when weights are dealt anew.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attn_book.derived import statements_of
+from attn_book.verdict import CORPORA
+from attn_core import Run, obtain
+from attn_core.experiments import erasure
+from attn_core.experiments.known import GOOD, TESTS, decision_preserving, is_like, told_apart
+from attn_core.experiments.single import ALL_ORDERS, weights_dealt_anew
+from attn_core.index import HEADLINE_SEEDS
+from attn_core.measures import bootstrap_interval, crossed_interval
+from attn_core.run import COUNTED, SEEDS, first_vectors
+from attn_core.traces import Traces, chunks
+
+FORMS = ("alone", "beside")
+HANS = ("imdb_stars", "amazon")
+
+MOVED = 0.1
+"""Median change from which on shuffling moves a text."""
+
+
+def write(folder: Path, corpora: Iterable[str] = ()) -> None:
+    """Make the tables anew; of some data sets alone into the tables that there are."""
+    chosen = list(corpora) or [*CORPORA, *HANS]
+    tables = defaultdict(list)
+    for corpus in chosen:
+        if corpus in CORPORA:
+            tables["tests"].append(pd.DataFrame(areas(corpus)))
+            tables["neighbours"].append(neighbours(corpus))
+        else:
+            tables["dealt"].append(statements_dealt(corpus))
+    for name, made in tables.items():
+        path = folder / f"{name}.csv"
+        kept = [pd.read_csv(path).query("corpus not in @chosen")] if path.is_file() else []
+        pd.concat([*kept, *made]).to_csv(path, index=False, float_format="%.5g")
+
+
+def runs_of(corpus: str, vectors: str, encoder: str = "lstm") -> list[Run]:
+    return [Run(corpus, encoder, seed=seed, vectors=vectors) for seed in SEEDS[:HEADLINE_SEEDS]]
+
+
+def shared(runs: Iterable[Run]) -> list[Traces]:
+    """Traces of runs, of the documents of several items that all of them keep."""
+    models = [obtain(run).traces for run in runs]
+    documents = set.intersection(*(set(model.doc_id[model.lengths > 1]) for model in models))
+    return [model.take(np.flatnonzero(np.isin(model.doc_id, list(documents)))) for model in models]
+
+
+def areas(corpus: str) -> list[dict]:
+    rows = []
+    for vectors in (COUNTED, "indomain-300"):
+        rows += areas_of(runs_of(corpus, vectors), runs_of(corpus, vectors, "average"))
+    return rows + areas_of(runs_of(corpus, vectors)[:1], runs_of(corpus, vectors, "average")[:1])
+
+
+def areas_of(recurrent: list[Run], without_context: list[Run]) -> list[dict]:
+    """Rows of the models of some seeds."""
+    texts = shared(recurrent)
+    models = dict.fromkeys(TESTS, texts) | {"gradients": shared(without_context)}
+    deals = 100 if len(recurrent) > 1 else 20  # of one seed there are more documents
+    rows = []
+    for definition, weigh in GOOD.items():
+        named = {"corpus": recurrent[0].corpus, "vectors": recurrent[0].vectors, "definition": definition}
+        for measure, test in TESTS.items():
+            tables = []
+            for run, model in zip(recurrent, models[measure], strict=True):
+                tables.append(told_apart(weigh(model), model, test, run.seed, deals))
+            rows += rows_of(tables, **named, measure=measure)
+        first, *further = [weigh(model) for model in texts]
+        tables = []
+        for run, good in zip(recurrent[1:], further, strict=True):
+            tables.append(told_apart(good, first, is_like, run.seed, deals))
+        if tables:
+            rows += rows_of(tables, **named, measure="stable")
+    return rows
+
+
+def rows_of(tables: list[pd.DataFrame], **named: str) -> list[dict]:
+    """One row for each of FORMS: mean and interval of tables of `told_apart`, one a seed, of the same documents."""
+    rows = []
+    for form in FORMS:
+        values = np.array([table[form] for table in tables])  # (S, D)
+        low, high = crossed_interval(values) if len(tables) > 1 else bootstrap_interval(values[0])
+        row = {"statistic": form, "value": values.mean(), "low": low, "high": high}
+        rows.append(named | row | {"n_seeds": len(tables), "documents": values.shape[1]})
+    return rows
+
+
+def neighbours(corpus: str) -> pd.DataFrame:
+    runs = runs_of(corpus, first_vectors(corpus))
+    models = shared(runs)
+    goods = [decision_preserving(model) for model in models]
+    rows = []
+    for i, (run, model, good) in enumerate(zip(runs, models, goods, strict=True)):
+        dealt = [weights_dealt_anew(model, 20 * run.seed + deal) for deal in range(20)]
+        rows.append(("permutation", moved(good), np.mean([moved(weights) for weights in dealt])))
+        names = [TESTS["names"](weights, model).mean() for weights in dealt]
+        rows.append(("names", TESTS["names"](good, model).mean(), np.mean(names)))
+        if i:
+            apart = [-is_like(weights, models[0]).mean() for weights in dealt]
+            rows.append(("stable", -is_like(good, goods[0]).mean(), np.mean(apart)))
+    means = pd.DataFrame(rows, columns=["test", "ideal", "dealt"]).groupby("test").mean()
+    return means.reset_index().assign(corpus=corpus)
+
+
+def moved(weights: Traces) -> float:
+    """Share of texts that shuffling moves by MOVED or more."""
+    return float((TESTS["permutation"](weights, weights) >= MOVED).mean())
+
+
+# What of Serrano & Smith's statements is arithmetic: erasing an item moves the logits by its weight times its distance
+# from the rest, so the heaviest moves them most whether or not attention knows anything. A statement is about attention
+# as far as its number lies beyond that of weights dealt anew within each document (a control of ours).
+
+
+def statements_dealt(corpus: str) -> pd.DataFrame:
+    traces = obtain(Run(corpus, "han_rnn")).traces
+    both = {"attention": statements_in(traces), "dealt": expected_when_dealt(traces)}
+    return pd.DataFrame(both).rename_axis("number").reset_index().assign(corpus=corpus)
+
+
+def statements_in(traces: Traces, seed: int = 0) -> pd.Series:
+    """Numbers of `statements_of` in documents of several items, r as coded; NaN where none is defined. seed: of r."""
+    rows = erasure.summary_table(erasure.document_table(traces, seed))
+    run = rows.set_index(["statistic", "bin", "measure"])["value"]
+    return pd.Series(statements_of(defaultdict(lambda: np.nan, run.to_dict())))
+
+
+def expected_when_dealt(traces: Traces, deals: int = math.factorial(ALL_ORDERS)) -> pd.Series:
+    """Statements' numbers when each text's weights are dealt anew: the mean over joint deals, by default all orders of
+    texts of up to six items (`nth_deal`), the other item r being drawn anew for each."""
+    each = [statements_in(nth_deal(traces, k), seed=k) for k in range(deals)]
+    return pd.concat(each, axis=1).mean(axis=1)
+
+
+def nth_deal(traces: Traces, k: int) -> Traces:
+    """The k-th deal of the weights of all documents at once: over k = 0, ..., ALL_ORDERS! - 1 each order of a document
+    of up to ALL_ORDERS items comes equally often; longer documents are dealt at random, from (k, doc_id)."""
+    score = weights_dealt_anew(traces, k).score.copy()
+    for rows, n in chunks(traces.lengths, len(traces.score)):
+        if n <= ALL_ORDERS:
+            orders = np.array(list(permutations(range(n))))
+            order = orders[(k + rows) % len(orders)]  # (B, n); documents start at different orders
+            items = traces.offsets[rows, None] + np.arange(n)
+            score[items] = np.take_along_axis(traces.score[items], order, axis=1)
+    return replace(traces, score=score, gradient=None, leave_one_out=None)
