@@ -17,6 +17,7 @@ import pandas as pd
 from attn_core import store
 from attn_core.corpora import catalogue, encode
 from attn_core.corpora.documents import Documents
+from attn_core.corpora.text import CLS, SEP
 from attn_core.errors import AttnError
 from attn_core.run import Run, from_dict
 from attn_core.traces import Traces, one_logit, sigmoid, with_ties
@@ -185,6 +186,8 @@ def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[
     else:
         from attn_core.compute import FAMILIES, weights_of
 
+        if run.family == "pretrained" and run.layer < 0:
+            return in_pieces(text, run)
         if run.family not in ("text", "adversary"):
             raise AttnError(f"{run.key} does not read single texts with an attention of its own; name another run")
         tokens = mask_digits(tokens)
@@ -196,6 +199,21 @@ def sentence_traces(text: str, run: Run | None = None) -> tuple[list[str], list[
         traces = FAMILIES[run.family].read(run, weights_of(run), data, False)
     known_words = set(vocabulary)
     return tokens, [token in known_words for token in tokens], traces
+
+
+def in_pieces(text: str, run: Run) -> tuple[list[str], list[bool], Traces]:
+    """The same of a pretrained encoder, whose tokens are word pieces."""
+    from attn_core.compute import FAMILIES, inputs_of, weights_of
+    from attn_data import pieces
+
+    tokens = pieces.tokenizer().encode(text, add_special_tokens=False).tokens[: pieces.MOST]
+    data, _, _ = inputs_of(run)
+    number = {piece: row for row, piece in enumerate(data.vocabulary)}
+    ids = np.array([CLS, *(number[token] for token in tokens), SEP], np.int32)
+    zero = np.zeros(1, np.int64)
+    data = replace(data, splits={"test": Documents(ids, np.array([0, len(ids)]), zero, zero)})
+    traces = FAMILIES[run.family].read(run, weights_of(run), data, False)
+    return tokens, [token != "[UNK]" for token in tokens], traces
 
 
 def trained_here(key: str) -> Run:

@@ -151,11 +151,6 @@ def test_a_figure_is_text_of_the_page(monkeypatch):
     assert "\n\n" not in text and 'id="name-' in text and "font-family: var(--attn-font" in text
 
 
-def test_labels_are_kept_apart():
-    assert list(figures.spaced([0.0, 0.0], 0.2)) == [-0.1, 0.1]
-    assert list(figures.spaced([0.0, 1.0], 0.2)) == [0.0, 1.0]
-
-
 def test_a_rounded_zero_has_no_sign():
     assert words.number(-0.001, ".2f") == "0.00" and words.number(-0.02, ".2f") == "−0.02"
     assert words.number(0.25, ".0%") == "25%" and words.number(-0.001, ".0%") == "0%"

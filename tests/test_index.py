@@ -310,7 +310,7 @@ def test_runs_of_the_cache_as_it_was_before_the_tables_are_taken_over(folder, ca
 
 
 def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "archive_folder", lambda required=True: None)
+    monkeypatch.setattr(store, "find_archive", lambda: None)
     with pytest.raises(AttnError, match="nothing is stored"):
         first_runs()
 

@@ -216,6 +216,27 @@ def test_changed_texts_keep_their_words_or_lose_their_signs(data):
     assert kept.ids.tolist() == [101, 1, 2, 4, 102, 101, 3, 102]
 
 
+@pytest.mark.parametrize("layer", [-1, 1])
+def test_every_tensor_is_made_on_the_models_device(data, layer, monkeypatch):
+    """Models are built on the CPU and moved; the default device is another one, whose tensors mix with no others."""
+
+    def on_the_cpu(build):
+        def built(*arguments):
+            with torch.device("cpu"):
+                return build(*arguments)
+
+        return built
+
+    for name in ("untrained", "trained_model"):
+        monkeypatch.setattr(pretrained, name, on_the_cpu(getattr(pretrained, name)))
+    run = Run("agnews", "minilm_random", seed=10, epochs=1, layer=layer)
+    with torch.device("meta"):
+        arrays = pretrained.fit(run, data, None, False).weights["dev"]
+        traces = pretrained.read(run, arrays, data, False)
+        notes = pretrained.notes(run, arrays, data, traces)
+    assert np.isfinite(traces.p).all() and np.isfinite(list(notes["numbers"].values())).all()
+
+
 @real_weights
 def test_states_are_those_of_the_reference_implementation():
     transformers = pytest.importorskip("transformers")

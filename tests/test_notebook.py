@@ -16,7 +16,7 @@ from tiny_runs import called
 
 from attn_book import page
 from attn_book.page import guard
-from attn_book.parameters import check, declared
+from attn_book.parameters import Declaration, declared
 from attn_build import running, sources
 from attn_core.errors import AttnError
 
@@ -82,7 +82,7 @@ def test_declared_refuses(cell, expected):
     ],
 )
 def test_check_reads(name, given_value, expected):
-    found = check(DEFAULTS, {name: given_value}, "p")[name]
+    found = Declaration("p", DEFAULTS).check({name: given_value})[name]
     assert found == expected and type(found) is type(expected)
 
 
@@ -102,7 +102,7 @@ def test_check_reads(name, given_value, expected):
 )
 def test_check_refuses_in_one_line_with_the_known_ones(name, value, reason):
     with pytest.raises(AttnError) as error:
-        check(DEFAULTS, {name: value}, "p")
+        Declaration("p", DEFAULTS).check({name: value})
     line = str(error.value)
     assert reason in line and "\n" not in line
     assert "n (int, 3), epsilon (float, 0.05), corpus (str, 'sst'), bins (tuple, (0.0, 0.5))" in line
@@ -132,14 +132,14 @@ TAKES = {
 )
 def test_check_refuses_what_a_page_does_not_take(name, value, takes, expected):
     with pytest.raises(AttnError) as error:
-        check(DEFAULTS, {name: value}, "p", takes)
+        Declaration("p", DEFAULTS, takes).check({name: value})
     assert str(error.value).startswith(f"page p: {expected}") and "Known: n (int, 3)" in str(error.value)
 
 
 def test_check_takes_what_a_page_takes():
     values = {"n": 1, "epsilon": 0.01, "corpus": "imdb", "bins": (0.0,), "fast": False, "names": []}
-    assert check(DEFAULTS, values, "p", TAKES) == values
-    assert check(DEFAULTS, {"names": ["a"]}, "p", {"names": "default"}) == {"names": ["a"]}
+    assert Declaration("p", DEFAULTS, TAKES).check(values) == values
+    assert Declaration("p", DEFAULTS, {"names": "default"}).check({"names": ["a"]}) == {"names": ["a"]}
     names = {"n": 0, "In": []}
     with pytest.raises(AttnError, match="greater than or equal to 1, got 0"):
         guard(names, "p", {"n": 1}, n=3)
@@ -151,7 +151,7 @@ scalars = st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False, all
 @given(st.one_of(scalars, st.lists(st.integers(), min_size=1), st.text()))
 def test_a_value_survives_the_command_line(value):
     """Whatever a page may declare can be typed: the text of a value is read back as that value."""
-    assert check({"x": value}, {"x": str(value)}, "p") == {"x": value}
+    assert Declaration("p", {"x": value}).check({"x": str(value)}) == {"x": value}
 
 
 def test_guard_writes_back_the_declared_type():

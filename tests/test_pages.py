@@ -8,7 +8,6 @@ import pytest
 import sentences
 from test_extending import EXPECTED
 
-from attn_book.parameters import check
 from attn_book.scorecard import reported
 from attn_build import rendering, sources
 
@@ -30,7 +29,7 @@ def test_parameters_are_literals_with_smoke_values(page):
     declares = sources.declaration(sources.read_source(sources.pages(ROOT)[page]), page)
     defaults = declares.defaults
     assert defaults and set(declares.takes) <= set(defaults)
-    assert check(defaults, defaults, page, declares.takes) == defaults
+    assert declares.check(defaults) == defaults
 
 
 ELSEWHERE = ("one-model", "testing-the-tests")

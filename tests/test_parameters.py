@@ -23,7 +23,9 @@ REVIEW = "serrano/01-introduction"
 def settled(name: str, **values: object) -> dict:
     """What a page runs with where these parameters are given."""
     path = sources.locate(name, ROOT)[1]
-    return sources.declaration(sources.read_source(path), name).settle(values)
+    declares = sources.declaration(sources.read_source(path), name)
+    asked = declares.check(values)
+    return asked | declares.changed(declares.settle(asked))
 
 
 @pytest.mark.parametrize(

@@ -75,19 +75,23 @@ def in_place(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.rename(columns=NAMED)[[*PLACE, "seed", "value", "n"]]
 
 
+def of_all(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows `in_place` of one value a run: of all classes, without bins and counts of documents."""
+    return in_place(rows.assign(statistic="value", predicted="all", bin="all", n=np.nan))
+
+
 # ---- Jain & Wallace --------------------------------------------------------------------------------------------------
 
 
 def of_jain(rules: pd.DataFrame) -> Stored:
     """Numbers of the standard runs, and the counts of Table 1."""
     rows = of_runs(rules, family=["text", "pair"], generation="first")
+    counts = counted(rules, set(rows["corpus"]))
+    notes = pd.DataFrame({"mean": counts, "n_seeds": 1.0}).reindex(rules["id"])
     measured = rows[~rows["measure_ours"].isin(SCORES)]
-    models = measured[["corpus", "encoder_ours", "attention_ours"]].drop_duplicates()
-    models.columns = ["corpus", "encoder", "attention"]
-    models["absent"] = "no document"
-    notes = rules.merge(models, how="left").set_index("id")[["absent"]]
-    notes["mean"] = counted(rules, set(rows["corpus"]))
-    notes["n_seeds"] = notes["mean"].notna().astype(float).replace(0, np.nan)
+    models = set(zip(measured["corpus"], measured["encoder_ours"], measured["attention_ours"], strict=True))
+    asked = zip(rules["corpus"], rules["encoder"], rules["attention"], strict=True)
+    notes["absent"] = ["no document" if model in models else np.nan for model in asked]
     return rows, notes
 
 
@@ -97,7 +101,8 @@ def counted(rules: pd.DataFrame, corpora: set[str]) -> pd.Series:
     runs = index.runs(family=["text", "pair"], generation="first").drop_duplicates("corpus")
     records = {record["run"]["corpus"]: record for record in index.records(runs["key"])}
     counts = {}
-    for rule in rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)].itertuples():
+    asked = rules[rules["measure"].isin(COUNTED) & rules["corpus"].isin(corpora)]
+    for rule in asked.itertuples():
         record = records[rule.corpus]
         statistics = record["statistics"]
         if rule.measure == "average_length_tokens":
@@ -172,8 +177,10 @@ def statements() -> pd.DataFrame:
     wide = wide.reindex(columns=chosen["key"]).astype(float)
     absent = np.full(len(chosen), np.nan)
     run = defaultdict(lambda: absent, zip(wide.index, wide.to_numpy(), strict=True))
-    tables = [chosen.assign(measure=f"statement_{name}", value=value) for name, value in statements_of(run).items()]
-    return in_place(pd.concat(tables).assign(statistic="value", predicted="all", bin="all", n=np.nan))
+    tables = []
+    for name, value in statements_of(run).items():
+        tables.append(chosen.assign(measure=f"statement_{name}", value=value))
+    return of_all(pd.concat(tables))
 
 
 def sooner(rules: pd.DataFrame) -> pd.DataFrame:
@@ -194,7 +201,12 @@ def sooner(rules: pd.DataFrame) -> pd.DataFrame:
         later = steps["removed_attention"] - steps["removed_gradient"]
         lead = np.sign(later.dropna().to_numpy())  # 1: gradient first; NaN where neither flips
         low, high = bootstrap_interval(lead, statistic=odds)
-        notes[rule.id] = {"mean": float(odds(lead)), "low": low, "high": high, "n_seeds": 1}
+        notes[rule.id] = {
+            "mean": float(odds(lead)),
+            "low": low,
+            "high": high,
+            "n_seeds": 1,
+        }
     return pd.DataFrame.from_dict(notes, orient="index")
 
 
@@ -399,7 +411,8 @@ def searched(corpus: str) -> pd.DataFrame | None:
     """The per-document search (`distance.searched`) on the traces of the base of seed 10, kept; None without these."""
     folder = store.archive_folder()
     models = classifiers(corpus)
-    keys = [key for key in models["key"][models["seed"] == SEEDS[0]] if store.has_traces(folder, key)]
+    first = models[models["seed"] == SEEDS[0]]
+    keys = [key for key in first["key"] if store.has_traces(folder, key)]
     if not keys:
         return None
 
@@ -430,16 +443,7 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
         tables += [of_best(corpus, curve), of_curves(corpus, curve, asked["measure_ours"])]
         notes |= over_documents(corpus, asked[asked["measure_ours"].isin(DOCUMENTS)])
     rows = pd.concat(tables).dropna(subset="value").fillna({"selection": "dev"})
-    rows = in_place(
-        rows.assign(
-            encoder="",
-            attention="",
-            statistic="value",
-            predicted="all",
-            bin="all",
-            n=np.nan,
-        )
-    )
+    rows = of_all(rows.assign(encoder="", attention=""))
 
     guides = {source: guides_of(led) for source, led in scores.groupby(["corpus", "source"])}
     led = networks[networks["source"] == "adversary"]
@@ -450,7 +454,10 @@ def of_wiegreffe(rules: pd.DataFrame) -> Stored:
 
 def named_rows(values: Mapping[str, pd.Series]) -> pd.DataFrame:
     """Series of numbers by measure, one below the other: their index, value, measure."""
-    return pd.concat([series.rename("value").reset_index().assign(measure=name) for name, series in values.items()])
+    tables = []
+    for name, series in values.items():
+        tables.append(series.rename("value").reset_index().assign(measure=name))
+    return pd.concat(tables)
 
 
 def of_classifiers(corpora: list[str]) -> pd.DataFrame:
@@ -507,14 +514,17 @@ def of_curves(corpus: str, curve: pd.DataFrame, asked: Iterable[str]) -> pd.Data
     curve: of `adversaries`. asked: measures of the rules, such as curve_at_0.3 (at this JSD)."""
     tvd_of_seeds = classifiers(corpus)["tvd"].mean()
     models = {"search": searched(corpus), "uniform": classifiers(corpus, "uniform")}
-    beside = {name: table[["jsd", "tvd"]].mean() for name, table in models.items() if table is not None}
-    heights = {name: float(name.removeprefix("curve_at_")) for name in asked if name.startswith("curve_at_")}
     rows = []
     for seed, points in curve.groupby("seed", sort=False):
         line = points["jsd"], points["tvd"]
-        read = {name: distance.tvd_at(*line, jsd) for name, jsd in heights.items()}
-        for name, point in beside.items():
-            read[f"{name}_off_curve"] = point["tvd"] - distance.tvd_at(*line, point["jsd"])
+        read = {}
+        for name in asked:
+            if name.startswith("curve_at_"):
+                read[name] = distance.tvd_at(*line, float(name.removeprefix("curve_at_")))
+        for name, table in models.items():
+            if table is not None:
+                point = table[["jsd", "tvd"]].mean()
+                read[f"{name}_off_curve"] = point["tvd"] - distance.tvd_at(*line, point["jsd"])
         away = points["tvd"][points["divergence"] > 0]
         read["seeds_off_curve"] = tvd_of_seeds - away.head(1).mean()  # the least divergence; NaN where there is none
         rows += [(name, seed, distance.HALVED * value) for name, value in read.items()]
@@ -544,7 +554,7 @@ DOCUMENTS = {
     "jsd_of_search": "two",
     "tvd_halved_of_search": "tvd",
 }
-"""What is asked of documents -> column of `distance.per_instance` or `distance.searched`, in bins of Figure 3."""
+"""What is asked of documents -> column of `distance.per_instance` or `distance.searched`; Figure 5 has the JSD alone."""
 
 
 def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
@@ -555,30 +565,25 @@ def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:
         "search": searched(corpus),
     }
     notes = {}
-    middle: Callable
     for rule in rules.itertuples():
         compared = rule.measure_ours.rpartition("_")[2]
         if tables[compared] is None:
             continue
-        rows = in_group(tables[compared], rule)
-        if rule.item == "Figure 5":
-            middle = np.mean
-            values = rows["jsd"] if rule.measure_ours == "jsd_of_search" else distance.HALVED * rows["tvd"]
-        else:
-            middle = np.median
-            values = rows[DOCUMENTS[rule.measure_ours]]
-        values = values.dropna().to_numpy(np.float64)
+        in_bins = rule.item != "Figure 5"
+        middle: Callable = np.median if in_bins else np.mean
+        column = DOCUMENTS[rule.measure_ours] if in_bins else rule.measure_ours.partition("_")[0]
+        values = in_group(tables[compared], rule)[column].dropna().to_numpy(np.float64)
+        if column == "tvd":
+            values = distance.HALVED * values
         if len(values):
             low, high = bootstrap_interval(values, statistic=middle)
-            models = len(seeds) if compared == "seeds" else 1
             notes[rule.id] = {
                 "mean": float(middle(values)),
                 "low": low,
                 "high": high,
-                "n_seeds": models,
+                "n_seeds": len(seeds) if compared == "seeds" else 1,
+                "documents": len(values) if in_bins else np.nan,  # a bin needs enough of them
             }
-            if middle is np.median:  # of a bin, which needs enough of them
-                notes[rule.id]["documents"] = len(values)
     return notes
 
 

@@ -17,7 +17,6 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
 from attn_book.page import PARTS, YOURS
@@ -199,12 +198,6 @@ def scale(ax: Axes, left: float, right: float, low: str = "", high: str = "") ->
     ends = [f"\n{low}", "", "", "", f"\n{high}"]
     ax.set_xticks(ticks, [f"{value:g}{end}" for value, end in zip(ticks, ends, strict=True)])
     ax.set_xlim(left - 0.02 * (right - left), right)
-
-
-def spaced(at: np.ndarray, gap: float) -> np.ndarray:
-    """Rising positions moved as little as need be for neighbours to lie `gap` apart."""
-    steps = gap * np.arange(len(at))
-    return isotonic_regression(at - steps).x + steps
 
 
 def beside_dealt(ax: Axes, rows: pd.DataFrame, unit: str = ".2f") -> None:

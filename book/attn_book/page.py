@@ -100,11 +100,12 @@ def guard(names: dict, page: str, takes: dict | None = None, reads: dict | None 
     for cell in names.get("In", []):
         if cell.startswith("# Parameters\n"):  # papermill's
             values |= parameters.declared(cell, page)
-    settled = parameters.settle(defaults, values, page, takes, reads)
+    declares = parameters.Declaration(page, defaults, takes or {}, reads)
+    settled = declares.settle(values)
     if settled.get("vectors") != values.get("vectors", settled.get("vectors")):
         say(f"page {page} reads the stored model with word vectors {settled['vectors']}")
     CHANGED.clear()
-    CHANGED.update({name: value for name, value in settled.items() if value != defaults[name]})
+    CHANGED.update(declares.changed(settled))
     PARAMETERS.clear()
     PARAMETERS.update({**(reads or {}), **settled})
     names.update(settled)

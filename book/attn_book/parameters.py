@@ -17,6 +17,7 @@ import ast
 import math
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Union
 
@@ -69,20 +70,58 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else "."
 
 
-def check(defaults: dict, values: dict, page: str, takes: dict | None = None) -> dict:
-    """`values` in the types of their defaults; AttnError, one line, for an unknown name or what is not taken."""
-    known = ", ".join(f"{name} ({type(value).__name__}, {value!r})" for name, value in defaults.items()) or "none"
-    fitted = {}
-    for name, value in values.items():
-        if name not in defaults:
-            raise AttnError(f"page {page} has no parameter {name!r}{nearest(name, defaults)} Known: {known}")
-        kind: TypeAdapter = TypeAdapter(_kind(defaults[name], (takes or {}).get(name)), config=STRICT)
-        try:
-            fitted[name] = kind.validate_python(_read(value, defaults[name]))
-        except ValidationError as error:
-            reason = error.errors()[0]["msg"]
-            raise AttnError(f"page {page}: parameter {name}: {reason}, got {value!r}. Known: {known}") from None
-    return fitted
+@dataclass(frozen=True)
+class Declaration:
+    """What a page declares of its parameters. smoke: other values, with which the tests run it in a few seconds; for the
+    rest see the head of this file."""
+
+    page: str
+    defaults: dict
+    takes: dict = field(default_factory=dict)
+    reads: dict | None = None
+    smoke: dict = field(default_factory=dict)
+
+    def check(self, values: dict) -> dict:
+        """`values` in the types of their defaults; AttnError, one line, for an unknown name or what is not taken."""
+        described = [f"{name} ({type(value).__name__}, {value!r})" for name, value in self.defaults.items()]
+        known = ", ".join(described) or "none"
+        fitted = {}
+        for name, value in values.items():
+            if name not in self.defaults:
+                near = nearest(name, self.defaults)
+                raise AttnError(f"page {self.page} has no parameter {name!r}{near} Known: {known}")
+            default = self.defaults[name]
+            kind: TypeAdapter = TypeAdapter(_kind(default, self.takes.get(name)), config=STRICT)
+            try:
+                fitted[name] = kind.validate_python(_read(value, default))
+            except ValidationError as error:
+                reason = error.errors()[0]["msg"]
+                raise AttnError(
+                    f"page {self.page}: parameter {name}: {reason}, got {value!r}. Known: {known}"
+                ) from None
+        return fitted
+
+    def settle(self, values: dict) -> dict:
+        """All parameters, those of `values` in place of their defaults, fit to run with.
+
+        Where the page reads a run and the reader set no `vectors`, they are those of the stored run. AttnError, one
+        line, for a value that is not taken, a run that is not stored, a document that there is not.
+        """
+        settled = self.defaults | self.check(values)
+        changed = self.changed(settled)
+        if self.reads is None or not changed:
+            return settled
+        run = read_run(self, settled, self.reads)
+        if "vectors" in settled:
+            settled["vectors"] = run.vectors
+        for name in changed:
+            if self.takes.get(name) == "documents":
+                _check_document(self.page, name, settled[name], run)
+        return settled
+
+    def changed(self, settled: dict) -> dict:
+        """The parameters that are not at their defaults."""
+        return {name: value for name, value in settled.items() if value != self.defaults[name]}
 
 
 def _kind(default: Any, limit: object) -> Any:
@@ -136,30 +175,10 @@ def _literal(text: str, is_list: bool) -> object:
 # ---- against what is stored ------------------------------------------------------------------------------------------
 
 
-def settle(defaults: dict, values: dict, page: str, takes: dict | None = None, reads: dict | None = None) -> dict:
-    """All parameters of a page, those of `values` in place of their defaults, fit to run with.
-
-    Where the page reads a run and the reader set no `vectors`, they are those of the stored run. AttnError, one line,
-    for a value that is not taken, a run that is not stored, a document that there is not.
-    """
-    settled = defaults | check(defaults, values, page, takes)
-    changed = {name for name, value in settled.items() if value != defaults[name]}
-    if reads is None or not changed:
-        return settled
-    run = read_run(page, settled, reads, defaults.get("vectors"))
-    if "vectors" in settled:
-        settled["vectors"] = run.vectors
-    for name in changed:
-        if (takes or {}).get(name) == "documents":
-            _check_document(page, name, settled[name], run)
-    return settled
-
-
-def read_run(page: str, settled: dict, reads: dict, vectors: str | None) -> Run:
-    """The stored run that a page reads; one of generated texts need not be stored, it is trained in seconds.
-
-    vectors: the page's own; where the run's are the same, or there is no such parameter, any are taken, its own first.
-    """
+def read_run(declares: Declaration, settled: dict, reads: dict) -> Run:
+    """The stored run that a page reads; one of generated texts need not be stored, it is trained in seconds. Where the
+    vectors are the page's own, or no parameter, any are taken, its own first."""
+    vectors = declares.defaults.get("vectors")
     choice = {name: settled[name] for name in RUN_FIELDS if name in settled}
     if settled.get("vectors") == vectors:
         choice.pop("vectors", None)
@@ -177,7 +196,8 @@ def read_run(page: str, settled: dict, reads: dict, vectors: str | None) -> Run:
     if run and catalogue.corpus(run.corpus).generated:
         return run
     asked = ", ".join(f"{name} {value}" for name, value in choice.items())
-    message = f"page {page}: no run with {asked} is stored; stored for this page: {_alternatives(readable, choice)}"
+    stored = _alternatives(readable, choice)
+    message = f"page {declares.page}: no run with {asked} is stored; stored for this page: {stored}"
     if run:
         message += f". To train it{_minutes(run)}: {command(run)}"
     raise AttnError(message)

@@ -71,7 +71,8 @@ ROUNDING = 1e-9
 
 @cache
 def _table(name: str) -> pd.DataFrame:
-    paths = {path.name.partition(".")[0]: path.name for path in sorted(reported_folder().glob("*.csv*"))}
+    files = sorted(reported_folder().glob("*.csv*"))
+    paths = {path.name.partition(".")[0]: path.name for path in files}
     if name not in paths:
         raise AttnError(f"no reported table '{name}'; known: {', '.join(paths)}")
     packed = "gzip" if paths[name].endswith(".gz") else None  # the largest, a twentieth of their size
@@ -153,9 +154,11 @@ def judged(rules: pd.DataFrame, stored: Stored, family: str | list[str]) -> pd.D
 def intervals(asked: pd.DataFrame, numbers: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
     """By rule id: ours, low, high, n_seeds, as noted or over seeds."""
     names = ["mean", "low", "high", "n_seeds"]
-    seeds = over_seeds(values(asked, numbers), "id").set_index("id").reindex(asked["id"])[names]
+    seeds = over_seeds(values(asked, numbers), "id").set_index("id")
+    seeds = seeds.reindex(asked["id"])[names]
     noted = notes["n_seeds"].notna()
-    return notes[names].astype(float).where(noted, seeds).rename(columns={"mean": "ours"})
+    table = notes[names].astype(float).where(noted, seeds)
+    return table.rename(columns={"mean": "ours"})
 
 
 def unjudged(
@@ -178,7 +181,8 @@ def unjudged(
     why[~threshold & table["tolerance"].isna()] = "by its gap"
     why[unable(asked, models)] = "weak model"
     why[documents < FEWEST_IN_BIN] = "few documents"
-    why = why.mask(table["ours"].isna(), notes["absent"].astype(object).fillna("no run"))
+    absent = notes["absent"].astype(object).fillna("no run")
+    why = why.mask(table["ours"].isna(), absent)
     return why.mask(table["data"].isna(), "no run")
 
 

@@ -18,21 +18,25 @@ def beside(
     rows: of the scorecard, averaged over classes; those without a verdict are left out. by: the column whose values
     stand side by side. classes: one line a class; * in place of the words of PART. ▲ ▼: a number of the cell lies
     outside its tolerance. Sets of the paper's own texts come first."""
-    lines = []
-    for (corpus, *group), rules in judged(rows).groupby(["corpus", "group"][: 1 + classes], sort=False):
+    rows = judged(rows)
+    if not classes:
+        rows = rows.assign(group="")
+    lines: dict[tuple, tuple] = {}
+    for (corpus, group), rules in rows.groupby(["corpus", "group"], sort=False):
         kind = rules["data"].iloc[0]
+        name = SETS[corpus]
+        word = group.removeprefix("all")
+        if classes and kind in PART:
+            name += "*"
+        elif not classes:
+            word = PART.get(kind, "")
         cells = []
         for value in columns:
             cells += pair_of_cells(rules[rules[by] == value])
-        if classes:
-            title = PARTS.titled(SETS[corpus] + "*" * (kind in PART), "" if group[0] == "all" else group[0])
-        else:
-            title = PARTS.titled(SETS[corpus], PART.get(kind))
-        rank = (kind != "same", list(SETS).index(corpus))
-        lines.append((rank, title, cells, *side_of(rules["verdict"])))
-    lines.sort(key=lambda line: line[0])
+        rank = kind != "same", list(SETS).index(corpus), len(lines)
+        lines[rank] = PARTS.titled(name, word), cells, *side_of(rules["verdict"])
     heads = {ENCODERS.get(value, value): ("paper", "here") for value in columns}
-    return coloured(heads, [line[1:] for line in lines])
+    return coloured(heads, [lines[rank] for rank in sorted(lines)])
 
 
 def judged(rows: pd.DataFrame) -> pd.DataFrame:
@@ -46,7 +50,9 @@ def pair_of_cells(rules: pd.DataFrame) -> list[str]:
     off = rules[rules["verdict"] == "differs"]
     above = (off["ours"] > off["reported"]).all()
     sign = "" if off.empty else " ▲" if above else " ▼"
-    return [number(rules["reported"].mean(), ".2f"), number(rules["ours"].mean(), ".2f") + sign]
+    printed = number(rules["reported"].mean(), ".2f")
+    ours = number(rules["ours"].mean(), ".2f")
+    return [printed, ours + sign]
 
 
 def side_of(verdicts: pd.Series) -> tuple[str, str]:
@@ -100,7 +106,8 @@ def fold(title: str, body: str) -> HTML:
 
 def every_number(rows: pd.DataFrame, title: str = "Every number") -> HTML:
     """Rows of the scorecard in a fold."""
-    return fold(title, PARTS.every_number(list(rows[rows["ours"].notna()].itertuples())))
+    ours = rows[rows["ours"].notna()]
+    return fold(title, PARTS.every_number(list(ours.itertuples())))
 
 
 table = PARTS.table
@@ -124,8 +131,12 @@ def record(rows: pd.DataFrame | list[tuple[str, str]], evidence: Iterable[str], 
 def _facts(rows: pd.DataFrame) -> dict:
     """What the record says of a page's rules and of the runs behind them."""
     ours = rows[rows["ours"].notna()]
-    families = ["text", "pair", "hierarchical"]
-    runs = index.runs(corpus=list(ours["corpus"].unique()), selection="any", variant="any", family=families)
+    runs = index.runs(
+        corpus=list(ours["corpus"].unique()),
+        family=["text", "pair", "hierarchical"],
+        selection="any",
+        variant="any",
+    )
     plain = runs[(runs["variant"] == "") & (runs["generation"] == "first")]
     kinds = ours.groupby("data", sort=False)["corpus"].unique()
     return {
@@ -147,5 +158,6 @@ def coloured(groups: Mapping[str, Iterable[str]], lines: Iterable[tuple]) -> HTM
     keys = {name: key for key, name in ENCODERS.items()}
     heads = []
     for head, columns in groups.items():
-        heads.append((head, keys.get(head, ""), [(name, "here" in (head, name)) for name in columns]))
+        of_ours = [(name, "here" in (head, name)) for name in columns]
+        heads.append((head, keys.get(head, ""), of_ours))
     return HTML(PARTS.coloured(heads, lines))

@@ -81,12 +81,13 @@ def execute(
     here = repository(root)
     name, path = locate(page, root)
     declares = declaration(read_source(path), name)
-    values = declares.settle(parameters or {})
+    asked = declares.check(parameters or {})
+    values = asked | declares.changed(declares.settle(asked))
     target = Path(output) if output else here / "_build" / "executed" / f"{name}{named(values)}.ipynb"
     if not (stamp or force) and edited(target):
         raise AttnError(f"{target} is not as it was written here; name another place with --output, or say --force")
     writable(target)
-    if "vectors" in values.keys() - (parameters or {}).keys():
+    if "vectors" in values.keys() - asked.keys():
         say(f"page {name} reads the stored model with word vectors {values['vectors']}")
 
     notebook = convert(name, root)

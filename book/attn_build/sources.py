@@ -11,7 +11,7 @@ A page is named by its path below notebooks/ without suffix (`jain/04-1-correlat
 
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import jupytext
@@ -19,7 +19,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
-from attn_book.parameters import check, declared, nearest, settle
+from attn_book.parameters import Declaration, declared, nearest
 from attn_build import TEMPLATES
 from attn_build.plain import readable, values_of
 from attn_core.corpora.files import digest, replacing, say
@@ -59,23 +59,6 @@ def locate(page: str | Path, root: str | Path | None = None) -> tuple[str, Path]
 # ---- reading one -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Declaration:
-    """What a page declares of its parameters."""
-
-    page: str
-    defaults: dict
-    takes: dict
-    reads: dict | None
-    smoke: dict
-
-    def settle(self, values: dict) -> dict:
-        """The values given, in their types, and those that follow from them; AttnError for what cannot be run."""
-        checked = check(self.defaults, values, self.page, self.takes)
-        settled = settle(self.defaults, checked, self.page, self.takes, self.reads)
-        return checked | {name: value for name, value in settled.items() if value != self.defaults[name]}
-
-
 def read_source(path: Path) -> NotebookNode:
     """A page as a notebook without outputs, from MyST Markdown."""
     return jupytext.read(path, fmt={"extension": ".md", "format_name": "myst"})
@@ -88,8 +71,8 @@ def declaration(notebook: NotebookNode, name: str) -> Declaration:
         raise AttnError(f"page {name}: one code cell must be tagged `parameters` (literals only)")
     defaults = declared(tagged[0].source, name)
     front = notebook.metadata.get("attn", {})
-    takes = dict(front.get("takes", {}))
-    return Declaration(name, defaults, takes, front.get("reads"), check(defaults, front.get("smoke", {}), name, takes))
+    declares = Declaration(name, defaults, dict(front.get("takes", {})), front.get("reads"))
+    return replace(declares, smoke=declares.check(front.get("smoke", {})))
 
 
 def convert(page: str | Path, root: str | Path | None = None) -> NotebookNode:

@@ -14,7 +14,7 @@ from attn_core import index, results
 from attn_core.corpora.catalogue import CATALOGUE
 from attn_core.errors import AttnError
 from attn_core.experiments import asked
-from attn_core.run import NAMED, from_dict
+from attn_core.run import NAMED, Run, from_dict
 from attn_core.store import Result
 
 ASKED = {
@@ -167,12 +167,16 @@ def read(
     text: Annotated[str, Argument(help="A sentence of your own, in English.")],
     epsilon: Annotated[float, Option(help="How far the other attention may move p, above 0 and below 1.")] = 0.05,
     key: Annotated[str, Option("--run", help="Read by the run of this key that was trained here.")] = "",
+    model: Annotated[
+        str, Option(help="minilm: read by SST's first MiniLM, which is trained where it is not yet.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """What the archived SST model does with your sentence: attention, gradient, leave-one-out, exact adversary."""
     from attn_data.sentence import MOST_DELETED, read_sentence, trained_here
 
-    table, summary = read_sentence(text, epsilon, trained_here(key) if key else None)
+    by = trained_here(key) if key else Run("sst", model) if model else None
+    table, summary = read_sentence(text, epsilon, by)
     if as_json:
         tokens = json.loads(table.to_json(orient="records"))  # which knows no NaN
         print(json.dumps({**summary, "tokens": tokens}, indent=1))
