@@ -35,9 +35,9 @@ def document_table(traces: Traces, seed: int = 0) -> pd.DataFrame:
     """Every per-document statistic at default parameters, one row per document.
 
     Columns: doc_id, label, predicted, n (tokens), `Traces.p`; those of `correlation`; median_change (100 permutations);
-    those of `ceilings`; of `adversarial` for each of EPSILONS, with the suffixes @0.01 and @0.05, from one search, or of
-    single texts with more than MOST_CLASSES those of `bracket`, for the first BRACKETED documents; of `echo`. What
-    follows from them is left to `derived`.
+    those of `ceilings`; of `adversarial` for each of EPSILONS, with the suffixes @0.01 and @0.05, from one search, of
+    single texts with more than MOST_CLASSES those of `bracket` in their place, for the first BRACKETED documents; of
+    `echo`. What follows from them is left to `derived`.
     """
     bracketed = traces.readout is None and traces.classes > MOST_CLASSES
     weights = None if bracketed else search.search(traces, seed=seed)

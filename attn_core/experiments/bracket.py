@@ -1,4 +1,4 @@
-"""As far from the model's attention as any weights that leave EVERY class's probability where it is: between two bounds.
+"""As far from the model's attention as weights can be that leave EVERY class's probability where it is: two bounds.
 
 Jain and Wallace 2019, section 4.2.2, bound the change of the whole output; for two classes `optimum.exact` has the
 answer. For K classes write p for the output, c_t for the contributions, o = bias + sum_t a_t c_t for the logits under
@@ -163,7 +163,7 @@ def cutting_planes(text: Text, alone: ndarray, planes: list[tuple[ndarray, float
 
 
 def drawn_in(text: Text, weights: ndarray, epsilon: float) -> tuple[ndarray, ndarray]:
-    """Weights (m, n) drawn towards the model's until no class moves by more than epsilon; by how much one then moves."""
+    """Weights (m, n) drawn towards the model's until no class moves by more than epsilon; how much one then moves."""
     p = np.exp(text.log_p(text.attention))
 
     def at(share: ndarray) -> tuple[ndarray, ndarray]:
