@@ -206,12 +206,13 @@ def in_pieces(text: str, run: Run) -> tuple[list[str], list[bool], Traces]:
     from attn_core.compute import FAMILIES, inputs_of, weights_of
     from attn_data import pieces
 
-    tokens = pieces.tokenizer().encode(text, add_special_tokens=False).tokens[: pieces.MOST]
+    rows = pieces.pieces([text])[0]
     data, _, _ = inputs_of(run)
-    number = {piece: row for row, piece in enumerate(data.vocabulary)}
-    ids = np.array([CLS, *(number[token] for token in tokens), SEP], np.int32)
+    tokens = [data.vocabulary[row] for row in rows]
+    ids = np.array([CLS, *rows, SEP], np.int32)
     zero = np.zeros(1, np.int64)
-    data = replace(data, splits={"test": Documents(ids, np.array([0, len(ids)]), zero, zero)})
+    sentence = Documents(ids, np.array([0, len(ids)]), zero, zero)
+    data = replace(data, splits={"test": sentence})
     traces = FAMILIES[run.family].read(run, weights_of(run), data, False)
     return tokens, [token != "[UNK]" for token in tokens], traces
 

@@ -47,7 +47,6 @@ def kinds(traces: Traces, documents: Documents, vocabulary: tuple[str, ...]) -> 
         "full stop": words == ".",
         "comma": words == ",",
         "the": words == "the",
-        "punctuation": sign,
         "function words": function,
         "content words": ~sign & ~function,
     }
@@ -154,10 +153,9 @@ def whole_words(
 
 
 def sentence(model: Classifier, vocabulary: tuple[str, ...]) -> dict[str, dict]:
-    """SENTENCE as a model reads it: its pieces, what each alone decides (a logit), and the attention on each."""
+    """SENTENCE as a model reads it: its pieces and what each alone decides, a logit."""
     ids = np.array([vocabulary.index(piece) for piece in SENTENCE.split()])
     text = of_lists([ids], np.zeros(1, np.int64), np.zeros(1, np.int64))
     traces = trace(model, text, gradient=False, leave_one_out=False, progress=False)
     logits = traces.contribution[:, 0] + traces.bias[0]
-    columns = {"pieces": SENTENCE.split(), "logit": logits.tolist(), "attention": traces.attention.tolist()}
-    return {"sentence": columns | {"whole": float(traces.logits[0, 0])}}
+    return {"sentence": {"pieces": SENTENCE, "logit": logits.tolist()}}

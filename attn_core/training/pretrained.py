@@ -135,25 +135,17 @@ def train(model: nn.Module, data: Encoded, run: Run, progress: bool, auc: Callab
 
 def adamw(model: nn.Module, run: Run) -> torch.optim.AdamW:
     """The run's rate for an encoder that learns, HEAD_RATE for the head; matrices decay, of the encoder alone."""
-    matrices: list[Tensor] = []
-    vectors: list[Tensor] = []
-    head: list[Tensor] = []
-    for name, weight in model.named_parameters():
-        if weight.requires_grad and not name.startswith("encoder."):
-            head.append(weight)
-        elif weight.requires_grad:
-            (matrices if weight.ndim > 1 else vectors).append(weight)
-    frozen = run.layer >= 0
+    learns = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
+    encoder = [weight for name, weight in learns if name.startswith("encoder.")]
+    head = {"params": [weight for name, weight in learns if not name.startswith("encoder.")]}
+    if not encoder:
+        return torch.optim.AdamW([head], lr=run.learning_rate, weight_decay=run.decay, fused=True)
     groups = [
-        {"params": matrices, "lr": run.learning_rate, "weight_decay": run.decay},
-        {"params": vectors, "lr": run.learning_rate, "weight_decay": 0.0},
-        {
-            "params": head,
-            "lr": run.learning_rate if frozen else HEAD_RATE,
-            "weight_decay": run.decay if frozen else 0.0,
-        },
+        {"params": [weight for weight in encoder if weight.ndim > 1], "weight_decay": run.decay},
+        {"params": [weight for weight in encoder if weight.ndim == 1]},
+        head | {"lr": HEAD_RATE},
     ]
-    return torch.optim.AdamW([group for group in groups if group["params"]], fused=True)
+    return torch.optim.AdamW(groups, lr=run.learning_rate, weight_decay=0.0, fused=True)
 
 
 def share_of_rate(step: int, steps: int, warm_up: float) -> float:
