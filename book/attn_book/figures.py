@@ -80,15 +80,16 @@ def inline(figure: Figure, name: str, alt: str) -> str:
 # ---- one line a data set ---------------------------------------------------------------------------------------------
 
 
-def points(ax: Axes, rows: pd.DataFrame, line: str, **options) -> None:
+def points(ax: Axes, rows: pd.DataFrame, line: str, hue: str = "encoder", **options) -> None:
     """Means and intervals over seeds, rows of `index.over_seeds`, one line a value of the column `line`, the first on
-    top, a colour an encoder; open for fewer than HEADLINE_SEEDS, or without interval. options: of `seaborn.pointplot`."""
+    top, a colour a value of `hue`; open for fewer than HEADLINE_SEEDS, or without interval. options: of
+    `seaborn.pointplot`."""
+    options.setdefault("palette", COLOURS)
     sns.pointplot(
-        rows.melt([line, "encoder"], ["low", "mean", "high"]),
+        rows.melt([line, hue], ["low", "mean", "high"]),
         x="value",
         y=line,
-        hue="encoder",
-        palette=COLOURS,
+        hue=hue,
         estimator="median",  # of the three values
         errorbar=("pi", 100),  # from the least to the largest of them
         linestyle="none",
