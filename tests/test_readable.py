@@ -19,7 +19,7 @@ TOKENS = {
 
 MOST_TOKENS = {
     "attn_core": 76_900,
-    "attn_data": 14_800,
+    "attn_data": 15_000,
     "book/attn_book": 15_600,
     "book/attn_build": 9_500,
     "book/attn_cli": 3_000,
