@@ -21,7 +21,7 @@ from attn_core.errors import AttnError
 from attn_core.experiments.echo import echo
 from attn_core.index import MARGINS, over_seeds, same_score, side
 from attn_core.results import obtain
-from attn_core.run import SEEDS
+from attn_core.run import SEEDS, from_dict
 
 first_runs = partial(index.runs, generation="first")
 first_numbers = partial(index.numbers, generation="first")
@@ -313,6 +313,18 @@ def test_without_any_store_one_line_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "find_archive", lambda: None)
     with pytest.raises(AttnError, match="nothing is stored"):
         first_runs()
+
+
+def test_pretrained_encoders_are_asked_for_by_name(stored):
+    base = result_of(encoder="minilm")
+    layers = [
+        result_of(encoder="minilm", layer=2),
+        result_of(encoder="minilm", layer=2, base=from_dict(base.record["run"])),
+    ]
+    stored([result_of(), base, *layers])
+    assert set(index.runs(generation="any", vectors="any").encoder) == {"lstm"}
+    assert list(index.runs(encoder="minilm").layer) == [-1]
+    assert set(index.runs(layer=[0, 2]).base) == {"", base.key}
 
 
 # ---- on the command line ---------------------------------------------------------------------------------------------
