@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[1]
 TOKENS = {
     "attn_core": 66_000,
     "attn_data": 14_800,
-    "book/attn_book": 18_000,
-    "book/attn_build": 10_000,
+    "book/attn_book": 14_900,
+    "book/attn_build": 9_500,
     "book/attn_cli": 3_000,
 }
 """So many a package is meant to have at most."""
@@ -20,7 +20,7 @@ TOKENS = {
 MOST_TOKENS = {
     "attn_core": 76_900,
     "attn_data": 15_000,
-    "book/attn_book": 15_600,
+    "book/attn_book": 14_900,
     "book/attn_build": 9_500,
     "book/attn_cli": 3_000,
 }
@@ -200,7 +200,7 @@ def test_packages_grow_neither_longer_nor_denser(packages):
     assert not lines, "\n".join(lines)
 
 
-@pytest.mark.xfail(strict=True, reason="two packages have more tokens than agreed, and attn_book more a line")
+@pytest.mark.xfail(strict=True, reason="attn_core and attn_data have more tokens than agreed, attn_data more a line")
 def test_packages_are_as_short_as_agreed(packages):
     lines = over(packages, TOKENS, dict.fromkeys(TOKENS, DENSITY))
     assert not lines, "\n".join(lines)
