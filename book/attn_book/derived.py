@@ -265,7 +265,7 @@ def measured(name: str) -> pd.DataFrame:
 
 def of_dealt(numbers: list[str]) -> pd.DataFrame:
     """Statements' numbers (of `statements_of`) in stored texts of seed 10's HAN with GRU: columns label (the data set),
-    number, attention, and dealt, their expectation when each text's weights are dealt anew (data/measured/dealt.csv)."""
+    number, attention, and dealt, their expectation when each text's weights are dealt anew (measured/dealt.csv)."""
     rows = measured("dealt.csv")
     return rows[rows["number"].isin(numbers)].rename(columns={"corpus": "label"})
 
@@ -554,7 +554,7 @@ DOCUMENTS = {
     "jsd_of_search": "two",
     "tvd_halved_of_search": "tvd",
 }
-"""What is asked of documents -> column of `distance.per_instance` or `distance.searched`; Figure 5 has the JSD alone."""
+"""What is asked of documents -> column of `distance.per_instance` or `distance.searched`; Figure 5 takes the JSD."""
 
 
 def over_documents(corpus: str, rules: pd.DataFrame) -> dict[str, dict]:

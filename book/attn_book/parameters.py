@@ -72,8 +72,8 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a page declares of its parameters. smoke: other values, with which the tests run it in a few seconds; for the
-    rest see the head of this file."""
+    """What a page declares of its parameters. smoke: other values, with which the tests run it in a few seconds; the
+    others are explained at the head of this file."""
 
     page: str
     defaults: dict
