@@ -32,6 +32,11 @@ def weights_at_hand() -> bool:
 real_weights = pytest.mark.skipif(not weights_at_hand(), reason="without MiniLM's weights or tokenizers")
 
 
+def test_states_are_read_by_the_layers_that_gradients_go_through():
+    # the fused form differs on a GPU by more than gradients are checked to: a trace would be refused there
+    assert not torch.backends.mha.get_fastpath_enabled()
+
+
 @pytest.fixture
 def data(monkeypatch):
     """Generated texts; a run's model has two layers."""

@@ -20,6 +20,9 @@ NAMES = {
 }
 """Part of torch's layer -> its name in the file; query, key and value are three there, one matrix here."""
 
+# Without gradients torch reads a layer by a fused form, whose states on a GPU are not those that gradients go through.
+torch.backends.mha.set_fastpath_enabled(False)
+
 
 class MiniLM(Encoder):
     """Word, position and type vectors, added and normalised, and layers of self-attention; normalisation last.
